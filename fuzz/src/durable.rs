@@ -1,6 +1,8 @@
 //! What must hold of the frames in a journal of durable agents, whatever is in them. The fuzz target looks for bytes of
 //! which it does not; a test of `platform` replays those that were found.
 
+use std::time::Duration;
+
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::Time;
 use whimbrel_platform::ams::{AgentKind, AgentState};
@@ -24,7 +26,7 @@ pub fn journal_frame(bytes: &[u8]) {
     for agent in agents.iter().filter(|agent| matches!(agent.born.origin, Origin::Kept { .. })) {
         // What it is can be read, or it is told why not; and then it can be written.
         let shelf = std::sync::Arc::<whimbrel_platform::session::Shelf>::default();
-        if let Ok(mut body) = shelf.resume(agent.born.agent, &agent.born.origin, &agent.states) {
+        if let Ok(mut body) = shelf.resume(agent.born.agent, &agent.born.origin, &agent.states, Duration::ZERO) {
             assert!(whimbrel_platform::AgentBody::save_whole(&mut body, Time::ZERO, &mut Vec::new()));
         }
     }

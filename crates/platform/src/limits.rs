@@ -323,6 +323,12 @@ pub const SESSION_OFFER_MS: u64 = 10_000;
 pub const SESSION_OFFERS_MAX: usize = 64;
 /// Bytes of an agent's code that go to a client in one frame.
 pub const SESSION_CODE_PART_BYTES: usize = 256 << 10;
+/// Bytes of code that clients with one token or certificate may bring to a node at once; and so many more each second, up to that again.
+pub const SESSION_CODE_BYTES_AT_ONCE: u32 = 64 << 20;
+/// See [`SESSION_CODE_BYTES_AT_ONCE`].
+pub const SESSION_CODE_BYTES_PER_S: u32 = 64 << 10;
+/// Programs that came from clients which a node takes in at a time: to compile one takes seconds.
+pub const SESSION_CODE_ADMISSIONS_MAX: usize = 2;
 /// Bytes of a token that lets programs have agents, at least.
 pub const SESSION_TOKEN_BYTES_MIN: usize = 8;
 /// Bytes of a file of such tokens.

@@ -67,6 +67,10 @@ impl Host for NodeHost {
         Arc::clone(&self.0.shelf)
     }
 
+    fn has_journal(&self) -> bool {
+        self.0.scribe.is_some()
+    }
+
     fn writes_down(&self, name: Symbol) -> bool {
         let is_here = |cluster: &Cluster| cluster.server_of(name) == Server::Here;
         self.0.writes_steps() && self.0.cluster.as_ref().is_none_or(is_here)

@@ -2,6 +2,7 @@
 //! [`whimbrel_platform::session`].
 
 mod arrival;
+mod code;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -20,13 +21,13 @@ use ring::rand::{SecureRandom, SystemRandom};
 use rustc_hash::FxHashMap;
 use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::crowd::{Crowd, household};
 use whimbrel_platform::limits::{
-    SESSION_ACCOUNTS_MAX, SESSION_NAME_BYTES_MAX, SESSION_STRANGERS_EACH_MAX, SESSION_STRANGERS_MAX, SESSIONS_MAX,
-    SESSIONS_NAME_BYTES_MAX, SESSIONS_PER_ACCOUNT_MAX,
+    SESSION_ACCOUNTS_MAX, SESSION_CODE_ADMISSIONS_MAX, SESSION_NAME_BYTES_MAX, SESSION_STRANGERS_EACH_MAX,
+    SESSION_STRANGERS_MAX, SESSIONS_MAX, SESSIONS_NAME_BYTES_MAX, SESSIONS_PER_ACCOUNT_MAX,
 };
 use whimbrel_platform::policy::Principal;
 use whimbrel_platform::session::{
@@ -186,6 +187,8 @@ struct Inner {
     closing: AtomicBool,
     /// Agents that are kept when their sessions are over.
     shelf: Arc<Shelf>,
+    /// Places for those whose code is being looked for, or taken in.
+    admissions: Semaphore,
 }
 
 /// See the module. Ends its sessions when it is dropped.
@@ -242,6 +245,7 @@ impl AgentPort {
             strangers: Crowd::of(SESSION_STRANGERS_MAX, SESSION_STRANGERS_EACH_MAX),
             closing: AtomicBool::new(false),
             shelf,
+            admissions: Semaphore::new(SESSION_CODE_ADMISSIONS_MAX),
         });
         if let Some(listener) = listener {
             threads.spawn(accept(listener, Arc::clone(&inner)));

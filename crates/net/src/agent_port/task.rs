@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::{Aid, Symbol};
+use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::limits::SESSION_FRAME_BYTES_MAX;
 use whimbrel_platform::policy::{Action, Principal};
@@ -12,6 +12,7 @@ use whimbrel_platform::session::{
 };
 
 use super::arrival::Arrival;
+use super::code;
 use super::wire::{Moved, WRITE_BYTES, Wire};
 use super::{Account, Door, Inner, taken_over};
 use crate::refusal;
@@ -179,26 +180,14 @@ impl Task {
                 let outcome = self.port.certify(name, &request);
                 self.session.lock().handle_certified(number, agent, outcome);
             }
-            SessionEvent::Code { agent, name, code } => {
-                let lacks = code.origin().and_then(|origin| self.port.host.has_code(name, &origin)) == Some(false);
-                let mut session = self.session.lock();
-                if lacks { session.ask_for_code(agent, code) } else { session.handle_code(agent) }
+            code @ (SessionEvent::Code { .. } | SessionEvent::Admit { .. } | SessionEvent::Lack { .. }) => {
+                self.see_to_code(code);
             }
-            SessionEvent::Admit { number, agent, name, code, bytes } => {
-                let origin = code.origin().ok_or_else(|| "that is no code".to_owned());
-                let admitted = origin.and_then(|origin| self.port.host.admit_code(name, &origin, bytes));
-                let mut session = self.session.lock();
-                if let Err(why) = admitted {
-                    session.handle_inadmissible(number, why);
-                }
-                session.handle_code(agent);
-                drop(session);
-                // Its session may have been over before.
-                self.port.host.wake(Aid::local(name));
-            }
-            SessionEvent::Lack { number, agent, code } => {
-                let bytes = code.origin().and_then(|origin| self.port.host.code(&origin));
-                self.session.lock().give_code(number, agent, &code, bytes.as_ref());
+            SessionEvent::TooMuchCode { agent, code } => {
+                let (who, object) = (self.principal(agent).to_string(), code.to_string());
+                let (reason, detail) = (RefusalReason::Quota, "more code than it may bring");
+                self.port.refuse(&Refused { reason, who: &who, action: Some(Action::Code), object: &object, detail });
+                (self.port.log)(&format!("refused code that the external agent {agent} brings: it is too much"));
             }
             SessionEvent::Forged { agent, sender } => {
                 let (who, object) = (self.principal(agent).to_string(), sender.to_string());
@@ -210,6 +199,18 @@ impl Task {
             }
             _ => {}
         }
+    }
+
+    /// Does what is to be done about an agent's code, where that holds up nobody: it is read from the disk, and compiled.
+    fn see_to_code(&self, event: SessionEvent) {
+        let (port, session, door) = (Arc::clone(&self.port), Arc::clone(&self.session), Arc::clone(&self.door));
+        tokio::spawn(async move {
+            // Nobody closes it.
+            let _place = port.admissions.acquire().await;
+            let at_work = Arc::clone(&port);
+            let _ = tokio::task::spawn_blocking(move || code::see_to(&at_work, &session, event)).await;
+            door.wake.notify_one();
+        });
     }
 
     /// Who an agent of this session is to the policy.

@@ -147,7 +147,8 @@ impl SharedSession {
             session.handle_created(agent, Err(fault));
             return None;
         }
-        session.handle_returned(agent, Aid::local(name), Kept { saved, ..kept });
+        // Whatever ran here may run here.
+        session.handle_returned(agent, Aid::local(name), Kept { saved, is_given: true, ..kept });
         drop(session);
         let written = self.origin_of(name);
         Some(Box::new(SessionBody::written_as(written, Arc::clone(self), agent)))
@@ -204,11 +205,13 @@ impl SessionBody {
         Box::new(body)
     }
 
-    /// The same agent, which is written down from now on; nothing if it is already, or is not to be.
+    /// Whether it is to be asked if the agent is written down from now on.
+    fn may_begin_to_be_written(&self, session: &Session) -> bool {
+        self.written.is_none() && session.opening.shelf.has_journal() && session.keeps(self.agent)
+    }
+
+    /// The same agent, which is written down from now on; nothing if it is not to be.
     fn begin_to_be_written(&mut self, name: Symbol) -> Option<Box<Self>> {
-        if self.written.is_some() || !self.session.lock().keeps(self.agent) {
-            return None;
-        }
         self.written = Some(self.session.origin_of(name)?);
         let same = self.pass_on();
         // What is left behind was not.
@@ -299,7 +302,7 @@ impl SessionBody {
         match session.kept(self.agent).filter(|_| self.written.is_some()) {
             Some((kept, change)) => {
                 let changed = std::mem::replace(change, Change::None);
-                written::write(&kept, all.unwrap_or(changed), out)
+                written::write(&kept, false, all.unwrap_or(changed), out)
             }
             // It is about to be there, or about to be none any more: nothing changed.
             None => all.is_none() && self.written.is_some(),
@@ -319,11 +322,15 @@ fn forbidden(message: &AclMessage, turn: &Turn<'_>) -> Option<Aid> {
 
 impl AgentBody for SessionBody {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        if let Some(same) = self.begin_to_be_written(turn.aid.name) {
-            self.next = Some(same);
-            return Next::Activate;
-        }
         let mut session = self.session.lock();
+        if self.may_begin_to_be_written(&session) {
+            drop(session);
+            if let Some(same) = self.begin_to_be_written(turn.aid.name) {
+                self.next = Some(same);
+                return Next::Activate;
+            }
+            session = self.session.lock();
+        }
         let mut budget = turn.budget;
         session.begin_turn(self.agent);
         if self.listed.is_none() && session.moves.known {

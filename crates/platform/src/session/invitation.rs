@@ -25,6 +25,8 @@ pub struct Invitation {
     pub(super) name: Symbol,
     /// What it is, as the client is to have it.
     pub(super) saved: SavedState,
+    /// The client may have its code.
+    is_given: bool,
     /// Until when the client can take it.
     until: Time,
     answer: Mutex<Answer>,
@@ -48,9 +50,9 @@ impl fmt::Debug for Invitation {
 }
 
 impl Invitation {
-    pub(super) fn new(name: Symbol, saved: SavedState, now: Time) -> Arc<Self> {
+    pub(super) fn new(name: Symbol, saved: SavedState, is_given: bool, now: Time) -> Arc<Self> {
         let until = now + Duration::from_millis(SESSION_OFFER_MS);
-        Arc::new(Self { name, saved, until, answer: Mutex::new(Answer::None) })
+        Arc::new(Self { name, saved, is_given, until, answer: Mutex::new(Answer::None) })
     }
 
     fn answer(&self) -> MutexGuard<'_, Answer> {
@@ -70,7 +72,12 @@ impl Invitation {
             return None;
         }
         let taken = body().map(|(body, before)| *answer = Answer::Taken(Box::new(body), before));
-        Some(taken.map(|()| Kept { on_leave: OnLeave::GoOn, holds: false, saved: Some(self.saved.clone()) }))
+        Some(taken.map(|()| Kept {
+            on_leave: OnLeave::GoOn,
+            holds: false,
+            saved: Some(self.saved.clone()),
+            is_given: self.is_given,
+        }))
     }
 
     /// The client does not take it.

@@ -20,8 +20,8 @@ use super::written::Change;
 use crate::Time;
 use crate::durable::Ticket;
 use crate::limits::{
-    AGENT_NAME_BYTES_MAX, CODE_BYTES_MAX, SESSION_HELD_BYTES_MAX, SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX,
-    SESSION_UNSAVED_MESSAGES_MAX,
+    AGENT_NAME_BYTES_MAX, CODE_BYTES_MAX, SESSION_CODE_BYTES_AT_ONCE, SESSION_HELD_BYTES_MAX,
+    SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX, SESSION_UNSAVED_MESSAGES_MAX,
 };
 
 /// What an agent was when it said so last.
@@ -39,6 +39,8 @@ pub(super) struct Keeping {
     pub on_leave: OnLeave,
     pub holds: bool,
     pub saved: Option<SavedState>,
+    /// The code of that came to the client from here, or from the client.
+    pub is_given: bool,
     /// Up to which number the newest save that came covers the messages.
     upto: u64,
     /// Messages that it was given and no state covers.
@@ -85,8 +87,8 @@ impl Unsaved {
 impl Keeping {
     /// Of one that was kept before. Whether its code is here is asked anew: it may be another node's by now.
     pub fn of(kept: Kept) -> Self {
-        let Kept { on_leave, holds, saved } = kept;
-        Self { on_leave, holds, saved, ..Self::default() }
+        let Kept { on_leave, holds, saved, is_given } = kept;
+        Self { on_leave, holds, saved, is_given, ..Self::default() }
     }
 
     /// Whether it may be given another message.
@@ -113,7 +115,7 @@ impl Keeping {
 
     /// What is kept.
     pub fn kept(&self) -> Kept {
-        Kept { on_leave: self.on_leave, holds: self.holds, saved: self.saved.clone() }
+        Kept { on_leave: self.on_leave, holds: self.holds, saved: self.saved.clone(), is_given: self.is_given }
     }
 
     /// A state covers the messages up to this number, and these behind it: their tickets.
@@ -287,6 +289,8 @@ impl Session {
             _ => Arc::new(code),
         };
         let is_new = keeping.saved.as_ref().is_none_or(|saved| !Arc::ptr_eq(&saved.code, &code));
+        // Whoever names code does not have it for that.
+        keeping.is_given &= !is_new;
         if (is_new || !keeping.code_asked) && keeping.on_leave == OnLeave::GoOn && code.origin().is_some() {
             keeping.code_asked = true;
             self.events.push_back(SessionEvent::Code { agent, name, code: Arc::clone(&code) });
@@ -361,6 +365,15 @@ impl Session {
             self.refuse(number, Code::BadState, format!("this is not the next part of {code}"));
             return self.handle_code(agent);
         }
+        let (shelf, account) = (&self.opening.shelf, &self.opening.grant.account);
+        if at == 0 && !shelf.count_code(account, of, now) {
+            let most = SESSION_CODE_BYTES_AT_ONCE;
+            let text =
+                format!("clients with one token bring {most} bytes of code at most, and then what comes with time");
+            self.refuse(number, Code::Busy, text);
+            self.events.push_back(SessionEvent::TooMuchCode { agent: name, code: (*wanted).clone() });
+            return self.handle_code(agent);
+        }
         there.extend(bytes);
         self.note_code_came(agent, end as u64 == of, now);
         if end as u64 == of {
@@ -368,6 +381,13 @@ impl Session {
             self.events.push_back(SessionEvent::Admit { number, agent, name, code, bytes: there });
         } else if let Some(keeping) = self.keeping(agent) {
             keeping.coming = Some((wanted, there));
+        }
+    }
+
+    /// What [`SessionEvent::Admit`](super::SessionEvent::Admit) came to, if the code is here now.
+    pub fn note_brought(&mut self, agent: u32, code: &CodeName) {
+        if let Some(keeping) = self.keeping(agent) {
+            keeping.is_given |= keeping.saved.as_ref().is_some_and(|saved| *saved.code == *code);
         }
     }
 
@@ -382,7 +402,7 @@ impl Session {
         let mut keeping = Keeping::of(kept);
         // What the client says by now counts.
         if let Some(said) = lodger.keeping.take() {
-            keeping = Keeping { saved: keeping.saved, ..*said };
+            keeping = Keeping { saved: keeping.saved, is_given: keeping.is_given, ..*said };
         }
         let saved = keeping.saved.clone();
         lodger.keeping = Some(Box::new(keeping));

@@ -57,8 +57,9 @@ pub(super) struct KeptBody {
     name: Symbol,
     cell: Arc<Cell>,
     shelf: Arc<Shelf>,
-    /// Until when it waits, from its first turn on.
+    /// Until when it waits, from its first turn on; and for how long it had waited before that.
     until: Time,
+    waited: Duration,
     /// It is to go on at its node, if it can.
     goes_on: bool,
     next: Option<Box<dyn AgentBody>>,
@@ -76,14 +77,16 @@ impl KeptBody {
         let goes_on = kept.on_leave == OnLeave::GoOn;
         let cell = Arc::new(Cell { kept, next: Mutex::new(Succession::Open) });
         shelf.put(name, &cell);
-        let (until, change) = (Time::NEVER, Change::All);
-        Self { name, cell, shelf, until, goes_on, next: None, written, change, grace: Some(Time::ZERO) }
+        let (until, waited, change) = (Time::NEVER, Duration::ZERO, Change::All);
+        Self { name, cell, shelf, until, waited, goes_on, next: None, written, change, grace: Some(Time::ZERO) }
     }
 
-    /// Of one that was written down before its node ended.
-    pub fn resumed(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Origin) -> Self {
+    /// Of one that was written down before its node ended. If it waited by then, for how long.
+    pub fn resumed(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Origin, waited: Option<Duration>) -> Self {
         let mut body = Self::new(name, kept, shelf, Some(written));
-        (body.change, body.grace) = (Change::None, None);
+        // From now on it is written that it does.
+        body.change = if waited.is_some() { Change::None } else { Change::Waits };
+        (body.waited, body.grace) = (waited.unwrap_or_default(), None);
         body
     }
 
@@ -96,7 +99,7 @@ impl KeptBody {
 
     fn write(&mut self, change: Change, out: &mut Vec<u8>) -> bool {
         self.change = Change::None;
-        self.written.is_some() && written::write(&self.cell.kept, change, out)
+        self.written.is_some() && written::write(&self.cell.kept, true, change, out)
     }
 }
 
@@ -131,7 +134,7 @@ impl AgentBody for KeptBody {
             }
         }
         if self.until == Time::NEVER {
-            self.until = turn.now + Duration::from_millis(KEPT_MS_MAX);
+            self.until = turn.now + Duration::from_millis(KEPT_MS_MAX).saturating_sub(self.waited);
         }
         if turn.now >= self.until {
             return Next::End(EndReason::Failed("its client did not come back".to_owned()));

@@ -107,7 +107,7 @@ impl SessionBody {
             if Arc::ptr_eq(&client, &self.session) {
                 return Err(stays(format!("already_there: {name} is with that client already")));
             }
-            let invitation = Invitation::new(name, saved, turn.now);
+            let invitation = Invitation::new(name, saved, kept.is_given, turn.now);
             client.invite(&invitation).map_err(|why| stays(why.to_owned()))?;
             return Ok(WayOut::Client(invitation, client));
         }

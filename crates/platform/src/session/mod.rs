@@ -22,6 +22,7 @@ mod rate;
 mod shelf;
 mod state;
 mod transmit;
+mod uploads;
 mod way_back;
 mod written;
 

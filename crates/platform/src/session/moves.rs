@@ -260,8 +260,14 @@ impl Session {
         let Some(saved) = saved.filter(|saved| saved.code.to_string() == code) else {
             return self.refuse(number, Code::BadState, format!("that is not the code of agent {agent}"));
         };
-        let code = Arc::clone(&saved.code);
-        self.events.push_back(SessionEvent::Lack { number, agent, code });
+        let (name, code) = (lodger.name, Arc::clone(&saved.code));
+        let is_given = lodger.keeping.as_ref().is_some_and(|keeping| keeping.is_given);
+        self.events.push_back(SessionEvent::Lack { number, agent, name, code, is_given });
+    }
+
+    /// What [`SessionEvent::Lack`] came to, if the client may not have that code.
+    pub fn deny_code(&mut self, number: u64, code: &CodeName) {
+        self.refuse(number, Code::NotAllowed, format!("{code} was neither offered to this client nor brought by it"));
     }
 
     /// What [`SessionEvent::Lack`] came to: the code as it travels, if it is here.
@@ -321,7 +327,8 @@ impl Session {
             code: Arc::new(save.code.parse().ok()?),
             state: Arc::from(save.state.as_slice()),
         };
-        Some((lodger.name, Kept { on_leave: keeping.on_leave, holds: keeping.holds, saved: Some(saved) }))
+        let is_given = keeping.is_given && keeping.saved.as_ref().is_some_and(|before| before.code == saved.code);
+        Some((lodger.name, Kept { on_leave: keeping.on_leave, holds: keeping.holds, saved: Some(saved), is_given }))
     }
 
     /// An agent leaves by this save, or by that by which it was offered: it is none of this session's any more.

@@ -40,6 +40,11 @@ pub trait Host: Send + Sync {
         Arc::default()
     }
 
+    /// Whether any agents are written down here.
+    fn has_journal(&self) -> bool {
+        false
+    }
+
     /// Whether kept agents of this name are written down here: then they outlive this node.
     fn writes_down(&self, _name: Symbol) -> bool {
         false

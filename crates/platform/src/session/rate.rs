@@ -22,11 +22,31 @@ impl Rate {
         Self { per_s: u64::from(per_s.max(1)), parts_max: parts, parts, at: now }
     }
 
-    /// Takes what is there now, `wanted` at most.
-    pub fn take(&mut self, wanted: u64, now: Time) -> u64 {
+    fn fill(&mut self, now: Time) {
         let came = ((now - self.at).as_micros() as u64).saturating_mul(self.per_s);
         self.at = self.at.max(now);
         self.parts = self.parts.saturating_add(came).min(self.parts_max);
+    }
+
+    /// Whether as much is there now as there may be.
+    pub fn is_full(&mut self, now: Time) -> bool {
+        self.fill(now);
+        self.parts == self.parts_max
+    }
+
+    /// Takes all of this, or nothing if that is not there now.
+    pub fn take_all(&mut self, wanted: u64, now: Time) -> bool {
+        self.fill(now);
+        let is_there = wanted <= self.parts / PARTS;
+        if is_there {
+            self.parts -= wanted * PARTS;
+        }
+        is_there
+    }
+
+    /// Takes what is there now, `wanted` at most.
+    pub fn take(&mut self, wanted: u64, now: Time) -> u64 {
+        self.fill(now);
         let taken = wanted.min(self.parts / PARTS);
         self.parts -= taken * PARTS;
         taken

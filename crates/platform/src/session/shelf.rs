@@ -1,6 +1,7 @@
 //! Who is kept on a node, and for whom: agents whose session is over wait here for their client to come back.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use super::invitation::{Former, Invitation, InvitedBody};
 use super::keeping::SavedState;
 use super::kept_body::{Cell, KeptBody};
 use super::port::Host;
+use super::uploads::Uploads;
 use super::written;
 use crate::durable::{Origin, State};
 use crate::limits::{
@@ -32,6 +34,8 @@ pub struct Kept {
     pub holds: bool,
     /// What it was when it said so last; `None` if it never did.
     pub saved: Option<SavedState>,
+    /// Its code came to its client from here, or from its client.
+    pub is_given: bool,
 }
 
 /// The kept agents of a node, with a session and without. Shared by all its sessions.
@@ -44,6 +48,9 @@ pub struct Shelf {
     offers: Mutex<FxHashMap<Symbol, Open>>,
     /// Where agents go on, if they can, while that is there.
     host: Mutex<Option<Weak<dyn Host>>>,
+    /// What is kept may be written down there.
+    has_journal: AtomicBool,
+    uploads: Mutex<Uploads>,
 }
 
 impl fmt::Debug for Shelf {
@@ -169,9 +176,21 @@ impl Shelf {
     /// Has agents go on here from now on, if they can.
     pub fn attach(&self, host: &Arc<dyn Host>) {
         *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(host));
+        self.has_journal.store(host.has_journal(), Ordering::Release);
     }
 
-    /// An agent that was kept before its node ended, as its [origin](Origin) and states are written: it waits for its client.
+    /// Whether what is kept may be written down here, as far as that is the same for all agents.
+    pub(super) fn has_journal(&self) -> bool {
+        self.has_journal.load(Ordering::Acquire)
+    }
+
+    /// A client of this account is about to bring so many bytes of code; false if that is too much for now.
+    pub(super) fn count_code(&self, account: &str, bytes: u64, now: Time) -> bool {
+        self.uploads.lock().unwrap_or_else(PoisonError::into_inner).take(account, bytes, now)
+    }
+
+    /// An agent that was kept before its node ended, as its [origin](Origin) and states are written, the last of them so long ago while somebody had it: it waits
+    /// for its client.
     ///
     /// # Errors
     /// That is none, or cannot be read: why.
@@ -180,18 +199,19 @@ impl Shelf {
         name: Symbol,
         origin: &Origin,
         states: &[State],
+        age: Duration,
     ) -> Result<Box<dyn AgentBody>, String> {
         let Origin::Kept { account } = origin else { return Err("it is no kept agent".to_owned()) };
-        let kept = written::read(states)?;
+        let (kept, waits) = written::read(states)?;
         let bytes = kept.saved.as_ref().map_or(0, |saved| saved.state.len());
         self.books().enter(name, account, bytes, Place::Session);
-        Ok(Box::new(KeptBody::resumed(name, kept, Arc::clone(self), origin.clone())))
+        Ok(Box::new(KeptBody::resumed(name, kept, Arc::clone(self), origin.clone(), waits.then_some(age))))
     }
 
     /// The node runs this agent, as it did before it began anew: its client may have it back. Of no account if the origin says nothing of that.
     pub fn note_gone_on(&self, name: Symbol, origin: &Origin) {
         if let Origin::GoneOn { account, on_leave, holds, .. } = origin {
-            let kept = Kept { on_leave: *on_leave, holds: *holds, saved: None };
+            let kept = Kept { on_leave: *on_leave, holds: *holds, saved: None, is_given: true };
             self.books().enter(name, account, 0, Place::GoneOn(None, kept));
         }
     }
@@ -347,7 +367,7 @@ impl Shelf {
             return Err((HopError::TooLarge { bytes, bytes_max }, wish));
         }
         let saved = SavedState { code: Arc::new(code), state: state.into() };
-        let invitation = Invitation::new(name, saved, host.now());
+        let invitation = Invitation::new(name, saved, true, host.now());
         match client.invite(&invitation) {
             Err(why) => Err((not_movable(why), wish)),
             Ok(()) => Ok(Box::new(InvitedBody::new(invitation, to, client, Former::Node(host, origin, wish)))),
@@ -542,7 +562,7 @@ mod tests {
         shelf.attach(&(Arc::<Node>::clone(&node) as Arc<dyn Host>));
         shelf.admit("bob".into(), "ann").unwrap();
         let saved = SavedState { code: Arc::new(CODE.parse().unwrap()), state: Arc::from([7].as_slice()) };
-        let kept = Kept { on_leave: OnLeave::GoOn, holds: true, saved: Some(saved) };
+        let kept = Kept { on_leave: OnLeave::GoOn, holds: true, saved: Some(saved), is_given: false };
         assert!(shelf.go_on("bob".into(), &kept, None).is_ok());
         (node, shelf)
     }

@@ -71,6 +71,7 @@ pub enum SessionEvent {
         code: Arc<CodeName>,
     },
     /// An agent's code came: take it in, then call [`Session::handle_code`].
+    /// If that is so, call [`Session::note_brought`] before.
     Admit {
         /// The number of the last frame of it.
         number: u64,
@@ -83,14 +84,26 @@ pub enum SessionEvent {
         /// What is said to be that.
         bytes: Vec<u8>,
     },
-    /// The client has not got an agent's code: look whether it is here, then call [`Session::give_code`].
+    /// The client has not got an agent's code: look whether it is here, then call [`Session::give_code`]; or [`Session::deny_code`], if it was not given to it before and
+    /// the agent may not [run here](super::Host::has_code) with it.
     Lack {
         /// The number of the frame that asks for it.
         number: u64,
         /// What the agent is called in frames.
         agent: u32,
+        /// Its local name.
+        name: Symbol,
         /// Its code.
         code: Arc<CodeName>,
+        /// It came to the client from here, or from the client.
+        is_given: bool,
+    },
+    /// The client brings more code than it may; it was refused.
+    TooMuchCode {
+        /// The local name of the agent whose it is.
+        agent: Symbol,
+        /// The code.
+        code: CodeName,
     },
     /// A message said that somebody else sends it; it was refused.
     Forged {

@@ -1,7 +1,7 @@
 //! Kept agents as they are written down, where what agents do is: see [`crate::durable`].
 //!
-//! A piece is a byte, and what it says of the agent: all, or its state alone if nothing else changed, which is most often so. A state is
-//! written as it is, so that a save costs little more than its own bytes.
+//! A piece is a byte, and what it says of the agent: all, or its state alone if nothing else changed, which is most often so, or that it waits from now on.
+//! A state is written as it is, so that a save costs little more than its own bytes.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use crate::limits::SESSION_MESSAGE_BUDGET_BYTES;
 
 const ALL: u8 = 1;
 const STATE: u8 = 2;
+const WAITS: u8 = 3;
 
 /// What of an agent differs from what is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub(super) enum Change {
     All,
     /// Its state.
     State,
+    /// That it waits for its client.
+    Waits,
     /// Nothing.
     None,
 }
@@ -36,12 +39,20 @@ struct Form {
     /// None if it never said what it is.
     code: Option<String>,
     state: Vec<u8>,
+    /// Its code was given to its client, or brought by it.
+    is_given: bool,
+    /// It waits for its client.
+    waits: bool,
 }
 
-/// Appends what changed; false if it cannot be written.
-pub(super) fn write(kept: &Kept, change: Change, out: &mut Vec<u8>) -> bool {
+/// Appends what changed, of an agent that waits or does not; false if it cannot be written.
+pub(super) fn write(kept: &Kept, waits: bool, change: Change, out: &mut Vec<u8>) -> bool {
     match (change, &kept.saved) {
         (Change::None, _) => true,
+        (Change::Waits, _) => {
+            out.push(WAITS);
+            true
+        }
         (Change::State, Some(saved)) => {
             out.push(STATE);
             out.extend_from_slice(&saved.state);
@@ -51,36 +62,40 @@ pub(super) fn write(kept: &Kept, change: Change, out: &mut Vec<u8>) -> bool {
             let code = saved.as_ref().map(|saved| saved.code.to_string());
             let state = saved.as_ref().map(|saved| saved.state.to_vec()).unwrap_or_default();
             out.push(ALL);
-            let form = Form { on_leave: kept.on_leave, holds: kept.holds, code, state };
+            let Kept { on_leave, holds, is_given, .. } = *kept;
+            let form = Form { on_leave, holds, code, state, is_given, waits };
             compact::encode_body_of(&form, out).is_ok()
         }
     }
 }
 
-/// What was kept of an agent, by what was written of it: all, then what changed, in order.
+/// What was kept of an agent, by what was written of it: all, then what changed, in order. And whether it waited for its client by then.
 ///
 /// # Errors
 /// That is not what it is: why.
-pub(super) fn read(states: &[State]) -> Result<Kept, String> {
+pub(super) fn read(states: &[State]) -> Result<(Kept, bool), String> {
     let mut kept = None;
     for state in states {
         let (State::Whole(piece) | State::Delta(piece)) = state else { continue };
         match (piece.split_first(), &mut kept) {
             (Some((&ALL, form)), kept) => *kept = Some(read_all(form)?),
-            (Some((&STATE, state)), Some(Kept { saved: Some(saved), .. })) => saved.state = state.into(),
+            (Some((&STATE, state)), Some((Kept { saved: Some(saved), .. }, waits))) => {
+                (saved.state, *waits) = (state.into(), false);
+            }
+            (Some((&WAITS, [])), Some((_, waits))) => *waits = true,
             _ => return Err("what was written of it is of another release".to_owned()),
         }
     }
     kept.ok_or_else(|| "nothing was written of it".to_owned())
 }
 
-fn read_all(form: &[u8]) -> Result<Kept, String> {
+fn read_all(form: &[u8]) -> Result<(Kept, bool), String> {
     let limits = Limits::MESSAGE.with_budget_bytes(SESSION_MESSAGE_BUDGET_BYTES);
     let form: Form = compact::decode_body_as(form, limits).map_err(|error| error.to_string())?;
-    let Form { on_leave, holds, code, state } = form;
+    let Form { on_leave, holds, code, state, is_given, waits } = form;
     let code = code.map(|code| code.parse().map(Arc::new)).transpose();
     let saved = code.map_err(|error| format!("{error}"))?.map(|code| SavedState { code, state: state.into() });
-    Ok(Kept { on_leave, holds, saved })
+    Ok((Kept { on_leave, holds, saved, is_given }, waits))
 }
 
 #[cfg(test)]
@@ -89,12 +104,13 @@ mod tests {
 
     fn kept(state: &[u8]) -> Kept {
         let code = Arc::new("ts:counter".parse().unwrap());
-        Kept { on_leave: OnLeave::GoOn, holds: true, saved: Some(SavedState { code, state: state.into() }) }
+        let saved = Some(SavedState { code, state: state.into() });
+        Kept { on_leave: OnLeave::GoOn, holds: true, saved, is_given: true }
     }
 
     fn written(kept: &Kept, change: Change) -> Vec<u8> {
         let mut bytes = Vec::new();
-        assert!(write(kept, change, &mut bytes));
+        assert!(write(kept, false, change, &mut bytes));
         bytes
     }
 
@@ -102,7 +118,7 @@ mod tests {
     fn what_is_written_is_what_is_read_whatever_was_written_in_between() {
         let never = Kept { saved: None, ..kept(b"") };
         let all = State::Whole(written(&never, Change::State));
-        assert_eq!(read(std::slice::from_ref(&all)), Ok(never.clone()));
+        assert_eq!(read(std::slice::from_ref(&all)), Ok((never.clone(), false)));
         let states = [
             all,
             State::Delta(written(&kept(b"one"), Change::All)),
@@ -111,17 +127,25 @@ mod tests {
             State::Delta(written(&kept(b""), Change::State)),
             State::Delta(written(&kept(b"three"), Change::State)),
         ];
-        assert_eq!(read(&states), Ok(kept(b"three")));
+        assert_eq!(read(&states), Ok((kept(b"three"), false)));
+        let waits = State::Delta(written(&never, Change::Waits));
+        assert_eq!(read(&[states.to_vec(), vec![waits.clone()]].concat()), Ok((kept(b"three"), true)));
+        let last = State::Delta(written(&kept(b"four"), Change::State));
+        let back = [states.to_vec(), vec![waits, last]].concat();
+        assert_eq!(read(&back), Ok((kept(b"four"), false)), "its client was there again");
+        let mut gone = Vec::new();
+        assert!(write(&kept(b"five"), true, Change::All, &mut gone));
+        assert_eq!(read(&[State::Whole(gone)]), Ok((kept(b"five"), true)));
         assert!(written(&never, Change::None).is_empty());
     }
 
     #[test]
     fn what_is_written_stays_readable() {
         let hex: String = written(&kept(b"one"), Change::All).iter().map(|byte| format!("{byte:02x}")).collect();
-        let golden = "01e30a022109466f726d116f6e5f6c656176650b686f6c647309636f64650b737461746523476f4f6e5374733a636f756e74657290a0c261cb076f6e65";
+        let golden = "01e3fa023109466f726d116f6e5f6c656176650b686f6c647309636f64650b73746174651169735f676976656e0b776169747323476f4f6e5374733a636f756e74657290a0c261cb076f6e65c2c1";
         assert_eq!(hex, golden);
         let bytes = (0..golden.len()).step_by(2).map(|at| u8::from_str_radix(&golden[at..at + 2], 16).unwrap());
-        assert_eq!(read(&[State::Whole(bytes.collect())]), Ok(kept(b"one")));
+        assert_eq!(read(&[State::Whole(bytes.collect())]), Ok((kept(b"one"), false)));
     }
 
     #[test]

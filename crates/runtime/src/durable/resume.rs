@@ -1,5 +1,7 @@
 //! Bringing back the agents that a journal keeps.
 
+use std::time::Duration;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, NewAgent};
@@ -48,7 +50,10 @@ impl Node {
     ) -> Result<Box<dyn AgentBody>, String> {
         match origin {
             Origin::Type(kind) => self.kinds.restore(kind, states),
-            Origin::Kept { .. } => self.shelf.resume(name, origin, states),
+            Origin::Kept { .. } => {
+                let age = Duration::from_micros(self.now().0.wrapping_sub(written_at.0));
+                self.shelf.resume(name, origin, states, age)
+            }
             Origin::GoneOn { code, .. } => {
                 // Its client may have brought it along.
                 caught(|| self.loader.recall_code(code))?;

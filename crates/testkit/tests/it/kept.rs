@@ -3,11 +3,14 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
+use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::limits::{CODE_BYTES_MAX, KEPT_MS_MAX, SESSION_CODE_BYTES_AT_ONCE};
 use whimbrel_platform::session::{
     Ack, Code, CodeName, CodePart, Create, Fault, Frame, Grant, Hello, Keep, MessageFrame, OnLeave, Opening, Resume,
     Save, Session, SessionBody, SessionEvent, SharedSession, Shelf,
@@ -464,6 +467,62 @@ fn code_comes_in_parts_and_only_what_was_asked_for() {
     world.settle();
     let refused = world.client.coming.iter().filter(|frame| matches!(frame, Frame::Refused(_))).count();
     assert_eq!(refused, 3, "{:?}", world.client.coming);
+}
+
+#[test]
+fn a_client_that_brings_more_code_than_it_may_is_refused_and_nothing_else_of_it_is() {
+    let mut world = begun(9, true);
+    let code: Arc<CodeName> = Arc::new(format!("wasm:{}/big.wasm", "00".repeat(32)).parse().unwrap());
+    let (mut number, mut outcomes) = (world.client.number, Vec::new());
+    let (of, now) = (CODE_BYTES_MAX as u64, world.sim.now());
+    for _ in 0..=SESSION_CODE_BYTES_AT_ONCE as usize / CODE_BYTES_MAX {
+        let mut session = world.client.session.lock();
+        session.ask_for_code(0, Arc::clone(&code));
+        // A part that is not the next one ends it.
+        for at in [0, 7] {
+            number += 1;
+            let code = code.to_string();
+            let part = Frame::Code(CodePart { number, agent: 0, code, at, of, bytes: vec![1] });
+            session.handle_frame(now, part, 9).unwrap();
+        }
+        let events = std::iter::from_fn(|| session.poll_event());
+        outcomes.push(events.filter(|event| matches!(event, SessionEvent::TooMuchCode { .. })).count());
+    }
+    assert_eq!(outcomes, [0, 0, 0, 0, 1]);
+    world.settle();
+    let is_busy = |frame: &&Frame| matches!(frame, Frame::Refused(it) if it.code == Code::Busy);
+    assert_eq!(world.client.coming.iter().filter(is_busy).count(), 1, "{:?}", world.client.coming);
+    world.client.number = number;
+    world.client.coming.retain(|frame| !matches!(frame, Frame::Refused(_) | Frame::Lacks(_)));
+    world.crash();
+    assert_eq!(world.shelf.len(), 1);
+}
+
+/// An agent of `ts:counter` that is to wait, as it is written when it is with its client.
+fn written() -> State {
+    let hex = "01e3fa023109466f726d116f6e5f6c656176650b686f6c647309636f64650b73746174651169735f676976656e0b776169747323576169745374733a636f756e74657290a0c261cb076f6e65c2c1";
+    let bytes = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
+    State::Whole(bytes.collect())
+}
+
+#[test]
+fn who_waited_before_its_node_began_anew_waits_for_the_rest() {
+    let whole = written();
+    for (states, had, left) in [
+        (vec![whole.clone()], KEPT_MS_MAX - 1_000, KEPT_MS_MAX),
+        (vec![whole.clone(), State::Delta(vec![3])], KEPT_MS_MAX - 1_000, 1_000),
+        (vec![whole, State::Delta(vec![3])], 2 * KEPT_MS_MAX, 0),
+    ] {
+        let (mut sim, shelf) = (Simulation::new(1), Arc::<Shelf>::default());
+        let origin = Origin::Kept { account: "tester".to_owned() };
+        let body = shelf.resume("bob".into(), &origin, &states, Duration::from_millis(had)).unwrap();
+        sim.spawn("bob", body);
+        sim.run_for(left.saturating_sub(1));
+        assert_eq!(sim.ended("bob").is_some(), left == 0);
+        sim.run_for(2);
+        assert_eq!(sim.ended("bob"), Some(EndReason::Failed("its client did not come back".into())));
+        assert!(shelf.is_empty());
+    }
 }
 
 #[test]

@@ -483,7 +483,8 @@ impl World {
                 *self.seen.lacks_code.lock().unwrap() = false;
                 session.lock().handle_code(agent);
             }
-            SessionEvent::Lack { number, agent, code } => {
+            SessionEvent::Lack { number, code, is_given: false, .. } => session.lock().deny_code(number, &code),
+            SessionEvent::Lack { number, agent, code, .. } => {
                 let bytes: Arc<[u8]> = (0..CODE_BYTES).map(|n| n as u8).collect();
                 session.lock().give_code(number, agent, &code, Some(&bytes));
             }
@@ -716,6 +717,37 @@ fn whoever_takes_an_agent_is_given_its_code_in_parts_and_no_other() {
     say(&mut world, |number| Frame::Lacks(Lacks { number, agent: 0, code: code() }));
     say(&mut world, |number| Frame::Lacks(Lacks { number, agent: 7, code: code() }));
     assert_eq!(world.tabs[0].refusals, [Code::BadState, Code::BadState, Code::NoAgent]);
+}
+
+#[test]
+fn whoever_names_code_does_not_have_it_for_that_nor_does_who_is_offered_that() {
+    let mut world = in_a_tab();
+    let save = |number, agent, code: String, to: Option<&str>| {
+        let (state, to) = (vec![1], to.map(str::to_owned));
+        Frame::Save(Save { number, agent, upto: 0, code, state, to, also: vec![] })
+    };
+    let lacks = |number, agent, code: String| Frame::Lacks(Lacks { number, agent, code });
+    // An agent of its own, of code that somebody else brought here.
+    say(&mut world, |number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds: false }));
+    say(&mut world, |number| save(number, 0, code(), None));
+    say(&mut world, |number| lacks(number, 0, code()));
+    assert_eq!((&world.tabs[0].refusals[..], world.tabs[0].code.len()), (&[Code::NotAllowed][..], 0));
+    // Nor by sending it to another client.
+    world.tabs[0].say(|number| save(number, 0, code(), Some(TABS[1])));
+    world.arrive_at_node(0);
+    world.tabs[1].say(|number| Frame::Create(Create { number, agent: BOB, name: TABS[0].into() }));
+    world.tabs[1].say(|number| lacks(number, BOB, code()));
+    (0..2).for_each(|_| world.arrive_at_node(1));
+    let is_denied = |frame: &Frame| matches!(frame, Frame::Refused(it) if it.code == Code::NotAllowed);
+    assert!(world.tabs[1].coming.iter().any(is_denied), "{:?}", world.tabs[1].coming);
+    // Nor is an agent's that came, once it says that it is of other code.
+    world.tabs[0].coming.clear();
+    world.tabs[0].refusals.clear();
+    let mut world = in_a_tab();
+    let other = format!("asl:{}/bob.asl", "11".repeat(32));
+    say(&mut world, |number| save(number, BOB, other.clone(), None));
+    say(&mut world, |number| lacks(number, BOB, other));
+    assert_eq!(world.tabs[0].refusals, [Code::NotAllowed]);
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl SimulatedNode {
                         session.lock().handle_created(agent, outcome);
                     }
                     SessionEvent::Wake(agent) => self.sim.wake(agent),
-                    SessionEvent::Lack { number, agent, code } => {
+                    SessionEvent::Lack { number, agent, code, .. } => {
                         session.lock().give_code(number, agent, &code, Some(&Movers::code()));
                     }
                     SessionEvent::Admit { agent, .. } => {

@@ -1,0 +1,50 @@
+//! What a node does about the code of a session's agents. All of it may take its time.
+
+use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::audit::Refused;
+use whimbrel_platform::policy::{Action, Principal};
+use whimbrel_platform::session::{CodeName, SessionEvent, SharedSession};
+
+use super::Inner;
+
+/// Does what a session wants done about an agent's code.
+pub(super) fn see_to(port: &Inner, session: &SharedSession, event: SessionEvent) {
+    match event {
+        SessionEvent::Code { agent, name, code } => {
+            let lacks = code.origin().and_then(|origin| port.host.has_code(name, &origin)) == Some(false);
+            let mut session = session.lock();
+            if lacks { session.ask_for_code(agent, code) } else { session.handle_code(agent) }
+        }
+        SessionEvent::Admit { number, agent, name, code, bytes } => {
+            let origin = code.origin().ok_or_else(|| "that is no code".to_owned());
+            let admitted = origin.and_then(|origin| port.host.admit_code(name, &origin, bytes));
+            let mut session = session.lock();
+            match admitted {
+                Ok(()) => session.note_brought(agent, &code),
+                Err(why) => session.handle_inadmissible(number, why),
+            }
+            session.handle_code(agent);
+            drop(session);
+            // Its session may have been over before.
+            port.host.wake(Aid::local(name));
+        }
+        SessionEvent::Lack { number, agent, name, code, is_given } => {
+            if !is_given && !may_run(port, name, &code) {
+                return session.lock().deny_code(number, &code);
+            }
+            let bytes = code.origin().and_then(|origin| port.host.code(&origin));
+            session.lock().give_code(number, agent, &code, bytes.as_ref());
+        }
+        _ => {}
+    }
+}
+
+/// Whether an agent of a session may run here with this code, and so see it. If not, that is recorded.
+fn may_run(port: &Inner, name: Symbol, code: &CodeName) -> bool {
+    let may = code.origin().is_some_and(|origin| port.host.has_code(name, &origin).is_some());
+    if !may {
+        let who = Principal::Session { name, node: port.host.node() };
+        port.refuse(&Refused::forbidden(&who.to_string(), Action::Code, &code.to_string()));
+    }
+    may
+}
