@@ -100,8 +100,16 @@ impl Diagnostics {
         }
     }
 
-    /// All findings, in the order they were made; the last ones tell how many errors and warnings were left out.
+    /// All findings of each file from its top to its end, files in the order in which something was found in them; the last
+    /// ones tell how many errors and warnings were left out.
     pub fn into_vec(mut self) -> Vec<Diagnostic> {
+        let mut files: Vec<Text> = Vec::new();
+        for found in &self.found {
+            if !files.contains(&found.file) {
+                files.push(found.file.clone());
+            }
+        }
+        self.found.sort_by_key(|found| (files.iter().position(|file| *file == found.file), found.span.start));
         let Some(last) = self.found.last().cloned() else { return self.found };
         let left_out =
             [(self.errors_left_out, Severity::Error, "error"), (self.warnings_left_out, Severity::Warning, "warning")];
@@ -183,6 +191,19 @@ mod tests {
             (last.message.as_str(), last.severity, last.stands_for),
             ("5 more errors are not shown", Severity::Error, 5)
         );
+    }
+
+    #[test]
+    fn a_file_is_gone_through_from_its_top() {
+        let (one, two) = (Text::from("1.asl"), Text::from("2.asl"));
+        let mut all = Diagnostics::default();
+        for (file, line) in [(&one, 7), (&two, 3), (&one, 2), (&two, 9), (&one, 7)] {
+            all.push(Diagnostic::error(file, Span { start: line * 10, end: line * 10, line }, "bad", ""));
+        }
+        let order: Vec<String> = all.into_vec().iter().map(ToString::to_string).collect();
+        let wanted =
+            ["1.asl:2", "1.asl:7", "1.asl:7", "2.asl:3", "2.asl:9"].map(|place| format!("{place}: error: bad"));
+        assert_eq!(order, wanted);
     }
 
     #[test]

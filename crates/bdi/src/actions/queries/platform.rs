@@ -4,7 +4,7 @@ use whimbrel_acl::{Aid, Value, sym};
 use whimbrel_platform::topics;
 
 use super::{Outcome, patterns, text_of};
-use crate::actions::Call;
+use crate::actions::{Call, Failure};
 
 /// The release of Jason whose language this is.
 const JASON_VERSION: &str = "3.3.0";
@@ -20,10 +20,10 @@ pub fn my_name(call: &mut Call<'_, '_>) -> Outcome {
     call.unify(0, &Value::Atom(name))
 }
 
-/// `.node(N)`: no, on a platform of one node.
+/// `.node(N)`: fails on a platform of one node, which has no name.
 pub fn node(call: &mut Call<'_, '_>) -> Outcome {
     match call.solver.known.services.node() {
-        sym::EMPTY => Ok(false.into()),
+        sym::EMPTY => Err(Failure::new("no_such_node", "this platform is one node, which has no name")),
         node => call.unify(0, &Value::Atom(node)),
     }
 }
