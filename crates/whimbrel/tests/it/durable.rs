@@ -424,7 +424,7 @@ fn a_plan_goes_on_at_its_next_step_after_kill_nine() {
     let (store, out) = (scratch.0.join("store"), scratch.0.join("out"));
     // The first lives are too short to come far; later ones are long enough to come to the end whatever the machine's load.
     let mut lives = 0;
-    while !run_and_kill(&store, Duration::from_millis(100 + 37 * lives), &out) {
+    while !run_and_kill(&store, Duration::from_millis(100 + 150 * lives), &out) {
         lives += 1;
         assert!(lives < 200, "it does not come to its end");
     }
