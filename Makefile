@@ -126,6 +126,12 @@ bench: $(WHIMBREL) ## The studies' benchmarks in small, in Rust and in AgentSpea
 bench-devices: $(WHIMBREL) ## The Siebog study's setting: 16,000 WebSocket devices, ten minutes, the gateway killed in the middle
 	@$(WHIMBREL) bench devices --devices 16000 --ops 6000 --seconds 600 --kill-after 300 --plot bench/results
 
+.PHONY: bench-browser
+bench-browser: sdk agentspeak-wasm guest/examples/counter-rust.wasm console $(WHIMBREL) | chromium ## Pages as devices, and the console, in Chromium: start, agents, messages, saves, frames, sizes (OPTIONS=--help)
+	@cd console && node_modules/.bin/tsc
+	@cd sdk/typescript && node_modules/.bin/tsc --project tsconfig.json
+	@WHIMBREL='$(abspath $(WHIMBREL))' node sdk/typescript/.build/bench/main.js $(OPTIONS)
+
 .PHONY: bench-peers
 bench-peers: $(WHIMBREL) | python ## All beside Erlang, Jason, NATS, Zenoh, JADE, Java's codecs ..., in turns (OPTIONS=--quick)
 	@$(PYTHON) bench/peers/run.py $(OPTIONS)

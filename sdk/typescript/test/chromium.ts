@@ -8,7 +8,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const CHROMIUM = process.env["CHROMIUM"] ?? "chromium";
+/** The browser: what CHROMIUM says, or the one in the path. */
+export const CHROMIUM = process.env["CHROMIUM"] ?? "chromium";
 
 /** Why tests with a browser are skipped; false if they are not. */
 export function withoutBrowser(): string | false {

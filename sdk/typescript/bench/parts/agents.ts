@@ -1,0 +1,57 @@
+/** How many agents a page holds: more and more, until an answer takes too long. */
+import type { Page } from "playwright-core";
+import { median, quantile, sleep } from "../measure.js";
+import type { Kind } from "../pages/tab.js";
+import type { Row } from "../report.js";
+import { Stage, type Bench } from "../stage.js";
+
+const KINDS: readonly Kind[] = ["typescript", "agentspeak", "wasm"];
+/** A session, and thus a Worker, may have as many. */
+const PER_WORKER = 64;
+const STEPS = [64, 128, 256, 512, 1024, 2048];
+/** No more once an answer takes longer. */
+const SLOW_MS = 1000;
+/** Agents that are asked one after the other, for what one answer takes. */
+const ASKED = 100;
+/** Until memory is looked at: what is no garbage stays. */
+const REST_MS = 1500;
+
+async function grow(bench: Bench, stage: Stage, page: Page, kind: Kind): Promise<Row[]> {
+  const rows: Row[] = [];
+  const names: string[] = [];
+  const empty = await stage.pagesMemory();
+  for (const step of bench.isSmall ? STEPS.slice(0, 2) : STEPS) {
+    bench.progress(`agents: ${step} in ${kind}`);
+    const fresh = Array.from({ length: step - names.length }, (_, at) => `${kind}-${names.length + at}`);
+    const began = performance.now();
+    await page.evaluate((workers) => tab.join(workers), Math.ceil(fresh.length / PER_WORKER));
+    await page.evaluate(({ kind, fresh }) => tab.spawn(kind, fresh), { kind, fresh });
+    const spawnedMs = performance.now() - began;
+    names.push(...fresh);
+    const all = await page.evaluate(({ kind, names }) => tab.ask(kind, names), { kind, names });
+    const some = names.filter((_, at) => at % Math.ceil(names.length / ASKED) === 0);
+    const one: number[] = await page.evaluate(async ({ kind, some }) => {
+      const took = [];
+      for (const name of some) took.push(...(await tab.ask(kind, [name])));
+      return took;
+    }, { kind, some });
+    await sleep(bench.isSmall ? 0 : REST_MS);
+    const bytes = await stage.pagesMemory();
+    const metrics = { spawn_ms: spawnedMs, all_answered_ms: Math.max(...all), one_p50_ms: median(one), one_p99_ms: quantile(one, 0.99), page_mb: bytes / 1e6, kb_per_agent: (bytes - empty) / 1e3 / step };
+    rows.push({ params: { kind, agents: step, workers: Math.ceil(step / PER_WORKER) }, metrics });
+    if (metrics.one_p99_ms > SLOW_MS) break;
+  }
+  return rows;
+}
+
+export async function run(bench: Bench): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const kind of bench.isSmall ? KINDS.slice(0, 1) : KINDS) {
+    const stage = await Stage.set(bench.closers);
+    const page = await stage.tab({ workers: "1" });
+    await page.evaluate(() => tab.begun);
+    rows.push(...(await grow(bench, stage, page, kind)));
+    await bench.closers.close();
+  }
+  return rows;
+}

@@ -1,0 +1,91 @@
+/** The benchmark in a browser, in small: that it measures, says what it measured, and leaves nothing. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { withoutBrowser } from "./chromium.js";
+import { WITHOUT_ENGINE } from "./engine.js";
+import { WITHOUT_GUESTS } from "./guests.js";
+import { WITHOUT_NODE } from "./society.js";
+
+const MAIN = join(dirname(fileURLToPath(import.meta.url)), "../bench/main.js");
+const without = WITHOUT_NODE || WITHOUT_ENGINE || WITHOUT_GUESTS || withoutBrowser();
+
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly noted: string;
+  /** What is left in its folder for what passes, and of its processes. */
+  readonly left: readonly string[];
+}
+
+/** Processes whose folder for what passes this is. */
+function processesOf(folder: string): string[] {
+  if (!existsSync("/proc/self/environ")) return [];
+  return readdirSync("/proc").filter((id) => {
+    try {
+      return /^\d+$/.test(id) && readFileSync(`/proc/${id}/environ`, "utf8").includes(`TMPDIR=${folder}`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** What is there still after a while: what was ended takes a moment to be gone. */
+async function leftIn(folder: string): Promise<string[]> {
+  const files = readdirSync(folder).filter((name) => /^(whimbrel-|playwright_chromiumdev)/.test(name));
+  for (let attempt = 0; attempt < 200; attempt++) {
+    if (processesOf(folder).length === 0) return files;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return [...files, ...processesOf(folder)];
+}
+
+/** Runs it; `heard` is given what it notes. */
+async function run(args: readonly string[], heard?: (noted: string, interrupt: () => void) => void): Promise<Ran> {
+  const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
+  try {
+    const child = spawn(process.execPath, [MAIN, ...args], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, TMPDIR: folder } });
+    let [out, noted] = ["", ""];
+    child.stdout.on("data", (data: Uint8Array) => (out += String(data)));
+    child.stderr.on("data", (data: Uint8Array) => {
+      noted += String(data);
+      heard?.(noted, () => void child.kill("SIGINT"));
+    });
+    const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+    return { code, out, noted, left: await leftIn(folder) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+test("it measures, and prints a line of JSON for each row", { skip: without, timeout: 180_000 }, async () => {
+  const { code, out, noted, left } = await run(["--small", "--json", "--part", "workers"]);
+  assert.equal(code, 0, noted);
+  const rows = out.trim().split("\n").map((line) => JSON.parse(line) as { bench: string; version: string; machine: Record<string, unknown>; params: Record<string, unknown>; metrics: Record<string, number> });
+  assert.deepEqual([...new Set(rows.map(({ params }) => params["part"]))], ["workers"]);
+  for (const { bench, version, machine, metrics } of rows) {
+    assert.equal(bench, "browser");
+    assert.match(version, /^\d+\.\d+/);
+    assert.match(String(machine["chromium"]), /^\d+\./);
+    for (const [name, value] of Object.entries(metrics)) assert.ok(value > 0, `${name} is ${value}`);
+  }
+  assert.deepEqual(left, []);
+});
+
+test("interrupted, it leaves no process and no folder", { skip: without, timeout: 120_000 }, async () => {
+  const { code, left } = await run(["--small", "--part", "start"], (noted, interrupt) => /start: /.test(noted) && interrupt());
+  assert.deepEqual([code, left], [130, []]);
+});
+
+test("what it is not told well it says", async () => {
+  for (const [args, why] of [[["--part", "nothing"], /there is no part nothing/], [["--seconds", "none"], /0.1 to 600/]] as const) {
+    const { code, noted } = await run(args);
+    assert.equal(code, 2);
+    assert.match(noted, why);
+    assert.match(noted, /usage/);
+  }
+});
