@@ -371,14 +371,13 @@ impl Session {
             let text =
                 format!("clients with one token bring {most} bytes of code at most, and then what comes with time");
             self.refuse(number, Code::Busy, text);
-            self.events.push_back(SessionEvent::TooMuchCode { agent: name, code: (*wanted).clone() });
+            self.events.push_back(SessionEvent::TooMuchCode { agent: name, code: wanted });
             return self.handle_code(agent);
         }
         there.extend(bytes);
         self.note_code_came(agent, end as u64 == of, now);
         if end as u64 == of {
-            let code = (*wanted).clone();
-            self.events.push_back(SessionEvent::Admit { number, agent, name, code, bytes: there });
+            self.events.push_back(SessionEvent::Admit { number, agent, name, code: wanted, bytes: there });
         } else if let Some(keeping) = self.keeping(agent) {
             keeping.coming = Some((wanted, there));
         }

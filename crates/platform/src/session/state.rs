@@ -80,7 +80,7 @@ pub enum SessionEvent {
         /// The agent's local name.
         name: Symbol,
         /// Its code.
-        code: CodeName,
+        code: Arc<CodeName>,
         /// What is said to be that.
         bytes: Vec<u8>,
     },
@@ -103,7 +103,7 @@ pub enum SessionEvent {
         /// The local name of the agent whose it is.
         agent: Symbol,
         /// The code.
-        code: CodeName,
+        code: Arc<CodeName>,
     },
     /// A message said that somebody else sends it; it was refused.
     Forged {
