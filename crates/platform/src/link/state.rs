@@ -226,15 +226,20 @@ impl Connection {
         }
         let took = now - Time(asked);
         self.flight.handle_answer(took);
-        // Whoever has just begun is busy: an answer that came late then says nothing of the link.
-        let beginning = self.questions > 0;
-        let smoothed = |known: Duration| {
-            if beginning { known.min(took) } else { (known * (ROUND_TRIP_INERTIA - 1) + took) / ROUND_TRIP_INERTIA }
-        };
-        self.round_trip = Some(self.round_trip.map_or(took, smoothed));
+        self.round_trip = Some(smoothed(self.round_trip, took, self.questions > 0));
         // The next question, if the beginning is not over.
         self.ping |= self.questions > 0;
         self.questions = self.questions.saturating_sub(1);
+    }
+}
+
+/// What is known of a round trip after one more. Whoever has just begun is busy: an answer that came late then says nothing of
+/// the link.
+fn smoothed(known: Option<Duration>, took: Duration, begins: bool) -> Duration {
+    match known {
+        None => took,
+        Some(known) if begins => known.min(took),
+        Some(known) => (known * (ROUND_TRIP_INERTIA - 1) + took) / ROUND_TRIP_INERTIA,
     }
 }
 
@@ -857,4 +862,20 @@ fn same_secret(ours: Option<&str>, theirs: Option<&str>) -> bool {
     let (ours, theirs) = (ours.unwrap_or_default().as_bytes(), theirs.unwrap_or_default().as_bytes());
     let differences = ours.iter().zip(theirs).fold(0, |all, (one, other)| all | (one ^ other));
     ours.len() == theirs.len() && differences == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_beginning_does_not_stand_for_the_link() {
+        let us = Duration::from_micros;
+        assert_eq!(smoothed(None, us(33_000), true), us(33_000));
+        assert_eq!(smoothed(Some(us(33_000)), us(150), true), us(150));
+        assert_eq!(smoothed(Some(us(150)), us(40_000), true), us(150));
+        // Later an answer counts for an eighth, whichever way it differs.
+        assert_eq!(smoothed(Some(us(800)), us(1_600), false), us(900));
+        assert_eq!(smoothed(Some(us(800)), us(80), false), us(710));
+    }
 }
