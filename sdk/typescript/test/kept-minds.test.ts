@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { Society } from "../src/agentspeak.js";
 import { clock } from "../src/agentspeak/clock.js";
 import { seat, type Seats } from "../src/agentspeak/seats.js";
-import { atom, connect, term, type Agent, type Keep, type Message, type Platform, type Value } from "../src/node.js";
+import { atom, connect, RefusedError, term, type Agent, type Keep, type Message, type Platform, type Value } from "../src/node.js";
 import { GuestAgent } from "../src/guest.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
 import { guestModule, WITHOUT_GUESTS } from "./guests.js";
@@ -127,6 +127,53 @@ test("a mind goes on at the node when its client leaves, and comes back to anoth
   second.society.kill("rover");
   await second.close();
   await boss.platform.close();
+});
+
+test("a mind that is to go on does so when its node is killed and its client never comes back", { skip: SKIP, timeout: 120_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
+  const policy = join(folder, "policy.toml");
+  writeFileSync(policy, '[[allow]]\nwho = "session:*"\nmove = "*"\ncode = "*"\n');
+  writeFileSync(join(folder, "society.mas2j"), "MAS home { agents: fern; }");
+  writeFileSync(join(folder, "fern.asl"), "");
+  const begin = (): Promise<Node> => Node.run(folder, undefined, "--durable", "--policy", policy);
+  const counted = async (there: Node): Promise<Value> => {
+    const platform = await connect(`tcp://${there.address}`, { token: TOKEN });
+    let boss: Agent | undefined;
+    // While its node brings its agents back, no name is free.
+    while (!boss) boss = await platform.create("boss").catch((error: unknown) => (error instanceof RefusedError && error.code === "name-taken" ? undefined : Promise.reject(error)));
+    const asker = boss;
+    const heard = new Promise<Value>((resolve) => {
+      asker.onMessage({ performative: "tell" }, ({ content }) => resolve(content));
+      asker.onMessage({ performative: "failure" }, () => void setTimeout(count, 100));
+    });
+    const count = (): void => asker.send({ performative: "achieve", receivers: "pilot", content: term("count") });
+    count();
+    const content = await heard;
+    await platform.close();
+    return content;
+  };
+  const first = await begin();
+  let second: Node | undefined;
+  try {
+    const platform = await connect(`tcp://${first.address}`, { token: TOKEN, leaseMs: 1_000 });
+    const society = await Society.load(readFileSync(ENGINE), { platform: platform.name });
+    society.putFiles({ "pilot.asl": "n(5).\n+!count[source(S)] : n(N) <- -+n(N + 1); .send(S, tell, n(N)).\n" });
+    const { seats } = await seat(society, platform);
+    await seats.spawnKept("pilot", "pilot.asl", {}, { onLeave: "go-on" });
+    // What it says leaves when what it is by then is on the disk.
+    assert.deepEqual(await counted(first), term("n", 5));
+    first.stop();
+    assert.equal((await platform.closed).code, "lease-over", "its client finds nobody where it was");
+    second = await begin();
+    assert.deepEqual(await counted(second), term("n", 6), "nobody but the node can have said that");
+    second.stop();
+    second = await begin();
+    assert.deepEqual(await counted(second), term("n", 7), "as the node's own it is written down, too");
+  } finally {
+    first.stop();
+    second?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test("a mind whose engine stops waits as it was last saved, and one that ends is not written any more", { skip: SKIP }, async () => {

@@ -152,6 +152,8 @@ impl Session {
             return self.refuse(number, Code::NotMovable, format!("agent {agent} is leaving"));
         }
         lodger.change = Change::All;
+        // Whoever comes back was kept before.
+        lodger.is_to_end = policy == OnLeave::End && lodger.aid.is_none();
         if policy == OnLeave::End {
             // Before it is there its name may be somebody else's.
             if lodger.aid.is_some() {
@@ -405,6 +407,10 @@ impl Session {
         }
         let saved = keeping.saved.clone();
         lodger.keeping = Some(Box::new(keeping));
+        if lodger.is_to_end {
+            lodger.keeping = None;
+            self.opening.shelf.strike(lodger.name);
+        }
         if let Some(saved) = saved {
             self.window.push_back(Outgoing::State { agent, saved });
         }

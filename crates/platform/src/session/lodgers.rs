@@ -35,6 +35,8 @@ pub(super) struct Lodger {
     gone: Option<EndReason>,
     /// What is kept of it, if it is to be kept.
     pub keeping: Option<Box<Keeping>>,
+    /// Its client said that it is not to be kept, before it was there.
+    pub is_to_end: bool,
     /// What of that is not written down, where it is.
     pub change: Change,
     /// Its session is over: if it is to be kept, it waits from now on.
@@ -111,6 +113,7 @@ impl Session {
                 ending: None,
                 gone: None,
                 keeping: None,
+                is_to_end: false,
                 change: Change::All,
                 parts: false,
                 departing: None,

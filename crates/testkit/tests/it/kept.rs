@@ -422,6 +422,37 @@ fn what_is_no_state_is_refused_and_nothing_is_forgotten() {
 }
 
 #[test]
+fn who_comes_back_and_is_not_to_be_kept_any_more_has_its_state_and_ends_with_its_session() {
+    for (policies, is_kept) in [(&[OnLeave::End][..], false), (&[OnLeave::End, OnLeave::Wait][..], true)] {
+        let mut world = begun(4, true);
+        world.take(&Op::Tell(2));
+        world.flush();
+        world.client.session.lock().handle_disconnected();
+        world.sim.run_for(LEASE_MS + 1);
+        world.settle();
+        let mut client = World::connect(&mut world.sim, &world.shelf, 7, true);
+        client.unacknowledged.truncate(1);
+        client.number = 1;
+        for policy in policies {
+            client.say(|number| Frame::Keep(Keep { number, agent: 0, policy: *policy, holds: true }));
+        }
+        world.client = client;
+        // All of it is said before anything is done about it.
+        let now = world.sim.now();
+        for frame in world.client.unacknowledged.clone() {
+            world.client.session.lock().handle_frame(now, frame, 9).unwrap();
+        }
+        world.settle();
+        let is_state = |frame: &Frame| matches!(frame, Frame::State(it) if it.state.len() == 16);
+        assert!(world.client.coming.iter().any(is_state), "{:?}", world.client.coming);
+        assert_eq!(world.shelf.len(), usize::from(is_kept));
+        world.client.session.lock().handle_frame(now, Frame::Bye, 1).unwrap();
+        world.settle();
+        assert_eq!(world.sim.services().exists(Aid::local("bob")), is_kept);
+    }
+}
+
+#[test]
 fn whose_right_is_taken_back_is_not_kept() {
     let mut world = begun(4, true);
     let now = world.sim.now();
