@@ -7,7 +7,9 @@ import { bundle, CHROMIUM, Pages } from "../test/chromium.js";
 import { ENGINE } from "../test/engine.js";
 import { guestBytes } from "../test/guests.js";
 import { Society, TOKEN } from "../test/society.js";
+import { connect, RefusedError } from "../src/node.js";
 import type { Closers } from "./closers.js";
+import { sleep } from "./measure.js";
 import type { Tab } from "./pages/tab.js";
 
 /** What a part is given. */
@@ -57,6 +59,21 @@ export async function browser(closers: Closers): Promise<Browser> {
   return starting;
 }
 
+/** Until agents may come: a node that keeps its society tells everybody that names are taken until it knows which are. */
+async function isOpen({ address }: Society): Promise<void> {
+  const platform = await connect(`tcp://${address}`, { token: TOKEN });
+  for (let isIn = false; !isIn; ) {
+    isIn = await platform.create("probe").then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof RefusedError && error.code === "name-taken") return sleep(20).then(() => false);
+        throw error;
+      },
+    );
+  }
+  await platform.close();
+}
+
 /** Nobody in it says anything by itself. */
 const QUIET = { "society.mas2j": "MAS bench { agents: fern; }", "fern.asl": "" };
 
@@ -79,6 +96,7 @@ export class Stage {
     const pages = await Pages.of({ ...files, "agentspeak.wasm": readFileSync(ENGINE), "mind.asl": MIND, "counter.wasm": guestBytes("counter-rust") });
     closers.add(() => pages.close());
     const [society, chrome] = await Promise.all([node(closers, QUIET, ...options), browser(closers)]);
+    await isOpen(society);
     return new Stage(chrome, society, pages);
   }
 

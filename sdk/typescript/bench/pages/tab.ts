@@ -29,6 +29,8 @@ export interface Tab {
   join(workers: number): Promise<void>;
   /** Has more agents, where there are the fewest. */
   spawn(kind: Kind, names: readonly string[]): Promise<void>;
+  /** As many of these as can be: which, and why not the others. */
+  spawnMost(kind: Kind, names: readonly string[]): Promise<{ readonly there: string[]; readonly why: string }>;
   /** Asks these, all at once; how long each answer took. */
   ask(kind: Kind, names: readonly string[]): Promise<number[]>;
   /** Has an agent of a module of the benchmark. */
@@ -57,6 +59,13 @@ async function spawn(kind: Kind, names: readonly string[]): Promise<void> {
   await Promise.all(names.map((one) => device.spawn(one, KINDS[kind].module)));
 }
 
+async function spawnMost(kind: Kind, names: readonly string[]): Promise<{ there: string[]; why: string }> {
+  const device = await latest;
+  const all = await Promise.allSettled(names.map((one) => device.spawn(one, KINDS[kind].module)));
+  const failed = all.find((one) => one.status === "rejected");
+  return { there: names.filter((_, at) => all[at]?.status === "fulfilled"), why: failed ? String(failed.reason) : "" };
+}
+
 async function ask(kind: Kind, names: readonly string[]): Promise<number[]> {
   const agent = await asker;
   return Promise.all(
@@ -83,6 +92,7 @@ globalThis.tab = {
   begun: begin(),
   join: async (workers) => void (await (latest = join(workers))),
   spawn,
+  spawnMost,
   ask,
   employ: async (one, module, keep) => void (await (await latest).spawn(one, module, undefined, keep)),
   order: async (receivers, content) => (await (await asker).ask({ performative: "request", receivers, content }, PATIENCE)).content,
