@@ -8,9 +8,14 @@ export class Closers {
     this.#closers.push(close);
   }
 
-  /** Whatever begins after this is not to begin. */
+  /** Whether nothing more is to begin. */
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** To be called right before anything begins that is to be undone. Throws if nothing more is to begin. */
+  goOn(): void {
+    if (this.#isOver) throw new Error("it was interrupted");
   }
 
   /** Undoes everything that was added; failures of one keep no other from being undone. */

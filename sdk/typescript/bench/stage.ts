@@ -25,6 +25,7 @@ export interface Bench {
 
 /** A folder that is removed in the end. */
 export function folder(closers: Closers): string {
+  closers.goOn();
   const path = mkdtempSync(join(tmpdir(), "whimbrel-bench-"));
   closers.add(() => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   return path;
@@ -52,6 +53,7 @@ function found(program: string): string {
 
 /** Starts a browser. */
 export async function browser(closers: Closers): Promise<Browser> {
+  closers.goOn();
   const options = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
   const args = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"];
   const starting = chromium.launch({ executablePath: found(CHROMIUM), args, ...options });

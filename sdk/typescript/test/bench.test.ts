@@ -44,16 +44,20 @@ async function leftIn(folder: string): Promise<string[]> {
   return [...files, ...processesOf(folder)];
 }
 
-/** Runs it; `heard` is given what it notes. */
-async function run(args: readonly string[], heard?: (noted: string, interrupt: () => void) => void): Promise<Ran> {
+/** Runs it; `heard` is given all that it prints. */
+async function run(args: readonly string[], heard?: (printed: string, interrupt: () => void) => void): Promise<Ran> {
   const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
   try {
     const child = spawn(process.execPath, [MAIN, ...args], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, TMPDIR: folder } });
     let [out, noted] = ["", ""];
-    child.stdout.on("data", (data: Uint8Array) => (out += String(data)));
+    const interrupt = (): void => void child.kill("SIGINT");
+    child.stdout.on("data", (data: Uint8Array) => {
+      out += String(data);
+      heard?.(out, interrupt);
+    });
     child.stderr.on("data", (data: Uint8Array) => {
       noted += String(data);
-      heard?.(noted, () => void child.kill("SIGINT"));
+      heard?.(noted, interrupt);
     });
     const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
     return { code, out, noted, left: await leftIn(folder) };
@@ -77,8 +81,16 @@ test("it measures, and prints a line of JSON for each row", { skip: without, tim
 });
 
 test("interrupted, it leaves no process and no folder", { skip: without, timeout: 120_000 }, async () => {
-  const { code, left } = await run(["--small", "--part", "start"], (noted, interrupt) => /start: /.test(noted) && interrupt());
-  assert.deepEqual([code, left], [130, []]);
+  // Before anything runs, and with a page that begins.
+  for (const moment of [/Chromium \d/, /start: /]) {
+    let isTold = false;
+    const { code, left } = await run(["--small", "--part", "start"], (printed, interrupt) => {
+      if (isTold || !moment.test(printed)) return;
+      isTold = true;
+      interrupt();
+    });
+    assert.deepEqual([code, left], [130, []]);
+  }
 });
 
 test("what it is not told well it says", async () => {

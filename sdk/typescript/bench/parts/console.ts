@@ -19,6 +19,7 @@ const SETTLE_MS = 4000;
 /** Where a mock node is, with so many agents. */
 function mock({ closers }: Bench, agents: number, rate: number): Promise<string> {
   if (!existsSync(MOCK)) throw new Error(`there is no ${MOCK}: make bench-browser builds it`);
+  closers.goOn();
   const child = spawn(process.execPath, [MOCK, "--agents", String(agents), "--rate", String(rate), "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
   closers.add(() => void child.kill("SIGKILL"));
   return new Promise((resolve, reject) => {
