@@ -33,7 +33,7 @@ export class MockNode {
   readonly #clients = new Map<WebSocket, Map<number, Watching>>();
   readonly #sent: [number, number][] = [];
 
-  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security"]) {
+  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "at"]) {
     this.society = new MockSociety({ ...SMALL, ...options });
   }
 
@@ -235,6 +235,19 @@ export class MockNode {
         return { answer: "dead_letters", letters: society.deadLetters.slice(-request.limit), total: society.dead };
       case "devices":
         return { answer: "devices", devices: society.devices().slice(0, request.limit), total: society.devices().length };
+      case "node":
+        return { answer: "node", ...society.node() };
+      case "at":
+        if (request.ask.request === "node" && request.node !== "n3") return { answer: "node", ...society.node(), node: request.node };
+        return request.node === "n3" ? { answer: "error", reason: "no_answer", text: "it is busy with something else" } : this.#answer(request.ask);
+      case "codes":
+        return { answer: "codes", ...society.codes() };
+      case "security":
+        return { answer: "security", ...society.security() };
+      case "refusals":
+        return { answer: "refusals", total: 1, refusals: [{ at_us: society.startedMs * 1000, node: "n2", event: "refused", reason: "expired", who: "10.0.0.7", action: null, object: "", text: "its certificate is over" }] };
+      case "quotas":
+        return { answer: "quotas", ...society.quotas(request.limit) };
       case "services": {
         const contractors = [...society.agents.values()].filter(({ name }) => name.startsWith("contractor") || this.society.options.hostile).slice(0, 200);
         const entries = contractors.map(({ name, node }, index) => ({ agent: name, node, services: [{ name: JOBS[index % 3] ?? "", kind: "contractor", owner: null, protocols: ["fipa-contract-net"], ontologies: [], languages: [], properties: [["price", String(20 + (index % 7))] as const] }], protocols: [], ontologies: [], languages: [], lease_left_ms: index % 5 === 0 ? 60_000 : null }));

@@ -1,5 +1,5 @@
 /** A society that is none: agents, and contract nets among them, as many as wanted. For demonstrations and tests of the console. */
-import type { AgentInfo, AgentKind, AgentState, DeviceInfo, Event, MessageInfo, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
+import type { AgentInfo, AgentKind, AgentState, CertificateInfo, CodeInfo, DeviceInfo, Event, MessageInfo, MindInfo, NodeInfo, SecurityInfo, UsageInfo } from "../src/live/vocabulary.js";
 import { MockMind } from "./mind.js";
 
 export interface SocietyOptions {
@@ -197,6 +197,31 @@ export class MockSociety {
     agent.device = isDevice ? to : undefined;
     agent.node = isDevice ? "n1" : to;
     return null;
+  }
+
+  codes(): { codes: CodeInfo[]; kept_bytes: number; kept_bytes_max: number } {
+    const code = (name: string | null, form: string, own: boolean, more: Partial<CodeInfo>): CodeInfo => ({ code: (name ?? "kept").split("").map((c) => c.charCodeAt(0).toString(16)).join("").padEnd(64, "0"), name, form, own, loaded: name !== null, bytes: 2_345, compiled_bytes: null, agents: 0, hits: 0, ...more });
+    const many = (kind: AgentKind) => [...this.agents.values()].filter((agent) => agent.kind === kind).length;
+    const codes = [code("contractor.asl", "agentspeak", true, { agents: many("agentspeak") }), code("sensor.wasm", "wasm", false, { agents: many("wasm"), bytes: 48_300, compiled_bytes: 190_000, hits: 12 }), code(null, "wasm", false, { bytes: 11_000 })];
+    return { codes, kept_bytes: 1_234_567, kept_bytes_max: 268_435_456 };
+  }
+
+  security(): SecurityInfo {
+    const day = 86_400_000;
+    const certificate = (of: string, subject: string, days: number, revoked = false): CertificateInfo => ({ of, subject, issuer: "CN=estuary authority", serial: `0${days}a7`, from_ms: this.startedMs - 10 * day, until_ms: this.startedMs + days * day, revoked });
+    return {
+      level: "signed",
+      certificates: [certificate("node", "n1.node.whimbrel, node.whimbrel", 20), certificate("authority", "CN=estuary authority", 3_000), certificate("session", "whimbrel://estuary/n1/tab1", -1), certificate("agent", "whimbrel://estuary/n1/sensor1", 1, true)],
+      revoked: [{ serial: "01a7", at_ms: this.startedMs }],
+      refusals: [{ reason: "forbidden", count: 12 }, { reason: "bad_token", count: 3 }],
+      audit: "/var/log/whimbrel/audit.jsonl",
+    };
+  }
+
+  quotas(limit: number): { agents: UsageInfo[]; total: number; owners: UsageInfo[] } {
+    const sensors = [...this.agents.values()].filter(({ kind }) => kind === "wasm");
+    const agents = sensors.map(({ name }, index): UsageInfo => ({ name, owner: "initiator1 of node n2", quotas: [{ name: "memory_bytes", used: 65_536 * (index + 1), max: 1_048_576 }, { name: "cpu_ms_per_s", used: 96 - (index % 90), max: 100 }, { name: "messages_per_s", used: index, max: 200 }, { name: "storage_bytes", used: 12, max: 4_096 }] }));
+    return { agents: agents.slice(0, limit), total: agents.length, owners: [{ name: "initiator1 of node n2", quotas: [{ name: "owner_memory_bytes", used: 655_360, max: null }, { name: "owner_clones", used: 2, max: 16 }] }] };
   }
 
   node(): NodeInfo {

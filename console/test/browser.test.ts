@@ -117,6 +117,8 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByLabel("Search agents").fill("courier1");
       await option(page, "courier1").dragTo(tab1);
       await page.getByText("courier1 stays: no client could find its code").waitFor();
+      await there.go("o", "Mobility");
+      await page.getByText("contractor2 went from n1 to tab4").waitFor();
       const moves = node.orders.map((order) => ("to" in order ? `${order.agent} ${order.to}` : order.request));
       assert.deepEqual(moves, ["contractor1 tab1", "contractor1 n2", "contractor2 tab4", "courier1 tab1"]);
     }));
@@ -367,11 +369,60 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       }
     }));
 
+  test("code and quotas of all nodes are listed, searched, and who did not answer is named", () =>
+    visit(browser, {}, async (there) => {
+      const { page } = there;
+      await there.go("o", "Mobility");
+      await page.getByText("courier1 came from n2").waitFor();
+      await page.getByRole("button", { name: "Code", exact: true }).click();
+      const rows = page.locator(".code-row[role=option]");
+      await rows.filter({ hasText: "sensor.wasm" }).filter({ hasText: "from elsewhere" }).filter({ hasText: "compiled" }).filter({ hasText: "n2" }).waitFor();
+      await page.getByText("n3 did not answer: it is busy with something else").waitFor();
+      await page.getByText(/n1: 1.2.MB of 268.MB kept on disk/).waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("contractor");
+      await page.waitForFunction(() => document.querySelectorAll(".code-row[role=option]").length === 2);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Quotas", exact: true }).click();
+      await page.locator(".quota-row").filter({ hasText: "sensor1" }).filter({ hasText: "96 ms of 100 ms" }).first().waitFor();
+      await page.locator(".quota-row").filter({ hasText: "all of initiator1 of node n2" }).filter({ hasText: "no limit" }).first().waitFor();
+    }));
+
+  test("refusals of all nodes, their reasons, and certificates with how long they are good", () =>
+    visit(browser, {}, async (there) => {
+      const { page } = there;
+      await there.go("e", "Security");
+      const notices = page.locator(".notice-row[role=option]");
+      await notices.filter({ hasText: "agent:tab1" }).waitFor();
+      await notices.filter({ hasText: "its certificate is over" }).filter({ hasText: "n2" }).waitFor();
+      await page.getByText(/^n3 did not answer/).waitFor();
+      await page.getByRole("button", { name: "By reason" }).click();
+      await page.locator(".reason-row").filter({ hasText: "bad token" }).filter({ hasText: "3" }).first().waitFor();
+      await page.getByText("n1: recorded in /var/log/whimbrel/audit.jsonl").waitFor();
+      await page.getByRole("button", { name: "Certificates" }).click();
+      const rows = page.locator(".certificate-row[role=option]");
+      await rows.first().getByText(/^over for 1d/).waitFor();
+      await rows.filter({ hasText: "sensor1" }).getByText("taken back").first().waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("n1.node");
+      await page.waitForFunction(() => document.querySelectorAll(".certificate-row[role=option]").length === 2);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("j");
+      const pane = page.getByRole("complementary", { name: "Certificate" });
+      await pane.getByText("CN=estuary authority").waitFor();
+      await pane.getByText("Serial number").waitFor();
+      await page.keyboard.press("Escape");
+      await pane.waitFor({ state: "detached" });
+    }));
+
   test("health has charts, the reason in words, and the dead letters", () =>
     visit(browser, { messagesPerS: 200 }, async (there) => {
       const { page } = there;
       await there.go("h", "Health");
       await page.locator(".plot canvas").nth(3).waitFor();
+      await page.locator(".nodes-health tr").filter({ hasText: "n2" }).waitFor();
+      await page.locator(".nodes-health").getByText(/^n3 did not answer/).waitFor();
       await page.getByText("no such agent").first().waitFor();
       await page.getByText(/is suspended, and \d+ messages wait for it/).waitFor();
     }));

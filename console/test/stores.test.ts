@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { AgentInfo, DeviceInfo, Event, HealthFrame, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
+import type { AgentInfo, CertificateInfo, DeviceInfo, Event, HealthFrame, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
 import { Agents, EVERYBODY } from "../src/model/agents.js";
+import { byConcern, standing, standingInWords } from "../src/model/certificate.js";
 import { hindrance } from "../src/model/devices.js";
 import { Health } from "../src/model/health.js";
 import { Keys } from "../src/model/keys.js";
@@ -11,7 +12,9 @@ import { Lanes } from "../src/model/lanes.js";
 import { Layout, SPOTS_MAX } from "../src/model/layout.js";
 import { changes, currentStep, steps } from "../src/model/mind.js";
 import { namesOf, patternFits, plainNames, quote, searchFits } from "../src/model/pattern.js";
+import { gaugeOf } from "../src/model/quota.js";
 import { Ring } from "../src/model/ring.js";
+import { NodeRates } from "../src/model/rates.js";
 import { readRoute, tokenIn, writeRoute } from "../src/model/route.js";
 import { Society } from "../src/model/society.js";
 import { density, EVERYTHING, indexAt, isMessage, related, sniffWanted, Talk, takes } from "../src/model/talk.js";
@@ -58,12 +61,51 @@ test("agents come, change and go; lists are in order, numbers as numbers", () =>
   assert.deepEqual(names(), []);
 });
 
+test("a node's rate is of the time between what it told", () => {
+  const rates = new NodeRates();
+  const told = (up_us: number, sent: number, pid = 1) => rates.note(node({ up_us, sent, pid }));
+  assert.equal(told(1e6, 100), null);
+  assert.equal(told(3e6, 300), 100);
+  assert.equal(told(3e6, 300), 100, "told again, it is as it was");
+  assert.equal(told(1e6, 5, 2), null, "another process");
+});
+
+test("who is elsewhere than before moved", () => {
+  const agents = new Agents();
+  const moves: string[] = [];
+  agents.onMove = (before, now) => moves.push(`${now.name} ${before.device ?? before.node} ${now.device ?? now.node}`);
+  agents.hear({ type: "agents", total: 2, agents: [agent("a", { node: "n2" }), agent("b")] });
+  agents.hear({ type: "agents_changed", total: 2, changed: [agent("a", { node: "n3" }), agent("b", { mailbox: 1 })], gone: [] });
+  agents.hear({ type: "agents_changed", total: 2, changed: [agent("a", { kind: "session", device: "tab1" })], gone: [] });
+  assert.deepEqual(moves, ["a n2 n3", "a n3 tab1"]);
+});
+
 test("an agent of a device is there, wherever that is connected", () => {
   const agents = new Agents();
   agents.hear({ type: "agents", total: 3, agents: [agent("a"), agent("b", { kind: "session", device: "tab1" }), agent("tab1", { kind: "session" })] });
   assert.deepEqual(agents.counts("node"), [["n1", 2], ["tab1", 1]]);
   assert.deepEqual(agents.list({ ...EVERYBODY, node: "tab1" }, { by: "name", descending: false }).map(({ name }) => name), ["b"]);
   assert.deepEqual(agents.list(EVERYBODY, { by: "node", descending: true }).map(({ name }) => name), ["b", "a", "tab1"]);
+});
+
+test("what is used of a quota is said in its unit", () => {
+  const text = (name: string, used: number | null, max: number | null) => gaugeOf({ name, used, max }).text.replaceAll(/\s/g, " ");
+  assert.equal(text("cpu_ms_per_s", 5, 100), "5 ms of 100 ms");
+  assert.equal(text("owner_memory_bytes", 65_536, null), "65.5 kB no limit");
+  assert.equal(text("lifetime_s", 3, 60), "3 s of 60 s");
+  assert.equal(gaugeOf({ name: "messages_per_s", used: 300, max: 200 }).share, 1);
+  assert.equal(gaugeOf({ name: "owner_clones", used: 1, max: 16 }).name, "clones");
+});
+
+test("how a certificate stands is said, what needs care first", () => {
+  const of = (from_ms: number, until_ms: number, revoked = false): CertificateInfo => ({ of: "node", subject: `${from_ms} ${until_ms}`, issuer: "", serial: "1", from_ms, until_ms, revoked });
+  const hour = 3_600_000;
+  const all = [of(0, 100 * hour), of(0, 51 * hour), of(60 * hour, 90 * hour), of(0, 100 * hour, true), of(0, 20 * hour)];
+  const now = 50 * hour;
+  assert.deepEqual(all.map((one) => standing(one, now)), ["good", "soon", "early", "revoked", "over"]);
+  assert.equal(standingInWords(of(0, 20 * hour), now), "over for 1d 6h");
+  assert.equal(standingInWords(of(0, 51 * hour), now), "1h 0m left");
+  assert.deepEqual([...all].sort(byConcern(now)).map((one) => standing(one, now)), ["over", "revoked", "early", "soon", "good"]);
 });
 
 test("why a device is given less is said in words", () => {

@@ -94,6 +94,51 @@ export interface DeviceInfo {
   readonly shunned: boolean;
 }
 
+/** A program or module that a node has. */
+export interface CodeInfo {
+  readonly code: string;
+  readonly name: string | null;
+  readonly form: "agentspeak" | "wasm" | (string & {});
+  readonly own: boolean;
+  readonly loaded: boolean;
+  readonly bytes: number;
+  readonly compiled_bytes: number | null;
+  readonly agents: number;
+  readonly hits: number;
+}
+
+export interface QuotaInfo {
+  readonly name: string;
+  readonly used: number | null;
+  readonly max: number | null;
+}
+/** What an agent, or an owner, uses of what it may. */
+export interface UsageInfo {
+  readonly name: string;
+  readonly owner?: string;
+  readonly quotas: readonly QuotaInfo[];
+}
+
+export interface CertificateInfo {
+  /** `node`, `authority`, `certifier`, `agent`, `session`. */
+  readonly of: string;
+  readonly subject: string;
+  readonly issuer: string;
+  readonly serial: string;
+  readonly from_ms: number;
+  readonly until_ms: number;
+  readonly revoked: boolean;
+}
+
+/** What a node shows and trusts, and what it refused. */
+export interface SecurityInfo {
+  readonly level: string | null;
+  readonly certificates: readonly CertificateInfo[];
+  readonly revoked: readonly { readonly serial: string; readonly at_ms: number }[];
+  readonly refusals: readonly { readonly reason: string; readonly count: number }[];
+  readonly audit: string | null;
+}
+
 export interface AgentsWanted {
   readonly name?: string;
   readonly state?: AgentState | null;
@@ -261,7 +306,10 @@ export interface Spawning {
 export type Request =
   | { readonly request: "node" | "topics" | "links" | "nodes" }
   | ({ readonly request: "agents" } & AgentsWanted)
-  | { readonly request: "devices"; readonly limit: number }
+  | { readonly request: "devices" | "quotas" | "refusals"; readonly limit: number }
+  | { readonly request: "codes" | "security" }
+  /** The same, asked of another node. */
+  | { readonly request: "at"; readonly node: string; readonly ask: Request }
   | { readonly request: "services"; readonly service?: string; readonly agent?: string; readonly elsewhere_but?: readonly string[] | null }
   | { readonly request: "dead_letters"; readonly agents?: readonly string[]; readonly limit: number }
   | { readonly request: "drain"; readonly node: string; readonly drains: boolean }
@@ -281,6 +329,10 @@ export type Answer =
   | ({ readonly answer: "node" } & NodeInfo)
   | { readonly answer: "agents"; readonly agents: readonly AgentInfo[]; readonly total: number }
   | { readonly answer: "devices"; readonly devices: readonly DeviceInfo[]; readonly total: number }
+  | { readonly answer: "codes"; readonly codes: readonly CodeInfo[]; readonly kept_bytes: number | null; readonly kept_bytes_max: number | null }
+  | { readonly answer: "quotas"; readonly agents: readonly UsageInfo[]; readonly total: number; readonly owners: readonly UsageInfo[] }
+  | ({ readonly answer: "security" } & SecurityInfo)
+  | { readonly answer: "refusals"; readonly refusals: readonly Event[]; readonly total: number }
   | { readonly answer: "services"; readonly entries: readonly EntryInfo[] }
   | { readonly answer: "topics"; readonly topics: readonly TopicInfo[] }
   | { readonly answer: "dead_letters"; readonly letters: readonly Event[]; readonly total: number }
@@ -333,8 +385,8 @@ export type WatchFrame =
   | SocietyFrame
   | TrafficFrame
   | HealthFrame
-  | { readonly type: "agents"; readonly total: number; readonly agents: readonly AgentInfo[] }
-  | { readonly type: "agents_changed"; readonly total: number; readonly changed: readonly AgentInfo[]; readonly gone: readonly string[] }
+  | { readonly type: "agents"; readonly total: number; readonly agents: readonly AgentInfo[]; readonly silent?: readonly string[] }
+  | { readonly type: "agents_changed"; readonly total: number; readonly silent?: readonly string[]; readonly changed: readonly AgentInfo[]; readonly gone: readonly string[] }
   | { readonly type: "events"; readonly events: readonly Event[] }
   | { readonly type: "log"; readonly lines: readonly LogLine[] }
   /** What is asked again and again is answered otherwise than before. */

@@ -1,4 +1,5 @@
 /** The agents of the society, as the node told last. */
+import { signal } from "@preact/signals";
 import type { AgentInfo, WatchFrame } from "../live/vocabulary.js";
 import { searchFits } from "./pattern.js";
 import { Pulse } from "./pulse.js";
@@ -28,6 +29,10 @@ export function compareNames(a: string, b: string): number {
 
 export class Agents {
   readonly pulse = new Pulse();
+  /** Nodes that did not say how their agents are doing. */
+  readonly silent = signal<readonly string[]>([]);
+  /** Told of an agent that is elsewhere than it was. */
+  onMove: ((before: AgentInfo, now: AgentInfo) => void) | undefined;
   readonly #byName = new Map<string, AgentInfo>();
   /** The names in order, sorted anew only when somebody came or went: to compare names takes longest. */
   #order: string[] | undefined = [];
@@ -72,10 +77,13 @@ export class Agents {
     } else {
       return;
     }
+    if (this.silent.value.join() !== (frame.silent ?? []).join()) this.silent.value = frame.silent ?? [];
     this.pulse.touch();
   }
 
   #note(agent: AgentInfo): void {
+    const before = this.#byName.get(agent.name);
+    if (before && placeOf(before) !== placeOf(agent)) this.onMove?.(before, agent);
     this.#byName.set(agent.name, agent);
     if (agent.age_ms !== null) this.#born.set(agent.name, Date.now() - agent.age_ms);
   }

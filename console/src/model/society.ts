@@ -28,6 +28,8 @@ export class Society {
   readonly node = signal<NodeInfo | null>(null);
   readonly cards = signal<readonly NodeCard[]>([]);
   readonly links = signal<readonly LinkInfo[]>([]);
+  /** The names of the other nodes that run, a line each. */
+  readonly others = signal("");
   readonly messagesPerS = signal<number | null>(null);
   readonly history = signal<readonly number[]>([]);
   #past: { readonly at_us: number; readonly pid: number; readonly sent: number }[] = [];
@@ -39,6 +41,7 @@ export class Society {
     this.messagesPerS.value = rate;
     if (rate !== null) this.history.value = [...this.history.value.slice(1 - HISTORY_MAX), rate];
     this.cards.value = cardsOf(frame, rate);
+    this.others.value = this.cards.value.flatMap(({ name, isHere }) => (isHere ? [] : [name])).sort().join("\n");
   }
 
   /** Messages per second in the last moments; null if nothing is known of them, or the node is another process now. */

@@ -1,19 +1,18 @@
 /** Health: how much is said, how fast, what waits, what died; and in words what is wrong. */
-import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import type { Event } from "../live/vocabulary.js";
 import { quote } from "../model/pattern.js";
 import { bytes, clock, count, micros, short, visible } from "../model/format.js";
 import type { Column } from "../model/health.js";
 import { isMessage } from "../model/talk.js";
+import { useEverywhere, WhoIsSilent } from "../parts/everywhere.js";
 import { useSize, useWatch } from "../parts/hooks.js";
 import { Empty, Name, Performative } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { go, health, live, society } from "../session.js";
+import { go, health, society } from "../session.js";
 import { palette, type Palette } from "../theme.js";
+import { HealthOfNodes } from "./health-nodes.js";
 
-const letters = signal<{ readonly letters: readonly Event[]; readonly total: number } | null>(null);
 const LETTERS_MAX = 500;
 const LETTERS_MS = 2_000;
 
@@ -44,6 +43,7 @@ export function HealthView() {
   return (
     <div class="health">
       <Verdict />
+      <HealthOfNodes />
       <div class="plots">
         {(plots.length > 0 ? plots : PLOTS.slice(0, 1)).map((plot) => (
           <PlotPanel key={plot.title} plot={plot} />
@@ -157,28 +157,17 @@ function options(plot: Plot, colours: Palette, width: number, height: number): u
 }
 
 function DeadLetters() {
-  useEffect(() => {
-    const ask = () => {
-      if (!live.isLive) return;
-      live.ask({ request: "dead_letters", limit: LETTERS_MAX }).then(
-        (answer) => {
-          if (answer.answer === "dead_letters") letters.value = answer;
-        },
-        () => undefined, // It is asked again in a moment.
-      );
-    };
-    ask();
-    const timer = setInterval(ask, LETTERS_MS);
-    return () => clearInterval(timer);
-  }, [live.phase.value.is]);
-  const found = letters.value;
-  const newestFirst = (found?.letters ?? []).filter(isMessage).reverse();
+  const { told, silent } = useEverywhere({ request: "dead_letters", limit: LETTERS_MAX }, LETTERS_MS);
+  const found = told.flatMap(([, answer]) => (answer.answer === "dead_letters" ? [answer] : []));
+  const total = found.reduce((sum, answer) => sum + answer.total, 0);
+  const newestFirst = found.flatMap(({ letters }) => letters.filter(isMessage)).sort((a, b) => b.at_us - a.at_us);
   return (
     <section class="panel is-fill">
       <div class="tools">
         <h2>Dead letters</h2>
-        <span class="tools-note">{found ? `${count(found.total)} since the node started` : ""}</span>
+        <span class="tools-note">{found.length === 0 ? "" : `${count(total)} since the ${found.length === 1 ? "node" : "nodes"} started`}</span>
       </div>
+      <WhoIsSilent of={silent} />
       <VirtualList
         items={newestFirst}
         rowHeight={28}
@@ -187,7 +176,7 @@ function DeadLetters() {
         isAside
         onOpen={(event) => go("conversations", "", { agents: `${quote(event.from)} ${quote(event.to)}` })}
         rowClass="dead-row"
-        empty={found === null ? <Empty title="Asking…" /> : <Empty title="Every message reached its receiver" />}
+        empty={found.length === 0 ? <Empty title="Asking…" /> : <Empty title="Every message reached its receiver" />}
         row={(event) => (
           <>
             <time>{clock(event.at_us).slice(0, 8)}</time>

@@ -1,19 +1,43 @@
 /** Mobility and Security: what the node tells of agents that move, and of what its policy refused. */
 import { signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import type { Event } from "../live/vocabulary.js";
 import { clock, date, visible } from "../model/format.js";
 import { Facts, Pane } from "../parts/pane.js";
+import { placeOf } from "../model/agents.js";
 import { aside } from "../model/aside.js";
+import { useElsewhere, WhoIsSilent } from "../parts/everywhere.js";
 import { useKeys, useWatch } from "../parts/hooks.js";
+import { Search } from "../parts/search.js";
+import { Tabs } from "../parts/tabs.js";
 import { Empty, Name } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
+import { agents, live } from "../session.js";
+import { Certificates, Reasons } from "./security.js";
+import { Codes, Quotas } from "./upkeep.js";
 
 const NOTICES_MAX = 2_000;
 
 const moves = signal<readonly Event[]>([]);
 const refusals = signal<readonly Event[]>([]);
+/** Hops that the asked node has no part in are seen by where agents are. */
+agents.onMove = (before, now) => {
+  const here = live.welcome.value?.node.node;
+  const isTold = before.device === undefined && now.device === undefined && (before.node === here || now.node === here);
+  if (isTold) return;
+  const seen: Event = { at_us: Date.now() * 1000, node: now.node, event: "agent", agent: now.name, text: `${now.name} went from ${placeOf(before)} to ${placeOf(now)}` };
+  moves.value = [...moves.value, seen].slice(-NOTICES_MAX);
+};
 /** Members that are shown as such; all others are told by their names. */
 const SHOWN = new Set(["at_us", "node", "event", "agent", "who", "text"]);
+
+/** Other nodes are asked so often what they refused. */
+const AGAIN_MS = 2_000;
+
+/** Of two alike in the same microsecond one is enough to choose. */
+function keyOf(event: Event): string {
+  return `${event.at_us} ${event.node} ${whoOf(event)} ${"object" in event ? event.object : ""}`;
+}
 
 /** Whom it is about. */
 function whoOf(event: Event): string {
@@ -25,7 +49,15 @@ function wordsOf(event: Event): string {
   return aside(event);
 }
 
-function Notices({ what, kept, none }: { readonly what: "mobility" | "security"; readonly kept: typeof moves; readonly none: { readonly title: string; readonly why: string } }) {
+interface Props {
+  readonly what: "mobility" | "security";
+  readonly kept: typeof moves;
+  readonly none: { readonly title: string; readonly why: string };
+  /** What stands above the list: its part of the view, chosen among others. */
+  readonly tools: ComponentChildren;
+}
+
+function Notices({ what, kept, none, tools }: Props) {
   const refusal = useSignal("");
   const chosen = useSignal<Event | null>(null);
   useWatch(
@@ -40,24 +72,29 @@ function Notices({ what, kept, none }: { readonly what: "mobility" | "security";
     },
     ({ text }) => (refusal.value = text),
   );
+  const elsewhere = useElsewhere({ request: "refusals", limit: NOTICES_MAX / 4 }, AGAIN_MS, what === "security" && live.offers("certificates"));
+  const theirs = elsewhere.told.flatMap(([, answer]) => (answer.answer === "refusals" ? answer.refusals : []));
   useKeys({ Escape: () => (chosen.value = null) });
-  const newestFirst = [...kept.value].reverse();
+  const newestFirst = [...kept.value, ...theirs].sort((a, b) => b.at_us - a.at_us);
   const notice = chosen.value;
   return (
     <div class={`split ${notice ? "has-pane" : ""}`}>
       <section class="panel is-fill">
+        {tools}
+        <WhoIsSilent of={elsewhere.silent} />
         <div class="table-head notice-row">
           <span>Time, UTC</span>
           <span>What</span>
           <span>Who</span>
           <span class="is-wide">In words</span>
+          <span class="is-wide">Node</span>
         </div>
         <VirtualList
           items={newestFirst}
           rowHeight={30}
           label={what}
-          keyOf={(item) => kept.value.indexOf(item)}
-          selected={notice ? kept.value.indexOf(notice) : null}
+          keyOf={keyOf}
+          selected={notice ? keyOf(notice) : null}
           onSelect={(item) => (chosen.value = item)}
           rowClass="notice-row"
           empty={<Empty title={refusal.value ? "The node does not tell" : none.title}>{refusal.value || none.why}</Empty>}
@@ -67,6 +104,7 @@ function Notices({ what, kept, none }: { readonly what: "mobility" | "security";
               <span>{visible(item.event, 30).replaceAll("_", " ")}</span>
               <Name of={whoOf(item)} />
               <span class="is-wide cut">{visible(wordsOf(item), 300)}</span>
+              <span class="is-wide is-quiet cut">{visible(item.node, 24)}</span>
             </>
           )}
         />
@@ -88,10 +126,67 @@ function Notices({ what, kept, none }: { readonly what: "mobility" | "security";
   );
 }
 
+type MobilityTab = "hops" | "code" | "quotas";
+const mobilityTab = signal<MobilityTab>("hops");
+const wanted = signal("");
+
 export function MobilityView() {
-  return <Notices what="mobility" kept={moves} none={{ title: "No agent moved yet", why: "Hops of agents between nodes stand here as they happen, since this view was opened first." }} />;
+  useKeys({ Escape: () => (wanted.value = "") });
+  const tab = mobilityTab.value;
+  const tools = (
+    <div class="tools">
+      {live.offers("upkeep") ? (
+        <Tabs
+          of={[
+            ["hops", "Hops"],
+            ["code", "Code"],
+            ["quotas", "Quotas"],
+          ]}
+          at={tab}
+          onPick={(one) => (mobilityTab.value = one)}
+        />
+      ) : null}
+      {tab === "hops" ? null : <Search of={wanted} placeholder={tab === "code" ? "File, hash or node" : "Agent, owner or node"} />}
+    </div>
+  );
+  if (tab === "hops") return <Notices what="mobility" kept={moves} tools={tools} none={{ title: "No agent moved yet", why: "Hops of agents between nodes stand here as they happen, since this page was opened." }} />;
+  return (
+    <div class="split">
+      <section class="panel is-fill">
+        {tools}
+        {tab === "code" ? <Codes wanted={wanted.value.trim()} /> : <Quotas wanted={wanted.value.trim()} />}
+      </section>
+    </div>
+  );
 }
 
+type SecurityTab = "refusals" | "reasons" | "certificates";
+const securityTab = signal<SecurityTab>("refusals");
+
 export function SecurityView() {
-  return <Notices what="security" kept={refusals} none={{ title: "Nothing was refused yet", why: "What the policy or the links refuse stands here as it happens, since this view was opened first." }} />;
+  useKeys({ Escape: () => (wanted.value = "") });
+  const tab = securityTab.value;
+  const tools = live.offers("certificates") ? (
+    <div class="tools">
+      <Tabs
+        of={[
+          ["refusals", "Refusals"],
+          ["reasons", "By reason"],
+          ["certificates", "Certificates"],
+        ]}
+        at={tab}
+        onPick={(one) => (securityTab.value = one)}
+      />
+      {tab === "certificates" ? <Search of={wanted} placeholder="Name, issuer, number or node" /> : null}
+    </div>
+  ) : null;
+  if (tab === "refusals") return <Notices what="security" kept={refusals} tools={tools} none={{ title: "Nothing was refused yet", why: "What the policy or the links refuse stands here as it happens, with what was refused lately." }} />;
+  return (
+    <div class="split">
+      <section class="panel is-fill">
+        {tools}
+        {tab === "reasons" ? <Reasons /> : <Certificates wanted={wanted.value.trim()} />}
+      </section>
+    </div>
+  );
 }

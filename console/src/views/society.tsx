@@ -80,6 +80,11 @@ function AgentList({ chosen }: { readonly chosen: string }) {
   return (
     <section class="panel is-fill">
       <Filters shown={list.length} />
+      {agents.silent.value.length > 0 ? (
+        <p class="remark is-fault" role="status">
+          {visible(agents.silent.value.join(", "), 200)} {agents.silent.value.length === 1 ? "does" : "do"} not answer: of the agents there only names are known.
+        </p>
+      ) : null}
       <div class="table-head agent-row" role="row">
         {COLUMNS.map(([by, title, kind]) => {
           const isIt = sort.value.by === by;

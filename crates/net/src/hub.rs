@@ -20,6 +20,7 @@ use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::{Links, Station};
 
 use crate::authority::is_node_name;
+use crate::certified::Certified;
 use crate::connection::{Accepted, Connection};
 use crate::driver::{Driver, Drivers, gather};
 use crate::peer::Peer;
@@ -137,6 +138,8 @@ pub(crate) struct Inner {
     pub station: Arc<dyn Station>,
     pub level: Level,
     tls: Mutex<Option<Arc<Tls>>>,
+    /// What the certificates say that it is made of.
+    certified: Mutex<Certified>,
     /// Signs what leaves and verifies what comes, at the level that asks for it.
     pub signing: Option<Signing>,
     /// How often that changed.
@@ -183,6 +186,7 @@ impl Hub {
         } = config;
         check_name(&node)?;
         let tls = Mutex::new(Tls::new(level, credentials.as_ref())?.map(Arc::new));
+        let certified = Mutex::new(credentials.as_ref().map(Certified::of).unwrap_or_default());
         let signing = match credentials.as_ref().filter(|_| level == Level::Signed) {
             Some(credentials) => Some(Signing::new(&platform, &node, incarnation, credentials, evidence)?),
             None => None,
@@ -201,6 +205,7 @@ impl Hub {
             station,
             level,
             tls,
+            certified,
             signing,
             tls_changes: AtomicU64::new(0),
             encoding,
@@ -255,6 +260,7 @@ impl Hub {
             signing.set_credentials(credentials)?;
         }
         *self.inner.tls.lock().unwrap_or_else(PoisonError::into_inner) = tls;
+        *self.inner.certified.lock().unwrap_or_else(PoisonError::into_inner) = Certified::of(credentials);
         self.inner.tls_changes.fetch_add(1, Ordering::Release);
         self.inner.peers.iter().for_each(|(_, peer)| peer.wake.notify_one());
         Ok(())
@@ -335,6 +341,15 @@ impl HubView {
         if let Some(news) = signing.signer.adopt(agent, certificate, node) {
             self.0.tell_all(news);
         }
+    }
+
+    /// The certificates that this node shows and trusts, and of so many of its agents.
+    pub fn certified(&self, agents_max: usize) -> Certified {
+        let mut certified = self.0.certified.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(signing) = &self.0.signing {
+            signing.signer.tell_certificates(&mut certified, agents_max);
+        }
+        certified
     }
 
     /// How links are secured.

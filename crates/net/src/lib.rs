@@ -9,6 +9,7 @@ pub mod agent_port;
 mod alarm;
 mod audit;
 pub mod authority;
+mod certified;
 mod connection;
 mod driver;
 pub mod enrolment;
@@ -28,5 +29,6 @@ pub use authority::{
     Authority, AuthorityError, Issued, NODE_DAYS, NodeCertificates, NodeKeys, NodeRequest, SessionCredentials, Token,
     Trust,
 };
+pub use certified::{CertificateOf, CertificateSeen, Certified, RevokedSeen};
 pub use hub::{Hub, HubConfig, HubError, HubView, LinkStatus};
 pub use security::{Credentials, Level, SecurityError, https};

@@ -89,14 +89,22 @@ impl Credentials {
 
 /// The serial numbers on lists of certificates that were taken back.
 fn revoked_serials(pem: &str) -> Result<Vec<Vec<u8>>, SecurityError> {
-    let mut serials = Vec::new();
+    let mut serials: Vec<Vec<u8>> = revoked(pem)?.into_iter().map(|(serial, _)| serial).collect();
+    serials.sort_unstable();
+    Ok(serials)
+}
+
+/// What lists of certificates that were taken back say: serial numbers, and when that was, in milliseconds since 1970.
+pub(crate) fn revoked(pem: &str) -> Result<Vec<(Vec<u8>, u64)>, SecurityError> {
+    let mut all = Vec::new();
     for list in revocation_lists(pem)? {
         let (_, parsed) = CertificateRevocationList::from_der(&list)
             .map_err(|_| SecurityError::Unreadable("the list of revoked certificates"))?;
-        serials.extend(parsed.iter_revoked_certificates().map(|one| one.raw_serial().to_vec()));
+        let at_ms = |seconds: i64| seconds.max(0) as u64 * 1_000;
+        let entries = parsed.iter_revoked_certificates();
+        all.extend(entries.map(|one| (one.raw_serial().to_vec(), at_ms(one.revocation_date.timestamp()))));
     }
-    serials.sort_unstable();
-    Ok(serials)
+    Ok(all)
 }
 
 impl fmt::Debug for Credentials {

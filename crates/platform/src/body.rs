@@ -10,7 +10,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, Tem
 
 use crate::durable::creation::is_creation;
 use crate::durable::{Origin, Ticket};
-use crate::inspection::{Inspection, Instructed, Instruction, Look};
+use crate::inspection::{Inspection, Instructed, Instruction, Look, Upkeep};
 use crate::limits::{SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
 use crate::mobility::{Hop, HopRequest, Wish};
 use crate::{Services, Time};
@@ -125,6 +125,11 @@ pub trait AgentBody: Send {
     /// What is in it, but for its mailbox; between two turns. It goes on as if nobody had looked.
     fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
         Inspection::default()
+    }
+
+    /// What it runs and uses, likewise.
+    fn upkeep(&mut self, _now: Time) -> Upkeep {
+        Upkeep { code: self.origin().and_then(|origin| origin.code()), ..Upkeep::default() }
     }
 
     /// Does what an operator wants, between two turns; a turn follows.
@@ -296,6 +301,10 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn inspect(&mut self, look: Look, now: Time) -> Inspection {
         (**self).inspect(look, now)
+    }
+
+    fn upkeep(&mut self, now: Time) -> Upkeep {
+        (**self).upkeep(now)
     }
 
     fn instruct(&mut self, instruction: &Instruction, now: Time) -> Instructed {

@@ -586,6 +586,20 @@ pub const DOCUMENT_FOLDERS_DEEP_MAX: usize = 32;
 pub const DOCUMENTS_LISTED_MAX: usize = 1_000;
 /// Bytes of a document that are read at a time.
 pub const DOCUMENT_READ_BYTES_MAX: usize = 1 << 20;
+/// How long another node may take to answer what an operator asks of it.
+pub const QUESTION_PATIENCE_MS: u64 = 4_000;
+/// Bytes of such a question...
+pub const QUESTION_BYTES_MAX: usize = 256 << 10;
+/// ...and of an answer: a longer one is refused.
+pub const QUESTION_ANSWER_BYTES_MAX: usize = 8 << 20;
+/// Questions of one node that are answered at a time.
+pub const QUESTIONS_AT_ONCE_MAX: u32 = 32;
+/// Threads that answer them.
+pub const QUESTION_THREADS: usize = 8;
+/// Certificates of agents of a node that are told of at a time.
+pub const CERTIFICATES_TOLD_MAX: usize = 1_000;
+/// Codes of a node that are told of at a time, and whose uses are counted.
+pub const CODES_TOLD_MAX: usize = 1_000;
 /// Agents of which a device may say that they run there.
 pub const DEVICE_AGENTS_TOLD_MAX: usize = 256;
 /// Devices that take part at a time.

@@ -146,6 +146,14 @@ impl Shelves {
         self.all().bytes
     }
 
+    /// What is kept for this one, and for all agents of its owner, in bytes.
+    pub fn kept_for(&self, holder: &Holder) -> (u64, u64) {
+        let all = self.all();
+        let own = all.shelves.get(holder).map_or(0, |shelf| shelf.bytes);
+        let owner = all.owners.get(&(holder.owner.clone(), holder.node.clone())).copied().unwrap_or_default();
+        (own, owner)
+    }
+
     /// Has this one write what changes. False if there is somebody who does.
     pub fn set_keeper(&self, keeper: Weak<dyn Keeper>) -> bool {
         self.keeper.set(keeper).is_ok()

@@ -1,9 +1,10 @@
 //! How agents are doing, asked of the shards that own them.
 
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::Symbol;
+use whimbrel_platform::inspection::Upkeep;
 use whimbrel_platform::route::{Place, ShardIndex};
 
 use crate::node::Node;
@@ -30,32 +31,59 @@ pub struct AgentFigures {
 #[derive(Clone)]
 pub(crate) struct Census {
     agents: Arc<[Symbol]>,
-    answer: Sender<Vec<AgentFigures>>,
+    answer: Answer,
+}
+
+/// What is to be told of agents, and to whom.
+#[derive(Clone)]
+enum Answer {
+    /// How they are doing.
+    Figures(Sender<Vec<AgentFigures>>),
+    /// What they run and use.
+    Upkeep(Sender<Vec<(Symbol, Upkeep)>>),
 }
 
 impl Node {
     /// Asks the shards; what they do not tell in time is left out.
     pub fn census(&self, agents: &[Symbol], at_most: Duration) -> Vec<AgentFigures> {
-        let until = Instant::now() + at_most;
         let (answer, answers) = channel();
+        self.ask_shards(agents, Answer::Figures(answer));
+        until(at_most, &answers)
+    }
+
+    /// Asks the shards what these agents run and use, likewise.
+    pub fn upkeep(&self, agents: &[Symbol], at_most: Duration) -> Vec<(Symbol, Upkeep)> {
+        let (answer, answers) = channel();
+        self.ask_shards(agents, Answer::Upkeep(answer));
+        until(at_most, &answers)
+    }
+
+    fn ask_shards(&self, agents: &[Symbol], answer: Answer) {
         let census = Census { agents: agents.into(), answer };
         (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::Census(census.clone())));
-        drop(census);
-        let next = || answers.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
-        std::iter::from_fn(next).flatten().collect()
     }
+}
+
+/// What is answered in time.
+fn until<T>(at_most: Duration, answers: &Receiver<Vec<T>>) -> Vec<T> {
+    let until = Instant::now() + at_most;
+    let next = || answers.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
+    std::iter::from_fn(next).flatten().collect()
 }
 
 impl Shard {
     /// Answers for those who are here.
     pub(crate) fn take_census(&mut self, census: &Census) {
-        let here = self.index;
-        let mut figures = Vec::new();
-        for name in census.agents.iter().copied() {
-            let Place::Local(place) = self.node.routes.look_up(name).place() else { continue };
-            let Some(slot) = place.slot.filter(|_| place.shard == here) else { continue };
-            figures.extend(self.figures_at(slot));
-        }
-        let _ = census.answer.send(figures);
+        let (here, node) = (self.index, Arc::clone(&self.node));
+        let slot_of = |name: Symbol| {
+            let Place::Local(place) = node.routes.look_up(name).place() else { return None };
+            place.slot.filter(|_| place.shard == here)
+        };
+        let slots = census.agents.iter().filter_map(|name| slot_of(*name));
+        // Who asked may have gone.
+        let _ = match &census.answer {
+            Answer::Figures(answer) => answer.send(slots.filter_map(|slot| self.figures_at(slot)).collect()).ok(),
+            Answer::Upkeep(answer) => answer.send(slots.filter_map(|slot| self.upkeep_at(slot)).collect()).ok(),
+        };
     }
 }

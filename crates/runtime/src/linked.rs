@@ -337,6 +337,8 @@ impl Station for NodeStation {
             News::Serves { partitions, agents, more } => node.hear_serves(from, &partitions, &agents, more),
             News::Hop(news) => self.0.hear_hop(from, news),
             News::Advice(news) => self.0.hear_advice(from, news),
+            News::Ask { number, question } => self.0.hear_question(from, number, question),
+            News::Answer { number, answer } => node.hear_answer(from, number, answer),
             News::Yields { partitions, agents } => node.hear_yields(from, &partitions, &agents),
             _ => {}
         }

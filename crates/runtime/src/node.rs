@@ -38,6 +38,7 @@ use crate::observers::Observers;
 use crate::output::Output;
 use crate::parcel::{Bearer, Change, Newcomer, Parcel};
 use crate::pool::Pool;
+use crate::questions::Questions;
 use crate::seat::{Figures, Seat};
 use crate::services::NodeServices;
 use crate::shard::Slot;
@@ -80,6 +81,7 @@ pub(crate) struct Node {
     pub codes: Codes,
     pub luggage: Luggage,
     pub advisor: Advisor,
+    pub questions: Questions,
     pub guard: Guard,
     pub forum: Forum,
     /// Who writes down what durable agents do, if anybody does.
@@ -175,6 +177,7 @@ impl Node {
             codes: Codes::default(),
             luggage: Luggage::default(),
             advisor: Advisor::default(),
+            questions: Questions::default(),
             guard,
             forum: Forum::default(),
             scribe,

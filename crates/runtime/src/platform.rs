@@ -13,10 +13,10 @@ use whimbrel_platform::cluster::Work;
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::environment::Environments;
-use whimbrel_platform::inspection::{Inspection, Instruction, Look};
+use whimbrel_platform::inspection::{Inspection, Instruction, Look, Upkeep};
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
-use whimbrel_platform::policy::Policy;
+use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 use whimbrel_platform::session::Host;
 use whimbrel_platform::storage::Shelves;
@@ -40,6 +40,7 @@ use crate::observers::Observation;
 use crate::operate::OperateError;
 use crate::output::{Console, Output};
 use crate::parcel::Change;
+use crate::questions::{Answerer, QuestionError};
 use crate::reception::{AskError, Reception};
 use crate::services::NodeServices;
 use crate::sessions::NodeHost;
@@ -584,6 +585,39 @@ impl Platform {
     /// How these agents are doing: those of them that are here, in no order. Asks the workers, between two turns.
     pub fn figures_of(&self, agents: &[Symbol]) -> Vec<AgentFigures> {
         agents.chunks(CENSUS_AGENTS).flat_map(|some| self.node().census(some, CENSUS_PATIENCE)).collect()
+    }
+
+    /// Has what operators of other nodes ask of this one answered so. False if somebody does that already.
+    pub fn answer_with(&self, answerer: Answerer) -> bool {
+        self.node().answer_with(answerer)
+    }
+
+    /// What another node answers: [`Platform::answer_with`] there. Waits for it, so long at most.
+    ///
+    /// # Errors
+    /// There is no such node, or it does not answer.
+    pub fn ask_node(
+        &self,
+        node: impl Into<Symbol>,
+        question: Vec<u8>,
+        at_most: Duration,
+    ) -> Result<Vec<u8>, QuestionError> {
+        self.node().ask(node.into(), question, at_most)
+    }
+
+    /// Whether a node may do this here, by the policy; what it may not is recorded.
+    pub fn permits_node(&self, node: Symbol, action: Action, object: &str) -> bool {
+        self.node().permits(Principal::Node(node), action, object)
+    }
+
+    /// What these agents of this node run and use, asked of their workers; what is not told in time is left out.
+    pub fn upkeep_of(&self, agents: &[Symbol]) -> Vec<(Symbol, Upkeep)> {
+        agents.chunks(CENSUS_AGENTS).flat_map(|some| self.node().upkeep(some, CENSUS_PATIENCE)).collect()
+    }
+
+    /// What agents of this node keep there beside their memory.
+    pub fn storage(&self) -> &Shelves {
+        &self.node().storage
     }
 
     /// What is in an agent of this node, asked between two of its turns; it goes on as if nobody had looked. Waits for its worker.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::durable::{Origin, State};
-use whimbrel_platform::inspection::{Detail, Inspection, Look};
+use whimbrel_platform::inspection::{Detail, Inspection, Look, QuotaSeen, Upkeep};
 use whimbrel_platform::mobility::Hop;
 use whimbrel_platform::policy::{OwnerTerms, Principal, Terms};
 use whimbrel_platform::{AgentBody, Arrival, EndReason, Next, Services, Time, Turn};
@@ -207,6 +207,22 @@ impl Stay {
         Ok(Self { terms: host.share(terms), until, used: Used { share, holder, ..Used::default() } })
     }
 
+    /// What it uses of what it may: what is counted only if it is limited is left out if it is not.
+    fn quotas(&self, memory: u64, now: Time) -> Vec<QuotaSeen> {
+        let (Terms { messages_per_s, cpu_ms_per_s, .. }, used) = (&*self.terms, &self.used);
+        let mut quotas = vec![
+            QuotaSeen::of("memory_bytes", memory, Some(self.terms.memory_bytes as u64)),
+            QuotaSeen::of("name_bytes", used.names, Some(self.terms.name_bytes)),
+        ];
+        quotas.extend(cpu_ms_per_s.map(|max| QuotaSeen::of("cpu_ms_per_s", used.cpu.now(now) / 1_000, Some(max))));
+        quotas.extend(messages_per_s.map(|max| QuotaSeen::of("messages_per_s", used.messages.now(now), Some(max))));
+        if let Some(lifetime) = self.terms.lifetime {
+            let left = (self.until.max(now) - now).as_secs();
+            quotas.push(QuotaSeen::of("lifetime_s", lifetime.as_secs().saturating_sub(left), Some(lifetime.as_secs())));
+        }
+        quotas
+    }
+
     /// The agent is called: what it uses counts with what it used on this node before, though it may have been written out meanwhile.
     fn lend(&mut self, live: &mut Live, began: Option<Duration>) -> Result<(), Breach> {
         if let Some(share) = &mut self.used.share {
@@ -326,6 +342,20 @@ impl AgentBody for WasmAgent {
             details.push(Detail::new("to live", format!("{} s more", left.as_secs())));
         }
         Inspection { details, ..Inspection::default() }
+    }
+
+    fn upkeep(&mut self, now: Time) -> Upkeep {
+        let code = self.origin().and_then(|origin| origin.code());
+        let Some(stay) = &self.stay else { return Upkeep { code, ..Upkeep::default() } };
+        let memory = match &*self.mind() {
+            Mind::Live { live, .. } => live.memory_bytes(),
+            // What is written out takes no place.
+            Mind::New | Mind::Frozen(_) | Mind::Gone => 0,
+        };
+        let owner = self.line.as_ref().map(|line| line.owner.to_string()).unwrap_or_default();
+        let Terms { room, .. } = *stay.terms;
+        let storage = stay.used.holder.as_ref().map(|holder| ((**holder).clone(), room));
+        Upkeep { code, owner, quotas: stay.quotas(memory, now), storage }
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {

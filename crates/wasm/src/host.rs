@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, Linker, PoolingAllocationConfig};
+use whimbrel_platform::Time;
+use whimbrel_platform::inspection::QuotaSeen;
 use whimbrel_platform::limits::GUEST_MEMORY_BYTES_MAX;
 use whimbrel_platform::policy::Terms;
 
@@ -140,6 +142,11 @@ impl Host {
     /// How many guests are in memory, and not kept as bytes.
     pub fn live(&self) -> u32 {
         self.roost.live()
+    }
+
+    /// What each owner of guests uses of what he may, as policies call it, by name.
+    pub fn owners(&self, now: Time) -> Vec<(String, Vec<QuotaSeen>)> {
+        self.owners.quotas(now)
     }
 
     /// How many may be at once.

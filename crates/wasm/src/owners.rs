@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 use whimbrel_platform::Time;
+use whimbrel_platform::inspection::QuotaSeen;
 use whimbrel_platform::limits::GUEST_OWNERS_SPARE;
 use whimbrel_platform::policy::OwnerTerms;
 
@@ -29,6 +30,8 @@ struct Spent {
     messages: Window,
     memory_bytes: u64,
     clones: u32,
+    /// On which terms the one was who came last.
+    terms: OwnerTerms,
 }
 
 /// What is counted within a second.
@@ -46,6 +49,11 @@ impl Window {
         }
         self.count = self.count.saturating_add(count);
         self.count
+    }
+
+    /// How many there are in this second.
+    pub fn now(&self, now: Time) -> u64 {
+        if now.as_ms().saturating_sub(self.since.as_ms()) >= 1_000 { 0 } else { self.count }
     }
 
     /// Counts for one of several, of whom `mine` is what he added. If they are more than `most` now, he is to go, and what he added with
@@ -82,6 +90,19 @@ impl Drop for Share {
 }
 
 impl Account {
+    fn quotas(&self, now: Time) -> Vec<QuotaSeen> {
+        let Spent { cpu, messages, memory_bytes, clones, terms } = &*self.spent();
+        let mut quotas = vec![
+            QuotaSeen::of("owner_memory_bytes", *memory_bytes, terms.memory_bytes),
+            QuotaSeen::of("owner_clones", u64::from(*clones), Some(terms.clones)),
+        ];
+        quotas
+            .extend(terms.cpu_ms_per_s.map(|max| QuotaSeen::of("owner_cpu_ms_per_s", cpu.now(now) / 1_000, Some(max))));
+        let messages = |max| QuotaSeen::of("owner_messages_per_s", messages.now(now), Some(max));
+        quotas.extend(terms.messages_per_s.map(messages));
+        quotas
+    }
+
     fn spent(&self) -> MutexGuard<'_, Spent> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,9 +120,20 @@ impl Owners {
             return Err(Breach::OwnerClones { owner: owner.to_string(), max: terms.clones });
         }
         spent.clones += u32::from(is_clone);
+        spent.terms.clone_from(terms);
         drop(spent);
         let (cpu, messages) = (Window::default(), Window::default());
         Ok(Box::new(Share { account, cpu, messages, memory_bytes: 0, is_clone }))
+    }
+
+    /// What each owner who has guests here uses of what he may, by name.
+    pub fn quotas(&self, now: Time) -> Vec<(String, Vec<QuotaSeen>)> {
+        let accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let present = accounts.values().filter(|account| Arc::strong_count(account) > 1);
+        let mut all: Vec<_> = present.map(|account| (account.owner.to_string(), account.quotas(now))).collect();
+        drop(accounts);
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        all
     }
 
     fn account(&self, owner: &Owner) -> Arc<Account> {
@@ -171,6 +203,8 @@ impl Share {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn owner(number: usize) -> Owner {
@@ -219,6 +253,33 @@ mod tests {
         drop(one);
         other.grow(1_000, &terms).unwrap();
         assert!(enter().is_ok());
+    }
+
+    #[test]
+    fn what_an_owner_uses_is_told() {
+        let (owners, terms, now) = (Owners::default(), terms(), Time::from_ms(5_000));
+        let mut share = owners.enter(&owner(1), true, &terms).unwrap();
+        share.add_messages(3, now, &terms).unwrap();
+        share.add_cpu(2_500, now, &terms).unwrap();
+        share.grow(700, &terms).unwrap();
+        let told = |now: Time| -> Vec<(&'static str, Option<u64>)> {
+            let quotas = owners.quotas(now);
+            quotas.iter().flat_map(|(_, quotas)| quotas.iter().map(|quota| (quota.name, quota.used))).collect()
+        };
+        let of = |cpu: u64, messages: u64| {
+            [
+                ("owner_memory_bytes", 700),
+                ("owner_clones", 1),
+                ("owner_cpu_ms_per_s", cpu),
+                ("owner_messages_per_s", messages),
+            ]
+            .map(|(name, used)| (name, Some(used)))
+        };
+        assert_eq!(told(now), of(2, 3));
+        assert_eq!(told(now + Duration::from_secs(1)), of(0, 0), "that was in another second");
+        assert_eq!(owners.quotas(now)[0].0, "boss1 of node n1");
+        drop(share);
+        assert_eq!(owners.quotas(now), []);
     }
 
     #[test]

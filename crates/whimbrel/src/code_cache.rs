@@ -29,6 +29,8 @@ pub enum Form {
 }
 
 impl Form {
+    const ALL: [Self; 3] = [Self::Program, Self::Module, Self::Compiled];
+
     fn ending(self) -> &'static str {
         match self {
             Self::Program => "asl",
@@ -111,6 +113,24 @@ impl CodeCache {
         // What is used stays. If that cannot be said, it goes a little sooner.
         let _ = file.set_modified(SystemTime::now());
         Some(bytes)
+    }
+
+    /// What is kept: which code, in which form, and bytes of each.
+    pub fn list(&self) -> Vec<(CodeHash, Form, u64)> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let kept = |entry: fs::DirEntry| {
+            let file = entry.path();
+            let code = CodeHash::read(file.file_stem()?.to_str()?)?;
+            let ending = file.extension()?.to_str()?;
+            let form = Form::ALL.into_iter().find(|form| form.ending() == ending)?;
+            Some((code, form, entry.metadata().ok()?.len()))
+        };
+        entries.filter_map(kept).collect()
+    }
+
+    /// How many bytes are kept at most.
+    pub fn bytes_max(&self) -> u64 {
+        self.bytes_max
     }
 
     /// Keeps this. If that cannot be done, it is fetched or compiled again some time: nobody needs to know.
@@ -236,6 +256,10 @@ mod tests {
         assert_eq!(next.find(code(1), Form::Module).as_deref(), Some(&b"one"[..]));
         assert_eq!(next.find(code(1), Form::Compiled).as_deref(), Some(&b"two"[..]));
         assert_eq!(next.find(code(2), Form::Module), None);
+        let mut list = next.list();
+        list.sort_by_key(|(_, _, bytes)| *bytes);
+        assert_eq!(list.len(), 2, "the key is no code: {list:?}");
+        assert!(list.contains(&(code(1), Form::Module, 3)) && list.contains(&(code(1), Form::Compiled, 3)));
     }
 
     #[test]

@@ -61,6 +61,11 @@ impl Foreign {
         self.entry(code).map(|entry| Arc::clone(&entry.bytes))
     }
 
+    /// All that are in memory.
+    pub fn all(&self) -> impl Iterator<Item = (CodeHash, &Made, u64)> {
+        self.entries.iter().map(|entry| (entry.code, &entry.made, entry.bytes.len() as u64))
+    }
+
     /// Keeps one. Those that no agent has any more make room for it.
     ///
     /// # Errors

@@ -48,12 +48,11 @@ impl Guards {
                 Err(error) => return Err(error.into()),
             };
         }
-        let audit = arguments.audit.as_deref().map(|file| {
-            let file = of_node(file, node);
-            AuditLog::open(&file).with_context(|| format!("cannot write {}", file.display()))
-        });
-        let audit = audit.transpose()?.map(Arc::new);
-        let refusals = Arc::new(Refusals::new(audit.clone().map(|audit| audit as Arc<dyn Auditor>)));
+        let file = arguments.audit.as_deref().map(|file| of_node(file, node));
+        let open = |file: &PathBuf| AuditLog::open(file).with_context(|| format!("cannot write {}", file.display()));
+        let audit = file.as_ref().map(open).transpose()?.map(Arc::new);
+        let record = audit.clone().map(|audit| audit as Arc<dyn Auditor>);
+        let refusals = Arc::new(Refusals::new(record).in_file(file));
         builder = builder.auditor(Arc::clone(&refusals) as Arc<dyn Auditor>);
         let folder = arguments.evidence.as_deref().map(|folder| of_node(folder, node));
         let evidence = folder.as_deref().map(|folder| Evidence::open(folder, Box::new(terminal::note)));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use whimbrel_acl::{Symbol, Value};
 use whimbrel_platform::durable::State;
+use whimbrel_platform::inspection::QuotaSeen;
 use whimbrel_platform::{AgentBody, Time};
 
 /// Whether a program of this name is a WebAssembly module, and no AgentSpeak program.
@@ -43,6 +44,11 @@ mod hosted {
         /// Its SHA-256, in hexadecimal.
         pub fn hash(&self) -> String {
             self.module.hash.to_string()
+        }
+
+        /// Its SHA-256.
+        pub fn sha256(&self) -> [u8; 32] {
+            self.module.hash.0
         }
 
         /// Whether this is its SHA-256.
@@ -110,6 +116,12 @@ mod hosted {
             Host::new(HostOptions { compiled, ..HostOptions::default() }).map_err(|error| error.to_string())
         }
 
+        /// What each owner of agents uses here of what he may, by name.
+        pub fn owners(&self, now: Time) -> Vec<(String, Vec<QuotaSeen>)> {
+            let host = self.host.get().and_then(|host| host.as_ref().ok());
+            host.map(|host| host.owners(now)).unwrap_or_default()
+        }
+
         /// The module with these bytes, which are in that file.
         ///
         /// # Errors
@@ -152,6 +164,11 @@ mod hosted {
             match self.0 {}
         }
 
+        /// Its SHA-256.
+        pub fn sha256(&self) -> [u8; 32] {
+            match self.0 {}
+        }
+
         /// Whether this is its SHA-256.
         pub fn is(&self, _hash: [u8; 32]) -> bool {
             match self.0 {}
@@ -184,6 +201,11 @@ mod hosted {
         /// Nothing is compiled for them.
         pub fn new(_cache: Option<Arc<CodeCache>>) -> Self {
             Self
+        }
+
+        /// There are none.
+        pub fn owners(&self, _now: Time) -> Vec<(String, Vec<QuotaSeen>)> {
+            Vec::new()
         }
 
         /// This program was built without.

@@ -11,7 +11,8 @@ use whimbrel_bdi::reason::ProgramError;
 use whimbrel_bdi::syntax::{Diagnostic, Loader};
 use whimbrel_bdi::{AgentConfig, Bundle, Loaded};
 use whimbrel_platform::durable::{Origin, State};
-use whimbrel_platform::limits::CODE_BYTES_MAX;
+use whimbrel_platform::inspection::QuotaSeen;
+use whimbrel_platform::limits::{CODE_BYTES_MAX, CODES_TOLD_MAX};
 use whimbrel_platform::mobility::{CodeHash, FetchError};
 use whimbrel_platform::{AgentBody, Time};
 use whimbrel_runtime::{CodeFound, ProgramLoader};
@@ -68,6 +69,8 @@ pub struct Programs {
     modules: Mutex<FxHashMap<PathBuf, GuestCode>>,
     foreign: Mutex<Foreign>,
     cache: Option<Arc<CodeCache>>,
+    /// How often each code was wanted, and here.
+    hits: Mutex<FxHashMap<CodeHash, u64>>,
 }
 
 impl Programs {
@@ -137,9 +140,11 @@ impl Programs {
     fn find(&self, origin: &Origin) -> CodeFound {
         let Some(code) = origin.code() else { return CodeFound::Own };
         if self.own_image(code).is_some() || self.own_module(code).is_some() {
+            self.count_hit(code);
             return CodeFound::Own;
         }
         if locked(&self.foreign).find(code).is_some() {
+            self.count_hit(code);
             return CodeFound::Foreign;
         }
         let is_own = match origin {
@@ -150,6 +155,14 @@ impl Programs {
             _ => false,
         };
         if is_own { CodeFound::Own } else { CodeFound::Missing }
+    }
+
+    fn count_hit(&self, code: CodeHash) {
+        let mut hits = locked(&self.hits);
+        if hits.len() >= CODES_TOLD_MAX && !hits.contains_key(&code) {
+            hits.clear();
+        }
+        *hits.entry(code).or_default() += 1;
     }
 
     fn is_module_at(&self, path: &str, code: CodeHash) -> bool {
@@ -188,7 +201,11 @@ impl Programs {
         }
         let form = if matches!(origin, Origin::Module { .. }) { Form::Module } else { Form::Program };
         let kept = self.cache.as_ref().and_then(|cache| cache.find(code, form));
-        kept.is_some_and(|bytes| self.take_in(origin, bytes).is_ok())
+        let is_here = kept.is_some_and(|bytes| self.take_in(origin, bytes).is_ok());
+        if is_here {
+            self.count_hit(code);
+        }
+        is_here
     }
 
     /// As [`ProgramLoader::admit_code`].
@@ -233,6 +250,92 @@ impl Programs {
     }
 }
 
+/// A code that a node has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeSeen {
+    /// By what it is known everywhere.
+    pub code: CodeHash,
+    /// Its file's name, if that is known.
+    pub name: Option<String>,
+    /// Whether it is a WebAssembly module; else an AgentSpeak program.
+    pub is_module: bool,
+    /// Whether it is of this node's own project.
+    pub is_own: bool,
+    /// Whether it is in memory: agents can be made of it at once.
+    pub is_loaded: bool,
+    /// Bytes by which it travels.
+    pub bytes: u64,
+    /// Bytes of its compiled form in the folder of the cache, if that is there.
+    pub compiled_bytes: Option<u64>,
+    /// How often an agent that came, or was about to, wanted it and it was here.
+    pub hits: u64,
+}
+
+/// Code as those see it who look.
+impl Programs {
+    /// All code that is in memory, and what the folder of the cache has; and how many bytes that folder has, of how many at most.
+    pub fn codes(&self) -> (Vec<CodeSeen>, Option<(u64, u64)>) {
+        let mut codes: FxHashMap<CodeHash, CodeSeen> = FxHashMap::default();
+        for seen in self.loaded() {
+            codes.entry(seen.code).or_insert(seen);
+        }
+        let kept = self.cache.as_ref().map(|cache| (cache.list(), cache.bytes_max()));
+        let mut bytes_kept = 0;
+        for (code, form, bytes) in kept.iter().flat_map(|(list, _)| list) {
+            bytes_kept += bytes;
+            let seen = codes.entry(*code).or_insert_with(|| CodeSeen::kept(*code));
+            match form {
+                Form::Compiled => seen.compiled_bytes = Some(*bytes),
+                Form::Program | Form::Module => seen.bytes = *bytes,
+            }
+            seen.is_module |= *form != Form::Program;
+        }
+        let mut codes: Vec<CodeSeen> = codes.into_values().collect();
+        codes.sort_by(|one, other| {
+            (other.is_loaded, &one.name, one.code).cmp(&(one.is_loaded, &other.name, other.code))
+        });
+        codes.truncate(CODES_TOLD_MAX);
+        let hits = locked(&self.hits);
+        codes.iter_mut().for_each(|seen| seen.hits = hits.get(&seen.code).copied().unwrap_or_default());
+        (codes, kept.map(|(_, max)| (bytes_kept, max)))
+    }
+
+    fn loaded(&self) -> Vec<CodeSeen> {
+        let seen = |code, name: String, is_module, is_own, bytes| CodeSeen {
+            name: Some(name),
+            is_module,
+            is_own,
+            is_loaded: true,
+            bytes,
+            ..CodeSeen::kept(code)
+        };
+        let mut all = Vec::new();
+        for (file, own) in &*locked(&self.images) {
+            let code = own.image.code.map(CodeHash);
+            all.extend(code.map(|code| seen(code, self.name(file), false, true, own.bytes.len() as u64)));
+        }
+        for (file, own) in &*locked(&self.modules) {
+            all.push(seen(CodeHash(own.sha256()), self.name(file), true, true, own.bytes().len() as u64));
+        }
+        for (code, made, bytes) in locked(&self.foreign).all() {
+            let (name, is_module) = match made {
+                Made::Program(image) => (image.name.to_string(), false),
+                Made::Module(module) => (module.path().to_string(), true),
+            };
+            all.push(seen(code, name, is_module, false, bytes));
+        }
+        all
+    }
+}
+
+impl CodeSeen {
+    /// What is in the folder, and nothing is known of.
+    fn kept(code: CodeHash) -> Self {
+        let (name, is_module, is_own, is_loaded) = (None, false, false, false);
+        Self { code, name, is_module, is_own, is_loaded, bytes: 0, compiled_bytes: None, hits: 0 }
+    }
+}
+
 /// Files that programs include: beside the including file, then where programs are found.
 struct Includes<'a>(&'a Sources);
 
@@ -264,6 +367,16 @@ impl SocietyLoader {
 }
 
 impl SocietyLoader {
+    /// What code this node has: see [`Programs::codes`].
+    pub fn codes(&self) -> (Vec<CodeSeen>, Option<(u64, u64)>) {
+        self.programs.codes()
+    }
+
+    /// What each owner of WebAssembly agents uses here of what he may, by name.
+    pub fn owners(&self, now: Time) -> Vec<(String, Vec<QuotaSeen>)> {
+        self.programs.guests.owners(now)
+    }
+
     fn restore_program(
         &self,
         path: &str,

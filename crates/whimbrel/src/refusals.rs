@@ -1,6 +1,7 @@
 //! What was refused lately, for those who look; and told to whoever keeps a record of it.
 
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use whimbrel_gateway::Feed;
@@ -15,6 +16,8 @@ use crate::control::wall_us;
 pub struct Refusals {
     /// Who keeps a record of them.
     record: Option<Arc<dyn Auditor>>,
+    /// The file of that.
+    file: Option<PathBuf>,
     recent: Mutex<Recent>,
     counts: RefusalCounts,
 }
@@ -31,6 +34,26 @@ impl Refusals {
     /// With somebody who keeps a record, if there is one.
     pub fn new(record: Option<Arc<dyn Auditor>>) -> Self {
         Self { record, ..Self::default() }
+    }
+
+    /// The same, whose record is in that file.
+    #[must_use]
+    pub fn in_file(self, file: Option<PathBuf>) -> Self {
+        Self { file, ..self }
+    }
+
+    /// The file in which they are recorded, if they are.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The newest so many of those that are kept, the oldest of them first.
+    pub fn newest(&self, node: &str, most: usize) -> Vec<Event> {
+        let recent = self.recent();
+        let skip = recent.kept.len().saturating_sub(most);
+        let event =
+            |(at_us, what): &(u64, Happening)| Event { at_us: *at_us, node: node.to_owned(), what: what.clone() };
+        recent.kept.iter().skip(skip).map(event).collect()
     }
 
     fn recent(&self) -> MutexGuard<'_, Recent> {
@@ -107,6 +130,8 @@ mod tests {
         refuse(3);
         let mut feed = refusals.watch("n1");
         assert_eq!(feed.take().len(), 3, "those before it came");
+        assert_eq!(refusals.newest("n1", 2).len(), 2);
+        assert_eq!(refusals.newest("n1", 9).len(), 3);
         assert_eq!(feed.take(), vec![]);
         refuse(REFUSALS_KEPT_MAX + 2);
         let seen = feed.take();

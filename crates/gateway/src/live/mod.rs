@@ -38,8 +38,21 @@ use crate::vocabulary::{Answer, Reason, Refusal, Request};
 /// The name of the live socket's protocol among those of WebSockets.
 pub const SUBPROTOCOL: &str = "whimbrel.live.v1";
 /// What a console can expect of this node.
-const FEATURES: &[&str] =
-    &["devices", "log", "traffic", "health", "mobility", "security", "mind", "answer", "clone", "spawn"];
+const FEATURES: &[&str] = &[
+    "devices",
+    "upkeep",
+    "certificates",
+    "at",
+    "log",
+    "traffic",
+    "health",
+    "mobility",
+    "security",
+    "mind",
+    "answer",
+    "clone",
+    "spawn",
+];
 const HELLO_PATIENCE: Duration = Duration::from_millis(HTTP_HELLO_PATIENCE_MS);
 const WRITE_PATIENCE: Duration = Duration::from_millis(LIVE_WRITE_PATIENCE_MS);
 
@@ -197,7 +210,8 @@ impl Client {
             self.shared.refuse(RefusalReason::Forbidden, self.from, "live socket: this token lets one look, not act");
             return Err(Refusal::new(Reason::NotAllowed, "this token lets one look, not act"));
         }
-        if matches!(request, Request::Sniff(_) | Request::Log(_) | Request::Stop { .. }) {
+        let asked = if let Request::At { ask, .. } = request { ask } else { request };
+        if matches!(asked, Request::Sniff(_) | Request::Log(_) | Request::Stop { .. }) {
             return Err(Refusal::new(Reason::BadRequest, "this cannot be asked here: watch events, or the log"));
         }
         Ok(())
@@ -240,8 +254,15 @@ fn only_looks(request: &Request) -> Result<(), Refusal> {
 fn bounded(mut request: Request) -> Request {
     match &mut request {
         Request::Send(sending) => sending.wait_ms = sending.wait_ms.map(|wait| wait.min(HTTP_WAIT_MS_MAX)),
+        Request::At { node, ask } => {
+            let ask = Box::new(bounded(std::mem::replace(ask, Request::Node)));
+            request = Request::At { node: std::mem::take(node), ask };
+        }
         Request::Agents(wanted) => wanted.limit = wanted.limit.min(LIVE_AGENTS_MAX),
-        Request::DeadLetters { limit, .. } | Request::Devices { limit } => *limit = (*limit).min(LIVE_AGENTS_MAX),
+        Request::DeadLetters { limit, .. }
+        | Request::Devices { limit }
+        | Request::Quotas { limit }
+        | Request::Refusals { limit } => *limit = (*limit).min(LIVE_AGENTS_MAX),
         _ => {}
     }
     request

@@ -123,12 +123,15 @@ pub enum Told<'a> {
         id: u64,
         total: u64,
         agents: Vec<AgentInfo>,
+        silent: Vec<String>,
     },
     AgentsChanged {
         id: u64,
         total: u64,
         changed: Vec<AgentInfo>,
         gone: Vec<String>,
+        /// Nodes that did not say how their agents are doing.
+        silent: Vec<String>,
     },
     Events {
         id: u64,

@@ -19,7 +19,7 @@ use super::said::{Told, What};
 use crate::health::Facts;
 use crate::operator::{Counted, Watched};
 use crate::shared::{Gone, Shared};
-use crate::vocabulary::{AgentsWanted, Answer, Happening, LogLine, LogWanted, Reason, Refusal, Request};
+use crate::vocabulary::{AgentsFound, AgentsWanted, Answer, Happening, LogLine, LogWanted, Reason, Refusal, Request};
 
 /// A watch, until it is dropped.
 pub struct Watch {
@@ -123,14 +123,15 @@ impl Teller {
                 Answer::Error(refusal) => return self.refuse(refusal).await,
                 _ => return,
             };
-            let total = found.total;
-            let (changed, gone) = told.changes(&found.agents);
-            let is_same = changed.is_empty() && gone.is_empty() && before == Some(total);
-            let first = before.replace(total).is_none();
+            let AgentsFound { agents, total, silent } = found;
+            let (changed, gone) = told.changes(&agents);
+            let now = (total, silent.clone());
+            let is_same = changed.is_empty() && gone.is_empty() && before.as_ref() == Some(&now);
+            let first = before.replace(now).is_none();
             let told = match first {
-                true => Told::Agents { id: self.id, total, agents: found.agents },
+                true => Told::Agents { id: self.id, total, agents, silent },
                 false if is_same => continue,
-                false => Told::AgentsChanged { id: self.id, total, changed, gone },
+                false => Told::AgentsChanged { id: self.id, total, changed, gone, silent },
             };
             if !self.tell(told).await {
                 return;

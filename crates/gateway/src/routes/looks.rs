@@ -29,8 +29,8 @@ const AGENTS: usize = 1_000;
 /// How many dead letters.
 const LETTERS: usize = 100;
 
-pub async fn node(state: State, _: Viewer) -> Response<Body> {
-    answered(&state.answer(Request::Node).await)
+pub async fn node(state: State, _: Viewer, Query(NodeAsked { node }): Query<NodeAsked>) -> Response<Body> {
+    answered(&state.answer(at(node, Request::Node)).await)
 }
 
 pub async fn nodes(state: State, _: Viewer) -> Response<Body> {
@@ -101,6 +101,55 @@ pub async fn devices(state: State, _: Viewer, Query(asked): Query<DevicesAsked>)
     answered(&state.answer(Request::Devices { limit }).await)
 }
 
+/// Which node is asked, as a query says it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NodeAsked {
+    /// Another node than this one.
+    node: Option<String>,
+}
+
+/// The same, asked of another node if one is named.
+fn at(node: Option<String>, request: Request) -> Request {
+    node.map_or(request.clone(), |node| Request::At { node, ask: Box::new(request) })
+}
+
+pub async fn codes(state: State, _: Viewer, Query(NodeAsked { node }): Query<NodeAsked>) -> Response<Body> {
+    answered(&state.answer(at(node, Request::Codes)).await)
+}
+
+pub async fn security(state: State, _: Viewer, Query(NodeAsked { node }): Query<NodeAsked>) -> Response<Body> {
+    answered(&state.answer(at(node, Request::Security)).await)
+}
+
+/// How many refusals, as a query says it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RefusalsAsked {
+    limit: Option<usize>,
+    /// Another node than this one.
+    node: Option<String>,
+}
+
+pub async fn refusals(state: State, _: Viewer, Query(asked): Query<RefusalsAsked>) -> Response<Body> {
+    let limit = asked.limit.unwrap_or(LETTERS).min(LIVE_AGENTS_MAX);
+    answered(&state.answer(at(asked.node, Request::Refusals { limit })).await)
+}
+
+/// Of how many agents, as a query says it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct QuotasAsked {
+    limit: Option<usize>,
+    /// Another node than this one.
+    node: Option<String>,
+}
+
+pub async fn quotas(state: State, _: Viewer, Query(asked): Query<QuotasAsked>) -> Response<Body> {
+    let limit = asked.limit.unwrap_or(AGENTS).min(LIVE_AGENTS_MAX);
+    answered(&state.answer(at(asked.node, Request::Quotas { limit })).await)
+}
+
 /// Which services, as a query says it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -129,11 +178,14 @@ pub async fn services(state: State, _: Viewer, Query(asked): Query<ServicesAsked
 pub struct LettersAsked {
     agent: Option<String>,
     limit: Option<usize>,
+    /// Another node than this one.
+    node: Option<String>,
 }
 
 pub async fn dead_letters(state: State, _: Viewer, Query(asked): Query<LettersAsked>) -> Response<Body> {
     let agents = asked.agent.into_iter().collect();
-    answered(&state.answer(Request::DeadLetters { agents, limit: asked.limit.unwrap_or(LETTERS) }).await)
+    let letters = Request::DeadLetters { agents, limit: asked.limit.unwrap_or(LETTERS).min(LIVE_AGENTS_MAX) };
+    answered(&state.answer(at(asked.node, letters)).await)
 }
 
 /// Which entries of the log of conversations, as a query says it.

@@ -96,7 +96,9 @@ pub fn routes() -> Vec<Route> {
 
 fn nodes() -> Vec<Route> {
     vec![
-        Route::of("get", "/api/v1/node", get(looks::node), "The node, and how it is doing.").answers(&["node"]),
+        Route::of("get", "/api/v1/node", get(looks::node), "The node, and how it is doing.")
+            .asks::<looks::NodeAsked>()
+            .answers(&["node"]),
         Route::of("get", "/api/v1/nodes", get(looks::nodes), "The nodes of its cluster.").answers(&["nodes"]),
         Route::of(
             "post",
@@ -113,6 +115,18 @@ fn nodes() -> Vec<Route> {
         )
         .asks::<looks::DevicesAsked>()
         .answers(&["devices"]),
+        Route::of("get", "/api/v1/codes", get(looks::codes), "The code that it has, and how many agents run it.")
+            .asks::<looks::NodeAsked>()
+            .answers(&["codes"]),
+        Route::of("get", "/api/v1/quotas", get(looks::quotas), "What agents and their owners use of what they may.")
+            .asks::<looks::QuotasAsked>()
+            .answers(&["quotas"]),
+        Route::of("get", "/api/v1/security", get(looks::security), "Its certificates, and what it refused by reason.")
+            .asks::<looks::NodeAsked>()
+            .answers(&["security"]),
+        Route::of("get", "/api/v1/refusals", get(looks::refusals), "What it refused lately.")
+            .asks::<looks::RefusalsAsked>()
+            .answers(&["refusals"]),
         Route::of("get", "/api/v1/links", get(looks::links), "Its links to other nodes.").answers(&["links"]),
         Route::of("get", "/api/v1/topics", get(looks::topics), "Topics and groups.").answers(&["topics"]),
     ]

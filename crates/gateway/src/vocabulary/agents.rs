@@ -49,6 +49,9 @@ pub struct AgentsFound {
     pub agents: Vec<AgentInfo>,
     /// How many there are that fit.
     pub total: u64,
+    /// Nodes that were to tell of their agents, and did not: of these only names are told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silent: Vec<String>,
 }
 
 /// An agent.

@@ -9,7 +9,9 @@ use super::devices::DevicesFound;
 use super::events::DeadLettersFound;
 use super::minds::MindInfo;
 use super::nodes::{LinkInfo, MemberInfo, NodeInfo};
+use super::security::{RefusalsFound, SecurityInfo};
 use super::services::{ServicesFound, TopicInfo};
+use super::upkeep::{CodesFound, QuotasFound};
 
 /// What a node answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +23,14 @@ pub enum Answer {
     Agents(AgentsFound),
     /// To `devices`.
     Devices(DevicesFound),
+    /// To `codes`.
+    Codes(CodesFound),
+    /// To `quotas`.
+    Quotas(QuotasFound),
+    /// To `security`.
+    Security(SecurityInfo),
+    /// To `refusals`.
+    Refusals(RefusalsFound),
     /// To `services`.
     Services(ServicesFound),
     /// To `topics`.
@@ -61,7 +71,7 @@ pub enum Answer {
     /// To `mind`.
     Mind(Box<MindInfo>),
     /// To `advise`.
-    Advice(#[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")] Box<Advice>),
+    Advice(Box<Advice>),
     /// It is done.
     Done,
     /// It cannot be.

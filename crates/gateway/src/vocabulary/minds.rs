@@ -20,6 +20,5 @@ pub struct MindInfo {
     pub node: String,
     /// What it tells of itself.
     #[serde(flatten)]
-    #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub inside: Inspection,
 }

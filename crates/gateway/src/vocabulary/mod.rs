@@ -10,9 +10,11 @@ mod minds;
 mod nodes;
 mod requests;
 mod rights;
+mod security;
 mod services;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 
 pub use self::agents::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted};
 pub use self::answers::{Answer, Reason, Refusal};
@@ -22,4 +24,6 @@ pub use self::events::{DeadLettersFound, Event, Happening, LogLine, LogWanted, M
 pub use self::minds::MindInfo;
 pub use self::nodes::{LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo};
 pub use self::requests::{Request, Sending, Spawning};
+pub use self::security::{CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};
 pub use self::services::{EntryInfo, ServiceInfo, ServicesFound, ServicesWanted, TopicInfo};
+pub use self::upkeep::{CodeForm, CodeInfo, CodesFound, QuotaInfo, QuotasFound, UsageInfo};

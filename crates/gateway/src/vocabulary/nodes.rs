@@ -80,7 +80,6 @@ pub struct MemberInfo {
     pub agents: u64,
     /// How busy it is, and with the agents of which partitions, if it has been there long enough to know.
     #[serde(default)]
-    #[schemars(with = "Option<serde_json::Value>")]
     pub load: Option<Load>,
     /// Where other nodes reach it.
     pub address: String,
@@ -94,7 +93,6 @@ pub struct MemberInfo {
     pub unserved: Vec<u16>,
     /// What is the matter with partitions there.
     #[serde(default)]
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub troubles: Vec<Trouble>,
 }
 

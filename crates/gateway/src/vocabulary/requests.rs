@@ -23,6 +23,20 @@ pub enum Request {
         /// How many at most.
         limit: usize,
     },
+    /// The code that it has, and who runs it. Answered by [`Answer::Codes`](super::Answer::Codes).
+    Codes,
+    /// What its agents, and their owners, use of what they may. Answered by [`Answer::Quotas`](super::Answer::Quotas).
+    Quotas {
+        /// How many agents at most.
+        limit: usize,
+    },
+    /// What it shows and trusts, and what it refused by reason. Answered by [`Answer::Security`](super::Answer::Security).
+    Security,
+    /// What it refused lately. Answered by [`Answer::Refusals`](super::Answer::Refusals).
+    Refusals {
+        /// How many at most.
+        limit: usize,
+    },
     /// What agents offer. Answered by [`Answer::Services`].
     Services(ServicesWanted),
     /// The topics and groups that somebody is in. Answered by [`Answer::Topics`].
@@ -138,6 +152,14 @@ pub enum Request {
         agent: String,
         /// A literal, with or without `!`.
         goal: String,
+    },
+    /// The same, asked of another node of the platform. Answered as there, or by [`Answer::Error`](super::Answer::Error) if it does not
+    /// answer.
+    At {
+        /// The node's name.
+        node: String,
+        /// What is asked there; no [`At`](Self::At).
+        ask: Box<Self>,
     },
     /// End the platform, on all nodes. Answered by [`Answer::Done`].
     Stop {

@@ -9,6 +9,10 @@ impl Request {
             Self::Node
             | Self::Agents(_)
             | Self::Devices { .. }
+            | Self::Codes
+            | Self::Quotas { .. }
+            | Self::Security
+            | Self::Refusals { .. }
             | Self::Services(_)
             | Self::Topics
             | Self::DeadLetters { .. }
@@ -18,6 +22,7 @@ impl Request {
             | Self::Log(_)
             | Self::Mind { .. }
             | Self::Advise { .. } => true,
+            Self::At { ask, .. } => ask.only_looks(),
             Self::Drain { .. }
             | Self::Send(_)
             | Self::Step { .. }
@@ -36,6 +41,9 @@ impl Request {
 
     /// Whether its answer may take longer than a look: it waits for an agent, or for another node.
     pub fn takes_long(&self) -> bool {
+        if let Self::At { ask, .. } = self {
+            return ask.takes_long();
+        }
         matches!(self, Self::Send(_) | Self::Spawn(_) | Self::Move { .. } | Self::Recall { .. } | Self::Advise { .. })
     }
 }

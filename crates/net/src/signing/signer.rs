@@ -14,6 +14,7 @@ use super::certificates::{AgentAuthority, AgentCertificateError, AgentIdentity, 
 use super::evidence::{Direction, Evidence, Record};
 use super::recent::Recent;
 use super::{Claims, Digest, NOTHING, Signature, conversation_of, document_of, now_ms, sha256};
+use crate::certified::{CertificateOf, Certified};
 use crate::security::Credentials;
 
 /// Certificates told at once.
@@ -139,6 +140,14 @@ impl Signer {
         // What certified them may be another one by now.
         let guests = state.guests.values().map(|guest| guest.introduction());
         all.chunks(CERTIFICATES_AT_ONCE).map(news).chain(guests).collect()
+    }
+
+    /// Adds the certificates of all agents here, so many at most.
+    pub fn tell_certificates(&self, told: &mut Certified, most: usize) {
+        let state = self.state();
+        let own = state.identities.values().map(|identity| (CertificateOf::Agent, &identity.certificate));
+        let guests = state.guests.values().map(|guest| (CertificateOf::Session, &guest.certificate));
+        guests.chain(own).take(most).for_each(|(of, certificate)| told.add(of, certificate));
     }
 
     /// An agent that keeps its key itself got this certificate for it: what it signs leaves as it is. What other nodes are

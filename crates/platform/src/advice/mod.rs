@@ -41,6 +41,7 @@ use whimbrel_acl::Value;
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
     /// Send the agent to the documents.
@@ -61,6 +62,7 @@ impl Choice {
 
 /// How something is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// The platform measured it just now.
@@ -87,6 +89,7 @@ impl Basis {
 
 /// Something that the advice rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Known {
     /// What, in a few words.
     pub what: String,
@@ -98,6 +101,7 @@ pub struct Known {
 
 /// What to do, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
     /// The faster way; asking if both take as long.
     pub choice: Choice,

@@ -86,6 +86,7 @@ impl Term {
 
 /// What one way is expected to take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Seconds that one waits for the other end.
     pub latency_s: f64,

@@ -25,6 +25,7 @@ pub struct Work {
 
 /// How busy a node was lately, in thousandths of its workers' time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     /// Of all its agents together.
     pub busy: u16,

@@ -90,6 +90,7 @@ pub(super) fn first_level() -> u32 {
 
 /// What is the matter with a partition on a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trouble {
     /// Which.
     pub partition: u16,
@@ -102,6 +103,7 @@ pub struct Trouble {
 
 /// What may be the matter with a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TroubleKind {
     /// The node cannot go on with what is kept in it. Others are to try.

@@ -4,11 +4,13 @@
 
 mod instruction;
 mod texts;
+mod upkeep;
 
 use serde::{Deserialize, Serialize};
 
 pub use instruction::{DebugOrder, Instructed, Instruction};
 pub use texts::Texts;
+pub use upkeep::{QuotaSeen, Upkeep};
 
 use crate::Mailbox;
 use crate::limits::INSPECTION_MESSAGES_MAX;
@@ -23,6 +25,7 @@ pub struct Look {
 
 /// What is in an agent, as its body tells it. What a kind of agent does not have is left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Inspection {
     /// Reasoning cycles since somebody followed or debugged it; nobody counts them before.
@@ -68,6 +71,7 @@ fn is_false(value: &bool) -> bool {
 
 /// A belief or a rule.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BeliefSeen {
     /// The literal without its annotations; of a rule all of it.
@@ -84,6 +88,7 @@ pub struct BeliefSeen {
 
 /// A goal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct GoalSeen {
     /// `!serve(amy)`
@@ -98,6 +103,7 @@ pub struct GoalSeen {
 
 /// A stack of plans in progress.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct IntentionSeen {
     /// Its number: 1, 2, ... in the order they were begun.
@@ -112,6 +118,7 @@ pub struct IntentionSeen {
 
 /// A plan in progress.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct FrameSeen {
     /// The event it is for, with the values that are known by now.
@@ -132,6 +139,7 @@ pub struct FrameSeen {
 
 /// A plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PlanSeen {
     /// Its label: by this it is known to breakpoints.
@@ -155,6 +163,7 @@ pub struct PlanSeen {
 
 /// A message that waits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MessageSeen {
     /// Its sender.
@@ -167,6 +176,7 @@ pub struct MessageSeen {
 
 /// Something that happened.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EventSeen {
     /// `+!serve(amy)[source(bob)]`
@@ -177,6 +187,7 @@ pub struct EventSeen {
 
 /// Something a cycle did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CycleSeen {
     /// Which cycle.
@@ -187,6 +198,7 @@ pub struct CycleSeen {
 
 /// Something to say of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Detail {
     /// What it is about, a few words.
@@ -204,6 +216,7 @@ impl Detail {
 
 /// How many of each were left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cut {
     /// Beliefs and rules.

@@ -11,6 +11,20 @@ use crate::durable::Origin;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CodeHash(pub [u8; 32]);
 
+impl CodeHash {
+    /// As it is written: 64 hexadecimal digits.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut hash = [0; 32];
+        if text.len() != 2 * hash.len() || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        for (byte, at) in hash.iter_mut().zip((0..).step_by(2)) {
+            *byte = u8::from_str_radix(text.get(at..at + 2)?, 16).ok()?;
+        }
+        Some(Self(hash))
+    }
+}
+
 impl fmt::Display for CodeHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

@@ -29,6 +29,7 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::Time;
 use whimbrel_platform::body::SpareQueues;
+use whimbrel_platform::inspection::Upkeep;
 use whimbrel_platform::route::{Here, ShardIndex};
 
 use self::balance::Balance;
@@ -52,6 +53,7 @@ use crate::parcel::{Change, Parcel};
 use crate::seat::Figures;
 use crate::sync::atomic::Ordering;
 use crate::topics::Audiences;
+use crate::turn::caught;
 
 /// See the module.
 pub(crate) struct Shard {
@@ -319,6 +321,12 @@ impl Shard {
         }
         let Away { name, mailbox, .. } = self.slots.away(index)?;
         Some(AgentFigures { name: *name, waiting: mailbox.len() as u64, handled: None, is_passive: false })
+    }
+
+    /// What the agent in this place runs and uses, unless its turn takes so long that it is elsewhere.
+    pub fn upkeep_at(&mut self, index: u32) -> Option<(Symbol, Upkeep)> {
+        let (now, slot) = (self.now, self.slots.at(index)?);
+        Some((slot.name(), caught(|| slot.body.upkeep(now)).ok()?))
     }
 
     /// Hands over what was sent to other shards.

@@ -38,6 +38,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         }
         None => (PathBuf::from(VISITORS), Society::empty(cache)),
     };
+    let programs = society.loader();
     let stopping = Stopping::new()?;
     let mut builder =
         Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());
@@ -74,7 +75,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     }
     let log = logging.as_ref().map(Logging::log);
     let panel = Panel::new(&platform, society_name(&file), Some(membership.view())).with_log(log);
-    let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll));
+    let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll).with_programs(programs));
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let leaving = platform.clone();

@@ -8,7 +8,7 @@ use whimbrel::environment::Environments;
 use whimbrel::society::OpenError;
 use whimbrel::{CodeCache, Society};
 
-use crate::control::{Control, Panel};
+use crate::control::{Control, Panel, listen};
 use crate::terminal;
 
 pub mod advise;
@@ -44,8 +44,10 @@ pub mod topics;
 #[cfg(feature = "nats")]
 pub mod up;
 
-/// Opens the node's control socket. A node without one runs as well; it is only not seen.
+/// Opens the node's control socket, and has what operators of other nodes ask answered. A node without a socket runs as well; it is only not
+/// seen.
 fn open_control(panel: &Arc<Panel>, quiet: bool) -> Option<Control> {
+    listen(panel);
     match Control::open(Arc::clone(panel)) {
         Ok(control) => Some(control),
         Err(error) => {

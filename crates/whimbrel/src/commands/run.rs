@@ -37,7 +37,7 @@ use crate::watch::Watch;
 pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let file = project_in(&arguments.file)?;
     let society = society_of(arguments, &file)?;
-    let stopping = Stopping::new()?;
+    let (stopping, programs) = (Stopping::new()?, society.loader());
     let mut watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
     let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
     let number = arguments.node.map(name_of);
@@ -70,10 +70,10 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let (at_once, later) = if arguments.open { (None, Some(society)) } else { (Some(society), None) };
     let nodes = at_once.map(begin).transpose()?.flatten();
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
-    let cluster = keeping.as_ref().map(Keeping::view);
-    let log = logging.as_ref().map(Logging::log);
+    let (cluster, log) = (keeping.as_ref().map(Keeping::view), logging.as_ref().map(Logging::log));
     let panel = Panel::new(&platform, society_name(&file), links).with_log(log).with_cluster(cluster.clone());
-    let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll.clone()));
+    let panel = panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll.clone());
+    let panel = Arc::new(panel.with_programs(programs));
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let reasons = stopping.watch(arguments.node.is_none().then_some(SOCIETY), end_by(&platform, cluster.clone()));

@@ -1,5 +1,6 @@
 //! Running nodes and who looks at them: each node has a control socket, which the other commands talk to.
 
+mod afar;
 mod choice;
 mod client;
 mod cursor;
@@ -12,16 +13,19 @@ mod minds;
 pub mod natural;
 mod operator;
 mod panel;
+mod security;
 mod server;
 mod services;
 mod spawning;
 mod tap;
 mod traffic;
+mod upkeep;
 
 use std::time::Duration;
 
 use whimbrel_platform::limits::LINK_GIVE_UP_MS;
 
+pub use self::afar::listen;
 pub use self::choice::{Target, choose, platforms};
 pub use self::client::{Found, Survey, survey};
 pub use self::cursor::Cursor;

@@ -3,18 +3,31 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use whimbrel_gateway::vocabulary::{Answer, LogLine, LogWanted, Refusal, Request};
+use whimbrel_gateway::vocabulary::{AgentsWanted, Answer, LogLine, LogWanted, Reason, Refusal, Request};
 use whimbrel_gateway::{Feed, Latency, Operator, Traffic, Waits, Watched};
-use whimbrel_runtime::LatencyWatch;
+use whimbrel_runtime::{DEVICES, LatencyWatch};
 
-use super::history;
 use super::panel::Panel;
 use super::tap::EventFeed;
 use super::traffic::TrafficCount;
+use super::{afar, history};
 
 impl Operator for Panel {
     fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer {
-        Self::answer(self, request, gone)
+        if let Request::Agents(wanted @ AgentsWanted { elsewhere_but: Some(_), .. }) = &request {
+            return Answer::Agents(afar::agents(self, wanted));
+        }
+        if let Some(node) = self.elsewhere(DEVICES).filter(|_| matches!(request, Request::Devices { .. })) {
+            return afar::ask(self, &node, &request);
+        }
+        let there = request.clone();
+        match Self::answer(self, request, gone) {
+            // Whoever looks through a browser cannot ask that node himself.
+            Answer::Error(Refusal { reason: Reason::Elsewhere, node: Some(node), .. }) => {
+                afar::ask(self, &node, &there)
+            }
+            answer => answer,
+        }
     }
 
     fn refusals(&self) -> Vec<(&'static str, u64)> {

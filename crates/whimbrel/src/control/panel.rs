@@ -7,6 +7,7 @@ use std::sync::mpsc::Receiver;
 
 use rustc_hash::FxHashMap;
 use whimbrel::cluster::View;
+use whimbrel::programs::SocietyLoader;
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_gateway::vocabulary::{
     AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MemberInfo, MemberState,
@@ -26,7 +27,7 @@ use whimbrel_store::ConversationLog;
 use super::MOVE_PATIENCE;
 use super::mail::Mail;
 use super::tap;
-use super::{devices, history, minds, natural, spawning};
+use super::{afar, devices, history, minds, natural, security, spawning, upkeep};
 use crate::refusals::Refusals;
 
 /// The name of a node that is the only one.
@@ -46,6 +47,7 @@ pub struct Panel {
     pub(super) log: Option<ConversationLog>,
     pub(super) refusals: Arc<Refusals>,
     pub(super) roll: Roll,
+    pub(super) programs: Option<SocietyLoader>,
 }
 
 impl Panel {
@@ -60,6 +62,7 @@ impl Panel {
             log: None,
             refusals: Arc::default(),
             roll: Roll::default(),
+            programs: None,
         }
     }
 
@@ -85,6 +88,12 @@ impl Panel {
     #[must_use]
     pub fn with_devices(self, roll: Roll) -> Self {
         Self { roll, ..self }
+    }
+
+    /// The same for a node that runs these programs.
+    #[must_use]
+    pub fn with_programs(self, programs: SocietyLoader) -> Self {
+        Self { programs: Some(programs), ..self }
     }
 
     pub(super) fn random(&self) -> u64 {
@@ -133,6 +142,10 @@ impl Panel {
             Request::Node => Answer::Node(Box::new(self.info())),
             Request::Agents(wanted) => Answer::Agents(self.agents(&wanted)),
             Request::Devices { limit } => Answer::Devices(devices::look(self, limit)),
+            Request::Codes => Answer::Codes(upkeep::codes(self)),
+            Request::Quotas { limit } => Answer::Quotas(upkeep::quotas(self, limit)),
+            Request::Security => Answer::Security(security::look(self)),
+            Request::Refusals { limit } => Answer::Refusals(security::refusals(self, limit)),
             Request::Services(wanted) => Answer::Services(ServicesFound { entries: self.services(&wanted) }),
             Request::Topics => Answer::Topics { topics: self.topics() },
             Request::DeadLetters { agents, limit } => {
@@ -168,11 +181,16 @@ impl Panel {
                 let advice = self.advise(&to, agent.as_deref(), &job);
                 advice.map_or_else(Answer::Error, |advice| Answer::Advice(Box::new(advice)))
             }
+            Request::At { node, ask } => afar::ask(self, &node, &ask),
             Request::Sniff(_) | Request::Log(_) | Request::Stop { .. } => {
                 let text = "this is answered elsewhere".to_owned();
                 Answer::Error(Refusal { reason: Reason::BadRequest, text, node: None })
             }
         }
+    }
+
+    pub(super) fn hub(&self) -> Option<&HubView> {
+        self.hub.as_ref()
     }
 
     pub(super) fn node(&self) -> &str {
@@ -229,7 +247,7 @@ impl Panel {
         }
     }
 
-    fn agents(&self, wanted: &AgentsWanted) -> AgentsFound {
+    pub(super) fn agents(&self, wanted: &AgentsWanted) -> AgentsFound {
         let query = AgentQuery { state: wanted.state, ..AgentQuery::named(wanted.name.as_str()) };
         let mut here = self.platform.search(&query);
         here.retain(|agent| wanted.services || agent.kind != AgentKind::Service);
@@ -248,7 +266,7 @@ impl Panel {
         if matches!(wanted.sort, AgentOrder::Name | AgentOrder::Age) {
             self.fill_in(&mut agents);
         }
-        AgentsFound { agents, total }
+        AgentsFound { agents, total, silent: Vec::new() }
     }
 
     fn describe(&self, agent: &AgentDescription, places: &FxHashMap<Symbol, Symbol>) -> AgentInfo {
@@ -306,6 +324,11 @@ impl Panel {
                 agent.passive = figures.is_passive;
             }
         }
+    }
+
+    /// The names of the other nodes, each with whether there is a connection.
+    pub(super) fn other_nodes(&self) -> Vec<(String, bool)> {
+        self.statuses().into_iter().filter_map(|link| Some((link.node?, link.up))).collect()
     }
 
     /// The names of the other nodes, by number.
@@ -456,7 +479,7 @@ pub fn merge(parts: Vec<AgentsFound>, order: AgentOrder, limit: usize) -> Agents
     let mut agents: Vec<AgentInfo> = parts.into_iter().flat_map(|part| part.agents).collect();
     sort(&mut agents, order);
     agents.truncate(limit);
-    AgentsFound { agents, total }
+    AgentsFound { agents, total, silent: Vec::new() }
 }
 
 fn member_info(NodeView { node, member, dead, placer, partitions, leaving, unserved }: NodeView) -> MemberInfo {
@@ -516,7 +539,7 @@ mod tests {
         ];
         for request in requests {
             let answer = panel.answer(request, &|| false);
-            let none = AgentsFound { agents: Vec::new(), total: 0 };
+            let none = AgentsFound { agents: Vec::new(), total: 0, silent: Vec::new() };
             let is_right = match &answer {
                 Answer::Error(refusal) => refusal.reason == Reason::NoSuchAgent,
                 Answer::Agents(found) => *found == none,

@@ -1,5 +1,6 @@
 //! A running node over HTTP: what one asks, watches and does there, and who is sent away.
 
+mod everywhere;
 mod hostile;
 mod https;
 mod live;

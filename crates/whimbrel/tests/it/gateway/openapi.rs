@@ -158,5 +158,67 @@ fn every_route_answers_as_the_document_says() {
             done += 1;
         }
     }
-    assert!(done >= 28, "{done}");
+    assert!(done >= 33, "{done}");
+}
+
+/// A shape, and all that it takes in.
+fn parts<'a>(value: &Value, schema: &'a Value, document: &'a Value) -> Vec<&'a Value> {
+    let referred = schema["$ref"].as_str().and_then(|path| document.pointer(path.trim_start_matches('#')));
+    let all = schema["allOf"].as_array().into_iter().flatten();
+    let one = ["anyOf", "oneOf"].iter().find_map(|word| schema[word].as_array());
+    let one = one.and_then(|several| several.iter().find(|one| faults(value, one, document).is_empty()));
+    let taken_in = referred.into_iter().chain(all).chain(one).flat_map(|part| parts(value, part, document));
+    std::iter::once(schema).chain(taken_in).collect()
+}
+
+/// What a value has that its shape does not name, anywhere in it.
+fn unnamed(value: &Value, schema: &Value, document: &Value) -> Vec<String> {
+    let parts = parts(value, schema, document);
+    let mut found = Vec::new();
+    let items = parts.iter().map(|part| &part["items"]).find(|items| items.is_object());
+    for (item, items) in value.as_array().into_iter().flatten().zip(std::iter::repeat(items)) {
+        found.extend(items.into_iter().flat_map(|items| unnamed(item, items, document)));
+    }
+    for (name, member) in value.as_object().into_iter().flatten() {
+        match parts.iter().find_map(|part| part["properties"].get(name)) {
+            Some(shape) => found.extend(unnamed(member, shape, document)),
+            None => found.push(name.clone()),
+        }
+    }
+    found
+}
+
+#[test]
+fn minds_and_advice_have_shapes_in_which_everything_is_named() {
+    let node = Node::with(&["--nodes", "2"]);
+    node.until(|node| node.get("/agents?elsewhere=true")["total"] == 14);
+    let document = node.send("GET", "/api/v1/openapi.json", &[], "").json();
+    let check = |value: &Value, schema: &Value| {
+        assert_eq!(faults(value, schema, &document), [""; 0], "{value}");
+        assert_eq!(unnamed(value, schema, &document), [""; 0], "{value}");
+    };
+    let shape = |path: &str| {
+        let told = &document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        assert!(told.is_object(), "{path}");
+        told
+    };
+    for agent in ["buyer", "seller", "bank1", "df"] {
+        // On a busy machine an agent may take its time to answer.
+        node.until(|node| node.ask("GET", &format!("/agents/{agent}/mind"), ADMIN, "").status == 200);
+        check(&node.get(&format!("/agents/{agent}/mind")), shape("/api/v1/agents/{name}/mind"));
+    }
+    let mind = node.get("/agents/buyer/mind");
+    assert!(!mind["plans"].as_array().expect("plans").is_empty(), "{mind}");
+    check(&node.get("/codes"), shape("/api/v1/codes"));
+    check(&node.get("/agents?elsewhere=true"), shape("/api/v1/agents"));
+    let mut live = node.live(ADMIN);
+    live.say(r#"{"type":"ask","id":1,"request":{"request":"advise","to":"n2","job":{"documents":9,"bytes":1000000}}}"#);
+    let mut advice = live.expect("answer")["answer"].clone();
+    assert_eq!(advice.as_object_mut().and_then(|all| all.remove("answer")), Some("advice".into()), "{advice}");
+    let shapes = &document["components"]["schemas"];
+    check(&advice, &shapes["Advice"]);
+    let load = serde_json::json!({ "busy": 120, "parts": [[3, 100]] });
+    check(&load, &shapes["Load"]);
+    let trouble = serde_json::json!({ "partition": 3, "kind": "unreadable", "why": "a frame" });
+    assert_eq!(unnamed(&trouble, &shapes["Trouble"], &document), [""; 0]);
 }

@@ -1,0 +1,44 @@
+/** How long certificates are good. */
+import type { CertificateInfo } from "../live/vocabulary.js";
+import { duration } from "./format.js";
+
+/** Less than this part of its time, and it ends soon: nodes renew theirs before. */
+const SOON = 0.1;
+
+export type Standing = "good" | "soon" | "over" | "early" | "revoked";
+
+/** How a certificate stands, at this moment. */
+export function standing({ from_ms, until_ms, revoked }: CertificateInfo, now: number): Standing {
+  if (revoked) return "revoked";
+  if (now >= until_ms) return "over";
+  if (now < from_ms) return "early";
+  return until_ms - now < (until_ms - from_ms) * SOON ? "soon" : "good";
+}
+
+/** Of long times hours are of no interest. */
+function left(ms: number): string {
+  const days = Math.floor(ms / 86_400_000);
+  return days < 10 ? duration(ms) : `${days}d`;
+}
+
+/** The same in words. */
+export function standingInWords(certificate: CertificateInfo, now: number): string {
+  switch (standing(certificate, now)) {
+    case "revoked":
+      return "taken back";
+    case "over":
+      return `over for ${duration(now - certificate.until_ms)}`;
+    case "early":
+      return `good in ${duration(certificate.from_ms - now)}`;
+    default:
+      return `${left(certificate.until_ms - now)} left`;
+  }
+}
+
+/** Those that need somebody's care first, then by whose they are. */
+export function byConcern(now: number): (a: CertificateInfo, b: CertificateInfo) => number {
+  const concern = ["over", "revoked", "early", "soon", "good"];
+  const rank = (one: CertificateInfo) => concern.indexOf(standing(one, now));
+  const whose = ["node", "authority", "certifier", "session", "agent"];
+  return (a, b) => rank(a) - rank(b) || whose.indexOf(a.of) - whose.indexOf(b.of) || (a.subject < b.subject ? -1 : 1);
+}

@@ -1,0 +1,30 @@
+/** What is used of what may be used. */
+import type { QuotaInfo } from "../live/vocabulary.js";
+import { bytes, count } from "./format.js";
+
+/** A quota as people call it. */
+const WORDS: Readonly<Record<string, string>> = {
+  memory_bytes: "memory",
+  name_bytes: "new names",
+  cpu_ms_per_s: "CPU in this second",
+  messages_per_s: "messages in this second",
+  lifetime_s: "time here",
+  storage_bytes: "storage",
+  clones: "clones",
+};
+
+export interface Gauge {
+  readonly name: string;
+  /** As policies call it. */
+  readonly quota: string;
+  readonly text: string;
+  /** 0 to 1; null if there is no limit. */
+  readonly share: number | null;
+}
+
+export function gaugeOf({ name, used, max }: QuotaInfo): Gauge {
+  const plain = name.replace(/^owner_/, "");
+  const write = (n: number) => (plain.endsWith("_bytes") ? bytes(n) : plain.startsWith("cpu_ms") ? `${count(n)} ms` : plain.endsWith("_s") && !plain.endsWith("per_s") ? `${count(n)} s` : count(n));
+  const text = [used === null ? "–" : write(used), max === null ? "no limit" : `of ${write(max)}`].join(" ");
+  return { name: WORDS[plain] ?? plain.replaceAll("_", " "), quota: name, text, share: max === null || used === null ? null : Math.min(1, used / Math.max(1, max)) };
+}

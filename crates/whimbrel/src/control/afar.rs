@@ -1,0 +1,130 @@
+//! What is asked of another node than the one that an operator has: it goes there over the link, and is answered by its panel.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use rustc_hash::FxHashSet;
+use whimbrel_acl::Symbol;
+use whimbrel_gateway::vocabulary::{AgentsFound, AgentsWanted, Answer, Reason, Refusal, Request};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::limits::{QUESTION_ANSWER_BYTES_MAX, QUESTION_PATIENCE_MS};
+use whimbrel_platform::policy::Action;
+use whimbrel_runtime::QuestionError;
+
+use super::MOVE_PATIENCE;
+use super::panel::{Panel, merge};
+
+/// How long another node may take for a look.
+const PATIENCE: Duration = Duration::from_millis(QUESTION_PATIENCE_MS);
+
+/// What another node answers.
+pub fn ask(panel: &Panel, node: &str, request: &Request) -> Answer {
+    if node == panel.node() {
+        // It would be this one's own turn to answer, and that is no news to whoever asks.
+        return panel.answer(request.clone(), &|| false);
+    }
+    let patience = if request.takes_long() { MOVE_PATIENCE } else { PATIENCE };
+    let question = match serde_json::to_vec(request) {
+        Ok(question) => question,
+        Err(error) => return refused(Reason::BadRequest, &error.to_string()),
+    };
+    match panel.platform().ask_node(node, question, patience) {
+        Ok(answer) => serde_json::from_slice(&answer)
+            .unwrap_or_else(|_| refused(Reason::NoAnswer, &format!("node {node} answers what this one cannot read"))),
+        Err(error @ QuestionError::NoSuchNode(_)) => refused(Reason::NoSuchNode, &error.to_string()),
+        Err(error @ QuestionError::TooLong(_)) => refused(Reason::BadRequest, &error.to_string()),
+        Err(error) => refused(Reason::NoAnswer, &error.to_string()),
+    }
+}
+
+fn refused(reason: Reason, text: &str) -> Answer {
+    Answer::Error(Refusal::new(reason, text))
+}
+
+/// The agents of all nodes, each as its own node tells of it; of nodes that do not answer only names.
+pub fn agents(panel: &Panel, wanted: &AgentsWanted) -> AgentsFound {
+    let but = wanted.elsewhere_but.clone().unwrap_or_default();
+    let others: Vec<(String, bool)> = panel.other_nodes().into_iter().filter(|(node, _)| !but.contains(node)).collect();
+    let there = Request::Agents(AgentsWanted { elsewhere_but: None, ..wanted.clone() });
+    let ask_one = |node: &str, up: bool| match up.then(|| ask(panel, node, &there)) {
+        Some(Answer::Agents(found)) => Ok(found),
+        _ => Err(node.to_owned()),
+    };
+    let ask_one = &ask_one;
+    let told: Vec<Result<AgentsFound, String>> = std::thread::scope(|scope| {
+        let asked: Vec<_> = others.iter().map(|(node, up)| scope.spawn(move || ask_one(node, *up))).collect();
+        asked.into_iter().filter_map(|one| one.join().ok()).collect()
+    });
+    let silent: Vec<String> = told.iter().filter_map(|told| told.as_ref().err().cloned()).collect();
+    let heard = others.into_iter().map(|(node, _)| node).filter(|node| !silent.contains(node));
+    let here = AgentsWanted { elsewhere_but: Some(but.into_iter().chain(heard).collect()), ..wanted.clone() };
+    let mut parts = vec![panel.agents(&here)];
+    parts.extend(told.into_iter().flatten());
+    distinct(&mut parts);
+    let mut found = merge(parts, wanted.sort, wanted.limit);
+    // Devices connected to other nodes are known where the agent `devices` is.
+    let places = panel.roll.places();
+    for agent in found.agents.iter_mut().filter(|agent| agent.kind == AgentKind::Session && agent.device.is_none()) {
+        agent.device = Symbol::known(&agent.name).and_then(|name| places.get(&name)).map(Symbol::to_string);
+    }
+    AgentsFound { silent, ..found }
+}
+
+/// Who is on the way between two nodes may be told of twice, or as being where it was.
+fn distinct(parts: &mut [AgentsFound]) {
+    let mut seen = FxHashSet::default();
+    for part in parts {
+        let before = part.agents.len();
+        part.agents.retain(|agent| seen.insert(agent.name.clone()));
+        part.total -= (before - part.agents.len()) as u64;
+    }
+}
+
+/// Has the panel answer what other nodes ask.
+pub fn listen(panel: &Arc<Panel>) {
+    let weak: Weak<Panel> = Arc::downgrade(panel);
+    let answerer = move |from: Symbol, question: &[u8]| {
+        let answer = weak.upgrade().map(|panel| answer(&panel, from, question));
+        let answer = answer.unwrap_or_else(|| refused(Reason::NoAnswer, "the node ends"));
+        let bytes = serde_json::to_vec(&answer).unwrap_or_default();
+        if bytes.len() <= QUESTION_ANSWER_BYTES_MAX {
+            return bytes;
+        }
+        let text = format!("the answer is longer than {QUESTION_ANSWER_BYTES_MAX} bytes: ask for less");
+        serde_json::to_vec(&refused(Reason::BadRequest, &text)).unwrap_or_default()
+    };
+    panel.platform().answer_with(Arc::new(answerer));
+}
+
+fn answer(panel: &Panel, from: Symbol, question: &[u8]) -> Answer {
+    match serde_json::from_slice::<Request>(question) {
+        Ok(request) => match permit(panel, from, &request) {
+            Ok(()) => panel.answer(request, &|| false),
+            Err(refusal) => Answer::Error(refusal),
+        },
+        Err(error) => refused(Reason::BadRequest, &format!("node {} does not know this: {error}", panel.node())),
+    }
+}
+
+/// Whether another node may have that answered: who may end an agent by the policy may look into it, and steer it.
+fn permit(panel: &Panel, from: Symbol, request: &Request) -> Result<(), Refusal> {
+    let (action, object) = match request {
+        Request::Mind { agent, .. }
+        | Request::Step { agent, .. }
+        | Request::Kill { agent }
+        | Request::Debug { agent, .. }
+        | Request::Breakpoint { agent, .. }
+        | Request::Believe { agent, .. }
+        | Request::Pursue { agent, .. } => (Action::Kill, agent),
+        Request::Move { agent, .. } | Request::Recall { agent } => (Action::Move, agent),
+        Request::Clone { name, .. } => (Action::Create, name),
+        Request::At { .. } => return Err(Refusal::new(Reason::BadRequest, "ask that node itself")),
+        looks if looks.only_looks() => return Ok(()),
+        _ => return Err(Refusal::new(Reason::NotAllowed, "this is done at the node that one is connected to")),
+    };
+    if panel.platform().permits_node(from, action, object) {
+        return Ok(());
+    }
+    let text = format!("the policy of node {} does not let node {from} do that to {object}", panel.node());
+    Err(Refusal::new(Reason::NotAllowed, text))
+}

@@ -1,0 +1,97 @@
+//! What the console of one node tells of the others, and does there.
+
+use super::*;
+
+/// One of the market's agents that lives on this node.
+#[track_caller]
+fn someone_on(node: &Node, place: &str) -> String {
+    let agents = node.get("/agents?elsewhere=true&name=bank*");
+    let of = |agent: &&Value| agent["node"] == place;
+    let found = agents["agents"].as_array().expect("agents").iter().find(of).expect("they are on both nodes");
+    found["name"].as_str().expect("a name").to_owned()
+}
+
+#[test]
+fn agents_of_all_nodes_are_told_of_and_steered() {
+    let node = Node::with(&["--nodes", "2"]);
+    node.until(|node| {
+        let agents = node.get("/agents?elsewhere=true&sort=name");
+        let known = |agent: &Value| agent["state"] == "active" && agent["handled"].is_u64();
+        agents["total"] == 14 && agents["agents"].as_array().is_some_and(|all| all.iter().all(known))
+    });
+    let there = someone_on(&node, "n2");
+    assert_eq!(node.get(&format!("/agents/{there}/mind"))["node"], "n2");
+    let done = node.ask("POST", &format!("/agents/{there}/suspend"), ADMIN, "");
+    assert_eq!(done.status, 200, "{}", done.body);
+    let suspended = node.get("/agents?elsewhere=true&state=suspended");
+    assert_eq!((&suspended["total"], &suspended["agents"][0]["name"]), (&1.into(), &there.as_str().into()));
+    assert_eq!(node.ask("POST", &format!("/agents/{there}/suspend"), VIEWER, "").status, 403);
+    assert_eq!(node.ask("POST", &format!("/agents/{there}/suspend"), ADMIN, "").status, 409, "its node says why");
+    let moved = node.ask("POST", &format!("/agents/{there}/move"), ADMIN, r#"{"to":"n1"}"#);
+    assert_eq!((moved.status, &moved.json()["answer"]), (200, &"done".into()), "{}", moved.body);
+    node.until(|node| node.get(&format!("/agents/{there}"))["node"] == "n1");
+}
+
+#[test]
+fn other_nodes_are_asked_and_who_does_not_answer_is_named() {
+    let node = Node::with(&["--nodes", "2"]);
+    node.until(|node| node.ask("GET", "/codes?node=n2", ADMIN, "").status == 200);
+    for place in ["n1", "n2"] {
+        let codes = node.get(&format!("/codes?node={place}"));
+        let of =
+            |name: &str| codes["codes"].as_array().expect("codes").iter().find(|code| code["name"] == name).cloned();
+        let bank = of("bank.asl").expect("it is of the project");
+        assert_eq!((&bank["form"], &bank["loaded"], &bank["own"]), (&"agentspeak".into(), &true.into(), &true.into()));
+        assert_eq!(bank["agents"], 6, "{bank}");
+    }
+    assert_eq!(node.get("/quotas?node=n2")["total"], 0, "no agent is a guest");
+    let nobody = node.ask("GET", "/codes?node=n9", ADMIN, "");
+    assert_eq!((nobody.status, &nobody.json()["reason"]), (404, &"no_such_node".into()));
+    let mut live = node.live(VIEWER);
+    let at = |ask: &str| format!(r#"{{"type":"ask","id":1,"request":{{"request":"at","node":"n2","ask":{ask}}}}}"#);
+    live.say(&at(r#"{"request":"node"}"#));
+    let there = live.expect("answer")["answer"].clone();
+    assert_eq!(there["node"], "n2");
+    let refused = |live: &mut Socket, ask: &str, reason: &str| {
+        live.say(&at(ask));
+        assert_eq!(live.expect("answer")["answer"]["reason"], reason, "{ask}");
+    };
+    refused(&mut live, r#"{"request":"kill","agent":"bank1"}"#, "not_allowed");
+    refused(&mut live, r#"{"request":"stop","code":0}"#, "not_allowed");
+    refused(&mut live, r#"{"request":"at","node":"n1","ask":{"request":"node"}}"#, "bad_request");
+    let mut admin = node.live(ADMIN);
+    refused(&mut admin, r#"{"request":"stop","code":0}"#, "bad_request");
+    refused(&mut admin, r#"{"request":"spawn","name":"x","program":"bank.asl"}"#, "not_allowed");
+    let process = there["pid"].to_string();
+    assert!(Command::new("kill").args(["-9", &process]).status().expect("kill runs").success());
+    node.until(|node| node.get("/agents?elsewhere=true")["silent"] == serde_json::json!(["n2"]));
+    let silent = node.ask("GET", "/codes?node=n2", ADMIN, "");
+    assert_eq!((silent.status, &silent.json()["reason"]), (504, &"no_answer".into()));
+}
+
+#[test]
+fn certificates_and_refusals_of_all_nodes_are_told() {
+    let node = Node::with(&["--nodes", "2", "--security", "signed", "--audit", "audit.jsonl"]);
+    node.until(|node| node.ask("GET", "/security?node=n2", ADMIN, "").status == 200);
+    assert_eq!(node.ask("GET", "/node", "nobody", "").status, 401);
+    for place in ["n1", "n2"] {
+        let security = node.get(&format!("/security?node={place}"));
+        assert_eq!(security["level"], "signed");
+        let all = security["certificates"].as_array().expect("certificates");
+        let of = |of: &str| all.iter().find(|one| one["of"] == of).expect("there is one").clone();
+        let own = of("node");
+        assert!(
+            own["subject"].as_str().is_some_and(|names| names.contains(&format!("{place}.node.whimbrel"))),
+            "{own}"
+        );
+        assert!(own["from_ms"].as_u64() < own["until_ms"].as_u64() && own["revoked"] == false, "{own}");
+        assert_eq!(own["issuer"], of("authority")["subject"]);
+        let file = if place == "n1" { "audit.jsonl" } else { "audit.jsonl.n2" };
+        assert_eq!(security["audit"], file);
+    }
+    let counts = &node.get("/security")["refusals"];
+    assert_eq!(counts, &serde_json::json!([{ "reason": "bad_token", "count": 1 }]));
+    let refusals = node.get("/refusals?limit=5");
+    assert_eq!((&refusals["total"], &refusals["refusals"][0]["reason"]), (&1.into(), &"bad_token".into()));
+    assert_eq!(node.get("/refusals?node=n2")["total"], 0);
+}
