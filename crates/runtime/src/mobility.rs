@@ -476,16 +476,16 @@ impl Node {
             slot.body.hopped(&hopped);
         }));
         // It may have been killed since it is here.
-        if self.with_ams(|ams| ams.kind(slot.aid).is_some()) {
-            self.tell_of(slot.aid, kind, offers, from);
-            self.tell(Event::Came(slot.aid, source));
+        if self.with_ams(|ams| ams.kind(slot.aid()).is_some()) {
+            self.tell_of(slot.aid(), kind, offers, from);
+            self.tell(Event::Came(slot.aid(), source));
             self.join_places(hop.agent, places);
         } else if let Some(links) = self.linked.links() {
             // Who heard of that before it heard of the hop believes it to be here.
             links.tell_all(News::AgentEnded(hop.agent, EndReason::Killed));
         }
         // Not before all nodes know that it is here: none is to hear of its end first.
-        self.tie(slot.aid, ties);
+        self.tie(slot.aid(), ties);
         self.put(shard, Parcel::Arrive(vec![slot]));
         recalls.into_iter().for_each(|then| self.recall_here(hop.agent, then));
         if doomed {
@@ -550,7 +550,7 @@ impl Node {
         self.with_transits(|it| {
             it.transits.stop();
             for Prepared { slot, shard, .. } in std::mem::take(&mut it.prepared).into_values() {
-                if self.with_ams(|ams| ams.kind(slot.aid).is_some()) {
+                if self.with_ams(|ams| ams.kind(slot.aid()).is_some()) {
                     self.put(shard, Parcel::Arrive(vec![slot]));
                 }
             }

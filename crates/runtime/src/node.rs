@@ -540,7 +540,7 @@ impl Node {
     /// Has an agent that goes on as another body written down as this from now on: as if it began, with the next step.
     pub fn write_as(&self, slot: &mut Slot, origin: Origin) {
         let Some(scribe) = &self.scribe else { return };
-        let name = slot.name();
+        let name = slot.name;
         if slot.unwritten.is_some() {
             scribe.retire(name);
         } else if self.cluster.is_some() {
@@ -720,7 +720,7 @@ impl Node {
 
 /// Gives a new agent its name.
 pub(crate) fn christen(mut slot: Box<Slot>, name: Symbol, generation: u32) -> Newcomer {
-    slot.aid = Aid::local(name);
+    slot.name = name;
     slot.generation = generation;
     slot
 }

@@ -96,7 +96,7 @@ impl Shard {
         let now = self.now;
         let is_leaving = self.is_hopping(index);
         let Some(slot) = self.slot_at(index) else { return };
-        let (name, generation) = (slot.name(), slot.generation);
+        let (name, generation) = (slot.name, slot.generation);
         let refused = |why: String| Err(OperateError::Refused(name, why));
         if is_leaving {
             let _ = answer.send(refused("it is leaving for another node".to_owned()));
@@ -130,5 +130,5 @@ fn see(slot: &mut Slot, look: Look, now: whimbrel_platform::Time) -> Result<Insp
         seen.look_at(&slot.mailbox, &mut Texts::default());
         seen
     }));
-    seen.map_err(|panic| OperateError::Refused(slot.name(), panic_text(&*panic)))
+    seen.map_err(|panic| OperateError::Refused(slot.name, panic_text(&*panic)))
 }

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use whimbrel_acl::Aid;
 use whimbrel_platform::limits::TURN_STEPS;
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::services::LogLevel;
@@ -71,8 +72,8 @@ impl Slot {
 
     #[inline]
     fn have_turn_at_once(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
-        let Self { aid, body, mailbox, doom, .. } = self;
-        let turn = Turn { aid: *aid, now, mailbox, outbox, budget: TURN_STEPS, services };
+        let Self { name, body, mailbox, doom, .. } = self;
+        let turn = Turn { aid: Aid::local(*name), now, mailbox, outbox, budget: TURN_STEPS, services };
         let mut call = Call { body, turn, outcome: Outcome::Wait };
         if let Some(doom) = doom.take() {
             return call.stop(*doom);

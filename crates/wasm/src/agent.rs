@@ -34,8 +34,8 @@ pub struct WasmAgent {
     stay: Option<Box<Stay>>,
     /// Where it comes from: known likewise, or from the state that it came with.
     line: Option<Arc<Line>>,
-    /// Bytes of the memory of the state that it came with, and of what differs in it.
-    memory_bytes: u64,
+    /// Pages of memory beyond its module's of the state that it came with, and bytes of what differs in it.
+    more_pages: u32,
     changes_bytes: u64,
     /// What became of a hop, that it does not know yet.
     hop: Option<Box<Hop>>,
@@ -53,6 +53,9 @@ struct Stay {
     used: Used,
 }
 
+// There may be a million that wait for a message. Allocators have pieces of 64 bytes; the next bigger ones are of 80.
+const _: () = assert!(size_of::<WasmAgent>() <= 64 && size_of::<Stay>() <= 64);
+
 impl WasmAgent {
     /// A new agent of this module, which was found at `path`; its first call is told these options.
     pub fn new(module: Arc<Module>, path: Symbol, options: Vec<(Symbol, Value)>) -> Self {
@@ -67,9 +70,10 @@ impl WasmAgent {
 
     fn of(module: Arc<Module>, path: Symbol, mind: Mind, outline: Outline) -> Self {
         let mind = Arc::new(Mutex::new(mind));
-        let memory_bytes = (module.image.len as u64).saturating_add(outline.more_pages.saturating_mul(PAGE as u64));
-        let Outline { line, changes_bytes, .. } = outline;
-        Self { module, path, mind, stay: None, line, memory_bytes, changes_bytes, hop: None, recalls: 0, saved: false }
+        let Outline { line, more_pages, changes_bytes } = outline;
+        // No memory has so many: what says so is refused for its size.
+        let more_pages = u32::try_from(more_pages).unwrap_or(u32::MAX);
+        Self { module, path, mind, stay: None, line, more_pages, changes_bytes, hop: None, recalls: 0, saved: false }
     }
 
     /// An agent as it was kept: of what was saved, the last whole state counts.
@@ -123,7 +127,8 @@ impl WasmAgent {
             return Err(format!("the policy has other rules for {name} than for {first_name}, whose clone it is"));
         }
         let mut stay = Stay::begin(&self.module.host, name, &line, services).map_err(|breach| breach.to_string())?;
-        let (wanted, max) = (self.memory_bytes, stay.terms.memory_bytes);
+        let wanted = self.module.image.len as u64 + u64::from(self.more_pages) * PAGE as u64;
+        let max = stay.terms.memory_bytes;
         if wanted > max as u64 {
             return Err(format!("it has {wanted} bytes of memory: {max} are the most (quota memory_bytes)"));
         }
@@ -132,7 +137,7 @@ impl WasmAgent {
             return Err(format!("its state says {} bytes of a memory of {wanted}", self.changes_bytes));
         }
         self.mind().check(&self.module).map_err(|error| error.to_string())?;
-        if let Some(share) = &mut stay.used.share {
+        if let Some(share) = stay.used.share() {
             share.grow(wanted, &stay.terms.owner).map_err(|breach| breach.to_string())?;
         }
         self.stay = Some(Box::new(stay));
@@ -204,7 +209,7 @@ impl Stay {
             false => None,
         };
         let holder = terms.storage.then(|| Box::new(line.holder(name)));
-        Ok(Self { terms: host.share(terms), until, used: Used { share, holder, ..Used::default() } })
+        Ok(Self { terms: host.share(terms), until, used: Used::new(share, holder) })
     }
 
     /// What it uses of what it may: what is counted only if it is limited is left out if it is not.
@@ -225,7 +230,7 @@ impl Stay {
 
     /// The agent is called: what it uses counts with what it used on this node before, though it may have been written out meanwhile.
     fn lend(&mut self, live: &mut Live, began: Option<Duration>) -> Result<(), Breach> {
-        if let Some(share) = &mut self.used.share {
+        if let Some(share) = self.used.share() {
             share.grow(live.memory_bytes(), &self.terms.owner)?;
         }
         let guest = live.store.data_mut();
@@ -354,7 +359,7 @@ impl AgentBody for WasmAgent {
         };
         let owner = self.line.as_ref().map(|line| line.owner.to_string()).unwrap_or_default();
         let Terms { room, .. } = *stay.terms;
-        let storage = stay.used.holder.as_ref().map(|holder| ((**holder).clone(), room));
+        let storage = stay.used.holder().map(|holder| (holder.clone(), room));
         Upkeep { code, owner, quotas: stay.quotas(memory, now), storage }
     }
 

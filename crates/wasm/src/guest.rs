@@ -173,10 +173,30 @@ pub(crate) struct Used {
     pub cpu: Window,
     /// Bytes of names that nobody knew before.
     pub names: u64,
+    beside: Option<Box<Beside>>,
+}
+
+/// What few guests have, so that the others pay for a pointer only.
+struct Beside {
+    share: Option<Box<Share>>,
+    holder: Option<Box<Holder>>,
+}
+
+impl Used {
+    pub fn new(share: Option<Box<Share>>, holder: Option<Box<Holder>>) -> Self {
+        let beside = (share.is_some() || holder.is_some()).then(|| Box::new(Beside { share, holder }));
+        Self { beside, ..Self::default() }
+    }
+
     /// Its part of what its owner's agents use, if that is limited.
-    pub share: Option<Box<Share>>,
+    pub fn share(&mut self) -> Option<&mut Share> {
+        self.beside.as_mut()?.share.as_deref_mut()
+    }
+
     /// Under whose name it keeps something here, if that is granted.
-    pub holder: Option<Box<Holder>>,
+    pub fn holder(&self) -> Option<&Holder> {
+        self.beside.as_ref()?.holder.as_deref()
+    }
 }
 
 /// See the module.
@@ -261,7 +281,7 @@ impl Guest {
         {
             return Err(Breach::MessageRate(most));
         }
-        match &mut self.used.share {
+        match self.used.share() {
             Some(share) => share.add_messages(count, now, &self.terms.owner),
             None => Ok(()),
         }
@@ -278,7 +298,7 @@ impl Guest {
         {
             return Err(Breach::CpuTime(most));
         }
-        match &mut self.used.share {
+        match self.used.share() {
             Some(share) => share.add_cpu(took, now, &self.terms.owner),
             None => Ok(()),
         }
@@ -301,7 +321,7 @@ impl ResourceLimiter for Guest {
         if wanted > max {
             return Err(wasmtime::Error::new(Breach::MemoryBytes { wanted, max }));
         }
-        if let Some(share) = &mut self.used.share {
+        if let Some(share) = self.used.share() {
             share.grow(wanted as u64, &self.terms.owner).map_err(wasmtime::Error::new)?;
         }
         Ok(maximum.is_none_or(|maximum| wanted <= maximum))

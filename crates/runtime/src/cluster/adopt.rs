@@ -150,7 +150,7 @@ impl Node {
         let first = self.next_generation(agents.len() as u32);
         let mut newcomers = self.register(agents, first);
         for slot in &mut newcomers {
-            let name = slot.name();
+            let name = slot.name;
             slot.mailbox.take_each_once(telling, tickets.get(&name).into_iter().flatten().copied());
             if let Some(part) = parts.part(cluster.partition_of(name)) {
                 part.absent.remove(&name);
@@ -171,8 +171,8 @@ impl Node {
         // Shard 0 finds no route before this lock is given back, and waits for that.
         self.have_sent(posted);
         for slot in &newcomers {
-            self.expect(slot.name(), 0, slot.generation);
-            self.shelf.note_life(slot.name(), slot.generation);
+            self.expect(slot.name, 0, slot.generation);
+            self.shelf.note_life(slot.name, slot.generation);
         }
         for &(partition, epoch) in partitions {
             parts.servers.serve(partition, epoch);

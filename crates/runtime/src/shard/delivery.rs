@@ -217,7 +217,7 @@ impl Shard {
         let Some(slot) = self.slots.at(index) else { return self.deliver_away(index, body) };
         let body = if self.observed {
             self.probes.pick(slot, self.now);
-            Self::delivered(&self.node, slot.aid, body)
+            Self::delivered(&self.node, slot.aid(), body)
         } else {
             body
         };
@@ -315,7 +315,7 @@ impl Shard {
     pub(super) fn hand_over(&mut self, index: u32, early: Early) {
         match early {
             Early::Message(body) => {
-                let Some(to) = self.slots.at(index).map(|slot| slot.aid) else { return };
+                let Some(to) = self.slots.at(index).map(|slot| slot.aid()) else { return };
                 self.deliver_crowded(index, Envelope { to, body });
             }
             Early::Change(generation, change) => self.change_here(index, generation, change),
@@ -341,11 +341,11 @@ impl Shard {
     pub(super) fn set_crowded(&mut self, slot: &mut Slot, crowded: bool) {
         let here = LocalRoute { shard: self.index, slot: Some(slot.index), generation: slot.generation, crowded };
         // If the route is another one by now, the agent lost its name or leaves: who sends to it hears of that.
-        self.redirect(slot.name(), slot.index, slot.generation, Route::local(here));
+        self.redirect(slot.name, slot.index, slot.generation, Route::local(here));
         slot.crowded = crowded;
-        self.node.push_crowded(slot.name(), crowded);
+        self.node.push_crowded(slot.name, crowded);
         if !crowded {
-            self.node.relieved(slot.name());
+            self.node.relieved(slot.name);
         }
     }
 

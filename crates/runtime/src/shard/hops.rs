@@ -60,7 +60,7 @@ impl Shard {
         let Some(errand) = self.put_off(index, errand) else { return };
         let node = Arc::clone(&self.node);
         let _gathering = node.gather();
-        let bearer = self.slots.at(index).map(|slot| (slot.name(), slot.generation));
+        let bearer = self.slots.at(index).map(|slot| (slot.name, slot.generation));
         let calls = bearer.and_then(|bearer| self.called.remove(&bearer)).unwrap_or_default();
         // It has had its turn, and wants to go on to somewhere else: whoever calls it home comes first, or might call for ever.
         if calls.is_empty() || errand.request.mode == HopMode::Recall {
@@ -78,7 +78,7 @@ impl Shard {
         let slot = self.slots.at(index).filter(|slot| slot.status != Status::Held && slot.body.has_news());
         match slot.filter(|_| errand.request.mode == HopMode::Recall) {
             Some(slot) => {
-                let (name, generation) = (slot.name(), slot.generation);
+                let (name, generation) = (slot.name, slot.generation);
                 self.called.entry((name, generation)).or_default().push(*errand);
                 self.node.put(self.index, Parcel::Hop(Box::new(HopOrder::CallAgain(name, generation))));
                 None
@@ -166,8 +166,8 @@ impl Shard {
         }
         self.delayed -= usize::from(slot.status == Status::Delayed);
         slot.status = if slot.status == Status::Held { Status::LeavingHeld } else { Status::LeavingQueued };
-        let hop = HopId { agent: slot.name(), number: self.node.random() >> (u64::BITS - HOP_NUMBER_BITS) };
-        let aid = slot.aid;
+        let hop = HopId { agent: slot.name, number: self.node.random() >> (u64::BITS - HOP_NUMBER_BITS) };
+        let aid = slot.aid();
         let (kind, owner) = self.node.with_ams(|ams| {
             let owner = ams.describe(aid).map_or_else(Symbol::default, |described| described.owner);
             (ams.kind(aid).unwrap_or(AgentKind::Native), owner)
@@ -230,7 +230,7 @@ impl Shard {
     pub(super) fn may_leave(&mut self, index: u32) -> Result<Aid, HopError> {
         let not_movable = |why: &str| Err(HopError::NotMovable(why.to_owned()));
         let Some(slot) = self.slots.at(index) else { return not_movable("it has its turn") };
-        let aid = slot.aid;
+        let aid = slot.aid();
         if slot.doom.is_some() || self.ending {
             return Err(HopError::Stopping);
         }
@@ -392,7 +392,7 @@ impl Shard {
     fn empty(&mut self, hop: HopId, to: NodeId) {
         let Some(Hopping { index, .. }) = self.take_hopping(hop) else { return };
         let Some(mut slot) = self.slots.vacate(index) else { return };
-        let aid = slot.aid;
+        let aid = slot.aid();
         let (waiting, again) = slot.mailbox.take_all();
         self.tally.handled += u64::from(again);
         // Its destination waits for what follows, and not for that.

@@ -112,7 +112,7 @@ impl Shard {
             }
             (Change::Hop(errand), Some(slot)) => {
                 let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
-                let name = slot.name();
+                let name = slot.name;
                 match leaves && !self.hops.contains_key(&name) {
                     // It is on its way to another shard: from there.
                     true => self.change(Bearer { name, generation }, Change::Hop(errand)),
@@ -123,7 +123,7 @@ impl Shard {
             (Change::NoteStanding, Some(_)) => self.note_standing(index),
             (Change::Operate(operation), Some(_)) => self.operate(index, *operation),
             (Change::Copy { copy, shard, generation }, slot) => {
-                let original = slot.as_ref().map(|slot| slot.name()).unwrap_or_default();
+                let original = slot.as_ref().map(|slot| slot.name).unwrap_or_default();
                 let body = slot.and_then(|slot| slot.body.duplicate(now));
                 self.node.copied(original, (copy, shard, generation), body);
             }
@@ -202,7 +202,7 @@ impl Shard {
         if supervisor == Symbol::default() || self.node.routes.look_up(supervisor).is_unknown() {
             return self.end(index, reason);
         }
-        let Some(name) = self.slots.at(index).map(|slot| slot.name()) else { return };
+        let Some(name) = self.slots.at(index).map(|slot| slot.name) else { return };
         self.note_failure(Aid::local(name), &reason);
         let news = supervision::fallen(Aid::local(name), Aid::local(supervisor), &reason);
         self.replace(index, Box::new(Slot::new(supervision::Fallen)));
@@ -227,7 +227,7 @@ impl Shard {
     fn exchange(&mut self, index: u32, offered: Offered) {
         let Some(slot) = self.slots.at(index) else { return };
         let stays = slot.doom.is_none() && matches!(slot.status, Status::Idle | Status::Queued | Status::Delayed);
-        let name = slot.name();
+        let name = slot.name;
         if !stays || self.hops.contains_key(&name) {
             return;
         }
@@ -240,7 +240,7 @@ impl Shard {
     /// The end of an agent: its name is free, its messages are answered, who watches it is told.
     pub(super) fn end(&mut self, index: u32, reason: EndReason) {
         let Some(mut slot) = self.slots.vacate(index) else { return };
-        let (name, generation) = (slot.name(), slot.generation);
+        let (name, generation) = (slot.name, slot.generation);
         // Other nodes get what it sent before they hear of its end: nobody else can speak for it.
         self.flush_links();
         if self.redirect(name, index, generation, Route::UNKNOWN) {

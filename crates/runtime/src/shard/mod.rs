@@ -317,7 +317,7 @@ impl Shard {
         if let Some(slot) = self.slots.at(index) {
             let is_passive = slot.unwritten.as_ref().is_some_and(|unwritten| unwritten.idleness.is_passive);
             let (waiting, handled) = (slot.mailbox.len() as u64, Some(slot.handled));
-            return Some(AgentFigures { name: slot.name(), waiting, handled, is_passive });
+            return Some(AgentFigures { name: slot.name, waiting, handled, is_passive });
         }
         let Away { name, mailbox, .. } = self.slots.away(index)?;
         Some(AgentFigures { name: *name, waiting: mailbox.len() as u64, handled: None, is_passive: false })
@@ -326,7 +326,7 @@ impl Shard {
     /// What the agent in this place runs and uses, unless its turn takes so long that it is elsewhere.
     pub fn upkeep_at(&mut self, index: u32) -> Option<(Symbol, Upkeep)> {
         let (now, slot) = (self.now, self.slots.at(index)?);
-        Some((slot.name(), caught(|| slot.body.upkeep(now)).ok()?))
+        Some((slot.name, caught(|| slot.body.upkeep(now)).ok()?))
     }
 
     /// Hands over what was sent to other shards.

@@ -64,7 +64,7 @@ impl Shard {
     /// Lets one agent leave: from now on its messages go to `to`, except those on their way here.
     fn leave(&mut self, index: u32, to: ShardIndex) -> Option<Symbol> {
         let slot = self.slots.at(index).filter(|slot| slot.doom.is_none())?;
-        let (name, generation) = (slot.name(), slot.generation);
+        let (name, generation) = (slot.name, slot.generation);
         if self.hops.contains_key(&name) {
             return None;
         }
@@ -148,7 +148,7 @@ impl Shard {
 
     /// Gives an agent its place and makes that known; if it was killed on its way, it ends.
     pub(super) fn admit(&mut self, slot: Box<Slot>) -> u32 {
-        let (name, generation) = (slot.name(), slot.generation);
+        let (name, generation) = (slot.name, slot.generation);
         let doomed = slot.doom.is_some();
         let index = self.slots.settle(slot);
         let on_its_way = LocalRoute { shard: self.index, slot: None, generation, crowded: false };
@@ -165,7 +165,7 @@ impl Shard {
         if self.expected.is_empty() {
             return;
         }
-        let Some(name) = self.slots.at(index).map(|slot| slot.name()) else { return };
+        let Some(name) = self.slots.at(index).map(|slot| slot.name) else { return };
         match self.node.routes.look_up(name).place() {
             Place::Local(place) if place.shard == self.index && place.slot == Some(index) => {
                 for early in self.expected.remove(&name).unwrap_or_default() {

@@ -36,7 +36,7 @@ impl Shard {
             return Some(errand);
         };
         let written = self.write_out(index, &errand);
-        let Some(name) = self.slots.at(index).map(|slot| slot.name()) else { return Some(errand) };
+        let Some(name) = self.slots.at(index).map(|slot| slot.name) else { return Some(errand) };
         let why = match written {
             Ok((origin, state)) => {
                 let wish = errand.then.take().map(|then| Wish::new(to, then));

@@ -134,7 +134,7 @@ impl Shard {
             Figures::add(&seat.figures.late_us, (now - away.left).as_micros() as u64);
         }
         if let Some(cluster) = node.cluster.as_ref().filter(|_| slot.unwritten.is_some()) {
-            cluster.note_work(cluster.partition_of(slot.name()), (now - away.began).as_micros() as u64);
+            cluster.note_work(cluster.partition_of(slot.name), (now - away.began).as_micros() as u64);
         }
     }
 }

@@ -38,8 +38,8 @@ pub(crate) enum Doom {
 
 /// An agent with what its shard keeps of it, in one piece of memory. It leaves the table for its turns.
 pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
-    /// Its name; of this platform. Whole, so that it is copied whole.
-    pub aid: Aid,
+    /// Its name; of this platform.
+    pub name: Symbol,
     /// Which bearer of the name it is.
     pub generation: u32,
     /// Its place in the shard.
@@ -73,7 +73,7 @@ impl<B: AgentBody> Slot<B> {
     /// A slot for an agent that has no name and no shard yet.
     pub fn new(body: B) -> Self {
         Self {
-            aid: Aid::local(Symbol::default()),
+            name: Symbol::default(),
             generation: 0,
             index: u32::MAX,
             status: Status::Idle,
@@ -93,15 +93,18 @@ impl<B: AgentBody> Slot<B> {
     }
 }
 
+// There may be millions. Allocators have pieces of 128 bytes; the next bigger ones are of 160.
+const _: () = assert!(size_of::<Slot<Box<dyn AgentBody>>>() <= 128);
+
 impl Slot {
-    pub fn name(&self) -> Symbol {
-        self.aid.name
+    pub fn aid(&self) -> Aid {
+        Aid::local(self.name)
     }
 
     /// Takes over name, place and messages of an agent that goes on as this one.
     pub fn succeed(&mut self, old: &mut Self) {
-        let Self { aid, generation, index, status, crowded, held_up, peer, supervisor, handled, .. } = *old;
-        (self.aid, self.generation, self.index, self.status) = (aid, generation, index, status);
+        let Self { name, generation, index, status, crowded, held_up, peer, supervisor, handled, .. } = *old;
+        (self.name, self.generation, self.index, self.status) = (name, generation, index, status);
         (self.crowded, self.held_up) = (crowded, held_up);
         (self.peer, self.supervisor, self.handled) = (peer, supervisor, handled);
         self.mailbox = std::mem::take(&mut old.mailbox);

@@ -53,7 +53,7 @@ impl Shard {
     #[inline(never)]
     pub(super) fn keep_back(&mut self, slot: &mut Slot, outbox: &mut Outbox) -> Reception {
         let (handled, creators) = (slot.mailbox.take_tickets(), slot.mailbox.take_creators());
-        let me = slot.aid;
+        let me = slot.aid();
         let bearer = (slot.index, slot.generation);
         let Some(unwritten) = &mut slot.unwritten else { return Reception::Fine };
         unwritten.handled.extend(handled);
@@ -240,7 +240,7 @@ impl Slot {
 
 /// What an agent did since it was captured last, and what it is now.
 fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<Entry> {
-    let agent = slot.name();
+    let agent = slot.name;
     let last = slot.unwritten.as_ref()?.last;
     let state = slot.state(now);
     let unwritten = slot.unwritten.as_mut()?;
@@ -258,7 +258,7 @@ fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<Entry> {
     }
     if state == State::Same && done.born.is_some() && slot.body.unsaved().is_none() {
         node.output.log(
-            slot.aid,
+            slot.aid(),
             LogLevel::Warning,
             "its state cannot be written out: it will not survive this process",
         );

@@ -17,7 +17,7 @@ impl Shard {
         loop {
             let index = self.runnable.pop()?;
             if let Some(slot) = self.slots.take_for_turn(index) {
-                self.running = Running { index, generation: slot.generation, name: slot.name() };
+                self.running = Running { index, generation: slot.generation, name: slot.name };
                 return Some(slot);
             }
         }
@@ -31,7 +31,7 @@ impl Shard {
         self.tally.handled = self.tally.handled.wrapping_add_signed(handled.into());
         slot.handled = slot.handled.wrapping_add_signed(handled.into());
         if self.observed && handled > 0 {
-            self.node.tell(Event::Handled(slot.aid, handled as usize));
+            self.node.tell(Event::Handled(slot.aid(), handled as usize));
         }
         if slot.crowded {
             self.relieve(&mut slot);

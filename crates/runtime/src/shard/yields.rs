@@ -10,10 +10,10 @@ use crate::cluster::Yielding;
 impl Shard {
     /// Stops agents, and lets those go of which all is written. Those that have not gone, or have ended and that is not written.
     pub(super) fn yield_agents(&mut self, order: &Yielding) -> Vec<Symbol> {
-        let is_meant = |slot: &&Slot| slot.unwritten.is_some() && order.concerns(slot.name());
+        let is_meant = |slot: &&Slot| slot.unwritten.is_some() && order.concerns(slot.name);
         let here: Vec<u32> = self.slots.iter().filter(is_meant).map(|slot| slot.index).collect();
         here.into_iter().for_each(|index| self.yield_agent(index));
-        self.slots.iter().filter(is_meant).map(Slot::name).chain(self.steps.ended_of(order)).collect()
+        self.slots.iter().filter(is_meant).map(|slot| slot.name).chain(self.steps.ended_of(order)).collect()
     }
 
     fn yield_agent(&mut self, index: u32) {
@@ -27,7 +27,7 @@ impl Shard {
         if slot.is_unwritten() {
             return;
         }
-        let (name, generation) = (slot.name(), slot.generation);
+        let (name, generation) = (slot.name, slot.generation);
         if !self.redirect(name, index, generation, Route::UNKNOWN) {
             // It was killed just now.
             return;

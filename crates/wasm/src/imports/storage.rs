@@ -20,7 +20,7 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
 
 /// Does something with what the guest keeps, if it may keep anything; or what it is answered.
 fn with<R>(guest: &mut Guest, work: impl FnOnce(&Shelves, &Holder) -> R) -> std::result::Result<R, i32> {
-    let Some(holder) = guest.used.holder.as_deref() else { return Err(guest.deny("storage")) };
+    let Some(holder) = guest.used.holder() else { return Err(guest.deny("storage")) };
     let done = guest.turn.with(|turn| turn.services.storage().map(|shelves| work(shelves, holder))).flatten();
     done.ok_or_else(|| guest.refuse(code::UNKNOWN, "nothing can be kept here"))
 }
