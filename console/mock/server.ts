@@ -239,6 +239,8 @@ export class MockNode {
         return { answer: "node", ...society.node() };
       case "at":
         if (request.ask.request === "node" && request.node !== "n3") return { answer: "node", ...society.node(), node: request.node };
+        // All letters of the mock died at the node that is asked.
+        if (request.ask.request === "dead_letters" && request.node !== "n3") return { answer: "dead_letters", letters: [], total: 0 };
         return request.node === "n3" ? { answer: "error", reason: "no_answer", text: "it is busy with something else" } : this.#answer(request.ask);
       case "codes":
         return { answer: "codes", ...society.codes() };

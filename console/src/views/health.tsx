@@ -172,7 +172,7 @@ function DeadLetters() {
         items={newestFirst}
         rowHeight={28}
         label="Dead letters"
-        keyOf={(event) => `${event.at_us} ${event.from} ${event.to} ${event.content}`}
+        keyOf={(event) => `${event.node} ${event.at_us} ${event.from} ${event.to} ${event.content}`}
         isAside
         onOpen={(event) => go("conversations", "", { agents: `${quote(event.from)} ${quote(event.to)}` })}
         rowClass="dead-row"
