@@ -46,9 +46,12 @@ test("all that wait hear that nothing comes", { timeout: 10_000 }, async () => {
 });
 
 test("who goes on hands out all that came, whatever one of them does", { timeout: 10_000 }, () => {
-  const mailbox = new Mailbox();
-  const [taken, errors]: [unknown[], string[]] = [[], []];
-  const failed = (error: unknown): void => void errors.push(String(error));
+  const [taken, errors, unclear]: [unknown[], string[], unknown[]] = [[], [], []];
+  const mailbox = new Mailbox({
+    failed: (error) => void errors.push(String(error)),
+    notUnderstood: ({ content }) => void unclear.push(content),
+    crowded: () => assert.fail("there is room"),
+  });
   mailbox.handle(({ content }) => {
     if (content === 2) throw new Error("no idea");
     return true;
@@ -59,11 +62,42 @@ test("who goes on hands out all that came, whatever one of them does", { timeout
   });
   mailbox.suspend();
   for (const content of [1, 2, 3, 4, 5]) mailbox.deliver(say(content));
-  mailbox.goOn(failed);
-  assert.deepEqual([taken, errors], [[1, 3], ["Error: no idea"]]);
+  mailbox.goOn();
+  assert.deepEqual([taken, errors, unclear], [[1, 3], ["Error: no idea"], [2]]);
   mailbox.deliver(say(6));
-  mailbox.goOn(failed);
+  mailbox.goOn();
   assert.deepEqual([taken, mailbox.size, mailbox.bytes], [[1, 3, 4, 5, 6], 0, 0]);
+});
+
+test("a function that cannot say whether a message fits keeps it from nobody, and nothing of it is left", async () => {
+  const [errors, unclear, done]: [string[], unknown[], number[]] = [[], [], []];
+  const mailbox = new Mailbox({
+    failed: (error, { content }) => void errors.push(`${String(error)} ${String(content)}`),
+    notUnderstood: ({ content }) => void unclear.push(content),
+    crowded: () => assert.fail("there is room"),
+  });
+  const never = new AbortController().signal;
+  const broken = (): boolean => {
+    throw new Error("no idea");
+  };
+  const give = (content: number): boolean => mailbox.deliver(say(content), 0, () => void done.push(content));
+  give(0);
+  const stop = mailbox.handle(broken, () => assert.fail("it does not fit"));
+  assert.deepEqual([mailbox.size, errors.splice(0)], [1, ["Error: no idea 0"]], "what waits goes on waiting");
+  give(1);
+  assert.deepEqual([errors.splice(0), unclear, done, mailbox.size], [["Error: no idea 1"], [1], [1], 1]);
+  const taken: unknown[] = [];
+  mailbox.handle({ performative: "inform" }, ({ content }) => void taken.push(content));
+  give(2);
+  assert.deepEqual([taken, unclear, done], [[0, 2], [1], [1, 0, 2]], "those behind it are asked, too");
+  stop();
+  const other = mailbox.receive(broken, {}, never);
+  const inbox = mailbox.listen({}, never);
+  give(3);
+  assert.equal((await inbox.next()).content, 3);
+  inbox.fail(new Error("enough"));
+  void other.catch(() => undefined);
+  assert.equal(mailbox.bytes, 0);
 });
 
 const HALF = MAILBOX_BYTES_MAX / 2 - 2000;

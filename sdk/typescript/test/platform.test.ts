@@ -61,6 +61,27 @@ test("an onError that throws is printed, and all else goes on", { timeout: 10_00
   assert.equal(lines.filter((line) => line.some((word) => String(word).includes("cannot even complain"))).length, 2);
 });
 
+test("who writes what an agent's function cannot look at hears so, and the next state of the agent covers it", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const errors: string[] = [];
+    await platform.create(
+      "bob",
+      (agent) => {
+        agent.onError = (error, message) => void errors.push(`${(error as Error).message} ${String(message?.content)}`);
+        agent.onMessage(({ content }) => (content as { length: number }).length > 3, () => assert.fail("too short"));
+        agent.state(() => null, () => undefined);
+      },
+      {},
+    );
+    for (const performative of ["request", "failure"]) node.number({ type: "message", agent: 0, message: { performative, sender: "amy", content: null, reply_with: "q1" } });
+    const { message } = await node.next("message");
+    assert.deepEqual([message?.performative, message?.content ?? null], ["not-understood", null]);
+    while (!node.of("save").some(({ upto }) => upto === 3)) await pause(5);
+    assert.equal(node.of("message").length, 1, "what is such an answer itself has none");
+    assert.equal(errors.length, 3);
+    assert.match(errors[0] ?? "", /null/);
+  }));
+
 test("a session goes on whatever the handling of its events throws", async (context) => {
   const lines = printed(context);
   const node = new SmallNode();

@@ -5,7 +5,7 @@ import { message as messageOf, replyTo, type Draft, type Message, type Performat
 import type { Value } from "../acl/value.js";
 import { Ams } from "./ams.js";
 import { Df } from "./df.js";
-import { AnswerError, EndedError, errorOf, FailureError, RefusedError, StayedError } from "./errors.js";
+import { AnswerError, EndedError, errorOf, RefusedError, StayedError } from "./errors.js";
 import { Progress, type Keeper, type Restored } from "./keeper.js";
 import { ANSWER_MS, TIMER_MS_MAX } from "./limits.js";
 import { Inbox, Mailbox, type Matcher, type Waiting } from "./mailbox.js";
@@ -24,6 +24,9 @@ export interface Seat {
   /** What brings its state to the node, if it is kept. */
   readonly keeper: Keeper | undefined;
 }
+
+/** What whoever wrote to an agent is told that has too much to do. */
+const CROWDED = "the mailbox is full";
 
 /** Handles a message. What it throws, or rejects with, goes to {@link Agent.onError}. */
 export type Handler = (message: Message) => unknown;
@@ -45,7 +48,11 @@ export type Handler = (message: Message) => unknown;
  * ```
  */
 export class Agent {
-  readonly #mailbox = new Mailbox();
+  readonly #mailbox = new Mailbox({
+    failed: (error, message) => this.tell(error, message),
+    notUnderstood: (message) => this.#answer(message, "not-understood", message.content),
+    crowded: (message) => this.#answer(message, "failure", CROWDED),
+  });
   readonly #ending = new AbortController();
   #seat: Seat | undefined;
   #isClaimed = false;
@@ -362,7 +369,7 @@ export class Agent {
   resume(): void {
     const late = this.#late ?? [];
     this.#late = undefined;
-    this.#mailbox.goOn((error, message) => this.tell(error, message));
+    this.#mailbox.goOn();
     for (const due of late) {
       // Somebody may have suspended it again.
       if (this.isSuspended) (this.#late as Set<() => void> | undefined)?.add(due);
@@ -427,7 +434,6 @@ export class Agent {
 
   /** @internal */
   deliver(message: Message, bytes: number, number: number): void {
-    let isTaken = false;
     const { keeper } = this;
     const isDone = keeper && this.#progress.take(number);
     if (isDone) this.#open.set(message, isDone);
@@ -436,17 +442,16 @@ export class Agent {
       isDone?.();
       keeper?.touched(this.#progress.open);
     };
-    try {
-      isTaken = this.#mailbox.deliver(message, bytes, done);
-    } catch (error) {
-      // A function that was to tell whether the message fits.
-      return this.tell(error, message);
-    }
-    if (isTaken) return;
+    if (this.#mailbox.deliver(message, bytes, done)) return;
     done();
-    // As a node does of whose mailbox is full; failures are not answered.
-    if (errorOf(message) === undefined) this.reply(message, "failure", "the mailbox is full");
-    else this.tell(new FailureError(message), message);
+    this.#answer(message, "failure", CROWDED);
+  }
+
+  /** Says, as a node does of whose mailbox is full, why nobody handles a message. What is such an answer itself has none. */
+  #answer(message: Message, performative: Performative, content: Value): void {
+    const error = errorOf(message);
+    if (error === undefined) this.reply(message, performative, content);
+    else this.tell(error, message);
   }
 
   /** @internal */

@@ -61,14 +61,23 @@ interface Waiter {
   fail(error: unknown): void;
 }
 
-function fits(matcher: Matcher, message: Message): boolean {
-  return typeof matcher === "function" ? matcher(message) : matches(matcher, message);
+const nothing = (): void => undefined;
+
+/** Whose mailbox it is: what it is told of. */
+export interface Owner {
+  /** A function that was to say whether the message fits threw: it does not fit. */
+  failed(error: unknown, message: Message): void;
+  /** Nobody took the message, and one of those who might have could not say whether it fits. It is not kept. */
+  notUnderstood(message: Message): void;
+  /** There was no place for a message that came while the agent was suspended. */
+  crowded(message: Message): void;
 }
 
-const nothing = (): void => undefined;
+const NOBODY: Owner = { failed: nothing, notUnderstood: nothing, crowded: nothing };
 
 /** One agent's messages. */
 export class Mailbox {
+  readonly #owner: Owner;
   /** Whoever listens to a conversation: comes before all handlers, the first that began first. */
   readonly #listeners = new Set<Taker>();
   readonly #handlers = new Set<Taker>();
@@ -79,23 +88,25 @@ export class Mailbox {
   /** What came while the agent was suspended, if it is. */
   #suspended: Held[] | undefined;
 
+  constructor(owner: Owner = NOBODY) {
+    this.#owner = owner;
+  }
+
   /** Nobody is handed anything any more, until it goes on. */
   suspend(): void {
     this.#suspended ??= [];
   }
 
-  /** Hands out what came meanwhile, in its order, unless it is suspended again by one of them; `failed` is told of what a function throws that was to tell what fits. */
-  goOn(failed: (error: unknown, message: Message) => void): void {
+  /** Hands out what came meanwhile, in its order, unless it is suspended again by one of them. */
+  goOn(): void {
     const came = this.#suspended ?? [];
     this.#suspended = undefined;
     for (const [at, held] of came.entries()) {
       if (this.#suspended) return void (this.#suspended = [...came.slice(at), ...(this.#suspended as Held[])]);
       this.#room.leave(held);
-      try {
-        this.#take(held);
-      } catch (error) {
-        failed(error, held.message);
-      }
+      if (this.#take(held)) continue;
+      held.done();
+      this.#owner.crowded(held.message);
     }
   }
 
@@ -112,16 +123,32 @@ export class Mailbox {
   }
 
   #take(held: Held): boolean {
+    let isClear = true;
+    const failed = (): void => void (isClear = false);
     for (const takers of [this.#listeners, this.#handlers]) {
-      for (const taker of takers) if (fits(taker.matcher, held.message)) return taker.take(held);
+      for (const taker of takers) if (this.#fits(taker.matcher, held.message, failed)) return taker.take(held);
     }
-    if (this.#isLate(held.message)) {
+    const isLate = this.#isLate(held.message);
+    if (isLate || !isClear) {
       held.done();
+      if (!isLate) this.#owner.notUnderstood(held.message);
       return true;
     }
     if (this.#waiting.length >= MAILBOX_MESSAGES_MAX || !this.#room.take(held)) return false;
     this.#waiting.push(held);
     return true;
+  }
+
+  /** What a function throws that was to say so is no reason to lose the message, nor to keep it from others. */
+  #fits(matcher: Matcher, message: Message, failed = nothing): boolean {
+    if (typeof matcher !== "function") return matches(matcher, message);
+    try {
+      return matcher(message);
+    } catch (error) {
+      failed();
+      this.#owner.failed(error, message);
+      return false;
+    }
   }
 
   /** How many messages wait that nobody took. */
@@ -159,7 +186,7 @@ export class Mailbox {
 
   /** The next message that fits, and only that. */
   async receive(matcher: Matcher, waiting: Waiting, ended: AbortSignal): Promise<Message> {
-    const found = this.#waiting.findIndex(({ message }) => fits(matcher, message));
+    const found = this.#waiting.findIndex(({ message }) => this.#fits(matcher, message));
     const [waited] = found < 0 ? [] : this.#waiting.splice(found, 1);
     if (waited) {
       this.#room.leave(waited);
@@ -198,7 +225,7 @@ export class Mailbox {
 
   #add(takers: Set<Taker>, taker: Taker): () => void {
     takers.add(taker);
-    const waited = this.#waiting.filter(({ message }) => fits(taker.matcher, message));
+    const waited = this.#waiting.filter(({ message }) => this.#fits(taker.matcher, message));
     if (waited.length > 0) this.#waiting = this.#waiting.filter((held) => !waited.includes(held));
     for (const held of waited) {
       this.#room.leave(held);
