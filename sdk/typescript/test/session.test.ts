@@ -326,6 +326,56 @@ test("faults far apart do not end a session", () => {
   assert.equal(bench.session.over, undefined);
 });
 
+const TAKEN_OVER = { type: "error", code: "taken-over", text: "the session goes on over a newer connection" };
+
+test("a session that an older connection took away goes on", () => {
+  const bench = new Bench();
+  bench.connect();
+  bench.hear(WELCOME);
+  for (let time = 0; time < 3; time++) {
+    bench.hear(TAKEN_OVER);
+    assert.equal(bench.session.over, undefined);
+    bench.until(bench.session.pollTimeout());
+    const hello = bench.connect();
+    assert.ok(hello.type === "hello");
+    assert.equal(hello.resume?.session, "s1");
+    bench.hear(WELCOME);
+    // Much later such a thing can happen again.
+    for (const until = bench.now + 2 * WELCOME.lease_ms; bench.now < until; bench.until(bench.now + 500)) bench.hear({ type: "ack", received: 0 });
+  }
+  bench.all();
+  const early = new Bench();
+  early.connect();
+  early.hear(TAKEN_OVER);
+  assert.equal(early.session.over?.code, "taken-over", "it had none yet");
+});
+
+test("two programs that have one session do not take it from each other for ever", () => {
+  for (const delays of [[0, 0], [1400, 0], [1400, 1400], [2900, 2900]]) {
+    const [one, other] = [new Bench(), new Bench()];
+    for (const bench of [one, other]) {
+      bench.connect();
+      bench.hear(WELCOME);
+    }
+    let taken = 0;
+    let [loser, winner] = [one, other];
+    for (; !loser.session.over && taken < 10; taken++) {
+      loser.hear(TAKEN_OVER);
+      // As slowly as its lease lets it.
+      const back = Math.max(loser.session.pollTimeout(), loser.now + (delays[taken % 2] ?? 0));
+      if (loser.session.over) break;
+      loser.connect();
+      for (const bench of [one, other]) bench.now = back;
+      loser.hear(WELCOME);
+      winner.hear({ type: "ack", received: 0 });
+      [loser, winner] = [winner, loser];
+    }
+    assert.equal(loser.session.over?.code, "taken-over", `after ${taken}`);
+    assert.equal(winner.session.over, undefined);
+    assert.ok(taken <= 3, `${taken} times`);
+  }
+});
+
 test("a message that is too long is refused before it is sent", () => {
   const bench = new Bench();
   bench.connect();

@@ -84,8 +84,8 @@ export type SessionEvent =
   | { readonly type: "refused"; readonly of: number; readonly code: Code; readonly text: string }
   | { readonly type: "over"; readonly error: SessionError };
 
-/** Codes after which the same session cannot be gone on with. */
-const FINAL: readonly Code[] = ["unauthorised", "session-gone", "taken-over", "lease-over", "stopping", "version"];
+/** Codes after which the same session cannot be gone on with; after `taken-over` once more. */
+const FINAL: readonly Code[] = ["unauthorised", "session-gone", "lease-over", "stopping", "version"];
 
 type NumberedOutgoing = Extract<Outgoing, { number: number }>;
 
@@ -143,6 +143,7 @@ export class Session {
   /** What the node said that cannot be, and what it did not take. */
   readonly #misheard = new Faults();
   readonly #rejected = new Faults();
+  #takenOverAt = -Infinity;
   /** Why there is no connection. */
   #why = "there was never a connection";
 
@@ -388,9 +389,21 @@ export class Session {
   #failed(code: Code, text: string, now: number): void {
     // It had read the good-bye before the connection broke.
     if (this.#leaving && code === "session-gone") return this.#end("bye", "the client left");
+    if (this.#welcome && code === "taken-over") return this.#takenOver(text, now);
     const mayTryAgain = this.#welcome === undefined ? code === "busy" : !FINAL.includes(code);
     if (!mayTryAgain || this.#rejected.add(this.#last - this.unacknowledged)) return this.#end(code, text);
     this.#drop(now, `${code}: ${text}`);
+  }
+
+  /**
+   * An older connection of this very client that the network held up, and that the node takes for a newer one, does this, too: then there is nobody who would mind that it goes on. Whoever
+   * else has the session minds, within a lease; so two of them take it from each other within two, and the first to lose it twice ends.
+   */
+  #takenOver(text: string, now: number): void {
+    const isAgain = now - this.#takenOverAt < 2 * this.#leaseMs;
+    this.#takenOverAt = now;
+    if (isAgain) this.#end("taken-over", text);
+    else this.#drop(now, `taken-over: ${text}`);
   }
 
   /** What the node said cannot be: over another connection it may say it better. */
