@@ -164,8 +164,10 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       const errors: unknown[] = [];
       bob.onError = (error) => errors.push((error as Error).message);
       const picky = bob.onMessage((message) => JSON.parse(String(message.content)) === 1, () => undefined);
+      const heard = bob.receive({ performative: "not-understood" });
       bob.send({ performative: "inform", receivers: "bob", content: "{" });
-      while (errors.length < 1) await pause(5);
+      assert.equal((await heard).content, "{");
+      assert.deepEqual(errors.length, 1);
       assert.match(String(errors.pop()), /JSON/);
       picky();
       bob.onMessage(() => {
