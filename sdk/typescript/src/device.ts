@@ -9,7 +9,8 @@
  *
  * @packageDocumentation
  */
-export { Device, DeviceAgent, type DeviceOptions, type Trouble } from "./device/device.js";
+export { Device, type DeviceOptions, type Trouble } from "./device/device.js";
+export { DeviceAgent } from "./device/agent.js";
 export { StayedError } from "./agents/errors.js";
 export { weigh } from "./device/weigh.js";
 export type { AgentModule, WorkModule } from "./device/work-bench.js";

@@ -4,17 +4,22 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 /** Passes bytes on, and breaks all connections when it is told to. */
 export class Proxy {
   cuts = 0;
+  /** Whether nobody gets through any more who comes anew. */
+  isDown = false;
   readonly #sockets = new Set<Socket>();
 
   private constructor(
     readonly server: Server,
     readonly address: string,
+    /** `HOST:PORT` of whom it passes bytes on to. */
+    public target: string,
   ) {}
 
   static to(target: string): Promise<Proxy> {
-    const [host, port] = target.split(":");
     return new Promise((resolve) => {
       const server = createServer((client) => {
+        if (proxy.isDown) return void client.destroy();
+        const [host, port] = proxy.target.split(":");
         const node = connect(Number(port), host);
         for (const [one, other] of [[client, node], [node, client]] as const) {
           proxy.#sockets.add(one);
@@ -26,7 +31,7 @@ export class Proxy {
           one.pipe(other);
         }
       });
-      const listening = (): Proxy => new Proxy(server, `127.0.0.1:${(server.address() as AddressInfo).port}`);
+      const listening = (): Proxy => new Proxy(server, `127.0.0.1:${(server.address() as AddressInfo).port}`, target);
       let proxy: Proxy;
       server.listen(0, "127.0.0.1", () => resolve((proxy = listening())));
     });

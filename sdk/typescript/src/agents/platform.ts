@@ -124,6 +124,11 @@ export class Platform {
     });
   }
 
+  /** Why the session is over, if it is: what {@link Platform.closed} resolves with. */
+  get over(): SessionError | undefined {
+    return this.#driver.session.over;
+  }
+
   /** Whether there is a connection. If not one is being made, and what is sent waits. */
   get isConnected(): boolean {
     return this.#isConnected;

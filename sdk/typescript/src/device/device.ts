@@ -1,13 +1,18 @@
 import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
-import { isTerm, map, textOf, type Value } from "../acl/value.js";
-import { Agent } from "../agents/agent.js";
-import { connect } from "../agents/connect.js";
+import { isTerm, map, textOf } from "../acl/value.js";
+import type { Agent, Setup } from "../agents/agent.js";
+import { connect, type ConnectOptions } from "../agents/connect.js";
+import { RefusedError } from "../agents/errors.js";
 import type { Keep } from "../agents/keeper.js";
-import { TIMER_MS_MAX } from "../agents/limits.js";
 import type { Offer, Platform } from "../agents/platform.js";
-import type { Fault } from "./protocol.js";
-import { errorOf, WorkerLine, type WorkerLike } from "./worker-line.js";
+import type { Code } from "../session/frames.js";
+import { SessionError } from "../session/session.js";
+import type { DeviceAgent } from "./agent.js";
+import { Crews, isFinal, LEFT } from "./crews.js";
+import { Pace } from "./pace.js";
+import { again, battery, isHidden, within, type BatteryManager } from "./page.js";
+import type { WorkerLike } from "./worker-line.js";
 
 /** How a device takes part. */
 export interface DeviceOptions {
@@ -42,12 +47,18 @@ export interface DeviceOptions {
   readonly stuckMs?: number;
   /** Told of what agents fail with, of lost connections, of Workers that end. Prints it, if not said. */
   readonly onTrouble?: (trouble: Trouble) => void;
+  /**
+   * Told when the device is cut off from its platform, and why, and when it is there again: over the same session, or, if that is over, over another one, for which it tries until it has left.
+   */
+  readonly onConnection?: (isConnected: boolean, why: string | undefined) => void;
   /** Told of agents that came from elsewhere. How they left again {@link DeviceAgent.ended} tells. */
   readonly onArrival?: (agent: DeviceAgent) => void;
   /** Told of work that it did for others: of which kind, and whether it went well. */
   readonly onWork?: (kind: string, isDone: boolean) => void;
   /** Told of what agents in AgentSpeak and WebAssembly print. */
   readonly onPrint?: (agent: string, text: string) => void;
+  /** Compute units are not measured again before so long: 30 s. @internal */
+  readonly weighAgainMs?: number;
 }
 
 /** Something that went wrong on a device, and did not end it. */
@@ -57,96 +68,25 @@ export interface Trouble {
   readonly error: Error;
 }
 
-/** Between two looks at the Workers. */
-const LOOK_MS = 2000;
 const STUCK_MS = 20_000;
 const WORKERS_MAX = 4;
-/** Compute units are measured again after so long. */
+/** Compute units are measured again after so long, and not before so long. */
 const WEIGH_EVERY_MS = 600_000;
-/** What part they have to differ by to be told of. */
-const DRIFT = 0.25;
-/** Agents that come and go are told of together, after so long. */
-const TELL_AGENTS_MS = 300;
-/** How many of them are told by name. */
+const WEIGH_AGAIN_MS = 30_000;
+/** How long a node that stops may take from the end of a session's agents to that of the session. */
+const OVER_MS = 5000;
+/** What changes at once is told of together, after so long. */
+const TELL_MS = 300;
+/** How many of its agents are told by name. */
 const AGENTS_TOLD_MAX = 256;
-
-/** An agent in a Worker of this device. */
-export class DeviceAgent {
-  /** Resolves with the reason when it ended. */
-  readonly ended: Promise<string>;
-  #end: ((reason: string) => void) | undefined;
-  #isSuspended = false;
-
-  /** @internal */
-  constructor(
-    /** Its identifier, `name@platform`. */
-    readonly aid: string,
-    readonly line: WorkerLine,
-    readonly id: number,
-  ) {
-    this.ended = new Promise((resolve) => (this.#end = resolve));
-  }
-
-  /** Its local name. */
-  get name(): string {
-    return this.aid.slice(0, this.aid.lastIndexOf("@"));
-  }
-
-  /** Whether it is given nothing to do. */
-  get isSuspended(): boolean {
-    return this.#isSuspended;
-  }
-
-  /** Gives it nothing to do; messages wait for it. */
-  suspend(): void {
-    this.#isSuspended = true;
-    this.line.say({ type: "suspend", id: this.id, suspended: true });
-  }
-
-  /** Lets it go on. */
-  resume(): void {
-    this.#isSuspended = false;
-    this.line.say({ type: "suspend", id: this.id, suspended: false });
-  }
-
-  /**
-   * Has it go on elsewhere, from where it is now: on a node, or on the device of this name. It has to be kept. Resolves when it is there; {@link DeviceAgent.ended} says so, too.
-   *
-   * @throws {@link StayedError} if it stays: why.
-   */
-  async moveTo(place: string): Promise<void> {
-    await this.line.ask({ type: "move", agent: this.id, to: place });
-  }
-
-  /** Ends it. */
-  async end(): Promise<void> {
-    this.line.say({ type: "end", id: this.id });
-    await this.ended;
-  }
-
-  /** @internal */
-  over(reason: string): void {
-    this.#end?.(reason);
-  }
-}
-
-interface Crew {
-  readonly line: WorkerLine;
-  readonly agents: Map<number, DeviceAgent>;
-  /** Agents that are to be. */
-  coming: number;
-  working: number;
-}
-
-/** What browsers tell of their battery; few do. */
-interface BatteryManager extends EventTarget {
-  readonly level: number;
-  readonly charging: boolean;
-}
+/** A node that refuses an agent for one of these does so again. */
+const REFUSED_FOR_GOOD: readonly Code[] = ["not-allowed", "bad-name"];
 
 /**
  * A page as a device of a platform: agents run in its Web Workers, each of which has a session of its own. What one agent does
  * holds up no more than its own Worker, and no failure reaches another.
+ *
+ * It takes part until it leaves: if its session is over, as the network was away for longer than the lease, or the machine asleep, it joins again under the same name.
  *
  * ```ts
  * const device = await Device.join("wss://node.example/session", { token, workers: 2 });
@@ -156,22 +96,38 @@ interface BatteryManager extends EventTarget {
 export class Device {
   readonly #options: DeviceOptions;
   readonly #url: string;
-  readonly #name: string;
+  readonly #crews: Crews;
+  readonly #ending = new AbortController();
+  readonly #pace = new Pace();
+  /** What sets up the agents that live in the page itself, by their names. */
+  readonly #setups = new Map<string, Setup>();
   #platform: Platform | undefined;
   #steward: Agent | undefined;
-  #crews: Crew[] = [];
-  #units = 0;
-  #isOver = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isConnected = false;
   #battery: BatteryManager | undefined;
-  #weighedAt = 0;
-  #lookedAt = 0;
   #tells: ReturnType<typeof setTimeout> | undefined;
+  #closed: ((why: Error) => void) | undefined;
+
+  /** The name of the agent that speaks for the device. */
+  readonly name: string;
+  /** Resolves with the reason when the device is part of its platform no more: it left, the node does not let it in any more, or somebody ended the agent that speaks for it. */
+  readonly closed: Promise<Error> = new Promise((resolve) => (this.#closed = resolve));
 
   private constructor(url: string, options: DeviceOptions) {
+    const { token, leaseMs, compact = false, engine, storage = false, yields = true, createWorker = defaultWorker, stuckMs = STUCK_MS } = options;
     this.#url = url;
     this.#options = options;
-    this.#name = options.name ?? `device-${randomName()}`;
+    this.name = options.name ?? `device-${randomName()}`;
+    this.#crews = new Crews({
+      order: { type: "join", url, token, leaseMs, compact, engine: engine === undefined ? undefined : absolute(engine), place: this.name, storage, yields },
+      stuckMs,
+      weighEveryMs: WEIGH_EVERY_MS,
+      weighAgainMs: options.weighAgainMs ?? WEIGH_AGAIN_MS,
+      create: createWorker,
+      changed: () => this.#tellSoon(),
+      trouble: (agent, error) => this.#trouble(agent, error),
+      printed: (agent, text) => this.#options.onPrint?.(agent, text),
+    });
   }
 
   /**
@@ -191,30 +147,20 @@ export class Device {
   }
 
   async #begin(): Promise<void> {
-    const { token, leaseMs, workers = defaultWorkers() } = this.#options;
-    const session = { ...(token !== undefined && { token }), ...(leaseMs !== undefined && { leaseMs }) };
-    this.#platform = await connect(this.#url, session);
-    const hired = await Promise.allSettled(Array.from({ length: Math.max(1, workers) }, () => this.#hire()));
-    // Those that came are ended with the device, if one did not.
-    this.#crews = hired.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    const failed = hired.find((one) => one.status === "rejected");
-    if (failed) throw failed.reason;
-    await this.weigh();
-    this.#steward = await this.#platform.create(this.#name, (agent) => {
-      // `devices` may not be there: then nobody wants anything.
-      agent.onMessage({ performative: "failure", sender: "ams" }, () => undefined);
-      agent.onMessage({ performative: "request", sender: "devices" }, (message) => this.#work(agent, message));
-      agent.onMessage({ performative: ["confirm", "refuse", "inform"], sender: "devices" }, (message) => {
-        if (message.performative === "refuse") this.#trouble("", new WhimbrelError(`devices refuses: ${String(message.content)}`));
-      });
-    });
-    this.#platform.onOffer((offer) => this.#accept(offer));
-    void this.#platform.closed.then((error) => this.#isOver || this.#trouble("", error));
+    this.#platform = await this.#connect();
+    this.#isConnected = true;
+    await this.#crews.begin(Math.max(1, this.#options.workers ?? defaultWorkers()));
+    await this.#crews.weigh();
+    await this.#serve(this.#platform);
     // Some browsers never answer.
     void battery().then((found) => this.#watchBattery(found));
-    globalThis.document?.addEventListener("visibilitychange", this.#tellHow);
-    this.#tellHow();
-    this.#look();
+    globalThis.document?.addEventListener("visibilitychange", this.#seen);
+  }
+
+  #connect(): Promise<Platform> {
+    const { token, leaseMs } = this.#options;
+    const session: ConnectOptions = { signal: this.#ending.signal, ...(token !== undefined && { token }), ...(leaseMs !== undefined && { leaseMs }) };
+    return connect(this.#url, session);
   }
 
   #watchBattery(found: BatteryManager | undefined): void {
@@ -224,30 +170,38 @@ export class Device {
     this.#tellHow();
   }
 
+  // ---- What it is
+
   /** The platform's name. */
   get platform(): string {
     return this.#platform?.name ?? "";
   }
 
-  /** The name of the agent that speaks for the device. */
-  get name(): string {
-    return this.#steward?.name ?? "";
+  /** Whether there is a connection with its node. If not one is being made. */
+  get isConnected(): boolean {
+    return this.#isConnected;
   }
 
   /** What its Workers can do together, in compute units. */
   get units(): number {
-    return this.#units;
+    return this.#crews.units;
   }
 
   /** How many Workers it has. */
   get workers(): number {
-    return this.#crews.length;
+    return this.#crews.size;
   }
 
-  /** The agents that run here. */
+  /** The agents that run in its Workers. */
   get agents(): readonly DeviceAgent[] {
-    return this.#crews.flatMap(({ agents }) => [...agents.values()]);
+    return this.#crews.agents;
   }
+
+  get #isOver(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
+  // ---- Agents
 
   /**
    * Creates an agent in the Worker that has the fewest. Its module exports a function that sets it up, or a class; or is a program in AgentSpeak
@@ -257,7 +211,25 @@ export class Device {
    * @throws {@link RefusedError} if the node does not want it; {@link WhimbrelError} if the module cannot be loaded.
    */
   async spawn(name: string, module: string | URL, data?: unknown, keep?: Keep): Promise<DeviceAgent> {
-    return this.#lodge((line, id) => line.ask({ type: "spawn", name, module: absolute(module), data, keep }, id));
+    return this.#crews.lodge((line, id) => line.ask({ type: "spawn", name, module: absolute(module), data, keep }, id));
+  }
+
+  /**
+   * Creates an agent in the page itself, by the device's own session: for what the page shows, and what its user does. Should that session be over, a new agent of this name is set up by the same
+   * function in the next one; unless this one ended before.
+   *
+   * @throws {@link RefusedError} if the node does not want it; {@link SessionError} if the device has no session now; what `setup` throws.
+   */
+  async create(name: string, setup: Setup): Promise<Agent> {
+    if (!this.#platform) throw new WhimbrelError("the device is part of no platform");
+    return this.#settle(this.#platform, name, setup);
+  }
+
+  async #settle(platform: Platform, name: string, setup: Setup): Promise<Agent> {
+    const agent = await platform.create(name, setup);
+    this.#setups.set(name, setup);
+    void endedAlone(agent, platform).then((isAlone) => isAlone && this.#setups.get(name) === setup && this.#setups.delete(name));
+    return agent;
   }
 
   /** An agent is to come here from elsewhere. What is thrown is why it does not. */
@@ -266,175 +238,143 @@ export class Device {
     const [kind, file = ""] = [code.slice(0, code.indexOf(":")), code.slice(code.indexOf(":") + 1)];
     const module = kind === "ts" && Object.hasOwn(modules, file) ? modules[file] : undefined;
     const isKnown = kind === "asl" || kind === "wasm" || module !== undefined;
-    if (!(typeof accepts === "function" ? accepts(name, code) : accepts)) throw new WhimbrelError(`the device ${this.#name} does not take it in`);
-    if (!isKnown) throw new WhimbrelError(`the device ${this.#name} does not know ${code}`);
-    const agent = await this.#lodge((line, id) => line.ask({ type: "accept", name, code, module: module && absolute(module) }, id));
+    if (!(typeof accepts === "function" ? accepts(name, code) : accepts)) throw new WhimbrelError(`the device ${this.name} does not take it in`);
+    if (!isKnown) throw new WhimbrelError(`the device ${this.name} does not know ${code}`);
+    const agent = await this.#crews.lodge((line, id) => line.ask({ type: "accept", name, code, module: module && absolute(module) }, id));
     this.#options.onArrival?.(agent);
   }
 
-  /** Has an agent come to be in the Worker that has the fewest. */
-  async #lodge(order: (line: WorkerLine, id: number) => Promise<unknown>): Promise<DeviceAgent> {
-    const crew = this.#freest();
-    const { line } = crew;
-    const id = line.number();
-    crew.coming++;
-    try {
-      const agent = new DeviceAgent((await order(line, id)) as string, line, id);
-      crew.agents.set(id, agent);
-      this.#tellSoon();
-      // The Worker may have ended meanwhile.
-      if (!this.#crews.includes(crew)) agent.over("failed: its Worker ended");
-      return agent;
-    } finally {
-      crew.coming--;
+  /** Measures what its Workers can do, all at once; the agent `devices` is told. */
+  async weigh(): Promise<number> {
+    await this.#crews.weigh();
+    return this.units;
+  }
+
+  // ---- Being there
+
+  /** Is the device from now on, by this session. */
+  async #serve(platform: Platform): Promise<void> {
+    const steward = await platform.create(this.name, (agent) => {
+      // `devices` may not be there: then nobody wants anything.
+      agent.onMessage({ performative: "failure", sender: "ams" }, () => undefined);
+      agent.onMessage({ performative: "request", sender: "devices" }, (message) => this.#work(agent, message));
+      agent.onMessage({ performative: ["confirm", "refuse", "inform"], sender: "devices" }, (message) => {
+        if (message.performative === "refuse") this.#trouble("", new WhimbrelError(`devices refuses: ${String(message.content)}`));
+      });
+    });
+    for (const [name, setup] of this.#setups) await this.#settle(platform, name, setup);
+    if (this.#isOver) throw new WhimbrelError(LEFT);
+    this.#platform = platform;
+    this.#steward = steward;
+    platform.onOffer((offer) => this.#accept(offer));
+    platform.onConnection((isConnected, why) => this.#connected(isConnected, why));
+    void platform.closed.then((error) => this.#rejoin(error));
+    void endedAlone(steward, platform).then(async (isAlone) => {
+      if (isAlone) await this.#end(new WhimbrelError(`its agent ended: ${await steward.ended}`));
+    });
+    this.#connected(platform.isConnected);
+    this.#tellHow();
+  }
+
+  /** Its session is over: another one is begun, under the same name, whenever that may be. */
+  async #rejoin(error: SessionError): Promise<void> {
+    if (this.#isOver) return;
+    this.#connected(false, error.message);
+    this.#trouble("", error);
+    for (let failures = 1; !this.#isOver; failures++) {
+      await again(failures, this.#ending.signal);
+      try {
+        if (!this.#isOver) return await this.#joinAgain();
+      } catch (why) {
+        if (isFinal(why) || (why instanceof RefusedError && REFUSED_FOR_GOOD.includes(why.code))) return this.#end(why as Error);
+      }
     }
   }
 
-  #freest(): Crew {
-    const load = ({ agents, coming }: Crew): number => agents.size + coming;
-    const free = this.#crews.filter((crew) => load(crew) < crew.line.agentsMax).sort((one, other) => load(one) - load(other));
-    const [first] = free;
-    if (first) return first;
-    throw new WhimbrelError(this.#isOver ? "the device left the platform" : "the device has as many agents as it may have");
+  async #joinAgain(): Promise<void> {
+    const platform = await this.#connect();
+    try {
+      await this.#serve(platform);
+      // A machine that slept may be another one now; and what it told may have crossed with the news of its last session's end.
+      this.#crews.weighSoon();
+    } catch (error) {
+      // Its name may be that of its last session's agent still.
+      await platform.close();
+      throw error;
+    }
   }
 
-  /** Measures what its Workers can do, all at once; the agent `devices` is told if it is much more or less than before. */
-  async weigh(): Promise<number> {
-    const measured = await Promise.all(this.#crews.map(({ line }) => line.ask({ type: "weigh" }).catch(() => 0)));
-    const units = Math.max(1, measured.reduce<number>((sum, each) => sum + Number(each), 0));
-    this.#weighedAt = performance.now();
-    const isNew = Math.abs(units - this.#units) > this.#units * DRIFT;
-    if (isNew) this.#units = units;
-    if (isNew) this.#tellHow();
-    return this.#units;
+  #connected(isConnected: boolean, why?: string): void {
+    if (isConnected === this.#isConnected || this.#isOver) return;
+    this.#isConnected = isConnected;
+    try {
+      this.#options.onConnection?.(isConnected, why);
+    } catch (error) {
+      this.#trouble("", error instanceof Error ? error : new WhimbrelError(String(error)));
+    }
   }
 
   /** Ends its agents, its Workers and its sessions. */
   async leave(): Promise<void> {
+    await this.#end(new SessionError("bye", LEFT));
+    await this.closed;
+  }
+
+  async #end(why: Error): Promise<void> {
     if (this.#isOver) return;
-    this.#isOver = true;
-    clearTimeout(this.#timer);
+    this.#ending.abort(why);
     clearTimeout(this.#tells);
     for (const type of ["levelchange", "chargingchange"]) this.#battery?.removeEventListener(type, this.#tellHow);
-    globalThis.document?.removeEventListener("visibilitychange", this.#tellHow);
-    const crews = this.#crews.splice(0);
-    await Promise.all(crews.map((crew) => this.#dismiss(crew)));
-    if (this.#platform && !(await this.#isClosed())) await this.#platform.close();
-  }
-
-  async #isClosed(): Promise<boolean> {
-    return Promise.race([this.#platform?.closed.then(() => true) ?? true, Promise.resolve(false)]);
-  }
-
-  /** Lets a Worker say good-bye; it has a second for that. */
-  async #dismiss({ line, agents }: Crew): Promise<void> {
-    line.say({ type: "leave" });
-    const all = Promise.all([...agents.values()].map(({ ended }) => ended));
-    await Promise.race([all, new Promise((resolve) => setTimeout(resolve, 1000))]);
-    line.terminate("the device left the platform");
-    for (const agent of agents.values()) agent.over("the device left the platform");
-  }
-
-  // ---- Workers
-
-  async #hire(): Promise<Crew> {
-    const { token, leaseMs, compact = false, createWorker = defaultWorker, engine, storage = false, yields = true } = this.#options;
-    const crew: Crew = {
-      agents: new Map(),
-      coming: 0,
-      working: 0,
-      line: new WorkerLine(createWorker(), (news) => {
-        if (news.type === "ended") {
-          crew.agents.get(news.id)?.over(news.reason);
-          crew.agents.delete(news.id);
-          this.#tellSoon();
-        } else if (news.type === "trouble") this.#trouble(news.agent, errorOf(news.fault));
-        else if (news.type === "printed") this.#options.onPrint?.(news.agent, news.text);
-        else if (news.type === "closed") this.#lost(crew, news.fault);
-        else if (news.type === "connection" && !news.isConnected) this.#trouble("", new WhimbrelError(`no connection: ${news.why ?? ""}`));
-      }),
-    };
-    const order = { type: "join", url: this.#url, token, leaseMs, compact, engine: engine === undefined ? undefined : absolute(engine), place: this.#name, storage, yields } as const;
-    try {
-      await crew.line.join(order);
-    } catch (error) {
-      crew.line.terminate("it could not join");
-      throw error;
-    }
-    return crew;
-  }
-
-  /** A Worker's session is over: its agents are. Another takes its place. */
-  #lost(crew: Crew, fault: Fault): void {
-    const place = this.#crews.indexOf(crew);
-    if (place < 0) return;
-    const error = errorOf(fault);
-    crew.line.terminate(error.message);
-    for (const agent of crew.agents.values()) agent.over(`failed: ${error.message}`);
-    this.#crews.splice(place, 1);
-    this.#tellSoon();
-    if (this.#isOver) return;
-    this.#trouble("", error);
-    this.#hire().then(
-      (next) => (this.#isOver ? next.line.terminate("the device left the platform") : void this.#crews.push(next)),
-      (again: unknown) => this.#trouble("", again instanceof Error ? again : new WhimbrelError(String(again))),
-    );
-  }
-
-  /** Looks whether Workers are stuck, and how much they can do. */
-  #look(): void {
-    const stuckMs = this.#options.stuckMs ?? STUCK_MS;
-    const wait = Math.min(LOOK_MS, stuckMs / 4, TIMER_MS_MAX);
-    const now = performance.now();
-    // A page that was frozen, or whose machine slept, says nothing about its Workers.
-    if (now - this.#lookedAt > 4 * wait) for (const { line } of this.#crews) line.forgive();
-    this.#lookedAt = now;
-    for (const crew of [...this.#crews]) {
-      if (!crew.line.isStuckFor(stuckMs)) continue;
-      this.#lost(crew, { name: "WhimbrelError", message: `a Worker did not answer for ${Math.round(stuckMs / 1000)} s`, code: undefined });
-    }
-    if (performance.now() - this.#weighedAt > WEIGH_EVERY_MS) void this.weigh();
-    if (!this.#isOver) this.#timer = setTimeout(() => this.#look(), wait);
+    globalThis.document?.removeEventListener("visibilitychange", this.#seen);
+    await this.#crews.leave();
+    await this.#platform?.close();
+    this.#closed?.(why);
   }
 
   // ---- Work
 
   async #work(steward: Agent, message: Message): Promise<void> {
     const { content } = message;
-    const kind = isTerm(content, "share", 2) ? textOf(content.args[0]) : undefined;
-    const module = kind === undefined ? undefined : this.#options.work?.[kind];
-    const [crew] = this.#crews.toSorted((one, other) => one.working - other.working);
-    if (module === undefined || !crew || !isTerm(content, "share", 2)) return steward.reply(message, "refuse", content);
-    crew.working++;
+    const kind = isTerm(content, "share", 2) ? (textOf(content.args[0]) ?? "") : "";
+    const { work = {}, onWork } = this.#options;
+    const module = Object.hasOwn(work, kind) ? work[kind] : undefined;
+    const since = performance.now();
+    const working = module !== undefined && isTerm(content, "share", 2) ? this.#crews.work(absolute(module), content.args[1] ?? null) : undefined;
+    if (!working) return steward.reply(message, "refuse", content);
     try {
-      const answer = await crew.line.ask({ type: "work", module: absolute(module), part: content.args[1] ?? null });
-      steward.reply(message, "inform", answer as Value);
-      this.#options.onWork?.(kind ?? "", true);
+      const answer = await working;
+      if (!isHidden() && this.#pace.note(kind, performance.now() - since)) this.#crews.weighSoon();
+      steward.reply(message, "inform", answer);
+      onWork?.(kind, true);
     } catch (error) {
-      this.#options.onWork?.(kind ?? "", false);
+      onWork?.(kind, false);
       if (!steward.signal.aborted) steward.reply(message, "failure", error instanceof Error ? error.message : String(error));
-    } finally {
-      crew.working--;
     }
   }
 
-  /** Agents came or went. */
+  /** What is told of is another. */
   #tellSoon(): void {
     if (this.#isOver) return;
     this.#tells ??= setTimeout(() => {
       this.#tells = undefined;
       this.#tellHow();
-    }, TELL_AGENTS_MS);
+    }, TELL_MS);
   }
+
+  /** The page was shown, or hidden. What it can do may be another since it was seen last. */
+  readonly #seen = (): void => {
+    if (!isHidden()) this.#crews.weighSoon();
+    this.#tellHow();
+  };
 
   /** Tells the agent `devices` what the device can do, and how it is doing. */
   readonly #tellHow = (): void => {
     const steward = this.#steward;
     if (!steward || steward.signal.aborted) return;
     const content = map({
-      units: BigInt(this.#units),
-      places: BigInt(this.#crews.length),
-      visible: globalThis.document?.visibilityState !== "hidden",
+      units: BigInt(this.units),
+      places: BigInt(this.workers),
+      visible: !isHidden(),
       kinds: Object.keys(this.#options.work ?? {}),
       agents: this.agents.slice(0, AGENTS_TOLD_MAX).map(({ name }) => name),
       battery: this.#battery ? map({ percent: BigInt(Math.round(this.#battery.level * 100)), charging: this.#battery.charging }) : null,
@@ -443,9 +383,20 @@ export class Device {
   };
 
   #trouble(agent: string, error: Error): void {
-    if (this.#options.onTrouble) this.#options.onTrouble({ agent, error });
-    else console.error(agent === "" ? "device:" : `agent ${agent}:`, error);
+    try {
+      if (this.#options.onTrouble) return this.#options.onTrouble({ agent, error });
+    } catch (worse) {
+      console.error("device: onTrouble throws", worse, "when told of");
+    }
+    console.error(agent === "" ? "device:" : `agent ${agent}:`, error);
   }
+}
+
+/** Whether an agent ended by itself, or was ended, and not with its session: of that a node that stops tells a moment later. */
+async function endedAlone(agent: Agent, platform: Platform): Promise<boolean> {
+  if ((await agent.ended) === "finished") return true;
+  await within(OVER_MS, platform.closed);
+  return platform.over === undefined;
 }
 
 const absolute = (url: string | URL): string => new URL(url, globalThis.location?.href).href;
@@ -460,9 +411,4 @@ function defaultWorkers(): number {
 
 function defaultWorker(): WorkerLike {
   return new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-}
-
-async function battery(): Promise<BatteryManager | undefined> {
-  const { getBattery } = globalThis.navigator as { getBattery?: () => Promise<BatteryManager> };
-  return getBattery?.call(globalThis.navigator).catch(() => undefined);
 }

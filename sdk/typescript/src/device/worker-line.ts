@@ -31,6 +31,9 @@ export class WorkerLine {
   #askedAt = Infinity;
   agentsMax = 0;
   platform = "";
+  #closed: (() => void) | undefined;
+  /** Resolves when its session is over, or it cannot be loaded. */
+  readonly closed: Promise<void> = new Promise((resolve) => (this.#closed = resolve));
 
   constructor(worker: WorkerLike, tell: (news: Told) => void) {
     this.#worker = worker;
@@ -103,6 +106,7 @@ export class WorkerLine {
         return this.#settle(news.id, (waiting) => waiting.failed(errorOf(news.fault)));
       case "closed":
         this.#settle(0, (waiting) => waiting.failed(errorOf(news.fault)));
+        this.#closed?.();
         return this.#tell(news);
       default:
         return this.#tell(news);

@@ -7,7 +7,7 @@ import type { Connect, Transport, TransportEvents } from "./transport.js";
  * What pages and Workers hear when the network is there again, or when the page was frozen or hidden and its timers with it: `online`
  * tells of the network, `pageshow` of a page that comes out of the cache, `resume` of one that was frozen.
  */
-const WAKING = ["online", "pageshow", "resume"] as const;
+export const WAKING = ["online", "pageshow", "resume"] as const;
 
 /** A session that runs. Whatever is done to `session` shows after {@link Driver.pump}. */
 export class Driver {

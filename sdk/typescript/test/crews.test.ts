@@ -1,0 +1,151 @@
+/** When Workers are measured, and what is made of that. The Workers are the test. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { Crews, type Employer } from "../src/device/crews.js";
+import { Pace } from "../src/device/pace.js";
+import { again } from "../src/device/page.js";
+import type { JoinOrder, News, Order } from "../src/device/protocol.js";
+import type { WorkerLike } from "../src/device/worker-line.js";
+
+const ORDER: JoinOrder = { type: "join", url: "ws://node.example", token: undefined, leaseMs: undefined, compact: false, engine: undefined, place: "tab", storage: false, yields: true };
+
+/** A Worker that does what the test says. */
+class Hand implements WorkerLike {
+  static units = 100;
+  static measuring = 0;
+  static measuringMost = 0;
+  #tell: ((event: { readonly data: unknown; readonly message?: string }) => void) | undefined;
+
+  addEventListener(type: string, listener: (event: { readonly data: unknown; readonly message?: string }) => void): void {
+    if (type === "message") this.#tell = listener;
+  }
+
+  say(news: News): void {
+    this.#tell?.({ data: news });
+  }
+
+  postMessage(order: Order): void {
+    if (order.type === "join") setImmediate(() => this.say({ type: "joined", platform: "home", agentsMax: 4 }));
+    else if (order.type === "weigh") void this.#measure(order.id);
+    else if (order.type === "ping") setImmediate(() => this.say({ type: "done", id: order.id, value: null }));
+    else if (order.type === "leave") setImmediate(() => this.close());
+  }
+
+  close(): void {
+    this.say({ type: "closed", fault: { name: "SessionError", message: "bye: left", code: "bye" } });
+  }
+
+  async #measure(id: number): Promise<void> {
+    Hand.measuringMost = Math.max(Hand.measuringMost, ++Hand.measuring);
+    await pause(10);
+    Hand.measuring--;
+    this.say({ type: "done", id, value: Hand.units });
+  }
+
+  terminate(): void {
+    this.#tell = undefined;
+  }
+}
+
+async function withCrews(run: (crews: Crews, hands: Hand[]) => Promise<void>, options: Partial<Employer> = {}): Promise<void> {
+  const hands: Hand[] = [];
+  Object.assign(Hand, { units: 100, measuring: 0, measuringMost: 0 });
+  const crews = new Crews({
+    order: ORDER,
+    stuckMs: 20_000,
+    weighEveryMs: 600_000,
+    weighAgainMs: 30_000,
+    create: () => {
+      hands.push(new Hand());
+      return hands.at(-1) as Hand;
+    },
+    changed: () => undefined,
+    trouble: () => undefined,
+    printed: () => undefined,
+    ...options,
+  });
+  try {
+    await crews.begin(2);
+    await run(crews, hands);
+  } finally {
+    await crews.leave();
+  }
+}
+
+test("measurements do not measure each other, and small differences are none", { timeout: 20_000 }, () =>
+  withCrews(async (crews) => {
+    await Promise.all([crews.weigh(), crews.weigh(), crews.weigh(), crews.weigh()]);
+    assert.equal(Hand.measuringMost, 2, "the two Workers, and each once at a time");
+    assert.equal(crews.units, 200);
+    Hand.units = 110;
+    await crews.weigh();
+    assert.equal(crews.units, 200);
+    Hand.units = 50;
+    await crews.weigh();
+    assert.equal(crews.units, 100);
+  }));
+
+test("a Worker that was lost does not count, and the next one counts as much until it is measured", { timeout: 20_000 }, () =>
+  withCrews(async (crews, hands) => {
+    await crews.weigh();
+    hands[0]?.close();
+    assert.deepEqual([crews.size, crews.units], [1, 100]);
+    while (crews.size < 2) await pause(1);
+    assert.equal(crews.units, 200);
+    hands[1]?.close();
+    hands[2]?.close();
+    assert.deepEqual([crews.size, crews.units], [0, 1], "the least that can be said");
+    assert.equal(crews.work("file:///x.js", null), undefined);
+    await assert.rejects(crews.lodge(() => Promise.resolve("bob@home")), /being replaced/);
+    while (crews.size < 2) await pause(1);
+    assert.equal(crews.units, 200);
+  }));
+
+test("what is to be measured again is so when its time has come, and once for all who want it", { timeout: 20_000 }, () =>
+  withCrews(
+    async (crews) => {
+      await crews.weigh();
+      Hand.units = 300;
+      for (let time = 0; time < 100; time++) crews.weighSoon();
+      assert.equal(crews.units, 200);
+      while (Number(crews.units) !== 600) await pause(5);
+    },
+    { stuckMs: 4000, weighAgainMs: 100 },
+  ));
+
+test("parts that take markedly longer, or less long, than before are noticed, and others are not", () => {
+  const pace = new Pace();
+  const noted = (kind: string, ms: number, count: number): number => Array.from({ length: count }, () => pace.note(kind, ms)).filter(Boolean).length;
+  assert.equal(noted("squares", 100, 200), 0);
+  assert.equal(noted("cubes", 1000, 200), 0, "each kind has its time");
+  assert.equal(noted("squares", 130, 200), 0);
+  assert.equal(noted("squares", 260, 50), 1, "once");
+  assert.ok(noted("squares", 100, 50) >= 1);
+  // One that takes long is none.
+  assert.equal(noted("cubes", 3000, 1), 0);
+  assert.equal(noted("cubes", 1000, 200), 0);
+  const young = new Pace();
+  assert.deepEqual([1, 900, 5, 400, 20, 90, 700, 3].filter((ms) => young.note("few", ms)), [], "a few say nothing");
+});
+
+test("what waits goes on when the network is there again, and when all is over", { timeout: 20_000 }, async () => {
+  const page = globalThis as unknown as Record<string, unknown>;
+  const [target, before] = [new EventTarget(), [page["addEventListener"], page["removeEventListener"]]];
+  page["addEventListener"] = target.addEventListener.bind(target);
+  page["removeEventListener"] = target.removeEventListener.bind(target);
+  try {
+    const ending = new AbortController();
+    const began = performance.now();
+    const waits = again(20, ending.signal);
+    target.dispatchEvent(new Event("online"));
+    await waits;
+    const last = again(20, ending.signal);
+    ending.abort();
+    await last;
+    await again(20, ending.signal);
+    assert.ok(performance.now() - began < 10_000, "it would have been 15 s at least");
+  } finally {
+    [page["addEventListener"], page["removeEventListener"]] = before;
+  }
+});

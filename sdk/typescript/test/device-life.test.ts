@@ -1,0 +1,221 @@
+/** Devices whose Workers break, whose network goes away, whose node is started again: what the platform knows of them. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { Device, type DeviceOptions } from "../src/device.js";
+import { atom, connect, isTerm, term, textOf, type Agent, type Platform, type Value } from "../src/node.js";
+import { SQUARES, Thread } from "./device-thread.js";
+import { Proxy } from "./proxy.js";
+import { Society, TOKEN, WHIMBREL, WITHOUT_NODE } from "./society.js";
+
+const LEASE_MS = 1000;
+
+/** What the agent `devices` says of one. */
+type Told = Readonly<Record<string, Value>>;
+
+/** What the agent `devices` says of all, by their names. */
+async function devices(boss: Agent): Promise<ReadonlyMap<string, Told>> {
+  const { content } = await boss.ask({ performative: "query-ref", receivers: "devices", content: atom("devices") });
+  return new Map(
+    (content as readonly (readonly Value[])[]).map((members) => {
+      const told = Object.fromEntries(members.flatMap((member) => (isTerm(member, undefined, 1) ? [[member.term, member.args[0] ?? null]] : [])));
+      return [textOf(told["device"]) ?? "", told];
+    }),
+  );
+}
+
+/** What `devices` says of this one, once that fits. */
+async function knows(boss: Agent, name: string, fits: (told: Told | undefined) => boolean): Promise<Told | undefined> {
+  for (;;) {
+    const told = (await devices(boss)).get(name);
+    if (fits(told)) return told;
+    await pause(50);
+  }
+}
+
+const places = (count: bigint) => (told: Told | undefined): boolean => told?.["places"] === count;
+
+describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 300_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
+  process.env["WHIMBREL_RUN_DIR"] = folder;
+  let society: Society;
+  let platform: Platform;
+  let boss: Agent;
+  before(async () => {
+    society = await Society.of({ fern: "" });
+    platform = await connect(`tcp://${society.address}`, { token: TOKEN });
+    boss = await platform.create("boss");
+  });
+  /** Those that a test that failed left behind, too. */
+  const joined: Device[] = [];
+  after(async () => {
+    await Promise.all(joined.map((device) => device.leave()));
+    await platform.close();
+    society.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const troubles: string[] = [];
+
+  async function join_(name: string, options: DeviceOptions = {}, address = society.gateway): Promise<Device> {
+    troubles.length = 0;
+    const onTrouble = ({ error }: { readonly error: Error }): void => void troubles.push(error.message);
+    const own = { token: TOKEN, name, workers: 1, work: { squares: SQUARES }, leaseMs: LEASE_MS, createWorker: () => new Thread(), onTrouble };
+    const device = await Device.join(`http://${address}`, { ...own, ...options });
+    joined.push(device);
+    return device;
+  }
+
+  const square = async (part: bigint, from = boss): Promise<Value> => (await from.ask({ performative: "request", receivers: "devices", content: term("share", "squares", part) }, { timeoutMs: 60_000 })).content;
+
+  test("a Worker that broke is replaced, and `devices` hears of it, however long that takes", { timeout: 120_000 }, async () => {
+    const threads: Thread[] = [];
+    let [isRefused, isHeld] = [false, false];
+    const createWorker = (): Thread => {
+      if (isRefused) throw new Error("no memory left");
+      const thread = new Thread();
+      if (isHeld) thread.hold();
+      threads.push(thread);
+      return thread;
+    };
+    const device = await join_("tab-broken", { workers: 2, createWorker });
+    const whole = await knows(boss, "tab-broken", places(2n));
+    // The next one takes its time.
+    isHeld = true;
+    threads[0]?.fail("it broke");
+    const half = await knows(boss, "tab-broken", places(1n));
+    assert.ok(Number(half?.["units"]) < Number(whole?.["units"]), "what is gone does not count");
+    isHeld = false;
+    threads[2]?.release();
+    const again = await knows(boss, "tab-broken", places(2n));
+    assert.ok(Number(again?.["units"]) > Number(half?.["units"]));
+    // There is none at first.
+    isRefused = true;
+    threads[1]?.fail("it broke, too");
+    await knows(boss, "tab-broken", places(1n));
+    while (!troubles.includes("no memory left")) await pause(10);
+    isRefused = false;
+    await knows(boss, "tab-broken", places(2n));
+    assert.equal(device.workers, 2);
+    assert.deepEqual(troubles, ["it broke", "it broke, too", "no memory left"], "it is told once why there is none");
+    assert.equal(await square(7n), 49n);
+    await device.leave();
+    await knows(boss, "tab-broken", (told) => told === undefined);
+    assert.equal((await device.closed).message, "bye: the device left the platform");
+  });
+
+  test("a device whose network was away for longer than its lease joins again, and is given work", { timeout: 120_000 }, async () => {
+    const proxy = await Proxy.to(society.gateway);
+    const connections: boolean[] = [];
+    const device = await join_("tab-asleep", { onConnection: (isConnected) => void connections.push(isConnected) }, proxy.address);
+    try {
+      const seen: Agent[] = [];
+      await device.create("tab-asleep-eye", (agent) => {
+        seen.push(agent);
+        agent.onMessage({ performative: "request" }, (message) => agent.reply(message, "inform", "here"));
+      });
+      const brief = await device.create("tab-asleep-brief", () => undefined);
+      await brief.end();
+      await knows(boss, "tab-asleep", places(1n));
+      assert.equal(await square(3n), 9n);
+      proxy.isDown = true;
+      proxy.cut();
+      await knows(boss, "tab-asleep", (told) => told === undefined);
+      while (!troubles.some((text) => text.startsWith("lease-over"))) await pause(10);
+      assert.equal(device.isConnected, false);
+      proxy.isDown = false;
+      const told = await knows(boss, "tab-asleep", places(1n));
+      assert.equal(Number(told?.["units"]), device.units);
+      assert.equal(await square(4n), 16n);
+      assert.deepEqual(connections, [false, true]);
+      assert.equal(device.isConnected, true);
+      assert.equal((await boss.ask({ performative: "request", receivers: "tab-asleep-eye" })).content, "here");
+      assert.equal(seen.length, 2);
+      assert.deepEqual(await boss.ams.search({ name: "tab-asleep-brief" }), [], "who ended before does not come back");
+    } finally {
+      await device.leave();
+      await proxy.close();
+    }
+  });
+
+  test("a device is there again when its node is, and until then can be left", { timeout: 120_000 }, async () => {
+    const [first, leaver] = [await Society.of({ fern: "" }), await Proxy.to(society.gateway)];
+    const proxy = await Proxy.to(first.gateway);
+    const device = await join_("tab-patient", {}, proxy.address);
+    const other = await join_("tab-leaver", {}, leaver.address);
+    leaver.isDown = true;
+    leaver.cut();
+    first.process.kill("SIGTERM");
+    await first.finished();
+    first.stop();
+    while (device.isConnected || other.isConnected) await pause(10);
+    await other.leave();
+    await leaver.close();
+    const second = await Society.of({ fern: "" });
+    try {
+      proxy.target = second.gateway;
+      const there = await connect(`tcp://${second.address}`, { token: TOKEN });
+      const asker = await there.create("boss");
+      await knows(asker, "tab-patient", places(1n));
+      assert.equal(await square(5n, asker), 25n);
+      await there.close();
+    } finally {
+      await device.leave();
+      await proxy.close();
+      second.stop();
+    }
+  });
+
+  test("a device whose agent is killed is gone, and says why", { timeout: 60_000 }, async () => {
+    const device = await join_("tab-killed");
+    await knows(boss, "tab-killed", places(1n));
+    execFileSync(WHIMBREL, ["kill", "tab-killed"], { stdio: "pipe" });
+    assert.match((await device.closed).message, /its agent ended: killed/);
+    await device.leave();
+    assert.equal(device.workers, 0);
+    assert.equal((await devices(boss)).get("tab-killed"), undefined);
+  });
+
+  test("a Worker says good-bye before it is ended, be it that nobody lives there", { timeout: 60_000 }, async () => {
+    const threads: Thread[] = [];
+    const device = await join_("tab-polite", {
+      workers: 2,
+      createWorker: () => {
+        threads.push(new Thread());
+        return threads.at(-1) as Thread;
+      },
+    });
+    await device.leave();
+    assert.deepEqual(threads.map(({ toldAtItsEnd }) => toldAtItsEnd?.includes("closed")), [true, true], "its session is over at the node");
+  });
+
+  test("a page that is shown again is measured again, but not too often", { timeout: 60_000 }, async () => {
+    const page = Object.assign(new EventTarget(), { visibilityState: "visible" });
+    const see = (state: string): void => {
+      page.visibilityState = state;
+      page.dispatchEvent(new Event("visibilitychange"));
+    };
+    (globalThis as { document?: unknown }).document = page;
+    try {
+      const thread = new Thread();
+      const weighed = (): number => thread.asked.filter((what) => what === "weigh").length;
+      const device = await join_("tab-shown", { createWorker: () => thread, weighAgainMs: 500 });
+      assert.equal(weighed(), 1);
+      see("hidden");
+      await knows(boss, "tab-shown", (told) => told?.["visible"] === false);
+      await pause(3000);
+      assert.equal(weighed(), 1, "nobody sees it");
+      for (let time = 0; time < 10; time++) see("visible");
+      await knows(boss, "tab-shown", (told) => told?.["visible"] === true);
+      while (weighed() < 2) await pause(10);
+      await device.leave();
+      assert.equal(weighed(), 2);
+    } finally {
+      delete (globalThis as { document?: unknown }).document;
+    }
+  });
+});
