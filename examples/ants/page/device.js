@@ -1,9 +1,10 @@
 /** This page as a device of the platform, and an agent that hears what the colony publishes. */
 import { Device } from "/sdk/device.js";
-import { connect, isTerm, textOf } from "/sdk/whimbrel.js";
+import { isTerm, textOf } from "/sdk/whimbrel.js";
 
 /**
- * Joins. `onBest` is told of each best tour that the colony publishes, `onPart` of how many parts this device has done.
+ * Joins. `onBest` is told of each best tour that the colony publishes, `onPart` of how many parts this device has done. It takes part until it is over for good: that the machine was asleep, or
+ * the network away, is no reason.
  */
 export async function join({ token, name, workers, onBest, onPart, onTrouble, onConnection }) {
   let done = 0;
@@ -14,16 +15,11 @@ export async function join({ token, name, workers, onBest, onPart, onTrouble, on
     work: { ants: new URL("./work.js", import.meta.url) },
     onWork: (_, isDone) => isDone && onPart(++done),
     onTrouble: ({ error }) => onTrouble(error.message),
+    onConnection,
   });
   try {
-    const platform = await connect(location.origin, { token, patienceMs: 30_000 });
-    platform.onConnection(onConnection);
-    await platform.create(`${name}-eye`, (agent) => watch(agent, onBest));
-    const ended = platform.closed.then(async ({ message }) => {
-      await device.leave();
-      return message;
-    });
-    return { units: device.units, ended };
+    await device.create(`${name}-eye`, (agent) => watch(agent, onBest));
+    return { units: device.units, ended: device.closed.then(({ message }) => message) };
   } catch (error) {
     await device.leave();
     throw error;

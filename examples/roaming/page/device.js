@@ -1,15 +1,17 @@
 /** This tab as a place of the platform: agents live here, come and go. */
 import { Device } from "/sdk/device.js";
-import { atom, connect, isTerm, term, textOf } from "/sdk/whimbrel.js";
+import { atom, isTerm, term, textOf } from "/sdk/whimbrel.js";
 
 /** The scout is kept: should its tab be closed it goes on at the node, as it was after its last message. */
 const KEEP = { onLeave: "go-on" };
 /** How long a tab that was closed is waited for. */
 const LEASE_MS = 3000;
+/** Between two looks at which tabs are there. */
+const LOOK_MS = 2000;
 
 /**
  * Joins. `onNews` is told of the nodes and of the scout's diary, whenever it has written; `onStayed` why it does not get somewhere;
- * `onDevices` which tabs are there.
+ * `onDevices` which tabs are there. It is a place until it is over for good: that the machine was asleep, or the network away, is no reason.
  */
 export async function join({ token, name, onNews, onStayed, onDevices, onTrouble, onConnection }) {
   const device = await Device.join(location.origin, {
@@ -19,17 +21,16 @@ export async function join({ token, name, onNews, onStayed, onDevices, onTrouble
     leaseMs: LEASE_MS,
     engine: new URL("./lib/agentspeak.wasm", import.meta.url),
     onTrouble: ({ error }) => onTrouble(error.message),
+    onConnection,
   });
   try {
-    const platform = await connect(location.origin, { token, leaseMs: LEASE_MS, patienceMs: 30_000 });
-    platform.onConnection(onConnection);
-    const desk = await platform.create(`desk_${name}`, (agent) => look(agent, { onNews, onStayed, onDevices }));
-    const ended = platform.closed.then(async ({ message }) => {
-      await device.leave();
-      return message;
+    let desk;
+    await device.create(`desk_${name}`, (agent) => {
+      desk = agent;
+      return look(agent, { onNews, onStayed, onDevices });
     });
     return {
-      ended,
+      ended: device.closed.then(({ message }) => message),
       /** Has the scout begin here, if there is none. */
       begin: () => device.spawn("scout", new URL("./scout.asl", import.meta.url), {}, KEEP),
       /** Has it go there, wherever it is. */
@@ -56,13 +57,13 @@ async function look(agent, { onNews, onStayed, onDevices }) {
   agent.onMessage({ performative: "failure" }, () => undefined);
   await agent.ams.join("topic:roaming");
   agent.send({ performative: "achieve", receivers: "logbook", content: term("tell") });
-  agent.run(async (signal) => {
-    while (!signal.aborted) {
-      const { content } = await agent.ask({ performative: "query-ref", receivers: "devices", content: atom("devices") });
-      onDevices(content.flatMap((device) => device.filter((one) => isTerm(one, "device", 1)).map(({ args: [name] }) => textOf(name))));
-      await new Promise((resolve) => agent.after(2000, resolve));
-    }
-  });
+  const lookAround = async () => {
+    const { content } = await agent.ask({ performative: "query-ref", receivers: "devices", content: atom("devices") });
+    await onDevices(content.flatMap((device) => device.filter((one) => isTerm(one, "device", 1)).map(({ args: [name] }) => textOf(name))));
+  };
+  // Whether somebody answers this time or not: the next time is another one.
+  agent.every(LOOK_MS, lookAround);
+  void agent.run(lookAround);
 }
 
 function postcard() {

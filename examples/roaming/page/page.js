@@ -122,7 +122,12 @@ async function begin() {
 function call(place) {
   called = place;
   now(`on the way to ${place}`);
-  here.send(place);
+  try {
+    here.send(place);
+  } catch (error) {
+    called = undefined;
+    now(error.message);
+  }
   drawPlaces();
 }
 
