@@ -14,6 +14,8 @@ export const TYPES: Readonly<Record<string, string>> = { ".html": "text/html; ch
 /** The policy under which nodes serve the console. */
 export const POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 export const TOKEN = "mock";
+/** What one socket watches at a time, as with a node. */
+const WATCHES_MAX = 64;
 
 interface Watching {
   readonly watch: Watch;
@@ -107,6 +109,10 @@ export class MockNode {
     }
     const wanted: SniffWanted = watch.what === "events" || watch.what === "log" ? watch.wanted : {};
     const filter = { ...EVERYTHING, agents: (wanted.agents ?? []).join(" "), performatives: wanted.performatives ?? [], conversation: wanted.conversation ?? "" };
+    if (watches.size >= WATCHES_MAX) {
+      socket.send(JSON.stringify({ type: "refused", id, reason: "busy", text: `a socket watches ${WATCHES_MAX} things at most` }));
+      return;
+    }
     const watching: Watching = { watch, takes: takes(filter), everyMs: "every_ms" in watch ? watch.every_ms : 50, dueMs: 0, traffic: new Map(), told: "" };
     watches.set(id, watching);
     if (watch.what === "log") {

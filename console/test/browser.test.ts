@@ -427,6 +427,15 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByText(/is suspended, and \d+ messages wait for it/).waitFor();
     }));
 
+  test("of many nodes all are asked, though one socket watches only so much", () =>
+    visit(browser, { nodes: 90 }, async (there) => {
+      const { page } = there;
+      await there.go("h", "Health");
+      // All but the one that never answers.
+      await page.waitForFunction(() => document.querySelectorAll(".nodes-health tbody tr").length === 89);
+      await page.locator(".nodes-health").getByText("n3 did not answer: it is busy with something else", { exact: true }).waitFor();
+    }));
+
   test("what a node cannot tell has no view", () =>
     visit(
       browser,

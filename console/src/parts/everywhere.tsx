@@ -1,57 +1,73 @@
 /** What is asked of all nodes again and again, and which of them did not answer. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Answer, Request } from "../live/vocabulary.js";
+import type { LiveError } from "../live/client.js";
+import { askInTurns, Turns } from "../live/rounds.js";
+import { browserClock } from "../live/socket.js";
+import type { Answer, Refusal, Request } from "../live/vocabulary.js";
 import { visible } from "../model/format.js";
 import { live, society } from "../session.js";
+
+/** How many nodes are asked at a time, of all that views want to know: half of what a node answers one console at a time. */
+const turns = new Turns(8);
+
+/** Why somebody who was to be asked was not: too much else was, or there was no connection. */
+const UNASKED = ["busy", "lost", "closed"];
 
 export interface Everywhere {
   /** By node, in the order of the nodes. */
   readonly told: readonly (readonly [string, Answer])[];
-  /** Which node did not answer, and why. */
-  readonly silent: readonly (readonly [string, string])[];
+  /** Which nodes did not answer, or were not asked yet, and why: a line of each. */
+  readonly silent: readonly string[];
 }
 
 /** Asks all nodes while the view is there. */
-export function useEverywhere(request: Request, every_ms: number): Everywhere {
-  return useAnswers(request, every_ms, live.welcome.value?.node.node ?? "");
+export function useEverywhere(request: Request, everyMs: number): Everywhere {
+  return useAnswers(request, everyMs, live.welcome.value?.node.node ?? "");
 }
 
 /** Asks all nodes but the one that this page is of, if it is to be. */
-export function useElsewhere(request: Request, every_ms: number, isToBe: boolean): Everywhere {
-  return useAnswers(request, every_ms, "", isToBe);
+export function useElsewhere(request: Request, everyMs: number, isToBe: boolean): Everywhere {
+  return useAnswers(request, everyMs, "", isToBe);
 }
 
-function useAnswers(request: Request, every_ms: number, here: string, isToBe = true): Everywhere {
+function useAnswers(request: Request, everyMs: number, here: string, isToBe = true): Everywhere {
   const answers = useSignal<ReadonlyMap<string, Answer>>(new Map());
   const others = isToBe && live.offers("at") ? society.others.value : "";
   useEffect(() => {
     answers.value = new Map();
-    const watch = (node: string, asked: Request) =>
-      live.watch(
-        { what: "answer", request: asked, every_ms },
-        (frame) => {
-          if (frame.type === "answer") answers.value = new Map(answers.value).set(node, frame.answer);
-        },
-        ({ reason, text }) => (answers.value = new Map(answers.value).set(node, { answer: "error", reason, text })),
-      );
-    const names = others === "" ? [] : others.split("\n");
-    const watches = names.map((node) => watch(node, { request: "at", node, ask: request }));
-    if (here !== "") watches.push(watch(here, request));
-    return () => watches.forEach((end) => end());
+    const told = (node: string, answer: Answer): void => void (answers.value = new Map(answers.value).set(node, answer));
+    const nodes = [...(others === "" ? [] : others.split("\n")), ...(here === "" ? [] : [here])];
+    return askInTurns(nodes, {
+      everyMs,
+      turns,
+      clock: browserClock,
+      ask: (node) => live.ask(node === here ? request : { request: "at", node, ask: request }),
+      told,
+      failed: (node, error) => {
+        const { reason, message } = error as LiveError;
+        // It was not asked: what it said last is what is known.
+        if (UNASKED.includes(reason) && answers.value.has(node)) return;
+        told(node, { answer: "error", reason, text: message });
+      },
+    });
   }, [here, others, request.request]);
   const all = [...answers.value].sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     told: all.filter(([, answer]) => answer.answer !== "error"),
-    silent: all.flatMap(([node, answer]) => (answer.answer === "error" ? [[node, answer.text] as const] : [])),
+    silent: all.flatMap(([node, answer]) => (answer.answer === "error" ? [silence(node, answer)] : [])),
   };
+}
+
+function silence(node: string, { reason, text }: Refusal): string {
+  return `${visible(node, 40)} ${UNASKED.includes(reason) ? "was not asked yet" : "did not answer"}: ${visible(text, 160)}`;
 }
 
 export function WhoIsSilent({ of }: { readonly of: Everywhere["silent"] }) {
   if (of.length === 0) return null;
   return (
     <p class="remark is-fault" role="status">
-      {of.map(([node, why]) => `${visible(node, 40)} did not answer: ${visible(why, 160)}`).join(" · ")}
+      {of.join(" · ")}
     </p>
   );
 }
