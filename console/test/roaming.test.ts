@@ -8,6 +8,7 @@ import { test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
 import { Door } from "./door.js";
 import { addressOf, console_, dist, launch, PATIENCE_MS, Visit as Look, WHIMBREL, withoutNode } from "./page.js";
+import { Wire } from "./wire.js";
 
 const TOKEN = "a token for tests";
 const ADMIN = "a-token-for-the-console";
@@ -68,15 +69,15 @@ class Tab {
     readonly faults: readonly string[],
   ) {}
 
-  static async open(browser: Browser, run: Run, name: string, look: { width?: number; height?: number; dark?: boolean } = {}): Promise<Tab> {
-    const { width = 1280, height = 800, dark = false } = look;
+  static async open(browser: Browser, run: Run, name: string, look: { width?: number; height?: number; dark?: boolean; address?: string } = {}): Promise<Tab> {
+    const { width = 1280, height = 800, dark = false, address = run.address } = look;
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
     const page = await context.newPage();
     page.setDefaultTimeout(2 * PATIENCE_MS);
     const faults: string[] = [];
     page.on("pageerror", ({ message }) => faults.push(message));
     page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
-    await page.goto(`${run.address}/pages/#token=${encodeURIComponent(TOKEN)}&name=${name}`);
+    await page.goto(`${address}/pages/#token=${encodeURIComponent(TOKEN)}&name=${name}`);
     return new Tab(page, name, faults);
   }
 
@@ -145,6 +146,35 @@ test("a scout goes from tab to node to tab with its diary, and on at the node wh
     assert.match(run.said, /\[logbook\] the scout is at tab_wren\n/);
   } finally {
     await browser.close();
+    await run.stop();
+  }
+});
+
+test("a tab whose network was away for longer than its lease is a place again", { skip: without(), timeout: 300_000 }, async () => {
+  const run = await Run.begin();
+  const browser = await launch();
+  const { hostname: host, port } = new URL(run.address);
+  const wire = new Wire({ host, port: Number(port) });
+  try {
+    const away = await Tab.open(browser, run, "tab_kite", { address: await wire.listen() });
+    const stays = await Tab.open(browser, run, "tab_wren");
+    await stays.card("tab_kite").waitFor();
+    wire.down();
+    await stays.card("tab_kite").waitFor({ state: "detached" });
+    await away.page.getByText("tab_kite: no connection, trying again").waitFor();
+    wire.up();
+    await away.page.getByText("this is tab_kite").waitFor();
+    await stays.card("tab_kite").waitFor();
+    // It shows what there is, and takes in who comes.
+    await stays.press("tab_wren", "Begin here");
+    await away.diary(1, "tab_wren", 2);
+    await away.press("tab_kite", "Call it here");
+    await stays.diary(2, "tab_kite", 2);
+    assert.deepEqual(stays.faults, []);
+    assert.deepEqual(away.faults.filter((fault) => !/WebSocket connection|ERR_/.test(fault)), []);
+  } finally {
+    await browser.close();
+    await wire.close();
     await run.stop();
   }
 });

@@ -8,11 +8,12 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Device, type DeviceOptions } from "../src/device.js";
 import { atom, connect, isTerm, term, textOf, type Agent, type Platform, type Value } from "../src/node.js";
-import { SQUARES, Thread } from "./device-thread.js";
+import { NAPS, SQUARES, Thread } from "./device-thread.js";
 import { Proxy } from "./proxy.js";
 import { Society, TOKEN, WHIMBREL, WITHOUT_NODE } from "./society.js";
 
-const LEASE_MS = 1000;
+/** Of devices whose network is cut. */
+const LEASE_MS = 3000;
 
 /** What the agent `devices` says of one. */
 type Told = Readonly<Record<string, Value>>;
@@ -64,7 +65,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
   async function join_(name: string, options: DeviceOptions = {}, address = society.gateway): Promise<Device> {
     troubles.length = 0;
     const onTrouble = ({ error }: { readonly error: Error }): void => void troubles.push(error.message);
-    const own = { token: TOKEN, name, workers: 1, work: { squares: SQUARES }, leaseMs: LEASE_MS, createWorker: () => new Thread(), onTrouble };
+    const own = { token: TOKEN, name, workers: 1, work: { squares: SQUARES }, createWorker: () => new Thread(), onTrouble };
     const device = await Device.join(`http://${address}`, { ...own, ...options });
     joined.push(device);
     return device;
@@ -111,7 +112,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
   test("a device whose network was away for longer than its lease joins again, and is given work", { timeout: 120_000 }, async () => {
     const proxy = await Proxy.to(society.gateway);
     const connections: boolean[] = [];
-    const device = await join_("tab-asleep", { onConnection: (isConnected) => void connections.push(isConnected) }, proxy.address);
+    const device = await join_("tab-asleep", { leaseMs: LEASE_MS, onConnection: (isConnected) => void connections.push(isConnected) }, proxy.address);
     try {
       const seen: Agent[] = [];
       await device.create("tab-asleep-eye", (agent) => {
@@ -146,7 +147,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     const [first, leaver] = [await Society.of({ fern: "" }), await Proxy.to(society.gateway)];
     const proxy = await Proxy.to(first.gateway);
     const device = await join_("tab-patient", {}, proxy.address);
-    const other = await join_("tab-leaver", {}, leaver.address);
+    const other = await join_("tab-leaver", { leaseMs: LEASE_MS }, leaver.address);
     leaver.isDown = true;
     leaver.cut();
     first.process.kill("SIGTERM");
@@ -191,6 +192,17 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     });
     await device.leave();
     assert.deepEqual(threads.map(({ toldAtItsEnd }) => toldAtItsEnd?.includes("closed")), [true, true], "its session is over at the node");
+  });
+
+  test("a device whose parts take longer than before is measured again", { timeout: 120_000 }, async () => {
+    const thread = new Thread();
+    const weighed = (): number => thread.asked.filter((what) => what === "weigh").length;
+    const device = await join_("tab-slow", { createWorker: () => thread, work: { naps: NAPS }, weighAgainMs: 1 });
+    const nap = (ms: number): Promise<unknown> => boss.ask({ performative: "request", receivers: "devices", content: term("share", "naps", ms) }, { timeoutMs: 60_000 });
+    for (let part = 0; part < 9; part++) await nap(20);
+    const before = weighed();
+    while (weighed() === before) await nap(200);
+    await device.leave();
   });
 
   test("a page that is shown again is measured again, but not too often", { timeout: 60_000 }, async () => {

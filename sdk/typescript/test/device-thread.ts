@@ -9,8 +9,9 @@ import type { WorkerLike } from "../src/device.js";
 type Listener = (event: { readonly data: unknown; readonly message?: string }) => void;
 
 const own = fileURLToPath(import.meta.url);
-/** The module of work that threads do. */
+/** Modules of work that threads do. */
 export const SQUARES = new URL("./device-squares.js", import.meta.url);
+export const NAPS = new URL("./device-naps.js", import.meta.url);
 
 // Browsers have one, and so has Node from version 22 on.
 (globalThis as { WebSocket?: unknown }).WebSocket ??= WebSocket;

@@ -8,6 +8,7 @@ import { weigh } from "../src/device.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
 import { guestBytes, WITHOUT_GUESTS } from "./guests.js";
+import { Proxy } from "./proxy.js";
 import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
 
 const LANGUAGES = ["rust", "assemblyscript", "c"];
@@ -200,5 +201,48 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     assert.equal(await counted(), 2n);
   } finally {
     await bench.close();
+  }
+});
+
+test("a page whose network was away for longer than its lease is a device again", { skip: without, timeout: 180_000 }, async () => {
+  const society = await Society.of({ fern: "" });
+  const proxy = await Proxy.to(society.gateway);
+  const pages = await Pages.of({
+    "tab-device.js": await bundle("tab-device.js"),
+    "worker.js": await bundle("../src/device/worker.js"),
+    "device-squares.js": await bundle("device-squares.js"),
+  });
+  const platform = await connect(`tcp://${society.address}`, { token: TOKEN });
+  const boss = await platform.create("boss");
+  const places = async (): Promise<Value | undefined> => {
+    const { content } = await boss.ask({ performative: "query-ref", receivers: "devices", content: atom("devices") });
+    const [members = []] = content as readonly (readonly Value[])[];
+    return members.flatMap((member) => (isTerm(member, "places", 1) ? member.args : []))[0];
+  };
+  const until = async (count: bigint | undefined): Promise<void> => {
+    while ((await places()) !== count) await new Promise((resolve) => setTimeout(resolve, 100));
+  };
+  const square = async (part: bigint): Promise<Value> =>
+    (await boss.ask({ performative: "request", receivers: "devices", content: term("share", "squares", part) }, { timeoutMs: 120_000 })).content;
+  const query = new URLSearchParams({ script: "tab-device.js", gateway: `http://${proxy.address}`, token: TOKEN, name: "tab-away", workers: "2", leaseMs: "2000" });
+  const browser = new Browser(`${pages.url}?${query}`);
+  try {
+    await until(2n);
+    assert.equal(await square(11n), 121n);
+    proxy.isDown = true;
+    proxy.cut();
+    await until(undefined);
+    proxy.isDown = false;
+    await until(2n);
+    assert.equal(await square(12n), 144n);
+    const connections = pages.posted.map((text) => JSON.parse(text) as { readonly isConnected?: boolean }).flatMap(({ isConnected }) => (isConnected === undefined ? [] : [isConnected]));
+    assert.deepEqual(connections, [false, true]);
+    assert.ok(!pages.posted.some((text) => text.includes('"broken"')));
+  } finally {
+    await browser.close();
+    await platform.close();
+    await proxy.close();
+    pages.close();
+    society.stop();
   }
 });

@@ -17,6 +17,8 @@ const device = await Device.join(url, {
   workers: Number(searchParams.get("workers") ?? 1),
   // Long enough for a machine that is busy with other tests.
   stuckMs: 10_000,
+  leaseMs: Number(searchParams.get("leaseMs") ?? 10_000),
+  onConnection: (isConnected) => void post({ isConnected }),
   compact: name === "tab-two",
   engine: "/agentspeak.wasm",
   work: { squares: "/device-squares.js" },
