@@ -63,6 +63,7 @@ async function withCrews(run: (crews: Crews, hands: Hand[]) => Promise<void>, op
     changed: () => undefined,
     trouble: () => undefined,
     printed: () => undefined,
+    isThere: () => Promise.resolve(false),
     ...options,
   });
   try {
@@ -97,7 +98,7 @@ test("a Worker that was lost does not count, and the next one counts as much unt
     hands[2]?.close();
     assert.deepEqual([crews.size, crews.units], [0, 1], "the least that can be said");
     assert.equal(crews.work("file:///x.js", null), undefined);
-    await assert.rejects(crews.lodge(() => Promise.resolve("bob@home")), /being replaced/);
+    await assert.rejects(crews.lodge({ type: "spawn", name: "bob", module: "file:///bob.js", data: null, keep: undefined }), /being replaced/);
     while (crews.size < 2) await pause(1);
     assert.equal(crews.units, 200);
   }));

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { Device, type DeviceOptions } from "../src/device.js";
+import { Device, type DeviceAgent, type DeviceOptions } from "../src/device.js";
 import { atom, connect, isTerm, term, textOf, type Agent, type Platform, type Value } from "../src/node.js";
-import { NAPS, SQUARES, Thread } from "./device-thread.js";
+import { KEPT, NAPS, SQUARES, Thread } from "./device-thread.js";
 import { Proxy } from "./proxy.js";
 import { Society, TOKEN, WHIMBREL, WITHOUT_NODE } from "./society.js";
 
@@ -137,6 +137,44 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
       assert.equal((await boss.ask({ performative: "request", receivers: "tab-asleep-eye" })).content, "here");
       assert.equal(seen.length, 2);
       assert.deepEqual(await boss.ams.search({ name: "tab-asleep-brief" }), [], "who ended before does not come back");
+    } finally {
+      await device.leave();
+      await proxy.close();
+    }
+  });
+
+  test("agents that are kept go on in the page whose network was away, unless they ended meanwhile", { timeout: 120_000 }, async () => {
+    const proxy = await Proxy.to(society.gateway);
+    const threads: Thread[] = [];
+    const createWorker = (): Thread => {
+      threads.push(new Thread());
+      return threads.at(-1) as Thread;
+    };
+    const device = await join_("tab-home", { leaseMs: LEASE_MS, createWorker }, proxy.address);
+    try {
+      const count = async (name: string): Promise<Value> => (await boss.ask({ performative: "request", receivers: name }, { timeoutMs: 60_000 })).content;
+      const spawn = (name: string, isKept = true): Promise<DeviceAgent> => device.spawn(name, KEPT, undefined, isKept ? { onLeave: "wait" } : undefined);
+      const [stays, killed, brief] = [await spawn("stays"), await spawn("killed"), await spawn("brief", false)];
+      assert.deepEqual([await count("stays"), await count("killed"), await count("brief")], [1n, 1n, 1n]);
+      proxy.isDown = true;
+      proxy.cut();
+      assert.match(await brief.ended, /lease/, "who is not kept ends");
+      await knows(boss, "tab-home", (told) => told === undefined);
+      execFileSync(WHIMBREL, ["kill", "killed"], { stdio: "pipe" });
+      boss.send({ performative: "request", receivers: "stays" });
+      stays.suspend();
+      proxy.isDown = false;
+      assert.match(await killed.ended, /lease/);
+      await knows(boss, "tab-home", places(1n));
+      while (!device.agents.includes(stays)) await pause(10);
+      assert.deepEqual(device.agents.map(({ name }) => name), ["stays"]);
+      assert.deepEqual(await boss.ams.search({ name: "killed" }), [], "nobody begins anew");
+      stays.resume();
+      assert.equal(await count("stays"), 3n, "it is what it was, and handled what came meanwhile");
+      // A Worker that breaks may do so because of them.
+      threads.at(-1)?.fail("it broke");
+      assert.equal(await stays.ended, "failed: it broke");
+      await assert.rejects(stays.moveTo("n1"), /it broke/);
     } finally {
       await device.leave();
       await proxy.close();

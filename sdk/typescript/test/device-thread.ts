@@ -11,6 +11,8 @@ type Listener = (event: { readonly data: unknown; readonly message?: string }) =
 const own = fileURLToPath(import.meta.url);
 /** Modules of work that threads do. */
 export const SQUARES = new URL("./device-squares.js", import.meta.url);
+/** An agent that counts. */
+export const KEPT = new URL("./kept-agent.js", import.meta.url);
 export const NAPS = new URL("./device-naps.js", import.meta.url);
 
 // Browsers have one, and so has Node from version 22 on.

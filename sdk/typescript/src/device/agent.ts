@@ -1,19 +1,26 @@
-import type { WorkerLine } from "./worker-line.js";
+import type { Question, WorkerLine } from "./worker-line.js";
 
 /** An agent in a Worker of this device. */
 export class DeviceAgent {
-  /** Resolves with the reason when it ended. */
+  /** Resolves with the reason when it ended. One that is kept and waits for this device, as the network is away, did not. */
   readonly ended: Promise<string>;
   #end: ((reason: string) => void) | undefined;
   #isSuspended = false;
+  #isToEnd = false;
+  #line: WorkerLine;
+  #id: number;
 
   /** @internal */
   constructor(
     /** Its identifier, `name@platform`. */
     readonly aid: string,
-    readonly line: WorkerLine,
-    readonly id: number,
+    line: WorkerLine,
+    id: number,
+    /** What it is made by again, if it is kept: should the session of its Worker be over, it goes on in the next one. @internal */
+    readonly order?: Question,
   ) {
+    this.#line = line;
+    this.#id = id;
     this.ended = new Promise((resolve) => (this.#end = resolve));
   }
 
@@ -30,13 +37,13 @@ export class DeviceAgent {
   /** Gives it nothing to do; messages wait for it. */
   suspend(): void {
     this.#isSuspended = true;
-    this.line.say({ type: "suspend", id: this.id, suspended: true });
+    this.#line.say({ type: "suspend", id: this.#id, suspended: true });
   }
 
   /** Lets it go on. */
   resume(): void {
     this.#isSuspended = false;
-    this.line.say({ type: "suspend", id: this.id, suspended: false });
+    this.#line.say({ type: "suspend", id: this.#id, suspended: false });
   }
 
   /**
@@ -45,13 +52,22 @@ export class DeviceAgent {
    * @throws {@link StayedError} if it stays: why.
    */
   async moveTo(place: string): Promise<void> {
-    await this.line.ask({ type: "move", agent: this.id, to: place });
+    await this.#line.ask({ type: "move", agent: this.#id, to: place });
   }
 
   /** Ends it. */
   async end(): Promise<void> {
-    this.line.say({ type: "end", id: this.id });
+    this.#isToEnd = true;
+    this.#line.say({ type: "end", id: this.#id });
     await this.ended;
+  }
+
+  /** It goes on in another Worker. @internal */
+  goOn(line: WorkerLine, id: number): void {
+    this.#line = line;
+    this.#id = id;
+    if (this.#isSuspended) this.suspend();
+    if (this.#isToEnd) line.say({ type: "end", id });
   }
 
   /** @internal */

@@ -7,7 +7,7 @@ import { SessionError } from "../session/session.js";
 import { DeviceAgent } from "./agent.js";
 import { again, isHidden, within } from "./page.js";
 import type { Fault, JoinOrder } from "./protocol.js";
-import { errorOf, WorkerLine, type WorkerLike } from "./worker-line.js";
+import { errorOf, WorkerLine, type Question, type WorkerLike } from "./worker-line.js";
 
 /** Between two looks at the Workers. */
 const LOOK_MS = 2000;
@@ -19,6 +19,8 @@ const LEAVE_MS = 1000;
 const DRIFT = 0.25;
 /** After these a node does not let anybody in who comes again. */
 const FINAL: readonly string[] = ["unauthorised", "version"] satisfies readonly Code[];
+/** For these a Worker's session is over without its agents having to do with it. */
+const AWAY: readonly (string | undefined)[] = ["lease-over", "session-gone", "stopping"] satisfies readonly Code[];
 /** Why it is no more. */
 export const LEFT = "the device left the platform";
 
@@ -46,6 +48,8 @@ export interface Employer {
   changed(): void;
   trouble(agent: string, error: Error): void;
   printed(agent: string, text: string): void;
+  /** Whether there is an agent of this name on the platform. */
+  isThere(agent: string): Promise<boolean>;
 }
 
 /** Whether a node that said so will say so again. */
@@ -129,33 +133,50 @@ export class Crews {
     this.#crews.push(crew);
   }
 
-  /** A Worker's session is over: its agents are. Another takes its place. */
+  /** A Worker's session is over: so are its agents, but those that are kept and can go on in another. That takes its place. */
   #lost(crew: Crew, fault: Fault): void {
     const place = this.#crews.indexOf(crew);
     if (place < 0) return;
     const error = errorOf(fault);
     crew.line.terminate(error.message);
-    for (const agent of crew.agents.values()) agent.over(`failed: ${error.message}`);
+    const reason = `failed: ${error.message}`;
+    const waiting = [...crew.agents.values()].filter(({ order }) => order && AWAY.includes(fault.code));
+    for (const agent of crew.agents.values()) if (!waiting.includes(agent)) agent.over(reason);
     this.#crews.splice(place, 1);
     this.#employer.changed();
     this.#employer.trouble("", error);
-    void this.#replace(crew.units);
+    void this.#replace(crew.units).then((isReplaced) => {
+      for (const agent of waiting) if (isReplaced) void this.#bringBack(agent, reason);
+      else agent.over(reason);
+    });
   }
 
-  /** However long that takes: the network may be away. */
-  async #replace(units: number): Promise<void> {
+  /** An agent that is kept goes on here, if it is anywhere: it may have ended meanwhile, and is not to begin anew. */
+  async #bringBack(agent: DeviceAgent, reason: string): Promise<void> {
+    try {
+      if (!agent.order || !(await this.#employer.isThere(agent.name))) return agent.over(reason);
+      await this.lodge(agent.order, agent);
+    } catch (error) {
+      agent.over(`failed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  /** However long that takes: the network may be away. False if none is to be had any more. */
+  async #replace(units: number): Promise<boolean> {
     for (let failures = 0; !this.#isOver; ) {
       try {
         await this.#hire(units);
         this.#employer.changed();
-        return this.weighSoon();
+        this.weighSoon();
+        return true;
       } catch (error) {
-        if (this.#isOver) return;
+        if (this.#isOver) break;
         if (failures++ === 0) this.#employer.trouble("", error instanceof Error ? error : new WhimbrelError(String(error)));
-        if (isFinal(error)) return;
+        if (isFinal(error)) break;
         await again(failures, this.#ending.signal);
       }
     }
+    return false;
   }
 
   /** Lets all of them say good-bye. */
@@ -224,15 +245,17 @@ export class Crews {
 
   // ---- What they do
 
-  /** Has an agent come to be in the Worker that has the fewest. */
-  async lodge(order: (line: WorkerLine, id: number) => Promise<unknown>): Promise<DeviceAgent> {
+  /** Has an agent come to be in the Worker that has the fewest: another one, or this one again. */
+  async lodge(order: Question, known?: DeviceAgent): Promise<DeviceAgent> {
     const crew = this.#freest();
     const { line } = crew;
     const id = line.number();
     crew.coming++;
     try {
-      const agent = new DeviceAgent((await order(line, id)) as string, line, id);
+      const aid = (await line.ask(order, id)) as string;
+      const agent = known ?? new DeviceAgent(aid, line, id, order.type === "spawn" && order.keep ? order : undefined);
       crew.agents.set(id, agent);
+      known?.goOn(line, id);
       this.#employer.changed();
       // The Worker may have ended meanwhile.
       if (!this.#crews.includes(crew)) agent.over("failed: its Worker ended");

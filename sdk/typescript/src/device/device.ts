@@ -77,6 +77,8 @@ const WEIGH_AGAIN_MS = 30_000;
 const OVER_MS = 5000;
 /** What changes at once is told of together, after so long. */
 const TELL_MS = 300;
+/** How long somebody waits for the device to be there again. */
+const ASK_AGAIN_MS = 200;
 /** How many of its agents are told by name. */
 const AGENTS_TOLD_MAX = 256;
 /** A node that refuses an agent for one of these does so again. */
@@ -127,6 +129,7 @@ export class Device {
       changed: () => this.#tellSoon(),
       trouble: (agent, error) => this.#trouble(agent, error),
       printed: (agent, text) => this.#options.onPrint?.(agent, text),
+      isThere: (agent) => this.#isThere(agent),
     });
   }
 
@@ -211,7 +214,7 @@ export class Device {
    * @throws {@link RefusedError} if the node does not want it; {@link WhimbrelError} if the module cannot be loaded.
    */
   async spawn(name: string, module: string | URL, data?: unknown, keep?: Keep): Promise<DeviceAgent> {
-    return this.#crews.lodge((line, id) => line.ask({ type: "spawn", name, module: absolute(module), data, keep }, id));
+    return this.#crews.lodge({ type: "spawn", name, module: absolute(module), data, keep });
   }
 
   /**
@@ -240,7 +243,7 @@ export class Device {
     const isKnown = kind === "asl" || kind === "wasm" || module !== undefined;
     if (!(typeof accepts === "function" ? accepts(name, code) : accepts)) throw new WhimbrelError(`the device ${this.name} does not take it in`);
     if (!isKnown) throw new WhimbrelError(`the device ${this.name} does not know ${code}`);
-    const agent = await this.#crews.lodge((line, id) => line.ask({ type: "accept", name, code, module: module && absolute(module) }, id));
+    const agent = await this.#crews.lodge({ type: "accept", name, code, module: module && absolute(module) });
     this.#options.onArrival?.(agent);
   }
 
@@ -289,6 +292,15 @@ export class Device {
         if (isFinal(why) || (why instanceof RefusedError && REFUSED_FOR_GOOD.includes(why.code))) return this.#end(why as Error);
       }
     }
+  }
+
+  /** Whether there is an agent of this name, once there is somebody who can ask. */
+  async #isThere(name: string): Promise<boolean> {
+    for (let steward = this.#steward; !this.#isOver; steward = this.#steward) {
+      if (steward && !steward.signal.aborted) return (await steward.ams.search({ name })).some((found) => found.name.name === name);
+      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+    }
+    return false;
   }
 
   async #joinAgain(): Promise<void> {

@@ -240,7 +240,8 @@ export class WorkBench {
   }
 
   #ended(id: number, reason: string): void {
-    if (this.#lodgers.delete(id)) this.#tell({ type: "ended", id, reason });
+    // If the session is over the page hears that, and knows what becomes of whom.
+    if (this.#lodgers.delete(id) && !this.#platform?.over) this.#tell({ type: "ended", id, reason });
   }
 
   /** An agent in AgentSpeak: all of a Worker are one society. */

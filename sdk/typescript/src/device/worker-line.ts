@@ -15,7 +15,7 @@ export interface WorkerLike {
 type Told = Exclude<News, { readonly type: "done" | "failed" | "spawned" }>;
 type Numbered = Extract<Order, { readonly id: number }>;
 /** An order without the number that finds its answer. */
-type Question = Numbered extends infer One ? (One extends Numbered ? Omit<One, "id"> : never) : never;
+export type Question = Numbered extends infer One ? (One extends Numbered ? Omit<One, "id"> : never) : never;
 
 interface Waiting {
   done(value: unknown): void;
@@ -29,6 +29,8 @@ export class WorkerLine {
   readonly #tell: (news: Told) => void;
   #last = 0;
   #askedAt = Infinity;
+  /** Why it was ended. */
+  #terminated: WhimbrelError | undefined;
   agentsMax = 0;
   platform = "";
   #closed: (() => void) | undefined;
@@ -58,6 +60,7 @@ export class WorkerLine {
   /** Has something done; what comes of it. */
   ask(order: Question, id = this.number()): Promise<unknown> {
     return new Promise((done, failed) => {
+      if (this.#terminated) return failed(this.#terminated);
       this.#waiting.set(id, { done, failed });
       this.#worker.postMessage({ ...order, id });
     });
@@ -86,7 +89,8 @@ export class WorkerLine {
   /** Ends it, whatever it does. */
   terminate(why: string): void {
     this.#worker.terminate();
-    for (const { failed } of this.#waiting.values()) failed(new WhimbrelError(why));
+    this.#terminated ??= new WhimbrelError(why);
+    for (const { failed } of this.#waiting.values()) failed(this.#terminated);
     this.#waiting.clear();
   }
 
