@@ -150,7 +150,7 @@ test("a scout goes from tab to node to tab with its diary, and on at the node wh
   }
 });
 
-test("a tab whose network was away for longer than its lease is a place again", { skip: without(), timeout: 300_000 }, async () => {
+test("a tab whose network was away for longer than its lease is a place again, and its scout comes back to it", { skip: without(), timeout: 300_000 }, async () => {
   const run = await Run.begin();
   const browser = await launch();
   const { hostname: host, port } = new URL(run.address);
@@ -158,18 +158,21 @@ test("a tab whose network was away for longer than its lease is a place again", 
   try {
     const away = await Tab.open(browser, run, "tab_kite", { address: await wire.listen() });
     const stays = await Tab.open(browser, run, "tab_wren");
-    await stays.card("tab_kite").waitFor();
+    await away.press("tab_kite", "Begin here");
+    await stays.diary(1, "tab_kite", 2);
     wire.down();
     await stays.card("tab_kite").waitFor({ state: "detached" });
+    await stays.diary(2, "n1", 2);
     await away.page.getByText("tab_kite: no connection, trying again").waitFor();
     wire.up();
     await away.page.getByText("this is tab_kite").waitFor();
     await stays.card("tab_kite").waitFor();
+    await stays.diary(3, "tab_kite", 2);
     // It shows what there is, and takes in who comes.
-    await stays.press("tab_wren", "Begin here");
-    await away.diary(1, "tab_wren", 2);
+    await away.press("tab_wren", "Send it there");
+    await away.diary(4, "tab_wren", 2);
     await away.press("tab_kite", "Call it here");
-    await stays.diary(2, "tab_kite", 2);
+    await stays.diary(5, "tab_kite", 2);
     assert.deepEqual(stays.faults, []);
     assert.deepEqual(away.faults.filter((fault) => !/WebSocket connection|ERR_/.test(fault)), []);
   } finally {
