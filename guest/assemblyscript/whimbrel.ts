@@ -87,7 +87,7 @@
 export const enum Failed {
   /** The policy does not grant it. */
   DENIED = -1,
-  /** It would exceed a quota. */
+  /** The agents of the node have taken all there is. */
   QUOTA = -2,
   /** The message, value or name is none. */
   MALFORMED = -3,

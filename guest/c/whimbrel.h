@@ -25,7 +25,7 @@
 /* What the node did not do (negative results). */
 enum whim_error {
     WHIM_DENIED = -1,    /* the policy does not grant it */
-    WHIM_QUOTA = -2,     /* it would exceed a quota */
+    WHIM_QUOTA = -2,     /* the agents of the node have taken all there is */
     WHIM_MALFORMED = -3, /* the message, value or name is none */
     WHIM_UNKNOWN = -4,   /* there is no such thing */
     WHIM_TIMEOUT = -5,   /* it did not come in time */

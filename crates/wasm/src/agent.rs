@@ -48,8 +48,8 @@ pub struct WasmAgent {
 /// An agent's time on a node.
 struct Stay {
     terms: Arc<Terms>,
-    /// When it is over.
-    until: Time,
+    /// When it began.
+    since: Time,
     used: Used,
 }
 
@@ -145,11 +145,9 @@ impl WasmAgent {
         Ok(())
     }
 
-    fn leave_if_over(&self, now: Time) -> Result<(), Breach> {
-        match &self.stay {
-            Some(stay) if now >= stay.until => {
-                Err(Breach::Lifetime(stay.terms.lifetime.map_or(0, |lifetime| lifetime.as_secs())))
-            }
+    fn leave_if_over(&mut self, now: Time) -> Result<(), Breach> {
+        match &mut self.stay {
+            Some(stay) if now >= stay.until() => Err(stay.used.over(now, &stay.terms)),
             _ => Ok(()),
         }
     }
@@ -187,7 +185,7 @@ impl WasmAgent {
     }
 
     fn until(&self, next: Next) -> Next {
-        let until = self.stay.as_ref().map_or(Time::NEVER, |stay| stay.until);
+        let until = self.stay.as_ref().map_or(Time::NEVER, |stay| stay.until());
         match next {
             Next::Wait if until < Time::NEVER => Next::WaitUntil(until),
             Next::WaitUntil(at) => Next::WaitUntil(at.min(until)),
@@ -202,14 +200,20 @@ impl Stay {
         let node = services.node();
         let [who, first] = [name, line.first_name(name)].map(|name| Principal::Agent { name, node });
         let terms = services.policy().terms_of_descendant(who, first);
-        let until = terms.lifetime.map_or(Time::NEVER, |lifetime| services.now() + lifetime);
+        let now = services.now();
         let is_clone = line.ancestor.is_some();
         let share = match is_clone || terms.owner != OwnerTerms::default() {
-            true => Some(host.owners.enter(&line.owner, is_clone, &terms.owner)?),
+            true => Some(host.owners.enter(&line.owner, is_clone, now, &terms.owner)?),
             false => None,
         };
         let holder = terms.storage.then(|| Box::new(line.holder(name)));
-        Ok(Self { terms: host.share(terms), until, used: Used::new(share, holder) })
+        Ok(Self { terms: host.share(terms), since: now, used: Used::new(share, holder) })
+    }
+
+    /// When it is over.
+    fn until(&self) -> Time {
+        let own = self.terms.lifetime.map_or(Time::NEVER, |lifetime| self.since + lifetime);
+        self.used.owner_until().min(own)
     }
 
     /// What it uses of what it may: what is counted only if it is limited is left out if it is not.
@@ -222,8 +226,8 @@ impl Stay {
         quotas.extend(cpu_ms_per_s.map(|max| QuotaSeen::of("cpu_ms_per_s", used.cpu.now(now) / 1_000, Some(max))));
         quotas.extend(messages_per_s.map(|max| QuotaSeen::of("messages_per_s", used.messages.now(now), Some(max))));
         if let Some(lifetime) = self.terms.lifetime {
-            let left = (self.until.max(now) - now).as_secs();
-            quotas.push(QuotaSeen::of("lifetime_s", lifetime.as_secs().saturating_sub(left), Some(lifetime.as_secs())));
+            let here = (now.max(self.since) - self.since).as_secs();
+            quotas.push(QuotaSeen::of("lifetime_s", here, Some(lifetime.as_secs())));
         }
         quotas
     }
@@ -233,8 +237,10 @@ impl Stay {
         if let Some(share) = self.used.share() {
             share.grow(live.memory_bytes(), &self.terms.owner)?;
         }
+        let until = self.until();
         let guest = live.store.data_mut();
         guest.used = std::mem::take(&mut self.used);
+        guest.until = until;
         if let Some(began) = began {
             guest.meter.begin_turn(began);
         }
@@ -342,8 +348,8 @@ impl AgentBody for WasmAgent {
         let mut details =
             vec![Detail::new("module", self.path.as_str()), Detail::new("sha-256", self.module.hash.to_string())];
         details.extend(self.mind().describe(now));
-        if let Some(stay) = self.stay.as_ref().filter(|stay| stay.until < Time::NEVER) {
-            let left = stay.until.max(now) - now;
+        if let Some(until) = self.stay.as_ref().map(|stay| stay.until()).filter(|until| *until < Time::NEVER) {
+            let left = until.max(now) - now;
             details.push(Detail::new("to live", format!("{} s more", left.as_secs())));
         }
         Inspection { details, ..Inspection::default() }

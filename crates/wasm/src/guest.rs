@@ -10,7 +10,7 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::limits::{GUEST_CALL_BYTES_MAX, GUESTS_NAME_BYTES_MAX};
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::policy::Terms;
-use whimbrel_platform::storage::Holder;
+use whimbrel_platform::storage::{Holder, StorageError};
 use whimbrel_platform::{Time, Turn};
 
 use crate::abi::code;
@@ -42,6 +42,17 @@ pub enum Breach {
     /// It sent too many messages, or printed too many lines.
     #[error("it sent or printed more than {0} messages within a second (quota messages_per_s)")]
     MessageRate(u32),
+    /// It sends a message, or prints a line, that is too long.
+    #[error("it sends or prints {bytes} bytes at once: {max} are the most (quota message_bytes)")]
+    MessageBytes {
+        /// How long it is.
+        bytes: usize,
+        /// How long one may be.
+        max: usize,
+    },
+    /// It would keep too much on this node, by itself or with all agents of its owner.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     /// All agents of its owner took too much processor time, and it was the one with which they did.
     #[error(
         "the agents of {owner} took more than {max} ms of processor time within a second (quota owner_cpu_ms_per_s)"
@@ -61,6 +72,26 @@ pub enum Breach {
         owner: String,
         /// What they may send.
         max: u32,
+    },
+    /// It sends a message, or prints a line, that is too long for agents of its owner.
+    #[error(
+        "it sends or prints {bytes} bytes at once: {max} are the most of agents of {owner} (quota owner_message_bytes)"
+    )]
+    OwnerMessageBytes {
+        /// Who owns it, and on which node.
+        owner: String,
+        /// How long it is.
+        bytes: usize,
+        /// How long one may be.
+        max: usize,
+    },
+    /// Agents of its owner have been here for long enough.
+    #[error("the {seconds} s of the agents of {owner} on this node are over (quota owner_lifetime_s)")]
+    OwnerLifetime {
+        /// Who owns it, and on which node.
+        owner: String,
+        /// How long they may be here.
+        seconds: u64,
     },
     /// All agents of its owner would have more memory than they may have.
     #[error("the agents of {owner} want {wanted} bytes of memory: {max} are the most (quota owner_memory_bytes)")]
@@ -197,6 +228,18 @@ impl Used {
     pub fn holder(&self) -> Option<&Holder> {
         self.beside.as_ref()?.holder.as_deref()
     }
+
+    /// When the time of its owner's agents here is over, if that is limited.
+    pub fn owner_until(&self) -> Time {
+        let share = self.beside.as_ref().and_then(|beside| beside.share.as_ref());
+        share.map_or(Time::NEVER, |share| share.until)
+    }
+
+    /// That its time here is over: its owner's, or else its own.
+    pub fn over(&mut self, now: Time, terms: &Terms) -> Breach {
+        let of_owner = self.share().and_then(|share| share.over(now, &terms.owner));
+        of_owner.unwrap_or_else(|| Breach::Lifetime(terms.lifetime.map_or(0, |lifetime| lifetime.as_secs())))
+    }
 }
 
 /// See the module.
@@ -212,6 +255,8 @@ pub(crate) struct Guest {
     /// Why it was answered with a negative number last.
     pub reason: String,
     pub used: Used,
+    /// When its time on this node is over.
+    pub until: Time,
     pub meter: Meter,
     /// Bytes of names that all guests of the node made up.
     names: Arc<AtomicU64>,
@@ -229,6 +274,7 @@ impl Guest {
             terms,
             reason: String::new(),
             used: Used::default(),
+            until: Time::NEVER,
             meter: Meter::default(),
             names,
         }
@@ -273,6 +319,18 @@ impl Guest {
         }
     }
 
+    /// It sends or prints so many bytes at once.
+    pub fn check_length(&mut self, bytes: usize) -> Result<(), Breach> {
+        let max = self.terms.message_bytes;
+        if bytes > max {
+            return Err(Breach::MessageBytes { bytes, max });
+        }
+        match self.used.share() {
+            Some(share) => share.check_length(bytes, &self.terms.owner),
+            None => Ok(()),
+        }
+    }
+
     /// Counts messages or lines within the second.
     pub fn count_said(&mut self, count: u32) -> Result<(), Breach> {
         let now = self.turn.with(|turn| turn.now).unwrap_or_default();
@@ -309,7 +367,12 @@ impl Guest {
         let ran = ran();
         let now = self.turn.with(|turn| turn.services.now());
         // While it is instantiated it has no turn, and nothing but the time of the call counts.
-        now.map_or(Ok(()), |now| self.count_cpu(ran, now))?;
+        if let Some(now) = now {
+            if now >= self.until {
+                return Err(self.used.over(now, &self.terms));
+            }
+            self.count_cpu(ran, now)?;
+        }
         let most = self.terms.call_cpu_ms;
         if self.meter.call(ran) < Duration::from_millis(u64::from(most)) { Ok(()) } else { Err(Breach::CallTime(most)) }
     }

@@ -30,6 +30,9 @@ struct Spent {
     messages: Window,
     memory_bytes: u64,
     clones: u32,
+    /// How many there are, and when the first of them came.
+    present: u32,
+    since: Time,
     /// On which terms the one was who came last.
     terms: OwnerTerms,
 }
@@ -79,6 +82,8 @@ pub(crate) struct Share {
     messages: Window,
     memory_bytes: u64,
     is_clone: bool,
+    /// When the time of all its owner's agents here is over.
+    pub until: Time,
 }
 
 impl Drop for Share {
@@ -86,12 +91,13 @@ impl Drop for Share {
         let mut spent = self.account.spent();
         spent.memory_bytes = spent.memory_bytes.saturating_sub(self.memory_bytes);
         spent.clones = spent.clones.saturating_sub(u32::from(self.is_clone));
+        spent.present = spent.present.saturating_sub(1);
     }
 }
 
 impl Account {
     fn quotas(&self, now: Time) -> Vec<QuotaSeen> {
-        let Spent { cpu, messages, memory_bytes, clones, terms } = &*self.spent();
+        let Spent { cpu, messages, memory_bytes, clones, since, terms, .. } = &*self.spent();
         let mut quotas = vec![
             QuotaSeen::of("owner_memory_bytes", *memory_bytes, terms.memory_bytes),
             QuotaSeen::of("owner_clones", u64::from(*clones), Some(terms.clones)),
@@ -100,6 +106,10 @@ impl Account {
             .extend(terms.cpu_ms_per_s.map(|max| QuotaSeen::of("owner_cpu_ms_per_s", cpu.now(now) / 1_000, Some(max))));
         let messages = |max| QuotaSeen::of("owner_messages_per_s", messages.now(now), Some(max));
         quotas.extend(terms.messages_per_s.map(messages));
+        if let Some(lifetime) = terms.lifetime {
+            let here = (now.max(*since) - *since).as_secs();
+            quotas.push(QuotaSeen::of("owner_lifetime_s", here, Some(lifetime.as_secs())));
+        }
         quotas
     }
 
@@ -112,18 +122,25 @@ impl Owners {
     /// A guest comes, or begins.
     ///
     /// # Errors
-    /// It is a clone, and its owner has too many of them here.
-    pub fn enter(&self, owner: &Owner, is_clone: bool, terms: &OwnerTerms) -> Result<Box<Share>, Breach> {
+    /// It is a clone, and its owner has too many of them here; or the time of his agents here is over.
+    pub fn enter(&self, owner: &Owner, is_clone: bool, now: Time, terms: &OwnerTerms) -> Result<Box<Share>, Breach> {
         let account = self.account(owner);
         let mut spent = account.spent();
+        let since = if spent.present > 0 { spent.since } else { now };
+        let until = terms.lifetime.map_or(Time::NEVER, |lifetime| since + lifetime);
+        if now >= until {
+            return Err(lifetime_over(owner, terms));
+        }
         if is_clone && spent.clones >= terms.clones {
             return Err(Breach::OwnerClones { owner: owner.to_string(), max: terms.clones });
         }
+        spent.since = since;
+        spent.present += 1;
         spent.clones += u32::from(is_clone);
         spent.terms.clone_from(terms);
         drop(spent);
         let (cpu, messages) = (Window::default(), Window::default());
-        Ok(Box::new(Share { account, cpu, messages, memory_bytes: 0, is_clone }))
+        Ok(Box::new(Share { account, cpu, messages, memory_bytes: 0, is_clone, until }))
     }
 
     /// What each owner who has guests here uses of what he may, by name.
@@ -151,6 +168,11 @@ impl Owners {
         accounts.insert(owner.clone(), Arc::clone(&account));
         account
     }
+}
+
+fn lifetime_over(owner: &Owner, terms: &OwnerTerms) -> Breach {
+    let seconds = terms.lifetime.map_or(0, |lifetime| lifetime.as_secs());
+    Breach::OwnerLifetime { owner: owner.to_string(), seconds }
 }
 
 impl Share {
@@ -183,6 +205,22 @@ impl Share {
         }
     }
 
+    /// Whether the time of its owner's agents here is over.
+    pub fn over(&self, now: Time, terms: &OwnerTerms) -> Option<Breach> {
+        (now >= self.until).then(|| lifetime_over(&self.account.owner, terms))
+    }
+
+    /// It says so many bytes at once.
+    ///
+    /// # Errors
+    /// Agents of its owner may not.
+    pub fn check_length(&self, bytes: usize, terms: &OwnerTerms) -> Result<(), Breach> {
+        match terms.message_bytes.filter(|max| bytes > *max) {
+            Some(max) => Err(Breach::OwnerMessageBytes { owner: self.owner(), bytes, max }),
+            None => Ok(()),
+        }
+    }
+
     /// Its memory has so many bytes from now on, if it had not as many before.
     ///
     /// # Errors
@@ -207,19 +245,22 @@ mod tests {
 
     use super::*;
 
+    const NOW: Time = Time(5_000_000);
+
     fn owner(number: usize) -> Owner {
         Owner { name: format!("boss{number}").into(), node: "n1".into() }
     }
 
     fn terms() -> OwnerTerms {
         let memory_bytes = Some(1_000);
-        OwnerTerms { cpu_ms_per_s: Some(10), messages_per_s: Some(100), memory_bytes, clones: 2 }
+        let (cpu_ms_per_s, messages_per_s) = (Some(10), Some(100));
+        OwnerTerms { cpu_ms_per_s, messages_per_s, memory_bytes, clones: 2, ..OwnerTerms::default() }
     }
 
     #[test]
     fn whoever_goes_takes_what_he_added_along() {
         let (owners, terms) = (Owners::default(), terms());
-        let mut shares: Vec<_> = (0..4).map(|_| owners.enter(&owner(1), false, &terms).unwrap()).collect();
+        let mut shares: Vec<_> = (0..4).map(|_| owners.enter(&owner(1), false, NOW, &terms).unwrap()).collect();
         let mut send = |which: usize, count, ms: u64| shares[which].add_messages(count, Time(ms * 1_000), &terms);
         assert_eq!([send(0, 60, 5_000), send(1, 40, 5_100)], [Ok(()), Ok(())]);
         let over = Breach::OwnerMessageRate { owner: "boss1 of node n1".to_owned(), max: 100 };
@@ -227,7 +268,7 @@ mod tests {
         assert_eq!([send(1, 40, 5_300), send(2, 20, 5_300)], [Ok(()), Ok(())], "without what that one sent");
         assert_eq!(send(3, 1, 5_400), Err(over));
         assert_eq!(send(2, 100, 6_000), Ok(()), "the next second");
-        let mut stranger = owners.enter(&owner(2), false, &terms).unwrap();
+        let mut stranger = owners.enter(&owner(2), false, NOW, &terms).unwrap();
         assert_eq!(stranger.add_messages(100, Time(5_400_000), &terms), Ok(()));
     }
 
@@ -235,15 +276,15 @@ mod tests {
     fn what_somebody_used_is_not_forgotten_because_he_left() {
         let (owners, terms) = (Owners::default(), terms());
         let now = Time(7_000_000);
-        owners.enter(&owner(1), false, &terms).unwrap().add_cpu(9_000, now, &terms).unwrap();
-        let again = owners.enter(&owner(1), false, &terms).unwrap().add_cpu(2_000, now, &terms);
+        owners.enter(&owner(1), false, NOW, &terms).unwrap().add_cpu(9_000, now, &terms).unwrap();
+        let again = owners.enter(&owner(1), false, NOW, &terms).unwrap().add_cpu(2_000, now, &terms);
         assert_eq!(again, Err(Breach::OwnerCpuTime { owner: "boss1 of node n1".to_owned(), max: 10 }));
     }
 
     #[test]
     fn memory_and_clones_are_given_back() {
         let (owners, terms) = (Owners::default(), terms());
-        let enter = || owners.enter(&owner(1), true, &terms);
+        let enter = || owners.enter(&owner(1), true, NOW, &terms);
         let (mut one, mut other) = (enter().unwrap(), enter().unwrap());
         assert!(matches!(enter(), Err(Breach::OwnerClones { max: 2, .. })));
         one.grow(600, &terms).unwrap();
@@ -256,9 +297,27 @@ mod tests {
     }
 
     #[test]
+    fn the_time_of_an_owner_begins_with_the_first_who_is_there() {
+        let (owners, terms) = (Owners::default(), OwnerTerms { lifetime: Some(Duration::from_secs(60)), ..terms() });
+        let enter = |seconds: u64| owners.enter(&owner(1), false, Time::from_ms(seconds * 1_000), &terms);
+        let first = enter(100).unwrap();
+        let second = enter(159).unwrap();
+        assert_eq!((first.until, second.until), (Time::from_ms(160_000), Time::from_ms(160_000)));
+        drop(first);
+        let over = Breach::OwnerLifetime { owner: "boss1 of node n1".to_owned(), seconds: 60 };
+        assert_eq!(second.over(Time::from_ms(159_999), &terms), None);
+        assert_eq!(second.over(Time::from_ms(160_000), &terms), Some(over.clone()));
+        assert_eq!(enter(160).err(), Some(over), "one of them is still there");
+        let told = owners.quotas(Time::from_ms(130_000));
+        assert!(told[0].1.contains(&QuotaSeen::of("owner_lifetime_s", 30, Some(60u64))), "{told:?}");
+        drop(second);
+        assert_eq!(enter(160).unwrap().until, Time::from_ms(220_000), "nobody was there");
+    }
+
+    #[test]
     fn what_an_owner_uses_is_told() {
         let (owners, terms, now) = (Owners::default(), terms(), Time::from_ms(5_000));
-        let mut share = owners.enter(&owner(1), true, &terms).unwrap();
+        let mut share = owners.enter(&owner(1), true, NOW, &terms).unwrap();
         share.add_messages(3, now, &terms).unwrap();
         share.add_cpu(2_500, now, &terms).unwrap();
         share.grow(700, &terms).unwrap();
@@ -285,8 +344,8 @@ mod tests {
     #[test]
     fn owners_without_agents_are_forgotten() {
         let (owners, terms) = (Owners::default(), terms());
-        let stays = owners.enter(&owner(0), false, &terms).unwrap();
-        (1..10 * GUEST_OWNERS_SPARE).for_each(|number| drop(owners.enter(&owner(number), false, &terms)));
+        let stays = owners.enter(&owner(0), false, NOW, &terms).unwrap();
+        (1..10 * GUEST_OWNERS_SPARE).for_each(|number| drop(owners.enter(&owner(number), false, NOW, &terms)));
         let accounts = owners.accounts.lock().unwrap();
         assert!(accounts.len() <= 3 * GUEST_OWNERS_SPARE, "{}", accounts.len());
         assert!(accounts.contains_key(&stays.account.owner));

@@ -17,7 +17,7 @@ pub struct Error {
 pub enum ErrorKind {
     /// The policy does not grant it.
     Denied,
-    /// It would exceed a quota.
+    /// The agents of the node have taken all there is.
     Quota,
     /// A name or value is none.
     Malformed,

@@ -45,6 +45,8 @@ pub struct Quota {
     owner_cpu_ms_per_s: Option<u32>,
     owner_memory_bytes: Option<u64>,
     owner_messages_per_s: Option<u32>,
+    owner_message_bytes: Option<usize>,
+    owner_lifetime_s: Option<u64>,
     owner_clones: Option<u32>,
     owner_storage_bytes: Option<u64>,
 }
@@ -84,8 +86,7 @@ pub struct Terms {
     pub owner: OwnerTerms,
 }
 
-/// How much all agents of one owner may use together on a node. There is no such thing of the length of a message or of a lifetime: these
-/// are no sums, and what holds for each agent holds for all.
+/// How much all agents of one owner may use together on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerTerms {
     /// Milliseconds of processor time that they may take in any second.
@@ -94,13 +95,24 @@ pub struct OwnerTerms {
     pub memory_bytes: Option<u64>,
     /// Messages that they may send in any second.
     pub messages_per_s: Option<u32>,
+    /// Bytes of one message that any of them sends. This is no sum: of it and [`Terms::message_bytes`] the lesser holds.
+    pub message_bytes: Option<usize>,
+    /// How long there may be any of them without a break: it counts from when the first of those came who are there.
+    pub lifetime: Option<Duration>,
     /// How many of them may be clones.
     pub clones: u32,
 }
 
 impl Default for OwnerTerms {
     fn default() -> Self {
-        Self { cpu_ms_per_s: None, memory_bytes: None, messages_per_s: None, clones: GUEST_CLONES_MAX }
+        Self {
+            cpu_ms_per_s: None,
+            memory_bytes: None,
+            messages_per_s: None,
+            message_bytes: None,
+            lifetime: None,
+            clones: GUEST_CLONES_MAX,
+        }
     }
 }
 
@@ -175,6 +187,8 @@ impl Policy {
             cpu_ms_per_s: least(&quotas, |quota| quota.owner_cpu_ms_per_s),
             memory_bytes: least(&quotas, |quota| quota.owner_memory_bytes),
             messages_per_s: least(&quotas, |quota| quota.owner_messages_per_s),
+            message_bytes: least(&quotas, |quota| quota.owner_message_bytes),
+            lifetime: least(&quotas, |quota| quota.owner_lifetime_s).map(Duration::from_secs),
             clones: least(&quotas, |quota| quota.owner_clones).unwrap_or(terms.owner.clones),
         };
         terms
@@ -255,13 +269,15 @@ mod tests {
         let policy = policy(
             r#"{"grant": [{"who": "agent:scout", "clock": true, "storage": true}, {"who": "agent:warden", "random": true}],
                 "quota": [{"who": "agent:scout", "messages_per_s": 10, "owner_clones": 3, "storage_bytes": 9},
-                          {"who": "agent:warden", "message_bytes": 100, "owner_cpu_ms_per_s": 200}]}"#,
+                          {"who": "agent:warden", "message_bytes": 100, "owner_cpu_ms_per_s": 200,
+                           "owner_message_bytes": 50, "owner_lifetime_s": 7}]}"#,
         );
         let terms = policy.terms_of_descendant(agent("warden"), agent("scout"));
         assert!(terms.clock && terms.storage && !terms.random);
         assert_eq!(terms.room, Room { bytes: 9, owner_bytes: GUEST_OWNER_STORAGE_BYTES });
         assert_eq!((terms.messages_per_s, terms.message_bytes), (Some(10), 100));
         assert_eq!((terms.owner.clones, terms.owner.cpu_ms_per_s), (3, Some(200)));
+        assert_eq!((terms.owner.message_bytes, terms.owner.lifetime), (Some(50), Some(Duration::from_secs(7))));
         let other = policy.terms_of_descendant(agent("scout1"), agent("scout"));
         assert!(other.clock && other.messages_per_s == Some(10));
         assert_eq!(policy.terms(agent("amy")).owner, OwnerTerms::default());

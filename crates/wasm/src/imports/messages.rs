@@ -29,12 +29,8 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
 fn send(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     let (memory, guest) = parts(&mut caller)?;
     let bytes = region(memory, ptr, len)?;
-    let most = guest.terms.message_bytes;
-    if bytes.len() > most {
-        let why = format!("a message of {} bytes: {most} are the most (quota message_bytes)", bytes.len());
-        return Ok(guest.refuse(code::QUOTA, why));
-    }
     let length = bytes.len();
+    guest.check_length(length).map_err(breach)?;
     let Some(sender) = guest.turn.with(|turn| turn.aid) else {
         return Ok(guest.refuse(code::DENIED, "nothing can be sent now"));
     };

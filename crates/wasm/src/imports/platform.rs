@@ -109,6 +109,7 @@ fn random(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
 /// Does something with a line of text, unless there were too many in this call.
 fn line(mut caller: Caller<'_, Guest>, (ptr, len): (i32, i32), write: impl FnOnce(&mut Turn<'_>, &str)) -> Result<i32> {
     let (memory, guest) = parts(&mut caller)?;
+    guest.check_length(region(memory, ptr, len)?.len()).map_err(breach)?;
     let Some(text) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
     guest.requests.lines += 1;
     if guest.requests.lines > GUEST_CALL_MESSAGES_MAX || !guest.may_say(text.len()) {
@@ -198,9 +199,7 @@ fn act(mut caller: Caller<'_, Guest>, env: i32, env_len: i32, ptr: i32, len: i32
     let (memory, guest) = parts(&mut caller)?;
     let Some(name) = text(memory, env, env_len, guest)? else { return Ok(no_text(guest)) };
     let request = region(memory, ptr, len)?;
-    if request.len() > guest.terms.message_bytes {
-        return Ok(guest.refuse(code::QUOTA, "a request longer than a message may be (quota message_bytes)"));
-    }
+    guest.check_length(request.len()).map_err(breach)?;
     if !guest.terms.grants_environment(name) {
         return Ok(guest.deny(&format!("environment {name}")));
     }

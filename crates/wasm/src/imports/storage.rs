@@ -6,7 +6,7 @@ use whimbrel_platform::limits::STORAGE_KEYS_LISTED_MAX;
 use whimbrel_platform::storage::{Holder, Shelves, StorageError};
 
 use super::platform::hold_value;
-use super::{Result, no_text, parts, region, text};
+use super::{Result, breach, no_text, parts, region, text};
 use crate::abi::{MODULE, code};
 use crate::guest::Guest;
 
@@ -43,14 +43,18 @@ fn put(mut caller: Caller<'_, Guest>, ptr: i32, len: i32, value: i32, value_len:
     let (memory, guest) = parts(&mut caller)?;
     let Some(key) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
     let (value, room) = (region(memory, value, value_len)?, guest.terms.room);
-    answered(with(guest, |shelves, holder| shelves.put(holder, key, value, room)).map(|put| match put {
-        Ok(()) => 0,
-        Err(error @ (StorageError::Key(_) | StorageError::Value(_))) => {
+    let put = with(guest, |shelves, holder| shelves.put(holder, key, value, room));
+    Ok(match put {
+        Err(code) => code,
+        Ok(Ok(())) => 0,
+        Ok(Err(error @ (StorageError::Key(_) | StorageError::Value(_)))) => {
             guest.refuse(code::MALFORMED, error.to_string())
         }
-        Err(error @ StorageError::Entries) => guest.refuse(code::FULL, error.to_string()),
-        Err(error) => guest.refuse(code::QUOTA, error.to_string()),
-    }))
+        Ok(Err(error @ StorageError::Entries)) => guest.refuse(code::FULL, error.to_string()),
+        // Others took the room.
+        Ok(Err(error @ StorageError::Full)) => guest.refuse(code::QUOTA, error.to_string()),
+        Ok(Err(error)) => return Err(breach(error.into())),
+    })
 }
 
 fn delete(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {

@@ -120,10 +120,19 @@ fn names_that_all_make_up_are_counted() {
 }
 
 #[test]
-fn messages_that_are_too_long_stay_with_it() {
-    let quota = r#"{"quota": [{"who": "agent:guest", "message_bytes": 24}]}"#;
-    let body = "(i32.sub (call $send (i32.const 1024) (i32.const 25)) (i32.const -2))";
-    assert_eq!(fate_under(quota, &format!("{body} (i32.add (i32.const 5))")), "it answered 5", "the code of a quota");
+fn a_message_that_is_too_long_ends_it_and_is_not_sent() {
+    let body = "(call $send (i32.const 1024) (i32.const 25))";
+    for (quota, of) in [("message_bytes", ""), ("owner_message_bytes", "of agents of this node ")] {
+        let policy = format!(r#"{{"quota": [{{"who": "agent:guest", "{quota}": 24}}]}}"#);
+        let why = format!("it sends or prints 25 bytes at once: 24 are the most {of}(quota {quota})");
+        assert_eq!(fate_under(&policy, body), why);
+    }
+    let long = "(memory.grow (i32.const 16)) (drop) (call $send (i32.const 0) (i32.const 1048577))";
+    assert_eq!(
+        fate(long),
+        "it sends or prints 1048577 bytes at once: 1048576 are the most (quota message_bytes)",
+        "also without a rule"
+    );
 }
 
 #[test]

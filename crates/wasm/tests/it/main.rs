@@ -8,6 +8,7 @@ mod frames;
 mod fuzz;
 mod hostile;
 mod owners;
+mod quotas;
 mod states;
 mod storage;
 mod suspension;

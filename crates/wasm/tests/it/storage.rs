@@ -1,5 +1,7 @@
 //! What guests keep on a node, and services that they offer.
 
+use whimbrel_platform::EndReason;
+
 use crate::harness::{agent, host, told, world};
 use crate::owners::{arrive, introduce, world_under};
 
@@ -81,11 +83,12 @@ fn keys_and_values_have_their_limits() {
     let body = telling(&[
         &format!("storage_put {} {}", at(3000, 0), at(3100, 1)),
         &format!("storage_put {} {}", at(3000, 257), at(3100, 1)),
-        &format!("storage_put {} {}", at(3000, 1), at(3100, 20)),
         &format!("storage_put {} {}", at(3000, 1), at(3100, 19)),
         // No text.
         &format!("storage_put {} {}", at(2, 1), at(3100, 1)),
         &format!("storage_get {}", at(3000, 9)),
+        // A byte too many.
+        &format!("storage_put {} {}", at(3000, 1), at(3100, 20)),
     ]);
     let body = body + r#"(data (i32.const 2) "\ff")"#;
     let (mut sim, probe) = world();
@@ -93,7 +96,9 @@ fn keys_and_values_have_their_limits() {
     introduce(&mut sim, &host(), "guest", "boss", &body);
     sim.tell("guest", "go");
     sim.run_until_idle();
-    assert_eq!(probe.take_lines(), ["inform -3", "inform -3", "inform -2", "inform 0", "inform -3", "inform -4"]);
+    assert_eq!(probe.take_lines(), ["inform -3", "inform -3", "inform 0", "inform -3", "inform -4"]);
+    let why = "it would keep 85 bytes here: 84 are the most (quota storage_bytes)".to_owned();
+    assert_eq!(sim.ended("guest"), Some(EndReason::Failed(why)));
 }
 
 #[test]
@@ -107,7 +112,10 @@ fn what_an_owner_keeps_adds_up() {
         sim.tell(name, "go");
         sim.run_until_idle();
     }
-    assert_eq!(probe.take_lines(), ["inform 0", "inform -2", "inform 0"]);
+    assert_eq!(probe.take_lines(), ["inform 0", "inform 0"]);
+    let why = |name: &str| format!("{:?}", sim.ended(name));
+    assert!(why("two").contains("(quota owner_storage_bytes)"), "{}", why("two"));
+    assert_eq!((sim.ended("one"), sim.ended("three")), (None, None));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 import type { Value } from "../acl/value.js";
 import { Aid } from "../acl/aid.js";
 import { TIME_END, timeAt, withTimer, type Wait } from "./affairs.js";
-import { DENIED, FULL, GuestError, MALFORMED, QUOTA, UNKNOWN, type Desk, type Hop, type LogLevel, type Question } from "./desk.js";
+import { DENIED, FULL, GuestError, MALFORMED, UNKNOWN, type Desk, type Hop, type LogLevel, type Question } from "./desk.js";
 import { agentNamed, readMessage, readTemplate, type Fits } from "./frame.js";
 import { CALL_BYTES_MAX, CALL_MESSAGES_MAX, DISCARDED_MAX, MESSAGE_BYTES, PAGE, RANDOM_BYTES_MAX, TIMERS_MAX } from "./limits.js";
 import type { Shelf, ShelfRefusal } from "./shelf.js";
@@ -61,11 +61,16 @@ const later = (now: number, ms: bigint): number => (ms < 0n ? Infinity : timeAt(
 
 // ---- Messages
 
+/** Who sends or prints more at once is ended, as on nodes. */
+function checkLength(bytes: number): void {
+  if (bytes > MESSAGE_BYTES) throw new GuestError(`it sends or prints ${bytes} bytes at once: ${MESSAGE_BYTES} are the most (quota message_bytes)`);
+}
+
 function messages(desk: Desk): Functions {
   return {
     send: (ptr: number, len: number) => {
       const bytes = desk.region(ptr, len);
-      if (bytes.length > MESSAGE_BYTES) return desk.refuse(QUOTA, `a message of ${bytes.length} bytes: ${MESSAGE_BYTES} are the most (quota message_bytes)`);
+      checkLength(bytes.length);
       let message;
       try {
         message = readMessage(bytes, Aid.NOBODY);
@@ -134,6 +139,7 @@ function platform(desk: Desk): Functions {
 
 /** Does something with a line of text, unless there were too many in this call. */
 function line(desk: Desk, ptr: number, len: number, write: (text: string) => void): void {
+  checkLength(desk.region(ptr, len).length);
   const said = text(desk, ptr, len);
   desk.requests.lines++;
   if (said === undefined) desk.refuse(MALFORMED, "text that is not UTF-8, or too long");
@@ -164,7 +170,7 @@ function directories(desk: Desk): Functions {
 
 // ---- What it keeps beside its memory
 
-const REFUSALS: Readonly<Record<ShelfRefusal, number>> = { malformed: MALFORMED, full: FULL, quota: QUOTA };
+const REFUSALS: Readonly<Record<Exclude<ShelfRefusal, "quota">, number>> = { malformed: MALFORMED, full: FULL };
 
 function storage(desk: Desk): Functions {
   const { shelf } = desk.surroundings;
@@ -183,6 +189,7 @@ function storage(desk: Desk): Functions {
         if (!shelf) return denied();
         keepUndo(desk, shelf, key);
         const refused = shelf.put(key, bytes);
+        if (refused?.why === "quota") throw new GuestError(refused.text);
         return refused ? desk.refuse(REFUSALS[refused.why], refused.text) : 0;
       }),
     storage_delete: (ptr: number, len: number) =>
