@@ -35,6 +35,8 @@
   (import "whim" "timer_left" (func $timer_left (param i64) (result i64)))
   (import "whim" "recalled" (func $recalled (result i32)))
   (import "whim" "set_lifetime" (func $set_lifetime (param i64) (result i32)))
+  (import "whim" "life" (func $life (result i64)))
+  (import "whim" "on_failure" (func $on_failure (param i32 i32) (result i32)))
   (memory (export "memory") 1)
   ;; A frame: inform to probe, 7.
   (data (i32.const 3000) "\07\02\05\00\00\00probe\03\09\00\00\00\03\07\00\00\00\00\00\00\00")
@@ -54,6 +56,8 @@
   (func $number (param i32) (result i32) (i32.load (i32.add (global.get $at) (local.get 0))))
   (func $call (param $which i32)
     (block $none
+    (block $l35
+    (block $l34
     (block $l33
     (block $l32
     (block $l31
@@ -88,7 +92,7 @@
     (block $l2
     (block $l1
     (block $l0
-      (br_table $l0 $l1 $l2 $l3 $l4 $l5 $l6 $l7 $l8 $l9 $l10 $l11 $l12 $l13 $l14 $l15 $l16 $l17 $l18 $l19 $l20 $l21 $l22 $l23 $l24 $l25 $l26 $l27 $l28 $l29 $l30 $l31 $l32 $l33 $none (local.get $which))
+      (br_table $l0 $l1 $l2 $l3 $l4 $l5 $l6 $l7 $l8 $l9 $l10 $l11 $l12 $l13 $l14 $l15 $l16 $l17 $l18 $l19 $l20 $l21 $l22 $l23 $l24 $l25 $l26 $l27 $l28 $l29 $l30 $l31 $l32 $l33 $l34 $l35 $none (local.get $which))
     ) (drop (call $send (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
     ) (drop (call $take (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
     ) (drop (call $read (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
@@ -123,6 +127,8 @@
     ) (drop (call $timer_left (i64.extend_i32_s (call $number (i32.const 1))))) (return)
     ) (drop (call $recalled)) (return)
     ) (drop (call $set_lifetime (i64.extend_i32_s (call $number (i32.const 1))))) (return)
+    ) (drop (call $life)) (return)
+    ) (drop (call $on_failure (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
     )
   )
   ;; The script is the frame's content, bytes; what is before it is always as long.

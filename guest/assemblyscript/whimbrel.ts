@@ -73,6 +73,10 @@
 // @ts-ignore: decorator
 @external("whim", "set_lifetime") declare function whimSetLifetime(ms: i64): i32;
 // @ts-ignore: decorator
+@external("whim", "life") declare function whimLife(): i64;
+// @ts-ignore: decorator
+@external("whim", "on_failure") declare function whimOnFailure(ptr: usize, len: i32): i32;
+// @ts-ignore: decorator
 @external("whim", "stop") declare function whimStop(): void;
 // @ts-ignore: decorator
 @external("whim", "receive") declare function whimReceive(ptr: usize, len: i32, ms: i64): i32;
@@ -514,6 +518,13 @@ export class Message {
     return whimSend(out.ptr, out.len);
   }
 
+  /** Has it sent should the agent end otherwise than by its own will, with the reason (a text) as its content: it traps, exceeds a quota, its
+   * time is over, it is killed. It travels along; clones have none. 0, or why not (`Failed`). */
+  onFailure(): i32 {
+    const out = this.encode();
+    return whimOnFailure(out.ptr, out.len);
+  }
+
   private encode(): Writer {
     const out = new Writer();
     out.byte(<u8>this.performative);
@@ -819,6 +830,11 @@ export function recalls(): i32 {
 export function setLifetime(ms: i64): i32 {
   return whimSetLifetime(ms);
 }
+/** A number that tells this agent from all who had its name before, or have it later: always the same for this agent, and another one for
+ * its clones. */
+export function life(): i64 {
+  return whimLife();
+}
 /** The agent ends when this call into it is over, or waits. Nothing that it asked for besides happens then: it neither moves nor is
  * copied. What it sent is sent. */
 export function stop(): void {
@@ -1005,7 +1021,8 @@ let minions: i32 = 0;
  * nothing is left there. The copy lives no longer than so many milliseconds, also if nobody waits for it any more. */
 export function dispatch(nodes: Array<string>, ms: i64, minion: Minion): Report {
   const sender = name();
-  const id = sender + "-minion-" + (++minions).toString();
+  // Who had its name before it may have sent some, too.
+  const id = sender + "-minion-" + (<u64>whimLife()).toString(16) + "-" + (++minions).toString();
   let which: i32 = Failed.UNKNOWN;
   for (let i = 0; i < nodes.length && which < 0; i++) which = cloneTo(nodes[i], "");
   if (which < 0) return new Report(null, nodes.length > 0 ? reason() : "no node to send a minion to");
@@ -1021,6 +1038,10 @@ export function dispatch(nodes: Array<string>, ms: i64, minion: Minion): Report 
 /** The copy's part: it ends with it. */
 function report(sender: string, id: string, ms: i64, minion: Minion): void {
   whimSetLifetime(ms);
+  // Should it fail, its sender need not wait until its time is over.
+  const lastWords = Message.to(sender, Performative.FAILURE, Value.null());
+  lastWords.inReplyTo = id;
+  lastWords.onFailure();
   const found = minion.run();
   const answer = Message.to(sender, found !== null ? Performative.INFORM : Performative.FAILURE, found !== null ? found : Value.text(minion.why));
   answer.inReplyTo = id;

@@ -168,6 +168,8 @@ WHIM_IMPORT("depart_clone") int whim__depart_clone(const void *, uint32_t, const
 WHIM_IMPORT("discard") void whim__discard(const void *, uint32_t);
 WHIM_IMPORT("recalled") int whim__recalled(void);
 WHIM_IMPORT("set_lifetime") int whim__set_lifetime(int64_t);
+WHIM_IMPORT("life") int64_t whim__life(void);
+WHIM_IMPORT("on_failure") int whim__on_failure(const void *, uint32_t);
 WHIM_IMPORT("stop") void whim__stop(void);
 WHIM_IMPORT("receive") int whim__receive(const void *, uint32_t, int64_t);
 WHIM_IMPORT("sleep") void whim__sleep(int64_t);
@@ -472,6 +474,13 @@ static inline int whim_send(void) {
     return whim__send(whim__out.at, whim__out.len);
 }
 
+/* Has what was written sent should the agent end otherwise than by its own will, with the reason (a text) as its content: it traps, exceeds a
+ * quota, its time is over, it is killed. It travels along; clones have none. 0, or why not. */
+static inline int whim_on_failure(void) {
+    whim__close();
+    return whim__on_failure(whim__out.at, whim__out.len);
+}
+
 /* ---- what else an agent can do ---- */
 
 /* What the call before gave the length of; read on by `from`. */
@@ -627,6 +636,9 @@ static inline int whim_recalls(void) { return whim__recalled(); }
 /* The agent ends after so many milliseconds at the latest, wherever it is then, and so do copies that it makes. 0, or WHIM_DENIED where
  * agents have no time to live: in durable societies. */
 static inline int whim_set_lifetime(int64_t ms) { return whim__set_lifetime(ms); }
+/* A number that tells this agent from all who had its name before, or have it later: always the same for this agent, and another one for
+ * its clones. */
+static inline uint64_t whim_life(void) { return (uint64_t)whim__life(); }
 /* The agent ends when this call is over, or waits. Nothing that it asked for besides happens then: it neither moves nor is copied.
  * What it sent is sent. */
 static inline void whim_end(void) { whim__stop(); }
@@ -791,22 +803,25 @@ typedef struct {
     /* What came back: an inform, or the failure that the minion told. It lasts until the next message is taken or received. */
     whim_message answer;
     /* Its own. */
-    char room[WHIM__NAME_BYTES + 16];
+    char room[WHIM__NAME_BYTES + 32];
     whim_text sender, id;
 } whim_minion;
 
 static uint32_t whim__minions;
 
-/* Who sends it, and what its answer quotes: the same with a number of eight digits. */
+/* Who sends it, and what its answer quotes: the same with the sender's life in 16 digits, as others may have had its name before, and a number of
+ * eight digits. */
 static inline bool whim__name_minion(whim_minion *minion) {
     static const char digits[] = "0123456789abcdef";
     minion->sender = whim_name(minion->room, WHIM__NAME_BYTES);
     uint32_t len = minion->sender.len;
     if (len == WHIM__NAME_BYTES) return false;
     whim__minions++;
+    uint64_t life = whim_life();
     minion->room[len] = '#';
-    for (uint32_t i = 0; i < 8; i++) minion->room[len + 1 + i] = digits[(whim__minions >> (28 - 4 * i)) & 15];
-    minion->id = (whim_text){minion->room, len + 9};
+    for (uint32_t i = 0; i < 16; i++) minion->room[len + 1 + i] = digits[(life >> (60 - 4 * i)) & 15];
+    for (uint32_t i = 0; i < 8; i++) minion->room[len + 17 + i] = digits[(whim__minions >> (28 - 4 * i)) & 15];
+    minion->id = (whim_text){minion->room, len + 25};
     return true;
 }
 
@@ -817,7 +832,14 @@ static inline int whim_dispatch(whim_minion *minion, const whim_text *nodes, uin
     int which = WHIM_UNKNOWN;
     if (!whim__name_minion(minion)) return WHIM_MALFORMED;
     for (uint32_t i = 0; i < count && which < 0; i++) which = whim_clone_to(nodes[i], whim_str(""));
-    if (which == 1) whim_set_lifetime(ms);
+    if (which == 1) {
+        whim_set_lifetime(ms);
+        /* Should it fail, its sender need not wait until its time is over. */
+        whim_begin(WHIM_FAILURE);
+        whim_put_field(WHIM_RECEIVER, minion->sender);
+        whim_put_field(WHIM_IN_REPLY_TO, minion->id);
+        whim_on_failure();
+    }
     if (which != 0) return which;
     whim_begin(WHIM_ANY);
     whim_put_field(WHIM_IN_REPLY_TO, minion->id);

@@ -158,7 +158,11 @@ for (const language of LANGUAGES) {
       minion.time();
       assert.ok(minion.stopped && !agent.stopped);
       assert.deepEqual([minion.lifetime, agent.lifetime, minion.node, agent.node], [5000n, null, node, "n1"]);
-      agent.message(Uint8Array.from(minion.sent.pop()));
+      const report = Uint8Array.from(minion.sent.pop());
+      const [lastWords, quoted] = [fields(Uint8Array.from(minion.lastWords)), fields(report).found];
+      assert.deepEqual([lastWords.performative, lastWords.found.get(2), lastWords.found.get(6)], [6, quoted.get(2), quoted.get(6)]);
+      assert.equal(agent.lastWords, null);
+      agent.message(report);
       const [name, ...said] = term(answer(agent).content);
       const text = typeof found === "string" && language === "rust" ? `failed: ${found}` : found;
       assert.deepEqual([name, said], ["heard", [text, "n1"]]);

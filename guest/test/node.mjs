@@ -26,6 +26,7 @@ export class Agent {
     this.hops = 0;
     this.stopped = false; // it has ended
     this.recalls = 0;
+    this.lastWords = null; // what is sent should it fail
     this.lifetime = null; // in milliseconds, if it is bounded
     this.clones = [];
     this.suspended = null; // the call that is suspended, and what it waits for
@@ -97,6 +98,8 @@ export class Agent {
       discard: () => {},
       recalled: () => this.recalls,
       set_lifetime: (ms) => ((this.lifetime = this.lifetime === null || ms < this.lifetime ? ms : this.lifetime), 0),
+      life: () => 7n,
+      on_failure: (ptr, len) => ((this.lastWords = this.bytes(ptr, len).slice()), 0),
       stop: () => void (this.stopped = true),
       receive: (ptr, len, ms) =>
         this.suspend(() => {

@@ -529,6 +529,8 @@ pub const GUEST_CALL_MESSAGES_MAX: u32 = 10_000;
 pub const GUEST_CALL_BYTES_MAX: usize = 16 << 20;
 /// Bytes of a template that it waits for, or takes by, and how many parts it may have.
 pub const GUEST_TEMPLATE_BYTES_MAX: usize = 4 << 10;
+/// Bytes of a message that a WebAssembly agent has sent should it fail, as it hands it to the node: the node keeps it, and it travels along.
+pub const GUEST_LAST_WORDS_BYTES_MAX: usize = 4 << 10;
 /// See [`GUEST_TEMPLATE_BYTES_MAX`].
 pub const GUEST_TEMPLATE_PARTS_MAX: usize = 16;
 /// Bytes of its state: its memory, and what the node remembers of it.

@@ -54,7 +54,7 @@ pub const EXPORTS: [Export; 8] = [
 ];
 
 /// All that a guest may import.
-pub const IMPORTS: [&str; 34] = [
+pub const IMPORTS: [&str; 36] = [
     "send",
     "take",
     "read",
@@ -84,6 +84,8 @@ pub const IMPORTS: [&str; 34] = [
     "discard",
     "recalled",
     "set_lifetime",
+    "life",
+    "on_failure",
     "stop",
     "receive",
     "sleep",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use whimbrel_platform::Time;
-use whimbrel_platform::limits::{GUEST_TEMPLATE_BYTES_MAX, GUEST_TIMERS_MAX};
+use whimbrel_platform::limits::{GUEST_LAST_WORDS_BYTES_MAX, GUEST_TEMPLATE_BYTES_MAX, GUEST_TIMERS_MAX};
 
 use crate::bytes::{BadBytes, Input, put_bytes, put_varint};
 use crate::line::Line;
@@ -27,6 +27,10 @@ pub(crate) struct Affairs {
     pub line: Option<Arc<Line>>,
     /// How often it was called home.
     pub recalls: u32,
+    /// What tells it from all who had its name before, or have it later; 0 if it never asked.
+    pub life: u64,
+    /// What is sent should it fail: a frame, or nothing.
+    pub last_words: Vec<u8>,
 }
 
 /// A call that waits.
@@ -98,6 +102,11 @@ impl Affairs {
         (*due <= now).then(|| self.timers.remove(0).1)
     }
 
+    /// It is a clone, and somebody else.
+    pub fn be_clone(&mut self) {
+        (self.life, self.last_words) = (0, Vec::new());
+    }
+
     /// When there is something to do without a message; [`Time::NEVER`] if never.
     pub fn next(&self) -> Time {
         match self.suspended.as_ref().map(|suspended| &suspended.wait) {
@@ -118,7 +127,9 @@ impl Affairs {
             | flag(self.unwind_at != 0, flag::UNWIND)
             | flag(!self.options.is_empty(), flag::OPTIONS)
             | flag(self.line.is_some(), flag::LINE)
-            | flag(self.recalls != 0, flag::RECALLS);
+            | flag(self.recalls != 0, flag::RECALLS)
+            | flag(self.life != 0, flag::LIFE)
+            | flag(!self.last_words.is_empty(), flag::LAST_WORDS);
         put_varint(flags, out);
         if let Some(line) = &self.line {
             line.write(out);
@@ -145,6 +156,12 @@ impl Affairs {
         }
         if self.recalls != 0 {
             put_varint(u64::from(self.recalls), out);
+        }
+        if self.life != 0 {
+            out.extend_from_slice(&self.life.to_le_bytes());
+        }
+        if !self.last_words.is_empty() {
+            put_bytes(&self.last_words, out);
         }
     }
 
@@ -184,6 +201,16 @@ impl Affairs {
         if has(flag::RECALLS) {
             affairs.recalls = small(input)?;
         }
+        if has(flag::LIFE) {
+            affairs.life = input.u64()?;
+        }
+        if has(flag::LAST_WORDS) {
+            let frame = input.bytes()?;
+            if frame.len() > GUEST_LAST_WORDS_BYTES_MAX {
+                return Err(BadBytes);
+            }
+            affairs.last_words = frame.to_vec();
+        }
         Ok(affairs)
     }
 }
@@ -197,7 +224,9 @@ mod flag {
     pub const OPTIONS: u64 = 32;
     pub const LINE: u64 = 64;
     pub const RECALLS: u64 = 128;
-    pub const ALL: u64 = 255;
+    pub const LIFE: u64 = 256;
+    pub const LAST_WORDS: u64 = 512;
+    pub const ALL: u64 = 1023;
 }
 
 /// What is left until then, and one; 0 is never.
@@ -285,6 +314,7 @@ mod tests {
     fn affairs_come_back_with_what_is_left_of_their_times() {
         let mut affairs =
             Affairs { started: true, held: vec![1, 2], unwind_at: 65536, recalls: 300, ..Affairs::default() };
+        (affairs.life, affairs.last_words) = (u64::MAX - 5, vec![6, 5]);
         affairs.line = Some(Line::of("boss".into(), "n1".into()).of_clone("scout".into()));
         affairs.set_timer(Time(500), -3);
         affairs.set_timer(Time(200), 7);

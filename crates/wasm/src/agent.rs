@@ -10,12 +10,13 @@ use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::inspection::{Detail, Inspection, Look, QuotaSeen, Upkeep};
 use whimbrel_platform::mobility::Hop;
 use whimbrel_platform::policy::{OwnerTerms, Principal, Terms};
+use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{AgentBody, Arrival, EndReason, Next, Services, Time, Turn};
 
 use crate::abi::code;
 use crate::affairs::{Call, Suspended, Wait};
 use crate::cpu::ran;
-use crate::frame::{FrameWriter, read_template, write_value};
+use crate::frame::{FrameWriter, read_message, read_template, write_value};
 use crate::guest::{Breach, Course, Requests, Used};
 use crate::host::Host;
 use crate::inbox;
@@ -162,6 +163,9 @@ impl WasmAgent {
         let recalls = std::mem::take(&mut self.recalls);
         let affairs = &mut live.store.data_mut().affairs;
         affairs.recalls = affairs.recalls.wrapping_add(recalls);
+        if let Some(Hop::IsClone { .. }) = hop.as_deref() {
+            affairs.be_clone();
+        }
         let hop = hop.map(|hop| News { hop, is_recalled: recalls > 0 });
         if let Some(stay) = &mut self.stay {
             stay.lend(live, began)?;
@@ -174,13 +178,14 @@ impl WasmAgent {
     }
 
     fn fail(&mut self, error: &LiveError, turn: &mut Turn<'_>) -> Next {
+        let (reason, last_words) = (error.to_string(), self.mind().take_last_words());
         *self.mind() = Mind::Gone;
-        let reason = error.to_string();
         if matches!(error, LiveError::Breach(_)) {
             let who = turn.services.principal(turn.aid).to_string();
             turn.services.audit(&Refused::somebody(RefusalReason::Quota, &who, &reason));
         }
         tell_owner(turn, &reason);
+        say_last_words(&last_words, turn, &reason);
         Next::End(EndReason::Failed(reason))
     }
 
@@ -370,6 +375,8 @@ impl AgentBody for WasmAgent {
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
+        let last_words = self.mind().take_last_words();
+        say_last_words(&last_words, turn, "it was ended");
         let Some(export) = self.module.exports.stop else { return };
         let Ok(terms) = self.arrive(turn) else { return };
         let began = is_metered(&terms).then(ran);
@@ -404,6 +411,25 @@ fn tell_owner(turn: &mut Turn<'_>, reason: &str) {
         let content = Value::term("failed", [Value::Str(reason.into())]);
         turn.outbox.send(AclMessage::new(Performative::Failure, aid, Aid::local(owner), content));
     }
+}
+
+/// Sends what the agent had sent should it fail: the reason is the content.
+fn say_last_words(frame: &[u8], turn: &mut Turn<'_>, reason: &str) {
+    if frame.is_empty() {
+        return;
+    }
+    // They came with a state, from wherever that was.
+    if let Ok(mut message) = read_message(frame, turn.aid)
+        && is_to_agents(&message)
+    {
+        message.content = Value::Str(reason.into());
+        turn.outbox.send(message);
+    }
+}
+
+/// Whether a message goes to agents only: topics and groups are granted at the time.
+pub(crate) fn is_to_agents(message: &AclMessage) -> bool {
+    message.receivers.iter().all(|receiver| Cast::split(receiver.name).is_none())
 }
 
 /// What a guest is to be told of a hop.

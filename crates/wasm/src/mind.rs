@@ -125,6 +125,17 @@ impl Mind {
         }
     }
 
+    /// What is to be sent because it ends otherwise than by its own will: a frame, or nothing. It is sent once.
+    pub fn take_last_words(&mut self) -> Vec<u8> {
+        match self {
+            Self::Live { live, .. } => std::mem::take(&mut live.store.data_mut().affairs.last_words),
+            Self::Frozen(state) => {
+                read_affairs(&mut Input::new(state), EPOCH).map(|affairs| affairs.last_words).unwrap_or_default()
+            }
+            Self::New | Self::Gone => Vec::new(),
+        }
+    }
+
     /// Whether it can be brought into memory, as far as that can be told of its state.
     pub fn check(&self, module: &Module) -> Result<(), BadBytes> {
         match self {

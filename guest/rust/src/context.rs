@@ -191,6 +191,21 @@ impl Context {
         host::check(host::set_lifetime(milliseconds(time))).map(drop)
     }
 
+    /// A number that tells this agent from all who had its name before, or have it later: always the same for this agent, and another one
+    /// for its clones.
+    pub fn life(self) -> u64 {
+        host::life() as u64
+    }
+
+    /// Has this message sent should the agent end otherwise than by its own will, with the reason (a text) as its content: it traps, exceeds a
+    /// quota, its time is over, it is killed. `None` takes that back. It travels along; clones have none.
+    ///
+    /// # Errors
+    /// It goes to a topic or group, or is longer than 4 KiB.
+    pub fn on_failure(self, message: Option<&Message>) -> Result<(), Error> {
+        host::check(host::on_failure(&message.map(Message::encode).unwrap_or_default())).map(drop)
+    }
+
     /// Ends the agent when this call into it is over, or waits. Nothing that it asked for besides happens then: it neither moves nor
     /// is copied. What it sent is sent.
     pub fn stop(self) {

@@ -34,6 +34,8 @@ mod imports {
         pub fn discard(from: *const u8, len: usize);
         pub fn recalled() -> i32;
         pub fn set_lifetime(ms: i64) -> i32;
+        pub fn life() -> i64;
+        pub fn on_failure(frame: *const u8, len: usize) -> i32;
         pub fn stop();
         pub fn receive(template: *const u8, len: usize, ms: i64) -> i32;
         pub fn sleep(ms: i64);
@@ -75,6 +77,8 @@ mod node {
         depart_clone(node, name) -> i32;
         discard(unused);
         recalled() -> i32;
+        life() -> i64;
+        on_failure(frame) -> i32;
         stop();
         now() -> i64;
         move_to(node) -> i32;

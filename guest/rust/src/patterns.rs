@@ -405,7 +405,8 @@ pub(crate) struct Errand {
 impl Errand {
     pub fn new(ctx: Context) -> Self {
         let sender = ctx.name();
-        let id = format!("{sender}-minion-{}", number());
+        // Who had its name before it may have sent some, too.
+        let id = format!("{sender}-minion-{:x}-{}", ctx.life(), number());
         Self { sender, id }
     }
 
@@ -413,6 +414,13 @@ impl Errand {
     pub fn begin(&self, ctx: Context, within: Duration) {
         // Where nobody has a time to live, nobody is cloned either.
         let _ = ctx.set_lifetime(within);
+        // Should it fail, its sender need not wait until its time is over.
+        let _ = ctx.on_failure(Some(&self.answer(Performative::Failure, Value::Null)));
+    }
+
+    fn answer(&self, performative: Performative, content: Value) -> Message {
+        let message = Message::new(performative, self.sender.clone(), content);
+        Message { in_reply_to: Some(self.id.clone()), ..message }
     }
 
     /// The minion is done. It ends when this call is over, or it waits.
@@ -421,9 +429,7 @@ impl Errand {
             Ok(value) => (Performative::Inform, value),
             Err(reason) => (Performative::Failure, Value::text(reason)),
         };
-        let told =
-            ctx.send(&Message { in_reply_to: Some(self.id), ..Message::new(performative, self.sender, content) });
-        if let Err(error) = told {
+        if let Err(error) = ctx.send(&self.answer(performative, content)) {
             ctx.log(crate::Level::Error, format!("what the minion found cannot be sent: {error}"));
         }
         ctx.stop();
@@ -597,6 +603,11 @@ mod tests {
         );
         assert!(minion.stopped());
         assert_eq!(minion.lifetime(), Some(Duration::from_secs(5)));
+        let last_words = minion.last_words().expect("it says what is sent should it fail");
+        assert_eq!(
+            (last_words.performative, last_words.in_reply_to, last_words.receivers),
+            (Performative::Failure, answer.in_reply_to.clone(), answer.receivers.clone())
+        );
         drop(minion);
 
         let mut boss = Trial::of_task(boss);
@@ -614,7 +625,7 @@ mod tests {
         boss.start(Value::Null).expect("starts");
         assert_eq!(boss.cloned(false), Ok(true));
         let failure = Message::new(Performative::Failure, "trial", Value::text("nothing here"));
-        boss.message(Message { in_reply_to: Some("trial@test-minion-1".into()), ..failure }).expect("is read");
+        boss.message(Message { in_reply_to: Some("trial@test-minion-a11ce-1".into()), ..failure }).expect("is read");
         assert_eq!(boss.printed(), ["Err(Error { kind: Other, reason: \"nothing here\" })"]);
     }
 

@@ -51,6 +51,7 @@ struct Done {
     recalls: i32,
     /// In milliseconds.
     lifetime: Option<i64>,
+    last_words: Option<Message>,
     /// By environment and name.
     documents: BTreeMap<String, BTreeMap<String, String>>,
     /// By node and key, if that is granted.
@@ -210,6 +211,11 @@ impl Trial {
         done(|done| done.lifetime.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis))
     }
 
+    /// What is sent should it fail, if it said so.
+    pub fn last_words(&self) -> Option<Message> {
+        done(|done| done.last_words.clone())
+    }
+
     /// Whether it has ended itself.
     pub fn stopped(&self) -> bool {
         done(|done| done.stopped)
@@ -293,6 +299,18 @@ pub(crate) mod node {
 
     pub fn set_lifetime(ms: i64) -> i32 {
         done(|done| done.lifetime = Some(done.lifetime.map_or(ms, |set| set.min(ms))));
+        0
+    }
+
+    pub fn life() -> i64 {
+        0xA11CE
+    }
+
+    pub fn on_failure(frame: &[u8]) -> i32 {
+        if !frame.is_empty() && Message::decode(frame).is_err() {
+            return MALFORMED;
+        }
+        done(|done| done.last_words = Message::decode(frame).ok());
         0
     }
 

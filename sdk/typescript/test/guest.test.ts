@@ -100,7 +100,7 @@ test("whatever bytes there are, packing and comparing lose none of them", () => 
 });
 
 test("affairs come back with what is left of their times", () => {
-  const affairs = { ...newAffairs(Uint8Array.of(1)), isStarted: true, held: Uint8Array.of(1, 2), unwindAt: 65536, recalls: 300, line: { owner: "boss", node: "n1", ancestor: "scout" } };
+  const affairs = { ...newAffairs(Uint8Array.of(1)), isStarted: true, held: Uint8Array.of(1, 2), unwindAt: 65536, recalls: 300, life: 2n ** 64n - 6n, lastWords: Uint8Array.of(6, 5), line: { owner: "boss", node: "n1", ancestor: "scout" } };
   const call = { type: "handle", ptr: 16, len: 300 } as const;
   const image = { morePages: 2, changes: new Uint8Array(200).fill(7) };
   const state = writeState({ ...affairs, timers: [{ at: 50, tag: 8n }, { at: 200, tag: 7n }, { at: Infinity, tag: -3n }], suspended: { call, wait: { type: "message", template: Uint8Array.of(255), until: 600 } } }, 100, image);
@@ -464,10 +464,10 @@ test("last words that ask the platform are alone, and are not said by who stoppe
 });
 
 /** An agent on a platform that answers nothing. */
-async function seated(module: GuestModule, printed: string[] = []): Promise<GuestAgent> {
+async function seated(module: GuestModule, printed: string[] = [], sent: Message[] = []): Promise<GuestAgent> {
   const agent = new GuestAgent(module, { onPrint: (line) => printed.push(line) });
   const nothing = (): void => undefined;
-  agent.bind({ aid: Aid.of("guest@test"), keeper: undefined, send: nothing, ask: () => nothing, end: () => agent.over("finished"), certify: () => Promise.reject(new Error("nobody certifies")), fetchCode: () => Promise.reject(new Error("nobody has code")) });
+  agent.bind({ aid: Aid.of("guest@test"), keeper: undefined, send: (message: Message) => void sent.push(message), ask: () => nothing, end: () => agent.over("finished"), certify: () => Promise.reject(new Error("nobody certifies")), fetchCode: () => Promise.reject(new Error("nobody has code")) });
   await agent.setup();
   agent.settle();
   return agent;
@@ -484,6 +484,20 @@ test("who is ended twice says his last words once, and handles nothing behind th
   await Promise.all(ends);
   await agent.end();
   assert.deepEqual([printed, await agent.ended], [["home", "home"], "finished"]);
+});
+
+test("who fails, and who is ended, has his last words said", async () => {
+  // What it was given is sent should it fail.
+  const says = [0x20, 0, 0x20, 1, 0x10, 0];
+  for (const [body, why] of [[[...says, 0x1a, 0x00], /unreachable/], [says, /^it was ended$/]] as const) {
+    const sent: Message[] = [];
+    const agent = await seated(await GuestModule.compile(moduleOf("on_failure", body)), [], sent);
+    agent.deliver({ ...toldOf("inform"), receivers: [Aid.of("probe@test")] }, 8, 1);
+    await new Promise((resolve) => setImmediate(resolve));
+    await agent.end();
+    assert.equal(sent.length, 1);
+    assert.match(String(sent[0]?.content), why);
+  }
 });
 
 test("a lifetime may be longer than a timer of JavaScript", async (test) => {

@@ -1,18 +1,20 @@
-//! Messages: `send`, `take`, `read`, `reason`.
+//! Messages: `send`, `on_failure`, `take`, `read`, `reason`.
 
 use wasmtime::{Caller, Linker};
 use whimbrel_acl::{AclMessage, Template};
-use whimbrel_platform::limits::{GUEST_CALL_BYTES_MAX, GUEST_CALL_MESSAGES_MAX};
+use whimbrel_platform::limits::{GUEST_CALL_BYTES_MAX, GUEST_CALL_MESSAGES_MAX, GUEST_LAST_WORDS_BYTES_MAX};
 use whimbrel_platform::topics::Cast;
 
 use super::{Result, breach, copy_out, parts, region};
 use crate::abi::{MODULE, code};
+use crate::agent::is_to_agents;
 use crate::frame::{read_message, read_template};
 use crate::guest::Guest;
 use crate::inbox::frame_of_next;
 
 pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     linker.func_wrap(MODULE, "send", send)?;
+    linker.func_wrap(MODULE, "on_failure", on_failure)?;
     linker.func_wrap(MODULE, "take", take)?;
     linker.func_wrap(MODULE, "read", |mut caller: Caller<'_, Guest>, ptr: i32, cap: i32| -> Result<i32> {
         let (memory, guest) = parts(&mut caller)?;
@@ -57,6 +59,29 @@ fn dispatch(guest: &mut Guest, message: AclMessage, length: usize) -> Result<i32
     }
     guest.count_said(receivers).map_err(breach)?;
     guest.turn.with(|turn| turn.outbox.send(message));
+    Ok(0)
+}
+
+/// Keeps a message that is sent should the guest end otherwise than by its own will; an empty one takes that back.
+fn on_failure(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
+    let (memory, guest) = parts(&mut caller)?;
+    let bytes = region(memory, ptr, len)?;
+    guest.check_length(bytes.len()).map_err(breach)?;
+    if bytes.len() > GUEST_LAST_WORDS_BYTES_MAX {
+        let why = format!("a message of {} bytes: {GUEST_LAST_WORDS_BYTES_MAX} are the most", bytes.len());
+        return Ok(guest.refuse(code::MALFORMED, why));
+    }
+    let Some(sender) = guest.turn.with(|turn| turn.aid) else {
+        return Ok(guest.refuse(code::DENIED, "nothing can be sent now"));
+    };
+    if !bytes.is_empty() {
+        match guest.naming(|_| read_message(bytes, sender)).map_err(breach)? {
+            Ok(message) if is_to_agents(&message) => {}
+            Ok(_) => return Ok(guest.refuse(code::DENIED, "last words go to agents, not to topics and groups")),
+            Err(error) => return Ok(guest.refuse(code::MALFORMED, error.to_string())),
+        }
+    }
+    guest.affairs.last_words = bytes.to_vec();
     Ok(0)
 }
 

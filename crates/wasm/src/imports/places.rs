@@ -1,4 +1,5 @@
-//! Ending, and going elsewhere when the call is over: `stop`, `set_lifetime`, `depart`, `depart_clone`, `discard`, `recalled`.
+//! Ending, and going elsewhere when the call is over: `stop`, `set_lifetime`, `depart`, `depart_clone`, `discard`, `recalled`; and
+//! `life`.
 
 use std::time::Duration;
 
@@ -19,6 +20,14 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
         Ok(())
     })?;
     linker.func_wrap(MODULE, "set_lifetime", set_lifetime)?;
+    linker.func_wrap(MODULE, "life", |mut caller: Caller<'_, Guest>| -> Result<i64> {
+        let (_, guest) = parts(&mut caller)?;
+        if guest.affairs.life == 0 {
+            // Drawn once, so it is no source of chance.
+            guest.affairs.life = guest.turn.with(|turn| turn.services.random()).unwrap_or_default().max(1);
+        }
+        Ok(guest.affairs.life as i64)
+    })?;
     linker.func_wrap(MODULE, "recalled", |mut caller: Caller<'_, Guest>| -> Result<i32> {
         Ok(parts(&mut caller)?.1.affairs.recalls as i32)
     })?;

@@ -26,6 +26,8 @@ pub fn guest(body: &str) -> String {
   (import "whim" "recalled" (func $recalled (result i32)))
   (import "whim" "timer_left" (func $timer_left (param i64) (result i64)))
   (import "whim" "set_lifetime" (func $set_lifetime (param i64) (result i32)))
+  (import "whim" "life" (func $life (result i64)))
+  (import "whim" "on_failure" (func $on_failure (param i32 i32) (result i32)))
   (import "whim" "receive" (func $receive (param i32 i32 i64) (result i32)))
   (memory (export "memory") 1)
   (data (i32.const 1024) "\07\02\05\00\00\00probe\03\09\00\00\00\03")

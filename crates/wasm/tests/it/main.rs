@@ -7,6 +7,7 @@ mod agents;
 mod frames;
 mod fuzz;
 mod hostile;
+mod last_words;
 mod owners;
 mod quotas;
 mod states;

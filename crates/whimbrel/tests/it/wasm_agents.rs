@@ -334,6 +334,29 @@ fn villains_harm_nobody_but_themselves() {
 }
 
 #[test]
+fn a_minion_that_is_stopped_is_heard_of_before_its_time_is_over() {
+    let project = "MAS errands {
+        agents: rust \"scout-rust.wasm\" at \"n1\"; script \"scout-assemblyscript.wasm\" at \"n1\";
+                plain \"scout-c.wasm\" at \"n1\"; boss at \"n1\";
+    }";
+    // Should nobody tell, they hear of it in an hour.
+    let boss = "!begin. +!begin <- .send([rust, script, plain], request, send([n2], 3600000, 1)).
+         heard(0).
+         @h[atomic] +!kqml_received(S, inform, heard(Why, _), _) : heard(N) <- .print(S, \": \", Why); -+heard(N + 1).
+         +heard(3) <- .stopMAS.";
+    // Not even its answer may it send.
+    let policy = "[[allow]]\nwho = \"*\"\ncode = \"wasm:*\"\n[[quota]]\nwho = \"node:n2\"\nmessages_per_s = 0\n";
+    let files = [("errands.mas2j", project), ("boss.asl", boss), ("policy.toml", policy)];
+    let Some(scratch) = scratch(&files, &["scout-rust", "scout-assemblyscript", "scout-c"]) else { return };
+    let seen = scratch.run(&["run", ".", "--nodes", "2", "--policy", "policy.toml", "--for", "2m"]);
+    let mut lines: Vec<&str> = seen.out.lines().filter(|line| line.contains("(quota messages_per_s)")).collect();
+    lines.sort_unstable();
+    let expected = ["plain: ", "rust: failed: ", "script: "]
+        .map(|who| format!("[boss] {who}it sent or printed more than 0 messages within a second (quota messages_per_s)"));
+    assert_eq!(lines, expected, "{}{}", seen.out, seen.err);
+}
+
+#[test]
 fn searchers_in_three_languages_find_the_same() {
     let project = "MAS search {
         offers: library = \"texts\" at \"n2\";

@@ -1,7 +1,7 @@
 /** What is remembered of a guest between two calls, beside its memory. It travels with the agent. Times are microseconds. */
 import { badState, Input, Output } from "./bytes.js";
 import { compress, decompress } from "./lz4.js";
-import { NAME_BYTES_MAX, STATE_BYTES_MAX, TEMPLATE_BYTES_MAX, TIMERS_MAX } from "./limits.js";
+import { LAST_WORDS_BYTES_MAX, NAME_BYTES_MAX, STATE_BYTES_MAX, TEMPLATE_BYTES_MAX, TIMERS_MAX } from "./limits.js";
 
 /** A call of an export that may suspend. */
 export type Call = { readonly type: "start" | "handle" | "moved"; readonly ptr: number; readonly len: number } | { readonly type: "timer"; readonly tag: bigint };
@@ -35,13 +35,17 @@ export interface Affairs {
   line: Line | undefined;
   /** How often it was called home. */
   recalls: number;
+  /** What tells it from all who had its name before, or have it later; 0 if it never asked. */
+  life: bigint;
+  /** What is sent should it fail: a frame, or nothing. */
+  lastWords: Uint8Array;
 }
 
 const NOTHING = new Uint8Array();
 
 /** Those of one who had no call yet. */
 export function newAffairs(options: Uint8Array = NOTHING): Affairs {
-  return { isStarted: false, options, timers: [], held: NOTHING, suspended: undefined, unwindAt: 0, line: undefined, recalls: 0 };
+  return { isStarted: false, options, timers: [], held: NOTHING, suspended: undefined, unwindAt: 0, line: undefined, recalls: 0, life: 0n, lastWords: NOTHING };
 }
 
 /** Microseconds of 64 bits, as nodes count them: what is due then or later never is. */
@@ -63,12 +67,13 @@ export function dueAt({ suspended, timers }: Affairs): number {
   return suspended.wait.type === "hop" ? Infinity : suspended.wait.until;
 }
 
-const [STARTED, TIMERS, HELD, SUSPENDED, UNWIND, OPTIONS, LINE, RECALLS] = [1, 2, 4, 8, 16, 32, 64, 128];
+const [STARTED, TIMERS, HELD, SUSPENDED, UNWIND, OPTIONS, LINE, RECALLS, LIFE, LAST_WORDS] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+const FLAGS = 1023;
 const CALLS = ["start", "handle", "moved"] as const;
 
 /** Appends all of it; times as what is left of them. */
 export function writeAffairs(affairs: Affairs, now: number, out: Output): void {
-  const { options, timers, held, suspended, unwindAt, line, recalls } = affairs;
+  const { options, timers, held, suspended, unwindAt, line, recalls, life, lastWords } = affairs;
   const flags =
     (affairs.isStarted ? STARTED : 0) |
     (timers.length > 0 ? TIMERS : 0) |
@@ -77,7 +82,9 @@ export function writeAffairs(affairs: Affairs, now: number, out: Output): void {
     (unwindAt !== 0 ? UNWIND : 0) |
     (options.length > 0 ? OPTIONS : 0) |
     (line ? LINE : 0) |
-    (recalls !== 0 ? RECALLS : 0);
+    (recalls !== 0 ? RECALLS : 0) |
+    (life !== 0n ? LIFE : 0) |
+    (lastWords.length > 0 ? LAST_WORDS : 0);
   out.varint(flags);
   if (line) for (const text of [line.owner, line.node, line.ancestor]) out.sized(new TextEncoder().encode(text));
   if (options.length > 0) out.sized(options);
@@ -90,6 +97,8 @@ export function writeAffairs(affairs: Affairs, now: number, out: Output): void {
   }
   if (unwindAt !== 0) out.varint(unwindAt);
   if (recalls !== 0) out.varint(recalls);
+  if (life !== 0n) out.u64(life);
+  if (lastWords.length > 0) out.sized(lastWords);
 }
 
 function writeTime(at: number, now: number, out: Output): Output {
@@ -113,7 +122,7 @@ function writeWait(wait: Wait, now: number, out: Output): void {
  * @throws {@link DecodeError} if nothing of the kind was.
  */
 export function readAffairs(input: Input, now: number): Affairs {
-  const flags = input.length(255);
+  const flags = input.length(FLAGS);
   const affairs = newAffairs();
   affairs.isStarted = (flags & STARTED) !== 0;
   if (flags & LINE) affairs.line = { owner: text(input), node: text(input), ancestor: text(input) };
@@ -128,6 +137,11 @@ export function readAffairs(input: Input, now: number): Affairs {
   if (flags & SUSPENDED) affairs.suspended = { call: readCall(input), wait: readWait(input, now) };
   if (flags & UNWIND) affairs.unwindAt = input.length();
   if (flags & RECALLS) affairs.recalls = input.length();
+  if (flags & LIFE) affairs.life = input.u64();
+  if (flags & LAST_WORDS) {
+    affairs.lastWords = input.sized().slice();
+    if (affairs.lastWords.length > LAST_WORDS_BYTES_MAX) throw badState();
+  }
   return affairs;
 }
 

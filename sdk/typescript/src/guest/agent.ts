@@ -161,7 +161,10 @@ export class GuestAgent extends Agent {
 
   async #endNow(): Promise<void> {
     try {
-      if (!this.signal.aborted && !this.#failure) await this.#guest?.stop();
+      if (!this.signal.aborted && !this.#failure) {
+        this.#guest?.sayLastWords("it was ended");
+        await this.#guest?.stop();
+      }
     } catch (error) {
       this.tell(error);
     }
@@ -309,6 +312,7 @@ export class GuestAgent extends Agent {
   #fail(error: unknown): void {
     if (this.signal.aborted || this.#failure) return;
     this.#failure = error instanceof Error ? error : new Error(String(error));
+    this.#guest?.sayLastWords(this.#failure.message);
     if (!this.#isSetUp) return;
     this.tell(error);
     void super.end();

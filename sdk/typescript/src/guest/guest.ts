@@ -1,10 +1,11 @@
 /** A guest: an agent in a WebAssembly module, without anything of a platform but what its surroundings do for it. */
+import { Aid } from "../acl/aid.js";
 import type { Message } from "../acl/message.js";
 import { map, type Value } from "../acl/value.js";
 import { newAffairs, readState, writeState, dueAt, type Affairs, type Call, type Image } from "./affairs.js";
 import { badState, Input, Output } from "./bytes.js";
 import { Asked, Desk, GuestError, Heard, Requests, STAYED, TIMEOUT, type Hop, type Surroundings, type Waiting } from "./desk.js";
-import { readTemplate } from "./frame.js";
+import { readMessage, readTemplate } from "./frame.js";
 import { applyChanges } from "./image.js";
 import { importsOf, type Suspendable } from "./imports.js";
 import { MAILBOX_MESSAGES_MAX, MEMORY_BYTES_MAX, PAGE } from "./limits.js";
@@ -193,7 +194,17 @@ export class Guest {
 
   /** It is told what became of a hop when it runs again. */
   hopped(news: News): void {
+    // A clone is somebody else.
+    if (news.type === "is-clone") Object.assign(this.#desk.affairs, { life: 0n, lastWords: new Uint8Array() });
     this.#news = news;
+  }
+
+  /** It ends otherwise than by its own will: what it wanted to be sent then is sent, with the reason as its content. */
+  sayLastWords(reason: string): void {
+    const { affairs, surroundings } = this.#desk;
+    const frame = affairs.lastWords;
+    affairs.lastWords = new Uint8Array();
+    if (frame.length > 0) surroundings.send({ ...readMessage(frame, Aid.NOBODY), content: reason });
   }
 
   /** Somebody calls it home: it is told with the news of the hop. */

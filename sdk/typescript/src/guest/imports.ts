@@ -4,7 +4,7 @@ import { Aid } from "../acl/aid.js";
 import { TIME_END, timeAt, withTimer, type Wait } from "./affairs.js";
 import { DENIED, FULL, GuestError, MALFORMED, UNKNOWN, type Desk, type Hop, type LogLevel, type Question } from "./desk.js";
 import { agentNamed, readMessage, readTemplate, type Fits } from "./frame.js";
-import { CALL_BYTES_MAX, CALL_MESSAGES_MAX, DISCARDED_MAX, MESSAGE_BYTES, PAGE, RANDOM_BYTES_MAX, TIMERS_MAX } from "./limits.js";
+import { CALL_BYTES_MAX, CALL_MESSAGES_MAX, DISCARDED_MAX, LAST_WORDS_BYTES_MAX, MESSAGE_BYTES, PAGE, RANDOM_BYTES_MAX, TIMERS_MAX } from "./limits.js";
 import type { Shelf, ShelfRefusal } from "./shelf.js";
 
 type Function = (...args: never[]) => number | bigint | void;
@@ -85,6 +85,19 @@ function messages(desk: Desk): Functions {
       desk.later(() => surroundings.send(message));
       return 0;
     },
+    on_failure: (ptr: number, len: number) => {
+      const bytes = desk.region(ptr, len).slice();
+      checkLength(bytes.length);
+      if (bytes.length > LAST_WORDS_BYTES_MAX) return desk.refuse(MALFORMED, `a message of ${bytes.length} bytes: ${LAST_WORDS_BYTES_MAX} are the most`);
+      try {
+        const receivers = bytes.length > 0 ? readMessage(bytes, Aid.NOBODY).receivers : [];
+        if (!receivers.every(isAgent)) return desk.refuse(DENIED, "last words go to agents, not to topics and groups");
+      } catch (error) {
+        return desk.refuse(MALFORMED, messageOf(error));
+      }
+      desk.affairs.lastWords = bytes;
+      return 0;
+    },
     take: (ptr: number, len: number) => {
       const fits = template(desk, ptr, len);
       if (typeof fits === "string") return desk.refuse(MALFORMED, fits);
@@ -98,6 +111,9 @@ function messages(desk: Desk): Functions {
     reason: (ptr: number, cap: number) => desk.copyOut(ptr, cap, encoder.encode(desk.reason)),
   };
 }
+
+/** Topics and groups are granted at the time when something is said. */
+const isAgent = ({ name }: Aid): boolean => !["topic:", "group:", "any:"].some((cast) => name.startsWith(cast));
 
 // ---- The platform: names, clock, chance, output
 
@@ -225,6 +241,15 @@ function places(desk: Desk): Functions {
       if (desk.requests.discarded.length < DISCARDED_MAX) desk.requests.discarded.push([ptr >>> 0, len >>> 0]);
     },
     recalled: () => desk.affairs.recalls,
+    life: () => {
+      const { affairs } = desk;
+      if (affairs.life === 0n) {
+        const room = new Uint8Array(8);
+        desk.random(room);
+        affairs.life = new DataView(room.buffer).getBigUint64(0, true) || 1n;
+      }
+      return BigInt.asIntN(64, affairs.life);
+    },
     set_lifetime: (ms: bigint) => {
       desk.later(() => desk.surroundings.setLifetime(Number(ms < 0n ? 0n : ms)));
       return 0;

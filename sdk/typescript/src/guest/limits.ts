@@ -13,6 +13,8 @@ export const CALL_QUESTIONS_MAX = 64;
 /** Bytes of a template, and its parts. */
 export const TEMPLATE_BYTES_MAX = 4 << 10;
 export const TEMPLATE_PARTS_MAX = 16;
+/** Bytes of a message that is sent should an agent fail. */
+export const LAST_WORDS_BYTES_MAX = 4 << 10;
 /** Bytes of memory that an agent may have, if nobody says otherwise. */
 export const MEMORY_BYTES = 16 << 20;
 /** The most that anybody may say. */

@@ -25,7 +25,7 @@ const EXPORTS: Readonly<Record<string, readonly [params: readonly number[], resu
 const IMPORTS = new Set(
   (
     "send take read reason name node timer cancel timer_left now random log print register deregister search exists join leave act storage_get storage_put " +
-    "storage_delete storage_list depart depart_clone discard recalled set_lifetime stop receive sleep move_to clone_to"
+    "storage_delete storage_list depart depart_clone discard recalled set_lifetime life on_failure stop receive sleep move_to clone_to"
   ).split(" "),
 );
 /** Those that suspend it in the middle of a call. */
