@@ -340,6 +340,9 @@ impl Node {
         name: Symbol,
         body: &mut dyn AgentBody,
     ) -> Result<(), String> {
+        if offer.clone.is_some() {
+            self.permit_clone(offer.kind, name, offer.hop.agent)?;
+        }
         let services = NodeServices { node: Arc::clone(self), shard };
         let arrival = Arrival {
             name,

@@ -610,6 +610,8 @@ impl Node {
         shard: ShardIndex,
         mut body: Box<dyn AgentBody>,
     ) -> Result<Box<dyn AgentBody>, String> {
+        let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(original))).unwrap_or(AgentKind::Native);
+        self.permit_clone(kind, name, original)?;
         let services = NodeServices { node: Arc::clone(self), shard };
         let arrival = Arrival { name, owner, from: self.my_name(), clone_of: Some(original), services: &services };
         caught(|| body.admit(&arrival)).unwrap_or_else(Err).map(|()| body)

@@ -793,6 +793,23 @@ fn a_clone_begins_on_the_other_node() {
 }
 
 #[test]
+fn a_clone_does_not_take_a_name_that_may_more() {
+    let policy: Policy = serde_json::from_str(r#"{"deny":[{"who":"agent:walker","send":"vault"}]}"#).unwrap();
+    let nodes = Nodes::with(2, 1, |me, builder| if me == 1 { builder.policy(policy.clone()) } else { builder });
+    let walker = nodes.walker(0, "walker");
+    nodes.at(0).send(inform("x", walker, Value::term("clone", [Value::from("n1")])));
+    nodes.settle();
+    let why = "the policy has other rules for walker_1 than for walker, whose clone it is";
+    assert!(nodes.lines[0].all()[0].contains(why), "{:?}", nodes.lines[0].all());
+    // Nor one that the AMS makes there.
+    nodes.at(0).send(inform("x", walker, go("n1")));
+    nodes.settle();
+    nodes.at(1).clone_agent(walker, "twin").unwrap();
+    nodes.settle();
+    assert_eq!((nodes.homes("walker"), nodes.homes("walker_1"), nodes.homes("twin")), (vec![1], vec![], vec![]));
+}
+
+#[test]
 fn suspended_agents_go_and_stay_suspended() {
     let nodes = Nodes::new(2, 2);
     let walker = nodes.walker(0, "walker");
