@@ -139,6 +139,10 @@ impl Sorted<'_> {
     /// A message to a topic or group: for this node's part of it, never for another node.
     fn put_cast(&mut self, cast: Cast, audience: Option<Arc<Audience>>, envelope: Envelope) {
         let routes = &self.node.routes;
+        let audience = audience.map(|known| match known.roaming {
+            true => self.node.with_topics(|topics| topics.audience_for(envelope.to.name, Some(self.from))),
+            false => known,
+        });
         let local = audience.filter(|audience| !audience.local.is_empty());
         match (cast, local) {
             (Cast::Anycast, audience) => match audience.and_then(|all| all.choose_local(|name| routes.look_up(name))) {
@@ -151,6 +155,11 @@ impl Sorted<'_> {
                 self.more += audience.local.len() as u64 - 1;
                 if let [only] = &*audience.local {
                     return self.put_copy(*only, envelope.body);
+                }
+                if audience.roaming {
+                    let shared = envelope.body.into_shared();
+                    let copies = audience.local.iter().map(|name| (*name, MessageBody::Shared(Arc::clone(&shared))));
+                    return copies.for_each(|(name, copy)| self.put_copy(name, copy));
                 }
                 self.put_copies(envelope.to.name, audience, &envelope.body.into_shared());
             }
@@ -195,6 +204,8 @@ impl Sorted<'_> {
         let copy = Envelope { to: Aid::local(to), body };
         match self.node.routes.look_up(to).place() {
             Place::Local(place) => self.put(copy, place),
+            // It left, and this one goes the way of those before.
+            Place::Node(_) => self.put_elsewhere(copy),
             _ => self.put_first(Parcel::Posted(copy)),
         }
     }

@@ -34,6 +34,7 @@ mod platform;
 mod pool;
 mod questions;
 mod reception;
+mod roaming;
 mod seat;
 mod services;
 mod sessions;

@@ -146,14 +146,18 @@ impl Node {
     fn take_step(&self, on_the_way: &mut OnTheWay, step: Step) {
         let order = |door, order| self.put(door, Parcel::Hop(Box::new(order)));
         match step {
+            Step::Tell(to, HopNews::Follow(hop)) => self.follow(hop, to),
             Step::Tell(to, news) => self.tell_hop(to, news),
             Step::Cross(crossing) => self.cross(on_the_way, crossing),
             Step::LetGo(hop, door, to) => order(door, HopOrder::LetGo(hop, to)),
             Step::Stay(hop, door, why) => order(door, HopOrder::Stay(hop, why)),
             Step::Cloned { hop, door, clone } => order(door, HopOrder::Cloned(hop, clone)),
-            Step::Empty(hop, door, to) => order(door, HopOrder::Empty(hop, to)),
+            Step::Empty(hop, door, to) => {
+                self.follow_own(hop, to);
+                order(door, HopOrder::Empty(hop, to));
+            }
             Step::TellBehind(door, to, news) => order(door, HopOrder::TellBehind(to, news)),
-            Step::Own(hop, from, standing) => self.own(on_the_way, hop, from, *standing),
+            Step::Own(hop, from, standing, told) => self.own(on_the_way, hop, from, *standing, &told),
             Step::Begin(hop, from) => self.begin(on_the_way, hop, from),
             Step::Drop { hop, from, lost } => self.drop_prepared(on_the_way, hop, from, lost),
         }
@@ -213,6 +217,17 @@ impl Node {
                 self.hear_departed(from, hop.agent, to);
                 it.transits.handle_news(from, self.name_of(from), HopNews::Departed(hop, to));
             }),
+            HopNews::Roams(hop, to, topics) => self.hear_roams(from, hop, to, topics),
+            HopNews::Settled(hop) => self.with_topics(|topics| topics.handle_settled(hop, from)),
+            // While it neither comes nor begins.
+            HopNews::Clear(hop, topics) => {
+                self.with_transits(|it| self.hear_clear(from, hop, topics, it.transits.source_of(hop)));
+            }
+            HopNews::Follow(hop) => {
+                // What comes behind that is none of this node's to pass on.
+                self.with_topics(|topics| topics.handle_followed(hop, from));
+                self.with_transits(|it| it.transits.handle_news(from, self.name_of(from), HopNews::Follow(hop)));
+            }
             news => self.with_transits(|it| it.transits.handle_news(from, self.name_of(from), news)),
         }
     }
@@ -444,12 +459,12 @@ impl Node {
     fn restrict(&self, agent: Symbol, from: NodeId, standing: &mut Standing) {
         standing.agent = agent;
         standing.entry.take_if(|entry| entry.agent != Some(Aid::local(agent)) || !self.permits_services(from, entry));
-        standing.places.retain(|place| self.permits_joining(Aid::local(agent), *place));
     }
 
     /// An agent that comes is one of this node from now on. It does not run yet.
-    fn own(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, mut standing: Standing) {
+    fn own(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, mut standing: Standing, told: &[Symbol]) {
         let Some(coming) = on_the_way.prepared.get_mut(&hop.agent) else { return };
+        let places = std::mem::take(&mut standing.places);
         self.restrict(hop.agent, from, &mut standing);
         let (kind, owner, state) = (coming.kind, coming.owner, standing.state);
         let now = self.now();
@@ -460,7 +475,7 @@ impl Node {
         self.monitors.moved(hop.agent, None, Some(generation));
         let is_held = matches!(state, AgentState::Suspended | AgentState::Waiting);
         coming.slot.status = if is_held { Status::LeavingHeld } else { Status::LeavingQueued };
-        coming.places = std::mem::take(&mut standing.places);
+        coming.places = self.own_topics(hop, from, places, told);
         coming.offers = standing.entry.is_some();
         self.take_over_entry(standing);
     }
@@ -514,6 +529,7 @@ impl Node {
     fn drop_prepared(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, lost: bool) {
         let Some(Prepared { slot, shard, recalls, .. }) = on_the_way.prepared.remove(&hop.agent) else { return };
         let (name, generation) = (hop.agent, slot.generation);
+        self.leave_all(name);
         self.monitors.moved(name, Some(generation), None);
         let is_there = !lost && self.with_ams(|ams| ams.node_of(name)) == Some(from);
         let on_its_way = Route::local(LocalRoute { shard, slot: None, generation, crowded: false });

@@ -6,11 +6,13 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol, sym};
 use whimbrel_platform::limits::TOPIC_AUDIENCES_MAX;
 use whimbrel_platform::link::News;
+use whimbrel_platform::mobility::HopNews;
 use whimbrel_platform::route::{NodeId, Place};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::topics::{Audience, Cast, TopicError, Topics};
 
 use crate::node::Node;
+use crate::roaming::Publishing;
 use crate::sync::{Arc, Mutex, locked};
 
 /// See the module.
@@ -19,6 +21,7 @@ pub(crate) struct Forum {
     topics: Mutex<Topics>,
     /// As [`Topics::version`]: changed while the lock is held, read without it.
     version: AtomicU64,
+    pub publishing: Publishing,
 }
 
 /// Who gets what is sent to topics and groups, as its holder saw it last.
@@ -49,6 +52,11 @@ impl Node {
         while let Some(news) = topics.poll_news() {
             if let Some(links) = self.linked.links() {
                 links.tell_all(news);
+            }
+        }
+        while let Some(hop) = topics.poll_settled() {
+            if let Some(links) = self.linked.links() {
+                links.tell_all(News::Hop(HopNews::Settled(hop)));
             }
         }
         self.forum.version.store(topics.version(), Ordering::Release);

@@ -711,6 +711,9 @@ mod tests {
             HopNews::Recalled(7, None),
             HopNews::Departed(hop, "n2".into()),
             HopNews::Follow(hop),
+            HopNews::Roams(hop, "n2".into(), vec!["topic:news".into()]),
+            HopNews::Clear(hop, vec!["topic:news".into()]),
+            HopNews::Settled(hop),
         ]
     }
 
@@ -724,7 +727,7 @@ mod tests {
         let print = bytes
             .iter()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
-        assert_eq!((LINK_VERSION, print), (2, 3_832_410_659_135_318_616));
+        assert_eq!((LINK_VERSION, print), (2, 14_141_326_218_567_919_757));
     }
 
     #[test]

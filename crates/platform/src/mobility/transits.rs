@@ -126,8 +126,8 @@ pub enum Step {
     Empty(HopId, ShardIndex, NodeId),
     /// Source: tell this behind all that the door passed on.
     TellBehind(ShardIndex, NodeId, HopNews),
-    /// Destination: from now on it is an agent of this node.
-    Own(HopId, NodeId, Box<Standing>),
+    /// Destination: from now on it is an agent of this node. If it subscribes to topics, these nodes still publish by way of its source.
+    Own(HopId, NodeId, Box<Standing>, Vec<Symbol>),
     /// Destination: it begins.
     Begin(HopId, NodeId),
     /// Destination: it does not come. Its source may be lost: then it has ended.
@@ -208,11 +208,19 @@ impl Transits {
     /// It was let go: it is the destination's. `others` are told, by name and number.
     pub fn handle_gone(&mut self, hop: HopId, name: Symbol, standing: Box<Standing>, others: &[(NodeId, Symbol)]) {
         let Some(Leaving { to, door, .. }) = self.leaving.remove(&hop.agent) else { return };
-        let others: Vec<(NodeId, Symbol)> = others.iter().copied().filter(|(node, _)| *node != to).collect();
+        let topics = standing.topics();
+        // What the destination's own agents publish comes here, too, until it says otherwise.
+        let waits = |node: NodeId| node != to || !topics.is_empty();
+        let others: Vec<(NodeId, Symbol)> = others.iter().copied().filter(|(node, _)| waits(*node)).collect();
         let told = others.iter().map(|(_, name)| *name).collect();
         let standing = Some(standing).filter(|standing| !standing.is_plain());
         self.tell(to, HopNews::Commit { hop, standing, told });
-        others.iter().for_each(|(node, _)| self.tell(*node, HopNews::Departed(hop, name)));
+        for (node, _) in others.iter().filter(|(node, _)| *node != to) {
+            if !topics.is_empty() {
+                self.tell(*node, HopNews::Roams(hop, name, topics.clone()));
+            }
+            self.tell(*node, HopNews::Departed(hop, name));
+        }
         let others = others.into_iter().map(|(node, _)| (node, Other::Awaited)).collect();
         self.departed.insert(hop.agent, Departed { hop, to, door, emptied: false, others });
         self.cross(Crossing::Depart(hop));
@@ -319,6 +327,11 @@ impl Transits {
         self.coming.get(&agent).map(|coming| coming.from)
     }
 
+    /// Where the agent of this hop comes from that is not here yet.
+    pub fn source_of(&self, hop: HopId) -> Option<NodeId> {
+        self.coming.get(&hop.agent).filter(|coming| coming.hop == hop).map(|coming| coming.from)
+    }
+
     /// Whether an agent is offered by that node, and its body is still to be made.
     pub fn is_offered(&self, from: NodeId, hop: HopId) -> bool {
         let offered = |coming: &Coming| coming.hop == hop && coming.from == from && coming.stage == Stage::Offered;
@@ -333,8 +346,13 @@ impl Transits {
         // Who commits to what is not made, or twice, did not wait to be told: that is not how agents come.
         let made = |coming: &&mut Coming| coming.from == from && coming.stage == Stage::Made;
         let Some(coming) = self.coming_of(hop).filter(made) else { return };
-        coming.stage = Stage::Committed(told.into_iter().chain([me]).collect());
-        self.steps.push_back(Step::Own(hop, from, standing));
+        let awaited: Vec<Symbol> = told.into_iter().chain([me]).collect();
+        coming.stage = Stage::Committed(awaited.clone());
+        let has_topics = !standing.topics().is_empty();
+        self.steps.push_back(Step::Own(hop, from, standing, awaited));
+        if has_topics {
+            self.cross(Crossing::Follow(hop, from));
+        }
     }
 
     fn handle_passed(&mut self, from: NodeId, hop: HopId, node: Symbol) {
@@ -390,7 +408,11 @@ impl Transits {
             HopNews::Followed(hop, node) => self.handle_passed(from, hop, node),
             HopNews::Refuse(..) | HopNews::Offer(_) | HopNews::Lacks { .. } | HopNews::Code(..) => {}
             HopNews::Recall(..) | HopNews::Recalled(..) => {}
-            HopNews::More { .. } | HopNews::State(..) => {}
+            HopNews::More { .. }
+            | HopNews::State(..)
+            | HopNews::Roams(..)
+            | HopNews::Clear(..)
+            | HopNews::Settled(..) => {}
         }
     }
 

@@ -16,6 +16,8 @@ pub struct Audience {
     pub nodes: Box<[Listener]>,
     /// Members of other nodes. Empty for topics: only their own node knows subscribers one by one.
     pub elsewhere: Box<[Symbol]>,
+    /// Some of its subscribers are on their way: who gets a message depends on where it comes from ([`Topics::audience_for`](super::Topics::audience_for)).
+    pub roaming: bool,
     /// Whose turn it is: counts on, also when members come and go.
     pub(super) turn: Arc<AtomicU32>,
 }

@@ -48,6 +48,7 @@ impl Topics {
             News::AgentEnded(agent, _) => {
                 let groups = self.members_elsewhere.get(&(from, *agent)).cloned().unwrap_or_default();
                 groups.into_keys().for_each(|group| self.member_left(from, group, *agent));
+                self.forget_gone(*agent, from);
                 true
             }
             _ => true,
@@ -56,6 +57,7 @@ impl Topics {
 
     /// Another node is gone, with all that was known of it.
     pub fn handle_node_lost(&mut self, node: NodeId) {
+        self.lose_roaming(node);
         let there = |entry: &super::Entry| entry.remote.contains_key(&node);
         let names: Vec<Symbol> = self.entries.iter().filter(|(_, entry)| there(entry)).map(|(name, _)| *name).collect();
         names.into_iter().for_each(|name| self.forget_part(node, name));

@@ -26,6 +26,7 @@
 mod address;
 mod audience;
 mod elsewhere;
+mod roaming;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -38,6 +39,7 @@ use self::address::group_of;
 pub use self::address::{Cast, TopicError, any_member, group, topic};
 pub use self::audience::{Audience, Listener};
 use self::elsewhere::Remote;
+use self::roaming::Roaming;
 use crate::limits::{TOPIC_NEWS_NAMES_MAX, TOPIC_SUBSCRIBERS_MAX, TOPICS_MAX, TOPICS_PER_AGENT_MAX};
 use crate::link::News;
 use crate::route::NodeId;
@@ -55,6 +57,8 @@ pub struct Topics {
     joined: u64,
     version: u64,
     news: VecDeque<News>,
+    /// Subscribers that go from node to node.
+    roaming: Roaming,
 }
 
 /// A topic or group.
@@ -101,6 +105,7 @@ impl Entry {
                 nodes: remote.iter().map(listener).collect(),
                 elsewhere: remote.values().flat_map(|remote| remote.members.values().copied()).collect(),
                 turn: Arc::clone(turn),
+                roaming: false,
             })
         });
         Arc::clone(made)
@@ -124,7 +129,8 @@ impl Topics {
             Some(Cast::Multicast) => false,
             _ => return Err(TopicError::NotJoinable(whimbrel_acl::Aid::local(to))),
         };
-        if self.agents.get(&agent).is_some_and(|known| known.places.contains_key(&to)) {
+        let is_in = self.agents.get(&agent).is_some_and(|known| known.places.contains_key(&to));
+        if is_in || self.roaming.topics_of(agent).contains(&to) {
             return Ok(false);
         }
         self.check_room(agent, to)?;
@@ -162,11 +168,15 @@ impl Topics {
     /// What an agent of this node is in, in the order in which it came.
     pub fn places_of(&self, agent: Symbol) -> Vec<Symbol> {
         let known = self.agents.get(&agent).map(Agent::places_in_order).unwrap_or_default();
-        known.into_iter().map(|(_, name)| name).collect()
+        self.roaming.topics_of(agent).iter().copied().chain(known.into_iter().map(|(_, name)| name)).collect()
     }
 
     /// An agent of this node is no subscriber or member any more; false if it was none.
     pub fn leave(&mut self, agent: Symbol, from: Symbol) -> bool {
+        if self.roaming.leave(agent, from) {
+            self.note_unheard(from);
+            return true;
+        }
         let Some(known) = self.agents.get_mut(&agent) else { return false };
         let Some(place) = known.places.remove(&from) else { return false };
         let crowded = known.crowded;
@@ -179,6 +189,11 @@ impl Topics {
 
     /// An agent of this node ended, and leaves all that it is in.
     pub fn handle_agent_ended(&mut self, agent: Symbol) {
+        self.forget_roaming(agent);
+        self.handle_agent_left(agent);
+    }
+
+    fn handle_agent_left(&mut self, agent: Symbol) {
         let Some(known) = self.agents.remove(&agent) else { return };
         for (place, name) in known.places_in_order() {
             self.take_out(agent, name, place, known.crowded);
@@ -192,7 +207,7 @@ impl Topics {
         if Cast::of(from) == Some(Cast::Multicast) {
             self.news.push_back(News::Left(from, agent));
         } else if entry.local.is_empty() {
-            self.news.push_back(News::NoTopic(from));
+            return self.note_unheard(from);
         }
         self.note_change(from);
     }
@@ -237,7 +252,31 @@ impl Topics {
     /// Who gets messages to this name: a topic's or a group's, also as `any:NAME`. `None` if nobody does.
     pub fn audience(&mut self, name: Symbol) -> Option<Arc<Audience>> {
         let name = if Cast::of(name) == Some(Cast::Anycast) { group_of(name) } else { name };
+        if self.roaming.is_about(name) {
+            return Some(self.audience_for(name, None));
+        }
         self.entries.get_mut(&name).map(Entry::audience)
+    }
+
+    /// Who gets a message on a topic some of whose subscribers are on their way: one that comes from that node, or is published here.
+    pub fn audience_for(&mut self, name: Symbol, from: Option<NodeId>) -> Arc<Audience> {
+        let known = self.entries.get_mut(&name).map(Entry::audience);
+        let known = known.as_deref();
+        let local = known.map_or(&[][..], |known| &*known.local).iter().copied();
+        let roaming = self.roaming.subscribers(name, from);
+        let mut heard = known.map_or(&[][..], |known| &*known.nodes).to_vec();
+        for node in self.roaming.nodes(name) {
+            if heard.iter().all(|listener| listener.node != node) {
+                heard.push(Listener { node, crowded: false });
+            }
+        }
+        Arc::new(Audience {
+            local: local.chain(roaming).collect(),
+            nodes: heard.into(),
+            elsewhere: known.map_or(&[][..], |known| &*known.elsewhere).into(),
+            turn: known.map(|known| Arc::clone(&known.turn)).unwrap_or_default(),
+            roaming: self.roaming.is_about(name),
+        })
     }
 
     /// The members of `group:NAME`, those of this node first. For `topic:NAME`, its subscribers of this node.

@@ -97,7 +97,7 @@ impl Node {
         self.note_lost(agent, self.with_ams(|ams| ams.step(aid, step)));
     }
 
-    fn note_lost<T>(&self, agent: Symbol, outcome: Result<T, impl std::fmt::Display>) {
+    pub fn note_lost<T>(&self, agent: Symbol, outcome: Result<T, impl std::fmt::Display>) {
         if let Err(error) = outcome {
             self.output.log(Aid::local(agent), LogLevel::Warning, &format!("not as it was: {error}"));
         }

@@ -24,6 +24,7 @@ impl Shard {
         };
         match (cast, self.audiences.of(name, &self.node.forum)) {
             (Cast::Anycast, Some(audience)) => self.send_to_one(&audience, envelope),
+            (_, Some(audience)) if audience.roaming => self.publish_to_roaming(envelope),
             (_, Some(audience)) => self.send_to_all(&audience, envelope),
             (Cast::Broadcast, None) => {
                 // The topic itself takes it.
@@ -87,6 +88,24 @@ impl Shard {
             let copy = Envelope { to, body: MessageBody::Shared(Arc::clone(&shared)) };
             note(self.send_linked(listener.node, copy, route));
         }
+        reception
+    }
+
+    /// Some of those who subscribed are on their way: what is said to others leaves while this node does not change the way by which they get it.
+    fn publish_to_roaming(&mut self, envelope: Envelope) -> Reception {
+        let node = Arc::clone(&self.node);
+        node.begin_publishing();
+        let audience = node.with_topics(|topics| topics.audience_for(envelope.to.name, None));
+        let reception = match audience.copies() {
+            // The topic itself takes it.
+            0 => {
+                self.tally.handled += 1;
+                Reception::Fine
+            }
+            _ => self.send_to_all(&audience, envelope),
+        };
+        self.flush_links();
+        node.end_publishing();
         reception
     }
 

@@ -321,14 +321,16 @@ impl Shard {
             }
             let others = node.with_ams(|ams| {
                 let kind = ams.kind(Aid::local(name))?;
+                // Who is introduced from now on hears of it from its new node.
+                let others = node.linked.links().map(|links| links.nodes()).unwrap_or_default();
+                node.with_topics(|topics| topics.handle_leaving(hop, to, others.iter().copied()));
                 if !self.redirect(name, index, generation, Route::node(to)) {
                     return None;
                 }
                 standing.state = ams.state(Aid::local(name)).unwrap_or(standing.state);
                 ams.handle_left(name);
                 ams.handle_elsewhere(name, to, kind);
-                // Who is introduced from now on hears of it from its new node.
-                Some(node.linked.links().map(|links| links.nodes()).unwrap_or_default())
+                Some(others)
             });
             match others {
                 Some(others) => {
@@ -347,7 +349,6 @@ impl Shard {
         node.tell(Event::Left(Aid::local(name), node.name_of(to)));
         node.monitors.moved(name, Some(generation), None);
         node.with_df(|df| df.handle_left(Aid::local(name)));
-        node.leave_all(name);
         if crowded {
             node.push_crowded(name, false);
             node.relieved(name);

@@ -128,6 +128,10 @@ impl DurableAgent for Walker {
     fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
         match message.content.functor().map(|name| name.as_str()) {
             Some("move") => ctx.move_to(message.content.args()[0].as_str().unwrap()),
+            Some("join") => {
+                let topic = message.content.args()[0].as_str().unwrap().parse().unwrap();
+                ctx.services().join(ctx.aid(), topic).unwrap();
+            }
             Some("clone") => ctx.clone_to(message.content.args()[0].as_str().unwrap(), ""),
             Some("tell") => {
                 let to = message.content.args()[0].as_str().unwrap().parse().unwrap();
@@ -693,6 +697,32 @@ fn who_is_killed_before_it_begins_leaves_nothing_behind() {
     assert!(nodes.lines[1].all().is_empty(), "{walker}: {:?}", nodes.lines[1].all());
 }
 
+/// Somebody on each node ends an agent at any step of its way to another one, and on.
+#[test]
+fn who_is_killed_on_its_way_ends_whoever_does_it_and_when() {
+    for killer in 0..3 {
+        for steps in 0..40 {
+            let nodes = Nodes::new(3, 1);
+            let walker = nodes.walker(0, "walker");
+            nodes.at(0).send(inform("x", walker, go("n1")));
+            nodes.at(0).send(inform("x", walker, go("n2")));
+            nodes.idle();
+            let pairs = nodes.pairs();
+            for step in 0..steps {
+                let (from, to) = pairs[step % pairs.len()];
+                nodes.step(from, to);
+                nodes.idle();
+            }
+            assert!(nodes.at(killer).kill(walker), "n{killer} after {steps}");
+            nodes.settle();
+            assert_eq!(nodes.homes("walker"), [0; 0], "n{killer} after {steps}");
+            // Somebody else may have the name.
+            nodes.walker(1, "walker");
+            assert_eq!(nodes.homes("walker"), [1], "n{killer} after {steps}");
+        }
+    }
+}
+
 #[test]
 fn an_agent_hears_of_a_hop_before_it_moves_on() {
     let nodes = Nodes::new(2, 1);
@@ -1094,6 +1124,115 @@ fn messages_keep_their_order_whoever_moves() {
         movers.iter().for_each(|mover| assert_eq!(nodes.homes(mover).len(), 1, "seed {seed}"));
         let counters = nodes.counters();
         assert_eq!((counters.dead, counters.queued, counters.came), (0, 0, counters.left), "seed {seed}");
+    }
+}
+
+/// Subscribers that move and such that stay, on three nodes; on each somebody publishes, and what is on the wires arrives in any order. Each
+/// message reaches each of them once, in the order of its sender.
+#[test]
+fn what_is_published_reaches_whoever_moves_once_and_in_order() {
+    for seed in seeds() {
+        let (dice, shared) = (&mut Dice(seed), Lines::default());
+        let workers = 1 + dice.below(2);
+        let nodes = Nodes::with(3, workers, |_, builder| builder.output(shared.clone()));
+        // Who stays makes the node one that hears the topic anyway.
+        let all = [(0, "a"), (1, "b"), (0, "c"), (1, "d")].map(|(node, name)| nodes.walker(node, name));
+        let residents = 2 + dice.below(3);
+        let subscribers = &all[..residents.min(all.len())];
+        for (at, subscriber) in subscribers.iter().enumerate() {
+            nodes.at(at % 2).send(inform("x", *subscriber, Value::term("join", ["topic:news".into()])));
+        }
+        for (node, name) in ["d0", "d1", "d2"].into_iter().enumerate() {
+            nodes.walker(node, name);
+        }
+        nodes.settle();
+        let pairs = nodes.pairs();
+        let mut sent = [0u32; 3];
+        for _ in 0..200 {
+            match dice.below(8) {
+                0 => {
+                    let to = format!("n{}", dice.below(3));
+                    let mover = ["a", "b"][dice.below(2)];
+                    let driver = dice.below(3);
+                    let order = tell(mover, go(&to));
+                    nodes.at(driver).send(inform("x", Aid::local(["d0", "d1", "d2"][driver]), order));
+                }
+                1 | 2 => {
+                    let publisher = dice.below(3);
+                    sent[publisher] += 1;
+                    let said = tell("topic:news", format!("d{publisher} {}", sent[publisher]));
+                    nodes.at(publisher).send(inform("x", Aid::local(["d0", "d1", "d2"][publisher]), said));
+                }
+                _ => {
+                    for _ in 0..dice.below(8) {
+                        let (from, to) = pairs[dice.below(pairs.len())];
+                        nodes.step(from, to);
+                    }
+                }
+            }
+        }
+        nodes.settle();
+        for subscriber in subscribers {
+            let heard: Vec<String> =
+                shared.all().into_iter().filter(|line| line.starts_with(&format!("{subscriber}: d"))).collect();
+            for (publisher, count) in sent.iter().enumerate() {
+                let of: Vec<&str> = heard
+                    .iter()
+                    .filter_map(|line| line.split_once(&format!(": d{publisher}:")))
+                    .map(|(_, said)| said)
+                    .collect();
+                let expected: Vec<String> = (1..=*count).map(|n| format!("\"d{publisher} {n}\"")).collect();
+                assert_eq!(of, expected, "seed {seed}: {subscriber} of d{publisher}, {workers} workers");
+            }
+        }
+        // And all that was noted of who moves is forgotten.
+        for node in 0..3 {
+            let topics = nodes.at(node).topics();
+            let listed: usize = topics.iter().map(|(_, here, _)| here).sum();
+            let lives = subscribers.iter().filter(|it| nodes.homes(it.name.as_str()) == [node]).count();
+            assert_eq!(listed, lives, "seed {seed}: {topics:?}");
+        }
+        let counters = nodes.counters();
+        assert_eq!((counters.dead, counters.queued), (0, 0), "seed {seed}");
+    }
+}
+
+/// One of three nodes ends at any moment of a hop of a subscriber from the first to the second.
+#[test]
+fn who_subscribed_and_moved_is_reached_afterwards_whichever_node_ends_and_when() {
+    for lost in 0..3 {
+        for steps in 0..24 {
+            let mut nodes = Nodes::new(3, 1);
+            let walker = nodes.walker(0, "walker");
+            nodes.at(0).send(inform("x", walker, Value::term("join", ["topic:news".into()])));
+            for (node, name) in ["d0", "d1", "d2"].into_iter().enumerate() {
+                nodes.walker(node, name);
+            }
+            nodes.at(0).send(inform("x", walker, go("n1")));
+            nodes.idle();
+            let pairs = nodes.pairs();
+            for step in 0..steps {
+                let (from, to) = pairs[step % pairs.len()];
+                nodes.step(from, to);
+                nodes.idle();
+            }
+            nodes.kill(lost);
+            nodes.settle();
+            let [home] = nodes.homes("walker")[..] else { continue };
+            for node in (0..3).filter(|node| *node != lost) {
+                nodes.at(node).send(inform(
+                    "x",
+                    Aid::local(["d0", "d1", "d2"][node]),
+                    tell("topic:news", format!("from {node}")),
+                ));
+            }
+            nodes.settle();
+            let heard = nodes.lines[home].all();
+            for node in (0..3).filter(|node| *node != lost) {
+                let count = heard.iter().filter(|line| line.contains(&format!("\"from {node}\""))).count();
+                assert_eq!(count, 1, "n{lost} lost after {steps}, {node} published, it lives at n{home}: {heard:?}");
+            }
+        }
     }
 }
 

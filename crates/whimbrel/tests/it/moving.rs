@@ -101,3 +101,42 @@ fn ten_thousand_messages_reach_an_agent_that_moves_all_the_time() {
     let Seen { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--for", "5m"]);
     assert_eq!((out.as_str(), err.as_str(), code), ("[target] all in order\n", "", Some(0)));
 }
+
+const LISTENER: &str = "
+total(0).
+last(p1, 0). last(p2, 0). last(p3, 0).
+!listen.
++!listen <- .subscribe(news); .send([p1, p2, p3], achieve, publish(1)); !wander(1).
++!wander(H) <-
+    .node(Here); .nodes(All); .delete(Here, All, Others); .length(Others, L);
+    .nth(math.floor(math.random(L)), Others, N); .wait(20); .move_to(N);
+    .send([p1, p2, p3], tell, hop(H)); !wander(H + 1).
+@n[atomic] +!n(S, N) : last(S, L) <-
+    if (N \\== L + 1) { .print(\"from \", S, \" \", N, \" after \", L) };
+    -last(S, L); +last(S, N);
+    ?total(T); -+total(T + 1);
+    if (T + 1 == 3000) { .print(\"all in order\"); .stopMAS }.
+";
+
+/// However fast it publishes, the last tenth waits until the listener has moved four times.
+const PUBLISHER: &str = "
++!publish(1001).
++!publish(901) : not hop(4) <- .wait(hop(4)); !publish(901).
++!publish(N) <-
+    .my_name(Me);
+    .publish(news, achieve, n(Me, N));
+    if (N mod 20 == 0) { .wait(1) };
+    !publish(N + 1).
+";
+
+#[test]
+fn what_is_published_on_three_nodes_reaches_a_subscriber_that_moves_all_the_time() {
+    let project = "MAS x { agents: listener at \"n1\"; p1 publisher.asl at \"n1\"; p2 publisher.asl at \"n2\"; p3 publisher.asl at \"n3\";
+        resident at \"n2\"; }";
+    // Another subscriber makes its node hear the topic anyway.
+    let resident = "!sit. +!sit <- .subscribe(news). +!n(_, _).\n";
+    let files =
+        [("x.mas2j", project), ("listener.asl", LISTENER), ("publisher.asl", PUBLISHER), ("resident.asl", resident)];
+    let seen = Scratch::with(&files).run(&["run", "x.mas2j", "--nodes", "3", "--for", "2m"]);
+    assert_eq!((seen.out.as_str(), seen.code), ("[listener] all in order\n", Some(0)), "{}", seen.err);
+}

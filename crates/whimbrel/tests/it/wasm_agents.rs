@@ -183,7 +183,12 @@ fn a_keeper_that_keeps_too_much_is_stopped_and_its_owner_hears_why() {
     let Some(scratch) = scratch(&files, &["keeper-c"]) else { return };
     let seen = scratch.run(&["run", ".", "--policy", "policy.toml", "--for", "60s"]);
     let why = "bytes here: 80 are the most (quota storage_bytes)";
-    assert!(seen.out.starts_with("[boss] it would keep ") && seen.out.trim_end().ends_with(why), "{}{}", seen.out, seen.err);
+    assert!(
+        seen.out.starts_with("[boss] it would keep ") && seen.out.trim_end().ends_with(why),
+        "{}{}",
+        seen.out,
+        seen.err
+    );
 }
 
 #[test]
@@ -351,8 +356,9 @@ fn a_minion_that_is_stopped_is_heard_of_before_its_time_is_over() {
     let seen = scratch.run(&["run", ".", "--nodes", "2", "--policy", "policy.toml", "--for", "2m"]);
     let mut lines: Vec<&str> = seen.out.lines().filter(|line| line.contains("(quota messages_per_s)")).collect();
     lines.sort_unstable();
-    let expected = ["plain: ", "rust: failed: ", "script: "]
-        .map(|who| format!("[boss] {who}it sent or printed more than 0 messages within a second (quota messages_per_s)"));
+    let expected = ["plain: ", "rust: failed: ", "script: "].map(|who| {
+        format!("[boss] {who}it sent or printed more than 0 messages within a second (quota messages_per_s)")
+    });
     assert_eq!(lines, expected, "{}{}", seen.out, seen.err);
 }
 
