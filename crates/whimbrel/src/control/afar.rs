@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use rustc_hash::FxHashSet;
-use whimbrel_acl::Symbol;
+use whimbrel_acl::{Symbol, sym};
 use whimbrel_gateway::vocabulary::{AgentsFound, AgentsWanted, Answer, Reason, Refusal, Request};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::limits::{QUESTION_ANSWER_BYTES_MAX, QUESTION_PATIENCE_MS};
@@ -106,18 +106,21 @@ fn answer(panel: &Panel, from: Symbol, question: &[u8]) -> Answer {
     }
 }
 
-/// Whether another node may have that answered: who may end an agent by the policy may look into it, and steer it.
+/// Whether another node may have that answered: who may end an agent by the policy may look into it, and steer it; and who may end the platform may
+/// read what its agents said to each other.
 fn permit(panel: &Panel, from: Symbol, request: &Request) -> Result<(), Refusal> {
     let (action, object) = match request {
+        // Dead letters are whole messages, to and from whomever.
+        Request::DeadLetters { .. } => (Action::Kill, sym::AMS.as_str()),
         Request::Mind { agent, .. }
         | Request::Step { agent, .. }
         | Request::Kill { agent }
         | Request::Debug { agent, .. }
         | Request::Breakpoint { agent, .. }
         | Request::Believe { agent, .. }
-        | Request::Pursue { agent, .. } => (Action::Kill, agent),
-        Request::Move { agent, .. } | Request::Recall { agent } => (Action::Move, agent),
-        Request::Clone { name, .. } => (Action::Create, name),
+        | Request::Pursue { agent, .. } => (Action::Kill, agent.as_str()),
+        Request::Move { agent, .. } | Request::Recall { agent } => (Action::Move, agent.as_str()),
+        Request::Clone { name, .. } => (Action::Create, name.as_str()),
         Request::At { .. } => return Err(Refusal::new(Reason::BadRequest, "ask that node itself")),
         looks if looks.only_looks() => return Ok(()),
         _ => return Err(Refusal::new(Reason::NotAllowed, "this is done at the node that one is connected to")),

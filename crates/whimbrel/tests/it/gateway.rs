@@ -103,7 +103,12 @@ impl Node {
 
     #[track_caller]
     fn with(options: &[&str]) -> Self {
-        let scratch = market();
+        Self::of(market(), options)
+    }
+
+    /// One that runs what is in a folder.
+    #[track_caller]
+    fn of(scratch: Scratch, options: &[&str]) -> Self {
         let mut child =
             command(&scratch, options).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it runs");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();

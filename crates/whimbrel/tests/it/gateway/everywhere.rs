@@ -95,3 +95,20 @@ fn certificates_and_refusals_of_all_nodes_are_told() {
     assert_eq!((&refusals["total"], &refusals["refusals"][0]["reason"]), (&1.into(), &"bad_token".into()));
     assert_eq!(node.get("/refusals?node=n2")["total"], 0);
 }
+
+#[test]
+fn what_agents_said_is_read_elsewhere_by_whom_the_policy_lets_only() {
+    for (kills, status) in [("bank*", 200), ("*", 403), ("ams", 403)] {
+        let scratch = market();
+        let policy = format!("[[deny]]\nwho = \"node:n1\"\nkill = \"{kills}\"\n");
+        std::fs::write(scratch.0.join("policy.toml"), policy).expect("a file");
+        let node = Node::of(scratch, &["--nodes", "2", "--policy", "policy.toml"]);
+        node.until(|node| node.ask("GET", "/codes?node=n2", ADMIN, "").status == 200);
+        let letters = node.ask("GET", "/dead-letters?node=n2", ADMIN, "");
+        assert_eq!(letters.status, status, "{kills}: {}", letters.body);
+        if status == 403 {
+            assert_eq!(letters.json()["reason"], "not_allowed");
+        }
+        assert_eq!(node.ask("GET", "/dead-letters?node=n1", ADMIN, "").status, 200, "its own are its operator's");
+    }
+}
