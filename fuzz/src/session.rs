@@ -178,7 +178,7 @@ const CODE: &str = "asl:00000000000000000000000000000000000000000000000000000000
 fn moving(hello: &Hello) -> Vec<Frame> {
     let save = |number, to: Option<&str>| {
         let (code, state, to) = (CODE.to_owned(), vec![1, 2, 3], to.map(str::to_owned));
-        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to, also: vec![] })
+        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to, also: vec![], from: None })
     };
     vec![
         Frame::Hello(Hello { moves: true, ..hello.clone() }),

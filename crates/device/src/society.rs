@@ -626,6 +626,7 @@ fn hop_error(why: &str, text: &str, to: Symbol, bytes: u64) -> HopError {
         "already_there" => HopError::AlreadyThere(to),
         "forbidden" => HopError::Forbidden(to),
         "refused" => HopError::Refused { node: to, reason: text.to_owned() },
+        "busy" => HopError::Busy { node: to, reason: text.to_owned() },
         "too_large" => HopError::TooLarge { bytes, bytes_max: SESSION_STATE_BYTES_MAX as u64 },
         "unreachable" => HopError::Unreachable(to),
         "stopping" => HopError::Stopping,

@@ -40,19 +40,31 @@ pub enum SessionFrame {
 pub struct SessionSocket {
     socket: WebSocket,
     from: SocketAddr,
+    /// What it calls this node.
+    place: Box<str>,
     stranger: Option<Place>,
     /// The connection counts as long as the socket is there.
     _connection: Arc<Counted>,
 }
 
 impl SessionSocket {
-    pub(crate) fn new(socket: WebSocket, from: SocketAddr, stranger: Place, connection: Arc<Counted>) -> Self {
-        Self { socket, from, stranger: Some(stranger), _connection: connection }
+    pub(crate) fn new(
+        socket: WebSocket,
+        (from, place): (SocketAddr, Box<str>),
+        stranger: Place,
+        connection: Arc<Counted>,
+    ) -> Self {
+        Self { socket, from, place, stranger: Some(stranger), _connection: connection }
     }
 
     /// Where the program is.
     pub fn from(&self) -> SocketAddr {
         self.from
+    }
+
+    /// What the program calls this node: the host that it asked for, and the port if it is not the usual one.
+    pub fn place(&self) -> &str {
+        &self.place
     }
 
     /// The program said who it is: it may say more from now on.

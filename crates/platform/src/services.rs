@@ -304,6 +304,9 @@ pub enum CreateError {
     /// An agent of this name exists.
     #[error("an agent named {0} exists already")]
     NameTaken(Symbol),
+    /// Whether there is an agent of this name shows soon: its node is bringing back those that were there before.
+    #[error("whether there is an agent named {0} is not known yet: try again")]
+    NotYet(Symbol),
     /// The name is empty, holds an `@`, is too long, or begins as those of topics and groups do.
     #[error(
         "{name:?} is no local agent name: expected 1 to {bytes_max} bytes without `@`, not beginning with `topic:`, \

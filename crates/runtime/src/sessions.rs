@@ -45,7 +45,7 @@ impl Host for NodeHost {
         }
         // It may be kept.
         if self.0.is_awaited(name) {
-            return Err(CreateError::NameTaken(name));
+            return Err(CreateError::NotYet(name));
         }
         // What it may be called says its token; the policy may forbid it all the same.
         let principal = Principal::Session { name, node: self.0.my_name() };

@@ -68,4 +68,8 @@ impl Messages for Carried {
     fn release(&mut self) {
         self.0.release();
     }
+
+    fn place(&self) -> &str {
+        self.0.place()
+    }
 }

@@ -37,7 +37,7 @@ export { connect, type ConnectOptions } from "./agents/connect.js";
 export { Df, type Change, type Description, type Entry, type Service } from "./agents/df.js";
 export type { SearchOptions } from "./agents/directory.js";
 export { AnswerError, DeadlineError, EndedError, FailureError, NotUnderstoodError, RefusedError, RefuseError, StayedError } from "./agents/errors.js";
-export { createKeys, createSigningRequest } from "./agents/identity.js";
+export { createKeys, createSigningRequest, importKey } from "./agents/identity.js";
 export type { Keep, Restored } from "./agents/keeper.js";
 export { Inbox, type Matcher, type Waiting } from "./agents/mailbox.js";
 export { Platform, type ConnectionListener, type Offer } from "./agents/platform.js";

@@ -13,6 +13,7 @@ import { readFile } from "node:fs/promises";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { connect as connectWeb, type ConnectOptions } from "./agents/connect.js";
+import { importKey } from "./agents/identity.js";
 import type { Platform } from "./agents/platform.js";
 import { utf8 } from "./acl/compact/bytes.js";
 import { WhimbrelError } from "./acl/errors.js";
@@ -27,12 +28,12 @@ const NODE_NAME = "node.whimbrel";
 const CONNECT_MS_MAX = 10_000;
 
 /** Options for nodes that one connects to by TCP or TLS. */
-export interface NodeConnectOptions extends ConnectOptions {
+export interface NodeConnectOptions extends Omit<ConnectOptions, "certificate" | "key"> {
   /** The certificate of the platform's authority, as PEM: what shows that a node is one (`tls://`). */
   readonly authority?: string | Uint8Array;
-  /** A certificate of the authority's for this client, and its key, as PEM: does instead of a token (`tls://`). */
+  /** A certificate of the authority's for this client, and its key, as PEM: does instead of a token (`tls://`, WebSockets). */
   readonly certificate?: string | Uint8Array;
-  readonly key?: string | Uint8Array;
+  readonly key?: string | Uint8Array | CryptoKey;
 }
 
 /**
@@ -41,10 +42,22 @@ export interface NodeConnectOptions extends ConnectOptions {
  *
  * @throws {@link SessionError} if the node does not let the client in, or there is none.
  */
-export function connect(url: string | URL, options: NodeConnectOptions = {}): Promise<Platform> {
+export async function connect(url: string | URL, options: NodeConnectOptions = {}): Promise<Platform> {
   const address = new URL(url);
-  if (options.transport || (address.protocol !== "tcp:" && address.protocol !== "tls:")) return connectWeb(address, options);
-  return connectWeb(address, { ...options, transport: tcp(address, options) });
+  const { certificate, key, ...others } = options;
+  // Over TLS they are shown, and proven, before anything is said.
+  if (!options.transport && (address.protocol === "tcp:" || address.protocol === "tls:")) return connectWeb(address, { ...others, transport: tcp(address, options) });
+  const pem = textOf(certificate);
+  const own = isPem(key) ? await importKey(textOf(key)) : key;
+  return connectWeb(address, { ...others, ...(pem !== undefined && { certificate: pem }), ...(own && { key: own }) });
+}
+
+const isPem = (key: string | Uint8Array | CryptoKey | undefined): key is string | Uint8Array => typeof key === "string" || key instanceof Uint8Array;
+
+function textOf(pem: string | Uint8Array): string;
+function textOf(pem: string | Uint8Array | undefined): string | undefined;
+function textOf(pem: string | Uint8Array | undefined): string | undefined {
+  return pem instanceof Uint8Array ? new TextDecoder().decode(pem) : pem;
 }
 
 /** The AgentSpeak engine of this package, for `Society.load` of `whimbrel/agentspeak`: Node does not fetch files. */
@@ -57,9 +70,8 @@ export function tcp(address: URL, options: NodeConnectOptions = {}): Connect {
   const [host, port] = [address.hostname.replace(/^\[|\]$/g, ""), Number(address.port)];
   if (port === 0) throw new WhimbrelError(`${address.href} names no port`);
   const { authority: ca, certificate: cert, key } = options;
-  const text = (pem: string | Uint8Array | undefined): string | undefined =>
-    pem === undefined || typeof pem === "string" ? pem : new TextDecoder().decode(pem);
-  const [caText, certText, keyText] = [text(ca), text(cert), text(key)];
+  if (key !== undefined && !isPem(key)) throw new WhimbrelError("over TLS the key is to be given as PEM");
+  const [caText, certText, keyText] = [textOf(ca), textOf(cert), textOf(key)];
   const frameBytesMax = (options.messageBytes ?? MESSAGE_BYTES) + FRAME_OVERHEAD_BYTES;
   return (events) => {
     if (address.protocol === "tcp:") return framed(connectTcp({ host, port }), "connect", events, frameBytesMax);

@@ -79,8 +79,8 @@ export class Browser {
   readonly #profile = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
   readonly #process: ChildProcess;
 
-  constructor(url: string) {
-    const options = ["--headless=new", "--no-sandbox", "--disable-gpu", `--user-data-dir=${this.#profile}`];
+  constructor(url: string, ...more: readonly string[]) {
+    const options = [...more, "--headless=new", "--no-sandbox", "--disable-gpu", `--user-data-dir=${this.#profile}`];
     this.#process = spawn(CHROMIUM, [...options, url], { stdio: "ignore" });
   }
 

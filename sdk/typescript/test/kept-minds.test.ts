@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { Society } from "../src/agentspeak.js";
 import { clock } from "../src/agentspeak/clock.js";
 import { seat, type Seats } from "../src/agentspeak/seats.js";
-import { atom, connect, RefusedError, term, type Agent, type Keep, type Message, type Platform, type Value } from "../src/node.js";
+import { atom, connect, term, type Agent, type Keep, type Message, type Platform, type Value } from "../src/node.js";
 import { GuestAgent } from "../src/guest.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
 import { guestModule, WITHOUT_GUESTS } from "./guests.js";
@@ -138,10 +138,8 @@ test("a mind that is to go on does so when its node is killed and its client nev
   const begin = (): Promise<Node> => Node.run(folder, undefined, "--durable", "--policy", policy);
   const counted = async (there: Node): Promise<Value> => {
     const platform = await connect(`tcp://${there.address}`, { token: TOKEN });
-    let boss: Agent | undefined;
-    // While its node brings its agents back, no name is free.
-    while (!boss) boss = await platform.create("boss").catch((error: unknown) => (error instanceof RefusedError && error.code === "name-taken" ? undefined : Promise.reject(error)));
-    const asker = boss;
+    // While its node brings its agents back, no name is known to be free: that is waited for.
+    const asker = await platform.create("boss");
     const heard = new Promise<Value>((resolve) => {
       asker.onMessage({ performative: "tell" }, ({ content }) => resolve(content));
       asker.onMessage({ performative: "failure" }, () => void setTimeout(count, 100));

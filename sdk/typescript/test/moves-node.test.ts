@@ -178,6 +178,7 @@ test("an agent in TypeScript goes from program to program with its state and its
   const keep: Keep = { onLeave: "wait", code: "ts:counter" };
   const [first, second] = [await begin(), await begin()];
   await second.create("attic");
+  first.place = "cellar";
   const came = new Promise<Agent>((resolve) => {
     second.onOffer(async ({ name, code }) => {
       if (code !== "ts:counter") throw new Error("only counters come here");
@@ -200,6 +201,7 @@ test("an agent in TypeScript goes from program to program with its state and its
   tell(6n);
   const answer = await boss.agent.ask({ performative: "query-ref", receivers: "sum" }, { timeoutMs: 30_000 });
   assert.equal(answer.content, 21n, "each message once, wherever it was then");
+  assert.equal((await came).restored?.from, "cellar");
   await (await came).end();
   await Promise.all([first.close(), second.close(), boss.platform.close()]);
 });

@@ -294,11 +294,12 @@ for (const name of ["traveller-c", "traveller-rust", "nomad-rust"]) {
     /** The answer of one that goes to these places, each a tab of its own. */
     const tour = async (places: readonly string[]): Promise<readonly unknown[]> => {
       let place = "tab-0";
+      let before: string | undefined;
       let state: string | undefined;
       for (;;) {
         const node = new SmallNode();
         const platform = await node.connect();
-        if (state !== undefined) node.states.set("guest", { code, state });
+        if (state !== undefined) node.states.set("guest", { code, state, from: before ?? "" });
         platform.place = place;
         const arrived = state !== undefined;
         const fetch = async (agent: GuestAgent): Promise<GuestModule> => GuestModule.compile((await agent.fetchCode(code)) as Uint8Array<ArrayBuffer>);
@@ -308,6 +309,7 @@ for (const name of ["traveller-c", "traveller-rust", "nomad-rust"]) {
           node.number({ type: "code", agent, code, at: 0, of: module.bytes.length, bytes: Buffer.from(module.bytes).toString("base64") });
         }
         const guest = await created;
+        assert.equal(guest.restored?.from, before);
         if (!arrived) tell(node, "request", { term: "tour", args: [places] });
         const leaves = (): Heard | undefined => node.of("save").find(({ to }) => typeof to === "string");
         while (!leaves() && node.of("message").length === 0) await pause(2);
@@ -316,11 +318,11 @@ for (const name of ["traveller-c", "traveller-rust", "nomad-rust"]) {
           await platform.close();
           return (node.of("message")[0]?.message?.content as { readonly args: readonly unknown[] }).args;
         }
-        assert.equal(next.code, code);
+        assert.deepEqual([next.code, next.from], [code, place]);
         gone(node, next);
         assert.equal(await guest.ended, `it moved to ${next.to}`);
         await platform.close();
-        [place, state] = [next.to ?? "", next.state];
+        [before, place, state] = [place, next.to ?? "", next.state];
       }
     };
     const [there, here] = [await tour(["tab-1", "tab-2", "tab-2", "tab-3"]), await tour([])];

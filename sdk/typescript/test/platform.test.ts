@@ -38,6 +38,13 @@ test("an agent is on one platform, under one name", () =>
     assert.deepEqual(platform.agents, [agent, other]);
   }));
 
+test("a name that is not known to be free yet is asked for again", () =>
+  withPlatform(async (platform, node) => {
+    node.notYet = 2;
+    assert.equal((await platform.create("soon")).name, "soon");
+    assert.equal(node.of("create").length, 3);
+  }));
+
 test("an onError that throws is printed, and all else goes on", { timeout: 10_000 }, async (context) => {
   const lines = printed(context);
   const impatient = new SmallNode();
@@ -87,7 +94,7 @@ test("a session goes on whatever the handling of its events throws", async (cont
   const node = new SmallNode();
   node.leaseMs = 1000;
   const types: string[] = [];
-  const driver = new Driver({ leaseMs: 1000 }, node.transport, ({ type }) => {
+  const driver = new Driver({ leaseMs: 1000 }, node.transport, undefined, ({ type }) => {
     types.push(type);
     throw new Error("what now?");
   });

@@ -195,9 +195,9 @@ test("bytes that are none are refused, and nothing else happens; what is read ca
 });
 
 test("frames that are none are refused, in both forms", () => {
-  const frame = fc.tuple(fc.integer({ min: 0, max: 24 }), fc.uint8Array({ maxLength: 60 })).map(([kind, fields]) => Uint8Array.from([kind, ...fields]));
+  const frame = fc.tuple(fc.integer({ min: 0, max: 26 }), fc.uint8Array({ maxLength: 60 })).map(([kind, fields]) => Uint8Array.from([kind, ...fields]));
   fc.assert(fc.property(frame, (bytes_) => refusesOr(() => new FrameReader(compact, 4).read(bytes_), () => undefined)), { numRuns: RUNS.numRuns * 5 });
-  const kinds = fc.constantFrom("hello", "welcome", "ack", "created", "ended", "message", "refused", "error", "bye", "save", "lacks", "code", "yield", "offer", "stays", "__proto__", "constructor");
+  const kinds = fc.constantFrom("hello", "welcome", "ack", "created", "ended", "message", "refused", "error", "bye", "save", "lacks", "code", "yield", "offer", "stays", "challenge", "proof", "__proto__", "constructor");
   const json = fc.tuple(kinds, fc.dictionary(fc.constantFrom("number", "agent", "received", "message", "code", "text", "name", "versions", "resume", "moves", "to", "bytes"), fc.jsonValue())).map(([type, members]) => JSON.stringify({ ...members, type }));
   fc.assert(fc.property(fc.oneof(json, fc.json(), fc.string()), (text_) => refusesOr(() => new FrameReader("json", 0).read(text_), () => undefined)), { numRuns: RUNS.numRuns * 5 });
 });
@@ -209,9 +209,13 @@ test("frames of moves come back, in both forms", () => {
   const frame = fc.oneof(
     fc.record({ type: fc.constant("yield" as const), number, agent, to: word }, plainObject),
     fc.record({ type: fc.constant("offer" as const), number, name: word, code: word }, plainObject),
+    fc.record({ type: fc.constant("proof" as const), signature: fc.uint8Array({ maxLength: 70 }) }, plainObject),
     fc.record({ type: fc.constant("stays" as const), number, name: word, text: word }, plainObject),
-    fc.record({ type: fc.constant("save" as const), number, agent, upto: number, code: word, state: fc.uint8Array({ maxLength: 40 }), to: fc.option(word), also: fc.array(number, { maxLength: 4 }) }, plainObject),
+    fc.record({ type: fc.constant("save" as const), number, agent, upto: number, code: word, state: fc.uint8Array({ maxLength: 40 }), to: fc.option(word), also: fc.array(number, { maxLength: 4 }), from: fc.option(word) }, plainObject),
     fc.record({ type: fc.constant("hello" as const), versions: fc.constant([1]), token: fc.option(word), resume: fc.constant(null), lease_ms: fc.constant(null), window: fc.constant(null), message_bytes: fc.constant(null), remember: agent, moves: fc.constant(true) }, plainObject),
+    fc.record({ type: fc.constant("hello" as const), versions: fc.constant([1]), token: fc.constant(null), resume: fc.constant(null), lease_ms: fc.constant(null), window: fc.constant(null), message_bytes: fc.constant(null), remember: agent, certificate: word }, plainObject),
+    fc.record({ type: fc.constant("state" as const), number, agent, code: word, state: fc.uint8Array({ maxLength: 40 }), from: fc.option(word) }, plainObject),
+    fc.record({ type: fc.constant("challenge" as const), text: word }, plainObject),
   );
   fc.assert(
     fc.property(frame, (some) => {

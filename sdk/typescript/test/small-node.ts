@@ -14,9 +14,12 @@ export interface Heard {
   readonly code?: string;
   readonly state?: string;
   readonly to?: string | null;
+  readonly from?: string | null;
   readonly also?: readonly number[];
   readonly text?: string;
   readonly moves?: boolean;
+  readonly certificate?: string;
+  readonly signature?: string;
   readonly bytes?: string;
 }
 
@@ -27,8 +30,12 @@ export class SmallNode {
   connections = 0;
   leaseMs = 10_000;
   isDeaf = false;
+  /** What whoever shows a certificate is to sign. */
+  challenge = "";
+  /** How often it does not know yet whether "soon" is free. */
+  notYet = 0;
   /** What agents were that come back: it is said before they are created. */
-  readonly states = new Map<string, { readonly code: string; readonly state: string }>();
+  readonly states = new Map<string, { readonly code: string; readonly state: string; readonly from?: string }>();
   #events: TransportEvents | undefined;
   #said = 0;
   #took = 0;
@@ -72,7 +79,9 @@ export class SmallNode {
     const { type, agent, name, number } = frame;
     if (number !== undefined) this.#took = number;
     if (number !== undefined && !this.isDeaf) this.say({ type: "ack", received: number });
-    if (type === "hello") this.#welcome();
+    if (type === "hello" && frame.certificate !== undefined) this.say({ type: "challenge", text: this.challenge });
+    else if (type === "hello" || type === "proof") this.#welcome();
+    else if (type === "create" && name === "soon" && this.notYet-- > 0) this.number({ type: "refused", of: number, code: "not-yet", text: "soon" });
     else if (type === "create" && name === "taken") this.number({ type: "refused", of: number, code: "name-taken", text: "no" });
     else if (type === "create") {
       const state = this.states.get(name ?? "");

@@ -198,7 +198,7 @@ export class Replay {
     else if (json["type"] === "end") session.end(agent);
     else if (json["type"] === "certify") session.certify(agent, json["request"] as string);
     else if (json["type"] === "keep") session.keep(agent, json["policy"] as OnLeave, json["holds"] as boolean);
-    else if (json["type"] === "save") session.save(agent, json["upto"] as number, json["code"] as string, Buffer.from(json["state"] as string, "base64"), json["also"] as number[], (json["to"] ?? null) as string | null);
+    else if (json["type"] === "save") session.save(agent, json["upto"] as number, json["code"] as string, Buffer.from(json["state"] as string, "base64"), json["also"] as number[], (json["to"] ?? null) as string | null, (json["from"] ?? null) as string | null);
     else if (json["type"] === "stays") session.stays(json["name"] as string, json["text"] as string);
     else if (json["type"] === "lacks") session.lacks(agent, json["code"] as string);
     else if (json["type"] === "code") session.code(agent, json["code"] as string, Buffer.from(json["bytes"] as string, "base64"));

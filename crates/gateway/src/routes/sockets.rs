@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::header::HOST;
 use axum::http::{Response, StatusCode};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::crowd::Place;
@@ -33,11 +34,12 @@ pub async fn session(
         Ok(stranger) => stranger,
         Err(response) => return *response,
     };
+    let place = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().into();
     match upgrade(&mut request, sessions::SUBPROTOCOL, SESSION_HELLO_BYTES_MAX, SESSION_FRAME_BYTES_MAX) {
         Ok((response, socket)) => {
             tokio::spawn(async move {
                 if let Ok(socket) = socket.await {
-                    sessions.receive(SessionSocket::new(socket, peer.0, stranger, connection)).await;
+                    sessions.receive(SessionSocket::new(socket, (peer.0, place), stranger, connection)).await;
                 }
             });
             response

@@ -3,9 +3,10 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use rustls::pki_types::CertificateDer;
 use tokio::net::TcpStream;
 use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_HELLO_BYTES_MAX};
-use whimbrel_platform::session::{Fault, Frame, FrameReader, FrameWriter, Framing, Hello};
+use whimbrel_platform::session::{Challenge, Fault, Frame, FrameReader, FrameWriter, Framing, Hello};
 
 use super::wire::{Framed, Letters, Messages, Moved, Wire};
 use crate::connection::HANDSHAKE_PATIENCE;
@@ -19,6 +20,8 @@ pub(super) struct Arrival {
     pub hello: Hello,
     /// Whom its certificate names, if it showed one.
     pub identity: Option<Identity>,
+    /// The certificates that it showed in its hello, and proved to be its own.
+    proven: Option<Vec<CertificateDer<'static>>>,
 }
 
 impl Arrival {
@@ -52,12 +55,54 @@ impl Arrival {
         loop {
             if let Some(frame) = wire.frame(SESSION_HELLO_BYTES_MAX).map_err(invalid)? {
                 let (framing, hello) = FrameReader::read_hello(frame).map_err(invalid)?;
-                return Ok(Self { wire, framing, hello, identity: None });
+                return Ok(Self { wire, framing, hello, identity: None, proven: None });
             }
             if matches!(wire.exchange(true).await, Moved::Gone) {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
+    }
+
+    /// What the client calls this node, if certificates are to be shown in its hello here.
+    pub fn place(&self) -> Option<&str> {
+        self.wire.place()
+    }
+
+    /// Has the client sign what nobody could have signed before: its signature.
+    ///
+    /// # Errors
+    /// It says nothing in time, or something else.
+    pub async fn challenge(&mut self, text: &str) -> io::Result<Vec<u8>> {
+        let mut writer = FrameWriter::new(self.framing, 0, SESSION_FRAME_BYTES_MAX);
+        let challenge = Frame::Challenge(Challenge { text: text.to_owned() });
+        self.wire.put(self.framing, |out| writer.write(&challenge, out)).map_err(invalid)?;
+        let in_time = tokio::time::timeout(HANDSHAKE_PATIENCE, self.hear_proof()).await;
+        in_time.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    }
+
+    async fn hear_proof(&mut self) -> io::Result<Vec<u8>> {
+        let mut reader = FrameReader::new(self.framing, 0);
+        loop {
+            if let Some(frame) = self.wire.frame(SESSION_HELLO_BYTES_MAX).map_err(invalid)? {
+                return match reader.read(frame).map_err(invalid)? {
+                    Frame::Proof(proof) => Ok(proof.signature),
+                    _ => Err(io::Error::new(io::ErrorKind::InvalidData, "a frame that is no proof")),
+                };
+            }
+            if matches!(self.wire.exchange(true).await, Moved::Gone) {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    /// The client proved that these are its own.
+    pub fn shows(&mut self, chain: Vec<CertificateDer<'static>>, identity: Identity) {
+        (self.proven, self.identity) = (Some(chain), Some(identity));
+    }
+
+    /// The certificates that it showed, whichever way.
+    pub fn certificates(&self) -> Option<&[CertificateDer<'static>]> {
+        self.proven.as_deref().or_else(|| self.wire.certificates())
     }
 
     /// Where the client is.

@@ -13,7 +13,7 @@ pub(super) fn see_to(port: &Inner, session: &SharedSession, event: SessionEvent)
         SessionEvent::Code { agent, name, code } => {
             let lacks = code.origin().and_then(|origin| port.host.has_code(name, &origin)) == Some(false);
             let mut session = session.lock();
-            if lacks { session.ask_for_code(agent, code) } else { session.handle_code(agent) }
+            if lacks { session.ask_for_code(agent, code, port.host.now()) } else { session.handle_code(agent) }
         }
         SessionEvent::Admit { number, agent, name, code, bytes } => {
             let origin = code.origin().ok_or_else(|| "that is no code".to_owned());

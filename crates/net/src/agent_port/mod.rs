@@ -3,6 +3,7 @@
 
 mod arrival;
 mod code;
+mod proof;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ use whimbrel_platform::session::{
 use whimbrel_platform::{EndReason, Time};
 
 use self::arrival::Arrival;
+use self::proof::{Rejected, Shown};
 pub use self::tokens::{TokenError, TokenFile, Tokens, new_token};
 pub use self::wire::Messages;
 use crate::authority::hex;
@@ -374,7 +376,7 @@ impl Inner {
     async fn take_in(self: &Arc<Self>, arrived: io::Result<Arrival>, from: SocketAddr) {
         let (reason, why) = match arrived {
             Err(error) => (refusal::of_connection(&error), error.to_string()),
-            Ok(arrival) => match self.admit(&arrival) {
+            Ok(mut arrival) => match self.welcome(&mut arrival).await {
                 Ok(door) => {
                     // If its task ended just now, the connection is dropped with the door.
                     if let Some(older) = door.put(Box::new(arrival)) {
@@ -382,8 +384,8 @@ impl Inner {
                     }
                     return;
                 }
-                Err(fault) => {
-                    let seen = (refusal::of_fault(&fault), fault.to_string());
+                Err(Rejected { fault, reason }) => {
+                    let seen = (reason, fault.to_string());
                     arrival.turn_away(fault).await;
                     seen
                 }
@@ -420,10 +422,29 @@ impl Inner {
         Ok([&certificate, certifier.certificate()].map(|certificate| pem_of(certificate)).concat())
     }
 
+    /// Lets a client in, if it may.
+    async fn welcome(self: &Arc<Self>, arrival: &mut Arrival) -> Result<Arc<Door>, Rejected> {
+        check_version(&arrival.hello)?;
+        self.examine(arrival).await?;
+        Ok(self.admit(arrival)?)
+    }
+
+    /// Has a client that shows a certificate in its hello prove that it is its own. Over TLS they are shown, and proven, before.
+    async fn examine(&self, arrival: &mut Arrival) -> Result<(), Rejected> {
+        let (None, Some(pem)) = (&arrival.hello.resume, &arrival.hello.certificate) else { return Ok(()) };
+        let Some(place) = arrival.place().map(str::to_owned) else { return Ok(()) };
+        let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let shown = Shown::of(pem, tls.as_deref())?;
+        let challenge = new_secret().ok_or_else(|| Fault::new(Code::Busy, "no random numbers are to be had"))?;
+        let signature = arrival.challenge(&challenge).await.map_err(|error| Rejected::unheard(&error))?;
+        shown.check(&place, &challenge, &signature)?;
+        arrival.shows(shown.chain, shown.identity);
+        Ok(())
+    }
+
     /// The session that a client may have, made if it is to be a new one.
     fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<Arc<Door>, Fault> {
         let hello = &arrival.hello;
-        check_version(hello)?;
         if let Some(resume) = &hello.resume {
             let sessions = self.sessions();
             let known = sessions.get(&resume.session).filter(|entry| entry.session.lock().knows(&resume.secret));
@@ -433,15 +454,9 @@ impl Inner {
         let certified = arrival.identity.as_ref().and_then(Identity::session);
         let claim = Claim { token: hello.token.as_deref(), certified, address: arrival.from() };
         let Some(grant) = (self.authorise)(&claim) else {
-            let text = match hello.token {
-                None if !arrival.wire.has_certificates() => {
-                    "over WebSocket a session needs a token: certificates of programs are for the agent port (TCP)"
-                }
-                _ => "no token or certificate that lets anybody in",
-            };
-            return Err(Fault::new(Code::Unauthorised, text));
+            return Err(Fault::new(Code::Unauthorised, "no token or certificate that lets anybody in"));
         };
-        let certificates = arrival.wire.certificates().filter(|_| certified.is_some()).map(<[_]>::to_vec);
+        let certificates = arrival.certificates().filter(|_| certified.is_some()).map(<[_]>::to_vec);
         self.begin((grant.account.clone(), arrival.from().map(household)), grant, hello, certificates)
     }
 

@@ -288,6 +288,7 @@ impl Connection {
 fn fault_of(error: &CreateError) -> Fault {
     let code = match error {
         CreateError::NameTaken(_) => Code::NameTaken,
+        CreateError::NotYet(_) => Code::NotYet,
         CreateError::BadName { .. } => Code::BadName,
         CreateError::Forbidden(_) => Code::NotAllowed,
         CreateError::Stopping => Code::Stopping,

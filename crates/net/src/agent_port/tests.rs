@@ -34,7 +34,7 @@ impl Host for Nobody {
     fn wake(&self, _agent: Aid) {}
 }
 
-fn open(level: Level, credentials: Option<Credentials>) -> AgentPort {
+pub(super) fn open(level: Level, credentials: Option<Credentials>) -> AgentPort {
     let authorise: Authorise = Box::new(|claim| Some(Grant::new(claim.certified.or(claim.token)?, vec!["*".into()])));
     let config = AgentPortConfig { level, credentials, links: None, authorise, auditor: None, log: Box::new(|_| ()) };
     AgentPort::open(config, Arc::new(Nobody), "127.0.0.1:0").unwrap()
@@ -76,7 +76,7 @@ impl Client {
 
 const WELCOME: (Option<Code>, bool) = (None, true);
 
-fn block_on<R>(work: impl Future<Output = R>) -> R {
+pub(super) fn block_on<R>(work: impl Future<Output = R>) -> R {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let in_time = async { tokio::time::timeout(Duration::from_secs(20), work).await };
     runtime.block_on(in_time).expect("it does not hang")

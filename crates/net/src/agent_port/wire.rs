@@ -56,6 +56,9 @@ pub trait Messages: Send {
 
     /// The other end said who it is, and was let in: it may say more from now on.
     fn release(&mut self);
+
+    /// What the other end calls this node: the host, and the port if it is not the usual one, that it asked for.
+    fn place(&self) -> &str;
 }
 
 /// See the module.
@@ -89,9 +92,12 @@ impl Wire {
         }
     }
 
-    /// Whether its other end could show certificates.
-    pub fn has_certificates(&self) -> bool {
-        matches!(self, Self::Stream(_))
+    /// What its other end calls this node, where it can show certificates in its hello only.
+    pub fn place(&self) -> Option<&str> {
+        match self {
+            Self::Stream(_) => None,
+            Self::Messages(letters) => Some(letters.messages.place()),
+        }
     }
 
     /// The other end was let in.

@@ -139,6 +139,14 @@ pub enum HopError {
         /// Why, in its words.
         reason: String,
     },
+    /// The destination has too much to do just now: it may be tried again.
+    #[error("node {node} cannot take it now: {reason}")]
+    Busy {
+        /// The destination, or the agent that stands for a client.
+        node: Symbol,
+        /// Of what there is too much.
+        reason: String,
+    },
     /// The link to the destination, or the destination, was lost before the agent had left.
     #[error("node {0} is lost")]
     Unreachable(Symbol),
@@ -160,6 +168,7 @@ impl HopError {
             Self::TooLarge { .. } => "too_large",
             Self::Forbidden(_) => "forbidden",
             Self::Refused { .. } => "refused",
+            Self::Busy { .. } => "busy",
             Self::Unreachable(_) => "unreachable",
             Self::NameTaken(_) => "name_taken",
             Self::Stopping => "stopping",

@@ -17,7 +17,7 @@ use super::written::{self, Change};
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
 use crate::limits::SESSION_STATE_BYTES_MAX;
-use crate::mobility::Wish;
+use crate::mobility::{HopError, Wish};
 use crate::policy::{Principal, act_of_sending};
 use crate::topics::Cast;
 use crate::{AgentBody, EndReason, Next, Time, Turn};
@@ -81,7 +81,7 @@ impl SharedSession {
                     host.handle_lodged(name);
                 }
                 let mut session = self.lock();
-                session.note_arrived(agent);
+                session.note_arrived(agent, offer.from);
                 session.handle_returned(agent, Aid::local(name), kept);
             }
             Err(fault) => {
@@ -96,11 +96,11 @@ impl SharedSession {
     /// An agent is offered to this session's client.
     ///
     /// # Errors
-    /// It is not for this client: why.
-    pub(super) fn invite(self: &Arc<Self>, invitation: &Arc<Invitation>) -> Result<(), &'static str> {
+    /// It is not for this client, or not now: why.
+    pub(super) fn invite(self: &Arc<Self>, invitation: &Arc<Invitation>, to: Symbol) -> Result<(), HopError> {
         let (shelf, account) = {
             let mut session = self.lock();
-            session.offer(invitation)?;
+            session.offer(invitation, to)?;
             (Arc::clone(&session.opening.shelf), session.grant().account.clone())
         };
         shelf.list_offer(invitation, self, account);
@@ -115,7 +115,7 @@ impl SharedSession {
         session.opening.shelf.strike_offer(offer);
     }
 
-    /// An agent that went on at the node is this session's from now on, if it can be. If not, it goes on as it did, and its name is taken; if it
+    /// An agent that went on at the node is this session's from now on, if it can be. If not, it goes on as it did, and may be asked for again; if it
     /// is no more, another is to be created.
     fn fetch(
         self: &Arc<Self>,
@@ -136,7 +136,7 @@ impl SharedSession {
             Some(saved) => shelf.take_back(name, life, saved.state.len()),
             None if shelf.went_on(name, &account).is_some() => {
                 let text = format!("{name} runs at the node, and cannot be written out now");
-                Err(Fault::new(Code::NameTaken, text))
+                Err(Fault::new(Code::NotYet, text))
             }
             None => {
                 session.events.push_back(SessionEvent::Create { agent, name });

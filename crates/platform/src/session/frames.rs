@@ -15,6 +15,10 @@ pub enum Frame {
     Hello(Hello),
     /// The node's answer to it.
     Welcome(Welcome),
+    /// The node's answer to one with a certificate, first.
+    Challenge(Challenge),
+    /// The client's answer to that.
+    Proof(Proof),
     /// What was received, what may be sent, and a sign of life.
     Ack(Ack),
     /// An agent is to be.
@@ -85,6 +89,10 @@ pub struct Hello {
     /// Whether its agents can be asked to go elsewhere, and others offered to it. Written if it is so: who does not know of it says nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub moves: bool,
+    /// Certificates as PEM, the client's first, where there is no TLS of its own that shows them: the node answers by a [`Challenge`]. Written if there
+    /// are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
 }
 
 /// Which session a client goes on with.
@@ -96,6 +104,21 @@ pub struct Resume {
     pub secret: String,
     /// The number of the last numbered frame received from the node.
     pub received: u64,
+}
+
+/// What a client is to sign that shows a certificate in its hello: see the session protocol, Certificates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Challenge {
+    /// What nobody could have signed before.
+    pub text: String,
+}
+
+/// A client's answer to a [`Challenge`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// The signature with the key of its certificate: Ed25519, or ECDSA with P-256 and SHA-256 as two numbers of 32 bytes.
+    #[serde(with = "super::octets")]
+    pub signature: Vec<u8>,
 }
 
 /// What a session is granted.
@@ -247,6 +270,9 @@ pub struct Save {
     /// Messages behind `upto` that it covers, too, by their numbers: agents may handle several at once.
     #[serde(default)]
     pub also: Vec<u64>,
+    /// What the place is called that it leaves, for whoever it is told to where it arrives; the node's name if it is not said.
+    #[serde(default)]
+    pub from: Option<String>,
 }
 
 /// The node has an agent's state.
@@ -272,6 +298,9 @@ pub struct StateFrame {
     /// Its state, as it was saved.
     #[serde(with = "super::octets")]
     pub state: Vec<u8>,
+    /// Where it was before, if it was offered to this client.
+    #[serde(default)]
+    pub from: Option<String>,
 }
 
 /// The speaker has not got an agent's code.
@@ -430,4 +459,6 @@ pub enum Code {
     BadState,
     /// The agent cannot go on elsewhere.
     NotMovable,
+    /// Whether there may be an agent of that name shows soon: the same frame may be said again.
+    NotYet,
 }

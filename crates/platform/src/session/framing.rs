@@ -96,6 +96,8 @@ const CODE: u8 = 19;
 const YIELD: u8 = 20;
 const OFFER: u8 = 21;
 const STAYS: u8 = 22;
+const CHALLENGE: u8 = 23;
+const PROOF: u8 = 24;
 
 fn remembering(remember: u32) -> LinkLimits {
     match remember.min(SESSION_REMEMBER_MAX) {
@@ -203,6 +205,8 @@ impl FrameReader {
             YIELD => Frame::Yield(whole(fields)?),
             OFFER => Frame::Offer(whole(fields)?),
             STAYS => Frame::Stays(whole(fields)?),
+            CHALLENGE => Frame::Challenge(whole(fields)?),
+            PROOF => Frame::Proof(whole(fields)?),
             other => return Err(ReadError::UnknownKind(other.to_string())),
         })
     }
@@ -212,16 +216,35 @@ fn more_than_its_fields() -> ReadError {
     ReadError::Content("more than its fields".to_owned())
 }
 
-/// A hello; and whether that is all. The last field came later than the others: who does not know it leaves it out.
+/// How many fields of a hello came later than the others: who has nothing to say in the last of them leaves these out.
+const LATER_HELLO_FIELDS: usize = 2;
+
+/// A hello; and whether that is all.
 fn compact_hello(fields: &[u8]) -> Result<(Hello, bool), ReadError> {
-    let read = match postcard::take_from_bytes(fields) {
-        Err(postcard::Error::DeserializeUnexpectedEnd) => {
-            let with_last: Vec<u8> = fields.iter().copied().chain([0]).collect();
-            postcard::take_from_bytes(&with_last).map(|(hello, rest)| (hello, rest.is_empty()))
+    let mut fields = fields.to_vec();
+    let mut missing = 0;
+    loop {
+        match postcard::take_from_bytes(&fields) {
+            // Each of them is 0 if there is nothing to say.
+            Err(postcard::Error::DeserializeUnexpectedEnd) if missing < LATER_HELLO_FIELDS => fields.push(0),
+            Err(error) => return Err(ReadError::Content(error.to_string())),
+            Ok((hello, rest)) => return Ok((hello, rest.is_empty())),
         }
-        read => read.map(|(hello, rest)| (hello, rest.is_empty())),
-    };
-    read.map_err(|error| ReadError::Content(error.to_string()))
+        missing += 1;
+    }
+}
+
+/// Writes a hello up to the last field in which something is said.
+fn write_compact_hello(hello: &Hello, out: &mut Vec<u8>) {
+    let early = Hello { moves: false, certificate: None, ..hello.clone() };
+    out.push(HELLO);
+    out.extend(postcard::to_stdvec(&early).unwrap_or_default());
+    if hello.moves || hello.certificate.is_some() {
+        out.push(u8::from(hello.moves));
+    }
+    if hello.certificate.is_some() {
+        out.extend(postcard::to_stdvec(&hello.certificate).unwrap_or_default());
+    }
 }
 
 /// Fields that take all of `bytes`.
@@ -287,6 +310,8 @@ fn read_json(bytes: &[u8]) -> Result<Frame, ReadError> {
         "yield" => Frame::Yield(from_json(bytes)?),
         "offer" => Frame::Offer(from_json(bytes)?),
         "stays" => Frame::Stays(from_json(bytes)?),
+        "challenge" => Frame::Challenge(from_json(bytes)?),
+        "proof" => Frame::Proof(from_json(bytes)?),
         other => return Err(ReadError::UnknownKind(format!("{other:?}"))),
     })
 }
@@ -313,6 +338,7 @@ impl FrameWriter {
     /// It holds a message that cannot be written: then nothing was.
     pub fn write(&mut self, frame: &Frame, out: &mut Vec<u8>) -> Result<(), WriteError> {
         match frame {
+            Frame::Hello(hello) if self.framing == Framing::Compact => write_compact_hello(hello, out),
             Frame::Hello(hello) => self.fields(HELLO, "hello", hello, out),
             Frame::Welcome(welcome) => self.fields(WELCOME, "welcome", welcome, out),
             Frame::Ack(ack) => self.fields(ACK, "ack", ack, out),
@@ -337,6 +363,8 @@ impl FrameWriter {
             Frame::Yield(wish) => self.fields(YIELD, "yield", wish, out),
             Frame::Offer(offer) => self.fields(OFFER, "offer", offer, out),
             Frame::Stays(stays) => self.fields(STAYS, "stays", stays, out),
+            Frame::Challenge(challenge) => self.fields(CHALLENGE, "challenge", challenge, out),
+            Frame::Proof(proof) => self.fields(PROOF, "proof", proof, out),
             Frame::Error(fault) => self.fields(ERROR, "error", fault, out),
             Frame::Bye => match self.framing {
                 Framing::Json => out.extend_from_slice(br#"{"type":"bye"}"#),
@@ -499,7 +527,9 @@ mod tests {
 
     #[test]
     fn a_hello_may_have_more_behind_it_and_nothing_else_may() {
-        let hello = Hello { versions: vec![1, 2], token: Some("t".into()), moves: true, ..Hello::default() };
+        let certificate = Some("PEM".into());
+        let hello =
+            Hello { versions: vec![1, 2], token: Some("t".into()), moves: true, certificate, ..Hello::default() };
         for framing in [Framing::Json, Framing::Compact] {
             let mut bytes = written(&mut FrameWriter::new(framing, 0, 10), &Frame::Hello(hello.clone()));
             if framing == Framing::Compact {
@@ -507,7 +537,13 @@ mod tests {
             }
             assert_eq!(FrameReader::read_hello(&bytes), Ok((framing, hello.clone())));
         }
-        let earlier = Hello { moves: false, ..hello };
+        let unmoved = Hello { moves: false, ..hello.clone() };
+        let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(unmoved.clone()));
+        assert_eq!(FrameReader::read_hello(&bytes), Ok((Framing::Compact, unmoved)));
+        let uncertified = Hello { certificate: None, ..hello.clone() };
+        let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(uncertified.clone()));
+        assert_eq!((bytes.last(), FrameReader::read_hello(&bytes)), (Some(&1), Ok((Framing::Compact, uncertified))));
+        let earlier = Hello { moves: false, certificate: None, ..hello };
         let mut bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(earlier.clone()));
         assert_eq!(FrameReader::read_hello(&bytes), Ok((Framing::Compact, earlier)), "who does not know of moves");
         bytes.pop();

@@ -25,6 +25,8 @@ pub struct Invitation {
     pub(super) name: Symbol,
     /// What it is, as the client is to have it.
     pub(super) saved: SavedState,
+    /// Where it was before.
+    pub(super) from: Symbol,
     /// The client may have its code.
     is_given: bool,
     /// Until when the client can take it.
@@ -50,9 +52,9 @@ impl fmt::Debug for Invitation {
 }
 
 impl Invitation {
-    pub(super) fn new(name: Symbol, saved: SavedState, is_given: bool, now: Time) -> Arc<Self> {
+    pub(super) fn new(name: Symbol, saved: SavedState, is_given: bool, from: Symbol, now: Time) -> Arc<Self> {
         let until = now + Duration::from_millis(SESSION_OFFER_MS);
-        Arc::new(Self { name, saved, is_given, until, answer: Mutex::new(Answer::None) })
+        Arc::new(Self { name, saved, from, is_given, until, answer: Mutex::new(Answer::None) })
     }
 
     fn answer(&self) -> MutexGuard<'_, Answer> {
@@ -149,7 +151,7 @@ impl InvitedBody {
         let why = HopError::Refused { node: turn.services.node(), reason: why.to_owned() };
         match self.former.take() {
             Some(Former::Client(mut former)) => {
-                former.stay(&format!("{}: {why}", why.code()));
+                former.stay(why);
                 self.next = Some(former);
             }
             Some(Former::Node(host, origin, wish)) => {

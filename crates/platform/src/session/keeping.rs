@@ -49,7 +49,7 @@ pub(super) struct Keeping {
     held: Vec<Waiting>,
     held_bytes: usize,
     /// Code that its node asked for, and what came of it.
-    coming: Option<(Arc<CodeName>, Vec<u8>)>,
+    coming: Option<Coming>,
     /// Whether its node was asked if the code that it has is here.
     code_asked: bool,
     /// Nobody is told that its state is here before its code is.
@@ -57,6 +57,16 @@ pub(super) struct Keeping {
     /// The newest save that is safe, and the newest of which the client was told so.
     safe: u64,
     told: u64,
+}
+
+/// An agent's code on its way to the node.
+#[derive(Debug)]
+struct Coming {
+    code: Arc<CodeName>,
+    /// What came of it.
+    there: Vec<u8>,
+    /// Until when more of it must have come, so that it is waited for.
+    until: Time,
 }
 
 /// A message that an agent was given and no state covers.
@@ -89,6 +99,11 @@ impl Keeping {
     pub fn of(kept: Kept) -> Self {
         let Kept { on_leave, holds, saved, is_given } = kept;
         Self { on_leave, holds, saved, is_given, ..Self::default() }
+    }
+
+    /// Until when its client is not told that its state is here, as its code is on the way.
+    pub fn code_due(&self) -> Option<Time> {
+        self.coming.as_ref().filter(|_| self.code_due).map(|coming| coming.until)
     }
 
     /// Whether it may be given another message.
@@ -233,7 +248,7 @@ impl Session {
         }
         if let Some(to) = &save.to {
             // Made here, where names that come are counted. Nothing is let go before it is known that it goes.
-            let _ = Symbol::new(to);
+            let _ = (Symbol::new(to), save.from.as_deref().map(Symbol::new));
             return self.queue(agent, Waiting::Save { save: Box::new(save), held: Vec::new(), bytes });
         }
         let Some(keeping) = self.keeping(agent) else { return };
@@ -271,7 +286,7 @@ impl Session {
         if let Err(error) = save.code.parse::<CodeName>() {
             return no(Code::BadState, error.to_string());
         }
-        if save.to.as_ref().is_some_and(|to| to.len() > AGENT_NAME_BYTES_MAX) {
+        if save.to.iter().chain(&save.from).any(|place| place.len() > AGENT_NAME_BYTES_MAX) {
             return no(Code::BadName, format!("no place has a name of more than {AGENT_NAME_BYTES_MAX} bytes"));
         }
         // Last, as it is counted by that; and now, as what is held is let go when the state is taken.
@@ -332,14 +347,24 @@ impl Session {
     }
 
     /// The client is to say what an agent's code is. Whoever else waits for that has what comes, too.
-    pub fn ask_for_code(&mut self, agent: u32, code: Arc<CodeName>) {
+    pub fn ask_for_code(&mut self, agent: u32, code: Arc<CodeName>, now: Time) {
+        let until = self.patience(now);
         let Some(keeping) = self.keeping(agent) else { return };
-        if keeping.coming.as_ref().is_some_and(|(coming, _)| *coming == code) {
+        if let Some(coming) = keeping.coming.as_mut().filter(|coming| coming.code == code) {
+            coming.until = until;
             return;
         }
         let name = code.to_string();
-        keeping.coming = Some((code, Vec::new()));
+        keeping.coming = Some(Coming { code, there: Vec::new(), until });
         self.window.push_back(Outgoing::Lacks { agent, code: name });
+    }
+
+    /// An agent's code does not come: its client hears that its state is here. What comes later of the code is taken all the same.
+    pub(super) fn wait_no_more(&mut self, agent: u32) {
+        if let Some(keeping) = self.keeping(agent) {
+            keeping.code_due = false;
+        }
+        self.say_saved(agent);
     }
 
     /// What comes of an agent's code comes too late.
@@ -358,7 +383,8 @@ impl Session {
         };
         let coming = lodger.keeping.as_mut().and_then(|keeping| keeping.coming.take());
         let name = lodger.name;
-        let Some((wanted, mut there)) = coming.filter(|(wanted, _)| wanted.to_string() == code) else {
+        let wanted = coming.filter(|coming| coming.code.to_string() == code);
+        let Some(Coming { code: wanted, mut there, .. }) = wanted else {
             self.refuse(number, Code::BadState, format!("nobody asked for {code}"));
             return self.handle_code(agent);
         };
@@ -380,8 +406,11 @@ impl Session {
         self.note_code_came(agent, end as u64 == of, now);
         if end as u64 == of {
             self.events.push_back(SessionEvent::Admit { number, agent, name, code: wanted, bytes: there });
-        } else if let Some(keeping) = self.keeping(agent) {
-            keeping.coming = Some((wanted, there));
+            return;
+        }
+        let until = self.patience(now);
+        if let Some(keeping) = self.keeping(agent) {
+            keeping.coming = Some(Coming { code: wanted, there, until });
         }
     }
 
@@ -405,14 +434,14 @@ impl Session {
         if let Some(said) = lodger.keeping.take() {
             keeping = Keeping { saved: keeping.saved, is_given: keeping.is_given, ..*said };
         }
-        let saved = keeping.saved.clone();
+        let (saved, from) = (keeping.saved.clone(), lodger.arrived);
         lodger.keeping = Some(Box::new(keeping));
         if lodger.is_to_end {
             lodger.keeping = None;
             self.opening.shelf.strike(lodger.name);
         }
         if let Some(saved) = saved {
-            self.window.push_back(Outgoing::State { agent, saved });
+            self.window.push_back(Outgoing::State { agent, saved, from });
         }
         self.handle_created(agent, Ok(aid));
     }

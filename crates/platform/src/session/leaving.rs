@@ -7,13 +7,13 @@ use whimbrel_acl::Symbol;
 use super::body::{SessionBody, SharedSession};
 use super::code_name::CodeName;
 use super::departing::DepartingBody;
-use super::frames::{Code, Fault, Save};
+use super::frames::Save;
 use super::invitation::{Former, Invitation, InvitedBody};
 use super::keeping::Unsaved;
 use super::lodgers::Waiting;
 use super::moves::Departed;
 use crate::durable::Origin;
-use crate::mobility::{Hop, Wish};
+use crate::mobility::{Hop, HopError, Wish};
 use crate::{AgentBody, Turn};
 
 impl SessionBody {
@@ -51,8 +51,8 @@ impl SessionBody {
     }
 
     /// The client that it was offered to does not take it.
-    pub(super) fn stay(&mut self, why: &str) {
-        self.session.lock().refuse_departure(self.agent, None, Fault::new(Code::NotMovable, why));
+    pub(super) fn stay(&mut self, why: HopError) {
+        self.session.lock().refuse_departure(self.agent, None, why);
         (self.session.notify)();
     }
 
@@ -62,8 +62,9 @@ impl SessionBody {
         match self.way_out(&save, to, asked, turn) {
             Ok(WayOut::Body(body, is_here, written)) => {
                 self.written = written;
+                let from = place(&save, turn.services.node());
                 let wish = self.leave(Some(save), to, turn);
-                self.next = Some(on_its_way(body, to, is_here, wish, turn.services.node()));
+                self.next = Some(on_its_way(body, to, is_here, wish, from));
                 true
             }
             Ok(WayOut::Client(invitation, client)) => {
@@ -76,27 +77,25 @@ impl SessionBody {
                 self.session.lock().depart_with_code(self.agent, save, code, turn.now);
                 false
             }
-            Err(fault) => {
-                self.session.lock().refuse_departure(self.agent, Some(save), fault);
+            Err(why) => {
+                self.session.lock().refuse_departure(self.agent, Some(save), why);
                 false
             }
         }
     }
 
     /// How an agent can go there, if it can.
-    fn way_out(&self, save: &Save, to: Symbol, asked: bool, turn: &Turn<'_>) -> Result<WayOut, Fault> {
+    fn way_out(&self, save: &Save, to: Symbol, asked: bool, turn: &Turn<'_>) -> Result<WayOut, HopError> {
+        let stays = |why: String| HopError::NotMovable(why);
         let (kept, shelf) = {
             let session = self.session.lock();
             (session.kept_by(self.agent, save), Arc::clone(&session.opening.shelf))
         };
-        let (name, kept) = kept.ok_or_else(|| Fault::new(Code::NotKept, "it is not kept"))?;
-        let saved = kept.saved.clone().ok_or_else(|| Fault::new(Code::BadState, "it never said what it is"))?;
-        let stays = |why: String| Fault::new(Code::NotMovable, why);
-        let host = shelf.host().ok_or_else(|| stays("there is no node".to_owned()))?;
-        let may = |object: &str| match host.may_move(name, object) {
-            true => Ok(()),
-            false => Err(Fault::new(Code::NotAllowed, format!("the policy does not let session:{name} move {object}"))),
-        };
+        let (name, kept) = kept.ok_or_else(|| stays("it is not kept".to_owned()))?;
+        let saved = kept.saved.clone().ok_or_else(|| stays("it never said what it is".to_owned()))?;
+        let host = shelf.host().ok_or(HopError::Stopping)?;
+        let node = host.node();
+        let may = |object: &str| if host.may_move(name, object) { Ok(()) } else { Err(HopError::Forbidden(node)) };
         may(name.as_str())?;
         let here = host.is_here(to);
         if self.written.is_some() && !matches!(here, Ok(true)) {
@@ -105,22 +104,23 @@ impl SessionBody {
         if let Some(client) = shelf.client(to).filter(|_| here.is_err()) {
             may(&format!("session:{to}"))?;
             if Arc::ptr_eq(&client, &self.session) {
-                return Err(stays(format!("already_there: {name} is with that client already")));
+                return Err(HopError::AlreadyThere(to));
             }
-            let invitation = Invitation::new(name, saved, kept.is_given, turn.now);
-            client.invite(&invitation).map_err(|why| stays(why.to_owned()))?;
+            let invitation = Invitation::new(name, saved, kept.is_given, place(save, node), turn.now);
+            client.invite(&invitation, to)?;
             return Ok(WayOut::Client(invitation, client));
         }
-        let is_here = here.map_err(|why| stays(format!("{}: {why}", why.code())))?;
-        let no_node = || stays(format!("no node can run {}", saved.code));
-        let origin = saved.code.origin().ok_or_else(no_node)?;
+        let is_here = here?;
+        let origin = saved.code.origin().ok_or_else(|| stays(format!("no node can run {}", saved.code)))?;
+        let refused = |reason: String| HopError::Refused { node, reason };
         match host.has_code(name, &origin) {
             Some(true) => {}
             Some(false) if !asked => return Ok(WayOut::Code(saved.code)),
-            Some(false) => return Err(stays(format!("{} did not come", saved.code))),
-            None => return Err(stays(format!("{name} cannot bring {} to this node, or may not", saved.code))),
+            Some(false) => return Err(refused(format!("{} did not come", saved.code))),
+            // Its policy does not let it run that, or bring it along.
+            None => return Err(HopError::Forbidden(node)),
         }
-        let (body, written) = shelf.go_on(name, &kept, self.written.as_ref()).map_err(stays)?;
+        let (body, written) = shelf.go_on(name, &kept, self.written.as_ref()).map_err(refused)?;
         Ok(WayOut::Body(body, is_here, written))
     }
 }
@@ -135,18 +135,23 @@ enum WayOut {
     Code(Arc<CodeName>),
 }
 
+/// Where an agent was that leaves by this save: what its client calls that, or the node.
+fn place(save: &Save, node: Symbol) -> Symbol {
+    save.from.as_deref().map_or(node, Symbol::new)
+}
+
 /// The body of an agent that left its client for `to`.
 fn on_its_way(
     mut body: Box<dyn AgentBody>,
     to: Symbol,
     is_here: bool,
     wish: Option<Wish>,
-    node: Symbol,
+    from: Symbol,
 ) -> Box<dyn AgentBody> {
     if !is_here {
         return Box::new(DepartingBody::new(body, to, wish));
     }
-    body.hopped(&Hop::Arrived { from: node });
+    body.hopped(&Hop::Arrived { from });
     if let Some(wish) = wish {
         wish.over(Ok(()));
     }

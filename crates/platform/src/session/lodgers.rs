@@ -45,8 +45,8 @@ pub(super) struct Lodger {
     pub departing: Option<Departure>,
     /// Somebody wants it elsewhere, and until when the client can answer.
     pub wish: Option<(Wish, Time)>,
-    /// It was offered to the client.
-    pub arrived: bool,
+    /// It was offered to the client: where it was before.
+    pub arrived: Option<Symbol>,
 }
 
 /// What is to be done in its agent's turn; bytes are those of the frame.
@@ -118,7 +118,7 @@ impl Session {
                 parts: false,
                 departing: None,
                 wish: None,
-                arrived: false,
+                arrived: None,
             };
             self.lodgers.insert(agent, Box::new(lodger));
             return self.events.push_back(SessionEvent::Create { agent, name });

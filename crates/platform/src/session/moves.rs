@@ -9,7 +9,7 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 
 use super::code_name::CodeName;
-use super::frames::{Code, Fault, Lacks, Save, Stays};
+use super::frames::{Code, Lacks, Save, Stays};
 use super::invitation::Invitation;
 use super::keeping::Unsaved;
 use super::lodgers::{Lodger, Waiting};
@@ -27,7 +27,7 @@ pub(super) struct Moves {
     pub known: bool,
     /// Agents that are offered to it.
     offers: Vec<Arc<Invitation>>,
-    /// When the first of its agents that are wanted elsewhere, or wait for their code, has not answered in time.
+    /// When the client was silent for too long of the first of its agents that are wanted elsewhere, or wait for their code.
     due: Option<Time>,
     /// Agents that left, of which it is not safe yet that they did.
     departed: Vec<Gone>,
@@ -110,7 +110,7 @@ impl Session {
     }
 
     /// Until when a client can answer what it is asked now.
-    fn patience(&mut self, now: Time) -> Time {
+    pub(super) fn patience(&mut self, now: Time) -> Time {
         let until = now + Duration::from_millis(SESSION_OFFER_MS);
         self.moves.due = Some(self.moves.due().min(until));
         until
@@ -121,7 +121,7 @@ impl Session {
         if now < self.moves.due() {
             return;
         }
-        let (mut due, mut late) = (None, Vec::new());
+        let (mut due, mut late, mut without_code) = (None, Vec::new(), Vec::new());
         for (agent, lodger) in &mut self.lodgers {
             if let Some((wish, _)) = lodger.wish.take_if(|(_, until)| *until <= now && lodger.departing.is_none()) {
                 wish.over(Err(HopError::NotMovable(format!("its client did not answer within {SESSION_OFFER_MS} ms"))));
@@ -132,13 +132,16 @@ impl Session {
                 Some(_) => None,
             };
             late.extend(until.filter(|until| *until <= now).map(|_| *agent));
-            due = due.into_iter().chain(until.filter(|until| *until > now)).min();
+            let code_due = lodger.keeping.as_ref().and_then(|keeping| keeping.code_due());
+            without_code.extend(code_due.filter(|until| *until <= now).map(|_| *agent));
+            due = due.into_iter().chain(until).chain(code_due).filter(|until| *until > now).min();
         }
         self.moves.due = due;
+        without_code.into_iter().for_each(|agent| self.wait_no_more(agent));
         for agent in late {
             let text = format!("its code did not come: nothing of it was heard for {SESSION_OFFER_MS} ms");
             self.forget_coming(agent);
-            self.refuse_departure(agent, None, Fault::new(Code::NotMovable, text));
+            self.refuse_departure(agent, None, HopError::NotMovable(text));
         }
     }
 
@@ -152,19 +155,19 @@ impl Session {
         }
     }
 
-    /// An agent is offered to the client.
+    /// An agent is offered to the client, for which `to` stands.
     ///
     /// # Errors
-    /// It is not for this client: why.
-    pub(super) fn offer(&mut self, invitation: &Arc<Invitation>) -> Result<(), &'static str> {
+    /// It is not for this client, or not now: why.
+    pub(super) fn offer(&mut self, invitation: &Arc<Invitation>, to: Symbol) -> Result<(), HopError> {
         if !self.moves.known {
-            return Err("that client takes no agents");
+            return Err(HopError::Refused { node: to, reason: "that client takes no agents".to_owned() });
         }
         if self.over.is_some() {
-            return Err("the session of that client is over");
+            return Err(HopError::Unreachable(to));
         }
         if self.moves.offers.len() >= SESSION_OFFERS_MAX {
-            return Err("too many agents are offered to that client");
+            return Err(HopError::Busy { node: to, reason: "too many agents are offered to that client".to_owned() });
         }
         let (name, code) = (invitation.name, Arc::clone(&invitation.saved.code));
         self.moves.offers.push(Arc::clone(invitation));
@@ -213,7 +216,7 @@ impl Session {
         }
         let may_go_back = |lodger: &Lodger| {
             let is_here = lodger.aid.is_some() && lodger.ending.is_none() && lodger.departing.is_none();
-            lodger.arrived && lodger.keeping.is_some() && is_here
+            lodger.arrived.is_some() && lodger.keeping.is_some() && is_here
         };
         let came = self.lodgers.iter_mut().find(|(_, lodger)| lodger.name.as_str() == name && may_go_back(lodger));
         let Some((agent, lodger)) = came else {
@@ -224,10 +227,10 @@ impl Session {
         self.wake(agent);
     }
 
-    /// An agent came that was offered to the client: it goes back if that says so.
-    pub(super) fn note_arrived(&mut self, agent: u32) {
+    /// An agent came from there that was offered to the client: it goes back if that says so.
+    pub(super) fn note_arrived(&mut self, agent: u32, from: Symbol) {
         if let Some(lodger) = self.lodgers.get_mut(&agent) {
-            lodger.arrived = true;
+            lodger.arrived = Some(from);
         }
     }
 
@@ -316,7 +319,7 @@ impl Session {
             return self.keep_departing(agent, *save);
         }
         lodger.departing = Some(Departure::Code(save, until));
-        self.ask_for_code(agent, code);
+        self.ask_for_code(agent, code, now);
     }
 
     /// What is kept of an agent that leaves, as of this save.
@@ -367,18 +370,18 @@ impl Session {
     }
 
     /// An agent does not leave: it goes on as if its client had not said so. If that is gone, what it said last is kept.
-    pub(super) fn refuse_departure(&mut self, agent: u32, save: Option<Box<Save>>, fault: Fault) {
+    pub(super) fn refuse_departure(&mut self, agent: u32, save: Option<Box<Save>>, why: HopError) {
         let is_over = self.over.is_some();
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         let departing = lodger.departing.take().and_then(Departure::into_save);
         let Some(save) = save.or(departing) else { return };
         if let Some((wish, _)) = lodger.wish.take() {
-            wish.over(Err(HopError::NotMovable(fault.text.clone())));
+            wish.over(Err(why.clone()));
         }
         if is_over {
             self.keep_departing(agent, *save);
         } else {
-            self.refuse(save.number, fault.code, fault.text);
+            self.refuse(save.number, code_of(&why), format!("{}: {why}", why.code()));
         }
         self.wake(agent);
     }
@@ -409,5 +412,15 @@ impl Session {
             lodger.departing = Some(Departure::Ready(save, true));
             self.wake(agent);
         }
+    }
+}
+
+/// Why an agent stays, as its client is told in one word of the protocol's; the text begins with that of [`HopError::code`].
+fn code_of(why: &HopError) -> Code {
+    match why {
+        HopError::Forbidden(_) => Code::NotAllowed,
+        HopError::Busy { .. } => Code::Busy,
+        HopError::TooLarge { .. } => Code::TooLong,
+        _ => Code::NotMovable,
     }
 }

@@ -367,9 +367,9 @@ impl Shelf {
             return Err((HopError::TooLarge { bytes, bytes_max }, wish));
         }
         let saved = SavedState { code: Arc::new(code), state: state.into() };
-        let invitation = Invitation::new(name, saved, true, host.now());
-        match client.invite(&invitation) {
-            Err(why) => Err((not_movable(why), wish)),
+        let invitation = Invitation::new(name, saved, true, host.node(), host.now());
+        match client.invite(&invitation, to) {
+            Err(why) => Err((why, wish)),
             Ok(()) => Ok(Box::new(InvitedBody::new(invitation, to, client, Former::Node(host, origin, wish)))),
         }
     }
@@ -643,7 +643,7 @@ mod tests {
             assert!(session.claim(0, "bob".into()));
             let (_, with) = node.asked.lock().unwrap().pop().unwrap();
             assert!(with(None).is_none());
-            assert_eq!(refusals(&session), [Code::NameTaken]);
+            assert_eq!(refusals(&session), [Code::NotYet]);
         }
         let session = asking(&shelf, "ann");
         assert!(session.claim(0, "bob".into()));

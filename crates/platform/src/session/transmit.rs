@@ -24,7 +24,7 @@ pub(super) enum Outgoing {
     Message { agent: u32, message: Arc<AclMessage> },
     Certified { agent: u32, certificates: String },
     Saved { agent: u32, of: u64 },
-    State { agent: u32, saved: SavedState },
+    State { agent: u32, saved: SavedState, from: Option<Symbol> },
     Lacks { agent: u32, code: String },
     Code { agent: u32, code: Arc<CodeName>, bytes: Arc<[u8]>, part: Range<usize> },
     Yield { agent: u32, to: Symbol },
@@ -52,9 +52,10 @@ impl Outgoing {
                 let bytes = bytes.get(part).unwrap_or_default().to_vec();
                 Frame::Code(CodePart { number, agent, code: code.to_string(), at, of, bytes })
             }
-            Self::State { agent, saved } => {
+            Self::State { agent, saved, from } => {
                 let SavedState { code, state } = saved;
-                Frame::State(StateFrame { number, agent, code: code.to_string(), state: state.to_vec() })
+                let from = from.map(|from| from.to_string());
+                Frame::State(StateFrame { number, agent, code: code.to_string(), state: state.to_vec(), from })
             }
             Self::Refused { of, code, text } => Frame::Refused(Refused { number, of, code, text }),
         }

@@ -58,8 +58,10 @@ impl SessionBody {
 
     /// Tells who sent the agent here that its client is gone before it said anything of it.
     pub(super) fn note_client_gone(&mut self) {
-        if let Some((wish, _)) = self.back.as_mut().and_then(|back| back.wish.take()) {
-            wish.over(Err(HopError::NotMovable("the session of that client is over".to_owned())));
+        if let Some(back) = &mut self.back
+            && let Some((wish, _)) = back.wish.take()
+        {
+            wish.over(Err(HopError::Unreachable(back.to)));
         }
     }
 

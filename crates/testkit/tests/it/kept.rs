@@ -223,7 +223,9 @@ impl World {
         if client.is_created {
             let state = client.state.iter().flat_map(|n| n.to_le_bytes()).collect();
             let (upto, code) = (client.upto, CODE.to_owned());
-            client.say(|number| Frame::Save(Save { number, agent: 0, upto, code, state, to: None, also: vec![] }));
+            client.say(|number| {
+                Frame::Save(Save { number, agent: 0, upto, code, state, to: None, also: vec![], from: None })
+            });
         }
     }
 
@@ -391,7 +393,16 @@ fn what_is_no_state_is_refused_and_nothing_is_forgotten() {
     world.take(&Op::Tell(2));
     (0..6).for_each(|_| world.arrive_at_client());
     let save = |number, upto, code: &str, bytes: usize| {
-        Frame::Save(Save { number, agent: 0, upto, code: code.into(), state: vec![0; bytes], to: None, also: vec![] })
+        Frame::Save(Save {
+            number,
+            agent: 0,
+            upto,
+            code: code.into(),
+            state: vec![0; bytes],
+            to: None,
+            also: vec![],
+            from: None,
+        })
     };
     let mut refused = Vec::new();
     let (mut say, now) = (world.client.number, world.sim.now());
@@ -407,6 +418,7 @@ fn what_is_no_state_is_refused_and_nothing_is_forgotten() {
         state: vec![],
         to: None,
         also: vec![],
+        from: None,
     });
     world.client.session.lock().handle_frame(now, other, 1).unwrap();
     world.settle();
@@ -475,7 +487,7 @@ fn code_comes_in_parts_and_only_what_was_asked_for() {
         world.client.session.lock().handle_frame(now, part, 9).unwrap();
     };
     say(0, 1, b"x");
-    world.client.session.lock().ask_for_code(0, Arc::clone(&code));
+    world.client.session.lock().ask_for_code(0, Arc::clone(&code), world.sim.now());
     say(0, 5, b"abc");
     say(3, 5, b"de");
     let events = std::iter::from_fn(|| world.client.session.lock().poll_event());
@@ -486,10 +498,10 @@ fn code_comes_in_parts_and_only_what_was_asked_for() {
         })
         .collect();
     assert_eq!(came, [b"abcde"]);
-    world.client.session.lock().ask_for_code(0, Arc::clone(&code));
+    world.client.session.lock().ask_for_code(0, Arc::clone(&code), world.sim.now());
     for (at, of, bytes) in [(1, 5, b"x"), (0, u64::MAX, b"x")] {
         let mut session = world.client.session.lock();
-        session.ask_for_code(0, Arc::clone(&code));
+        session.ask_for_code(0, Arc::clone(&code), now);
         drop(session);
         number += 1;
         let part = CodePart { number, agent: 0, code: code.to_string(), at, of, bytes: bytes.to_vec() };
@@ -508,7 +520,7 @@ fn a_client_that_brings_more_code_than_it_may_is_refused_and_nothing_else_of_it_
     let (of, now) = (CODE_BYTES_MAX as u64, world.sim.now());
     for _ in 0..=SESSION_CODE_BYTES_AT_ONCE as usize / CODE_BYTES_MAX {
         let mut session = world.client.session.lock();
-        session.ask_for_code(0, Arc::clone(&code));
+        session.ask_for_code(0, Arc::clone(&code), now);
         // A part that is not the next one ends it.
         for at in [0, 7] {
             number += 1;
@@ -596,7 +608,7 @@ fn code_is_asked_for_again_after_a_return_and_a_wrong_part_leaves_no_save_unansw
     };
     let save = |number| {
         let (code, state, also) = (code.clone(), vec![1], vec![]);
-        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to: None, also })
+        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to: None, also, from: None })
     };
     let keep = |policy| move |number| Frame::Keep(Keep { number, agent: 0, policy, holds: false });
     assert_eq!(say(&mut world, &keep(OnLeave::Wait)), []);
@@ -604,7 +616,7 @@ fn code_is_asked_for_again_after_a_return_and_a_wrong_part_leaves_no_save_unansw
     assert_eq!(say(&mut world, &keep(OnLeave::GoOn)), []);
     let asks = |events: &[SessionEvent]| matches!(events, [SessionEvent::Code { .. }]);
     assert!(asks(&say(&mut world, &save)), "its code is the same, but nobody asked for it yet");
-    world.client.session.lock().ask_for_code(0, Arc::new(code.parse().unwrap()));
+    world.client.session.lock().ask_for_code(0, Arc::new(code.parse().unwrap()), world.sim.now());
     say(&mut world, &|number| {
         Frame::Code(CodePart { number, agent: 0, code: code.clone(), at: 7, of: 9, bytes: vec![1] })
     });
@@ -628,4 +640,45 @@ fn who_asks_for_a_name_and_says_that_it_ends_takes_nobody_from_the_shelf() {
         other.handle_frame(now, frame, 1).unwrap();
     }
     assert_eq!(world.shelf.len(), 1, "it has no bob yet, and nothing to say about this one");
+}
+
+#[test]
+fn a_client_that_never_says_what_its_agents_code_is_hears_all_the_same_that_its_state_is_here() {
+    let mut world = begun(9, true);
+    let code = format!("asl:{}/bob.asl", "00".repeat(32));
+    let save = |number| {
+        let (code, state, also) = (code.clone(), vec![1], vec![]);
+        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to: None, also, from: None })
+    };
+    world.client.say(|number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::GoOn, holds: true }));
+    world.client.say(save);
+    (0..2).for_each(|_| world.arrive_at_node());
+    let name: Arc<CodeName> = Arc::new(code.parse().unwrap());
+    world.client.session.lock().ask_for_code(0, name, world.sim.now());
+    let wait = |world: &mut World, ms: u64| {
+        for _ in 0..ms / 500 {
+            world.sim.run_for(500);
+            let ack = Frame::Ack(Ack { received: world.client.received, credit: None });
+            world.client.session.lock().handle_frame(world.sim.now(), ack, 5).unwrap();
+            world.settle();
+        }
+    };
+    let saved = |world: &World| world.client.coming.iter().filter(|frame| matches!(frame, Frame::Saved(_))).count();
+    let part = |number, at: u64, bytes: &[u8]| {
+        let (code, bytes) = (code.clone(), bytes.to_vec());
+        Frame::Code(CodePart { number, agent: 0, code, at, of: 4, bytes })
+    };
+    wait(&mut world, 8_000);
+    world.client.say(|number| part(number, 0, b"co"));
+    world.arrive_at_node();
+    wait(&mut world, 8_000);
+    assert_eq!(saved(&world), 0, "each part is a sign of life");
+    wait(&mut world, 2_500);
+    assert_eq!(saved(&world), 1, "{:?}", world.client.coming);
+    // What comes late is taken in all the same.
+    let mut session = world.client.session.lock();
+    session.handle_frame(world.sim.now(), part(world.client.number + 1, 2, b"de"), 9).unwrap();
+    let came = std::iter::from_fn(|| session.poll_event())
+        .any(|event| matches!(event, SessionEvent::Admit { bytes, .. } if bytes == b"code"));
+    assert!(came);
 }

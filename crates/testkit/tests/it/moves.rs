@@ -9,6 +9,7 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sy
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::inspection::Look;
+use whimbrel_platform::limits::SESSION_OFFERS_MAX;
 use whimbrel_platform::mobility::{Hop, HopError, Wish};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
@@ -345,8 +346,9 @@ impl Tab {
         let Some(bob) = self.bob.as_ref().filter(|bob| bob.is_created && bob.leaving.is_none()) else { return };
         let (upto, state, to) = (bob.upto, bytes_of(&bob.state), to.map(str::to_owned));
         let leaves = to.is_some();
-        let number =
-            self.say(|number| Frame::Save(Save { number, agent: BOB, upto, code: code(), state, to, also: vec![] }));
+        let number = self.say(|number| {
+            Frame::Save(Save { number, agent: BOB, upto, code: code(), state, to, also: vec![], from: None })
+        });
         if leaves {
             self.bob.as_mut().unwrap().leaving = Some(number);
         }
@@ -724,7 +726,7 @@ fn whoever_names_code_does_not_have_it_for_that_nor_does_who_is_offered_that() {
     let mut world = in_a_tab();
     let save = |number, agent, code: String, to: Option<&str>| {
         let (state, to) = (vec![1], to.map(str::to_owned));
-        Frame::Save(Save { number, agent, upto: 0, code, state, to, also: vec![] })
+        Frame::Save(Save { number, agent, upto: 0, code, state, to, also: vec![], from: None })
     };
     let lacks = |number, agent, code: String| Frame::Lacks(Lacks { number, agent, code });
     // An agent of its own, of code that somebody else brought here.
@@ -852,8 +854,9 @@ fn what_comes_while_an_agent_is_going_comes_too_late() {
         // Its client does what it must not, and the save that leaves is the last word all the same.
         world.tabs[0].say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::End, holds: false }));
         let (state, also) = (bytes_of(&[9, 9]), vec![]);
-        world.tabs[0]
-            .say(|number| Frame::Save(Save { number, agent: BOB, upto: 2, code: code(), state, to: None, also }));
+        world.tabs[0].say(|number| {
+            Frame::Save(Save { number, agent: BOB, upto: 2, code: code(), state, to: None, also, from: None })
+        });
         world.meddle(0, 9);
         world.exchange(0, 12);
         let no_agent = [Code::NotMovable, Code::NotMovable];
@@ -924,7 +927,7 @@ fn whoever_sent_an_agent_hears_that_it_came_when_its_client_shows_that_it_has_it
     let mut world = World::new(7);
     let told = sent_to_a_tab(&mut world);
     world.take(&Op::Bye(0));
-    assert!(matches!(&told.lock().unwrap()[..], [why] if why.contains("is over")), "{told:?}");
+    assert!(matches!(&told.lock().unwrap()[..], [why] if why.contains("tab0 is lost")), "{told:?}");
 }
 
 #[test]
@@ -1012,7 +1015,7 @@ fn who_waits_for_its_code_too_long_stays_and_is_told_why() {
         _ => None,
     };
     let told: Vec<(Code, String)> = world.tabs[0].coming.iter().filter_map(why).collect();
-    let text = "its code did not come: nothing of it was heard for 10000 ms".to_owned();
+    let text = "not_movable: it cannot move: its code did not come: nothing of it was heard for 10000 ms".to_owned();
     assert_eq!(told, [(Code::NotMovable, text)]);
     // It goes on in its client, and what comes of the code is of no use.
     world.tabs[0].say(|number| part(number, 2, b"de"));
@@ -1031,7 +1034,7 @@ fn code_that_is_on_its_way_is_asked_for_once_whoever_wants_it() {
     let asked = |world: &World| world.tabs[0].coming.iter().filter(|frame| matches!(frame, Frame::Lacks(_))).count();
     // As it is to go on at the node one day.
     let session = Arc::clone(&world.tabs[0].session);
-    session.lock().ask_for_code(BOB, Arc::new(code().parse().unwrap()));
+    session.lock().ask_for_code(BOB, Arc::new(code().parse().unwrap()), world.sim.now());
     world.settle();
     assert_eq!(asked(&world), 1);
     let half = |number, at: u64| {
@@ -1060,7 +1063,7 @@ fn a_client_that_knows_nothing_of_moves_is_offered_nobody() {
     world.tabs[0].session.lock().handle_hello(world.sim.now(), &hello).unwrap();
     world.take(&Op::Want(0));
     let hops = world.seen.hops.lock().unwrap();
-    assert!(matches!(&hops[..], [Hop::Stayed { why: HopError::NotMovable(_), .. }]), "{hops:?}");
+    assert!(matches!(&hops[..], [Hop::Stayed { why: HopError::Refused { .. }, .. }]), "{hops:?}");
 }
 
 #[test]
@@ -1068,7 +1071,7 @@ fn code_that_only_clients_know_goes_from_one_to_another_and_to_no_node() {
     let mut world = World::new(4);
     let save = |number, to: &str| {
         let (code, state, to) = ("ts:counter".to_owned(), vec![1], Some(to.to_owned()));
-        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to, also: vec![] })
+        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to, also: vec![], from: Some("attic".into()) })
     };
     world.tabs[0].say(|number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds: false }));
     world.tabs[0].say(|number| save(number, NODE));
@@ -1082,8 +1085,35 @@ fn code_that_only_clients_know_goes_from_one_to_another_and_to_no_node() {
     assert!(world.tabs[0].coming.iter().all(|frame| matches!(frame, Frame::Ack(_))), "it waits for the answer");
     world.tabs[1].say(|number| Frame::Create(Create { number, agent: BOB, name: TABS[0].into() }));
     world.arrive_at_node(1);
-    let is_it = |frame: &Frame| matches!(frame, Frame::State(it) if it.code == "ts:counter" && it.state == [1]);
+    let is_it =
+        |frame: &Frame| matches!(frame, Frame::State(it) if it.state == [1] && it.from.as_deref() == Some("attic"));
     assert!(world.tabs[1].coming.iter().any(is_it), "{:?}", world.tabs[1].coming);
     let left = |frame: &Frame| matches!(frame, Frame::Ended(it) if it.reason == "it moved to tab1");
     assert!(world.tabs[0].coming.iter().any(left), "{:?}", world.tabs[0].coming);
+}
+
+#[test]
+fn a_client_that_is_offered_too_many_agents_is_busy_and_whoever_wants_one_more_there_hears_that() {
+    let mut world = in_a_tab();
+    let origin = || code().parse::<CodeName>().unwrap().origin().unwrap();
+    let to: Symbol = TABS[1].into();
+    let offer = |world: &World, n: usize| {
+        world.shelf.invite(Symbol::new(&format!("guest{n}")), to, origin(), vec![], None).map_err(|(why, _)| why)
+    };
+    let open: Vec<_> = (0..SESSION_OFFERS_MAX).map(|n| offer(&world, n).unwrap()).collect();
+    let Err(why) = offer(&world, open.len()) else { panic!("one more") };
+    assert_eq!(why.code(), "busy");
+    // A client hears the same, and its agent goes on there.
+    let (code, state, to) = (code(), vec![], Some(TABS[1].to_owned()));
+    world.tabs[0]
+        .say(|number| Frame::Save(Save { number, agent: BOB, upto: 0, code, state, to, also: vec![], from: None }));
+    world.arrive_at_node(0);
+    let refused = world.tabs[0].coming.iter().find_map(|frame| match frame {
+        Frame::Refused(refused) => Some((refused.code, refused.text.as_str())),
+        _ => None,
+    });
+    let text = "busy: node tab1 cannot take it now: too many agents are offered to that client";
+    assert_eq!(refused, Some((Code::Busy, text)));
+    drop(open);
+    assert!(offer(&world, 0).is_ok());
 }

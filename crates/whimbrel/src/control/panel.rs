@@ -457,9 +457,18 @@ fn await_hop(agent: &str, told: &Receiver<Result<(), HopError>>) -> Result<(), R
     let refusal = |reason, text: &str| Refusal { reason, text: format!("{agent} stays: {text}"), node: None };
     match told.recv_timeout(MOVE_PATIENCE) {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error @ HopError::NoSuchNode(_))) => Err(refusal(Reason::NoSuchNode, &error.to_string())),
-        Ok(Err(error)) => Err(refusal(Reason::BadState, &error.to_string())),
+        Ok(Err(error)) => Err(refusal(reason_of(&error), &error.to_string())),
         Err(_) => Err(refusal(Reason::NoAnswer, "the other node does not answer")),
+    }
+}
+
+fn reason_of(why: &HopError) -> Reason {
+    match why {
+        HopError::NoSuchNode(_) => Reason::NoSuchNode,
+        HopError::Forbidden(_) => Reason::NotAllowed,
+        HopError::Busy { .. } => Reason::Busy,
+        HopError::Unreachable(_) => Reason::NoAnswer,
+        _ => Reason::BadState,
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use whimbrel::platform::services::CreateError;
 use whimbrel::platform::session::{
     Ack, Code, Create, End, Frame, Grant, Hello, Host, Keep, MessageFrame, OnLeave, Opening, Save, Session,
     SessionBody, SessionEvent, SharedSession,
@@ -59,12 +60,17 @@ impl DurableAgent for Amy {
 
 /// A process over a store.
 fn process(memory: &Arc<Memory>, epoch: u64, lines: &Lines) -> Platform {
-    let kept = recover(Arc::clone(memory) as _, Epoch(epoch)).expect("it can be read");
-    let builder: PlatformBuilder = Platform::builder().workers(2).output(lines.clone()).durable(kept);
-    let platform = builder.kind::<Zoe>().kind::<Amy>().build();
+    let platform = empty_process(memory, epoch, lines);
     let founders = [durable("zoe", Zoe::default()), durable("amy", Amy::default())];
     platform.spawn_together(founders).expect("they go on");
     platform
+}
+
+/// One that has not brought back its agents yet.
+fn empty_process(memory: &Arc<Memory>, epoch: u64, lines: &Lines) -> Platform {
+    let kept = recover(Arc::clone(memory) as _, Epoch(epoch)).expect("it can be read");
+    let builder: PlatformBuilder = Platform::builder().workers(2).output(lines.clone()).durable(kept);
+    builder.kind::<Zoe>().kind::<Amy>().build()
 }
 
 /// What a client remembers, whatever becomes of nodes and sessions.
@@ -135,7 +141,9 @@ impl Tab {
     fn save(&mut self, upto: u64) {
         let state = self.state.iter().flat_map(|n| n.to_le_bytes()).collect();
         let code = "ts:counter".to_owned();
-        self.say(|number| Frame::Save(Save { number, agent: BOB, upto, code, state, to: None, also: vec![] }));
+        self.say(|number| {
+            Frame::Save(Save { number, agent: BOB, upto, code, state, to: None, also: vec![], from: None })
+        });
         self.saves.push((self.number, self.state.len()));
     }
 
@@ -149,8 +157,11 @@ impl Tab {
                         continue;
                     }
                     let body = Box::new(SessionBody::new(Arc::clone(&self.session), agent));
-                    let taken = |error| whimbrel::platform::session::Fault::new(Code::NameTaken, format!("{error}"));
-                    let outcome = self.host.lodge(name, body).map_err(taken);
+                    let fault = |error| {
+                        let code = if matches!(error, CreateError::NotYet(_)) { Code::NotYet } else { Code::NameTaken };
+                        whimbrel::platform::session::Fault::new(code, format!("{error}"))
+                    };
+                    let outcome = self.host.lodge(name, body).map_err(fault);
                     self.session.lock().handle_created(agent, outcome);
                 }
                 SessionEvent::Wake(agent) => self.host.wake(agent),
@@ -345,6 +356,20 @@ fn another_client_is_refused_and_who_was_ended_or_killed_stays_away() {
             assert!(!tab.had_state, "it was killed");
         },
     );
+}
+
+#[test]
+fn while_a_node_brings_its_agents_back_whether_a_name_is_free_is_not_known_yet() {
+    let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
+    process(&memory, 1, &lines).stop();
+    let platform = empty_process(&memory, 2, &lines);
+    let host = platform.host();
+    let not_yet = |name: &str| matches!(host.may_lodge(name.into()), Err(CreateError::NotYet(_)));
+    assert!(not_yet("bob") && not_yet("zoe"));
+    let founders = [durable("zoe", Zoe::default()), durable("amy", Amy::default())];
+    platform.spawn_together(founders).expect("they go on");
+    assert_eq!(host.may_lodge("bob".into()), Ok(()));
+    platform.stop();
 }
 
 #[test]

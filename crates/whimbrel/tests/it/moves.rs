@@ -151,8 +151,9 @@ impl Tab {
     fn let_go(&mut self, scout: &StateFrame, to: &str) -> Option<Code> {
         let StateFrame { code, state, .. } = scout.clone();
         let to = Some(to.to_owned());
-        let save =
-            self.say(|number| Frame::Save(Save { number, agent: SCOUT, upto: 0, code, state, to, also: Vec::new() }));
+        let save = self.say(|number| {
+            Frame::Save(Save { number, agent: SCOUT, upto: 0, code, state, to, also: Vec::new(), from: None })
+        });
         match self.until(|frame| matches!(frame, Frame::Saved(_) | Frame::Refused(_))) {
             Frame::Saved(saved) => assert_eq!(saved.of, save),
             Frame::Refused(refused) => return Some(refused.code),
@@ -176,6 +177,7 @@ fn an_agent_goes_to_a_client_and_comes_back_in_the_middle_of_its_plan() {
         tab.tell(Value::Atom("go".into()));
         tab.is_offered_the_scout();
         let scout = tab.take();
+        assert_eq!(scout.from.as_deref(), Some("n1"), "it was at the node before");
         tab.say(|number| Frame::Lacks(Lacks { number, agent: SCOUT, code: scout.code.clone() }));
         let Frame::Code(part) = tab.until(|frame| matches!(frame, Frame::Code(_))) else { panic!() };
         assert!(part.of == part.bytes.len() as u64 && part.of > 100);

@@ -1,6 +1,7 @@
 import { WhimbrelError } from "../acl/errors.js";
 import type { SessionOptions } from "../session/session.js";
 import { webSocket, type Connect, type WebSocketClass } from "../session/transport.js";
+import { proofOf } from "./identity.js";
 import { Platform } from "./platform.js";
 
 /** How to connect. */
@@ -9,6 +10,8 @@ export interface ConnectOptions extends SessionOptions {
   readonly WebSocket?: WebSocketClass;
   /** What carries frames instead of a WebSocket. */
   readonly transport?: Connect;
+  /** The key of `certificate`, for Ed25519 or for ECDSA with P-256; it may be one that cannot be exported ({@link importKey}). */
+  readonly key?: CryptoKey;
   /** Gives up connecting when this says so, with its reason. Once there is a session it changes nothing. */
   readonly signal?: AbortSignal;
 }
@@ -26,7 +29,9 @@ export interface ConnectOptions extends SessionOptions {
  * @throws {@link SessionError} if the node does not let the client in, or none answers within `patienceMs`.
  */
 export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Platform> {
-  return Platform.begin(options, options.transport ?? webSocket(webSocketUrl(url), options.WebSocket), options.signal);
+  const { key, signal, transport } = options;
+  const sign = key && ((challenge: string) => proofOf(key, new URL(url).host, challenge));
+  return Platform.begin(options, transport ?? webSocket(webSocketUrl(url), options.WebSocket), { signal, sign });
 }
 
 /** Where gateways have their sessions. */

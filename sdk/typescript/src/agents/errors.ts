@@ -54,7 +54,7 @@ export class StayedError extends WhimbrelError {
   override readonly name = "StayedError";
 
   constructor(
-    /** Why, for programs: `no_such_node`, `already_there`, `forbidden`, `refused`, `not_movable`, `too_large`, `unreachable` or `stopping`. */
+    /** Why, for programs: `no_such_node`, `already_there`, `forbidden`, `refused`, `busy`, `not_movable`, `too_large`, `unreachable` or `stopping`. */
     readonly why: string,
     text: string,
     /** Whether its node said so. */

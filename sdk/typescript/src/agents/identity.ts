@@ -24,6 +24,28 @@ export async function createSigningRequest(keys: CryptoKeyPair): Promise<string>
   return `-----BEGIN CERTIFICATE REQUEST-----\n${lines.join("\n")}\n-----END CERTIFICATE REQUEST-----\n`;
 }
 
+/** How object identifiers are written: that of Ed25519, 1.3.101.112. */
+const ED25519_OID = "06032b6570";
+
+/**
+ * A private key as WebCrypto has it, of PEM (PKCS #8): that of a certificate which the platform's authority issued, for Ed25519 or for ECDSA with P-256. It cannot be
+ * exported again, and can be kept in an IndexedDB as it is.
+ *
+ * @throws what WebCrypto throws of what is no such key.
+ */
+export async function importKey(pem: string): Promise<CryptoKey> {
+  const bytes = Uint8Array.from(atob(pem.replace(/-----[^-]*-----|\s/g, "")), (character) => character.charCodeAt(0));
+  const head = Array.from(bytes.subarray(0, 20), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const algorithm = head.includes(ED25519_OID) ? ALGORITHM : { name: "ECDSA", namedCurve: "P-256" };
+  return crypto.subtle.importKey("pkcs8", bytes, algorithm, false, ["sign"]);
+}
+
+/** What proves to the node at `place`, its host and port, that a certificate's key is here. @internal */
+export async function proofOf(key: CryptoKey, place: string, challenge: string): Promise<Uint8Array> {
+  const said = new TextEncoder().encode(`whimbrel session\n${place.toLowerCase()}\n${challenge}`);
+  return new Uint8Array(await crypto.subtle.sign({ name: key.algorithm.name, hash: "SHA-256" }, key, said));
+}
+
 /** An element of ASN.1's distinguished encoding; none here is longer than 127 bytes, whose length one byte says. */
 function der(tag: number, ...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const length = parts.reduce((sum, part) => sum + part.length, 0);

@@ -38,6 +38,8 @@ export interface Written {
 export interface Restored {
   readonly code: string;
   readonly state: Uint8Array;
+  /** Where it was before, if it comes from elsewhere. */
+  readonly from?: string;
 }
 
 /** Calls back when everything is done that was about to be: soon, and in hidden pages, too. */

@@ -16,6 +16,8 @@ export const HELD_BYTES_MAX = 5 * 512 * 1024;
 export const STATE_BYTES_MAX = 512 * 1024;
 /** How long one waits until an agent of this client, whose session is not over yet, is tried again. */
 export const CREATE_AGAIN_MS = 500;
+/** How long it is tried again while the node does not know yet whether there is an agent of that name. */
+export const CREATE_NOT_YET_MS_MAX = 60_000;
 /** The longest that a timer of JavaScript can wait. */
 export const TIMER_MS_MAX = 2 ** 31 - 1;
 /**

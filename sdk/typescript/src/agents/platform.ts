@@ -1,14 +1,14 @@
 import { Aid } from "../acl/aid.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
-import { Driver } from "../session/driver.js";
+import { Driver, type Sign } from "../session/driver.js";
 import type { Code, CodePart } from "../session/frames.js";
 import type { SessionError, SessionEvent, SessionOptions } from "../session/session.js";
 import type { Connect } from "../session/transport.js";
 import { Agent, type Seat, type Setup } from "./agent.js";
 import { RefusedError, StayedError } from "./errors.js";
 import { Keeper, type Keep } from "./keeper.js";
-import { CODE_BYTES_MAX, CREATE_AGAIN_MS } from "./limits.js";
+import { CODE_BYTES_MAX, CREATE_AGAIN_MS, CREATE_NOT_YET_MS_MAX } from "./limits.js";
 
 /** Whoever waits for what the node says of a frame. */
 interface Pending {
@@ -93,8 +93,8 @@ export class Platform {
   /** Resolves when the session is over, with the reason; its code is `bye` after {@link Platform.close}. */
   readonly closed: Promise<SessionError> = new Promise((resolve) => (this.#over = resolve));
 
-  private constructor(options: SessionOptions, connect: Connect, welcomed: () => void, failed: (error: Error) => void) {
-    this.#driver = new Driver({ moves: true, ...options }, connect, (event) => {
+  private constructor(options: SessionOptions, connect: Connect, sign: Sign | undefined, welcomed: () => void, failed: (error: Error) => void) {
+    this.#driver = new Driver({ moves: true, ...options }, connect, sign, (event) => {
       if (event.type === "welcome") {
         this.#connected(true);
         welcomed();
@@ -108,7 +108,7 @@ export class Platform {
   }
 
   /** Begins a session. @internal */
-  static begin(options: SessionOptions, connect: Connect, signal?: AbortSignal): Promise<Platform> {
+  static begin(options: SessionOptions, connect: Connect, { signal, sign }: { readonly signal?: AbortSignal | undefined; readonly sign?: Sign | undefined } = {}): Promise<Platform> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error);
       const abort = (): void => {
@@ -119,7 +119,7 @@ export class Platform {
       const settled = (): void => signal?.removeEventListener("abort", abort);
       const welcomed = (): void => (settled(), resolve(platform));
       const failed = (error: Error): void => (settled(), reject(error));
-      const platform: Platform = new Platform(options, connect, welcomed, failed);
+      const platform: Platform = new Platform(options, connect, sign, welcomed, failed);
       signal?.addEventListener("abort", abort, { once: true });
     });
   }
@@ -174,7 +174,7 @@ export class Platform {
 
   /**
    * Creates an agent: an object of a class of one's own, or a function that sets one up. Returns it when it is in the AMS and
-   * set up. One that is kept goes on where it was, if an agent of its name waits for this client on this node; while its last session is not over, that is waited for.
+   * set up. One that is kept goes on where it was, if an agent of its name waits for this client on this node; while its last session is not over, or its node is still bringing its agents back, that is waited for.
    * If it cannot be set up, it waits for another try, here or in another session.
    *
    * @throws {@link RefusedError} if the node does not want it: `name-taken`, `not-allowed`, `bad-name`, `too-many-agents`.
@@ -184,12 +184,13 @@ export class Platform {
   async create(name: string, given: Setup | Agent = () => undefined, keep?: Keep): Promise<Agent> {
     const agent = given instanceof Agent ? given : new Agent();
     const setup = given instanceof Agent ? () => given.setup() : () => given(agent);
-    const until = performance.now() + (keep ? 2 * (this.#driver.session.welcome?.lease_ms ?? 0) : 0);
+    const begun = performance.now();
+    const patience: Partial<Record<Code, number>> = { "name-taken": keep ? 2 * (this.#driver.session.welcome?.lease_ms ?? 0) : 0, "not-yet": CREATE_NOT_YET_MS_MAX };
     for (;;) {
       try {
         return await this.#create(name, agent, setup, keep);
       } catch (error) {
-        const isComing = error instanceof RefusedError && error.code === "name-taken" && performance.now() < until;
+        const isComing = error instanceof RefusedError && performance.now() < begun + (patience[error.code] ?? 0);
         if (!isComing || agent.signal.aborted) throw error;
         await new Promise((resolve) => setTimeout(resolve, CREATE_AGAIN_MS));
       }
@@ -270,10 +271,10 @@ export class Platform {
       tell: (error) => this.#lodgers.get(agent)?.agent.tell(error),
       say: ({ state, upto, also, to }) => {
         const code = keeper.restored?.code ?? keep.code ?? "ts:";
-        const number = session.save(agent, upto, code, state, also, to);
+        const number = session.save(agent, upto, code, state, also, to, to === null ? null : (this.place ?? null));
         const lodger = this.#lodgers.get(agent);
         if (lodger?.early) {
-          keeper.restored = { code, state };
+          keeper.restored = { ...keeper.restored, code, state };
           lodger.early = lodger.early.filter(({ number: given }) => given > upto && !also.includes(given));
         }
         this.#pending.set(number, { agent, isSave: true, refused: (error) => keeper.refused(number, error) });
@@ -397,7 +398,7 @@ export class Platform {
       case "state": {
         const lodger = this.#lodgers.get(event.agent);
         if (!lodger?.keeper) return;
-        lodger.keeper.restored = { code: event.code, state: event.state };
+        lodger.keeper.restored = { code: event.code, state: event.state, ...(event.from !== null && { from: event.from }) };
         lodger.early = [];
         return;
       }

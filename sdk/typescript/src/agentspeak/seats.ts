@@ -141,7 +141,7 @@ export class Seats {
     const seat: Seat = { agent, waiting: [], services: [], saying: Promise.resolve() };
     this.#seats.set(name, seat);
     try {
-      if (restored) this.society.restore(name, path, restored.state, isComing ? "" : undefined);
+      if (restored) this.society.restore(name, path, restored.state, isComing ? (restored.from ?? "") : undefined);
       else this.society.spawn(name, path, options);
     } catch (error) {
       this.#seats.delete(name);

@@ -94,7 +94,7 @@ export class GuestAgent extends Agent {
     this.#module ??= await this.#fetch?.(this);
     const state = (await this.#restored()) ?? this.#options.state;
     const guest = new Guest(this.module, this.#surroundings(), state ?? options ?? {});
-    if (isArriving) guest.hopped({ type: "arrived", from: "" });
+    if (isArriving) guest.hopped({ type: "arrived", from: this.restored?.from ?? "" });
     this.#guest = guest;
     if (this.keeper) {
       this.keeper.isStepwise = true;

@@ -3,6 +3,9 @@ import type { SessionEvent, SessionOptions } from "./session.js";
 import { Session } from "./session.js";
 import type { Connect, Transport, TransportEvents } from "./transport.js";
 
+/** Signs what a node wants signed, with the key of the certificate that is shown to it. */
+export type Sign = (challenge: string) => Promise<Uint8Array>;
+
 /**
  * What pages and Workers hear when the network is there again, or when the page was frozen or hidden and its timers with it: `online`
  * tells of the network, `pageshow` of a page that comes out of the cache, `resume` of one that was frozen.
@@ -13,13 +16,15 @@ export const WAKING = ["online", "pageshow", "resume"] as const;
 export class Driver {
   readonly session: Session;
   readonly #connect: Connect;
+  readonly #sign: Sign | undefined;
   readonly #handle: (event: SessionEvent) => void;
   #transport: Transport | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isPumpDue = false;
 
-  constructor(options: SessionOptions, connect: Connect, handle: (event: SessionEvent) => void) {
+  constructor(options: SessionOptions, connect: Connect, sign: Sign | undefined, handle: (event: SessionEvent) => void) {
     this.#connect = connect;
+    this.#sign = sign;
     this.#handle = handle;
     this.session = new Session(options, now(), Math.random);
     for (const type of WAKING) globalThis.addEventListener?.(type, this.#online);
@@ -70,10 +75,21 @@ export class Driver {
   #happened(event: SessionEvent): void {
     if (event.type === "connect") this.#open();
     else if (event.type === "disconnect") this.#close();
+    else if (event.type === "challenge") void this.#prove(event.text);
     else this.#tell(event);
     if (event.type !== "over") return;
     for (const type of WAKING) globalThis.removeEventListener?.(type, this.#online);
     this.#close();
+  }
+
+  async #prove(challenge: string): Promise<void> {
+    try {
+      if (!this.#sign) throw new Error("the key of the certificate is not here");
+      this.session.prove(challenge, await this.#sign(challenge));
+    } catch (error) {
+      this.session.cannotProve(error instanceof Error ? error.message : String(error));
+    }
+    this.pump();
   }
 
   /** What goes wrong with one event is no concern of those behind it. */

@@ -45,6 +45,7 @@ export const CODES = [
   "too-many-kept",
   "bad-state",
   "not-movable",
+  "not-yet",
 ] as const;
 
 /** One of {@link CODES}. */
@@ -69,6 +70,19 @@ export interface Hello {
   readonly remember: number;
   /** Whether its agents may be asked to go elsewhere, and others to come here: false if not said. */
   readonly moves?: boolean;
+  /** Certificates as PEM, the client's first: the node answers by a challenge. */
+  readonly certificate?: string;
+}
+
+/** What a client is to sign that shows a certificate. */
+export interface Challenge {
+  readonly type: "challenge";
+  readonly text: string;
+}
+/** Its signature. */
+export interface Proof {
+  readonly type: "proof";
+  readonly signature: Uint8Array;
 }
 
 /** What a session is granted. */
@@ -174,6 +188,8 @@ export interface Save extends Numbered<"save"> {
   readonly to: string | null;
   /** Messages behind `upto` that it covers, too. */
   readonly also: readonly number[];
+  /** What the place is called that it leaves. */
+  readonly from: string | null;
 }
 /** The node has that; `of` is the save's number. */
 export interface Saved extends Numbered<"saved"> {
@@ -183,6 +199,8 @@ export interface Saved extends Numbered<"saved"> {
 export interface State extends Numbered<"state"> {
   readonly code: string;
   readonly state: Uint8Array;
+  /** Where it was before, if it was offered to this client. */
+  readonly from: string | null;
 }
 
 /** The speaker has not got an agent's code. */
@@ -240,10 +258,12 @@ export type Frame =
   | CodePart
   | Yield
   | Offer
-  | Stays;
+  | Stays
+  | Challenge
+  | Proof;
 
 type FieldType = "u32" | "u64" | "text" | "code" | "versions" | "resume" | "policy" | "bool" | "bytes" | "numbers";
-/** What is marked `?` may be missing; what is marked `+` is there only if it is true, behind all that earlier versions have. */
+/** What is marked `?` may be missing; what is marked `+` is there only if something is said in it, or in one behind it: earlier versions do not have it. */
 type Field = readonly [name: string, type: FieldType, optional?: "?" | "+"];
 
 const numbered = (...more: Field[]): Field[] => [["number", "u64"], ["agent", "u32"], ...more];
@@ -262,6 +282,7 @@ const KINDS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
       ["message_bytes", "u32", "?"],
       ["remember", "u32"],
       ["moves", "bool", "+"],
+      ["certificate", "text", "+"],
     ],
   ],
   [
@@ -293,14 +314,16 @@ const KINDS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
   ["certify", numbered(["request", "text"])],
   ["certified", numbered(["certificates", "text"])],
   ["keep", numbered(["policy", "policy"], ["holds", "bool"])],
-  ["save", numbered(["upto", "u64"], ["code", "text"], ["state", "bytes"], ["to", "text", "?"], ["also", "numbers"])],
+  ["save", numbered(["upto", "u64"], ["code", "text"], ["state", "bytes"], ["to", "text", "?"], ["also", "numbers"], ["from", "text", "?"])],
   ["saved", numbered(["of", "u64"])],
-  ["state", numbered(["code", "text"], ["state", "bytes"])],
+  ["state", numbered(["code", "text"], ["state", "bytes"], ["from", "text", "?"])],
   ["lacks", numbered(["code", "text"])],
   ["code", numbered(["code", "text"], ["at", "u64"], ["of", "u64"], ["bytes", "bytes"])],
   ["yield", numbered(["to", "text"])],
   ["offer", [["number", "u64"], ["name", "text"], ["code", "text"]]],
   ["stays", [["number", "u64"], ["name", "text"], ["text", "text"]]],
+  ["challenge", [["text", "text"]]],
+  ["proof", [["signature", "bytes"]]],
 ];
 
 const RESUME: readonly Field[] = [["session", "text"], ["secret", "text"], ["received", "u64"]];
@@ -378,10 +401,15 @@ export class FrameWriter {
 }
 
 function writeFields(out: number[], fields: readonly Field[], from: object): void {
-  for (const [name, type, optional] of fields) {
-    const value = (from as Record<string, unknown>)[name] ?? null;
-    if (optional === "?") out.push(value === null ? 0 : 1);
-    if (value !== null && (optional !== "+" || value === true)) writeField(out, type, value);
+  const valueOf = (name: string): unknown => (from as Record<string, unknown>)[name] ?? null;
+  const isSaid = ([name, , optional]: Field): boolean => optional !== "+" || (valueOf(name) !== null && valueOf(name) !== false);
+  const last = fields.reduce((before, field, at) => (isSaid(field) ? at : before), -1);
+  for (const [name, type, optional] of fields.slice(0, last + 1)) {
+    const value = valueOf(name);
+    const isMarked = optional === "?" || (optional === "+" && type !== "bool");
+    if (isMarked) out.push(value === null ? 0 : 1);
+    if (value !== null) writeField(out, type, value);
+    else if (optional === "+" && !isMarked) out.push(0);
   }
 }
 
@@ -457,6 +485,7 @@ export class FrameReader {
 /** A frame with its bytes as text. */
 function inJson(frame: Exclude<Outgoing, { readonly type: "message" }>): object {
   if (frame.type === "code") return { ...frame, bytes: toBase64(frame.bytes) };
+  if (frame.type === "proof") return { ...frame, signature: toBase64(frame.signature) };
   return "state" in frame ? { ...frame, state: toBase64(frame.state) } : frame;
 }
 
@@ -488,8 +517,9 @@ class FieldReader {
     const read: Record<string, unknown> = {};
     for (const [name, type, optional] of fields) {
       if (optional === "+" && this.at === this.bytes.length) break;
-      const value = optional === "?" && !this.#isThere() ? null : this.#field(type);
-      if (optional !== "+" || value === true) read[name] = value;
+      const isMarked = optional === "?" || (optional === "+" && type !== "bool");
+      const value = isMarked && !this.#isThere() ? null : this.#field(type);
+      if (optional !== "+" || (value !== null && value !== false)) read[name] = value;
     }
     return read;
   }
@@ -585,7 +615,8 @@ function readJsonFields(fields: readonly Field[], from: Record<string, unknown>,
   for (const [name, type, optional] of fields) {
     const value = from[name] ?? null;
     if (optional === "+") {
-      if (value !== null && readJsonField(name, type, value) === true) read[name] = true;
+      const said = value !== null && readJsonField(name, type, value);
+      if (said !== false) read[name] = said;
     } else if (value !== null) read[name] = readJsonField(name, type, value);
     else if (optional) read[name] = null;
     else if (areDefaulted) read[name] = type === "versions" ? [] : 0;

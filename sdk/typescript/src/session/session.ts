@@ -32,6 +32,11 @@ import {
 export interface SessionOptions {
   /** What lets the client in. */
   readonly token?: string;
+  /**
+   * A certificate of the platform's authority, as PEM: does instead of a token, for the agent that it names. Over a WebSocket the node asks the client to prove
+   * that it is its own: {@link Session.prove}.
+   */
+  readonly certificate?: string;
   /** How long the session and its agents outlive the client's last sign of life: 1 s to 5 min; 10 s if not said. */
   readonly leaseMs?: number;
   /** How many numbered frames may be unacknowledged each way. */
@@ -68,6 +73,7 @@ export class SessionError extends WhimbrelError {
 export type SessionEvent =
   | { readonly type: "connect" }
   | { readonly type: "disconnect"; readonly why: string }
+  | { readonly type: "challenge"; readonly text: string }
   | { readonly type: "welcome"; readonly welcome: Welcome; readonly resumed: boolean }
   | { readonly type: "created"; readonly agent: number; readonly name: string }
   | { readonly type: "ended"; readonly agent: number; readonly reason: string }
@@ -79,7 +85,7 @@ export type SessionEvent =
   | { readonly type: "code"; readonly part: CodePart }
   | { readonly type: "yield"; readonly agent: number; readonly to: string }
   | { readonly type: "offer"; readonly name: string; readonly code: string }
-  | { readonly type: "state"; readonly agent: number; readonly code: string; readonly state: Uint8Array }
+  | { readonly type: "state"; readonly agent: number; readonly code: string; readonly state: Uint8Array; readonly from: string | null }
   | { readonly type: "certified"; readonly agent: number; readonly certificates: string }
   | { readonly type: "refused"; readonly of: number; readonly code: Code; readonly text: string }
   | { readonly type: "over"; readonly error: SessionError };
@@ -95,6 +101,9 @@ interface Connection {
   writer: FrameWriter;
   isWelcome: boolean;
   helloDue: boolean;
+  /** What the node wants signed, and the signature if that is to be written. */
+  challenge: string | undefined;
+  proof: Uint8Array | undefined;
   readonly since: number;
   /** How many of what is kept were written to it. */
   written: number;
@@ -211,9 +220,9 @@ export class Session {
     return this.#keep((number) => ({ type: "keep", number, agent, policy, holds }));
   }
 
-  /** What an agent is, with its messages up to this number of the node's, and these; `to` is where it is to go on with that. */
-  save(agent: number, upto: number, code: string, state: Uint8Array, also: readonly number[] = [], to: string | null = null): number {
-    return this.#keep((number) => ({ type: "save", number, agent, upto, code, state, to, also }));
+  /** What an agent is, with its messages up to this number of the node's, and these; `to` is where it is to go on with that, coming from the place called `from`. */
+  save(agent: number, upto: number, code: string, state: Uint8Array, also: readonly number[] = [], to: string | null = null, from: string | null = null): number {
+    return this.#keep((number) => ({ type: "save", number, agent, upto, code, state, to, also, from }));
   }
 
   /** The agent of this name neither goes nor comes: why. */
@@ -236,6 +245,16 @@ export class Session {
       at += part.length;
     } while (at < bytes.length);
     return this.#last;
+  }
+
+  /** Answers what a `challenge` asked for; nothing if that connection is no more. */
+  prove(challenge: string, signature: Uint8Array): void {
+    if (this.#connection?.challenge === challenge && !this.#connection.isWelcome) this.#connection.proof = signature;
+  }
+
+  /** It cannot be proven that the certificate is the client's own: there will be no session. */
+  cannotProve(text: string): void {
+    if (!this.#over) this.#end("unauthorised", text);
   }
 
   /** The session is to end once all that was said is written. */
@@ -265,6 +284,8 @@ export class Session {
       writer: new FrameWriter(form, 0),
       isWelcome: false,
       helloDue: true,
+      challenge: undefined,
+      proof: undefined,
       since: now,
       written: 0,
       byeWritten: false,
@@ -336,6 +357,7 @@ export class Session {
       return this.#fault(now, "protocol", error.message);
     }
     if (frame.type === "welcome") this.#welcomed(frame, connection, now);
+    else if (frame.type === "challenge") this.#challenged(frame.text, connection, now);
     else if (frame.type === "error") this.#failed(frame.code, frame.text, now);
     else if (!connection.isWelcome) this.#fault(now, "protocol", `a ${frame.type} before the welcome`);
     else if (frame.type === "ack") this.#acknowledged(frame.received, frame.credit, now);
@@ -356,6 +378,14 @@ export class Session {
     this.#credit = 0;
     this.#events.push({ type: "welcome", welcome, resumed });
     this.#acknowledged(welcome.received, welcome.credit, now);
+  }
+
+  /** The node asks once, before its welcome, of whoever shows a certificate. */
+  #challenged(text: string, connection: Connection, now: number): void {
+    const isDue = this.#options.certificate !== undefined && !this.#welcome && connection.challenge === undefined;
+    if (!isDue) return this.#fault(now, "protocol", "an unexpected challenge");
+    connection.challenge = text;
+    this.#events.push({ type: "challenge", text });
   }
 
   /** The node has all numbers up to this one. */
@@ -480,6 +510,11 @@ export class Session {
       connection.helloDue = false;
       return this.#hello();
     }
+    const { proof } = connection;
+    if (proof) {
+      connection.proof = undefined;
+      return { type: "proof", signature: proof };
+    }
     if (!connection.isWelcome || connection.byeWritten) return undefined;
     if (now >= this.#ackDueAt || now >= this.#speakAt) {
       this.#ackDueAt = Infinity;
@@ -497,7 +532,7 @@ export class Session {
   }
 
   #hello(): Outgoing {
-    const { token, leaseMs, window, messageBytes, moves = false } = this.#options;
+    const { token, certificate, leaseMs, window, messageBytes, moves = false } = this.#options;
     const welcome = this.#welcome;
     return {
       type: "hello",
@@ -509,6 +544,7 @@ export class Session {
       message_bytes: messageBytes ?? MESSAGE_BYTES,
       remember: this.#remember,
       ...(moves && { moves }),
+      ...(certificate !== undefined && !welcome && { certificate }),
     };
   }
 }
@@ -528,7 +564,7 @@ function eventOf(frame: Extract<Frame, { number: number }> | Refused): SessionEv
     case "lacks":
       return { type: "lacks", agent: frame.agent, code: frame.code };
     case "state":
-      return { type: "state", agent: frame.agent, code: frame.code, state: frame.state };
+      return { type: "state", agent: frame.agent, code: frame.code, state: frame.state, from: frame.from };
     case "code":
       return { type: "code", part: frame };
     case "yield":

@@ -174,8 +174,8 @@ impl<'a> Visit<'a> {
             let frame = self.read().await?;
             match &frame {
                 Frame::State(state) => kept = Some(state.state.clone()),
-                Frame::Refused(refused) if refused.code == Code::NameTaken => {
-                    bail!("the session before is not over yet: {}", refused.text)
+                Frame::Refused(refused) if matches!(refused.code, Code::NameTaken | Code::NotYet) => {
+                    bail!("its agent is not to be had yet: {}", refused.text)
                 }
                 _ => {}
             }
@@ -241,6 +241,7 @@ impl<'a> Visit<'a> {
                     code: CODE.to_owned(),
                     state: bytes,
                     also: Vec::new(),
+                    from: None,
                     to: None,
                 })
             }

@@ -88,14 +88,18 @@ fn a_certificate_that_is_none_is_told_before_anything_begins() {
     assert!(seen.code != Some(0) && seen.err.contains("cannot read none.pem"), "{}", seen.err);
 }
 
-/// Certificates of programs are for the agent port; who comes without a token hears what is asked for here.
 #[test]
-fn who_shows_no_token_hears_that_one_is_asked_for() {
+fn who_shows_nothing_is_not_let_in_and_a_certificate_says_nothing_to_a_node_without_an_authority() {
     let node = Node::start();
-    let mut socket = node.socket("/session", "whimbrel.v1", &[]).expect("it is one");
-    socket.say(r#"{"type":"hello","versions":[1]}"#);
-    let refused = socket.hear().expect("it answers");
-    assert_eq!((&refused["type"], &refused["code"]), (&"error".into(), &"unauthorised".into()));
-    let text = refused["text"].as_str().expect("words");
-    assert!(text.contains("over WebSocket a session needs a token") && text.contains("agent port"), "{text}");
+    let hellos = [
+        (r#"{"type":"hello","versions":[1]}"#, "no token"),
+        (r#"{"type":"hello","versions":[1],"certificate":"x"}"#, "has no credentials"),
+    ];
+    for (hello, why) in hellos {
+        let mut socket = node.socket("/session", "whimbrel.v1", &[]).expect("it is one");
+        socket.say(hello);
+        let refused = socket.hear().expect("it answers");
+        assert_eq!((&refused["type"], &refused["code"]), (&"error".into(), &"unauthorised".into()));
+        assert!(refused["text"].as_str().is_some_and(|text| text.contains(why)), "{refused}");
+    }
 }

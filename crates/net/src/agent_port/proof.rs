@@ -1,0 +1,274 @@
+//! Certificates over connections whose encryption knows nothing of them, as a browser's WebSocket: whoever shows one in its hello proves that it
+//! has the key of it.
+
+use std::io;
+
+use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey, VerificationAlgorithm};
+use rustls::pki_types::CertificateDer;
+use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::session::{Code, Fault};
+use x509_parser::oid_registry::{OID_KEY_TYPE_EC_PUBLIC_KEY, OID_SIG_ED25519};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::refusal;
+use crate::security::{Identity, Tls, certificates};
+
+/// Why a client is turned away, as it is told; and as what that counts, if as anything.
+pub(super) struct Rejected {
+    pub fault: Fault,
+    pub reason: Option<RefusalReason>,
+}
+
+impl Rejected {
+    fn unproven(reason: RefusalReason, text: impl Into<String>) -> Self {
+        Self { fault: Fault::new(Code::Unauthorised, text), reason: Some(reason) }
+    }
+
+    /// It said nothing, or something else.
+    pub fn unheard(error: &io::Error) -> Self {
+        let fault = Fault::new(Code::Protocol, format!("no proof came: {error}"));
+        Self { fault, reason: refusal::of_connection(error) }
+    }
+}
+
+impl From<Fault> for Rejected {
+    fn from(fault: Fault) -> Self {
+        Self { reason: refusal::of_fault(&fault), fault }
+    }
+}
+
+/// A certificate of the authority's that lets its holder have an agent, and those that came with it.
+pub(super) struct Shown {
+    pub chain: Vec<CertificateDer<'static>>,
+    pub identity: Identity,
+}
+
+impl Shown {
+    /// Looks a certificate over. Whose it is says its holder only.
+    ///
+    /// # Errors
+    /// It is over, was taken back, is somebody else's work, or names no agent of a session.
+    pub fn of(pem: &str, tls: Option<&Tls>) -> Result<Self, Rejected> {
+        let bad = |text: &str| Rejected::unproven(RefusalReason::BadCertificate, text);
+        let tls = tls.ok_or_else(|| bad("this node has no credentials: it knows nobody's certificates"))?;
+        let chain = certificates(pem, "the certificate").map_err(|error| bad(&error.to_string()))?;
+        if let Some(error) = tls.distrusts(&chain) {
+            let reason = refusal::of_tls(&error).unwrap_or(RefusalReason::BadCertificate);
+            return Err(Rejected::unproven(reason, format!("its certificate is not to be trusted: {error}")));
+        }
+        let identity = Identity::of_chain(&chain, &tls.authority).filter(|identity| identity.session().is_some());
+        let identity = identity.ok_or_else(|| bad("its certificate lets nobody have an agent"))?;
+        Ok(Self { chain, identity })
+    }
+
+    /// Whether this is a signature with the certificate's key for this challenge, and for this node by the name by which the client knows it.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check(&self, place: &str, challenge: &str, signature: &[u8]) -> Result<(), Rejected> {
+        let said = statement(place, challenge);
+        let is_its = self.chain.first().is_some_and(|certificate| verifies(certificate, said.as_bytes(), signature));
+        if is_its {
+            return Ok(());
+        }
+        let text = format!("that was not signed with the key of its certificate, or not for {place}");
+        Err(Rejected::unproven(RefusalReason::BadCertificate, text))
+    }
+}
+
+/// What is signed. It names the node, so that no other one to which the client connects can show it here.
+pub(super) fn statement(place: &str, challenge: &str) -> String {
+    format!("whimbrel session\n{}\n{challenge}", place.to_ascii_lowercase())
+}
+
+fn verifies(certificate: &CertificateDer<'_>, said: &[u8], signature: &[u8]) -> bool {
+    let Ok((_, parsed)) = X509Certificate::from_der(certificate) else { return false };
+    let key = parsed.public_key();
+    // As WebCrypto writes signatures: of ECDSA two numbers, one behind the other.
+    let algorithm: &dyn VerificationAlgorithm = match &key.algorithm.algorithm {
+        kind if *kind == OID_SIG_ED25519 => &ED25519,
+        kind if *kind == OID_KEY_TYPE_EC_PUBLIC_KEY => &ECDSA_P256_SHA256_FIXED,
+        _ => return false,
+    };
+    UnparsedPublicKey::new(algorithm, &key.subject_public_key.data).verify(said, signature).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+    use std::task::{Context, Poll};
+    use std::time::Duration;
+
+    use rcgen::KeyPair;
+    use ring::rand::SystemRandom;
+    use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
+    use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+    use whimbrel_platform::session::{Frame, FrameReader, FrameWriter, Framing, Hello, Proof};
+
+    use super::super::tests::{block_on, open};
+    use super::super::{AgentPort, Messages};
+    use super::*;
+    use crate::security::{Credentials, Level};
+    use crate::{Authority, SessionCredentials};
+
+    const PLACE: &str = "node.example:8420";
+
+    /// A WebSocket without the socket.
+    struct Socket {
+        coming: UnboundedReceiver<Vec<u8>>,
+        going: UnboundedSender<Vec<u8>>,
+    }
+
+    impl Messages for Socket {
+        fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
+            self.coming.poll_recv(cx).map(Ok)
+        }
+
+        fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn send(&mut self, message: Vec<u8>, _framing: Framing) -> io::Result<()> {
+            self.going.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn poll_flush(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_close(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn release(&mut self) {}
+
+        fn place(&self) -> &str {
+            PLACE
+        }
+    }
+
+    /// A client with a certificate, and how it answers what it is to sign.
+    async fn ask(port: &AgentPort, framing: Framing, certificate: &str, answer: impl FnOnce(&str) -> Frame) -> Frame {
+        let ((say, coming), (going, mut heard)) = (unbounded_channel(), unbounded_channel());
+        let from = SocketAddr::from(([127, 0, 0, 1], 9));
+        port.threads().spawn(port.receive_messages(Box::new(Socket { coming, going }), from));
+        let (mut writer, mut reader) = (FrameWriter::new(framing, 0, 4096), FrameReader::new(framing, 0));
+        let hello = Hello { versions: vec![1], certificate: Some(certificate.to_owned()), ..Hello::default() };
+        let mut next = Frame::Hello(hello);
+        let mut answer = Some(answer);
+        loop {
+            let mut bytes = Vec::new();
+            writer.write(&next, &mut bytes).unwrap();
+            say.send(bytes).unwrap();
+            match (reader.read(&heard.recv().await.unwrap()).unwrap(), answer.take()) {
+                (Frame::Challenge(challenge), Some(answer)) => next = answer(&challenge.text),
+                (other, _) => return other,
+            }
+        }
+    }
+
+    fn signed(key_pem: &str, place: &str, challenge: &str) -> Frame {
+        let der = KeyPair::from_pem(key_pem).unwrap().serialize_der();
+        let random = SystemRandom::new();
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der, &random).unwrap();
+        let signature = key.sign(&random, statement(place, challenge).as_bytes()).unwrap();
+        Frame::Proof(Proof { signature: signature.as_ref().to_vec() })
+    }
+
+    /// Why somebody is not let in who shows this certificate, and has this key.
+    async fn refusal_of(port: &AgentPort, one: &SessionCredentials, key_pem: &str, place: &str) -> String {
+        match ask(port, Framing::Json, &one.certificate_pem, |text| signed(key_pem, place, text)).await {
+            Frame::Error(fault) => {
+                assert_eq!(fault.code, Code::Unauthorised);
+                fault.text
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn who_proves_that_a_certificate_is_its_own_has_the_agent_that_it_names() {
+        let mut authority = Authority::create("home").unwrap();
+        let port = open(Level::Authenticated, Some(authority.issue("n1", &[], 1).unwrap()));
+        let bob = authority.issue_session("bob", 1).unwrap();
+        let with_root = bob.certificate_pem.clone() + &bob.authority_pem;
+        block_on(async {
+            for (framing, certificate) in [(Framing::Json, &bob.certificate_pem), (Framing::Compact, &with_root)] {
+                let told = ask(&port, framing, certificate, |text| signed(&bob.key_pem, PLACE, text)).await;
+                assert!(matches!(told, Frame::Welcome(_)), "{told:?}");
+            }
+        });
+        let all = port.status();
+        assert!(all.len() == 2 && all.iter().all(|session| session.principal == "bob"), "{all:?}");
+        assert_eq!(port.refusals().of(RefusalReason::BadCertificate), 0);
+        port.close(Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_bad_certificate_is_refused_with_its_reason_and_counted() {
+        let (mut authority, mut other) = (Authority::create("home").unwrap(), Authority::create("home").unwrap());
+        let node = authority.issue("n1", &[], 1).unwrap();
+        let [bob, ann, old] =
+            [("bob", 1), ("ann", 1), ("old", 0)].map(|one| authority.issue_session(one.0, one.1).unwrap());
+        assert_eq!(authority.revoke("session:ann"), 1);
+        let revoked_pem = authority.trust().unwrap().revoked_pem;
+        let port = open(Level::Authenticated, Some(Credentials { revoked_pem, ..node.clone() }));
+        let eve = other.issue_session("bob", 1).unwrap();
+        let as_node = SessionCredentials { certificate_pem: node.certificate_pem.clone(), ..bob.clone() };
+        let none = SessionCredentials { certificate_pem: "none".to_owned(), ..bob.clone() };
+        // Its last second is over then.
+        std::thread::sleep(Duration::from_millis(1_100));
+        block_on(async {
+            for (one, key, place, why) in [
+                (&old, &old.key_pem, PLACE, "expired"),
+                (&ann, &ann.key_pem, PLACE, "revoked"),
+                (&eve, &eve.key_pem, PLACE, "invalid peer certificate"),
+                (&bob, &eve.key_pem, PLACE, "not signed with the key"),
+                (&bob, &bob.key_pem, "evil.example", "not for node.example:8420"),
+                (&as_node, &node.key_pem, PLACE, "lets nobody have an agent"),
+                (&none, &bob.key_pem, PLACE, "cannot be read"),
+            ] {
+                let text = refusal_of(&port, one, key, place).await.to_lowercase();
+                assert!(text.contains(why), "{why}: {text}");
+            }
+            // What somebody signed once is of no use again.
+            let mut first = String::new();
+            ask(&port, Framing::Json, &bob.certificate_pem, |text| {
+                first = text.to_owned();
+                signed(&bob.key_pem, PLACE, text)
+            })
+            .await;
+            let again = ask(&port, Framing::Json, &bob.certificate_pem, |_| signed(&bob.key_pem, PLACE, &first)).await;
+            assert!(matches!(again, Frame::Error(fault) if fault.code == Code::Unauthorised));
+            let late = ask(&port, Framing::Json, &bob.certificate_pem, |_| Frame::Bye).await;
+            assert!(matches!(late, Frame::Error(fault) if fault.code == Code::Protocol));
+        });
+        let count = |reason| port.refusals().of(reason);
+        assert_eq!(
+            [RefusalReason::Expired, RefusalReason::Revoked, RefusalReason::BadCertificate, RefusalReason::Malformed]
+                .map(count),
+            [1, 1, 6, 1]
+        );
+        assert_eq!(port.sessions(), 1);
+        port.close(Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_session_that_began_with_a_proof_ends_when_its_certificate_is_revoked() {
+        let mut authority = Authority::create("home").unwrap();
+        let node = authority.issue("n1", &[], 1).unwrap();
+        let port = open(Level::Authenticated, Some(node.clone()));
+        let bob = authority.issue_session("bob", 1).unwrap();
+        block_on(async {
+            ask(&port, Framing::Json, &bob.certificate_pem, |text| signed(&bob.key_pem, PLACE, text)).await;
+            assert_eq!(authority.revoke("session:bob"), 1);
+            let revoked_pem = authority.trust().unwrap().revoked_pem;
+            port.set_credentials(&Credentials { revoked_pem, ..node }).unwrap();
+            while port.sessions() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+        assert_eq!(port.refusals().of(RefusalReason::Revoked), 1);
+        port.close(Duration::from_secs(1));
+    }
+}

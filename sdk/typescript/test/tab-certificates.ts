@@ -1,0 +1,34 @@
+/** What a page loads in the test of certificates: it tries to have agents with each of those that it is given, and posts what came of it. */
+import { connect, importKey } from "../src/index.js";
+import { compact } from "../src/compact.js";
+
+interface Attempt {
+  readonly name: string;
+  readonly url: string;
+  readonly agent: string;
+  readonly certificate?: string;
+  readonly key?: string;
+}
+
+async function outcome({ url, agent, certificate, key }: Attempt, form: "json" | typeof compact): Promise<string> {
+  try {
+    const own = key === undefined ? undefined : await importKey(key);
+    const platform = await connect(url, { form, patienceMs: 5_000, ...(certificate !== undefined && { certificate }), ...(own && { key: own }) });
+    try {
+      return (await platform.create(agent)).aid.toString();
+    } finally {
+      await platform.close();
+    }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+const attempts = (await (await fetch("/attempts.json")).json()) as readonly Attempt[];
+const outcomes: Record<string, string> = {};
+let isJson = false;
+for (const attempt of attempts) {
+  isJson = !isJson;
+  outcomes[attempt.name] = await outcome(attempt, isJson ? "json" : compact);
+}
+await fetch("/", { method: "POST", body: JSON.stringify(outcomes) });
