@@ -24,6 +24,8 @@ test("a guest goes from page to node to page in the middle of its recursion, and
     "tab-device.js": await bundle("tab-device.js"),
     "worker.js": await bundle("../src/device/worker.js"),
     "kept-agent.js": await bundle("kept-agent.js"),
+    "fussy.js": await bundle("kept-agent.js"),
+    "broken.js": 'export default () => { throw new Error("it cannot run here"); };',
     "traveller-c.wasm": guestBytes("traveller-c"),
   });
   const query = (name: string): URLSearchParams => new URLSearchParams({ script: "tab-device.js", gateway: `http://${society.gateway}`, token: TOKEN, name, workers: "2" });
@@ -46,13 +48,21 @@ test("a guest goes from page to node to page in the middle of its recursion, and
     assert.equal(content.args[0], still.content.args[0], "it computed the same");
 
     await order(boss, "tab-one", "spawn", "sum", "kept-agent.js", "kept");
-    const count = async (): Promise<unknown> => (await boss.ask({ performative: "request", receivers: "sum" }, { timeoutMs: 60_000 })).content;
+    const count = async (name = "sum"): Promise<unknown> => (await boss.ask({ performative: "request", receivers: name }, { timeoutMs: 60_000 })).content;
     assert.equal(await count(), 1n);
     await order(boss, "tab-one", "move", "sum", "tab-two");
     assert.equal(await count(), 2n);
     for (const news of [{ arrived: "sum", at: "tab-two" }, { ended: "sum", reason: "it moved to tab-two" }]) {
       while (!pages.posted.includes(JSON.stringify(news))) await pages.heard(pages.posted.length + 1);
     }
+    // Its Worker in the other tab has it and cannot set it up: it is given back, as it was, and waits for a client that can.
+    await order(boss, "tab-one", "spawn", "fussy", "fussy.js", "kept");
+    assert.equal(await count("fussy"), 1n);
+    await order(boss, "tab-one", "move", "fussy", "tab-two");
+    await order(boss, "tab-one", "spawn", "fussy", "fussy.js", "kept");
+    assert.equal(await count("fussy"), 2n);
+    const { content: there } = await order(boss, "tab-two", "list");
+    assert.deepEqual((there as readonly [bigint, bigint, readonly string[]])[2].filter((name) => name === "fussy"), []);
     await order(boss, "tab-two", "spawn", "unwanted", "traveller-c.wasm", "kept");
     await assert.rejects(order(boss, "tab-two", "move", "unwanted", "tab-one"), /StayedError.*tab-one does not take it in/);
     await assert.rejects(order(boss, "tab-two", "move", "unwanted", "nowhere"), /StayedError there is no node named nowhere/);

@@ -22,7 +22,8 @@ const device = await Device.join(url, {
   compact: name === "tab-two",
   engine: "/agentspeak.wasm",
   work: { squares: "/device-squares.js" },
-  modules: { "kept-agent.js": "/kept-agent.js" },
+  // The second tab has something else by that name, which cannot be set up.
+  modules: { "kept-agent.js": "/kept-agent.js", "fussy.js": name === "tab-two" ? "/broken.js" : "/fussy.js" },
   accepts: (agent) => agent !== "unwanted",
   onArrival: (agent) => void post({ arrived: agent.name, at: name }),
   createWorker: () => new Worker("/worker.js", { type: "module" }),
