@@ -35,7 +35,7 @@ export class MockNode {
   readonly #clients = new Map<WebSocket, Map<number, Watching>>();
   readonly #sent: [number, number][] = [];
 
-  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "at"]) {
+  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "at"]) {
     this.society = new MockSociety({ ...SMALL, ...options });
   }
 
@@ -254,6 +254,12 @@ export class MockNode {
         return { answer: "security", ...society.security() };
       case "refusals":
         return { answer: "refusals", total: 1, refusals: [{ at_us: society.startedMs * 1000, node: "n2", event: "refused", reason: "expired", who: "10.0.0.7", action: null, object: "", text: "its certificate is over" }] };
+      case "audit": {
+        const from = Number(request.before ?? 0);
+        const lines = Array.from({ length: Math.min(request.limit, AUDIT_LINES - from) }, (_, index): Event => ({ at_us: (society.startedMs - 60_000 * (from + index)) * 1000, node: "n1", event: "refused", reason: "forbidden", who: `agent:visitor${from + index + 1}`, action: "send", object: "vault", text: "" }));
+        const end = from + lines.length;
+        return { answer: "audit", refusals: lines, next: end < AUDIT_LINES ? String(end) : null };
+      }
       case "quotas":
         return { answer: "quotas", ...society.quotas(request.limit) };
       case "services": {
@@ -340,6 +346,8 @@ export class MockNode {
 }
 
 const JOBS = ["paint", "carry", "weld"];
+/** How much is in the audit log. */
+const AUDIT_LINES = 450;
 
 function unknown(agent: string): Answer {
   return { answer: "error", reason: "no_such_agent", text: `there is no agent ${agent} here` };

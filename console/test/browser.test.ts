@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Download, Page } from "playwright-core";
 import { HOSTILE } from "../mock/society.js";
+import { visible } from "../src/model/format.js";
 import { launch, PATIENCE_MS, visit, withoutBrowser } from "./page.js";
 
 const option = (page: Page, name: string) => page.getByRole("option").filter({ has: page.locator(`.name[title="${name}"]`) });
@@ -397,6 +398,20 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await notices.filter({ hasText: "agent:tab1" }).waitFor();
       await notices.filter({ hasText: "its certificate is over" }).filter({ hasText: "n2" }).waitFor();
       await page.getByText(/^n3 did not answer/).waitFor();
+      await page.getByRole("button", { name: "Audit log" }).click();
+      const before = page.locator(".notice-row[role=option]");
+      await before.filter({ hasText: "agent:visitor1" }).first().waitFor();
+      await page.getByText("200 lines").waitFor();
+      await page.getByRole("button", { name: "Earlier" }).click();
+      await page.getByText("400 lines").waitFor();
+      await page.getByRole("button", { name: "Earlier" }).click();
+      await page.getByText("450 lines, all that there are").waitFor();
+      await page.keyboard.press("j");
+      await page.keyboard.press("End");
+      await page.getByRole("complementary", { name: "Details" }).getByText("agent:visitor450").first().waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByLabel("Whose audit log").selectOption("n3");
+      await page.getByText("it is busy with something else").waitFor();
       await page.getByRole("button", { name: "By reason" }).click();
       await page.locator(".reason-row").filter({ hasText: "bad token" }).filter({ hasText: "3" }).first().waitFor();
       await page.getByText("n1: recorded in /var/log/whimbrel/audit.jsonl").waitFor();
@@ -486,14 +501,25 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
         const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
         assert.ok(!wide, `${where} is wider than the window`);
       };
-      for (const path of ["society", "conversations", "mind", "directory", "compose", "health", "mobility", "security", ...HOSTILE.map((name) => `society/${encodeURIComponent(name)}`), `mind/${encodeURIComponent(HOSTILE[1] ?? "")}`]) {
-        await page.evaluate((path) => (location.hash = `#/${path}`), path);
-        await page.waitForTimeout(250);
-        await nothingHappened(path.slice(0, 40));
+      for (const path of ["society", "conversations", "mind", "directory", "compose", "health", "mobility", "security"]) {
+        await there.open(path);
+        await nothingHappened(path);
       }
-      await page.evaluate(() => (location.hash = "#/conversations"));
+      for (const name of HOSTILE) {
+        await there.open(`society/${encodeURIComponent(name)}`);
+        await page.getByRole("complementary", { name: "Agent" }).getByRole("heading", { name: visible(name, 120), exact: true }).waitFor();
+        await nothingHappened(`society/${name.slice(0, 40)}`);
+      }
+      await there.open(`mind/${encodeURIComponent(HOSTILE[1] ?? "")}`);
+      await nothingHappened("mind");
+      await there.open("conversations");
       await page.getByRole("button", { name: "Lines" }).click();
-      await page.locator(".line-row").filter({ hasText: "<script>" }).first().click();
+      const line = page.locator(".line-row").filter({ hasText: "<script>" }).first();
+      await line.waitFor();
+      // What moves on is hard to press.
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByRole("button", { name: /^Live/ }).waitFor();
+      await line.click();
       await page.getByRole("complementary", { name: "Message" }).waitFor();
       await nothingHappened("a message's details");
     }));
@@ -505,8 +531,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       async (there) => {
       const { page } = there;
         for (const path of ["society", "society/contractor1", "conversations", "mind", "mind/initiator1", "directory", "compose", "health", "mobility", "security"]) {
-          await page.evaluate((path) => (location.hash = `#/${path}`), path);
-          await page.waitForTimeout(300);
+          await there.open(path);
           assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than a phone`);
         }
         await page.getByRole("link", { name: "Society" }).click();

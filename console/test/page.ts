@@ -79,6 +79,14 @@ export class Visit {
     await this.page.getByRole("heading", { name: title, level: 1 }).waitFor();
   }
 
+  /** Goes to a view by its address, and waits until it is there and drawn. */
+  async open(path: string): Promise<void> {
+    const [view = ""] = path.split("/");
+    await this.page.evaluate((path) => (location.hash = `#/${path}`), path);
+    await this.page.getByRole("heading", { name: `${view.charAt(0).toUpperCase()}${view.slice(1)}`, level: 1 }).waitFor();
+    await this.page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  }
+
   async close(): Promise<void> {
     await this.page.context().close();
   }

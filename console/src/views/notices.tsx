@@ -2,17 +2,15 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Event } from "../live/vocabulary.js";
-import { clock, date, visible } from "../model/format.js";
-import { Facts, Pane } from "../parts/pane.js";
 import { placeOf } from "../model/agents.js";
-import { aside } from "../model/aside.js";
 import { useElsewhere, WhoIsSilent } from "../parts/everywhere.js";
 import { useKeys, useWatch } from "../parts/hooks.js";
 import { Search } from "../parts/search.js";
 import { Tabs } from "../parts/tabs.js";
-import { Empty, Name } from "../parts/text.js";
-import { VirtualList } from "../parts/virtual.js";
+import { Empty } from "../parts/text.js";
 import { agents, live } from "../session.js";
+import { AuditLog } from "./audit.js";
+import { NoticeList } from "./notice-list.js";
 import { Certificates, Reasons } from "./security.js";
 import { Codes, Quotas } from "./upkeep.js";
 
@@ -28,26 +26,8 @@ agents.onMove = (before, now) => {
   const seen: Event = { at_us: Date.now() * 1000, node: now.node, event: "agent", agent: now.name, text: `${now.name} went from ${placeOf(before)} to ${placeOf(now)}` };
   moves.value = [...moves.value, seen].slice(-NOTICES_MAX);
 };
-/** Members that are shown as such; all others are told by their names. */
-const SHOWN = new Set(["at_us", "node", "event", "agent", "who", "text"]);
-
 /** Other nodes are asked so often what they refused. */
 const AGAIN_MS = 2_000;
-
-/** Of two alike in the same microsecond one is enough to choose. */
-function keyOf(event: Event): string {
-  return `${event.at_us} ${event.node} ${whoOf(event)} ${"object" in event ? event.object : ""}`;
-}
-
-/** Whom it is about. */
-function whoOf(event: Event): string {
-  return "agent" in event ? event.agent : "who" in event ? event.who : "";
-}
-
-function wordsOf(event: Event): string {
-  if (event.event === "refused") return [event.reason.replaceAll("_", " "), event.action, event.object, event.text].filter((part) => part !== null && part !== "").join(" · ");
-  return aside(event);
-}
 
 interface Props {
   readonly what: "mobility" | "security";
@@ -59,7 +39,6 @@ interface Props {
 
 function Notices({ what, kept, none, tools }: Props) {
   const refusal = useSignal("");
-  const chosen = useSignal<Event | null>(null);
   useWatch(
     what,
     { what },
@@ -74,55 +53,19 @@ function Notices({ what, kept, none, tools }: Props) {
   );
   const elsewhere = useElsewhere({ request: "refusals", limit: NOTICES_MAX / 4 }, AGAIN_MS, what === "security" && live.offers("certificates"));
   const theirs = elsewhere.told.flatMap(([, answer]) => (answer.answer === "refusals" ? answer.refusals : []));
-  useKeys({ Escape: () => (chosen.value = null) });
   const newestFirst = [...kept.value, ...theirs].sort((a, b) => b.at_us - a.at_us);
-  const notice = chosen.value;
   return (
-    <div class={`split ${notice ? "has-pane" : ""}`}>
-      <section class="panel is-fill">
-        {tools}
-        <WhoIsSilent of={elsewhere.silent} />
-        <div class="table-head notice-row">
-          <span>Time, UTC</span>
-          <span>What</span>
-          <span>Who</span>
-          <span class="is-wide">In words</span>
-          <span class="is-wide">Node</span>
-        </div>
-        <VirtualList
-          items={newestFirst}
-          rowHeight={30}
-          label={what}
-          keyOf={keyOf}
-          selected={notice ? keyOf(notice) : null}
-          onSelect={(item) => (chosen.value = item)}
-          rowClass="notice-row"
-          empty={<Empty title={refusal.value ? "The node does not tell" : none.title}>{refusal.value || none.why}</Empty>}
-          row={(item) => (
-            <>
-              <time class="mono">{clock(item.at_us)}</time>
-              <span>{visible(item.event, 30).replaceAll("_", " ")}</span>
-              <Name of={whoOf(item)} />
-              <span class="is-wide cut">{visible(wordsOf(item), 300)}</span>
-              <span class="is-wide is-quiet cut">{visible(item.node, 24)}</span>
-            </>
-          )}
-        />
-      </section>
-      {notice ? (
-        <Pane title={visible(notice.event, 30).replaceAll("_", " ")} label="Details" onClose={() => (chosen.value = null)}>
-          <p>{visible(wordsOf(notice), 2000)}</p>
-          <Facts
-            of={[
-              ["Time", date(notice.at_us)],
-              ["Node", visible(notice.node)],
-              ["Who", whoOf(notice) === "" ? null : <Name of={whoOf(notice)} />],
-              ...Object.entries(notice).flatMap(([name, value]) => (SHOWN.has(name) || value === null ? [] : [[name.replaceAll("_", " "), visible(typeof value === "string" ? value : JSON.stringify(value))] as const])),
-            ]}
-          />
-        </Pane>
-      ) : null}
-    </div>
+    <NoticeList
+      items={newestFirst}
+      label={what}
+      empty={<Empty title={refusal.value ? "The node does not tell" : none.title}>{refusal.value || none.why}</Empty>}
+      above={
+        <>
+          {tools}
+          <WhoIsSilent of={elsewhere.silent} />
+        </>
+      }
+    />
   );
 }
 
@@ -160,7 +103,7 @@ export function MobilityView() {
   );
 }
 
-type SecurityTab = "refusals" | "reasons" | "certificates";
+type SecurityTab = "refusals" | "audit" | "reasons" | "certificates";
 const securityTab = signal<SecurityTab>("refusals");
 
 export function SecurityView() {
@@ -171,6 +114,7 @@ export function SecurityView() {
       <Tabs
         of={[
           ["refusals", "Refusals"],
+          ...(live.offers("audit") ? ([["audit", "Audit log"]] as const) : []),
           ["reasons", "By reason"],
           ["certificates", "Certificates"],
         ]}
@@ -181,6 +125,7 @@ export function SecurityView() {
     </div>
   ) : null;
   if (tab === "refusals") return <Notices what="security" kept={refusals} tools={tools} none={{ title: "Nothing was refused yet", why: "What the policy or the links refuse stands here as it happens, with what was refused lately." }} />;
+  if (tab === "audit") return <AuditLog tools={tools} />;
   return (
     <div class="split">
       <section class="panel is-fill">

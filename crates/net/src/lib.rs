@@ -8,6 +8,7 @@
 pub mod agent_port;
 mod alarm;
 mod audit;
+mod audit_pages;
 pub mod authority;
 mod certified;
 mod connection;
@@ -25,6 +26,7 @@ mod task;
 mod threads;
 
 pub use audit::AuditLog;
+pub use audit_pages::{AuditLine, AuditPage, AuditReadError, read_back};
 pub use authority::{
     Authority, AuthorityError, Issued, NODE_DAYS, NodeCertificates, NodeKeys, NodeRequest, SessionCredentials, Token,
     Trust,

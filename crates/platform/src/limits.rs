@@ -213,6 +213,10 @@ pub const AUDIT_FILE_BYTES_MAX: u64 = 16 << 20;
 pub const AUDIT_FILES_MAX: usize = 4;
 /// Refusals that wait to be written; further ones are counted only.
 pub const AUDIT_QUEUE_MAX: usize = 4_096;
+/// Bytes of an audit log that are looked through for one page of it.
+pub const AUDIT_READ_BYTES_MAX: usize = 4 << 20;
+/// Lines of an audit log that are told at once.
+pub const AUDIT_PAGE_MAX: usize = 500;
 /// Bytes of one text in an audit log; longer ones are cut.
 pub const AUDIT_TEXT_BYTES_MAX: usize = 512;
 /// Bytes of a request for a certificate.

@@ -42,6 +42,7 @@ const FEATURES: &[&str] = &[
     "devices",
     "upkeep",
     "certificates",
+    "audit",
     "at",
     "log",
     "traffic",
@@ -262,7 +263,8 @@ fn bounded(mut request: Request) -> Request {
         Request::DeadLetters { limit, .. }
         | Request::Devices { limit }
         | Request::Quotas { limit }
-        | Request::Refusals { limit } => *limit = (*limit).min(LIVE_AGENTS_MAX),
+        | Request::Refusals { limit }
+        | Request::Audit { limit, .. } => *limit = (*limit).min(LIVE_AGENTS_MAX),
         _ => {}
     }
     request

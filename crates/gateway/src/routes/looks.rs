@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::AgentState;
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::conversations::Wanted;
-use whimbrel_platform::limits::{LIVE_AGENTS_MAX, LIVE_LINES_BYTES_MAX, LIVE_LINES_MAX};
+use whimbrel_platform::limits::{AUDIT_PAGE_MAX, LIVE_AGENTS_MAX, LIVE_LINES_BYTES_MAX, LIVE_LINES_MAX};
 
 use super::asked::Query;
 use super::{State, Viewer, answered, refused};
@@ -134,6 +134,23 @@ pub struct RefusalsAsked {
 pub async fn refusals(state: State, _: Viewer, Query(asked): Query<RefusalsAsked>) -> Response<Body> {
     let limit = asked.limit.unwrap_or(LETTERS).min(LIVE_AGENTS_MAX);
     answered(&state.answer(at(asked.node, Request::Refusals { limit })).await)
+}
+
+/// Which part of an audit log, as a query says it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuditAsked {
+    /// What an earlier answer said as `next`; from its end if there was none.
+    before: Option<String>,
+    limit: Option<usize>,
+    /// Another node than this one.
+    node: Option<String>,
+}
+
+pub async fn audit(state: State, _: Viewer, Query(asked): Query<AuditAsked>) -> Response<Body> {
+    let AuditAsked { before, limit, node } = asked;
+    let limit = limit.unwrap_or(LETTERS).min(AUDIT_PAGE_MAX);
+    answered(&state.answer(at(node, Request::Audit { before, limit })).await)
 }
 
 /// Of how many agents, as a query says it.

@@ -127,6 +127,9 @@ fn nodes() -> Vec<Route> {
         Route::of("get", "/api/v1/refusals", get(looks::refusals), "What it refused lately.")
             .asks::<looks::RefusalsAsked>()
             .answers(&["refusals"]),
+        Route::of("get", "/api/v1/audit", get(looks::audit), "What its audit log holds, from its end.")
+            .asks::<looks::AuditAsked>()
+            .answers(&["audit"]),
         Route::of("get", "/api/v1/links", get(looks::links), "Its links to other nodes.").answers(&["links"]),
         Route::of("get", "/api/v1/topics", get(looks::topics), "Topics and groups.").answers(&["topics"]),
     ]

@@ -9,7 +9,7 @@ use super::devices::DevicesFound;
 use super::events::DeadLettersFound;
 use super::minds::MindInfo;
 use super::nodes::{LinkInfo, MemberInfo, NodeInfo};
-use super::security::{RefusalsFound, SecurityInfo};
+use super::security::{AuditFound, RefusalsFound, SecurityInfo};
 use super::services::{ServicesFound, TopicInfo};
 use super::upkeep::{CodesFound, QuotasFound};
 
@@ -31,6 +31,8 @@ pub enum Answer {
     Security(SecurityInfo),
     /// To `refusals`.
     Refusals(RefusalsFound),
+    /// Some of what its audit log holds.
+    Audit(AuditFound),
     /// To `services`.
     Services(ServicesFound),
     /// To `topics`.

@@ -24,6 +24,6 @@ pub use self::events::{DeadLettersFound, Event, Happening, LogLine, LogWanted, M
 pub use self::minds::MindInfo;
 pub use self::nodes::{LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo};
 pub use self::requests::{Request, Sending, Spawning};
-pub use self::security::{CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};
+pub use self::security::{AuditFound, CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};
 pub use self::services::{EntryInfo, ServiceInfo, ServicesFound, ServicesWanted, TopicInfo};
 pub use self::upkeep::{CodeForm, CodeInfo, CodesFound, QuotaInfo, QuotasFound, UsageInfo};

@@ -37,6 +37,14 @@ pub enum Request {
         /// How many at most.
         limit: usize,
     },
+    /// What its audit log holds, from its end. Answered by [`Answer::Audit`](super::Answer::Audit).
+    Audit {
+        /// Where to go on: what an earlier answer said; from the end if there was none.
+        #[serde(default)]
+        before: Option<String>,
+        /// How many at most.
+        limit: usize,
+    },
     /// What agents offer. Answered by [`Answer::Services`].
     Services(ServicesWanted),
     /// The topics and groups that somebody is in. Answered by [`Answer::Topics`].

@@ -13,6 +13,7 @@ impl Request {
             | Self::Quotas { .. }
             | Self::Security
             | Self::Refusals { .. }
+            | Self::Audit { .. }
             | Self::Services(_)
             | Self::Topics
             | Self::DeadLetters { .. }

@@ -57,6 +57,15 @@ pub struct RefusalCount {
     pub count: u64,
 }
 
+/// Some of what an audit log holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditFound {
+    /// What was refused, the newest first.
+    pub refusals: Vec<Event>,
+    /// What to say as `before` to go on, if there is more.
+    pub next: Option<String>,
+}
+
 /// What was refused lately.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusalsFound {

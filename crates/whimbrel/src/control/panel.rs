@@ -146,6 +146,9 @@ impl Panel {
             Request::Quotas { limit } => Answer::Quotas(upkeep::quotas(self, limit)),
             Request::Security => Answer::Security(security::look(self)),
             Request::Refusals { limit } => Answer::Refusals(security::refusals(self, limit)),
+            Request::Audit { before, limit } => {
+                security::audit(self, before.as_deref(), limit).map_or_else(Answer::Error, Answer::Audit)
+            }
             Request::Services(wanted) => Answer::Services(ServicesFound { entries: self.services(&wanted) }),
             Request::Topics => Answer::Topics { topics: self.topics() },
             Request::DeadLetters { agents, limit } => {

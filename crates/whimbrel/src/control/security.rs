@@ -1,8 +1,11 @@
 //! What a node shows and trusts, and what it refused.
 
-use whimbrel_gateway::vocabulary::{CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};
-use whimbrel_net::{CertificateSeen, Certified, HubView};
-use whimbrel_platform::limits::CERTIFICATES_TOLD_MAX;
+use whimbrel_gateway::vocabulary::{
+    AuditFound, CertificateInfo, Event, Happening, Reason, Refusal, RefusalCount, RefusalsFound, RevokedInfo,
+    SecurityInfo,
+};
+use whimbrel_net::{AuditLine, AuditReadError, CertificateSeen, Certified, HubView, read_back};
+use whimbrel_platform::limits::{AUDIT_PAGE_MAX, CERTIFICATES_TOLD_MAX};
 
 use super::panel::Panel;
 
@@ -29,4 +32,23 @@ fn certificate(seen: CertificateSeen) -> CertificateInfo {
 pub fn refusals(panel: &Panel, limit: usize) -> RefusalsFound {
     let total = panel.refusals.counts().into_iter().map(|(_, count)| count).sum();
     RefusalsFound { refusals: panel.refusals.newest(panel.node(), limit), total }
+}
+
+/// Some of what its audit log holds: the newest, or those before a place that an earlier answer named.
+///
+/// # Errors
+/// It keeps none, or it cannot be read there.
+pub fn audit(panel: &Panel, before: Option<&str>, limit: usize) -> Result<AuditFound, Refusal> {
+    let none = || Refusal::new(Reason::NoLog, "this node keeps no audit log: run it with --audit FILE");
+    let path = panel.refusals.file().ok_or_else(none)?;
+    let page = read_back(path, before, limit.clamp(1, AUDIT_PAGE_MAX)).map_err(|error| {
+        let reason = if matches!(error, AuditReadError::BadCursor) { Reason::BadCursor } else { Reason::BadState };
+        Refusal::new(reason, &error.to_string())
+    })?;
+    let event = |line: AuditLine| {
+        let (at_us, node) = (1_000 * line.at_ms(), panel.node().to_owned());
+        let AuditLine { reason, who, action, object, detail: text, .. } = line;
+        Event { at_us, node, what: Happening::Refused { reason, who, action, object, text } }
+    };
+    Ok(AuditFound { refusals: page.lines.into_iter().map(event).collect(), next: page.next })
 }

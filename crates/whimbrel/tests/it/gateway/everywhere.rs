@@ -112,3 +112,29 @@ fn what_agents_said_is_read_elsewhere_by_whom_the_policy_lets_only() {
         assert_eq!(node.ask("GET", "/dead-letters?node=n1", ADMIN, "").status, 200, "its own are its operator's");
     }
 }
+
+#[test]
+fn the_audit_log_of_each_node_is_read_back_page_by_page() {
+    let node = Node::with(&["--nodes", "2", "--audit", "audit.jsonl"]);
+    for who in 0..5 {
+        assert_eq!(node.ask("GET", "/node", &format!("nobody{who}"), "").status, 401);
+    }
+    let page = |query: &str| node.get(&format!("/audit?limit=2{query}"));
+    // A thread of its own writes it.
+    node.until(|node| node.get("/audit")["refusals"].as_array().is_some_and(|all| all.len() == 5));
+    let (mut told, mut before) = (0, String::new());
+    loop {
+        let found = page(&before);
+        let refusals = found["refusals"].as_array().expect("refusals").clone();
+        assert!(refusals.iter().all(|one| one["reason"] == "bad_token" && one["node"] == "n1"), "{found}");
+        told += refusals.len();
+        let Some(next) = found["next"].as_str() else { break };
+        before = format!("&before={next}");
+    }
+    assert_eq!(told, 5);
+    assert_eq!(node.ask("GET", "/audit?before=x:1", ADMIN, "").json()["reason"], "bad_cursor");
+    node.until(|node| node.ask("GET", "/audit?node=n2", ADMIN, "").status == 200);
+    assert_eq!(node.get("/audit?node=n2")["refusals"], serde_json::json!([]));
+    let without = Node::start().ask("GET", "/audit", VIEWER, "");
+    assert_eq!((without.status, &without.json()["reason"]), (404, &"no_log".into()));
+}

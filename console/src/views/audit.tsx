@@ -1,0 +1,88 @@
+/** A node's audit log, from its end: also what was refused before this page was opened, and before the node began. */
+import { signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { LiveError } from "../live/client.js";
+import type { Event, Request } from "../live/vocabulary.js";
+import { count, visible } from "../model/format.js";
+import { Empty } from "../parts/text.js";
+import { live, society } from "../session.js";
+import { NoticeList } from "./notice-list.js";
+
+const PAGE = 200;
+
+/** Whose log is read; the asked node's if nobody's. */
+const whose = signal("");
+
+interface Read {
+  readonly lines: readonly Event[];
+  /** Where it goes on, if it does. */
+  readonly next: string | null;
+  readonly fault: string;
+}
+
+const NOTHING: Read = { lines: [], next: null, fault: "" };
+
+async function page(node: string, before: string | null): Promise<Read> {
+  const ask: Request = { request: "audit", before, limit: PAGE };
+  try {
+    const answer = await live.ask(node === "" ? ask : { request: "at", node, ask });
+    return answer.answer === "audit" ? { lines: answer.refusals, next: answer.next, fault: "" } : { ...NOTHING, fault: "the node answers something else" };
+  } catch (error) {
+    return { ...NOTHING, fault: error instanceof LiveError ? error.message : String(error) };
+  }
+}
+
+export function AuditLog({ tools }: { readonly tools: ComponentChildren }) {
+  const read = useSignal<Read | null>(null);
+  const reads = useSignal(false);
+  const node = whose.value;
+  const more = async (before: string | null): Promise<void> => {
+    if (reads.value) return;
+    reads.value = true;
+    const { lines, next, fault } = await page(node, before);
+    reads.value = false;
+    // Somebody may have asked for another node's meanwhile.
+    if (whose.value !== node) return;
+    const known = before === null ? [] : (read.value?.lines ?? []);
+    read.value = { lines: [...known, ...lines], next: fault === "" ? next : before, fault };
+  };
+  useEffect(() => {
+    read.value = null;
+    reads.value = false;
+    void more(null);
+  }, [node]);
+  const others = society.others.value === "" ? [] : society.others.value.split("\n");
+  const here = live.welcome.value?.node.node ?? "";
+  const { lines, next, fault } = read.value ?? NOTHING;
+  return (
+    <NoticeList
+      items={lines}
+      label="audit log"
+      empty={read.value === null ? <Empty title="Asking…" /> : <Empty title={fault ? "It cannot be read" : "Nothing is in the audit log"}>{fault ? visible(fault, 200) : "What is refused is recorded there."}</Empty>}
+      above={
+        <>
+          {tools}
+          <div class="tools">
+            <select class="field" aria-label="Whose audit log" value={node} onChange={(event) => (whose.value = event.currentTarget.value)}>
+              <option value="">{visible(here, 40)}</option>
+              {others.map((name) => (
+                <option value={name}>{visible(name, 40)}</option>
+              ))}
+            </select>
+            <button type="button" class="button" disabled={reads.value} onClick={() => void more(null)}>
+              Newest
+            </button>
+            <button type="button" class="button" disabled={reads.value || next === null} onClick={() => void more(next)}>
+              Earlier
+            </button>
+            <span class="is-quiet" role="status">
+              {count(lines.length)} lines{next === null && read.value !== null ? ", all that there are" : ""}
+            </span>
+          </div>
+          {fault !== "" && lines.length > 0 ? <p class="remark is-fault">{visible(fault, 200)}</p> : null}
+        </>
+      }
+    />
+  );
+}

@@ -1,0 +1,91 @@
+/** A list of what nodes tell of agents that move, and of what was refused; and all that there is to know of the one that is chosen. */
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import type { Event } from "../live/vocabulary.js";
+import { aside } from "../model/aside.js";
+import { clock, date, visible } from "../model/format.js";
+import { useKeys } from "../parts/hooks.js";
+import { Facts, Pane } from "../parts/pane.js";
+import { Name } from "../parts/text.js";
+import { VirtualList } from "../parts/virtual.js";
+
+/** Members that are shown as such; all others are told by their names. */
+const SHOWN = new Set(["at_us", "node", "event", "agent", "who", "text"]);
+
+/** Of two alike in the same microsecond one is enough to choose. */
+function keyOf(event: Event): string {
+  return `${event.at_us} ${event.node} ${whoOf(event)} ${"object" in event ? event.object : ""}`;
+}
+
+/** Whom it is about. */
+function whoOf(event: Event): string {
+  return "agent" in event ? event.agent : "who" in event ? event.who : "";
+}
+
+function wordsOf(event: Event): string {
+  if (event.event === "refused") return [event.reason.replaceAll("_", " "), event.action, event.object, event.text].filter((part) => part !== null && part !== "").join(" · ");
+  return aside(event);
+}
+
+interface Props {
+  readonly items: readonly Event[];
+  readonly label: string;
+  readonly empty: ComponentChildren;
+  readonly above: ComponentChildren;
+  readonly below?: ComponentChildren;
+}
+
+export function NoticeList({ items, label, empty, above, below }: Props) {
+  const chosen = useSignal<Event | null>(null);
+  useKeys({ Escape: () => (chosen.value = null) });
+  const notice = chosen.value;
+  return (
+    <div class={`split ${notice ? "has-pane" : ""}`}>
+      <section class="panel is-fill">
+        {above}
+        <div class="table-head notice-row">
+          <span>Time, UTC</span>
+          <span>What</span>
+          <span>Who</span>
+          <span class="is-wide">In words</span>
+          <span class="is-wide">Node</span>
+        </div>
+        <VirtualList
+          items={items}
+          rowHeight={30}
+          label={label}
+          keyOf={keyOf}
+          selected={notice ? keyOf(notice) : null}
+          onSelect={(item) => (chosen.value = item)}
+          rowClass="notice-row"
+          empty={empty}
+          row={(item) => (
+            <>
+              <time class="mono" title={date(item.at_us)}>
+                {clock(item.at_us)}
+              </time>
+              <span>{visible(item.event, 30).replaceAll("_", " ")}</span>
+              <Name of={whoOf(item)} />
+              <span class="is-wide cut">{visible(wordsOf(item), 300)}</span>
+              <span class="is-wide is-quiet cut">{visible(item.node, 24)}</span>
+            </>
+          )}
+        />
+        {below}
+      </section>
+      {notice ? (
+        <Pane title={visible(notice.event, 30).replaceAll("_", " ")} label="Details" onClose={() => (chosen.value = null)}>
+          <p>{visible(wordsOf(notice), 2000)}</p>
+          <Facts
+            of={[
+              ["Time", date(notice.at_us)],
+              ["Node", visible(notice.node)],
+              ["Who", whoOf(notice) === "" ? null : <Name of={whoOf(notice)} />],
+              ...Object.entries(notice).flatMap(([name, value]) => (SHOWN.has(name) || value === null ? [] : [[name.replaceAll("_", " "), visible(typeof value === "string" ? value : JSON.stringify(value))] as const])),
+            ]}
+          />
+        </Pane>
+      ) : null}
+    </div>
+  );
+}

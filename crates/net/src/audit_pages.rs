@@ -1,0 +1,299 @@
+//! The audit log read back, from its end, page by page: over the file and those that were put aside.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use ring::digest::{SHA256, digest};
+use serde::Deserialize;
+use time::{Date, Month};
+use whimbrel_platform::limits::{AUDIT_FILES_MAX, AUDIT_READ_BYTES_MAX};
+
+use crate::authority::hex;
+
+/// Bytes that are read at a time. No line has as many.
+const BLOCK_BYTES: usize = 64 << 10;
+/// Bytes of a file's first line by which it is known, whatever it is called by then.
+const MARK_BYTES: usize = 1_024;
+
+/// Why a log cannot be read back.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuditReadError {
+    /// The files cannot be read.
+    #[error("cannot read {path}")]
+    File {
+        /// The newest of them.
+        path: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// What was read last is not in the log any more, or never was.
+    #[error("that place is not in the audit log, or not any more")]
+    BadCursor,
+}
+
+/// One refusal, as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct AuditLine {
+    time: String,
+    /// Why, in one word.
+    pub reason: String,
+    /// Whom.
+    pub who: String,
+    /// What was to be done.
+    #[serde(default)]
+    pub action: Option<String>,
+    /// To what.
+    #[serde(default)]
+    pub object: String,
+    /// What else there is to say.
+    #[serde(default)]
+    pub detail: String,
+}
+
+impl AuditLine {
+    /// When it was: milliseconds since 1970-01-01 UTC; 0 if it does not say.
+    pub fn at_ms(&self) -> u64 {
+        millis_of(&self.time).unwrap_or_default()
+    }
+}
+
+/// Some lines of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditPage {
+    /// The newest first.
+    pub lines: Vec<AuditLine>,
+    /// What to go on before, if there is more.
+    pub next: Option<String>,
+}
+
+/// The newest so many lines of the log at `path`; or of those before a place that an earlier page named.
+///
+/// # Errors
+/// The files cannot be read, or there is no such place in them any more.
+pub fn read_back(path: &Path, before: Option<&str>, most: usize) -> Result<AuditPage, AuditReadError> {
+    let failed = |source| AuditReadError::File { path: path.display().to_string(), source };
+    let mut files = open(path).map_err(failed)?.into_iter().peekable();
+    let mut end = None;
+    if let Some(before) = before {
+        let (mark, offset) = place_of(before).ok_or(AuditReadError::BadCursor)?;
+        while files.next_if(|(other, _)| other != mark).is_some() {}
+        end = Some(offset);
+    }
+    let (mut page, mut left) = (AuditPage::default(), AUDIT_READ_BYTES_MAX);
+    if end.is_some() && files.peek().is_none() {
+        return Err(AuditReadError::BadCursor);
+    }
+    for (mark, file) in files {
+        let mut lines = Backwards::of(file, end.take()).map_err(failed)?;
+        while let Some((start, line)) = lines.next_line().map_err(failed)? {
+            page.next = Some(format!("{mark}:{start}"));
+            left = left.saturating_sub(line.len());
+            // What is no line was written by nobody here.
+            page.lines.extend(serde_json::from_slice::<AuditLine>(&line).ok());
+            if page.lines.len() >= most || left == 0 {
+                return Ok(page);
+            }
+        }
+    }
+    page.next = None;
+    Ok(page)
+}
+
+/// The files of a log, the newest first, each with what it is known by.
+fn open(path: &Path) -> io::Result<Vec<(String, File)>> {
+    let name = |number: usize| match number {
+        0 => path.to_owned(),
+        number => PathBuf::from(format!("{}.{number}", path.display())),
+    };
+    let mut all: Vec<(String, File)> = Vec::new();
+    let mut newest = None;
+    for number in 0..=AUDIT_FILES_MAX {
+        let mut file = match File::open(name(number)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                newest.get_or_insert(error);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let mark = mark_of(&mut file)?;
+        // It may be put aside just now, and be met again.
+        if all.iter().all(|(other, _)| *other != mark) {
+            all.push((mark, file));
+        }
+    }
+    match newest {
+        Some(error) if all.is_empty() => Err(error),
+        _ => Ok(all),
+    }
+}
+
+fn mark_of(file: &mut File) -> io::Result<String> {
+    let mut head = Vec::new();
+    file.by_ref().take(MARK_BYTES as u64).read_to_end(&mut head)?;
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    Ok(hex(digest(&SHA256, line).as_ref().get(..8).unwrap_or_default()))
+}
+
+fn place_of(text: &str) -> Option<(&str, u64)> {
+    let (mark, offset) = text.split_once(':')?;
+    Some((mark, offset.parse().ok()?))
+}
+
+/// The lines of a file, the last one first.
+struct Backwards {
+    file: File,
+    /// Where `bytes` begin, which are all that was read and not given.
+    begin: u64,
+    bytes: Vec<u8>,
+}
+
+impl Backwards {
+    /// Those before a place, or all.
+    fn of(mut file: File, end: Option<u64>) -> io::Result<Self> {
+        let bytes = file.seek(SeekFrom::End(0))?;
+        Ok(Self { file, begin: end.unwrap_or(bytes).min(bytes), bytes: Vec::new() })
+    }
+
+    /// The next one, and where it begins.
+    fn next_line(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
+        loop {
+            let body = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
+            let before = body.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+            if let Some(start) = before.or((self.begin == 0 && !self.bytes.is_empty()).then_some(0)) {
+                let line = body.get(start..).unwrap_or_default().to_vec();
+                self.bytes.truncate(start);
+                return Ok(Some((self.begin + start as u64, line)));
+            }
+            if self.begin == 0 {
+                return Ok(None);
+            }
+            self.read_before()?;
+        }
+    }
+
+    fn read_before(&mut self) -> io::Result<()> {
+        // That long is no line.
+        if self.bytes.len() >= BLOCK_BYTES {
+            self.bytes.clear();
+        }
+        let count = self.begin.min(BLOCK_BYTES as u64);
+        self.begin -= count;
+        self.file.seek(SeekFrom::Start(self.begin))?;
+        let mut block = vec![0; count as usize];
+        self.file.read_exact(&mut block)?;
+        block.append(&mut self.bytes);
+        self.bytes = block;
+        Ok(())
+    }
+}
+
+/// Milliseconds since 1970 of what `audit::rfc3339` writes.
+fn millis_of(text: &str) -> Option<u64> {
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<u16>().ok();
+    let small = |from: usize| u8::try_from(number(from, from + 2)?).ok();
+    let month = Month::try_from(small(5)?).ok()?;
+    let day = Date::from_calendar_date(i32::from(number(0, 4)?), month, small(8)?).ok()?;
+    let at = day.with_hms_milli(small(11)?, small(14)?, small(17)?, number(20, 23)?).ok()?.assume_utc();
+    u64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use time::OffsetDateTime;
+
+    use super::*;
+    use crate::audit::rfc3339;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("whimbrel-audit-pages-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn line(number: usize) -> String {
+        format!("{{\"time\":\"2026-07-14T03:33:20.123Z\",\"reason\":\"forbidden\",\"who\":\"{number}\"}}\n")
+    }
+
+    fn lines(numbers: std::ops::Range<usize>) -> String {
+        numbers.map(line).collect()
+    }
+
+    /// All that is read, so many at a time; what is done after each page.
+    fn all(path: &Path, most: usize, mut meanwhile: impl FnMut()) -> Vec<usize> {
+        let (mut read, mut before) = (Vec::new(), None);
+        loop {
+            let page = read_back(path, before.as_deref(), most).unwrap();
+            assert!(page.lines.len() <= most);
+            read.extend(page.lines.iter().map(|line| line.who.parse::<usize>().unwrap()));
+            before = page.next;
+            if before.is_none() {
+                return read;
+            }
+            meanwhile();
+        }
+    }
+
+    #[test]
+    fn a_log_is_read_from_its_end_over_all_its_files() {
+        let folder = folder("files");
+        let path = folder.join("audit.jsonl");
+        assert!(matches!(read_back(&path, None, 5), Err(AuditReadError::File { .. })));
+        fs::write(&path, "").unwrap();
+        assert_eq!(read_back(&path, None, 5).unwrap(), AuditPage::default());
+        fs::write(&path, lines(7..10)).unwrap();
+        fs::write(folder.join("audit.jsonl.1"), lines(2..7)).unwrap();
+        fs::write(folder.join("audit.jsonl.2"), format!("nonsense\n{}{}", lines(0..2), "x".repeat(200_000))).unwrap();
+        let down: Vec<usize> = (0..10).rev().collect();
+        for most in [1, 2, 3, 100] {
+            assert_eq!(all(&path, most, || ()), down, "{most} at a time");
+        }
+        let first = read_back(&path, None, 1).unwrap();
+        assert_eq!(first.lines.first().map(AuditLine::at_ms), Some(1_784_000_000_123));
+        for bad in ["", "x", "x:1", ":0"] {
+            assert!(matches!(read_back(&path, Some(bad), 1), Err(AuditReadError::BadCursor)), "{bad}");
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_written_or_put_aside_meanwhile_changes_nothing_of_what_comes_next() {
+        let folder = folder("rotated");
+        let (path, aside) = (folder.join("audit.jsonl"), folder.join("audit.jsonl.1"));
+        fs::write(&path, lines(0..9)).unwrap();
+        let mut turns = 0;
+        let read = all(&path, 2, || {
+            turns += 1;
+            if turns == 2 {
+                fs::rename(&path, &aside).unwrap();
+            }
+            let before = fs::read_to_string(&path).unwrap_or_default();
+            fs::write(&path, before + &line(100 + turns)).unwrap();
+        });
+        assert_eq!(read, [8, 7, 6, 5, 4, 3, 2, 1, 0]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn times_are_read_as_they_are_written() {
+        for ms in (0..4_000_000_000_000_u64).step_by(39_916_801_001) {
+            let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).unwrap();
+            assert_eq!(millis_of(&rfc3339(at)), Some(ms));
+        }
+        for text in [
+            "",
+            "now",
+            "2026-13-01T00:00:00.000Z",
+            "2026-02-30T00:00:00.000Z",
+            "1969-12-31T23:59:59.999Z",
+            "äöüäöüäöüäöüäöü",
+        ] {
+            assert_eq!(millis_of(text), None, "{text}");
+        }
+    }
+}
