@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use whimbrel_acl::{Aid, Symbol, Value, sym};
+use whimbrel_acl::{Aid, Symbol, Value};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::mobility::{HopError, Wish};
 use whimbrel_platform::services::CreateError;
@@ -66,7 +66,7 @@ impl Host for Movers {
         "home".into()
     }
     fn node(&self) -> Symbol {
-        sym::EMPTY
+        "n1".into()
     }
     fn now(&self) -> Time {
         Time::ZERO

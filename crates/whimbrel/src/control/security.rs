@@ -43,7 +43,7 @@ pub fn audit(panel: &Panel, before: Option<&str>, limit: usize) -> Result<AuditF
     let path = panel.refusals.file().ok_or_else(none)?;
     let page = read_back(path, before, limit.clamp(1, AUDIT_PAGE_MAX)).map_err(|error| {
         let reason = if matches!(error, AuditReadError::BadCursor) { Reason::BadCursor } else { Reason::BadState };
-        Refusal::new(reason, &error.to_string())
+        Refusal::new(reason, error.to_string())
     })?;
     let event = |line: AuditLine| {
         let (at_us, node) = (1_000 * line.at_ms(), panel.node().to_owned());
