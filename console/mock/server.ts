@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
 import { WebSocketServer, type WebSocket } from "ws";
-import type { Answer, Event, LogLine, MemberInfo, Request, SniffWanted, Watch } from "../src/live/vocabulary.js";
+import type { Answer, Event, LogLine, LogWanted, MemberInfo, Request, SniffWanted, Watch } from "../src/live/vocabulary.js";
 import { compareNames } from "../src/model/agents.js";
 import { patternFits } from "../src/model/pattern.js";
 import { EVERYTHING, takes } from "../src/model/talk.js";
@@ -35,7 +35,7 @@ export class MockNode {
   readonly #clients = new Map<WebSocket, Map<number, Watching>>();
   readonly #sent: [number, number][] = [];
 
-  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "at"]) {
+  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "conversations", "at"]) {
     this.society = new MockSociety({ ...SMALL, ...options });
   }
 
@@ -120,6 +120,13 @@ export class MockNode {
       socket.send(JSON.stringify({ type: "log", id, lines }));
     }
     if (watch.what === "agents") this.#agents(socket, id, watch);
+  }
+
+  /** What the log of another node has of a conversation: an answer to its first message. */
+  #heardAt(node: string, { since, conversation }: LogWanted): { lines: LogLine[]; next: number; complete: boolean } {
+    const first = this.society.log.find((event) => event.event === "sent" && event.conversation === conversation);
+    const lines = since === 0 && first?.event === "sent" ? [{ ...first, number: 1, node, at_us: first.at_us + 1, from: first.to, to: first.from, performative: "agree", content: `heard(${node})` }] : [];
+    return { lines, next: Math.max(since, lines.length), complete: true };
   }
 
   #agents(socket: WebSocket, id: number, watch: Watch & { what: "agents" }): void {
@@ -247,6 +254,7 @@ export class MockNode {
         if (request.ask.request === "node" && request.node !== "n3") return { answer: "node", ...society.node(), node: request.node };
         // All letters of the mock died at the node that is asked.
         if (request.ask.request === "dead_letters" && request.node !== "n3") return { answer: "dead_letters", letters: [], total: 0 };
+        if (request.ask.request === "conversations" && request.node !== "n3") return { answer: "conversations", ...this.#heardAt(request.node, request.ask.wanted) };
         return request.node === "n3" ? { answer: "error", reason: "no_answer", text: "it is busy with something else" } : this.#answer(request.ask);
       case "codes":
         return { answer: "codes", ...society.codes() };

@@ -189,6 +189,9 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByRole("button", { name: "Lines" }).click();
       // From its first message on, which is the call, though nobody listened when it was sent.
       await page.locator(".line-row").first().getByText("cfp").waitFor();
+      // What other nodes have of it stands where it belongs, and whose part is missing is told.
+      await page.locator(".line-row").nth(1).getByText("heard(n2)").waitFor();
+      await page.getByText(/^n3 did not answer/).waitFor();
       await page.locator(".line-row").first().click();
       await pane.getByText(/^task\(/).waitFor();
       await page.getByRole("button", { name: "Show all" }).click();

@@ -178,6 +178,16 @@ test("what is shown is what fits of what is kept, whenever the filter changed", 
   );
 });
 
+test("what happened elsewhere stands where it belongs, though it is told late", () => {
+  const talk = new Talk(8);
+  const said = (at_us: number, node: string): Event => ({ at_us, node, event: "sent", from: "a", to: "b", via: null, performative: "inform", conversation: "c", protocol: null, reply_with: null, in_reply_to: null, reply_by_ms: null, ontology: null, language: null, content: `${at_us}`, bytes: null, is_cut: false }) as unknown as Event;
+  talk.hearLog([1, 5, 9].map((at_us, index) => ({ number: index + 1, ...said(at_us, "n1") })));
+  talk.insert([said(7, "n2"), { at_us: 8, node: "n2", event: "tick" } as Event, said(3, "n2")]);
+  talk.insert([]);
+  assert.deepEqual(talk.shown.slice().map(({ at_us, node }) => [at_us, node]), [[1, "n1"], [3, "n2"], [5, "n1"], [7, "n2"], [9, "n1"]]);
+  assert.deepEqual([talk.logNumber, talk.performatives.get("inform")], [3, 5]);
+});
+
 test("messages are counted, gaps are told, the log's number goes on", () => {
   const talk = new Talk(4);
   talk.hearLog([{ ...sent("a", "b"), number: 7 }, { at_us: 2, node: "n", event: "skipped", count: 5, number: 7 }, { at_us: 2, node: "n", event: "tick", number: 9 }]);

@@ -308,6 +308,7 @@ export type Request =
   | ({ readonly request: "agents" } & AgentsWanted)
   | { readonly request: "devices" | "quotas" | "refusals"; readonly limit: number }
   | { readonly request: "codes" | "security" }
+  | { readonly request: "conversations"; readonly wanted: LogWanted; readonly limit: number }
   | { readonly request: "audit"; readonly before: string | null; readonly limit: number }
   /** The same, asked of another node. */
   | { readonly request: "at"; readonly node: string; readonly ask: Request }
@@ -334,6 +335,8 @@ export type Answer =
   | { readonly answer: "quotas"; readonly agents: readonly UsageInfo[]; readonly total: number; readonly owners: readonly UsageInfo[] }
   | ({ readonly answer: "security" } & SecurityInfo)
   | { readonly answer: "refusals"; readonly refusals: readonly Event[]; readonly total: number }
+  /** `next` is where it goes on. */
+  | { readonly answer: "conversations"; readonly lines: readonly LogLine[]; readonly next: number; readonly complete: boolean }
   /** The newest first; `next` is where it goes on. */
   | { readonly answer: "audit"; readonly refusals: readonly Event[]; readonly next: string | null }
   | { readonly answer: "services"; readonly entries: readonly EntryInfo[] }

@@ -90,6 +90,17 @@ export class Talk {
     if (events.length > 0) this.pulse.touch();
   }
 
+  /** What happened elsewhere, and is told late: it stands where it belongs. */
+  insert(events: readonly Event[]): void {
+    const told = events.filter((event) => event.event !== "tick");
+    if (told.length === 0) return;
+    const whole = [...this.all.slice(), ...told].sort((one, other) => one.at_us - other.at_us);
+    const { skipped, logNumber } = this;
+    this.clear();
+    this.hear(whole);
+    Object.assign(this, { skipped, logNumber });
+  }
+
   hearLog(lines: readonly LogLine[]): void {
     for (const line of lines) this.logNumber = Math.max(this.logNumber, line.number);
     this.hear(lines);

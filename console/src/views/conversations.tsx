@@ -12,6 +12,8 @@ import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
 import { Empty, Name, Performative } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
+import { deaf, hearElsewhere } from "../elsewhere-talk.js";
+import { WhoIsSilent } from "../parts/everywhere.js";
 import { go, live, route, say, talk } from "../session.js";
 import { Diagram } from "./diagram.js";
 import { MessagePane } from "./message.js";
@@ -38,6 +40,7 @@ const LIVE_ROWS_MAX = 2_000;
 /** Whether the node keeps a log, as far as that is known. */
 const hasLog = signal(true);
 let stopListening: (() => void) | undefined;
+let stopElsewhere: (() => void) | undefined;
 let listensTo = "";
 
 /** Once opened, the console goes on listening, so that whoever comes back misses nothing. */
@@ -49,6 +52,8 @@ function listen(filter: TalkFilter): void {
   let isStale = isLog || (listensTo.startsWith("log ") && hasLog.value);
   listensTo = key;
   stopListening?.();
+  stopElsewhere?.();
+  stopElsewhere = undefined;
   const { agents, ...wanted } = sniffWanted(filter);
   const begin = () => {
     if (isStale) talk.clear();
@@ -64,6 +69,8 @@ function listen(filter: TalkFilter): void {
       if (frame.type !== "log") return;
       begin();
       talk.hearLog(frame.lines);
+      // Of one conversation all is to be seen, whoever takes part.
+      if (filter.conversation !== "" && live.offers("conversations")) stopElsewhere ??= hearElsewhere(filter.conversation);
     },
     ({ reason, text }) => {
       if (isLog && reason === "no_log") hasLog.value = false;
@@ -151,6 +158,7 @@ export function ConversationsView() {
         ) : (
           <LinesList events={events} isStill={stopped !== null} onStop={() => pause(talk.shown.slice())} />
         )}
+        <WhoIsSilent of={[...deaf.value]} />
       </section>
       {message ? <MessagePane message={message} events={events} onClose={() => (chosen.value = null)} onChoose={choose} /> : null}
     </div>

@@ -43,6 +43,7 @@ const FEATURES: &[&str] = &[
     "upkeep",
     "certificates",
     "audit",
+    "conversations",
     "at",
     "log",
     "traffic",
@@ -264,7 +265,8 @@ fn bounded(mut request: Request) -> Request {
         | Request::Devices { limit }
         | Request::Quotas { limit }
         | Request::Refusals { limit }
-        | Request::Audit { limit, .. } => *limit = (*limit).min(LIVE_AGENTS_MAX),
+        | Request::Audit { limit, .. }
+        | Request::Conversations { limit, .. } => *limit = (*limit).min(LIVE_AGENTS_MAX),
         _ => {}
     }
     request

@@ -1,6 +1,5 @@
 //! What one looks at.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -10,17 +9,17 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use axum::response::{IntoResponse, Redirect};
 use axum::{Extension, Json};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use whimbrel_platform::ams::AgentState;
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::conversations::Wanted;
-use whimbrel_platform::limits::{AUDIT_PAGE_MAX, LIVE_AGENTS_MAX, LIVE_LINES_BYTES_MAX, LIVE_LINES_MAX};
+use whimbrel_platform::limits::{AUDIT_PAGE_MAX, LIVE_AGENTS_MAX, LIVE_LINES_MAX};
 
 use super::asked::Query;
 use super::{State, Viewer, answered, refused};
 use crate::server::Peer;
 use crate::vocabulary::{
-    AgentOrder, AgentsWanted, Answer, Happening, LogLine, LogWanted, Reason, Refusal, Request, ServicesWanted,
+    AgentOrder, AgentsWanted, Answer, ConversationsFound, LogWanted, Reason, Refusal, Request, ServicesWanted,
 };
 use crate::{health, metrics};
 
@@ -216,21 +215,12 @@ pub struct ConversationsAsked {
     from: Option<String>,
     to: Option<String>,
     limit: Option<usize>,
-}
-
-/// Entries of a log of conversations.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Conversations {
-    /// The entries.
-    pub lines: Vec<LogLine>,
-    /// What to ask for as `since` to go on.
-    pub next: u64,
-    /// There was no more when it was asked.
-    pub complete: bool,
+    /// Another node than this one.
+    node: Option<String>,
 }
 
 pub async fn conversations(state: State, _: Viewer, Query(asked): Query<ConversationsAsked>) -> Response<Body> {
-    let ConversationsAsked { since, since_us, conversation, performative, from, to, limit } = asked;
+    let ConversationsAsked { since, since_us, conversation, performative, from, to, limit, node } = asked;
     let wanted = Wanted {
         conversation,
         performatives: performative.into_iter().collect(),
@@ -240,25 +230,17 @@ pub async fn conversations(state: State, _: Viewer, Query(asked): Query<Conversa
     };
     let wanted = LogWanted { since, follow: false, wanted };
     let limit = limit.unwrap_or(LIVE_LINES_MAX).clamp(1, LIVE_AGENTS_MAX);
+    if node.is_some() {
+        return answered(&state.answer(at(node, Request::Conversations { wanted, limit })).await);
+    }
     let Ok(permit) = Arc::clone(&state.logs).try_acquire_owned() else {
         return refused(&Refusal::new(Reason::Busy, "too many read the log of conversations just now"));
     };
     let operator = Arc::clone(&state.operator);
     let reading = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        let (mut found, mut bytes) = (Conversations { lines: Vec::new(), next: since, complete: false }, 0);
-        let read = operator.log(&wanted, &mut |line| {
-            found.next = line.number;
-            if matches!(line.event.what, Happening::Tick) {
-                found.complete = true;
-                return ControlFlow::Continue(());
-            }
-            found.complete = false;
-            bytes += line.bytes();
-            found.lines.push(line);
-            let is_enough = found.lines.len() >= limit || bytes >= LIVE_LINES_BYTES_MAX;
-            if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+        let mut found = ConversationsFound::after(since);
+        let read = operator.log(&wanted, &mut |line| found.take(line, limit));
         read.map(|()| found)
     });
     match reading.await {

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use super::{acts, looks, sockets};
 use crate::health::Health;
 use crate::shared::Shared;
-use crate::vocabulary::{AgentInfo, Sending, Spawning};
+use crate::vocabulary::{AgentInfo, ConversationsFound, Sending, Spawning};
 
 /// A route.
 pub struct Route {
@@ -204,7 +204,7 @@ fn traffic() -> Vec<Route> {
             .answers(&["dead_letters"]),
         Route::of("get", "/api/v1/conversations", get(looks::conversations), "What the log of conversations holds.")
             .asks::<looks::ConversationsAsked>()
-            .tells(Told::Json(SchemaGenerator::subschema_for::<looks::Conversations>)),
+            .tells(Told::Json(SchemaGenerator::subschema_for::<ConversationsFound>)),
         Route::of(
             "post",
             "/api/v1/messages",

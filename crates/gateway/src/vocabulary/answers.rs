@@ -6,7 +6,7 @@ use whimbrel_platform::advice::Advice;
 
 use super::agents::AgentsFound;
 use super::devices::DevicesFound;
-use super::events::DeadLettersFound;
+use super::events::{ConversationsFound, DeadLettersFound};
 use super::minds::MindInfo;
 use super::nodes::{LinkInfo, MemberInfo, NodeInfo};
 use super::security::{AuditFound, RefusalsFound, SecurityInfo};
@@ -33,6 +33,8 @@ pub enum Answer {
     Refusals(RefusalsFound),
     /// Some of what its audit log holds.
     Audit(AuditFound),
+    /// Some of what its log of conversations holds.
+    Conversations(ConversationsFound),
     /// To `services`.
     Services(ServicesFound),
     /// To `topics`.

@@ -1,8 +1,11 @@
 //! What happens: as it does, as a log of conversations keeps it, and messages that died.
 
+use std::ops::ControlFlow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::conversations::Wanted;
+use whimbrel_platform::limits::LIVE_LINES_BYTES_MAX;
 
 /// Which events are wanted. What is not set matches any; patterns are those of [`AgentsWanted::name`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +43,39 @@ pub struct LogLine {
     /// What it is about.
     #[serde(flatten)]
     pub event: Event,
+}
+
+/// Entries of a log of conversations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationsFound {
+    /// The entries.
+    pub lines: Vec<LogLine>,
+    /// What to ask for as `since` to go on.
+    pub next: u64,
+    /// There was no more when it was asked.
+    pub complete: bool,
+    #[serde(skip)]
+    bytes: usize,
+}
+
+impl ConversationsFound {
+    /// None yet, of those that come after the entry of this number.
+    pub fn after(number: u64) -> Self {
+        Self { next: number, ..Self::default() }
+    }
+
+    /// Takes in what a log tells next, until it is so many entries or so many bytes that it is enough.
+    pub fn take(&mut self, line: LogLine, most: usize) -> ControlFlow<()> {
+        self.next = line.number;
+        self.complete = matches!(line.event.what, Happening::Tick);
+        if self.complete {
+            return ControlFlow::Continue(());
+        }
+        self.bytes += line.bytes();
+        self.lines.push(line);
+        let is_enough = self.lines.len() >= most || self.bytes >= LIVE_LINES_BYTES_MAX;
+        if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
 }
 
 impl LogLine {

@@ -20,7 +20,9 @@ pub use self::agents::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted};
 pub use self::answers::{Answer, Reason, Refusal};
 pub use self::calls::{Call, VERSION, read_call};
 pub use self::devices::{BatteryInfo, DeviceInfo, DevicesFound};
-pub use self::events::{DeadLettersFound, Event, Happening, LogLine, LogWanted, MessageInfo, SniffWanted};
+pub use self::events::{
+    ConversationsFound, DeadLettersFound, Event, Happening, LogLine, LogWanted, MessageInfo, SniffWanted,
+};
 pub use self::minds::MindInfo;
 pub use self::nodes::{LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo};
 pub use self::requests::{Request, Sending, Spawning};

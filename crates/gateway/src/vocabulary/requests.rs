@@ -74,6 +74,14 @@ pub enum Request {
     /// What its log of conversations holds. Answered by [`LogLine`]s, the last one a [`Happening::Tick`], unless new ones are
     /// wanted for ever.
     Log(LogWanted),
+    /// Some of what its log of conversations holds. Answered by [`Answer::Conversations`](super::Answer::Conversations).
+    Conversations {
+        /// What of it; new ones are not waited for.
+        #[serde(default)]
+        wanted: LogWanted,
+        /// How many entries at most.
+        limit: usize,
+    },
     /// Send a message. Answered by [`Answer::Sent`] or [`Answer::Reply`].
     Send(Box<Sending>),
     /// Take an agent one step through its life. Answered by [`Answer::Done`].

@@ -21,6 +21,7 @@ impl Request {
             | Self::Nodes
             | Self::Sniff(_)
             | Self::Log(_)
+            | Self::Conversations { .. }
             | Self::Mind { .. }
             | Self::Advise { .. } => true,
             Self::At { ask, .. } => ask.only_looks(),

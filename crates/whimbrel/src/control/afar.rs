@@ -110,8 +110,8 @@ fn answer(panel: &Panel, from: Symbol, question: &[u8]) -> Answer {
 /// read what its agents said to each other.
 fn permit(panel: &Panel, from: Symbol, request: &Request) -> Result<(), Refusal> {
     let (action, object) = match request {
-        // Dead letters are whole messages, to and from whomever.
-        Request::DeadLetters { .. } => (Action::Kill, sym::AMS.as_str()),
+        // That is whole messages, to and from whomever.
+        Request::DeadLetters { .. } | Request::Conversations { .. } => (Action::Kill, sym::AMS.as_str()),
         Request::Mind { agent, .. }
         | Request::Step { agent, .. }
         | Request::Kill { agent }

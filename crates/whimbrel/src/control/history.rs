@@ -5,7 +5,9 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use whimbrel_gateway::vocabulary::{Event, Happening, LogLine, LogWanted, MessageInfo, Reason, Refusal};
+use whimbrel_gateway::vocabulary::{
+    ConversationsFound, Event, Happening, LogLine, LogWanted, MessageInfo, Reason, Refusal,
+};
 use whimbrel_platform::conversations::{Logged, Said, What};
 use whimbrel_store::{ConversationLog, LogError, Told};
 
@@ -64,6 +66,23 @@ pub fn tell(
         if !log.wait(after, TICK) {
             teller.tick(after, wall_us().saturating_sub(LATE_US))?;
         }
+    }
+}
+
+/// Some of what is wanted of a node's log.
+///
+/// # Errors
+/// The log cannot be read, or has not come so far.
+pub fn page(log: &ConversationLog, node: &str, wanted: LogWanted, limit: usize) -> Result<ConversationsFound, Refusal> {
+    let wanted = LogWanted { follow: false, ..wanted };
+    let mut found = ConversationsFound::after(wanted.since);
+    let mut take = |line: &LogLine| match found.take(line.clone(), limit) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(io::ErrorKind::BrokenPipe.into()),
+    };
+    match tell(log, node, &wanted, &mut take) {
+        Ok(()) | Err(Ended::Gone(_)) => Ok(found),
+        Err(Ended::Refused(refusal)) => Err(refusal),
     }
 }
 

@@ -149,6 +149,10 @@ impl Panel {
             Request::Audit { before, limit } => {
                 security::audit(self, before.as_deref(), limit).map_or_else(Answer::Error, Answer::Audit)
             }
+            Request::Conversations { wanted, limit } => {
+                let found = self.kept_log().and_then(|log| history::page(log, self.node(), wanted, limit));
+                found.map_or_else(Answer::Error, Answer::Conversations)
+            }
             Request::Services(wanted) => Answer::Services(ServicesFound { entries: self.services(&wanted) }),
             Request::Topics => Answer::Topics { topics: self.topics() },
             Request::DeadLetters { agents, limit } => {

@@ -110,6 +110,9 @@ fn what_agents_said_is_read_elsewhere_by_whom_the_policy_lets_only() {
             assert_eq!(letters.json()["reason"], "not_allowed");
         }
         assert_eq!(node.ask("GET", "/dead-letters?node=n1", ADMIN, "").status, 200, "its own are its operator's");
+        // Without a log there is none to read; who may not read it does not learn that.
+        let said = node.ask("GET", "/conversations?node=n2", ADMIN, "");
+        assert_eq!(said.status, if status == 403 { 403 } else { 404 }, "{}", said.body);
     }
 }
 
@@ -137,4 +140,25 @@ fn the_audit_log_of_each_node_is_read_back_page_by_page() {
     assert_eq!(node.get("/audit?node=n2")["refusals"], serde_json::json!([]));
     let without = Node::start().ask("GET", "/audit", VIEWER, "");
     assert_eq!((without.status, &without.json()["reason"]), (404, &"no_log".into()));
+}
+
+#[test]
+fn what_agents_of_other_nodes_said_is_found_in_their_logs() {
+    let node = Node::with(&["--nodes", "2", "--log"]);
+    // The buyer is on one of the nodes, and what it says in the log of that.
+    let said = |place: &str, query: &str| node.get(&format!("/conversations?node={place}&from=buyer{query}"));
+    let lines = |found: &Value| found["lines"].as_array().expect("lines").clone();
+    node.until(|node| {
+        let all =
+            ["n1", "n2"].map(|place| node.ask("GET", &format!("/conversations?node={place}&from=buyer"), ADMIN, ""));
+        all.iter().all(|one| one.status == 200)
+            && all.iter().any(|one| one.json()["lines"].as_array().is_some_and(|lines| lines.len() > 3))
+    });
+    let place = if lines(&said("n1", "")).is_empty() { "n2" } else { "n1" };
+    let (first, other) = (said(place, "&limit=2"), if place == "n1" { "n2" } else { "n1" });
+    assert_eq!((lines(&first).len(), &first["complete"]), (2, &false.into()));
+    assert!(lines(&first).iter().all(|line| line["node"] == place && line["from"] == "buyer"), "{first}");
+    let next = said(place, &format!("&limit=2&since={}", first["next"]));
+    assert!(lines(&next)[0]["number"].as_u64() > lines(&first)[1]["number"].as_u64(), "{next}");
+    assert_eq!(lines(&said(other, "")), [Value::Null; 0]);
 }
