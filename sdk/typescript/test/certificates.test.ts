@@ -95,10 +95,15 @@ describe("in a browser", { skip: WITHOUT_NODE || withoutBrowser(), concurrency: 
       assert.match(told["of another authority"] ?? "", /unauthorised: .*not to be trusted/);
       assert.match(told["with another key"] ?? "", /unauthorised: .*not signed with the key/);
       assert.match(told["none"] ?? "", /unauthorised: no token or certificate/);
-      const security = await fetch(`http://${society.gateway}/api/v1/security`, { headers: { authorization: `Bearer ${ADMIN}` } });
-      const { refusals } = (await security.json()) as { readonly refusals: readonly { readonly reason: string; readonly count: number }[] };
-      const counted = Object.fromEntries(refusals.map(({ reason, count }) => [reason, count]));
-      assert.deepEqual([counted["revoked"], counted["bad_certificate"], counted["bad_token"]], [1, 2, 1]);
+      const counted = async (): Promise<Record<string, number>> => {
+        const security = await fetch(`http://${society.gateway}/api/v1/security`, { headers: { authorization: `Bearer ${ADMIN}` } });
+        const { refusals } = (await security.json()) as { readonly refusals: readonly { readonly reason: string; readonly count: number }[] };
+        return Object.fromEntries(refusals.map(({ reason, count }) => [reason, count]));
+      };
+      // They are counted when their connections are closed.
+      while (Object.values(await counted()).reduce((sum, count) => sum + count, 0) < 4) await new Promise((resolve) => setTimeout(resolve, 20));
+      const { revoked, bad_certificate, bad_token } = await counted();
+      assert.deepEqual([revoked, bad_certificate, bad_token], [1, 2, 1]);
     } finally {
       society.stop();
     }
