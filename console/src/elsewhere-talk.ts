@@ -1,7 +1,10 @@
 /** What agents of other nodes said in one conversation: each node has a log of what its own agents say. */
 import { signal } from "@preact/signals";
-import { LiveError } from "./live/client.js";
+import type { LiveError } from "./live/client.js";
+import { askInTurns } from "./live/rounds.js";
+import { browserClock } from "./live/socket.js";
 import type { LogLine } from "./live/vocabulary.js";
+import { silence, turns } from "./parts/everywhere.js";
 import { live, society, talk } from "./session.js";
 
 const EVERY_MS = 2_000;
@@ -9,7 +12,7 @@ const LINES = 256;
 /** How much of it is asked for at a time. */
 const PAGES_MAX = 40;
 
-/** Whose part is missing, and why. */
+/** Whose part is missing: a line of each that says why. */
 export const deaf = signal<ReadonlyMap<string, string>>(new Map());
 
 interface Part {
@@ -34,32 +37,30 @@ async function ask(node: string, conversation: string, since: number): Promise<P
 /** Hears it, and goes on hearing it until the function that is returned is called. */
 export function hearElsewhere(conversation: string): () => void {
   const heard = new Map<string, number>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let isOver = false;
-  const round = async (): Promise<void> => {
-    const others = society.others.value === "" ? [] : society.others.value.split("\n");
-    const silent = new Map<string, string>();
-    const hearOne = async (node: string): Promise<readonly LogLine[]> => {
-      try {
-        const { lines, next } = await ask(node, conversation, heard.get(node) ?? 0);
-        heard.set(node, next);
-        return lines;
-      } catch (error) {
-        silent.set(node, error instanceof LiveError ? error.message : String(error));
-        return [];
-      }
-    };
-    const told = await Promise.all(others.map(hearOne));
-    if (isOver) return;
-    talk.insert(told.flat());
-    deaf.value = silent;
-    timer = setTimeout(() => void round(), EVERY_MS);
+  const say = (node: string, fault: string | undefined): void => {
+    const faults = new Map(deaf.value);
+    if (fault === undefined) faults.delete(node);
+    else faults.set(node, fault);
+    deaf.value = faults;
   };
   deaf.value = new Map();
-  void round();
+  const stop = askInTurns(society.others.value === "" ? [] : society.others.value.split("\n"), {
+    everyMs: EVERY_MS,
+    turns,
+    clock: browserClock,
+    ask: (node) => ask(node, conversation, heard.get(node) ?? 0),
+    told: (node, { lines, next }) => {
+      heard.set(node, next);
+      talk.insert(lines);
+      if (deaf.value.has(node)) say(node, undefined);
+    },
+    failed: (node, error) => {
+      const { reason, message } = error as LiveError;
+      say(node, silence(node, { reason, text: message }));
+    },
+  });
   return () => {
-    isOver = true;
-    clearTimeout(timer);
+    stop();
     deaf.value = new Map();
   };
 }

@@ -9,7 +9,7 @@ import { visible } from "../model/format.js";
 import { live, society } from "../session.js";
 
 /** How many nodes are asked at a time, of all that views want to know: half of what a node answers one console at a time. */
-const turns = new Turns(8);
+export const turns = new Turns(8);
 
 /** Why somebody who was to be asked was not: too much else was, or there was no connection. */
 const UNASKED = ["busy", "lost", "closed"];
@@ -59,7 +59,8 @@ function useAnswers(request: Request, everyMs: number, here: string, isToBe = tr
   };
 }
 
-function silence(node: string, { reason, text }: Refusal): string {
+/** Why nothing is known of a node, in words. */
+export function silence(node: string, { reason, text }: Refusal): string {
   return `${visible(node, 40)} ${UNASKED.includes(reason) ? "was not asked yet" : "did not answer"}: ${visible(text, 160)}`;
 }
 

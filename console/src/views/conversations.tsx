@@ -158,7 +158,7 @@ export function ConversationsView() {
         ) : (
           <LinesList events={events} isStill={stopped !== null} onStop={() => pause(talk.shown.slice())} />
         )}
-        <WhoIsSilent of={[...deaf.value]} />
+        <WhoIsSilent of={[...deaf.value.values()]} />
       </section>
       {message ? <MessagePane message={message} events={events} onClose={() => (chosen.value = null)} onChoose={choose} /> : null}
     </div>
