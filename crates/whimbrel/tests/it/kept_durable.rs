@@ -361,7 +361,12 @@ fn another_client_is_refused_and_who_was_ended_or_killed_stays_away() {
 #[test]
 fn while_a_node_brings_its_agents_back_whether_a_name_is_free_is_not_known_yet() {
     let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
-    process(&memory, 1, &lines).stop();
+    let platform = process(&memory, 1, &lines);
+    let (mut tab, mut memo) = (Tab::with_bob(&platform.host(), OnLeave::Wait, false), Memo::default());
+    tab.until(&mut memo, |tab, _| tab.is_created);
+    tab.save(0);
+    tab.until(&mut memo, |_, memo| memo.safe.is_some());
+    platform.stop();
     let platform = empty_process(&memory, 2, &lines);
     let host = platform.host();
     let not_yet = |name: &str| matches!(host.may_lodge(name.into()), Err(CreateError::NotYet(_)));
