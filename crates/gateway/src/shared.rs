@@ -10,9 +10,9 @@ use tokio::sync::{Semaphore, watch};
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::crowd::Crowd;
 use whimbrel_platform::limits::{
-    HTTP_ANSWERS_AT_ONCE_MAX, HTTP_CONNECTIONS_MAX, HTTP_LONG_ANSWERS_AT_ONCE_MAX, HTTP_PAGES_AT_ONCE_MAX,
-    HTTP_PAGES_EACH_MAX, HTTP_STRANGERS_EACH_MAX, HTTP_STRANGERS_MAX, HTTP_VISITORS_EACH_MAX, LIVE_LOGS_MAX,
-    LIVE_SOCKETS_MAX,
+    HTTP_ANSWERS_AT_ONCE_MAX, HTTP_CONNECTIONS_MAX, HTTP_FAR_ANSWERS_AT_ONCE_MAX, HTTP_LONG_ANSWERS_AT_ONCE_MAX,
+    HTTP_PAGES_AT_ONCE_MAX, HTTP_PAGES_EACH_MAX, HTTP_STRANGERS_EACH_MAX, HTTP_STRANGERS_MAX, HTTP_VISITORS_EACH_MAX,
+    LIVE_LOGS_MAX, LIVE_SOCKETS_MAX,
 };
 
 use crate::access::{Access, Joining};
@@ -49,6 +49,7 @@ pub(crate) struct Shared {
     /// Where a browser is sent that comes first to this path.
     introduced: Mutex<Option<(String, String)>>,
     answers: Arc<Semaphore>,
+    far_answers: Arc<Semaphore>,
     long_answers: Arc<Semaphore>,
     pub logs: Arc<Semaphore>,
 }
@@ -115,6 +116,7 @@ impl Shared {
             joining: Mutex::default(),
             introduced: Mutex::default(),
             answers: Arc::new(Semaphore::new(HTTP_ANSWERS_AT_ONCE_MAX)),
+            far_answers: Arc::new(Semaphore::new(HTTP_FAR_ANSWERS_AT_ONCE_MAX)),
             long_answers: Arc::new(Semaphore::new(HTTP_LONG_ANSWERS_AT_ONCE_MAX)),
             logs: Arc::new(Semaphore::new(LIVE_LOGS_MAX)),
         }
@@ -156,13 +158,13 @@ impl Shared {
     }
 
     /// Has the node answer, on a thread that may wait. Many at once wait for each other; so that those who look do not wait for
-    /// those who have something done that takes long, these are counted apart.
+    /// those who have something done that takes long, nor for those who wait for another node, these are counted apart.
     pub async fn answer(&self, request: Request) -> Answer {
-        let permits = if request.takes_long() {
+        let permits = match () {
             // They may take minutes: better to say so than to let somebody wait for them.
-            Arc::clone(&self.long_answers).try_acquire_owned().ok()
-        } else {
-            Arc::clone(&self.answers).acquire_owned().await.ok()
+            () if request.takes_long() => Arc::clone(&self.long_answers).try_acquire_owned().ok(),
+            () if request.asks_elsewhere() => Arc::clone(&self.far_answers).acquire_owned().await.ok(),
+            () => Arc::clone(&self.answers).acquire_owned().await.ok(),
         };
         let busy = |text: &str| Answer::Error(Refusal::new(Reason::Busy, text));
         let Some(permit) = permits else { return busy("the node is asked too much that takes long") };

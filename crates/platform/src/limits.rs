@@ -365,8 +365,10 @@ pub const HTTP_HEADERS_MAX: usize = 64;
 pub const HTTP_BODY_BYTES_MAX: usize = 2 << 20;
 /// How long a connection may take to be encrypted, and each head of a request to come.
 pub const HTTP_HEAD_PATIENCE_MS: u64 = 10_000;
-/// Requests that a gateway has the node answer at once, apart from those that take long; others wait for their turn.
+/// Requests that a gateway has the node answer at once, apart from those that take long or ask other nodes; others wait for their turn.
 pub const HTTP_ANSWERS_AT_ONCE_MAX: usize = 16;
+/// Requests for which a gateway has the node ask other nodes at once, which may not answer for a while; others wait for their turn.
+pub const HTTP_FAR_ANSWERS_AT_ONCE_MAX: usize = 32;
 /// Requests that take long (an agent's answer is waited for, an agent moves) that a gateway has the node answer at once.
 pub const HTTP_LONG_ANSWERS_AT_ONCE_MAX: usize = 64;
 /// How long a request may wait for an agent's answer.
@@ -644,8 +646,8 @@ pub const WORK_ATTEMPTS_MAX: u32 = 1_000;
 pub const WORK_PARTS_MAX: usize = 100_000;
 /// Bytes that they take, roughly.
 pub const WORK_BYTES_MAX: usize = 256 << 20;
-/// Kinds of work of which it is remembered how long they take, and who is wrong about them, when there is nothing to do of them.
-pub const WORK_KINDS_KEPT: usize = 1_000;
+/// Kinds of work of which something is to be done, or of which it is remembered how long they take and who is wrong about them.
+pub const WORK_KINDS_MAX: usize = 1_000;
 /// Bytes of program text that a society in a page or a Worker is given.
 pub const DEVICE_FILES_BYTES_MAX: usize = 64 << 20;
 /// What happened in such a society that its host did not ask for yet: of lines and notes the oldest is forgotten then; while so many messages and news of

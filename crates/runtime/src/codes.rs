@@ -32,13 +32,21 @@ struct OnOrder {
 }
 
 impl Node {
-    /// Whether the code of an agent that comes is here, and it may bring it if not.
+    /// Whether the code of an agent that comes is here, and it may bring it if it is another node's. What is missing may yet be found
+    /// among this node's own files.
     pub fn find_code(&self, from: NodeId, offer: &Offer) -> Result<CodeFound, HopError> {
-        let Some(object) = offer.origin.code_object() else { return Ok(CodeFound::Own) };
         let found = caught(|| self.loader.find_code(&offer.origin)).map_err(|panic| self.no(&panic))?;
-        let who = self.traveller(from, offer);
-        if found == CodeFound::Own || self.permits(who, Action::Code, &object) {
-            return Ok(found);
+        match found {
+            CodeFound::Foreign => self.permit_code(from, offer).map(|()| found),
+            CodeFound::Missing if offer.origin.code().is_none() => Err(self.no("its program is not there")),
+            _ => Ok(found),
+        }
+    }
+
+    fn permit_code(&self, from: NodeId, offer: &Offer) -> Result<(), HopError> {
+        let Some(object) = offer.origin.code_object() else { return Ok(()) };
+        if self.permits(self.traveller(from, offer), Action::Code, &object) {
+            return Ok(());
         }
         Err(self.no(&format!(
             "its program is not there, and the policy there takes none from elsewhere (code = \"{object}\")"
@@ -50,12 +58,12 @@ impl Node {
         let (bearer, Some(code)) = (Bearer { node: from, hop: offer.hop }, offer.origin.code()) else { return };
         let waits = self.with_fetches(|it| {
             // Whoever has it stay, or hears that its node is lost, looks here afterwards.
-            if offer.clone.is_none() && !self.with_transits(|it| it.transits.is_offered(from, offer.hop)) {
+            if !self.with_transits(|it| it.transits.is_offered(from, offer.hop)) {
                 return true;
             }
             let its = it.offers.iter().filter(|(other, _)| other.node == from);
-            let bytes: usize = its.map(|(_, waiting)| waiting.state.len()).sum();
-            let has_room = bytes == 0 || bytes + offer.state.len() <= CODE_WAITING_BYTES_MAX;
+            let bytes: usize = its.map(|(_, waiting)| waiting.footprint()).sum();
+            let has_room = bytes == 0 || bytes + offer.footprint() <= CODE_WAITING_BYTES_MAX;
             if has_room {
                 it.offers.insert(bearer, offer.clone());
                 it.fetches.handle_wanted(code, bearer);
@@ -93,7 +101,18 @@ impl Node {
                     node.with_fetches(|it| it.fetches.handle_looked(code, is_found, node.now()));
                 });
             }
-            FetchStep::Ask(bearer, at) => self.tell_hop(bearer.node, HopNews::Lacks { hop: bearer.hop, at }),
+            FetchStep::Ask(bearer, at) => {
+                let Some(offer) = on_order.offers.get(&bearer) else { return };
+                match self.permit_code(bearer.node, offer) {
+                    Ok(()) => self.tell_hop(bearer.node, HopNews::Lacks { hop: bearer.hop, at }),
+                    Err(why) => {
+                        on_order.fetches.handle_cancelled(bearer);
+                        if let Some(offer) = on_order.offers.remove(&bearer) {
+                            self.refuse_coming(bearer.node, &offer, why);
+                        }
+                    }
+                }
+            }
             FetchStep::Admit(code, bearer, bytes) => {
                 let origin = origin(bearer);
                 self.at_leisure(move |node| {
@@ -158,8 +177,10 @@ impl Node {
     /// The node to which an agent is offered lacks its code.
     pub fn give_code(&self, to: NodeId, hop: HopId, at: u64) {
         // Nobody gets code but that of an agent that is about to go there.
-        let Some(code) = self.with_transits(|it| it.transits.code_for(to, hop)) else { return };
+        let Some(code) = self.with_transits(|it| it.transits.code_for(to, hop, at)) else { return };
         let part = self.loader.code(code).map_or_else(|| Part::none(at), |bytes| Part::of(&bytes, at, CODE_PART_BYTES));
+        let next = at.saturating_add(part.bytes.len() as u64);
+        self.with_transits(|it| it.transits.handle_code_given(to, hop, next));
         self.tell_hop(to, HopNews::Code(hop, part));
     }
 

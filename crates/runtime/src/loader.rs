@@ -45,12 +45,14 @@ pub trait ProgramLoader: Send + Sync {
         })
     }
 
-    /// Where the code is of an agent that comes. Asked for each one: nothing is read for it but a program of this node's own, once.
+    /// Where the code is of an agent that comes, of all that is in use here. Asked for each one, by threads that have no time to read
+    /// anything.
     fn find_code(&self, _origin: &Origin) -> CodeFound {
         CodeFound::Own
     }
 
-    /// Looks for code that came from another node and was kept since; if that is found, it is in use from now on. Takes its time.
+    /// Looks for code that nobody has used here yet: among this node's own files, and what came from another node and was kept. If that is
+    /// found, it is in use from now on. Takes its time.
     fn recall_code(&self, _origin: &Origin) -> bool {
         false
     }

@@ -74,13 +74,14 @@ impl Node {
         let at = offer.state.len() as u64;
         let mut arriving = locked(&self.luggage.0);
         let its = arriving.iter().filter(|(other, _)| other.node == from);
-        let bytes = its.fold(0, |bytes: u64, (_, other)| bytes.saturating_add(other.of));
-        if bytes > 0 && bytes.saturating_add(offer.of) > HOP_ARRIVING_BYTES_MAX as u64 {
+        let takes = |offer: &Offer| offer.of.saturating_add((offer.footprint() - offer.state.len()) as u64);
+        let bytes = its.fold(0, |bytes: u64, (_, other)| bytes.saturating_add(takes(other)));
+        if bytes > 0 && bytes.saturating_add(takes(&offer)) > HOP_ARRIVING_BYTES_MAX as u64 {
             drop(arriving);
             return self.refuse_coming(from, &offer, self.no("too many large agents are on their way there"));
         }
         // Whoever has it stay, or hears that its node is lost, looks here afterwards.
-        if offer.clone.is_none() && !self.with_transits(|it| it.transits.is_offered(from, offer.hop)) {
+        if !self.with_transits(|it| it.transits.is_offered(from, offer.hop)) {
             return;
         }
         arriving.insert(bearer, offer);

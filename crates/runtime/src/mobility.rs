@@ -253,7 +253,11 @@ impl Node {
 
     fn hear_offer(self: &Arc<Self>, from: NodeId, offer: Offer) {
         let hop = offer.hop;
-        if offer.clone.is_none() && !self.with_transits(|it| it.transits.handle_offer(from, hop)) {
+        let is_new = self.with_transits(|it| match offer.clone {
+            None => it.transits.handle_offer(from, hop),
+            Some(_) => it.transits.handle_clone_offer(from, hop),
+        });
+        if !is_new {
             let why = self.no("an agent of its name is on its way here already");
             return self.tell_hop(from, HopNews::Refuse(hop, why));
         }
@@ -301,6 +305,8 @@ impl Node {
         };
         match (self.body_of(&offer).and_then(admitted), offer.clone) {
             (Ok(body), None) => self.prepare(shard, from, offer, body),
+            // Its original may have ended since.
+            (Ok(_), Some(_)) if !self.with_transits(|it| it.transits.handle_clone_done(from, hop)) => {}
             (Ok(body), Some(name)) => match self.clone_here(shard, from, &offer, name, body) {
                 Ok(clone) => self.tell_hop(from, HopNews::Cloned(hop, clone)),
                 Err(why) => self.tell_hop(from, HopNews::Refuse(hop, why)),
@@ -313,7 +319,11 @@ impl Node {
     pub fn refuse_coming(&self, from: NodeId, offer: &Offer, why: HopError) {
         match offer.clone {
             None => self.with_transits(|it| it.transits.refuse(from, offer.hop, why)),
-            Some(_) => self.tell_hop(from, HopNews::Refuse(offer.hop, why)),
+            Some(_) => {
+                if self.with_transits(|it| it.transits.handle_clone_done(from, offer.hop)) {
+                    self.tell_hop(from, HopNews::Refuse(offer.hop, why));
+                }
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Threads for work that blocks or takes long, which is not for those that give turns.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,7 +50,8 @@ impl Pool {
         loop {
             if let Some(work) = state.waiting.pop_front() {
                 drop(state);
-                work();
+                // Whoever waits for what it panicked about is not to miss a thread, too.
+                let _ = catch_unwind(AssertUnwindSafe(work));
                 state = locked(&self.state);
                 continue;
             }

@@ -15,6 +15,7 @@ use whimbrel_platform::route::NodeId;
 use crate::node::Node;
 use crate::pool::Pool;
 use crate::sync::{Arc, Mutex, locked};
+use crate::turn::caught;
 
 /// Answers what another node, of this name, asks. May take long.
 pub type Answerer = Arc<dyn Fn(Symbol, &[u8]) -> Vec<u8> + Send + Sync>;
@@ -29,9 +30,12 @@ pub enum QuestionError {
     /// The question is too long.
     #[error("a question of {0} bytes: {QUESTION_BYTES_MAX} are the most")]
     TooLong(usize),
-    /// No answer came in time.
+    /// No answer came in time, or there is no link to it just now.
     #[error("node {0} does not answer")]
     NoAnswer(Symbol),
+    /// It answers as many questions of this node as it does at once.
+    #[error("node {0} has too many questions to answer")]
+    Busy(Symbol),
 }
 
 /// Which node was asked, and who waits for what it says.
@@ -54,6 +58,23 @@ impl Default for Questions {
     }
 }
 
+impl Questions {
+    /// A question of this node is about to be answered. False if there are too many.
+    fn begin(&self, from: NodeId) -> bool {
+        let mut answering = locked(&self.answering);
+        let count = answering.entry(from).or_default();
+        let may = *count < QUESTIONS_AT_ONCE_MAX;
+        *count += u32::from(may);
+        may
+    }
+
+    fn end(&self, from: NodeId) {
+        let mut answering = locked(&self.answering);
+        answering.entry(from).and_modify(|count| *count -= 1);
+        answering.retain(|_, count| *count > 0);
+    }
+}
+
 impl Node {
     /// Has whoever asks this node over its links answered. False if that is so already.
     pub fn answer_with(&self, answerer: Answerer) -> bool {
@@ -67,35 +88,35 @@ impl Node {
         }
         let links = self.linked.links().ok_or(QuestionError::NoSuchNode(to))?;
         let node = links.node_named(to.as_str()).ok_or(QuestionError::NoSuchNode(to))?;
+        if !links.nodes().contains(&node) {
+            return Err(QuestionError::NoAnswer(to));
+        }
         let (number, (tell, told)) = (self.random(), channel());
         locked(&self.questions.asked).insert(number, (node, tell));
         links.tell(node, News::Ask { number, question });
         let answer = told.recv_timeout(at_most);
         locked(&self.questions.asked).remove(&number);
-        answer.map_err(|_| QuestionError::NoAnswer(to))
+        match answer {
+            Ok(answer) if answer.is_empty() => Err(QuestionError::Busy(to)),
+            answer => answer.map_err(|_| QuestionError::NoAnswer(to)),
+        }
     }
 
     /// Another node asks.
     pub fn hear_question(self: &Arc<Self>, from: NodeId, number: u64, question: Vec<u8>) {
         let Some(answerer) = self.questions.answerer.get().cloned() else { return };
-        {
-            let mut answering = locked(&self.questions.answering);
-            let count = answering.entry(from).or_default();
-            // It hears nothing, and asks again if it likes.
-            if *count >= QUESTIONS_AT_ONCE_MAX || question.len() > QUESTION_BYTES_MAX {
-                return;
-            }
-            *count += 1;
+        let Some(links) = self.linked.links() else { return };
+        if question.len() > QUESTION_BYTES_MAX || !self.questions.begin(from) {
+            return links.tell(from, News::Answer { number, answer: Vec::new() });
         }
         let node = Arc::clone(self);
         self.questions.pool.run(Box::new(move || {
-            let answer = answerer(node.name_of(from), &question);
-            if let Some(links) = node.linked.links().filter(|_| answer.len() <= QUESTION_ANSWER_BYTES_MAX) {
+            let answer = caught(|| answerer(node.name_of(from), &question)).ok();
+            let answer = answer.filter(|answer| answer.len() <= QUESTION_ANSWER_BYTES_MAX);
+            if let Some((links, answer)) = node.linked.links().zip(answer) {
                 links.tell(from, News::Answer { number, answer });
             }
-            let mut answering = locked(&node.questions.answering);
-            answering.entry(from).and_modify(|count| *count -= 1);
-            answering.retain(|_, count| *count > 0);
+            node.questions.end(from);
         }));
     }
 

@@ -88,11 +88,14 @@ impl Host for NodeHost {
         if !node.permits(who, Action::Move, name.as_str()) {
             return None;
         }
-        match caught(|| node.loader.find_code(origin)).ok()? {
+        let recalled = || match node.loader.find_code(origin) {
+            CodeFound::Missing if node.loader.recall_code(origin) => node.loader.find_code(origin),
+            found => found,
+        };
+        match caught(recalled).ok()? {
             CodeFound::Own => Some(true),
             _ if !node.permits(who, Action::Code, &object) => None,
-            CodeFound::Foreign => Some(true),
-            CodeFound::Missing => Some(caught(|| node.loader.recall_code(origin)).unwrap_or_default()),
+            found => Some(found == CodeFound::Foreign),
         }
     }
 

@@ -333,7 +333,8 @@ impl Guest {
 
     /// Counts messages or lines within the second.
     pub fn count_said(&mut self, count: u32) -> Result<(), Breach> {
-        let now = self.turn.with(|turn| turn.now).unwrap_or_default();
+        // A turn may be long, and began before.
+        let now = self.turn.with(|turn| turn.services.now()).unwrap_or_default();
         if let Some(most) = self.terms.messages_per_s
             && self.used.messages.add(u64::from(count), now) > u64::from(most)
         {

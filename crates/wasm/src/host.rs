@@ -24,7 +24,7 @@ use crate::roost::Roost;
 
 /// How often guests can be interrupted, and it is looked at how long they have run.
 pub const TICK: Duration = Duration::from_millis(5);
-/// How long the clock goes on after the last guest was called: longer than any call may take.
+/// How long the clock goes on after it was wanted last, by a call that began or that it interrupted.
 const CLOCK_IDLE_TICKS: u32 = 3_000;
 /// Mappings of memory that a process needs for everything else.
 const MAPPINGS_RESERVED: u32 = 16_384;
@@ -247,7 +247,7 @@ impl Clock {
         }
     }
 
-    /// A guest is about to be called.
+    /// A guest is about to be called, or has been interrupted.
     #[inline]
     pub fn want(&self) {
         if !self.wanted.load(Ordering::Relaxed) {

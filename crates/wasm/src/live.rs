@@ -107,7 +107,10 @@ impl Live {
         let host = &module.host;
         let mut store = Store::new(&host.engine, Guest::new(affairs, terms, Arc::clone(&host.names)));
         store.limiter(|guest| guest);
-        store.epoch_deadline_callback(|mut context| {
+        let clock = Arc::clone(&host.clock);
+        store.epoch_deadline_callback(move |mut context| {
+            // It must not go to sleep while somebody is at work, however long that takes.
+            clock.want();
             context.data_mut().tick().map_err(wasmtime::Error::new)?;
             Ok(UpdateDeadline::Continue(1))
         });

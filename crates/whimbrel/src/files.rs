@@ -1,7 +1,8 @@
 //! Program files: reading them with clear words about what is wrong, and finding those that programs name.
 
+use std::io::Read;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::syntax::Diagnostic;
@@ -32,11 +33,11 @@ pub enum ReadError {
         byte: usize,
     },
     /// It is longer than any program may be.
-    #[error("{} has {bytes} bytes; a program may have {bytes_max}", .path.display())]
+    #[error("{} has {bytes} bytes or more; a program may have {bytes_max}", .path.display())]
     TooBig {
         /// The file.
         path: PathBuf,
-        /// How long it is.
+        /// How long it is, at least.
         bytes: u64,
         /// How long it may be.
         bytes_max: usize,
@@ -81,7 +82,14 @@ pub fn read_bytes(path: &Path, bytes_max: usize) -> Result<Vec<u8>, ReadError> {
     if about.len() > bytes_max as u64 {
         return Err(ReadError::TooBig { path: path.to_owned(), bytes: about.len(), bytes_max });
     }
-    std::fs::read(path).map_err(failed)
+    // Some files are longer than they say.
+    let mut bytes = Vec::with_capacity(about.len() as usize);
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() > bytes_max {
+        return Err(ReadError::TooBig { path: path.to_owned(), bytes: bytes.len() as u64, bytes_max });
+    }
+    Ok(bytes)
 }
 
 /// A file beside `path` whose name is much like it.
@@ -160,12 +168,23 @@ impl Sources {
         found.or_else(|| candidates().next_back()).unwrap_or_else(|| path.clone())
     }
 
-    /// Whether there is a file that a program names by `path`.
-    pub fn has(&self, path: &str) -> bool {
-        match self {
-            Self::Folders(_) => self.find(path).is_file(),
-            Self::BuiltIn(files) => files.iter().any(|(name, _)| *name == path),
+    /// The file of this society that a stranger names by `path`: in one of its folders, and by the only name that it has there.
+    /// `None` if there is none; strangers are told nothing of other files.
+    pub fn find_inside(&self, path: &str) -> Option<PathBuf> {
+        let folders = match self {
+            Self::Folders(folders) => folders,
+            Self::BuiltIn(files) => return files.iter().any(|(name, _)| *name == path).then(|| path.into()),
+        };
+        if !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
+            return None;
         }
+        folders.iter().find_map(|folder| {
+            let whole = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize().ok()?;
+            let file = folder.join(path);
+            // No way round: a link would have endlessly many names, or lead out.
+            let is_it = file.canonicalize().is_ok_and(|found| found == whole.join(path) && found.is_file());
+            is_it.then_some(file)
+        })
     }
 
     /// The text of a file that [`Sources::find`] found.
@@ -210,4 +229,63 @@ pub fn wrong(text: &str, path: &Path, place: Range<usize>, message: &str) -> Box
     let span = Span { start: place.start as u32, end: place.end as u32, line };
     let message = message.lines().collect::<Vec<_>>().join(": ");
     Box::new(Diagnostic::error(&Text::from(path.to_string_lossy()), span, message, "here"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Scratch(PathBuf);
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// A folder of a society with a program, one in a folder of it, and one beside it that is not the society's.
+    fn society(name: &str) -> (Scratch, Sources) {
+        let folder = std::env::temp_dir().join(format!("whimbrel-files-{}-{name}", std::process::id()));
+        let inside = folder.join("society");
+        std::fs::create_dir_all(inside.join("agents")).unwrap();
+        for file in ["society/a.asl", "society/agents/b.asl", "secret.asl"] {
+            std::fs::write(folder.join(file), "x.").unwrap();
+        }
+        (Scratch(folder), Sources::new(&inside, ["agents"]))
+    }
+
+    #[test]
+    fn strangers_find_what_is_in_a_societys_folders_by_one_name() {
+        let (folder, sources) = society("names");
+        for name in ["a.asl", "b.asl", "agents/b.asl"] {
+            assert!(sources.find_inside(name).is_some_and(|file| file.is_file()), "{name}");
+        }
+        let absolute = folder.0.join("society/a.asl");
+        for name in ["../secret.asl", "x/../a.asl", "./a.asl", "agents", "", "/etc/passwd", absolute.to_str().unwrap()]
+        {
+            assert_eq!(sources.find_inside(name), None, "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_strangers_nowhere() {
+        let (folder, sources) = society("links");
+        let inside = folder.0.join("society");
+        std::os::unix::fs::symlink(&inside, inside.join("again")).unwrap();
+        std::os::unix::fs::symlink(folder.0.join("secret.asl"), inside.join("out.asl")).unwrap();
+        assert!(sources.find("again/again/a.asl").is_file());
+        for name in ["again/a.asl", "again/again/a.asl", "out.asl"] {
+            assert_eq!(sources.find_inside(name), None, "{name}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_is_longer_than_it_says_is_not_read_to_its_end() {
+        let path = Path::new("/proc/self/status");
+        assert_eq!(std::fs::metadata(path).unwrap().len(), 0);
+        assert!(matches!(read_bytes(path, 10), Err(ReadError::TooBig { bytes: 11, bytes_max: 10, .. })));
+        assert!(!read_bytes(path, 1 << 20).unwrap().is_empty());
+    }
 }

@@ -84,7 +84,10 @@ impl Programs {
     /// # Errors
     /// There is none, or it has errors.
     pub fn compile(&self, path: &str) -> Result<(Arc<Image>, Vec<Diagnostic>), CompileError> {
-        let file = self.sources.find(path);
+        self.compile_file(self.sources.find(path))
+    }
+
+    fn compile_file(&self, file: PathBuf) -> Result<(Arc<Image>, Vec<Diagnostic>), CompileError> {
         if let Some(compiled) = locked(&self.images).get(&file) {
             return Ok((Arc::clone(&compiled.image), Vec::new()));
         }
@@ -113,14 +116,17 @@ impl Programs {
     /// There is none, or it cannot run here.
     pub fn module(&self, path: &str) -> Result<GuestCode, CompileError> {
         let file = self.sources.find(path);
-        let mut modules = locked(&self.modules);
-        if let Some(code) = modules.get(&file) {
+        if let Some(code) = locked(&self.modules).get(&file) {
             return Ok(code.clone());
         }
         let bytes = self.sources.read_module(&file)?;
-        let code = self.guests.code(&file, &bytes).map_err(CompileError::Module)?;
-        modules.insert(file, code.clone());
-        Ok(code)
+        self.admit_module(file, &bytes)
+    }
+
+    /// Compiles, while others look for what is compiled already.
+    fn admit_module(&self, file: PathBuf, bytes: &[u8]) -> Result<GuestCode, CompileError> {
+        let code = self.guests.code(&file, bytes).map_err(CompileError::Module)?;
+        Ok(locked(&self.modules).entry(file).or_insert(code).clone())
     }
 }
 
@@ -136,25 +142,31 @@ impl Programs {
         locked(&self.modules).values().find(|own| own.is(code.0)).cloned()
     }
 
-    /// Where the code is of an agent that comes. What its node says of files is believed only if it is so.
+    /// Where the code is of an agent that comes, of what is in memory: whoever asks has no time.
     fn find(&self, origin: &Origin) -> CodeFound {
-        let Some(code) = origin.code() else { return CodeFound::Own };
-        if self.own_image(code).is_some() || self.own_module(code).is_some() {
-            self.count_hit(code);
-            return CodeFound::Own;
-        }
-        if locked(&self.foreign).find(code).is_some() {
-            self.count_hit(code);
-            return CodeFound::Foreign;
-        }
-        let is_own = match origin {
-            Origin::Program { path, .. } => {
-                self.sources.has(path) && self.compile(path).is_ok_and(|(image, _)| image.code == Some(code.0))
-            }
-            Origin::Module { path, .. } => self.sources.has(path) && self.is_module_at(path, code),
-            _ => false,
+        let Some(code) = origin.code() else {
+            let is_elsewhere = |path: &str| self.sources.find_inside(path).is_none();
+            let is_missing = matches!(origin, Origin::Program { path, .. } if is_elsewhere(path));
+            return if is_missing { CodeFound::Missing } else { CodeFound::Own };
         };
-        if is_own { CodeFound::Own } else { CodeFound::Missing }
+        let found = match () {
+            () if self.own_image(code).is_some() || self.own_module(code).is_some() => CodeFound::Own,
+            () if locked(&self.foreign).find(code).is_some() => CodeFound::Foreign,
+            () => return CodeFound::Missing,
+        };
+        self.count_hit(code);
+        found
+    }
+
+    /// Whether a file of this node's own is that code, which nobody here has run yet. What is said of its name is believed only if it is so.
+    fn has_at(&self, origin: &Origin, code: CodeHash) -> bool {
+        let (Origin::Program { path, .. } | Origin::Module { path, .. }) = origin else { return false };
+        let Some(file) = self.sources.find_inside(path) else { return false };
+        if matches!(origin, Origin::Program { .. }) {
+            return self.compile_file(file).is_ok_and(|(image, _)| image.code == Some(code.0));
+        }
+        let bytes = self.sources.read_module(&file).ok().filter(|bytes| sha256(bytes) == code);
+        bytes.is_some_and(|bytes| self.admit_module(file, &bytes).is_ok())
     }
 
     fn count_hit(&self, code: CodeHash) {
@@ -163,11 +175,6 @@ impl Programs {
             hits.clear();
         }
         *hits.entry(code).or_default() += 1;
-    }
-
-    fn is_module_at(&self, path: &str, code: CodeHash) -> bool {
-        let bytes = self.sources.read_module(&self.sources.find(path));
-        bytes.is_ok_and(|bytes| sha256(&bytes) == code) && self.module(path).is_ok()
     }
 
     /// Has code in use that came from another node, or that was kept since.
@@ -200,8 +207,8 @@ impl Programs {
             return true;
         }
         let form = if matches!(origin, Origin::Module { .. }) { Form::Module } else { Form::Program };
-        let kept = self.cache.as_ref().and_then(|cache| cache.find(code, form));
-        let is_here = kept.is_some_and(|bytes| self.take_in(origin, bytes).is_ok());
+        let kept = || self.cache.as_ref().and_then(|cache| cache.find(code, form));
+        let is_here = self.has_at(origin, code) || kept().is_some_and(|bytes| self.take_in(origin, bytes).is_ok());
         if is_here {
             self.count_hit(code);
         }
@@ -459,5 +466,60 @@ impl ProgramLoader for SocietyLoader {
     fn read_source(&self, path: &str) -> Result<String, String> {
         let sources = &self.programs.sources;
         sources.read(&sources.find(path)).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Scratch(PathBuf);
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// A society with a program; beside its folder, another one.
+    fn society() -> Scratch {
+        let folder = std::env::temp_dir().join(format!("whimbrel-programs-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("society")).unwrap();
+        std::fs::write(folder.join("society/ann.asl"), "!go. +!go <- .print(here).").unwrap();
+        std::fs::write(folder.join("secret.asl"), "!keep. +!keep <- .print(secret).").unwrap();
+        Scratch(folder)
+    }
+
+    #[test]
+    fn what_strangers_say_of_files_is_looked_for_in_the_societys_folder_alone() {
+        let scratch = society();
+        let sources = || Sources::new(&scratch.0.join("society"), []);
+        let code_of = |file: &Path| {
+            let (image, _) = Programs::new(sources(), None).compile(file.to_str().unwrap()).unwrap();
+            image.code
+        };
+        let (own, secret) = (scratch.0.join("society/ann.asl"), scratch.0.join("secret.asl"));
+        let programs = Programs::new(sources(), None);
+        let named = |path: &str, code| Origin::Program { path: path.to_owned(), fingerprint: 0, code };
+        let outside = [
+            named(secret.to_str().unwrap(), code_of(&secret)),
+            named("../secret.asl", code_of(&secret)),
+            named(own.to_str().unwrap(), code_of(&own)),
+        ];
+        for origin in &outside {
+            assert!(programs.find(origin) == CodeFound::Missing && !programs.recall(origin), "{origin:?}");
+        }
+        assert!(locked(&programs.images).is_empty(), "they are not even read");
+        for path in ["../secret.asl", "bob.asl", own.to_str().unwrap()] {
+            assert_eq!(programs.find(&named(path, None)), CodeFound::Missing, "{path}");
+        }
+        assert_eq!(programs.find(&named("ann.asl", None)), CodeFound::Own);
+        let inside = named("ann.asl", code_of(&own));
+        assert_eq!(programs.find(&inside), CodeFound::Missing, "nobody has run it yet");
+        assert!(!programs.recall(&named("ann.asl", code_of(&secret))), "it is another one");
+        assert!(programs.recall(&inside));
+        assert_eq!(programs.find(&inside), CodeFound::Own);
+        // Whatever it is called elsewhere.
+        assert_eq!(programs.find(&outside[2]), CodeFound::Own);
     }
 }

@@ -48,4 +48,14 @@ impl Request {
         }
         matches!(self, Self::Send(_) | Self::Spawn(_) | Self::Move { .. } | Self::Recall { .. } | Self::Advise { .. })
     }
+
+    /// Whether other nodes are asked, which may not answer.
+    pub fn asks_elsewhere(&self) -> bool {
+        match self {
+            Self::At { .. } => true,
+            Self::Agents(wanted) => wanted.elsewhere_but.is_some(),
+            Self::Services(wanted) => wanted.elsewhere_but.is_some(),
+            _ => false,
+        }
+    }
 }

@@ -121,11 +121,21 @@ struct Account {
     sessions: AtomicU64,
 }
 
-impl Account {
-    /// Whether it is to be remembered: names stay, so that they were made does, too.
-    fn is_used(&self) -> bool {
-        self.sessions.load(Ordering::Relaxed) > 0 || self.name_bytes.load(Ordering::Relaxed) > 0
-    }
+/// Forgets accounts without sessions: half of them, those first that made the fewest names. So of those who come and never come again
+/// none is in anybody's way, and who made many names is remembered longest.
+fn forget_idle(accounts: &mut FxHashMap<AccountKey, Arc<Account>>) {
+    let idle = |account: &Account| account.sessions.load(Ordering::Relaxed) == 0;
+    let names = |account: &Account| account.name_bytes.load(Ordering::Relaxed);
+    let mut made: Vec<u64> = accounts.values().filter(|account| idle(account)).map(|account| names(account)).collect();
+    let half = made.len().div_ceil(2);
+    let Some(last) = half.checked_sub(1) else { return };
+    let (_, most, _) = made.select_nth_unstable(last);
+    let (most, mut left) = (*most, half);
+    accounts.retain(|_, account| {
+        let goes = left > 0 && idle(account) && names(account) <= most;
+        left -= usize::from(goes);
+        !goes
+    });
 }
 
 /// Where connections for a session wait for its task: one at most, since only the newest counts.
@@ -503,7 +513,7 @@ impl Inner {
     fn account(&self, key: AccountKey) -> Option<Arc<Account>> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         if accounts.len() >= SESSION_ACCOUNTS_MAX && !accounts.contains_key(&key) {
-            accounts.retain(|_, account| account.is_used());
+            forget_idle(&mut accounts);
             if accounts.len() >= SESSION_ACCOUNTS_MAX {
                 return None;
             }

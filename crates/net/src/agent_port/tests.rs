@@ -164,3 +164,19 @@ fn no_session_begins_at_a_port_that_closes() {
     });
     port.close(Duration::from_secs(5));
 }
+
+#[test]
+fn visitors_who_are_gone_are_in_nobodys_way() {
+    let mut accounts: FxHashMap<AccountKey, Arc<Account>> = FxHashMap::default();
+    for number in 0..100_u64 {
+        let account = Account { name_bytes: AtomicU64::new(number), sessions: AtomicU64::new(u64::from(number < 10)) };
+        accounts.insert((number.to_string(), None), Arc::new(account));
+    }
+    forget_idle(&mut accounts);
+    let has = |number: u64| accounts.contains_key(&(number.to_string(), None));
+    assert!((0..10).all(has), "they are there");
+    assert!((10..55).all(|number| !has(number)), "they made the fewest names");
+    assert!((55..100).all(has), "what they made is remembered");
+    (0..10).for_each(|_| forget_idle(&mut accounts));
+    assert_eq!(accounts.len(), 10, "whoever is there stays");
+}

@@ -19,8 +19,6 @@ pub struct Device {
     pub units: u32,
     /// How it is doing.
     pub condition: Condition,
-    /// What it says is believed without asking others.
-    pub trusted: bool,
 }
 
 /// Why a device is not taken.

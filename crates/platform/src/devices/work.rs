@@ -18,7 +18,7 @@ pub type Part = u64;
 pub struct Terms {
     /// How long a device has for a part, before it is lent to another one.
     pub lease: Duration,
-    /// How many devices must have said the same, each asked apart, before it is believed. What a trusted one says is believed at once.
+    /// How many devices must have said the same, each asked apart, before it is believed.
     pub agreeing: u32,
     /// How often a part is lent at most.
     pub attempts_max: u32,
@@ -372,11 +372,10 @@ impl<A: PartialEq> Work<A> {
             self.times.drain(..extra);
         }
         fleet.note_in_time(device);
-        let is_trusted = fleet.device(device).is_some_and(|device| device.trusted);
         let Some(open) = self.open.get_mut(&part) else { return Verdict::Late };
         open.answers.push((device, answer));
         let agreeing = open.answers.last().map_or(0, |(_, answer)| open.agreeing(answer));
-        if is_trusted || agreeing >= open.terms.agreeing as usize {
+        if agreeing >= open.terms.agreeing as usize {
             self.finish(part, fleet);
             return Verdict::Done;
         }

@@ -14,12 +14,14 @@ pub struct CodeHash(pub [u8; 32]);
 impl CodeHash {
     /// As it is written: 64 hexadecimal digits.
     pub fn read(text: &str) -> Option<Self> {
-        let mut hash = [0; 32];
-        if text.len() != 2 * hash.len() || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        if !rest.is_empty() || pairs.len() != 32 {
             return None;
         }
-        for (byte, at) in hash.iter_mut().zip((0..).step_by(2)) {
-            *byte = u8::from_str_radix(text.get(at..at + 2)?, 16).ok()?;
+        let mut hash = [0; 32];
+        for (byte, pair) in hash.iter_mut().zip(pairs) {
+            let [high, low] = pair.map(|digit| char::from(digit).to_digit(16));
+            *byte = (high? << 4 | low?) as u8;
         }
         Some(Self(hash))
     }
@@ -49,22 +51,6 @@ impl Origin {
             Self::Type(_) | Self::Kept { .. } | Self::GoneOn { .. } => return None,
         };
         self.code().map(|code| format!("{kind}:{code}"))
-    }
-}
-
-impl CodeHash {
-    /// The hash that these digits are.
-    fn of_digits(digits: &str) -> Option<Self> {
-        let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
-        if !rest.is_empty() || pairs.len() != 32 {
-            return None;
-        }
-        let mut hash = [0; 32];
-        for (byte, pair) in hash.iter_mut().zip(pairs) {
-            let [high, low] = pair.map(|digit| char::from(digit).to_digit(16));
-            *byte = (high? << 4 | low?) as u8;
-        }
-        Some(Self(hash))
     }
 }
 
@@ -103,7 +89,7 @@ impl Said {
     }
 
     fn origin(self) -> Option<Origin> {
-        let bytes = |digits: &String| CodeHash::of_digits(digits).map(|hash| hash.0);
+        let bytes = |digits: &String| CodeHash::read(digits).map(|hash| hash.0);
         Some(match self {
             Self::Program { path, fingerprint, code: None } => Origin::Program { path, fingerprint, code: None },
             Self::Program { path, fingerprint, code: Some(code) } => {
@@ -153,11 +139,11 @@ mod tests {
     #[test]
     fn a_hash_has_64_digits() {
         let digits = CodeHash([0xaf; 32]).to_string();
-        assert_eq!(CodeHash::of_digits(&digits), Some(CodeHash([0xaf; 32])));
+        assert_eq!(CodeHash::read(&digits), Some(CodeHash([0xaf; 32])));
         for bad in
             ["", "af", &digits[1..], &digits.replace('f', "g"), &format!("{digits}af"), &digits.replacen("af", "é", 1)]
         {
-            assert_eq!(CodeHash::of_digits(bad), None, "{bad}");
+            assert_eq!(CodeHash::read(bad), None, "{bad}");
             let said = Said::Module { path: "a".to_owned(), hash: (*bad).to_owned() };
             let mut bytes = Vec::new();
             compact::encode_body_of(&said, &mut bytes).unwrap();

@@ -5,7 +5,7 @@ use whimbrel_acl::compact::{Decode, DecodeError, Encode, Reader, Writer};
 
 use super::{HopError, Part, Whence};
 use crate::ams::AgentKind;
-use crate::durable::Standing;
+use crate::durable::{Origin, Standing};
 
 /// Which hop of which agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,6 +122,15 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// Bytes of memory that it takes while it waits for something else than its state.
+    pub fn footprint(&self) -> usize {
+        let path = match &*self.origin {
+            Origin::Program { path, .. } | Origin::Module { path, .. } | Origin::Type(path) => path.len(),
+            _ => 0,
+        };
+        size_of::<Self>() + self.state.len() + path
+    }
+
     /// Whether all of its state is there.
     pub fn is_whole(&self) -> bool {
         self.state.len() as u64 == self.of

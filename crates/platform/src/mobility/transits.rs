@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::Symbol;
 
 use super::news::{HopId, HopNews};
@@ -20,6 +20,8 @@ pub struct Transits {
     leaving: FxHashMap<Symbol, Leaving>,
     departed: FxHashMap<Symbol, Departed>,
     coming: FxHashMap<Symbol, Coming>,
+    /// Clones that are offered by these nodes, and still to be made.
+    clones: FxHashSet<(NodeId, HopId)>,
     steps: VecDeque<Step>,
 }
 
@@ -32,6 +34,8 @@ struct Leaving {
     stage: Leave,
     /// What the destination may be given if it lacks it.
     code: Option<CodeHash>,
+    /// Where the part of it begins that is due, once one was given.
+    code_at: Option<u64>,
 }
 
 /// How far an offer is.
@@ -176,7 +180,7 @@ impl Transits {
         let free = !self.leaving.contains_key(&hop.agent);
         if free {
             let stage = if clone { Leave::Clone } else { Leave::Offered };
-            self.leaving.insert(hop.agent, Leaving { hop, to, door, stage, code });
+            self.leaving.insert(hop.agent, Leaving { hop, to, door, stage, code, code_at: None });
         }
         free
     }
@@ -186,9 +190,18 @@ impl Transits {
         self.leaving_to(to, hop).map(|leaving| leaving.door)
     }
 
-    /// The code that this node may be given: that of an agent which is offered to it.
-    pub fn code_for(&mut self, to: NodeId, hop: HopId) -> Option<CodeHash> {
-        self.leaving_to(to, hop).and_then(|leaving| leaving.code)
+    /// The code of which this node may be given the part that begins there: that of an agent which is offered to it. Each part is given
+    /// once, in their order: what is asked for takes a byte, and what is given takes memory until it has left.
+    pub fn code_for(&mut self, to: NodeId, hop: HopId, at: u64) -> Option<CodeHash> {
+        let leaving = self.leaving_to(to, hop)?;
+        leaving.code.filter(|_| leaving.code_at.is_none_or(|due| due == at))
+    }
+
+    /// It is given, and this is where the next part begins.
+    pub fn handle_code_given(&mut self, to: NodeId, hop: HopId, next: u64) {
+        if let Some(leaving) = self.leaving_to(to, hop) {
+            leaving.code_at = Some(next);
+        }
     }
 
     /// Whether it is leaving by this hop, and not gone yet.
@@ -305,6 +318,16 @@ impl Transits {
         free
     }
 
+    /// A node offers a clone. False if it has offered it before.
+    pub fn handle_clone_offer(&mut self, from: NodeId, hop: HopId) -> bool {
+        self.clones.insert((from, hop))
+    }
+
+    /// A clone is about to be made, or cannot be. False if it does not come any more.
+    pub fn handle_clone_done(&mut self, from: NodeId, hop: HopId) -> bool {
+        self.clones.remove(&(from, hop))
+    }
+
     /// Its body is made, and what this node's agents send to it waits from now on. False if it does not come any more.
     pub fn handle_made(&mut self, hop: HopId) -> bool {
         let Some(coming) = self.coming_of(hop).filter(|coming| coming.stage == Stage::Offered) else { return false };
@@ -332,10 +355,10 @@ impl Transits {
         self.coming.get(&hop.agent).filter(|coming| coming.hop == hop).map(|coming| coming.from)
     }
 
-    /// Whether an agent is offered by that node, and its body is still to be made.
+    /// Whether an agent is offered by that node, or a clone, and its body is still to be made.
     pub fn is_offered(&self, from: NodeId, hop: HopId) -> bool {
         let offered = |coming: &Coming| coming.hop == hop && coming.from == from && coming.stage == Stage::Offered;
-        self.coming.get(&hop.agent).is_some_and(offered)
+        self.coming.get(&hop.agent).is_some_and(offered) || self.clones.contains(&(from, hop))
     }
 
     fn coming_of(&mut self, hop: HopId) -> Option<&mut Coming> {
@@ -395,6 +418,7 @@ impl Transits {
                 }
             }
             HopNews::Cancel(hop) => {
+                self.clones.remove(&(from, hop));
                 if self.coming_of(hop).is_some_and(|it| it.from == from && !it.is_committed()) {
                     self.drop_coming(hop, from, false);
                 }
@@ -446,6 +470,7 @@ impl Transits {
         // What waits for those that are on that node is still passed on, which fails.
         self.departed.values_mut().filter(|it| it.to == node).for_each(|it| it.others.clear());
         self.departed.retain(|_, it| it.to != node || !it.emptied);
+        self.clones.retain(|(from, _)| *from != node);
         let coming: Vec<(HopId, bool)> =
             self.coming.values().filter(|it| it.from == node).map(|it| (it.hop, it.is_committed())).collect();
         for (hop, committed) in coming {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::durable::Origin;
 use crate::limits::SESSION_CODE_NAME_BYTES_MAX;
+use crate::mobility::CodeHash;
 
 /// An agent's code, by the name that travels with its state: `asl:HASH/NAME`, `wasm:HASH/NAME` (the SHA-256 of its bytes in hexadecimal
 /// digits, and its file's name, for people), or `ts:NAME` (known to the client alone).
@@ -68,7 +69,8 @@ impl FromStr for CodeName {
             return Ok(Self::Script(rest.to_owned()));
         }
         let (digits, name) = rest.split_once('/').ok_or(NoCodeName)?;
-        let hash = bytes_of(digits).ok_or(NoCodeName)?;
+        let has_one_name = !digits.bytes().any(|digit| digit.is_ascii_uppercase());
+        let CodeHash(hash) = CodeHash::read(digits).filter(|_| has_one_name).ok_or(NoCodeName)?;
         let name = name.to_owned();
         match kind {
             _ if name.is_empty() => Err(NoCodeName),
@@ -79,18 +81,6 @@ impl FromStr for CodeName {
     }
 }
 
-fn bytes_of(digits: &str) -> Option<[u8; 32]> {
-    let is_plain = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    if digits.len() != 64 || !digits.bytes().all(is_plain) {
-        return None;
-    }
-    let mut bytes = [0; 32];
-    for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(bytes)
-}
-
 impl fmt::Display for CodeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, hash, name) = match self {
@@ -98,9 +88,7 @@ impl fmt::Display for CodeName {
             Self::Module { hash, name } => ("wasm", hash, name),
             Self::Script(name) => return write!(f, "ts:{name}"),
         };
-        write!(f, "{kind}:")?;
-        hash.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        write!(f, "/{name}")
+        write!(f, "{kind}:{}/{name}", CodeHash(*hash))
     }
 }
 

@@ -13,7 +13,7 @@ use whimbrel_platform::limits::{DEVICE_OVERDUE_MAX, DEVICE_WRONG_MAX};
 
 fn device(name: &str, units: u32) -> Device {
     let condition = Condition { places: 2, ..Condition::default() };
-    Device { agent: Symbol::new(name), units, condition, trusted: false }
+    Device { agent: Symbol::new(name), units, condition }
 }
 
 fn fleet(devices: &[(&str, u32)]) -> Fleet {
@@ -168,15 +168,6 @@ fn who_lies_is_outvoted_and_given_no_more() {
         }
     }
     assert!(asked <= DEVICE_WRONG_MAX, "it was asked {asked} times more");
-}
-
-#[test]
-fn a_trusted_device_is_believed_alone() {
-    let (mut fleet, mut work) = (fleet(&[]), Work::default());
-    fleet.join(Device { trusted: true, ..device("own", 1) }).expect("it may");
-    let part = work.add(Time::ZERO, Terms { agreeing: 3, ..TERMS });
-    assert_eq!(leases(&mut work, Time::ZERO, &mut fleet).len(), 1);
-    assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("own"), part, 1, &mut fleet), Verdict::Done);
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl World {
 
     /// The source is asked for its code.
     fn give(&mut self, asks: usize, hop: HopId, at: u64) {
-        let code = self.ask(SOURCE, |transits| transits.code_for(NodeId(asks as u32), hop));
+        let code = self.ask(SOURCE, |transits| transits.code_for(NodeId(asks as u32), hop, at));
         if code.flatten() != Some(CODE) {
             return;
         }
@@ -166,6 +166,8 @@ impl World {
             Code::Fetched(of) => Part { at, of, bytes: vec![1] },
             _ => Part { at, of: 1, bytes: vec![u8::from(self.code != Code::Forged)] },
         };
+        let next = at + part.bytes.len() as u64;
+        self.ask(SOURCE, |transits| transits.handle_code_given(NodeId(asks as u32), hop, next));
         self.wires[SOURCE][asks].push_back(Item::News(HopNews::Code(hop, part)));
     }
 
@@ -415,4 +417,30 @@ fn lives_on_where_it_can(code: Code) {
         outcomes.push(allowed.iter().all(|runners_then| ends.iter().any(|end| runners(end) == *runners_then)));
     }
     assert_eq!(outcomes, [true; 5]);
+}
+
+#[test]
+fn each_part_of_a_code_is_given_once() {
+    let (mut transits, to) = (Transits::default(), NodeId(1));
+    assert!(transits.handle_offered(hop(), to, 0, false, Some(CODE)));
+    assert_eq!(transits.code_for(NodeId(2), hop(), 0), None, "it goes elsewhere");
+    // Another agent's offer may have had the first parts given.
+    assert_eq!(transits.code_for(to, hop(), 4), Some(CODE));
+    transits.handle_code_given(to, hop(), 6);
+    assert_eq!([0, 4, 5, 7].map(|at| transits.code_for(to, hop(), at)), [None; 4]);
+    assert_eq!(transits.code_for(to, hop(), 6), Some(CODE));
+}
+
+#[test]
+fn a_clone_that_was_called_off_does_not_come() {
+    let (mut transits, from) = (Transits::default(), NodeId(1));
+    let [first, second, third] = [1, 2, 3].map(|number| HopId { number, ..hop() });
+    assert!([first, second, third].iter().all(|hop| transits.handle_clone_offer(from, *hop)));
+    assert!(!transits.handle_clone_offer(from, first), "it comes already");
+    transits.handle_news(from, name(1), HopNews::Cancel(first));
+    transits.handle_news(NodeId(2), name(2), HopNews::Cancel(second));
+    assert_eq!([first, second].map(|hop| transits.is_offered(from, hop)), [false, true]);
+    assert_eq!([first, second, second].map(|hop| transits.handle_clone_done(from, hop)), [false, true, false]);
+    transits.handle_lost(from, name(1));
+    assert!(!transits.is_offered(from, third), "its node is lost");
 }

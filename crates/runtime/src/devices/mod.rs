@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Text, Value, sym};
 use whimbrel_platform::Time;
 use whimbrel_platform::devices::{Answered, Device, Part, Verdict, Work};
-use whimbrel_platform::limits::{WORK_BYTES_MAX, WORK_KINDS_KEPT, WORK_PARTS_EACH_MAX, WORK_PARTS_MAX};
+use whimbrel_platform::limits::{WORK_BYTES_MAX, WORK_KINDS_MAX, WORK_PARTS_EACH_MAX, WORK_PARTS_MAX};
 
 pub use self::roll::{DeviceSeen, Roll};
 use self::roll::{Enrolled, Told};
@@ -159,11 +159,13 @@ impl Devices {
         if unfinished >= WORK_PARTS_MAX || own >= WORK_PARTS_EACH_MAX || self.bytes + bytes > WORK_BYTES_MAX {
             return ctx.reply(&question, Performative::Refuse, "there is too much to do already");
         }
+        let (content, named) = (share.content(), share.named);
+        let Some(at) = self.trade(share.kind) else {
+            return ctx.reply(&question, Performative::Refuse, "there are too many kinds of work to do already");
+        };
         self.bytes += bytes;
         let asker = question.sender;
         self.watch(ctx, asker);
-        let (content, named) = (share.content(), share.named);
-        let at = self.trade(share.kind);
         let Some(trade) = self.trades.get_mut(&at) else { return };
         let part = trade.work.add(ctx.now(), share.terms);
         trade.wanted.insert(part, Wanted { question, content, named, bytes });
@@ -171,20 +173,21 @@ impl Devices {
         self.askers.entry(asker.name).or_default().insert((at, part));
     }
 
-    /// The number of the trade of this kind.
-    fn trade(&mut self, kind: Text) -> u64 {
+    /// The number of the trade of this kind; `None` if there are too many others that have something to do: each message makes it look
+    /// at all of them.
+    fn trade(&mut self, kind: Text) -> Option<u64> {
         let known = self.trades.iter().find(|(_, trade)| trade.kind == kind).map(|(at, _)| *at);
-        known.unwrap_or_else(|| {
-            let idle = self.trades.iter().find(|(_, trade)| trade.work.unfinished() == 0).map(|(at, _)| *at);
-            if let Some(idle) = idle.filter(|_| self.trades.len() >= WORK_KINDS_KEPT) {
-                self.trades.remove(&idle);
-            }
-            let at = self.trades_made;
-            self.trades_made += 1;
-            self.trades
-                .insert(at, Trade { kind, work: Work::default(), wanted: FxHashMap::default(), is_stirred: true });
-            at
-        })
+        if known.is_some() {
+            return known;
+        }
+        if self.trades.len() >= WORK_KINDS_MAX {
+            let idle = self.trades.iter().find(|(_, trade)| trade.work.unfinished() == 0).map(|(at, _)| *at)?;
+            self.trades.remove(&idle);
+        }
+        let at = self.trades_made;
+        self.trades_made += 1;
+        self.trades.insert(at, Trade { kind, work: Work::default(), wanted: FxHashMap::default(), is_stirred: true });
+        Some(at)
     }
 
     /// A device says what came of a part.

@@ -104,7 +104,7 @@ impl Offer {
         let agents = field(content, "agents").filter(|agents| agents.is_list());
         let agents = agents.map(|agents| agents.items().take(DEVICE_AGENTS_TOLD_MAX).filter_map(known).collect());
         let agents = agents.unwrap_or_default();
-        Ok(Self { device: Device { agent, units, condition, trusted: false }, kinds, agents })
+        Ok(Self { device: Device { agent, units, condition }, kinds, agents })
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
     fn devices_say_what_they_are() {
         let agent = Symbol::new("tab-1");
         let condition = Condition { visible: false, battery: Some(Battery { percent: 30, charging: true }), places: 4 };
-        let device = Device { agent, units: 120, condition, trusted: false };
+        let device = Device { agent, units: 120, condition };
         let expected = Ok(Offer { device, kinds: vec!["ants".into(), "primes".into()], agents: Vec::new() });
         let battery = [("percent", Value::Int(30)), ("charging", true.into())];
         let kinds = Value::list([Value::from("ants"), Value::from("primes")]);

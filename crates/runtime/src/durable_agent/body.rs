@@ -156,8 +156,8 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
         agent.on_stop(&mut ctx);
     }
 
-    fn snapshot(&self, _now: Time) -> Option<Vec<u8>> {
-        self.encode().ok()
+    fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
+        state::encode(&self.agent, self.stage != Stage::New, &self.timers.on_the_way(now)).ok()
     }
 
     fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {

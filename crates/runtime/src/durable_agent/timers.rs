@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use whimbrel_platform::Time;
 
 /// One agent's timers, in the order in which they were set.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Timers(Vec<Timer>);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Timer {
     name: Box<str>,
-    /// When it goes off by the clock on the wall, in milliseconds since 1970-01-01 UTC.
+    /// When it goes off by the clock on the wall, in milliseconds since 1970-01-01 UTC; [`ON_THE_WAY`] if what it was set to is left of it.
     due_wall_ms: u64,
     /// What it was set to.
     delay_ms: u64,
@@ -21,6 +21,9 @@ struct Timer {
     #[serde(skip, default = "never")]
     due: Time,
 }
+
+/// No clock on a wall shows that.
+const ON_THE_WAY: u64 = 0;
 
 fn never() -> Time {
     Time::NEVER
@@ -51,9 +54,23 @@ impl Timers {
         each.collect::<Vec<_>>().join(", ")
     }
 
+    /// As they travel, each set to what is left of it: the clock on another node's wall may be far ahead, or behind.
+    pub fn on_the_way(&self, now: Time) -> Self {
+        let mut timers = self.clone();
+        for timer in timers.0.iter_mut().filter(|timer| timer.due < Time::NEVER) {
+            let left = timer.due.max(now) - now;
+            timer.delay_ms = left.as_micros().div_ceil(1_000).try_into().unwrap_or(u64::MAX);
+            timer.due_wall_ms = ON_THE_WAY;
+        }
+        timers
+    }
+
     /// The agent is back: each timer has what is left of it.
     pub fn resume(&mut self, now: Time, wall_ms: u64) {
         for timer in &mut self.0 {
+            if timer.due_wall_ms == ON_THE_WAY {
+                timer.due_wall_ms = wall_ms.saturating_add(timer.delay_ms);
+            }
             let left_ms = timer.due_wall_ms.saturating_sub(wall_ms).min(timer.delay_ms);
             timer.due = later(now, left_ms);
         }
@@ -101,5 +118,27 @@ mod tests {
         assert_eq!((timers.next(), timers.left("a", at(0))), (None, None));
         timers.set("far", Duration::MAX, at(1), 1);
         assert!(timers.next().is_some_and(|due| due < Time::NEVER));
+    }
+
+    #[test]
+    fn timers_that_travel_know_nothing_of_the_clock_on_the_wall() {
+        let at = Time::from_ms;
+        let mut timers = Timers::default();
+        timers.set("a", Duration::from_millis(400), at(1_000), 90_000);
+        timers.set("b", Duration::from_millis(100), at(1_000), 90_000);
+        let written = serde_json::to_string(&timers.on_the_way(at(1_150))).unwrap();
+        // Another node, in which it is 5 s, and on the wall an hour later.
+        let mut there: Timers = serde_json::from_str(&written).unwrap();
+        there.resume(at(5_000), 90_000 + 3_600_000);
+        assert_eq!(there.take_due(at(5_000)).as_deref(), Some("b"));
+        assert_eq!(there.next(), Some(at(5_250)));
+        // There its node dies, and it goes on 50 ms later.
+        there.resume(at(0), 90_000 + 3_600_050);
+        assert_eq!(there.next(), Some(at(200)));
+        // Whoever goes on before he had a turn has them as they were.
+        let mut unseen: Timers = serde_json::from_str(&written).unwrap();
+        unseen = unseen.on_the_way(at(9));
+        unseen.resume(at(0), 1);
+        assert_eq!(unseen.next(), Some(at(0)));
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct Hopping {
     recalls: Vec<Errand>,
     /// Its state as it travels, if that takes more than one piece.
     state: Option<Vec<u8>>,
+    /// Where the piece of it begins that is due.
+    state_at: u64,
     /// When it was offered, and how many bytes its state has.
     offered: (Time, u64),
 }
@@ -105,8 +107,9 @@ impl Shard {
         let offered = stays.map_or_else(|| self.offer(index, &errand.request), |why| Err(HopError::NotMovable(why)));
         match offered {
             Ok((hop, state, bytes)) => {
-                let offered = (self.node.now(), bytes);
-                let hopping = Hopping { hop, index, errand, gone: false, recalls: Vec::new(), state, offered };
+                let (offered, state_at) = ((self.node.now(), bytes), HOP_PIECE_BYTES as u64);
+                let hopping =
+                    Hopping { hop, index, errand, gone: false, recalls: Vec::new(), state, state_at, offered };
                 self.hops.insert(hop.agent, hopping);
             }
             Err(why) => self.stay(index, *errand, why),
@@ -270,8 +273,11 @@ impl Shard {
             HopOrder::Make(offer, from) => self.node.make_coming(self.index, from, offer),
             HopOrder::LetGo(hop, to) => self.let_go(hop, to),
             HopOrder::More(hop, at, to) => {
-                let state = self.hops.get(&hop.agent).filter(|hopping| hopping.hop == hop);
-                if let Some(state) = state.and_then(|hopping| hopping.state.as_deref()) {
+                // Each is given once: to ask takes no memory, and what is given does until it has left.
+                let is_due = |hopping: &&mut Hopping| hopping.hop == hop && hopping.state_at == at;
+                let hopping = self.hops.get_mut(&hop.agent).filter(is_due);
+                if let Some(Hopping { state: Some(state), state_at, .. }) = hopping {
+                    *state_at += HOP_PIECE_BYTES as u64;
                     self.node.tell_hop(to, HopNews::State(hop, Part::of(state, at, HOP_PIECE_BYTES)));
                 }
             }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_platform::limits::WORK_KINDS_MAX;
 use whimbrel_runtime::{Agent, Context, DEVICES, DeviceSeen, Devices, Platform, Roll};
 
 use crate::kit::{assert_balanced, does, platform, wait_for};
@@ -271,4 +272,32 @@ fn it_says_which_devices_there_are_and_what_is_wrong() {
     offer.extras_mut().reply_with = Some("now".into());
     let refused = platform.ask_within(Duration::from_secs(60), offer).expect("it answers");
     assert_eq!((refused.performative, refused.content.to_string().contains("units")), (Performative::Refuse, true));
+}
+
+#[test]
+fn nobody_fills_it_with_kinds_of_work_that_nobody_does() {
+    let platform = society();
+    let request = |kind: usize| {
+        let share = Value::term("share", [Value::from(format!("kind {kind}")), Value::Int(1)]);
+        AclMessage::new(Performative::Request, Aid::local("x"), devices(), share)
+    };
+    let hears = Arc::new(AtomicU64::new(0));
+    let heard = Arc::clone(&hears);
+    let count = move |_: &mut Context<'_, '_>, message: MessageBody| {
+        assert_eq!(message.performative, Performative::Refuse);
+        heard.fetch_add(1, Ordering::Relaxed);
+    };
+    let asker = platform.spawn("asker", does(count)).expect("the name is free");
+    for kind in 0..WORK_KINDS_MAX + 3 {
+        platform.send(AclMessage { sender: asker, ..request(kind) });
+    }
+    wait_for("those that are too many", || hears.load(Ordering::Relaxed) == 3);
+    // Who asked for them ends, and they are in nobody's way any more.
+    assert!(platform.kill(asker));
+    tab(&platform, "tab", |number| Some(Ok(number * number)));
+    let share = Value::term("share", [Value::from("squares"), Value::Int(3)]);
+    wait_for("its end to be known", || {
+        let answer = platform.ask(devices(), Performative::Request, share.clone()).expect("it answers");
+        answer.performative == Performative::Inform
+    });
 }

@@ -32,6 +32,7 @@ pub fn ask(panel: &Panel, node: &str, request: &Request) -> Answer {
         Ok(answer) => serde_json::from_slice(&answer)
             .unwrap_or_else(|_| refused(Reason::NoAnswer, &format!("node {node} answers what this one cannot read"))),
         Err(error @ QuestionError::NoSuchNode(_)) => refused(Reason::NoSuchNode, &error.to_string()),
+        Err(error @ QuestionError::Busy(_)) => refused(Reason::Busy, &error.to_string()),
         Err(error @ QuestionError::TooLong(_)) => refused(Reason::BadRequest, &error.to_string()),
         Err(error) => refused(Reason::NoAnswer, &error.to_string()),
     }
