@@ -83,9 +83,9 @@ for (const language of LANGUAGES) {
 }
 
 /** What a traveller that goes to these nodes reports. */
-function tour(name, nodes, closed = []) {
+function tour(name, nodes, closed = [], seed = 0) {
   const agent = new Agent(example(name), { closed }).start();
-  agent.message(request("tour", nodes));
+  agent.message(request("tour", nodes, seed));
   const report = term(answer(agent).content);
   return { sum: report[1], moves: report[2], node: report[3], hops: agent.hops };
 }
@@ -96,7 +96,10 @@ for (const language of LANGUAGES) {
   test(`a traveller in ${language} moves a hundred times in the middle of its recursion`, () => {
     const nodes = Array.from({ length: 100 }, (_, at) => `n${2 - (at % 2)}`);
     assert.deepEqual(tour(`traveller-${language}`, []), { sum: UNMOVED, moves: 0, node: "n1", hops: 0 });
-    assert.deepEqual(tour(`traveller-${language}`, nodes), { sum: UNMOVED, moves: 100, node: "n1", hops: 100 });
+    for (const seed of [0, 1, 2, 1999]) {
+      const seen = tour(`traveller-${language}`, nodes, [], seed);
+      assert.deepEqual(seen, { sum: UNMOVED, moves: 100, node: "n1", hops: 100 }, `seed ${seed}`);
+    }
   });
 
   test(`a traveller in ${language} goes on where it is if a node is closed to it`, () => {

@@ -1,7 +1,8 @@
 // Travels in the middle of its work: loops within calls within a recursion, and at any depth it moves on, with its stack.
 //
-// `request tour([n2, n1, ...])`: it climbs through its work, and moves to the next node of the list each time that its checksum
-// says so, until the list is used up. The sum it reports does not depend on where it has been.
+// `request tour([n2, n1, ...], Seed)`: it climbs through its work, 295,230 steps, and moves to the next node of the list after one
+// in 2,000 of them, until the list is used up: the seed (0 if there is none) says after which. The sum it reports
+// does not depend on where it has been.
 
 import { Agent, Message, Performative, Value, moveTo, node, run } from "whimbrel";
 
@@ -14,8 +15,17 @@ class Tour {
   next: i32 = 0;
   /** How often it came to another node. */
   moves: i32 = 0;
+  /** Which step it is at. */
+  steps: u32 = 0;
 
-  constructor(private nodes: Array<Value>) {}
+  constructor(private nodes: Array<Value>, private seed: u32) {}
+
+  /** Whether it goes on after this step: that is drawn by the seed. */
+  isDrawn(): bool {
+    let drawn: u32 = (this.steps++ * 2654435761) ^ (this.seed * 40503);
+    drawn = (drawn ^ (drawn >> 15)) * 2246822519;
+    return (drawn ^ (drawn >> 13)) % 2000 == 0;
+  }
 
   /** Moves on if there is somewhere to go. That it stays where a node is closed to it changes no sum. */
   goOn(): void {
@@ -32,7 +42,7 @@ class Tour {
       if (level > 0) sum = mix(sum, this.climb(level - 1));
       for (let step: u32 = 0; step < 10; step++) {
         sum = mix(sum, round * 10 + step);
-        if (sum % 7 == 0) this.goOn();
+        if (this.isDrawn()) this.goOn();
       }
     }
     return sum;
@@ -45,7 +55,8 @@ class Traveller extends Agent {
     while (true) {
       const asked = requests.receive(-1);
       if (asked === null) continue;
-      const tour = new Tour(asked.content.items[0].items);
+      const given = asked.content.items;
+      const tour = new Tour(given[0].items, given.length > 1 ? <u32>given[1].asInt : 0);
       const sum = tour.climb(8);
       const answer = Value.term("sum", [Value.int(sum), Value.int(tour.moves), Value.text(node())]);
       asked.reply(Performative.INFORM, answer).send();

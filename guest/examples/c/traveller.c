@@ -1,7 +1,8 @@
 /* Travels in the middle of its work: loops within calls within a recursion, and at any depth it moves on, with its stack.
  *
- * `request tour([n2, n1, ...])`: it climbs through its work, and moves to the next node of the list each time that its checksum
- * says so, until the list is used up. The sum it reports does not depend on where it has been. */
+ * `request tour([n2, n1, ...], Seed)`: it climbs through its work, 295,230 steps, and moves to the next node of the list after one
+ * in 2,000 of them, until the list is used up: the seed (0 if there is none) says after which. The sum it reports
+ * does not depend on where it has been. */
 #include <whimbrel.h>
 
 /* One step of FNV-1a, 32 bits at once. */
@@ -10,6 +11,15 @@ static uint32_t mix(uint32_t sum, uint32_t with) { return (sum ^ with) * 1677761
 /* The nodes to go to, and how often it came to another one. */
 static whim_reader nodes;
 static uint32_t left, moves;
+/* Which step it is at, and by what it is drawn after which steps it goes on. */
+static uint32_t steps, seed;
+
+/* Whether it goes on after this step. */
+static int is_drawn(void) {
+    uint32_t drawn = steps++ * 2654435761u ^ seed * 40503u;
+    drawn = (drawn ^ drawn >> 15) * 2246822519u;
+    return (drawn ^ drawn >> 13) % 2000 == 0;
+}
 
 /* Moves on if there is somewhere to go. That it stays where a node is closed to it changes no sum. */
 static void go_on(void) {
@@ -28,7 +38,7 @@ static uint32_t climb(uint32_t level) {
         if (level > 0) sum = mix(sum, climb(level - 1));
         for (uint32_t step = 0; step < 10; step++) {
             sum = mix(sum, round * 10 + step);
-            if (sum % 7 == 0) go_on();
+            if (is_drawn()) go_on();
         }
     }
     return sum;
@@ -42,9 +52,12 @@ WHIM_MAIN(options) {
         int outcome = whim_receive(&asked, -1);
         if (outcome < 0) return outcome;
         nodes = whim_content(&asked);
-        whim_read(&nodes);
+        uint32_t arguments = whim_read(&nodes).count;
         left = whim_read(&nodes).count;
-        moves = 0;
+        whim_reader behind = nodes;
+        for (uint32_t at = 0; at < left; at++) whim_read(&behind);
+        seed = arguments > 1 ? (uint32_t)whim_read(&behind).integer : 0;
+        moves = steps = 0;
 
         uint32_t sum = climb(8);
 

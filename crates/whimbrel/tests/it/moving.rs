@@ -1,5 +1,12 @@
 //! Agents that go from node to node, in processes.
 
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::control::Site;
 use super::{Scratch, Seen};
 
 const TRIP: &str = "
@@ -81,8 +88,8 @@ last(s1, 0). last(s2, 0). last(s3, 0). last(s4, 0).
 @n[atomic] +!n(S, N) : last(S, L) <-
     if (N \\== L + 1) { .print(\"from \", S, \" \", N, \" after \", L) };
     -last(S, L); +last(S, N);
-    ?total(T); -+total(T + 1);
-    if (T + 1 == 10000) { .print(\"all in order\"); .stopMAS }.
+    ?total(T); -+total(T + 1).
++total(10000) <- .wait(2000); ?total(T); .print(T, \" in order\"); .stopMAS.
 ";
 
 /// However fast it sends, the last tenth waits until the other one has moved four times.
@@ -97,9 +104,30 @@ const SENDER: &str = "
 fn ten_thousand_messages_reach_an_agent_that_moves_all_the_time() {
     let project = "MAS x { agents: target at \"n1\"; s1 sender.asl at \"n1\"; s2 sender.asl at \"n2\"; \
                    s3 sender.asl at \"n3\"; s4 sender.asl at \"n2\"; }";
-    let scratch = Scratch::with(&[("x.mas2j", project), ("target.asl", TARGET), ("sender.asl", SENDER)]);
-    let Seen { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--for", "5m"]);
-    assert_eq!((out.as_str(), err.as_str(), code), ("[target] all in order\n", "", Some(0)));
+    let site = Site::with(&[("x.mas2j", project), ("target.asl", TARGET), ("sender.asl", SENDER)]);
+    let mut command = site.command(&["run", "x.mas2j", "--nodes", "3", "--for", "5m"]);
+    let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut connections: BTreeMap<(String, String), u64> = BTreeMap::new();
+    while running.try_wait().expect("it is known").is_none() {
+        for link in links(&site.see(&["links", "--json"]).out) {
+            let text = |key: &str| link[key].as_str().map(str::to_owned);
+            // Who is linked just now has no name yet.
+            if let Some(ends) = text("node").zip(text("peer")) {
+                connections.insert(ends, link["connections"].as_u64().expect("a count"));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let Seen { out, err, code } = running.wait_with_output().expect("it ends").into();
+    assert_eq!((out.as_str(), err.as_str(), code), ("[target] 10000 in order\n", "", Some(0)));
+    assert_eq!(connections.len(), 6, "each node has links with the two others");
+    assert!(connections.values().all(|count| *count == 1), "hops use the links that there are: {connections:?}");
+}
+
+/// What `links --json` says while the platform runs.
+fn links(out: &str) -> Vec<Value> {
+    let seen: Value = serde_json::from_str(out).unwrap_or_default();
+    seen["links"].as_array().cloned().unwrap_or_default()
 }
 
 const LISTENER: &str = "

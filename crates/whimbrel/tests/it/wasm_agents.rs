@@ -62,10 +62,10 @@ fn workers_in_three_languages_do_the_same() {
 }
 
 /// What is printed when this agent goes on this tour, in a platform of two nodes.
-fn tour(module: &str, nodes: &[&str]) -> Option<super::Seen> {
+fn tour(module: &str, nodes: &[&str], seed: u32) -> Option<super::Seen> {
     let project = format!("MAS tour {{ agents: traveller \"{module}.wasm\" at \"n1\"; guide at \"n1\"; }}");
     let guide = format!(
-        "!begin. +!begin <- .send(traveller, request, tour([{}])).
+        "!begin. +!begin <- .send(traveller, request, tour([{}], {seed})).
          +sum(Sum, Moves, Node) <- .print(Sum, \" after \", Moves, \" moves, on \", Node); .stopMAS.",
         nodes.join(", ")
     );
@@ -73,14 +73,17 @@ fn tour(module: &str, nodes: &[&str]) -> Option<super::Seen> {
     Some(scratch.run(&["run", ".", "--nodes", "2"]))
 }
 
-/// A module's agent moves a hundred times in the middle of what it does, and what comes of that is the same; the sum.
+/// A module's agent moves a hundred times in the middle of what it does, at other places each time, and what comes of that is the same; the
+/// sum.
 fn moves_a_hundred_times(module: &str) -> Option<String> {
-    let still = tour(module, &[])?;
+    let still = tour(module, &[], 0)?;
     let sum = still.out.strip_suffix(" after 0 moves, on n1\n").unwrap_or_else(|| panic!("{}{}", still.out, still.err));
-    let moved = tour(module, &["n2", "n1"].repeat(50))?;
-    assert_eq!(moved.out, format!("{sum} after 100 moves, on n1\n"), "{}", moved.err);
-    assert_eq!((moved.code, moved.err.as_str()), (Some(0), ""));
-    let away = tour(module, &["n2", "nowhere", "n2"])?;
+    for seed in [0, 7, 1999] {
+        let moved = tour(module, &["n2", "n1"].repeat(50), seed)?;
+        assert_eq!(moved.out, format!("{sum} after 100 moves, on n1\n"), "{seed}: {}", moved.err);
+        assert_eq!((moved.code, moved.err.as_str()), (Some(0), ""));
+    }
+    let away = tour(module, &["n2", "nowhere", "n2"], 0)?;
     assert_eq!(away.out, format!("{sum} after 1 moves, on n2\n"), "{}", away.err);
     Some(sum.to_owned())
 }

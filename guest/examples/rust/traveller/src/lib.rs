@@ -1,7 +1,8 @@
 //! Travels in the middle of its work: loops within calls within a recursion, and at any depth it moves on, with its stack.
 //!
-//! `request tour([n2, n1, ...])`: it climbs through its work, and moves to the next node of the list each time that its checksum
-//! says so, until the list is used up. The sum it reports does not depend on where it has been.
+//! `request tour([n2, n1, ...], Seed)`: it climbs through its work, 295,230 steps, and moves to the next node of the list after one
+//! in 2,000 of them, until the list is used up: the seed (0 if there is none) says after which. The sum it reports
+//! does not depend on where it has been.
 
 use whimbrel_guest::blocking::{move_to, receive};
 use whimbrel_guest::{Context, Error, Message, Performative, Template, Value, agent};
@@ -22,13 +23,26 @@ fn travel(ctx: Context) -> Result<(), Error> {
 struct Tour {
     nodes: std::vec::IntoIter<String>,
     moves: u32,
+    /// Which step it is at, and by what it is drawn after which steps it goes on.
+    steps: u32,
+    seed: u32,
 }
 
 impl Tour {
     fn of(asked: &Message) -> Self {
-        let nodes = asked.content.as_term().and_then(|(_, arguments)| arguments.first()).map(Value::items);
-        let names = nodes.unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned);
-        Self { nodes: names.collect::<Vec<_>>().into_iter(), moves: 0 }
+        let (_, arguments) = asked.content.as_term().unwrap_or_default();
+        let nodes = arguments.first().map(Value::items).unwrap_or_default();
+        let names = nodes.iter().filter_map(Value::as_str).map(str::to_owned);
+        let seed = arguments.get(1).and_then(Value::as_int).unwrap_or_default();
+        Self { nodes: names.collect::<Vec<_>>().into_iter(), moves: 0, steps: 0, seed: seed as u32 }
+    }
+
+    /// Whether it goes on after this step.
+    fn is_drawn(&mut self) -> bool {
+        let drawn = self.steps.wrapping_mul(2_654_435_761) ^ self.seed.wrapping_mul(40_503);
+        let drawn = (drawn ^ drawn >> 15).wrapping_mul(2_246_822_519);
+        self.steps += 1;
+        (drawn ^ drawn >> 13) % 2_000 == 0
     }
 
     /// Moves on if there is somewhere to go. That it stays where a node is closed to it changes no sum.
@@ -50,7 +64,7 @@ fn climb(ctx: Context, tour: &mut Tour, level: u32) -> u32 {
         }
         for step in 0..10 {
             sum = mix(sum, round * 10 + step);
-            if sum % 7 == 0 {
+            if tour.is_drawn() {
                 tour.go_on(ctx);
             }
         }
