@@ -947,10 +947,12 @@ export class Itinerary<T> {
   next(): Stop<T> | null {
     if (!this.begun) this.begin();
     if (this.ended != TourEnd.NOT_YET || this.isRecalled()) return null;
-    if (this.ms >= 0 && whimTimerLeft(this.tag) <= 0) return this.end(TourEnd.LATE);
+    if (this.isLate()) return this.end(TourEnd.LATE);
     while (this.stops.length > 0) {
       const places = this.stops.shift();
       for (let i = 0; i < places.nodes.length; i++) {
+        // That others were dead may have taken long.
+        if (this.isLate()) return this.end(TourEnd.LATE);
         const there = places.nodes[i];
         const came = this.goTo(there);
         if (this.isRecalled()) return null;
@@ -970,6 +972,9 @@ export class Itinerary<T> {
     if (this.ms < 0) return;
     this.tag = i64.MIN_VALUE + timedTours++;
     assert(whimTimer(this.ms, this.tag) >= 0, "the journey has no timer");
+  }
+  private isLate(): bool {
+    return this.ms >= 0 && whimTimerLeft(this.tag) <= 0;
   }
   private goTo(to: string): bool {
     return to == node() || moveTo(to) == 0;

@@ -761,14 +761,18 @@ static inline void whim__begin_tour(whim_itinerary *tour) {
     if (whim_timer(tour->within_ms, tour->tag) < 0) __builtin_trap();
 }
 
+static inline bool whim__is_late(const whim_itinerary *tour) { return tour->within_ms > 0 && whim_timer_left(tour->tag) <= 0; }
+
 /* Begins the journey, or goes on from a stop: true if the agent is at the next one, false if the journey is over. */
 static inline bool whim_next_stop(whim_itinerary *tour) {
     if (!tour->begun) whim__begin_tour(tour);
     if (tour->ended != WHIM_ON_TOUR || whim__is_recalled(tour)) return false;
-    if (tour->within_ms > 0 && whim_timer_left(tour->tag) <= 0) return whim__end_tour(tour, WHIM_TOUR_LATE);
+    if (whim__is_late(tour)) return whim__end_tour(tour, WHIM_TOUR_LATE);
     while (tour->next < tour->count) {
         const whim_stop *stop = &tour->stops[tour->next++];
         for (uint32_t i = 0; i < stop->count; i++) {
+            /* That others were dead may have taken long. */
+            if (whim__is_late(tour)) return whim__end_tour(tour, WHIM_TOUR_LATE);
             uint32_t at = tour->missed_count;
             bool came = whim__come_to(stop->nodes[i], at < WHIM_MISSED_MAX ? &tour->missed[at] : NULL);
             if (whim__is_recalled(tour)) return false;

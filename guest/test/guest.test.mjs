@@ -141,6 +141,20 @@ for (const language of LANGUAGES) {
     assert.equal(agent.timers.size, 0);
   });
 
+  test(`a scout in ${language} tries no other node when finding one dead took all its time`, () => {
+    let tourist;
+    const closed = {
+      includes(to) {
+        const [tag] = [...(tourist?.timers.keys() ?? [])].filter((tag) => tourist.timers.get(tag) === 1000n);
+        if (to === "n9" && tag !== undefined) tourist.timers.set(tag, 0n);
+        return to === "n9";
+      },
+    };
+    const stops = [["n2"], ["n9", "n3"], ["n4"]];
+    const { report } = scout(language, { stops, closed, at: (agent) => (tourist = agent) });
+    assert.deepEqual(report, [["0 on n2"], ["n9"], "late", "n1"]);
+  });
+
   test(`a scout in ${language} is called home in the middle of its tour`, () => {
     const stops = [["n2"], ["n3"], ["n4"]];
     const { agent, report } = scout(language, { stops, at: (agent, stop) => stop === 2 && agent.recall("n1") });

@@ -239,7 +239,7 @@ impl<T> Itinerary<T> {
         if ctx.recalls() != self.recalls {
             return Way::Leg(self.recall());
         }
-        if self.deadline.is_some_and(|tag| ctx.timer_left(tag).is_none_or(|left| left.is_zero())) {
+        if self.is_late(ctx) {
             return self.end(ctx, TourEnd::Late);
         }
         self.next = self.stops.pop_front();
@@ -298,11 +298,17 @@ impl<T> Itinerary<T> {
         loop {
             let Some(stop) = &mut self.next else { return self.end(ctx, TourEnd::Done) };
             match stop.nodes.pop_front() {
+                // That others were dead may have taken long.
+                Some(_) if self.is_late(ctx) => return self.end(ctx, TourEnd::Late),
                 Some(node) if node == ctx.node() => return self.arrive(node),
                 Some(node) => return Way::To(node),
                 None => self.next = self.stops.pop_front(),
             }
         }
+    }
+
+    fn is_late(&self, ctx: Context) -> bool {
+        self.deadline.is_some_and(|tag| ctx.timer_left(tag).is_none_or(|left| left.is_zero()))
     }
 
     fn end(&mut self, ctx: Context, end: TourEnd) -> Way<T> {

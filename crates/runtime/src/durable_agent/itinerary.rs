@@ -183,7 +183,7 @@ impl<T> Itinerary<T> {
         if let Some(end) = &self.ending {
             return Leg::Over(end.clone());
         }
-        if self.within.is_some() && ctx.timer(DEADLINE).is_none_or(|left| left.is_zero()) {
+        if self.is_late(ctx) {
             return self.end(ctx, TourEnd::Late);
         }
         self.next = self.stops.pop_front();
@@ -249,6 +249,8 @@ impl<T> Itinerary<T> {
         loop {
             let Some(stop) = &mut self.next else { return self.end(ctx, TourEnd::Done) };
             match stop.nodes.pop_front() {
+                // That others were dead may have taken long.
+                Some(_) if self.is_late(ctx) => return self.end(ctx, TourEnd::Late),
                 Some(node) if node == ctx.services().node() => return self.arrive(ctx),
                 Some(node) => {
                     ctx.move_to(node);
@@ -257,6 +259,10 @@ impl<T> Itinerary<T> {
                 None => self.next = self.stops.pop_front(),
             }
         }
+    }
+
+    fn is_late(&self, ctx: &DurableContext<'_, '_>) -> bool {
+        self.within.is_some() && ctx.timer(DEADLINE).is_none_or(|left| left.is_zero())
     }
 
     fn end(&mut self, ctx: &mut DurableContext<'_, '_>, end: TourEnd) -> Leg<T> {

@@ -12,11 +12,12 @@ use crate::hops::Nodes;
 use crate::kit::{does, inform};
 
 /// Goes on the tour that a message says: `tour([[n1], [n2, n3]])`, and tells where it is. At a stop it goes on when it is told
-/// `next`, or at once if it is `hasty`.
+/// `next`, or at once if it is `hasty`. If it `dawdles`, it takes its time to see that it did not come to a node.
 #[derive(Default, Serialize, Deserialize)]
 struct Tourist {
     tour: Itinerary<u32>,
     hasty: bool,
+    dawdles: bool,
 }
 
 impl Tourist {
@@ -51,6 +52,9 @@ impl DurableAgent for Tourist {
     }
 
     fn on_hopped(&mut self, ctx: &mut DurableContext<'_, '_>, hop: &Hop) {
+        if self.dawdles && matches!(hop, Hop::Stayed { .. }) {
+            std::thread::sleep(Duration::from_millis(60));
+        }
         let leg = self.tour.hopped(ctx, hop);
         self.go_on(ctx, leg);
     }
@@ -106,6 +110,22 @@ fn no_further_stop_is_made_when_the_time_is_over() {
     let said = printed(&nodes);
     assert_eq!((said[1].as_slice(), said[2].len()), (&["task 0 on n1".into()][..], 0));
     assert_eq!(said[0], ["over on n0: Late, missed []"]);
+}
+
+#[test]
+fn no_other_node_is_tried_when_finding_some_dead_took_all_the_time() {
+    let mut nodes = nodes(4);
+    let dawdler = Tourist { dawdles: true, ..Tourist::default() };
+    let dawdler = nodes.at(0).spawn_together([durable("dawdler", dawdler)]).unwrap()[0];
+    nodes.settle();
+    nodes.kill(2);
+    nodes.kill(3);
+    nodes.settle();
+    nodes.at(0).send(inform("x", dawdler, tour(&[&["n2", "n3", "n1"], &["n1"]], 30)));
+    nodes.settle();
+    let said = printed(&nodes);
+    assert_eq!((said[0].len(), said[1].len()), (1, 0), "{said:?}");
+    assert!(said[0][0].starts_with("over on n0: Late, missed [\"n2\""), "{said:?}");
 }
 
 #[test]
