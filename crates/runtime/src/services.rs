@@ -21,6 +21,7 @@ use crate::durable::{Effect, backstage};
 use crate::node::{Introduction, Node};
 use crate::parcel::Change;
 use crate::pool::Pool;
+use crate::sync::atomic::Ordering;
 
 /// The node as the agents of one shard see it: what they create is created in that shard.
 #[derive(Clone)]
@@ -80,7 +81,8 @@ impl Services for NodeServices {
     }
 
     fn exists(&self, aid: Aid) -> bool {
-        self.node.knows(aid)
+        // While the platform ends, whoever has ended was there a moment ago: nobody is to make anything of that.
+        self.node.knows(aid) || self.node.stopping.load(Ordering::Relaxed)
     }
 
     fn create(&self, request: CreateAgent) -> Result<Aid, CreateError> {

@@ -201,3 +201,18 @@ fn an_interrupt_ends_the_society_in_order() {
     assert!(rest.contains("lost"), "{rest}");
     assert!(seen.err.contains("ending the society"), "{}", seen.err);
 }
+
+#[test]
+fn agents_that_write_to_each_other_until_the_end_make_nothing_of_it() {
+    let program = "!go.
+         +!go <- .wait(200); for (.range(I, 1, 20)) { !token(I) }.
+         +!token(N) <- .my_name(Me); ?next(Me, X); .send(X, achieve, token(N)).
+         next(Me, X) :- .concat(\"\", Me, S) & .delete(\"w\", S, D) & .term2string(K, D) & .concat(\"w\", (K mod 50) + 1, T) & .term2string(X, T).";
+    let seen = Scratch::with(&[("ring.mas2j", "MAS ring { agents: w #50; }"), ("w.asl", program)]).run(&[
+        "run",
+        "ring.mas2j",
+        "--for",
+        "1s",
+    ]);
+    assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), ("", "", Some(0)));
+}
