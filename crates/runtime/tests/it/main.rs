@@ -16,6 +16,7 @@ mod mailboxes;
 mod moves;
 mod operate;
 mod policy;
+mod questions;
 mod supervision;
 mod topics;
 mod topics_linked;
