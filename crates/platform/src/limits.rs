@@ -551,6 +551,9 @@ pub const GUEST_MEMORY_BYTES: usize = 16 << 20;
 pub const GUEST_MEMORY_BYTES_MAX: usize = 64 << 20;
 /// Bytes of one message that it sends, likewise.
 pub const GUEST_MESSAGE_BYTES: usize = 1 << 20;
+/// Bytes that are added to the memory of a guest that waits in the middle of a call, for the variables of all functions on its stack: about
+/// as many as the host's stack has for it. Only what is used takes memory, and travels.
+pub const GUEST_UNWOUND_BYTES: usize = 512 << 10;
 /// Timers that it may have set.
 pub const GUEST_TIMERS_MAX: usize = 1_024;
 /// Bytes of names that nobody knew before, from one WebAssembly agent: a process keeps names for ever.

@@ -7,6 +7,7 @@ use wasmtime::{
     Global, Instance, Memory, ModuleExport, Store, TypedFunc, UpdateDeadline, Val, WasmParams, WasmResults,
 };
 use whimbrel_platform::Turn;
+use whimbrel_platform::limits::GUEST_UNWOUND_BYTES;
 use whimbrel_platform::policy::Terms;
 
 use crate::affairs::{Affairs, Call};
@@ -17,6 +18,8 @@ use crate::module::Module;
 
 /// Bytes of a memory page.
 pub(crate) const PAGE: usize = 64 << 10;
+/// Where what was unwound ends, and where the room for it does.
+const UNWOUND_HEAD_BYTES: usize = 8;
 /// Bytes that a guest is asked to have room for at least: most messages need no more, so it is asked once.
 const INBOX_BYTES_MIN: usize = 512;
 
@@ -28,6 +31,8 @@ pub(crate) struct Live {
     handle: TypedFunc<(i32, i32), i32>,
     /// Room that the guest gave for what it is handed: address and length, and how much of it was used.
     inbox: (u32, usize, usize),
+    /// Bytes that a call needs to find its way back.
+    unwound: usize,
     module: Arc<Module>,
 }
 
@@ -124,7 +129,7 @@ impl Live {
         let handle = handle.and_then(wasmtime::Extern::into_func).ok_or_else(missing)?;
         let handle = handle.typed(&store).map_err(LiveError::of)?;
         store.data_mut().memory = Some(memory);
-        Ok(Self { store, instance, memory, handle, inbox: (0, 0, 0), module: Arc::clone(module) })
+        Ok(Self { store, instance, memory, handle, inbox: (0, 0, 0), unwound: 0, module: Arc::clone(module) })
     }
 
     /// An instance as it was captured.
@@ -293,17 +298,22 @@ impl Live {
     pub fn start_rewinding(&mut self) -> Result<(), LiveError> {
         let export = self.module.exports.start_rewind.ok_or(Breach::Suspension("it was not prepared"))?;
         let at = self.store.data().affairs.unwind_at;
+        self.unwound = self.unwound_from(at as usize);
         self.call_export(&export, at as i32)
     }
 
     /// Clears what a call needed to find its way back, so that it does not travel.
     pub fn clear_unwound(&mut self) {
         let at = self.store.data().affairs.unwind_at;
-        let memory = self.memory.data(&self.store);
-        // It was read upward while unwinding, and downward while rewinding: what was used ends where zeros begin.
-        let area = memory.get(at as usize..(at as usize + PAGE).min(memory.len())).unwrap_or_default();
-        let used = area.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        self.clear(at, used);
+        self.clear(at, self.unwound);
+    }
+
+    /// How much was written there: binaryen's `Asyncify` keeps in front of it where that ends.
+    fn unwound_from(&self, at: usize) -> usize {
+        let end = self.memory.data(&self.store).get(at..).and_then(|area| area.first_chunk());
+        let end = end.map_or(at, |end| u32::from_le_bytes(*end) as usize);
+        // What guests write there is theirs.
+        end.saturating_sub(at).clamp(UNWOUND_HEAD_BYTES, GUEST_UNWOUND_BYTES)
     }
 }
 

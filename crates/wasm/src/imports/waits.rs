@@ -6,6 +6,7 @@
 //! second time: now it answers.
 
 use wasmtime::{Caller, Linker};
+use whimbrel_platform::limits::GUEST_UNWOUND_BYTES;
 
 use super::messages::take_matching;
 use super::places::hop;
@@ -14,11 +15,7 @@ use crate::abi::{MODULE, code};
 use crate::affairs::Wait;
 use crate::frame::read_template;
 use crate::guest::{Breach, Course, Guest};
-
-/// Bytes of a memory page.
-const PAGE: u64 = 64 << 10;
-/// Pages for what a call needs to find its way back: the variables of all functions on its stack.
-const UNWIND_PAGES: u64 = 1;
+use crate::live::PAGE;
 
 pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     linker.func_wrap(MODULE, "receive", receive)?;
@@ -109,15 +106,16 @@ fn unwind_area(caller: &mut Caller<'_, Guest>) -> Result<u32> {
     let memory = caller.data().memory.ok_or_else(|| breach(Breach::Suspension("it has no memory yet")))?;
     let mut at = caller.data().affairs.unwind_at;
     if at == 0 {
-        at = (memory.grow(&mut *caller, UNWIND_PAGES)? * PAGE) as u32;
+        let before = memory.grow(&mut *caller, (GUEST_UNWOUND_BYTES / PAGE) as u64)?;
+        at = before as u32 * PAGE as u32;
         caller.data_mut().affairs.unwind_at = at;
     }
     // binaryen's `Asyncify`: where to save next, and where the room ends.
-    let (first, end) = (at.saturating_add(8), u64::from(at) + UNWIND_PAGES * PAGE);
+    let (first, end) = (at.saturating_add(8), at.saturating_add(GUEST_UNWOUND_BYTES as u32));
     let (memory, _) = parts(caller)?;
     let place = memory.get_mut(at as usize..first as usize).ok_or_else(|| breach(Breach::OutsideMemory))?;
     let (start, limit) = place.split_at_mut(4);
     start.copy_from_slice(&first.to_le_bytes());
-    limit.copy_from_slice(&(end as u32).to_le_bytes());
+    limit.copy_from_slice(&end.to_le_bytes());
     Ok(at)
 }

@@ -8,12 +8,14 @@ import { Asked, Desk, GuestError, Heard, Requests, STAYED, TIMEOUT, type Hop, ty
 import { readMessage, readTemplate } from "./frame.js";
 import { applyChanges } from "./image.js";
 import { importsOf, type Suspendable } from "./imports.js";
-import { MAILBOX_MESSAGES_MAX, MEMORY_BYTES_MAX, PAGE } from "./limits.js";
+import { MAILBOX_MESSAGES_MAX, MEMORY_BYTES_MAX, PAGE, UNWOUND_BYTES } from "./limits.js";
 import { bitsOf, setBits, type GuestModule } from "./module.js";
 import { valueBytes } from "./value.js";
 
 /** Bytes that a guest is asked to have room for at least: most messages need no more, so it is asked once. */
 const INBOX_BYTES_MIN = 512;
+/** Where what was unwound ends, and where the room for it does. */
+const UNWOUND_HEAD_BYTES = 8;
 
 /** What became of a hop, of which a guest is told. */
 export type News =
@@ -66,6 +68,8 @@ export class Guest {
   #exports!: Exports;
   #memory = new Uint8Array();
   #inbox = NO_INBOX;
+  /** Bytes that a call needs to find its way back. */
+  #unwound = 0;
   #news: News | undefined;
   #running: Promise<Outcome> | undefined;
 
@@ -388,6 +392,10 @@ export class Guest {
     const { asyncify_start_rewind: rewind } = this.#exports;
     if (!call || !rewind) throw new GuestError("it cannot be suspended here: it was not prepared");
     affairs.suspended = undefined;
+    // binaryen's `Asyncify` keeps there where that ends which it needs.
+    const bytes = this.#bytes();
+    const end = new DataView(bytes.buffer, bytes.byteOffset).getUint32(affairs.unwindAt, true);
+    this.#unwound = Math.min(Math.max(end - affairs.unwindAt, UNWOUND_HEAD_BYTES), UNWOUND_BYTES);
     rewind(affairs.unwindAt);
     this.#desk.course = { type: "rewinding", answer };
     return this.#call(call);
@@ -439,7 +447,7 @@ export class Guest {
 
   /** Clears what a call needed to find its way back, so that it does not travel. */
   #clearUnwound(): void {
-    this.#clear(this.#desk.affairs.unwindAt, PAGE);
+    this.#clear(this.#desk.affairs.unwindAt, this.#unwound);
   }
 
   /** What the guest asked for in the call that is over. */

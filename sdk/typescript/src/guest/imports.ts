@@ -4,7 +4,7 @@ import { Aid } from "../acl/aid.js";
 import { TIME_END, timeAt, withTimer, type Wait } from "./affairs.js";
 import { DENIED, FULL, GuestError, MALFORMED, UNKNOWN, type Desk, type Hop, type LogLevel, type Question } from "./desk.js";
 import { agentNamed, readMessage, readTemplate, type Fits } from "./frame.js";
-import { CALL_BYTES_MAX, CALL_MESSAGES_MAX, DISCARDED_MAX, LAST_WORDS_BYTES_MAX, MESSAGE_BYTES, PAGE, RANDOM_BYTES_MAX, TIMERS_MAX } from "./limits.js";
+import { CALL_BYTES_MAX, CALL_MESSAGES_MAX, DISCARDED_MAX, LAST_WORDS_BYTES_MAX, MESSAGE_BYTES, PAGE, RANDOM_BYTES_MAX, TIMERS_MAX, UNWOUND_BYTES } from "./limits.js";
 import type { Shelf, ShelfRefusal } from "./shelf.js";
 
 type Function = (...args: never[]) => number | bigint | void;
@@ -315,16 +315,16 @@ function unwindArea(desk: Desk, memory: WebAssembly.Memory): number {
   const { affairs } = desk;
   if (affairs.unwindAt === 0) {
     try {
-      affairs.unwindAt = memory.grow(1) * PAGE;
+      affairs.unwindAt = memory.grow(UNWOUND_BYTES / PAGE) * PAGE;
     } catch {
       throw new GuestError("it wants more memory than it may have (quota memory_bytes)");
     }
   }
   const at = affairs.unwindAt;
   // binaryen's `Asyncify`: where to save next, and where the room ends.
-  const room = desk.region(at, PAGE);
+  const room = desk.region(at, UNWOUND_BYTES);
   const view = new DataView(room.buffer, room.byteOffset, 8);
   view.setUint32(0, at + 8, true);
-  view.setUint32(4, at + PAGE, true);
+  view.setUint32(4, at + UNWOUND_BYTES, true);
   return at;
 }

@@ -41,3 +41,5 @@ export const STORAGE_KEYS_MAX = 4096;
 export const STORAGE_KEYS_LISTED_MAX = 1000;
 /** Bytes of a memory page. */
 export const PAGE = 64 << 10;
+/** Bytes that are added to the memory of a guest that waits in the middle of a call, for the variables of all functions on its stack. */
+export const UNWOUND_BYTES = 512 << 10;
