@@ -333,6 +333,13 @@ test("who is called home while he waits for a hop hears that he stayed", options
   assert.equal(shuttle.hops, 4);
 });
 
+test("what thousands of functions need to find their way back has room", options, async () => {
+  const shuttle = new Traveller(await guestModule("shuttle-c"));
+  await shuttle.tell(term("strong", "n1", "n2", 2n, 3000n));
+  assert.deepEqual(shuttle.place.sent.map(({ content }) => content), ["back", "back", "done"]);
+  assert.equal(shuttle.hops, 4);
+});
+
 test("states that were tampered with are refused, or end the agent at worst", options, async () => {
   const module = await guestModule("counter-rust");
   const counter = new Traveller(module);

@@ -94,6 +94,19 @@ fn travellers_move_in_the_middle_of_a_recursion() {
     assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
 }
 
+#[test]
+fn agents_move_in_the_middle_of_a_deep_recursion() {
+    let project = "MAS trip { agents: shuttle \"shuttle-c.wasm\" at \"n1\"; guide at \"n1\"; }";
+    let guide = "!begin. +!begin <- .send(shuttle, request, strong(n1, n2, 3, 5000)).
+         +!kqml_received(shuttle, inform, back, _) <- .print(back).
+         +!kqml_received(shuttle, inform, done, _) <- .print(done); .stopMAS.";
+    let files = [("trip.mas2j", project), ("guide.asl", guide)];
+    let Some(scratch) = scratch(&files, &["shuttle-c"]) else { return };
+    let seen = scratch.run(&["run", ".", "--nodes", "2", "--for", "1m"]);
+    let expected = "[guide] back\n[guide] back\n[guide] back\n[guide] done\n";
+    assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), (expected, "", Some(0)));
+}
+
 /// What comes of a tour to `n2` and back under this policy, which holds on both nodes.
 fn tour_under(policy: &str) -> Option<super::Seen> {
     let project = "MAS tour { agents: traveller \"traveller-c.wasm\" at \"n1\"; guide at \"n1\"; }";
