@@ -335,7 +335,7 @@ test("who is called home while he waits for a hop hears that he stayed", options
 
 test("what thousands of functions need to find their way back has room", options, async () => {
   const shuttle = new Traveller(await guestModule("shuttle-c"));
-  await shuttle.tell(term("strong", "n1", "n2", 2n, 3000n));
+  await shuttle.tell(term("strong", "n1", "n2", 2n, 2000n));
   assert.deepEqual(shuttle.place.sent.map(({ content }) => content), ["back", "back", "done"]);
   assert.equal(shuttle.hops, 4);
 });

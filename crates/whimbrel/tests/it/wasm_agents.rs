@@ -97,9 +97,9 @@ fn travellers_move_in_the_middle_of_a_recursion() {
 #[test]
 fn agents_move_in_the_middle_of_a_deep_recursion() {
     let project = "MAS trip { agents: shuttle \"shuttle-c.wasm\" at \"n1\"; guide at \"n1\"; }";
-    let guide = "!begin. +!begin <- .send(shuttle, request, strong(n1, n2, 3, 5000)).
-         +!kqml_received(shuttle, inform, back, _) <- .print(back).
-         +!kqml_received(shuttle, inform, done, _) <- .print(done); .stopMAS.";
+    let guide = "!begin. +!begin <- .send(shuttle, request, strong(n1, n2, 3, 2000)).
+         +!kqml_received(shuttle, tell, \"done\", _) <- .print(done); .stopMAS.
+         +!kqml_received(shuttle, tell, What, _) <- .print(What).";
     let files = [("trip.mas2j", project), ("guide.asl", guide)];
     let Some(scratch) = scratch(&files, &["shuttle-c"]) else { return };
     let seen = scratch.run(&["run", ".", "--nodes", "2", "--for", "1m"]);
