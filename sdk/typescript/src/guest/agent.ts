@@ -162,7 +162,8 @@ export class GuestAgent extends Agent {
   async #endNow(): Promise<void> {
     try {
       if (!this.signal.aborted && !this.#failure) {
-        this.#guest?.sayLastWords("it was ended");
+        // Who had a time to live did not fail when that is over.
+        if (clock.now() < this.#until) this.#guest?.sayLastWords("it was ended");
         await this.#guest?.stop();
       }
     } catch (error) {
