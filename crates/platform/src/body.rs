@@ -142,6 +142,9 @@ pub trait AgentBody: Send {
         None
     }
 
+    /// It ends because its time to live is over; [`stopping`](Self::stopping) is called next.
+    fn expired(&mut self) {}
+
     /// Called once when the agent ends by another's will (killed, platform stopping) instead of its own.
     fn stopping(&mut self, _turn: &mut Turn<'_>) {}
 }
@@ -313,6 +316,10 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn stays(&self) -> Option<&str> {
         (**self).stays()
+    }
+
+    fn expired(&mut self) {
+        (**self).expired();
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {

@@ -120,7 +120,12 @@ impl Call<'_> {
     #[cold]
     fn stop(&mut self, doom: Doom) -> Outcome {
         // Whether it stops well or not, it is over.
-        let _ = catch_unwind(AssertUnwindSafe(|| self.body.stopping(&mut self.turn)));
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            if matches!(doom, Doom::End(EndReason::Expired)) {
+                self.body.expired();
+            }
+            self.body.stopping(&mut self.turn);
+        }));
         match doom {
             Doom::End(reason) => Outcome::Ended(Box::new(reason)),
             Doom::Renew(new) => Outcome::Renewed(Box::new(new)),

@@ -374,12 +374,14 @@ impl AgentBody for WasmAgent {
         Upkeep { code, owner, quotas: stay.quotas(memory, now), storage }
     }
 
+    fn expired(&mut self) {
+        // Who had a time to live did not fail when that is over; whoever waited for him has waited as long.
+        self.mind().take_last_words();
+    }
+
     fn stopping(&mut self, turn: &mut Turn<'_>) {
         let last_words = self.mind().take_last_words();
-        // Who had a time to live did not fail when that is over; whoever waited for him has waited as long.
-        if !has_lived(turn) {
-            say_last_words(&last_words, turn, "it was ended");
-        }
+        say_last_words(&last_words, turn, "it was ended");
         let Some(export) = self.module.exports.stop else { return };
         let Ok(terms) = self.arrive(turn) else { return };
         let began = is_metered(&terms).then(ran);
@@ -414,13 +416,6 @@ fn tell_owner(turn: &mut Turn<'_>, reason: &str) {
         let content = Value::term("failed", [Value::Str(reason.into())]);
         turn.outbox.send(AclMessage::new(Performative::Failure, aid, Aid::local(owner), content));
     }
-}
-
-/// Whether the agent's time to live is over.
-fn has_lived(turn: &Turn<'_>) -> bool {
-    let (aid, now) = (turn.aid, turn.services.now());
-    let until = turn.services.directory().and_then(|directory| directory.with_ams(|ams| ams.ties(aid).until));
-    until.is_some_and(|until| until <= now)
 }
 
 /// Sends what the agent had sent should it fail: the reason is the content.
