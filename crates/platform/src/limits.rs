@@ -551,6 +551,10 @@ pub const GUEST_MEMORY_BYTES: usize = 16 << 20;
 pub const GUEST_MEMORY_BYTES_MAX: usize = 64 << 20;
 /// Bytes of one message that it sends, likewise.
 pub const GUEST_MESSAGE_BYTES: usize = 1 << 20;
+/// Who is back on a node after less than this goes on with what he had used there of his quotas.
+pub const GUEST_AWAY_MS: u64 = 60_000;
+/// Guests who left, of whom that is remembered.
+pub const GUESTS_AWAY_MAX: usize = 100_000;
 /// Bytes that are added to the memory of a guest that waits in the middle of a call, for the variables of all functions on its stack: about
 /// as many as the host's stack has for it. Only what is used takes memory, and travels.
 pub const GUEST_UNWOUND_BYTES: usize = 512 << 10;

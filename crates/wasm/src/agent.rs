@@ -170,7 +170,14 @@ impl WasmAgent {
         if let Some(stay) = &mut self.stay {
             stay.lend(live, began)?;
         }
-        let next = Visit { live: &mut *live, turn: &mut *turn, budget }.go(hop)?;
+        let mut news = hop;
+        let next = Visit { live: &mut *live, turn: &mut *turn, budget }.go(&mut news)?;
+        if let Some(News { hop, .. }) = news {
+            // Its beginning took all of its turn: it is told in the next one.
+            let affairs = &mut live.store.data_mut().affairs;
+            affairs.recalls = affairs.recalls.wrapping_sub(recalls);
+            (self.hop, self.recalls) = (Some(hop), self.recalls + recalls);
+        }
         if let Some(stay) = &mut self.stay {
             stay.take_back(live, turn.services.now())?;
         }
@@ -212,7 +219,9 @@ impl Stay {
             false => None,
         };
         let holder = terms.storage.then(|| Box::new(line.holder(name)));
-        Ok(Self { terms: host.share(terms), since: now, used: Used::new(share, holder) })
+        let before = host.lately.comes(name);
+        let since = before.map_or(now, |before| before.since.min(now));
+        Ok(Self { terms: host.share(terms), since, used: Used::of(name, before, share, holder) })
     }
 
     /// When it is over.
@@ -226,7 +235,7 @@ impl Stay {
         let (Terms { messages_per_s, cpu_ms_per_s, .. }, used) = (&*self.terms, &self.used);
         let mut quotas = vec![
             QuotaSeen::of("memory_bytes", memory, Some(self.terms.memory_bytes as u64)),
-            QuotaSeen::of("name_bytes", used.names, Some(self.terms.name_bytes)),
+            QuotaSeen::of("name_bytes", u64::from(used.names), Some(self.terms.name_bytes)),
         ];
         quotas.extend(cpu_ms_per_s.map(|max| QuotaSeen::of("cpu_ms_per_s", used.cpu.now(now) / 1_000, Some(max))));
         quotas.extend(messages_per_s.map(|max| QuotaSeen::of("messages_per_s", used.messages.now(now), Some(max))));
@@ -330,6 +339,9 @@ impl AgentBody for WasmAgent {
 
     fn before_hop(&mut self) {
         self.note_line();
+        if let Some(Stay { since, used, .. }) = self.stay.as_deref() {
+            used.leaves(*since, &self.module.host.lately);
+        }
         if let Mind::Live { live, .. } = &mut *self.mind() {
             for (at, length) in std::mem::take(&mut live.store.data_mut().requests.discard) {
                 live.clear(at, length as usize);
@@ -452,13 +464,13 @@ struct Visit<'a, 't> {
 }
 
 impl Visit<'_, '_> {
-    fn go(&mut self, news: Option<News>) -> Result<Next, LiveError> {
+    fn go(&mut self, news: &mut Option<News>) -> Result<Next, LiveError> {
         if !self.live.store.data().affairs.started
             && let Some(next) = self.start()?
         {
             return Ok(next);
         }
-        if let Some(news) = news
+        if let Some(news) = news.take()
             && let Some(next) = self.tell(&news)?
         {
             return Ok(next);
@@ -567,7 +579,10 @@ impl Visit<'_, '_> {
             Wait::Until(until) => (*until <= self.turn.now).then_some(0),
             Wait::Message { template, until } => {
                 let until = *until;
-                let template = read_template(template).map_err(|_| Breach::Nonsense("its template is none"))?;
+                let template = template.clone();
+                // It came with a state, from wherever that was.
+                let template = guest.naming(|_| read_template(&template))?;
+                let template = template.map_err(|_| Breach::Nonsense("its template is none"))?;
                 match inbox::frame_of_next(self.turn, &template) {
                     Some(frame) => Some(guest.hold(frame)),
                     None if until <= self.turn.now => Some(guest.refuse(code::TIMEOUT, "no such message came in time")),

@@ -16,6 +16,7 @@ use whimbrel_platform::{Time, Turn};
 use crate::abi::code;
 use crate::affairs::{Affairs, Wait};
 use crate::cpu::{Meter, ran};
+use crate::lately::{Lately, Tally};
 use crate::owners::{Share, Window};
 
 /// What a guest does that ends it.
@@ -203,7 +204,9 @@ pub(crate) struct Used {
     /// Microseconds of processor time.
     pub cpu: Window,
     /// Bytes of names that nobody knew before.
-    pub names: u64,
+    pub names: u32,
+    /// Whose it is.
+    name: Symbol,
     beside: Option<Box<Beside>>,
 }
 
@@ -214,9 +217,19 @@ struct Beside {
 }
 
 impl Used {
-    pub fn new(share: Option<Box<Share>>, holder: Option<Box<Holder>>) -> Self {
+    /// Of a guest that comes, or is back soon.
+    pub fn of(name: Symbol, before: Option<Tally>, share: Option<Box<Share>>, holder: Option<Box<Holder>>) -> Self {
         let beside = (share.is_some() || holder.is_some()).then(|| Box::new(Beside { share, holder }));
-        Self { beside, ..Self::default() }
+        let Tally { messages, cpu, names, .. } = before.unwrap_or_default();
+        Self { messages, cpu, names, name, beside }
+    }
+
+    /// It is about to leave, having come then.
+    pub fn leaves(&self, since: Time, lately: &Lately) {
+        let &Self { messages, cpu, names, name, .. } = self;
+        if name != Symbol::default() {
+            lately.leaves(name, Tally { since, messages, cpu, names });
+        }
     }
 
     /// Its part of what its owner's agents use, if that is limited.
@@ -310,10 +323,10 @@ impl Guest {
         if made == 0 {
             return Ok(done);
         }
-        self.used.names += made;
+        self.used.names = self.used.names.saturating_add(u32::try_from(made).unwrap_or(u32::MAX));
         let all = self.names.fetch_add(made, Ordering::Relaxed) + made;
         match self.terms.name_bytes {
-            most if self.used.names > most => Err(Breach::Names(most)),
+            most if u64::from(self.used.names) > most => Err(Breach::Names(most)),
             _ if all > GUESTS_NAME_BYTES_MAX => Err(Breach::NamesOfAll(GUESTS_NAME_BYTES_MAX)),
             _ => Ok(done),
         }

@@ -16,6 +16,7 @@ use crate::admission::{AdmissionError, ModuleHash};
 use crate::compiled::CompiledForms;
 use crate::guest::Guest;
 use crate::imports;
+use crate::lately::Lately;
 use crate::line::Line;
 use crate::module::Module;
 use crate::owners::Owners;
@@ -74,6 +75,7 @@ pub struct Host {
     /// Where they come from, likewise.
     lines: Mutex<Vec<Arc<Line>>>,
     pub(crate) owners: Owners,
+    pub(crate) lately: Lately,
     /// Bytes of names that guests made up: the process keeps them for ever.
     pub(crate) names: Arc<AtomicU64>,
     ticker: Option<JoinHandle<()>>,
@@ -103,6 +105,7 @@ impl Host {
             terms: Mutex::default(),
             lines: Mutex::default(),
             owners: Owners::default(),
+            lately: Lately::default(),
             names: Arc::default(),
             ticker: Some(ticker),
         }))

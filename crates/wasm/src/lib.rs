@@ -17,6 +17,7 @@ mod host;
 mod image;
 mod imports;
 mod inbox;
+mod lately;
 mod line;
 mod live;
 mod mind;

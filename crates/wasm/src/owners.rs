@@ -38,7 +38,7 @@ struct Spent {
 }
 
 /// What is counted within a second.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Window {
     since: Time,
     count: u64,

@@ -204,6 +204,25 @@ fn made_again(sim: &mut Simulation, host: &Arc<Host>, body: &str) {
     sim.run_until_idle();
 }
 
+/// Whoever hops to and fro would else have a new allowance every millisecond.
+#[test]
+fn who_is_back_soon_goes_on_with_what_he_had_used() {
+    let three = "(call $tell (i64.const 1)) (call $tell (i64.const 2)) (call $tell (i64.const 3)) (i32.const 0))";
+    let fate_with = |most: u32| {
+        let mut sim = world_under(&format!(r#"{{"quota": [{{"who": "*", "messages_per_s": {most}}}]}}"#));
+        let host = host();
+        introduce(&mut sim, &host, "guest", "boss", three);
+        sim.tell("guest", "go");
+        sim.run_for(1);
+        sim.body("guest").unwrap().before_hop();
+        made_again(&mut sim, &host, three);
+        sim.ended("guest")
+    };
+    assert_eq!(fate_with(6), Some(EndReason::Killed), "that is how it left");
+    let Some(EndReason::Failed(why)) = fate_with(5) else { panic!("it went on") };
+    assert!(why.contains("quota messages_per_s"), "{why}");
+}
+
 /// Keeps a byte, and tells how many bytes were there before.
 const KEEP_A_BYTE: &str = r#"(call $tell (i64.extend_i32_s (call $storage_get (i32.const 3000) (i32.const 1))))
     (drop (call $storage_put (i32.const 3000) (i32.const 1) (i32.const 3000) (i32.const 1))) (i32.const 0))

@@ -1,0 +1,88 @@
+//! What guests who have left had used of what they may use: whoever is back soon goes on with that. A hop to and fro takes less than a
+//! millisecond, and would else be a new allowance each time.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::Symbol;
+use whimbrel_platform::Time;
+use whimbrel_platform::limits::{GUEST_AWAY_MS, GUESTS_AWAY_MAX};
+
+use crate::owners::Window;
+
+/// Those who left, by name.
+#[derive(Default)]
+pub(crate) struct Lately(Mutex<FxHashMap<Symbol, Gone>>);
+
+struct Gone {
+    at: Instant,
+    tally: Tally,
+}
+
+/// What one had used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    /// When it came.
+    pub since: Time,
+    pub messages: Window,
+    pub cpu: Window,
+    pub names: u32,
+}
+
+impl Lately {
+    /// A guest is about to leave.
+    pub fn leaves(&self, name: Symbol, tally: Tally) {
+        let mut gone = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if gone.len() >= GUESTS_AWAY_MAX {
+            gone.retain(|_, gone| gone.at.elapsed() < away_max());
+        }
+        if gone.len() < GUESTS_AWAY_MAX || gone.contains_key(&name) {
+            gone.insert(name, Gone { at: Instant::now(), tally });
+        }
+    }
+
+    /// A guest of this name comes. What one of that name had used, who left not long ago; as if it had come later by as long as it was away.
+    pub fn comes(&self, name: Symbol) -> Option<Tally> {
+        let Gone { at, tally } = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&name)?;
+        let away = at.elapsed();
+        (away < away_max()).then(|| Tally { since: tally.since + away, ..tally })
+    }
+}
+
+fn away_max() -> Duration {
+    Duration::from_millis(GUEST_AWAY_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(names: u32) -> Tally {
+        let mut messages = Window::default();
+        messages.add(7, Time::from_ms(5_000));
+        Tally { since: Time::from_ms(1_000), messages, cpu: Window::default(), names }
+    }
+
+    #[test]
+    fn who_is_back_soon_goes_on_with_what_he_had_used() {
+        let lately = Lately::default();
+        lately.leaves("ann".into(), tally(3));
+        assert_eq!(lately.comes("bob".into()), None);
+        let back = lately.comes("ann".into()).unwrap();
+        assert_eq!((back.names, back.messages.now(Time::from_ms(5_500))), (3, 7));
+        assert!(back.since >= Time::from_ms(1_000) && back.since < Time::from_ms(60_000));
+        assert_eq!(lately.comes("ann".into()), None, "it is here");
+    }
+
+    #[test]
+    fn not_more_are_remembered_than_may_be() {
+        let lately = Lately::default();
+        for number in 0..GUESTS_AWAY_MAX + 10 {
+            lately.leaves(Symbol::new(&format!("guest{number}")), tally(1));
+        }
+        lately.leaves("guest0".into(), tally(2));
+        assert_eq!(lately.0.lock().unwrap().len(), GUESTS_AWAY_MAX);
+        assert_eq!(lately.comes("guest0".into()).map(|tally| tally.names), Some(2));
+    }
+}
