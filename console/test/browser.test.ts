@@ -518,10 +518,14 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await there.open("conversations");
       await page.getByRole("button", { name: "Lines" }).click();
       const line = page.locator(".line-row").filter({ hasText: "<script>" }).first();
-      await line.waitFor();
-      // What moves on is hard to press.
-      await page.getByRole("button", { name: "Pause" }).click();
-      await page.getByRole("button", { name: /^Live/ }).waitFor();
+      const live = page.getByRole("button", { name: /^Live/ });
+      // What moves on is hard to press, and may be gone when all stands still.
+      do {
+        if (await live.isVisible()) await live.click();
+        await line.waitFor();
+        await page.getByRole("button", { name: "Pause" }).click();
+        await live.waitFor();
+      } while (!(await line.isVisible()));
       await line.click();
       await page.getByRole("complementary", { name: "Message" }).waitFor();
       await nothingHappened("a message's details");
