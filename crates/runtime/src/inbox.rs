@@ -88,6 +88,8 @@ impl<P, N> Inbox<P, N> {
         if owner != Waits::No {
             on_wake(owner);
         }
+        // It takes the lock when it wakes: with the lock still held it would wait again at once.
+        drop(state);
         if owner == Waits::Here {
             self.alarm.notify_one();
         }

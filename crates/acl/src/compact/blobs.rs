@@ -47,17 +47,24 @@ fn stride(bytes: &[u8]) -> Option<usize> {
     if bytes.len() < PACKED_BYTES_MIN {
         return None;
     }
-    let packed = |bytes: &[u8], stride| {
-        let mut size = 0;
-        pairs(bytes, stride, |widths, folded| {
-            let blocks = folded.chunks(BLOCK).zip(widths);
-            size += 1 + blocks.map(|(folded, width)| bits::packed_bytes(folded.len(), width)).sum::<usize>();
-        });
-        size
-    };
     let sample = bytes.get(..SAMPLE_BYTES).unwrap_or(bytes);
-    let best = STRIDES.into_iter().min_by_key(|stride| packed(sample, *stride))?;
-    (packed(sample, best) <= sample.len() - sample.len() / 8).then_some(best)
+    let best = STRIDES.into_iter().min_by_key(|stride| packed_size(sample, *stride))?;
+    (packed_size(sample, best) <= sample.len() - sample.len() / 8).then_some(best)
+}
+
+/// Bytes that these take when they are packed. It is asked of whatever is written, and mostly for nothing: so all is done in bytes, a
+/// block at once, and not as [`pairs`] does it.
+fn packed_size(bytes: &[u8], stride: usize) -> usize {
+    let mut before = [0; BLOCK];
+    let blocks = bytes.chunks(BLOCK).enumerate().map(|(number, block)| {
+        match (number * BLOCK).checked_sub(stride).and_then(|at| bytes.get(at..)) {
+            Some(bytes) => before.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte),
+            None => before.iter_mut().skip(stride).zip(bytes).for_each(|(to, byte)| *to = *byte),
+        }
+        let all = block.iter().zip(before).fold(0, |all, (byte, before)| all | fold(byte.wrapping_sub(before) as i8));
+        bits::packed_bytes(block.len(), u8::BITS - all.leading_zeros())
+    });
+    blocks.sum::<usize>() + bytes.len().div_ceil(PAIR)
 }
 
 /// Calls `give` with the widths and the folded differences of each pair of blocks.
@@ -148,6 +155,22 @@ mod tests {
         assert_eq!(read(&mut reader, tag).ok().flatten().as_deref(), Some(bytes));
         assert_eq!(reader.end(), Ok(()));
         out.len()
+    }
+
+    #[test]
+    fn what_packing_would_save_is_known_before() {
+        let grey: Vec<u8> = (0..700_u32).map(|n| (n / 40 + n % 7) as u8).collect();
+        for stride in STRIDES {
+            for length in [0, 1, 2, 15, 16, 17, 31, 32, 33, 64, 100, 699, 700] {
+                let bytes = grey.get(..length).unwrap_or_default();
+                let mut size = 0;
+                pairs(bytes, stride, |widths, folded| {
+                    let blocks = folded.chunks(BLOCK).zip(widths);
+                    size += 1 + blocks.map(|(block, width)| bits::packed_bytes(block.len(), width)).sum::<usize>();
+                });
+                assert_eq!(packed_size(bytes, stride), size, "{length} bytes, stride {stride}");
+            }
+        }
     }
 
     #[test]

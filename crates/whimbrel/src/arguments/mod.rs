@@ -20,6 +20,7 @@ mod proof;
 mod run;
 mod session;
 mod store;
+mod summary;
 #[cfg(feature = "nats")]
 mod up;
 
@@ -50,6 +51,7 @@ pub use self::proof::{Prove, Verify};
 pub use self::run::{Guarding, Join, Offering, Run, SecurityLevel};
 pub use self::session::{AgentPortOptions, Session, SessionAction};
 pub use self::store::{Store, StoreAction};
+pub use self::summary::with_summary;
 #[cfg(feature = "nats")]
 pub use self::up::Up;
 #[cfg(feature = "wasm")]
@@ -74,8 +76,7 @@ pub struct Arguments {
     pub command: Command,
 }
 
-/// The commands, in the order in which one comes to need them: programs and societies, looking, acting, agents from
-/// elsewhere, who is who, what is kept, measuring.
+/// The commands; `summary` says in which groups help lists them.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     New(New),

@@ -1,0 +1,81 @@
+//! The list of all commands that `whimbrel --help` begins with: in groups, by what one wants.
+
+use std::fmt::Write as _;
+
+use clap::builder::StyledStr;
+
+/// What one may want, and the commands for it. Some are not in every build.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Write and run a society", &["new", "check", "run"]),
+    ("On several machines", &["up", "join", "nodes", "drain", "engine", "chaos"]),
+    ("Look at what runs", &["ps", "agents", "sniff", "log", "mind", "df", "topics", "links", "dead-letters"]),
+    ("Take a hand in it", &["send", "suspend", "resume", "debug", "kill", "stop"]),
+    ("Agents that move, agents from elsewhere", &["move", "recall", "advise", "agent", "session"]),
+    ("Who is who, and who said what", &["ca", "enrol", "prove", "verify"]),
+    ("What is kept, encodings, speed", &["store", "codec", "bench"]),
+];
+/// Columns of the list.
+const WIDTH: usize = 80;
+/// Where what a command is for begins.
+const INDENT: usize = 16;
+
+/// The command with that list as its help. What it lists without a group would be missing: a test finds that.
+pub fn with_summary(command: clap::Command) -> clap::Command {
+    let header = *command.get_styles().get_header();
+    let literal = *command.get_styles().get_literal();
+    let mut template = StyledStr::new();
+    let mut write = |text: std::fmt::Arguments<'_>| {
+        // Text takes whatever is written to it.
+        let _ = template.write_fmt(text);
+    };
+    write(format_args!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n"));
+    for (want, names) in GROUPS {
+        write(format_args!("\n{header}{want}:{header:#}\n"));
+        for known in names.iter().filter_map(|name| command.find_subcommand(name)) {
+            let name = known.get_name();
+            write(format_args!("  {literal}{name}{literal:#}{:1$}", "", (INDENT - 2).saturating_sub(name.len())));
+            let about = known.get_about().map(ToString::to_string).unwrap_or_default();
+            write(format_args!("{}\n", wrapped(&about)));
+        }
+    }
+    write(format_args!("\n{header}Options:{header:#}\n{{options}}{{after-help}}"));
+    command.help_template(template)
+}
+
+/// A text that goes on under its own beginning.
+fn wrapped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + INDENT);
+    let mut column = INDENT;
+    for word in text.split_whitespace() {
+        if column + 1 + word.len() > WIDTH {
+            let _ = write!(out, "\n{:INDENT$}", "");
+            column = INDENT;
+        } else if column > INDENT {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += word.len();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::super::Arguments;
+    use super::*;
+
+    #[test]
+    fn every_command_is_listed_once_and_in_eighty_columns() {
+        let help = with_summary(Arguments::command()).render_help().to_string();
+        for command in Arguments::command().get_subcommands() {
+            let line = format!("\n  {} ", command.get_name());
+            assert_eq!(help.matches(&line).count(), 1, "{line} in {help}");
+        }
+        let list = help.split("Options:").next().unwrap_or_default().split_once("Usage:").unwrap_or_default().1;
+        assert!(list.lines().all(|line| line.len() <= WIDTH), "{list}");
+        assert!(help.contains("Examples:") && help.contains("--color"), "{help}");
+    }
+}
