@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import type { Browser, Download, Page } from "playwright-core";
 import { HOSTILE } from "../mock/society.js";
 import { visible } from "../src/model/format.js";
-import { launch, PATIENCE_MS, visit, withoutBrowser } from "./page.js";
+import { launch, visit, withoutBrowser } from "./page.js";
 
 const option = (page: Page, name: string) => page.getByRole("option").filter({ has: page.locator(`.name[title="${name}"]`) });
 const pressed = (name: string | RegExp) => ({ name, pressed: true });
@@ -74,6 +74,14 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await pane.getByRole("button", { name: "Resume" }).click();
       await pane.getByRole("button", { name: "Suspend" }).waitFor();
       await pane.getByRole("button", { name: "Move to" }).click();
+      // All of the menu is in sight, and nothing stands over it.
+      const isSeen = await page.getByRole("menuitem").evaluateAll((items) =>
+        items.every((item) => {
+          const { left, top, width, height } = item.getBoundingClientRect();
+          return item.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+        }),
+      );
+      assert.ok(isSeen, "the menu is cut off");
       await page.getByRole("menuitem", { name: "n3" }).click();
       await pane.locator("dd").getByText("n3").waitFor();
       await option(page, "contractor2").dragTo(page.locator('[data-node="n2"]'));
@@ -111,7 +119,14 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await option(page, "contractor2").focus();
       await option(page, "contractor2").click();
       await page.keyboard.press("v");
-      await page.getByRole("dialog").getByLabel("To").fill("tab4");
+      const places = page.getByRole("dialog").getByRole("option");
+      await places.filter({ hasText: "tab1" }).getByText(/^device, 1.200 units$/).waitFor();
+      await places.filter({ hasText: "tab3" }).getByText("its battery is low").waitFor();
+      await places.filter({ hasText: "n2" }).getByText("node").waitFor();
+      await page.getByRole("dialog").getByLabel("To").fill("tab");
+      assert.equal(await places.count(), 4, "those that fit what is written");
+      await page.keyboard.press("ArrowUp");
+      assert.equal(await page.getByRole("dialog").getByLabel("To").inputValue(), "tab4");
       await page.keyboard.press("Enter");
       await page.getByText("contractor2 goes on on tab4").waitFor();
       await page.getByRole("complementary", { name: "Agent" }).getByText("tab4", { exact: true }).waitFor();
@@ -151,24 +166,33 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       const { page } = there;
       await page.getByRole("img", { name: /Map of [1-9]\d* agents/ }).waitFor();
       const canvas = page.locator(".map canvas");
-      const box = await canvas.boundingBox();
-      assert.ok(box);
-      // Somewhere there is an agent: the pointer finds it, as a hand would.
-      const deadline = Date.now() + PATIENCE_MS;
-      search: for (;;) {
-        for (let y = 30; y < box.height; y += 14) {
-          for (let x = 20; x < box.width; x += 14) {
-            await page.mouse.move(box.x + x, box.y + y);
-            if ((await page.locator(".map-tip").count()) > 0) {
-              await page.mouse.down();
-              await page.mouse.up();
-              await page.getByRole("complementary", { name: "Agent" }).waitFor();
-              break search;
-            }
-          }
-        }
-        assert.ok(Date.now() < deadline, "no agent was found on the map");
-      }
+      const tip = page.locator(".map-tip");
+      const pane = page.getByRole("complementary", { name: "Agent" });
+      // By keys: who talks most first, then the next one in some direction.
+      await canvas.focus();
+      await page.keyboard.press("ArrowRight");
+      await tip.waitFor();
+      const first = await tip.textContent();
+      await page.keyboard.press("ArrowLeft");
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("ArrowDown");
+      await page.waitForFunction((first) => document.querySelector(".map-tip")?.textContent !== first, first);
+      // By hand: what is said of an agent stands above it, and all stands still as long as the pointer is there.
+      const [box, spot] = [await canvas.boundingBox(), await tip.boundingBox()];
+      assert.ok(box && spot);
+      const part = await tip.evaluate((element) => parseFloat((element as HTMLElement).style.left) / 100);
+      await page.mouse.move(box.x + part * box.width, spot.y + spot.height + 4);
+      await page.waitForFunction(() => document.querySelector<HTMLElement>(".map canvas")?.style.cursor === "pointer");
+      const name = (await tip.textContent())?.split(" · ")[0] ?? "";
+      await page.mouse.down();
+      await page.mouse.up();
+      await pane.getByRole("heading", { name, exact: true }).waitFor();
+      await page.keyboard.press("Escape");
+      await pane.waitFor({ state: "detached" });
+      await canvas.focus();
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("Enter");
+      await pane.waitFor();
     }));
 
   test("messages are drawn, stopped, stepped through, filtered, and shown in all detail", () =>

@@ -1,6 +1,7 @@
 /** Questions that hold everything else up: are you sure, and which. */
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { ChoiceLine, type Option } from "./choice-line.js";
 
 /** A line to be written. */
 export interface Line {
@@ -11,8 +12,8 @@ export interface Line {
   readonly isOptional?: boolean;
   /** It is a number from 1 to this. */
   readonly max?: number;
-  /** What one may mean. */
-  readonly choices?: readonly string[];
+  /** What one may mean: stands below, and is chosen by a click or by keys. */
+  readonly choices?: readonly Option[];
 }
 
 interface Question {
@@ -75,17 +76,10 @@ export function Dialogs() {
       >
         <h2>{asked.title}</h2>
         <p>{asked.text}</p>
-        {asked.lines.map(({ label, value, placeholder, isOptional, max, choices }, at) => (
+        {asked.lines.map(({ label, value, placeholder, isOptional, max, choices }) => choices ? <ChoiceLine key={label} label={label} choices={choices} /> : (
           <label key={label} class="dialog-line">
             {isOne ? null : <span>{label}</span>}
-            <input class="field" aria-label={label} value={value ?? ""} placeholder={placeholder ?? ""} required={!isOptional} {...(choices ? { list: `choices-${at}` } : {})} {...(max === undefined ? {} : { type: "number", min: 1, max })} />
-            {choices ? (
-              <datalist id={`choices-${at}`}>
-                {choices.map((choice) => (
-                  <option value={choice} />
-                ))}
-              </datalist>
-            ) : null}
+            <input class="field" aria-label={label} value={value ?? ""} placeholder={placeholder ?? ""} required={!isOptional} {...(max === undefined ? {} : { type: "number", min: 1, max })} />
           </label>
         ))}
         <div class="dialog-end">

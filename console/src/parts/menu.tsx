@@ -1,24 +1,40 @@
 /** A button that opens a short list of things to do. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { placeBeside } from "../model/beside.js";
 
 export interface Choice {
   readonly label: string;
+  /** What it is, if its name does not say so. */
+  readonly note?: string;
   readonly run: () => void;
 }
 
 export function Menu({ label, title, choices, disabled }: { readonly label: ComponentChildren; readonly title: string; readonly choices: readonly Choice[]; readonly disabled?: boolean }) {
   const isOpen = useSignal(false);
   const box = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  // It stands over everything, wherever there is room: what scrolls would cut it off.
+  useLayoutEffect(() => {
+    const button = box.current?.querySelector("button")?.getBoundingClientRect();
+    if (!list.current || !button) return;
+    const { left, top } = placeBeside(button, list.current.getBoundingClientRect(), { width: innerWidth, height: innerHeight });
+    list.current.style.left = `${left}px`;
+    list.current.style.top = `${top}px`;
+  }, [isOpen.value]);
   useEffect(() => {
     if (!isOpen.value) return undefined;
-    box.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+    list.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus({ preventScroll: true });
     const close = (event: Event) => {
-      if (!box.current?.contains(event.target as Node)) isOpen.value = false;
+      if (!(event.type === "pointerdown" ? box.current : list.current)?.contains(event.target as Node)) isOpen.value = false;
     };
-    document.addEventListener("pointerdown", close);
-    return () => document.removeEventListener("pointerdown", close);
+    // What it belongs to goes elsewhere then.
+    const events = [["pointerdown", document], ["scroll", document], ["resize", window]] as const;
+    for (const [type, target] of events) target.addEventListener(type, close, true);
+    return () => {
+      for (const [type, target] of events) target.removeEventListener(type, close, true);
+    };
   }, [isOpen.value]);
   const step = (by: number) => {
     const items = [...(box.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
@@ -41,7 +57,7 @@ export function Menu({ label, title, choices, disabled }: { readonly label: Comp
         {label}
       </button>
       {isOpen.value ? (
-        <div class="menu-list" role="menu">
+        <div class="menu-list" role="menu" ref={list}>
           {choices.map((choice) => (
             <button
               type="button"
@@ -52,6 +68,7 @@ export function Menu({ label, title, choices, disabled }: { readonly label: Comp
               }}
             >
               {choice.label}
+              {choice.note === undefined ? null : <small>{choice.note}</small>}
             </button>
           ))}
         </div>

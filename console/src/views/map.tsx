@@ -23,6 +23,8 @@ interface Camera {
 const camera: Camera = { x: 0, y: 0, zoom: 1, isOwn: false };
 
 const LABELS_MAX = 60;
+/** Between an agent and what is said of it, in the map's own pixels. */
+const TIP_GAP = 3;
 /** More edges than this are straight: nobody sees their bow, and it takes long. */
 const BOWS_MAX = 300;
 /** A map that moves is drawn so often, in milliseconds: smooth enough, and the rest of the page has time. */
@@ -59,7 +61,8 @@ export function SocietyMap({ chosen, onChoose, onLayout, isWhole }: Props) {
       frame = requestAnimationFrame(draw);
       if (now - drawnAt < DRAW_MS) return;
       drawnAt = now;
-      if (!layout.isAtRest) {
+      // What somebody is about to press stands still.
+      if (!layout.isAtRest && hovered.value === null) {
         layout.step();
         state.current.dirty = true;
       }
@@ -89,8 +92,12 @@ export function SocietyMap({ chosen, onChoose, onLayout, isWhole }: Props) {
         </button>
       </div>
       <div class="map-box" ref={box}>
-        <canvas ref={canvas} role="img" aria-label={`Map of ${shown.value} agents and whom they talk to`} />
-        {hovered.value === null ? null : <p class="map-tip">{tip(hovered.value)}</p>}
+        <canvas ref={canvas} tabIndex={0} role="img" aria-label={`Map of ${shown.value} agents and whom they talk to`} aria-description="Arrow keys go from agent to agent, Enter chooses one" />
+        {hovered.value === null ? null : (
+          <p class="map-tip" role="status" style={tipPlace(hovered.value, size.value)}>
+            {tip(hovered.value)}
+          </p>
+        )}
         <ul class="legend">
           {society.cards.value.slice(0, 6).map((card, index) => (
             <li>
@@ -109,13 +116,21 @@ function tip(name: string): string {
   return parts.filter((part) => part !== "").join(" · ");
 }
 
+/** Above the agent, as far as there is room. */
+function tipPlace(name: string, { width }: Size): Record<string, string> {
+  const spot = layout.spot(name);
+  if (!spot) return {};
+  const [x, y] = [(spot.x - camera.x) * camera.zoom, (spot.y - camera.y) * camera.zoom];
+  const part = Math.max(0, Math.min(1, 0.5 + x / Math.max(1, width)));
+  return { left: `${part * 100}%`, top: `calc(50% + ${y - (radius(spot) + TIP_GAP) * camera.zoom}px)`, translate: `-${part * 100}% -100%` };
+}
+
 function radius(spot: Spot): number {
   return 3 + Math.min(7, 1.6 * Math.log1p(spot.weight));
 }
 
 /** Keeps all of the map in sight, moving there softly. */
 function aim(size: Size): void {
-  if (camera.isOwn) return;
   let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
   for (const { x, y } of layout.spots) {
     [left, right] = [Math.min(left, x), Math.max(right, x)];
@@ -131,7 +146,7 @@ function aim(size: Size): void {
 }
 
 function paint(context: CanvasRenderingContext2D, size: Size, colours: Palette, chosen: string, hovered: string | null): void {
-  aim(size);
+  if (!camera.isOwn && hovered === null) aim(size);
   context.clearRect(0, 0, size.width, size.height);
   context.save();
   context.translate(size.width / 2, size.height / 2);
@@ -257,6 +272,23 @@ function spotAt(px: number, py: number, size: Size): Spot | undefined {
   return best;
 }
 
+/** The next agent in a direction: near, and little aside. Without one to begin with the one that talks most. */
+function spotBeside(name: string | null, dx: number, dy: number): Spot | undefined {
+  const from = name === null ? undefined : layout.spot(name);
+  let best: Spot | undefined;
+  let least = Infinity;
+  for (const spot of layout.spots) {
+    const [x, y] = from ? [spot.x - from.x, spot.y - from.y] : [0, 0];
+    const ahead = x * dx + y * dy;
+    if (from && (spot === from || ahead <= 0)) continue;
+    const far = from ? ahead + 3 * Math.abs(x * dy - y * dx) : -spot.weight;
+    if (far < least) [best, least] = [spot, far];
+  }
+  return best ?? from;
+}
+
+const ARROWS: Readonly<Record<string, readonly [number, number]>> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
 function useGestures(ref: { readonly current: HTMLCanvasElement | null }, sizeOf: () => Size, hovered: { value: string | null }, onChoose: (agent: string) => void, changed: () => void): void {
   const choose = useRef(onChoose);
   choose.current = onChoose;
@@ -271,6 +303,7 @@ function useGestures(ref: { readonly current: HTMLCanvasElement | null }, sizeOf
     const movePointer = (event: PointerEvent) => {
       if (!held) {
         hovered.value = spotAt(event.offsetX, event.offsetY, sizeOf())?.name ?? null;
+        canvas.style.cursor = hovered.value === null ? "" : "pointer";
         return;
       }
       held.moved += Math.abs(event.movementX) + Math.abs(event.movementY);
@@ -304,12 +337,25 @@ function useGestures(ref: { readonly current: HTMLCanvasElement | null }, sizeOf
       changed();
     };
     const leave = () => (hovered.value = null);
+    const press = (event: KeyboardEvent) => {
+      const arrow = ARROWS[event.key];
+      if (arrow) hovered.value = spotBeside(hovered.value, ...arrow)?.name ?? null;
+      else if (event.key === "Enter" && hovered.value !== null) choose.current(hovered.value);
+      else if (event.key === "Escape" && hovered.value !== null) hovered.value = null;
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
     const listeners = [["pointerdown", down], ["pointermove", movePointer], ["pointerup", up], ["pointerleave", leave]] as const;
     for (const [type, listener] of listeners) canvas.addEventListener(type, listener as EventListener);
     canvas.addEventListener("wheel", wheel, { passive: false });
+    canvas.addEventListener("keydown", press);
+    canvas.addEventListener("blur", leave);
     return () => {
       for (const [type, listener] of listeners) canvas.removeEventListener(type, listener as EventListener);
       canvas.removeEventListener("wheel", wheel);
+      canvas.removeEventListener("keydown", press);
+      canvas.removeEventListener("blur", leave);
     };
   }, []);
 }

@@ -1,8 +1,10 @@
 /** Nodes and devices: where agents run, and how one has them go from one to another. */
 import { signal } from "@preact/signals";
 import { EVERYBODY, placeOf, type AgentFilter } from "../model/agents.js";
-import { count, visible } from "../model/format.js";
+import { hindrance } from "../model/devices.js";
+import { count, short, visible } from "../model/format.js";
 import { ask } from "../parts/dialog.js";
+import type { Option } from "../parts/choice-line.js";
 import type { Choice } from "../parts/menu.js";
 import { agents, devices, order, society } from "../session.js";
 
@@ -12,9 +14,11 @@ export const filter = signal<AgentFilter>(EVERYBODY);
 /** Places that a menu has; of more one says the name. */
 const IN_MENU_MAX = 12;
 
-/** All places where an agent could go, but where it is. */
-function placesBut(here: string): string[] {
-  return [...society.cards.value.map(({ name }) => name), ...devices.all.value.map(({ name }) => name)].filter((name) => name !== here);
+/** All places where an agent could go, but where it is: what each is. */
+function placesBut(here: string): Option[] {
+  const nodes = society.cards.value.map(({ name, state }) => ({ value: name, note: state === "running" ? "node" : `node, ${state}` }));
+  const others = devices.all.value.map((device) => ({ value: device.name, note: hindrance(device) === "" ? `device, ${short(device.units)} units` : `device: ${hindrance(device)}` }));
+  return [...nodes, ...others].filter(({ value }) => value !== here);
 }
 
 /** Has an agent go on elsewhere: on a node, or on a device. */
@@ -35,7 +39,7 @@ export async function moveByName(name: string): Promise<void> {
 /** What can be chosen for an agent. */
 export function movesOf(name: string, here: string): Choice[] {
   const places = placesBut(here);
-  const choices = places.slice(0, IN_MENU_MAX).map((place) => ({ label: visible(place, 40), run: () => void move(name, place) }));
+  const choices = places.slice(0, IN_MENU_MAX).map(({ value: place, note }) => ({ label: visible(place, 40), note: note.replace(/[,:].*/, ""), run: () => void move(name, place) }));
   return places.length > IN_MENU_MAX ? [...choices, { label: `One of ${places.length}…`, run: () => void moveByName(name) }] : choices;
 }
 

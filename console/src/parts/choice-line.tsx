@@ -1,0 +1,46 @@
+/** A line in a question that means one of some things: they stand below it, those that fit what is written there. */
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { visible } from "../model/format.js";
+
+/** One of them. */
+export interface Option {
+  readonly value: string;
+  /** What it is. */
+  readonly note: string;
+}
+
+/** Of more than these one writes some of the name. */
+const SHOWN_MAX = 100;
+
+export function ChoiceLine({ label, choices }: { readonly label: string; readonly choices: readonly Option[] }) {
+  const written = useSignal("");
+  const list = useRef<HTMLUListElement>(null);
+  const isExact = choices.some(({ value }) => value === written.value);
+  // With one chosen the others stay in sight.
+  const fitting = isExact ? choices : choices.filter(({ value }) => value.toLowerCase().includes(written.value.trim().toLowerCase()));
+  const shown = fitting.slice(0, SHOWN_MAX);
+  const at = shown.findIndex(({ value }) => value === written.value);
+  useEffect(() => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [written.value]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (by === 0 || shown.length === 0) return;
+    event.preventDefault();
+    written.value = shown[at < 0 ? (by > 0 ? 0 : shown.length - 1) : (at + by + shown.length) % shown.length]?.value ?? "";
+  };
+  return (
+    <div class="dialog-line">
+      <input class="field" role="combobox" aria-expanded="true" aria-label={label} placeholder={`${label}…`} required value={written.value} onInput={(event) => (written.value = event.currentTarget.value)} onKeyDown={onKeyDown} />
+      <ul class="options" role="listbox" aria-label="Choices" ref={list}>
+        {shown.map(({ value, note }) => (
+          <li key={value} role="option" aria-selected={value === written.value} onClick={() => (written.value = value)} onDblClick={(event) => event.currentTarget.closest("form")?.requestSubmit()}>
+            <b>{visible(value, 60)}</b>
+            <small>{note}</small>
+          </li>
+        ))}
+        {fitting.length > shown.length ? <li class="is-quiet">and {fitting.length - shown.length} more</li> : null}
+        {fitting.length === 0 ? <li class="is-quiet">No known place is called so.</li> : null}
+      </ul>
+    </div>
+  );
+}
