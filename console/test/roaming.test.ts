@@ -205,6 +205,17 @@ test("in the console an agent is dragged from a tab to a node, and on to another
     await scout.dragTo(device("tab_wren"));
     await page.getByText("scout goes on on tab_wren").waitFor();
     await scout.getByText("tab_wren").waitFor();
+    // By keys, and by hand from the list of all places.
+    await scout.click();
+    await page.keyboard.press("v");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("option").filter({ hasText: "n2" }).getByText("node").waitFor();
+    await dialog.getByRole("option").filter({ hasText: "tab_kite" }).filter({ hasText: "device" }).click();
+    await dialog.getByRole("button", { name: "Move" }).click();
+    await page.getByText("scout goes on on tab_kite").waitFor();
+    await page.keyboard.press("Escape");
+    await scout.dragTo(device("tab_wren"));
+    await scout.getByText("tab_wren").waitFor();
     await page.getByRole("option").filter({ has: page.locator(".name").getByText("tab_wren", { exact: true }) }).dragTo(page.locator('[data-node="n2"]'));
     await page.getByText(/^tab_wren stays: \w/).waitFor();
     await tabs[0]?.page.context().close();

@@ -319,9 +319,9 @@ impl Identity {
         others.iter().all(|other| authority.contains(other)).then(|| Self::of(first))
     }
 
-    /// The agent of a session that it names, if it names one.
-    pub fn session(&self) -> Option<&str> {
-        self.nodes.iter().find_map(|name| name.strip_suffix(".session.whimbrel"))
+    /// The agents of a session that it names, and patterns of such names, the first first: that is what its holder is called.
+    pub fn sessions(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().filter_map(|name| name.strip_suffix(".session.whimbrel"))
     }
 
     /// What this certificate says, which was verified already; nothing if it cannot be read.

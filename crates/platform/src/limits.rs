@@ -264,6 +264,8 @@ pub const SESSIONS_PER_ACCOUNT_MAX: u64 = 5_000;
 pub const SESSION_CERTIFICATES_PER_S: u32 = 1;
 /// Agents of one session at a time.
 pub const SESSION_AGENTS_MAX: u32 = 64;
+/// Names and patterns of agents in one certificate for sessions: it is shown in a hello.
+pub const CERTIFIED_NAMES_MAX: usize = 16;
 /// Bytes of the first frame of a session's connection: whoever has said nothing yet may not use much memory.
 pub const SESSION_HELLO_BYTES_MAX: usize = 4 << 10;
 /// Bytes of one message of a session, or to one.

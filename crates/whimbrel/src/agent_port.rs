@@ -47,10 +47,11 @@ pub fn open(
         }
     };
     let authorise = move |claim: &whimbrel_net::agent_port::Claim<'_>| {
-        if let Some(name) = claim.certified {
+        if let Some(name) = claim.certified.first() {
             // No token's account is called so: these are hashes.
             let account = format!("cert:{name}");
-            return Some(Grant { account, ..Grant::new(name, vec![name.to_owned()]) });
+            let names = claim.certified.iter().map(ToString::to_string).collect();
+            return Some(Grant { account, ..Grant::new(*name, names) });
         }
         let token = claim.token?;
         let listed = file.as_ref().and_then(|file| {

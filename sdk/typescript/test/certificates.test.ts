@@ -53,6 +53,7 @@ describe("in a browser", { skip: WITHOUT_NODE || withoutBrowser(), concurrency: 
     ca("init", "authority");
     ca("issue", "authority", "n1", "--out", "n1");
     for (const name of ["bob", "ann"]) ca("issue", "authority", name, "--session", "--out", name);
+    ca("issue", "authority", "tab", "--session", "--also", "tab-*", "--out", "tab");
     ca("revoke", "authority", "session:ann");
     copyFileSync(join(folder, "authority/revoked.pem"), join(folder, "n1/revoked.pem"));
     ca("init", "other");
@@ -63,7 +64,12 @@ describe("in a browser", { skip: WITHOUT_NODE || withoutBrowser(), concurrency: 
 
   /** What came of a page's attempts, by their names. */
   async function outcomes(attempts: readonly object[], ...options: string[]): Promise<Record<string, string>> {
-    const pages = await Pages.of({ "tab.js": await bundle("tab-certificates.js"), "attempts.json": JSON.stringify(attempts) });
+    const pages = await Pages.of({
+      "tab.js": await bundle("tab-certificates.js"),
+      "worker.js": await bundle("../src/device/worker.js"),
+      "kept-agent.js": await bundle("kept-agent.js"),
+      "attempts.json": JSON.stringify(attempts),
+    });
     const browser = new Browser(pages.url, ...options);
     try {
       const [posted = "{}"] = await pages.heard(1);
@@ -104,6 +110,28 @@ describe("in a browser", { skip: WITHOUT_NODE || withoutBrowser(), concurrency: 
       while (Object.values(await counted()).reduce((sum, count) => sum + count, 0) < 4) await new Promise((resolve) => setTimeout(resolve, 20));
       const { revoked, bad_certificate, bad_token } = await counted();
       assert.deepEqual([revoked, bad_certificate, bad_token], [1, 2, 1]);
+    } finally {
+      society.stop();
+    }
+  });
+
+  test("a page is a device by a certificate that names its agents, which its Workers show, too", async () => {
+    const society = await Society.run(idle, undefined, "--credentials", join(folder, "n1"));
+    try {
+      const url = `http://${society.gateway}/session`;
+      const attempts = [
+        { name: "own", device: "tab", agent: "tab-bob", ...shown("tab") },
+        { name: "own again", device: "tab", agent: "tab-bob", ...shown("tab") },
+        { name: "somebody else's agent", device: "tab-two", agent: "bob", ...shown("tab") },
+        { name: "with another key", device: "tab", agent: "tab-bob", ...shown("tab", "bob") },
+        { name: "for itself alone", device: "bob", agent: "bob-1", ...shown("bob") },
+      ];
+      const told = await outcomes(attempts.map((attempt) => ({ ...attempt, url })));
+      assert.match(told["own"] ?? "", /^tab-bob@/);
+      assert.match(told["own again"] ?? "", /^tab-bob@/, "in the other form of frames");
+      assert.match(told["somebody else's agent"] ?? "", /not-allowed/);
+      assert.match(told["with another key"] ?? "", /unauthorised: .*not signed with the key/);
+      assert.match(told["for itself alone"] ?? "", /not-allowed/);
     } finally {
       society.stop();
     }

@@ -8,7 +8,7 @@ import { again } from "../src/device/page.js";
 import type { JoinOrder, News, Order } from "../src/device/protocol.js";
 import type { WorkerLike } from "../src/device/worker-line.js";
 
-const ORDER: JoinOrder = { type: "join", url: "ws://node.example", token: undefined, leaseMs: undefined, compact: false, engine: undefined, place: "tab", storage: false, yields: true };
+const ORDER: JoinOrder = { type: "join", url: "ws://node.example", token: undefined, certificate: undefined, key: undefined, leaseMs: undefined, compact: false, engine: undefined, place: "tab", storage: false, yields: true };
 
 /** A Worker that does what the test says. */
 class Hand implements WorkerLike {

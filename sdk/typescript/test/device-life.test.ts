@@ -1,7 +1,7 @@
 /** Devices whose Workers break, whose network goes away, whose node is started again: what the platform knows of them. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -206,6 +206,53 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
       await device.leave();
       await proxy.close();
       second.stop();
+    }
+  });
+
+  test("a node is stopped in order and started again: agents that it keeps go on in the page, nobody else does", { timeout: 120_000 }, async () => {
+    const project = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
+    writeFileSync(join(project, "fern.asl"), "");
+    writeFileSync(join(project, "home.mas2j"), "MAS home { agents: fern; }");
+    const begin = (): Promise<Society> => Society.run(project, undefined, "--store", join(project, "store"));
+    const stop = async (one: Society): Promise<void> => {
+      one.process.kill("SIGTERM");
+      await one.finished();
+    };
+    let node = await begin();
+    const proxy = await Proxy.to(node.gateway);
+    const device = await join_("tab-kept", { workers: 2 }, proxy.address);
+    try {
+      const ask = async (...names: string[]): Promise<Value[]> => {
+        const there = await connect(`tcp://${node.address}`, { token: TOKEN });
+        const asker = await there.create("asker");
+        const counts: Value[] = [];
+        for (const name of names) counts.push((await asker.ask({ performative: "request", receivers: name }, { timeoutMs: 60_000 })).content);
+        await there.close();
+        return counts;
+      };
+      const keep = { onLeave: "wait" } as const;
+      const [one, two, ended, brief] = [await device.spawn("one", KEPT, undefined, keep), await device.spawn("two", KEPT, undefined, keep), await device.spawn("ended", KEPT, undefined, keep), await device.spawn("brief", KEPT)];
+      const over: string[] = [];
+      for (const agent of [one, two]) void agent.ended.then((reason) => over.push(reason));
+      assert.deepEqual(await ask("one", "two", "one"), [1n, 1n, 2n]);
+      await ended.end();
+      for (let times = 1; times <= 2; times++) {
+        await stop(node);
+        node = await begin();
+        proxy.target = node.gateway;
+        assert.deepEqual(await ask("one", "two"), [BigInt(2 + times), BigInt(1 + times)], "they are what they were");
+        while (device.agents.length < 2) await pause(10);
+        assert.deepEqual(device.agents.map(({ name }) => name).sort(), ["one", "two"]);
+      }
+      assert.ok((await brief.ended) !== "");
+      assert.deepEqual(over, []);
+      await two.end();
+      assert.deepEqual(over, ["finished"]);
+    } finally {
+      await device.leave();
+      await proxy.close();
+      await stop(node);
+      rmSync(project, { recursive: true, force: true });
     }
   });
 

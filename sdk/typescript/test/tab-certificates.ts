@@ -1,6 +1,7 @@
 /** What a page loads in the test of certificates: it tries to have agents with each of those that it is given, and posts what came of it. */
 import { connect, importKey } from "../src/index.js";
 import { compact } from "../src/compact.js";
+import { Device } from "../src/device.js";
 
 interface Attempt {
   readonly name: string;
@@ -8,10 +9,26 @@ interface Attempt {
   readonly agent: string;
   readonly certificate?: string;
   readonly key?: string;
+  /** The page is a device of this name, whose Worker has the agent. */
+  readonly device?: string;
 }
 
-async function outcome({ url, agent, certificate, key }: Attempt, form: "json" | typeof compact): Promise<string> {
+/** As {@link outcome}, of a device. */
+async function deviceOutcome({ url, agent, certificate = "", key = "", device: name = "" }: Attempt, isCompact: boolean): Promise<string> {
+  const onTrouble = (): void => undefined;
+  const createWorker = (): Worker => new Worker("/worker.js", { type: "module" });
+  const device = await Device.join(url, { name, certificate, key: await importKey(key), workers: 1, compact: isCompact, createWorker, onTrouble });
   try {
+    return (await device.spawn(agent, "/kept-agent.js")).aid;
+  } finally {
+    await device.leave();
+  }
+}
+
+async function outcome(attempt: Attempt, form: "json" | typeof compact): Promise<string> {
+  const { url, agent, certificate, key } = attempt;
+  try {
+    if (attempt.device !== undefined) return await deviceOutcome(attempt, form !== "json");
     const own = key === undefined ? undefined : await importKey(key);
     const platform = await connect(url, { form, patienceMs: 5_000, ...(certificate !== undefined && { certificate }), ...(own && { key: own }) });
     try {

@@ -52,8 +52,8 @@ use crate::threads::Threads;
 pub struct Claim<'a> {
     /// The token in its hello.
     pub token: Option<&'a str>,
-    /// The agent that its certificate names, if it showed one.
-    pub certified: Option<&'a str>,
+    /// The agents that its certificate names, and patterns of such names, if it showed one. It is called as the first.
+    pub certified: Vec<&'a str>,
     /// Where it comes from.
     pub address: Option<IpAddr>,
 }
@@ -461,12 +461,13 @@ impl Inner {
             let known = known.map(|entry| Arc::clone(&entry.door));
             return known.ok_or_else(|| Fault::new(Code::SessionGone, "there is no such session"));
         }
-        let certified = arrival.identity.as_ref().and_then(Identity::session);
+        let certified: Vec<&str> = arrival.identity.iter().flat_map(Identity::sessions).collect();
+        let is_certified = !certified.is_empty();
         let claim = Claim { token: hello.token.as_deref(), certified, address: arrival.from() };
         let Some(grant) = (self.authorise)(&claim) else {
             return Err(Fault::new(Code::Unauthorised, "no token or certificate that lets anybody in"));
         };
-        let certificates = arrival.certificates().filter(|_| certified.is_some()).map(<[_]>::to_vec);
+        let certificates = arrival.certificates().filter(|_| is_certified).map(<[_]>::to_vec);
         self.begin((grant.account.clone(), arrival.from().map(household)), grant, hello, certificates)
     }
 

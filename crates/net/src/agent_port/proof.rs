@@ -56,7 +56,8 @@ impl Shown {
             let reason = refusal::of_tls(&error).unwrap_or(RefusalReason::BadCertificate);
             return Err(Rejected::unproven(reason, format!("its certificate is not to be trusted: {error}")));
         }
-        let identity = Identity::of_chain(&chain, &tls.authority).filter(|identity| identity.session().is_some());
+        let identity =
+            Identity::of_chain(&chain, &tls.authority).filter(|identity| identity.sessions().next().is_some());
         let identity = identity.ok_or_else(|| bad("its certificate lets nobody have an agent"))?;
         Ok(Self { chain, identity })
     }
@@ -190,7 +191,7 @@ mod tests {
     fn who_proves_that_a_certificate_is_its_own_has_the_agent_that_it_names() {
         let mut authority = Authority::create("home").unwrap();
         let port = open(Level::Authenticated, Some(authority.issue("n1", &[], 1).unwrap()));
-        let bob = authority.issue_session("bob", 1).unwrap();
+        let bob = authority.issue_session("bob", &[], 1).unwrap();
         let with_root = bob.certificate_pem.clone() + &bob.authority_pem;
         block_on(async {
             for (framing, certificate) in [(Framing::Json, &bob.certificate_pem), (Framing::Compact, &with_root)] {
@@ -209,11 +210,11 @@ mod tests {
         let (mut authority, mut other) = (Authority::create("home").unwrap(), Authority::create("home").unwrap());
         let node = authority.issue("n1", &[], 1).unwrap();
         let [bob, ann, old] =
-            [("bob", 1), ("ann", 1), ("old", 0)].map(|one| authority.issue_session(one.0, one.1).unwrap());
+            [("bob", 1), ("ann", 1), ("old", 0)].map(|one| authority.issue_session(one.0, &[], one.1).unwrap());
         assert_eq!(authority.revoke("session:ann"), 1);
         let revoked_pem = authority.trust().unwrap().revoked_pem;
         let port = open(Level::Authenticated, Some(Credentials { revoked_pem, ..node.clone() }));
-        let eve = other.issue_session("bob", 1).unwrap();
+        let eve = other.issue_session("bob", &[], 1).unwrap();
         let as_node = SessionCredentials { certificate_pem: node.certificate_pem.clone(), ..bob.clone() };
         let none = SessionCredentials { certificate_pem: "none".to_owned(), ..bob.clone() };
         // Its last second is over then.
@@ -260,7 +261,7 @@ mod tests {
         let mut authority = Authority::create("home").unwrap();
         let node = authority.issue("n1", &[], 1).unwrap();
         let port = open(Level::Authenticated, Some(node.clone()));
-        let bob = authority.issue_session("bob", 1).unwrap();
+        let bob = authority.issue_session("bob", &[], 1).unwrap();
         block_on(async {
             ask(&port, Framing::Json, &bob.certificate_pem, |text| signed(&bob.key_pem, PLACE, text)).await;
             assert_eq!(authority.revoke("session:bob"), 1);

@@ -35,7 +35,8 @@ impl Host for Nobody {
 }
 
 pub(super) fn open(level: Level, credentials: Option<Credentials>) -> AgentPort {
-    let authorise: Authorise = Box::new(|claim| Some(Grant::new(claim.certified.or(claim.token)?, vec!["*".into()])));
+    let authorise: Authorise =
+        Box::new(|claim| Some(Grant::new(claim.certified.first().copied().or(claim.token)?, vec!["*".into()])));
     let config = AgentPortConfig { level, credentials, links: None, authorise, auditor: None, log: Box::new(|_| ()) };
     AgentPort::open(config, Arc::new(Nobody), "127.0.0.1:0").unwrap()
 }
@@ -106,7 +107,8 @@ fn a_session_ends_when_its_certificate_is_revoked() {
     let mut authority = Authority::create("home").unwrap();
     let node = authority.issue("n1", &[], 1).unwrap();
     let mut tls_of = |name| {
-        let SessionCredentials { certificate_pem, key_pem, authority_pem } = authority.issue_session(name, 1).unwrap();
+        let SessionCredentials { certificate_pem, key_pem, authority_pem } =
+            authority.issue_session(name, &[], 1).unwrap();
         let (agents_pem, agents_key_pem, revoked_pem) = Default::default();
         let theirs = Credentials { certificate_pem, key_pem, agents_pem, agents_key_pem, authority_pem, revoked_pem };
         Tls::new(Level::Authenticated, Some(&theirs)).unwrap().unwrap()

@@ -16,7 +16,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde::{Deserialize, Serialize};
 use time::{Duration, OffsetDateTime};
-use whimbrel_platform::limits::{CERTIFICATE_REQUEST_BYTES_MAX, NODE_NAME_BYTES_MAX};
+use whimbrel_platform::limits::{CERTIFICATE_REQUEST_BYTES_MAX, CERTIFIED_NAMES_MAX, NODE_NAME_BYTES_MAX};
 
 use crate::security::{Credentials, agents_dns_name, node_dns_name};
 
@@ -46,6 +46,9 @@ pub enum AuthorityError {
     /// The name cannot be a node's.
     #[error("{0:?} cannot name a node: letters, digits, `-`, `_` and `.`, {NODE_NAME_BYTES_MAX} at most")]
     BadName(String),
+    /// A certificate is to name more agents than it may.
+    #[error("a certificate names {CERTIFIED_NAMES_MAX} agents at most")]
+    TooManyNames,
     /// A file of it is not what it should be.
     #[error("this is no authority's file: {0}")]
     BadFile(&'static str),

@@ -2,6 +2,8 @@
 
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose};
 
+use whimbrel_platform::limits::CERTIFIED_NAMES_MAX;
+
 use super::{Authority, AuthorityError, is_node_name};
 use crate::security::session_dns_name;
 
@@ -17,17 +19,30 @@ pub struct SessionCredentials {
 }
 
 impl Authority {
-    /// A key and a certificate that let a program have the agent of this name. It is recorded, and revoked, as
-    /// `session:NAME`.
+    /// A key and a certificate that let a program have the agent of this name, and others, of names or patterns (`*`, `?`). It is recorded, and
+    /// revoked, as `session:NAME`.
     ///
     /// # Errors
-    /// The name has characters that are no part of names in certificates, or no key can be made.
-    pub fn issue_session(&mut self, name: &str, days: u32) -> Result<SessionCredentials, AuthorityError> {
+    /// A name has characters that are no part of names in certificates, there are too many of them, or no key can be made.
+    pub fn issue_session(
+        &mut self,
+        name: &str,
+        others: &[String],
+        days: u32,
+    ) -> Result<SessionCredentials, AuthorityError> {
+        let fits = |pattern: &str| is_node_name(&pattern.replace(['*', '?'], "-"));
+        if let Some(bad) = others.iter().map(String::as_str).find(|other| !fits(other)) {
+            return Err(AuthorityError::BadName(bad.to_owned()));
+        }
         if !is_node_name(name) {
             return Err(AuthorityError::BadName(name.to_owned()));
         }
+        if others.len() >= CERTIFIED_NAMES_MAX {
+            return Err(AuthorityError::TooManyNames);
+        }
         let key = KeyPair::generate()?;
-        let mut params = CertificateParams::new(vec![session_dns_name(name)])?;
+        let names = std::iter::once(name).chain(others.iter().map(String::as_str)).map(session_dns_name);
+        let mut params = CertificateParams::new(names.collect::<Vec<_>>())?;
         params.distinguished_name.push(DnType::CommonName, name);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
@@ -51,11 +66,11 @@ mod tests {
     #[test]
     fn only_what_the_authority_itself_signed_says_who_somebody_is() {
         let mut authority = Authority::create("home").unwrap();
-        let bob = authority.issue_session("bob", 1).unwrap();
+        let bob = authority.issue_session("bob", &["bob-*".to_owned()], 1).unwrap();
         let roots = chain(&[&bob.authority_pem]);
         for shown in [&[bob.certificate_pem.as_str()][..], &[&bob.certificate_pem, &bob.authority_pem]] {
             let identity = Identity::of_chain(&chain(shown), &roots).unwrap();
-            assert_eq!((identity.session(), identity.node()), (Some("bob"), None));
+            assert_eq!((identity.sessions().collect::<Vec<_>>(), identity.node()), (vec!["bob", "bob-*"], None));
         }
         assert_eq!(authority.revoke("session:bob"), 1);
 
@@ -69,6 +84,11 @@ mod tests {
             assert_eq!(Identity::of_chain(&chain(&[&forged, &node.agents_pem]), &roots), None);
             assert_eq!(Identity::of_chain(&chain(&[&forged, &node.agents_pem, &bob.authority_pem]), &roots), None);
         }
-        assert!(authority.issue_session("b b", 1).is_err() && authority.issue_session("", 1).is_err());
+        for (name, others) in
+            [("b b", vec![]), ("", vec![]), ("b*", vec![]), ("b", vec!["x y"]), ("b", vec!["c"; CERTIFIED_NAMES_MAX])]
+        {
+            let others: Vec<String> = others.into_iter().map(str::to_owned).collect();
+            assert!(authority.issue_session(name, &others, 1).is_err(), "{name} {others:?}");
+        }
     }
 }

@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
   whimbrel ca issue authority n1 --out n1          n1/node.pem, agents.pem, authority.pem, revoked.pem
   whimbrel ca issue authority n2 --out n2 --address 10.0.0.2
   whimbrel ca issue authority bob --session --out bob       bob/session.pem, session.key, authority.pem
+  whimbrel ca issue authority tab1 --session --also 'tab1-*' --out tab1       for a page that has agents of its own
   whimbrel ca token authority n3                   for: whimbrel enrol ADDRESS --token TOKEN --out n3
   whimbrel ca serve authority --listen 0.0.0.0:7100
   whimbrel ca revoke authority n2 && whimbrel ca list authority")]
@@ -62,6 +63,10 @@ pub enum CaAction {
         /// The name is an agent's: whoever has the certificate may have that agent, at an agent port.
         #[arg(long, conflicts_with = "address")]
         session: bool,
+        /// More agents that its holder may have: names, or patterns such as `'tab1-*'`. For devices, whose pages have agents
+        /// of their own.
+        #[arg(long, value_name = "NAME", requires = "session")]
+        also: Vec<String>,
         /// The folder to put them into.
         #[arg(long, value_name = "FOLDER")]
         out: PathBuf,

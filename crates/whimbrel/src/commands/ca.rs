@@ -24,8 +24,8 @@ const PASSPHRASE: &str = "WHIMBREL_CA_PASSPHRASE";
 pub fn ca(arguments: &Ca) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         CaAction::Init { folder, platform } => init(folder, platform)?,
-        CaAction::Issue { folder, node: name, session: true, out, days, .. } => {
-            issue_session(folder, name, out, *days)?
+        CaAction::Issue { folder, node: name, session: true, also, out, days, .. } => {
+            issue_session(folder, name, also, out, *days)?
         }
         CaAction::Issue { folder, node, out, address, days, .. } => issue(folder, node, out, address, *days)?,
         CaAction::Token { folder, node, valid, address, days } => token(folder, node, *valid, address, *days)?,
@@ -66,14 +66,16 @@ fn issue(folder: &Path, node: &str, out: &Path, addresses: &[String], days: u32)
     say(&format!("{node} is good for {days} days; its key is in {}", out.join("node.pem").display()))
 }
 
-fn issue_session(folder: &Path, name: &str, out: &Path, days: u32) -> anyhow::Result<()> {
+fn issue_session(folder: &Path, name: &str, also: &[String], out: &Path, days: u32) -> anyhow::Result<()> {
     std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-    let issued = open(folder)?.with(|authority| authority.issue_session(name, days))?;
+    let issued = open(folder)?.with(|authority| authority.issue_session(name, also, days))?;
     let key = out.join("session.key");
     write_secret(&key, issued.key_pem.as_bytes()).with_context(|| format!("cannot write {}", key.display()))?;
     write_text(&out.join("session.pem"), &issued.certificate_pem)?;
     write_text(&out.join(AUTHORITY), &issued.authority_pem)?;
-    say(&format!("whoever has {} may have the agent {name} for {days} days", key.display()))
+    let agents = std::iter::once(name).chain(also.iter().map(String::as_str)).collect::<Vec<_>>().join(", ");
+    let word = if also.is_empty() { "agent" } else { "agents" };
+    say(&format!("whoever has {} may have the {word} {agents} for {days} days", key.display()))
 }
 
 fn token(folder: &Path, node: &str, valid: Duration, addresses: &[String], days: u32) -> anyhow::Result<()> {

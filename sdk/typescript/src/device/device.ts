@@ -2,7 +2,7 @@ import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
 import { isTerm, map, textOf } from "../acl/value.js";
 import type { Agent, Setup } from "../agents/agent.js";
-import { connect, type ConnectOptions } from "../agents/connect.js";
+import { connect } from "../agents/connect.js";
 import { RefusedError } from "../agents/errors.js";
 import type { Keep } from "../agents/keeper.js";
 import type { Offer, Platform } from "../agents/platform.js";
@@ -11,6 +11,7 @@ import { SessionError } from "../session/session.js";
 import type { DeviceAgent } from "./agent.js";
 import { Crews, isFinal, LEFT } from "./crews.js";
 import { Pace } from "./pace.js";
+import { credentials } from "./protocol.js";
 import { again, battery, isHidden, within, type BatteryManager } from "./page.js";
 import type { WorkerLike } from "./worker-line.js";
 
@@ -18,6 +19,10 @@ import type { WorkerLike } from "./worker-line.js";
 export interface DeviceOptions {
   /** What lets its agents in. */
   readonly token?: string;
+  /** A certificate of the platform's authority, as PEM: does instead of a token, for the agents that it names. The device's own name is to be one of them. */
+  readonly certificate?: string;
+  /** The key of `certificate`, for Ed25519 or for ECDSA with P-256 ({@link importKey}). It may be one that cannot be exported: Workers have it, too, and can do no more with it. */
+  readonly key?: CryptoKey;
   /** The name of the agent that speaks for the device; `device-` and a random number if not said. */
   readonly name?: string;
   /** How many Workers it has: what its user allows. One less than the machine has processors, and 4 at most, if not said. */
@@ -116,12 +121,12 @@ export class Device {
   readonly closed: Promise<Error> = new Promise((resolve) => (this.#closed = resolve));
 
   private constructor(url: string, options: DeviceOptions) {
-    const { token, leaseMs, compact = false, engine, storage = false, yields = true, createWorker = defaultWorker, stuckMs = STUCK_MS } = options;
+    const { token, certificate, key, leaseMs, compact = false, engine, storage = false, yields = true, createWorker = defaultWorker, stuckMs = STUCK_MS } = options;
     this.#url = url;
     this.#options = options;
     this.name = options.name ?? `device-${randomName()}`;
     this.#crews = new Crews({
-      order: { type: "join", url, token, leaseMs, compact, engine: engine === undefined ? undefined : absolute(engine), place: this.name, storage, yields },
+      order: { type: "join", url, token, certificate, key, leaseMs, compact, engine: engine === undefined ? undefined : absolute(engine), place: this.name, storage, yields },
       stuckMs,
       weighEveryMs: WEIGH_EVERY_MS,
       weighAgainMs: options.weighAgainMs ?? WEIGH_AGAIN_MS,
@@ -161,9 +166,7 @@ export class Device {
   }
 
   #connect(): Promise<Platform> {
-    const { token, leaseMs } = this.#options;
-    const session: ConnectOptions = { signal: this.#ending.signal, ...(token !== undefined && { token }), ...(leaseMs !== undefined && { leaseMs }) };
-    return connect(this.#url, session);
+    return connect(this.#url, { signal: this.#ending.signal, ...credentials(this.#options) });
   }
 
   #watchBattery(found: BatteryManager | undefined): void {

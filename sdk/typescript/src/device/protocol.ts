@@ -1,5 +1,6 @@
 /** What a page and its Workers say to each other. */
 import type { Value } from "../acl/value.js";
+import type { ConnectOptions } from "../agents/connect.js";
 import type { Keep } from "../agents/keeper.js";
 
 /** How a Worker begins its session. */
@@ -7,6 +8,9 @@ export interface JoinOrder {
   readonly type: "join";
   readonly url: string;
   readonly token: string | undefined;
+  /** A certificate and its key, which the Worker cannot export either. */
+  readonly certificate: string | undefined;
+  readonly key: CryptoKey | undefined;
   readonly leaseMs: number | undefined;
   readonly compact: boolean;
   /** Where the AgentSpeak engine is. */
@@ -17,6 +21,11 @@ export interface JoinOrder {
   readonly storage: boolean;
   /** Whether its agents go elsewhere when somebody else wants that. */
   readonly yields: boolean;
+}
+
+/** What lets a session of the device in, and for how long it outlives its connection. */
+export function credentials({ token, certificate, key, leaseMs }: { readonly [Name in "token" | "certificate" | "key" | "leaseMs"]?: ConnectOptions[Name] | undefined }): ConnectOptions {
+  return { ...(token !== undefined && { token }), ...(certificate !== undefined && { certificate }), ...(key !== undefined && { key }), ...(leaseMs !== undefined && { leaseMs }) };
 }
 
 /** What a page wants of a Worker. Numbers find the answers. */

@@ -9,7 +9,8 @@ import type { Value } from "../acl/value.js";
 import type { Seats } from "../agentspeak/seats.js";
 import type { Society } from "../agentspeak/society.js";
 import type { GuestAgent, GuestModule, Shelf } from "../guest.js";
-import { faultOf, type JoinOrder, type News, type Order, type Port } from "./protocol.js";
+import { credentials, faultOf, type JoinOrder, type News, type Order, type Port } from "./protocol.js";
+import { within } from "./page.js";
 import { weigh } from "./weigh.js";
 
 /** What an agent's module exports: a class that extends {@link Agent}, or a function that sets one up. Both are given the data. */
@@ -31,6 +32,10 @@ interface Seated {
 interface Lodger {
   readonly name: string;
   readonly isMind?: boolean;
+  /** The platform keeps it: it may go on in another session. */
+  readonly isKept?: boolean;
+  /** The page wants it to end. */
+  isToEnd?: boolean;
   end(): Promise<unknown>;
   suspend(suspended: boolean): void;
   moveTo(place: string): Promise<void>;
@@ -38,6 +43,11 @@ interface Lodger {
 
 /** How many modules of guests a Worker has at hand for those who come later: agents keep theirs. */
 const MODULES_KEPT = 32;
+
+/** How long a node that stops may take from the end of a session's agents to that of the session. */
+const OVER_MS = 5000;
+/** What it says of them. */
+const KILLED = "killed";
 
 /** How agents are kept that came from elsewhere: should the page be closed they go on at its node, or wait there. */
 const GUESTS: Keep = { onLeave: "go-on" };
@@ -81,7 +91,7 @@ export class WorkBench {
       case "move":
         return this.#move(order.id, order.agent, order.to);
       case "end":
-        return this.#lodgers.get(order.id)?.end();
+        return this.#end(order.id);
       case "suspend":
         return this.#lodgers.get(order.id)?.suspend(order.suspended);
       case "work":
@@ -100,10 +110,10 @@ export class WorkBench {
   }
 
   async #join(order: JoinOrder): Promise<void> {
-    const { url, token, leaseMs, compact } = order;
+    const { url, compact } = order;
     // Whoever wants JSON need not load the other form.
     const form = compact ? (await import("../compact.js")).compact : "json";
-    const platform = await connect(url, { form, ...(token !== undefined && { token }), ...(leaseMs !== undefined && { leaseMs }) });
+    const platform = await connect(url, { form, ...credentials(order) });
     platform.place = order.place;
     this.#platform = platform;
     this.#joined = order;
@@ -181,6 +191,7 @@ export class WorkBench {
     await this.#here.create(name, agent, keep && { yields: this.#yields, ...keep });
     this.#take(id, {
       name: agent.name,
+      isKept: keep !== undefined,
       end: () => agent.end(),
       suspend: (suspended) => (suspended ? agent.suspend() : agent.resume()),
       moveTo: (place) => agent.moveTo(place),
@@ -239,9 +250,18 @@ export class WorkBench {
     this.#lodgers.set(id, lodger);
   }
 
-  #ended(id: number, reason: string): void {
+  #end(id: number): Promise<unknown> | undefined {
+    const lodger = this.#lodgers.get(id);
+    if (lodger) lodger.isToEnd = true;
+    return lodger?.end();
+  }
+
+  async #ended(id: number, reason: string): Promise<void> {
+    const lodger = this.#lodgers.get(id);
+    // Of a node that stops one hears a moment later that the session is over.
+    if (lodger?.isKept && !lodger.isToEnd && reason === KILLED) await within(OVER_MS, this.#here.closed);
     // If the session is over the page hears that, and knows what becomes of whom.
-    if (this.#lodgers.delete(id) && !this.#platform?.over) this.#tell({ type: "ended", id, reason });
+    if (this.#lodgers.get(id) === lodger && this.#lodgers.delete(id) && !this.#platform?.over) this.#tell({ type: "ended", id, reason });
   }
 
   /** An agent in AgentSpeak: all of a Worker are one society. */
@@ -277,7 +297,7 @@ export class WorkBench {
 
   /** A mind that is kept: how it ends the platform tells, too, as it may be elsewhere. */
   #lodgeMind(id: number, society: Society, seat: Agent): void {
-    this.#take(id, mindLodger(society, seat.name, (place) => seat.moveTo(place)));
+    this.#take(id, { ...mindLodger(society, seat.name, (place) => seat.moveTo(place)), isKept: true });
     this.#tell({ type: "spawned", id, name: seat.aid.toString() });
     void seat.ended.then((reason) => this.#ended(id, reason));
   }
@@ -307,7 +327,7 @@ export class WorkBench {
     // The next mind begins another society: none is lost for good.
     const over = (reason: string): void => {
       this.#society = undefined;
-      for (const [id, { isMind }] of this.#lodgers) if (isMind) this.#ended(id, reason);
+      for (const [id, { isMind }] of this.#lodgers) if (isMind) void this.#ended(id, reason);
     };
     society.on("stopped", () => over("finished"));
     society.on("failed", (error) => {
@@ -317,7 +337,7 @@ export class WorkBench {
       if (this.#lodgers.size === 0) void this.#platform?.close();
     });
     society.on("ended", ({ agent, reason }) => {
-      for (const [id, { name, isMind }] of this.#lodgers) if (isMind && name === agent) this.#ended(id, reason);
+      for (const [id, { name, isMind }] of this.#lodgers) if (isMind && name === agent) void this.#ended(id, reason);
     });
     const { seats } = await seat(society, platform, {
       place: this.#joined?.place ?? "",
