@@ -21,7 +21,7 @@ pub mod value;
 
 pub use aid::{Aid, AidParseError, Contact};
 pub use codec::{DecodeError, DecodeErrorKind, EncodeError, Encoding};
-pub use message::{AclMessage, Envelope, Extras, MessageBody, Numbered};
+pub use message::{AclMessage, Bulky, Envelope, Extras, MessageBody, Numbered};
 pub use performative::{Performative, UnknownPerformative};
 pub use symbol::{Symbol, sym};
 pub use template::Template;

@@ -2,6 +2,10 @@
 
 /// Bytes of one encoded message.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// Bytes of memory from which on a message counts as bulky where messages are weighed.
+pub const BULKY_BYTES: usize = 4 << 10;
+/// Bytes up to which they are counted: values that share their parts are small and look enormous.
+pub const BULKY_COUNTED_BYTES: usize = 64 << 20;
 /// How deep resolvers of agent identifiers nest.
 pub const RESOLVER_DEPTH_MAX: usize = 4;
 /// How deep brackets nest in a parameter's expression.

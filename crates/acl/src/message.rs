@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use crate::limits::{BULKY_BYTES, BULKY_COUNTED_BYTES};
 use crate::{Aid, Performative, Symbol, Text, Value};
 
 /// An ACL message with all parameters of FIPA00061 table 1. The parameters most messages lack are in [`Extras`], so
@@ -188,6 +189,17 @@ pub enum MessageBody {
     Shared(Arc<AclMessage>),
     /// Numbered by its sender, who keeps it until its receiver has written down that it was handled.
     Numbered(Box<Numbered>),
+    /// As [`MessageBody::Shared`], of a message that was [weighed](MessageBody::weighed) and takes much memory.
+    Bulky(Box<Bulky>),
+}
+
+/// A message that takes [`BULKY_BYTES`] of memory or more.
+#[derive(Clone, Debug)]
+pub struct Bulky {
+    /// How much, roughly.
+    pub bytes: usize,
+    /// The message.
+    pub message: Arc<AclMessage>,
 }
 
 /// A message that counts once, however often it comes.
@@ -198,6 +210,8 @@ pub struct Numbered {
     /// Which telling of its sender's node it belongs to: when messages have to be said again, what was said before is of no
     /// account any more. [`Numbered::LATEST`] if it was found to be of account, [`Numbered::AGAIN`] if its receiver had it before.
     pub telling: u64,
+    /// Bytes of memory that it takes, roughly, if it was [weighed](MessageBody::weighed) and these are [`BULKY_BYTES`] or more; else 0.
+    pub bulk: usize,
     /// The message.
     pub message: Arc<AclMessage>,
 }
@@ -217,6 +231,7 @@ impl MessageBody {
             Self::Owned(message) => message,
             Self::Shared(message) => unshare(message),
             Self::Numbered(numbered) => unshare(numbered.message),
+            Self::Bulky(bulky) => unshare(bulky.message),
         }
     }
 
@@ -226,7 +241,64 @@ impl MessageBody {
             Self::Owned(message) => Arc::from(message),
             Self::Shared(message) => message,
             Self::Numbered(numbered) => numbered.message,
+            Self::Bulky(bulky) => bulky.message,
         }
+    }
+
+    /// The same, to be cloned for each of many: what is copied is not the message.
+    #[must_use]
+    pub fn for_many(self) -> Self {
+        match self {
+            Self::Owned(message) => Self::Shared(Arc::from(message)),
+            Self::Numbered(numbered) if numbered.bulk > 0 => {
+                Self::Bulky(Box::new(Bulky { bytes: numbered.bulk, message: numbered.message }))
+            }
+            Self::Numbered(numbered) => Self::Shared(numbered.message),
+            shared => shared,
+        }
+    }
+
+    /// The message, if other envelopes may have it, too.
+    pub fn shared(&self) -> Option<&Arc<AclMessage>> {
+        match self {
+            Self::Shared(message) => Some(message),
+            Self::Bulky(bulky) => Some(&bulky.message),
+            Self::Owned(_) | Self::Numbered(_) => None,
+        }
+    }
+
+    /// The same, with how much memory it takes, if that is [`BULKY_BYTES`] or more: mailboxes count it. For whoever hands in messages of others:
+    /// what they take depends on its content, and counting takes as long as that is.
+    #[must_use]
+    pub fn weighed(mut self) -> Self {
+        if self.content.is_slight() && self.extras.is_none() {
+            return self;
+        }
+        let bytes = self.footprint(BULKY_COUNTED_BYTES);
+        if bytes < BULKY_BYTES {
+            return self;
+        }
+        if let Self::Numbered(numbered) = &mut self {
+            numbered.bulk = bytes;
+            return self;
+        }
+        Self::Bulky(Box::new(Bulky { bytes, message: self.into_shared() }))
+    }
+
+    /// Bytes of memory that it takes, roughly, if it was found to be [`BULKY_BYTES`] or more; else 0.
+    #[inline]
+    pub fn bulk(&self) -> usize {
+        match self {
+            Self::Owned(_) | Self::Shared(_) => 0,
+            Self::Numbered(numbered) => numbered.bulk,
+            Self::Bulky(bulky) => bulky.bytes,
+        }
+    }
+
+    /// Whether it says of itself how much memory it takes, or that it counts once.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Self::Owned(_) | Self::Shared(_))
     }
 }
 
@@ -243,6 +315,7 @@ impl std::ops::Deref for MessageBody {
             Self::Owned(message) => message,
             Self::Shared(message) => message,
             Self::Numbered(numbered) => &numbered.message,
+            Self::Bulky(bulky) => &bulky.message,
         }
     }
 }
@@ -258,10 +331,23 @@ impl Envelope {
     }
 
     #[cold]
-    fn for_each_of_many(message: Box<AclMessage>, mut send: impl FnMut(Self)) {
-        let shared: Arc<AclMessage> = Arc::from(message);
+    fn for_each_of_many(message: Box<AclMessage>, send: impl FnMut(Self)) {
+        Self::copies(MessageBody::Owned(message), send);
+    }
+
+    fn copies(body: MessageBody, mut send: impl FnMut(Self)) {
+        let shared = body.for_many();
         for to in &shared.receivers {
-            send(Self { to: *to, body: MessageBody::Shared(Arc::clone(&shared)) });
+            send(Self { to: *to, body: shared.clone() });
+        }
+    }
+
+    /// [`Envelope::for_each_receiver`] of a message that is [weighed](MessageBody::weighed).
+    pub fn for_each_receiver_weighed(message: Box<AclMessage>, mut send: impl FnMut(Self)) {
+        let body = MessageBody::Owned(message).weighed();
+        match body.receivers.as_slice() {
+            [to] => send(Self { to: *to, body }),
+            _ => Self::copies(body, send),
         }
     }
 }
@@ -288,6 +374,23 @@ mod tests {
         assert_eq!(answer.extras().conversation_id.as_deref(), Some("c1"));
         assert_eq!(answer.extras().protocol, Some("fipa-request".into()));
         assert_eq!(answer.extras().reply_with, None);
+    }
+
+    #[test]
+    fn who_is_weighed_knows_what_it_takes_if_that_is_much() {
+        let message =
+            |text: String| Box::new(AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("b"), text));
+        let light = MessageBody::Owned(message("x".repeat(BULKY_BYTES / 2))).weighed();
+        assert!(matches!(light, MessageBody::Owned(_)) && light.bulk() == 0);
+        let bulky = MessageBody::Owned(message("x".repeat(100_000))).weighed();
+        assert!(bulky.bulk() >= 100_000 && bulky.bulk() < 101_000);
+        // Many small parts are much, too.
+        let list = Value::list((0..10_000).map(Value::Int));
+        let parts = MessageBody::Shared(Arc::from(message(String::new()))).into_message().with_content(list);
+        let number = Numbered { number: 1, telling: 1, bulk: 0, message: Arc::new(parts) };
+        let numbered = MessageBody::Numbered(Box::new(number)).weighed();
+        assert!(matches!(numbered, MessageBody::Numbered(_)) && numbered.bulk() > 100_000);
+        assert_eq!(bulky.clone().into_message().content, bulky.content);
     }
 
     #[test]

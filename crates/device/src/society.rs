@@ -454,7 +454,8 @@ impl Society {
         match self.with_turn(name, TURN_STEPS, |body, turn| body.turn(turn)) {
             None | Some(Next::Wait) => {}
             Some(Next::WaitUntil(at)) if at > self.world.now() => self.slots.set_timer(name, at),
-            Some(Next::WaitUntil(_) | Next::Ready) => self.slots.make_due(name),
+            // What is put aside is a client's, and there are none here.
+            Some(Next::WaitUntil(_) | Next::Refuse(_) | Next::Ready) => self.slots.make_due(name),
             Some(Next::Activate) => self.activate(name),
             Some(Next::Hop(request)) => self.hop(name, &request),
             Some(Next::End(reason)) => self.end(Aid::local(name), reason),

@@ -11,7 +11,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, Tem
 use crate::durable::creation::is_creation;
 use crate::durable::{Origin, Ticket};
 use crate::inspection::{Inspection, Instructed, Instruction, Look, Upkeep};
-use crate::limits::{SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
+use crate::limits::{MESSAGE_WEIGHED_BYTES, SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
 use crate::mobility::{Hop, HopRequest, Wish};
 use crate::{Services, Time};
 
@@ -186,6 +186,9 @@ pub enum Next {
     Wait,
     /// Nothing to do until a message comes, or until this moment.
     WaitUntil(Time),
+    /// As [`Next::WaitUntil`]; and there is no place for the messages that were [put aside](Mailbox::put_aside): their senders are answered as
+    /// if the mailbox had been full.
+    Refuse(Time),
     /// More to do: the next turn comes when the other agents had theirs.
     Ready,
     /// It had left memory: it is to be [made again](AgentBody::activate), and has its turn then.
@@ -339,8 +342,18 @@ pub struct Mailbox {
     behind: u32,
     /// Messages taken since [`Mailbox::count_taken`].
     taken: u32,
-    /// Of numbered messages. Few agents are durable; the others should not pay for it.
-    numbered: Option<Box<TakenNumbers>>,
+    /// Of messages that are not plain. Few agents get such; the others should not pay for it.
+    rare: Option<Box<Rare>>,
+}
+
+/// What is known of messages that are not [plain](MessageBody::is_plain), and of those that were put aside.
+#[derive(Debug, Default)]
+struct Rare {
+    numbers: TakenNumbers,
+    /// Bytes of bulky messages that wait.
+    bulk: usize,
+    /// Messages for which there is no place.
+    aside: Vec<MessageBody>,
 }
 
 /// Which numbered messages were taken.
@@ -363,11 +376,26 @@ impl Mailbox {
     /// Adds a message that arrived.
     #[inline]
     pub fn push(&mut self, message: MessageBody) {
+        self.note_pushed(&message);
         if self.first.is_some() || self.behind > 0 {
             return self.push_behind(message);
         }
         // The place is known to be empty: nothing to drop.
         std::mem::forget(self.first.replace(message));
+    }
+
+    #[inline]
+    fn note_pushed(&mut self, message: &MessageBody) {
+        if !message.is_plain() {
+            self.note_bulk(message.bulk());
+        }
+    }
+
+    #[cold]
+    fn note_bulk(&mut self, bytes: usize) {
+        if bytes > 0 {
+            self.rare.get_or_insert_default().bulk += bytes;
+        }
     }
 
     fn push_behind(&mut self, message: MessageBody) {
@@ -379,6 +407,7 @@ impl Mailbox {
     /// processor's cache.
     #[inline]
     pub fn push_using(&mut self, message: MessageBody, spare: &mut SpareQueues) {
+        self.note_pushed(&message);
         if self.first.is_some() || self.behind > 0 {
             if self.rest.is_none() {
                 self.rest = spare.queues.pop();
@@ -389,7 +418,7 @@ impl Mailbox {
         std::mem::forget(self.first.replace(message));
     }
 
-    /// [`Mailbox::push_using`] for several messages at once.
+    /// [`Mailbox::push_using`] for several messages at once, all of them [plain](MessageBody::is_plain).
     pub fn extend_using(&mut self, mut messages: Row<'_, '_>, spare: &mut SpareQueues) {
         if self.is_empty() {
             self.first = messages.next();
@@ -432,16 +461,19 @@ impl Mailbox {
     #[inline]
     fn note_taken(&mut self, message: Option<&MessageBody>) -> bool {
         self.taken += u32::from(message.is_some());
-        match message {
-            Some(MessageBody::Numbered(numbered)) => self.note_ticket(numbered),
-            _ => true,
-        }
+        message.is_none_or(|message| message.is_plain() || self.note_rare(message))
     }
 
     #[cold]
+    fn note_rare(&mut self, message: &MessageBody) -> bool {
+        let rare = self.rare.get_or_insert_default();
+        rare.bulk = rare.bulk.saturating_sub(message.bulk());
+        if let MessageBody::Numbered(numbered) = message { self.note_ticket(numbered) } else { true }
+    }
+
     fn note_ticket(&mut self, numbered: &Numbered) -> bool {
         let ticket = Ticket::of(numbered);
-        let numbers = self.numbered.get_or_insert_default();
+        let numbers = &mut self.rare.get_or_insert_default().numbers;
         let is_new = numbered.telling == Numbered::AGAIN || numbers.is_first(ticket, numbered.telling);
         if is_new {
             numbers.fresh.push(ticket);
@@ -456,26 +488,26 @@ impl Mailbox {
     /// Who tried to create the agent that there is already, since this was asked last: such messages are taken, too, but no agent is
     /// given them.
     pub fn take_creators(&mut self) -> Vec<Aid> {
-        self.numbered.as_mut().map(|numbers| std::mem::take(&mut numbers.creators)).unwrap_or_default()
+        self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.creators)).unwrap_or_default()
     }
 
     /// The numbered messages that were taken since this was asked last, in the order they were.
     pub fn take_tickets(&mut self) -> Vec<Ticket> {
-        self.numbered.as_mut().map(|numbers| std::mem::take(&mut numbers.fresh)).unwrap_or_default()
+        self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.fresh)).unwrap_or_default()
     }
 
     /// These were taken before, and are handled now: as if they had been taken just now.
     pub fn note_handled(&mut self, tickets: impl IntoIterator<Item = Ticket>) {
         let mut tickets = tickets.into_iter().peekable();
         if tickets.peek().is_some() {
-            self.numbered.get_or_insert_default().fresh.extend(tickets);
+            self.rare.get_or_insert_default().numbers.fresh.extend(tickets);
         }
     }
 
     /// From now on numbered messages may come again, each sender's in their order, and are taken once. `before` were handled
     /// already, in whatever order, and what was told before the telling `since` is not taken. To be taken by [`Mailbox::take`] only.
     pub fn take_each_once(&mut self, since: u64, before: impl IntoIterator<Item = Ticket>) {
-        let numbers = self.numbered.get_or_insert_default();
+        let numbers = &mut self.rare.get_or_insert_default().numbers;
         numbers.since = since;
         numbers.highest.get_or_insert_default();
         for Ticket { sender, number } in before {
@@ -487,8 +519,11 @@ impl Mailbox {
     /// another agent.
     pub fn take_each_once_behind(&mut self, created_by: Option<Ticket>) {
         self.take_each_once(0, []);
-        if let Some(numbers) = &mut self.numbered {
-            numbers.highest.get_or_insert_default().extend(created_by.map(|ticket| (ticket.sender, ticket.number)));
+        if let Some(rare) = &mut self.rare {
+            rare.numbers
+                .highest
+                .get_or_insert_default()
+                .extend(created_by.map(|ticket| (ticket.sender, ticket.number)));
         }
     }
 
@@ -497,6 +532,7 @@ impl Mailbox {
     pub fn put_back(&mut self, messages: impl IntoIterator<Item = MessageBody>) {
         let mut waiting: VecDeque<MessageBody> = messages.into_iter().collect();
         for message in &mut waiting {
+            self.note_pushed(message);
             if let MessageBody::Numbered(numbered) = message {
                 numbered.telling = Numbered::AGAIN;
             }
@@ -559,6 +595,34 @@ impl Mailbox {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.first.is_none() && self.behind == 0
+    }
+
+    /// Bytes of memory that the waiting messages take which were found to be bulky ([`MessageBody::weighed`]).
+    pub fn bulk(&self) -> usize {
+        self.rare.as_ref().map_or(0, |rare| rare.bulk)
+    }
+
+    /// Puts the newest messages aside, all but the `kept` oldest: there is no place for them. To be followed by
+    /// [`Next::Refuse`].
+    pub fn put_aside(&mut self, kept: usize) {
+        let Some(behind) = kept.checked_sub(usize::from(self.first.is_some())) else {
+            let first = self.first.take();
+            self.put_aside(0);
+            let rare = self.rare.get_or_insert_default();
+            rare.bulk = rare.bulk.saturating_sub(first.as_ref().map_or(0, MessageBody::bulk));
+            return rare.aside.splice(0..0, first).for_each(drop);
+        };
+        let Some(rest) = self.rest.as_mut().filter(|rest| rest.len() > behind) else { return };
+        let aside = rest.split_off(behind);
+        self.behind = behind as u32;
+        let rare = self.rare.get_or_insert_default();
+        rare.bulk = rare.bulk.saturating_sub(aside.iter().map(MessageBody::bulk).sum());
+        rare.aside.extend(aside);
+    }
+
+    /// The messages that were put aside since this was asked last, oldest first.
+    pub fn take_aside(&mut self) -> Vec<MessageBody> {
+        self.rare.as_mut().map(|rare| std::mem::take(&mut rare.aside)).unwrap_or_default()
     }
 
     /// The waiting messages, oldest first.
@@ -626,11 +690,13 @@ pub struct Outbox {
     first: Option<MessageBody>,
     rest_to: Vec<Aid>,
     rest: Vec<MessageBody>,
+    /// Some of the rest may not be plain.
+    mixed: bool,
 }
 
 impl Default for Outbox {
     fn default() -> Self {
-        Self { first_to: Aid::local(sym::EMPTY), first: None, rest_to: Vec::new(), rest: Vec::new() }
+        Self { first_to: Aid::local(sym::EMPTY), first: None, rest_to: Vec::new(), rest: Vec::new(), mixed: false }
     }
 }
 
@@ -639,6 +705,18 @@ impl Outbox {
     #[inline]
     pub fn send(&mut self, message: impl Into<Box<AclMessage>>) {
         Envelope::for_each_receiver(message.into(), |envelope| self.push(envelope.to, envelope.body));
+    }
+
+    /// The same of a message that came from outside in so many bytes, as from a client or a guest: it is
+    /// [weighed](MessageBody::weighed) if it may be bulky.
+    pub fn send_of(&mut self, message: impl Into<Box<AclMessage>>, bytes: usize) {
+        if bytes < MESSAGE_WEIGHED_BYTES {
+            return self.send(message);
+        }
+        Envelope::for_each_receiver_weighed(message.into(), |envelope| {
+            self.mixed |= !envelope.body.is_plain();
+            self.push(envelope.to, envelope.body);
+        });
     }
 
     #[inline]
@@ -674,9 +752,15 @@ impl Outbox {
         !self.rest.is_empty()
     }
 
+    /// Whether some of what was sent after the first message may not be [plain](MessageBody::is_plain).
+    pub fn is_mixed(&self) -> bool {
+        self.mixed
+    }
+
     /// Gives what was sent after the first message to `to`, in order: a receiver with all messages in a row that are for
     /// it.
     pub fn take_rest(&mut self, mut to: impl FnMut(Aid, Row<'_, '_>)) {
+        self.mixed = false;
         let mut bodies = self.rest.drain(..);
         for row in self.rest_to.chunk_by(|a, b| a == b) {
             if let Some(receiver) = row.first() {
@@ -718,7 +802,7 @@ mod tests {
     fn a_numbered_message_is_taken_once_where_it_may_come_again() {
         let numbered = |number: u64| {
             let message = self::number(number as i64).into_shared();
-            MessageBody::Numbered(Box::new(Numbered { number, telling: 1, message }))
+            MessageBody::Numbered(Box::new(Numbered { number, telling: 1, bulk: 0, message }))
         };
         let ticket = |number| Ticket { sender: "body-a".into(), number };
         let taken = |mailbox: &mut Mailbox| -> Vec<i64> {

@@ -4,6 +4,13 @@
 pub const MAILBOX_SOFT_MESSAGES: usize = 10_000;
 /// Messages a mailbox holds at most; further ones are answered `failure`.
 pub const MAILBOX_HARD_MESSAGES: usize = 1_000_000;
+/// Bytes of bulky messages that a mailbox holds before their senders are slowed down. Those of other nodes, of clients and of guests are
+/// weighed; what takes less than 4 KiB counts as a message only.
+pub const MAILBOX_SOFT_BYTES: usize = 16 << 20;
+/// Encoded bytes from which on such a message is weighed: shorter ones are never bulky by much.
+pub const MESSAGE_WEIGHED_BYTES: usize = 256;
+/// Bytes of them that it holds at most; further ones are answered `failure`.
+pub const MAILBOX_HARD_BYTES: usize = 64 << 20;
 /// Empty queues a scheduler shard keeps for mailboxes that need one.
 pub const SPARE_QUEUES_MAX: usize = 64;
 /// Messages such a queue has room for at most; larger ones are freed.
@@ -313,6 +320,23 @@ pub const SESSION_UNSAVED_MESSAGES_MAX: usize = 1_024;
 pub const SESSION_HELD_MESSAGES_MAX: usize = 1_024;
 /// Bytes of these.
 pub const SESSION_HELD_BYTES_MAX: usize = 4 << 20;
+/// Bytes of messages to a client that it has not acknowledged, before no more are taken from its agents' mailboxes.
+pub const SESSION_WINDOW_BYTES_MAX: usize = 4 << 20;
+/// Bytes of messages that such an agent was given and no state covers; see [`SESSION_UNSAVED_MESSAGES_MAX`].
+pub const SESSION_UNSAVED_BYTES_MAX: usize = 4 << 20;
+/// Bytes of messages that wait in the mailbox of an agent whose client is away; further ones are answered `failure`.
+pub const KEPT_WAITING_BYTES_MAX: usize = 16 << 20;
+/// Bytes of all messages that wait for the clients of one token or certificate: in mailboxes, unacknowledged, not covered, or held; further
+/// ones are answered `failure`.
+pub const SESSION_WAITING_BYTES_MAX: usize = 256 << 20;
+/// The same of all clients of a node...
+pub const SESSION_WAITING_BYTES_ALL_MAX: usize = 1 << 30;
+/// ...but for those who have less than this.
+pub const SESSION_WAITING_BYTES_SPARE: usize = 8 << 20;
+/// Bytes up to which one of them is counted.
+pub const SESSION_WAITING_COUNTED_BYTES: usize = 64 << 20;
+/// How long an agent waits until it is looked again whether there is room for its client's messages.
+pub const SESSION_ROOM_MS: u64 = 100;
 /// Agents of one token or certificate that a node keeps, with or without a session.
 pub const KEPT_AGENTS_PER_PRINCIPAL_MAX: usize = 60_000;
 /// Agents of sessions that a node keeps.
@@ -321,6 +345,10 @@ pub const KEPT_AGENTS_MAX: usize = 200_000;
 pub const KEPT_PRUNE_MS: u64 = 1_000;
 /// Bytes of the states of agents that a node keeps for one token or certificate.
 pub const KEPT_BYTES_PER_PRINCIPAL_MAX: usize = 256 << 20;
+/// The same for all clients...
+pub const KEPT_BYTES_MAX: usize = 2 << 30;
+/// ...but for those whose agents' states take no more than this.
+pub const KEPT_BYTES_SPARE: usize = 1 << 20;
 /// How long an agent waits for its session's client to come back.
 pub const KEPT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 /// How long a client has to take an agent that is offered to it, or to let one go that is wanted elsewhere.
@@ -333,6 +361,10 @@ pub const SESSION_CODE_PART_BYTES: usize = 256 << 10;
 pub const SESSION_CODE_BYTES_AT_ONCE: u32 = 64 << 20;
 /// See [`SESSION_CODE_BYTES_AT_ONCE`].
 pub const SESSION_CODE_BYTES_PER_S: u32 = 64 << 10;
+/// How often a second, on average, a node looks for code because of clients with one token or certificate...
+pub const SESSION_CODE_LOOKUPS_PER_S: u32 = 100;
+/// ...and at once: an agent's first save, and each `lacks`, is one.
+pub const SESSION_CODE_LOOKUPS_AT_ONCE: u32 = 20_000;
 /// Programs that came from clients which a node takes in at a time: to compile one takes seconds.
 pub const SESSION_CODE_ADMISSIONS_MAX: usize = 2;
 /// Bytes of a token that lets programs have agents, at least.

@@ -157,8 +157,8 @@ impl Sorted<'_> {
                     return self.put_copy(*only, envelope.body);
                 }
                 if audience.roaming {
-                    let shared = envelope.body.into_shared();
-                    let copies = audience.local.iter().map(|name| (*name, MessageBody::Shared(Arc::clone(&shared))));
+                    let shared = envelope.body.for_many();
+                    let copies = audience.local.iter().map(|name| (*name, shared.clone()));
                     return copies.for_each(|(name, copy)| self.put_copy(name, copy));
                 }
                 self.put_copies(envelope.to.name, audience, &envelope.body.into_shared());

@@ -3,19 +3,21 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, sym};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleStep, NewAgent, Ties};
 use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
 use whimbrel_platform::durable::{Born, Origin};
 use whimbrel_platform::environment::Environments;
-use whimbrel_platform::limits::OFFLOAD_THREADS_MAX;
+use whimbrel_platform::limits::{
+    MAILBOX_HARD_BYTES, MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_BYTES, MAILBOX_SOFT_MESSAGES, OFFLOAD_THREADS_MAX,
+};
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::session::Shelf;
 use whimbrel_platform::storage::Shelves;
-use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Links, Observer, Time};
+use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Links, Mailbox, Observer, Time};
 
 use crate::activity::Activity;
 use crate::advice::Advisor;
@@ -99,13 +101,46 @@ pub(crate) struct Node {
     outside: Figures,
 }
 
-/// How many messages a mailbox holds.
+/// How many messages a mailbox holds, and how many bytes of bulky ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MailboxLimits {
     /// From here on senders are slowed down.
     pub soft: usize,
     /// From here on messages are answered `failure`.
     pub hard: usize,
+    /// The same of bytes.
+    pub soft_bytes: usize,
+    /// See `soft_bytes`.
+    pub hard_bytes: usize,
+}
+
+impl MailboxLimits {
+    /// Whether so much waits that senders are to slow down.
+    pub fn are_used(&self, mailbox: &Mailbox) -> bool {
+        mailbox.len() >= self.soft || mailbox.bulk() >= self.soft_bytes
+    }
+
+    /// Whether so little does that they need not any more.
+    pub fn are_half_used(&self, mailbox: &Mailbox) -> bool {
+        mailbox.len() <= self.soft / 2 && mailbox.bulk() <= self.soft_bytes / 2
+    }
+
+    /// Whether there is no place for this message.
+    pub fn refuse(&self, mailbox: &Mailbox, message: &MessageBody) -> bool {
+        let bulk = message.bulk();
+        mailbox.len() >= self.hard || bulk > 0 && mailbox.bulk() + bulk > self.hard_bytes
+    }
+}
+
+impl Default for MailboxLimits {
+    fn default() -> Self {
+        Self {
+            soft: MAILBOX_SOFT_MESSAGES,
+            hard: MAILBOX_HARD_MESSAGES,
+            soft_bytes: MAILBOX_SOFT_BYTES,
+            hard_bytes: MAILBOX_HARD_BYTES,
+        }
+    }
 }
 
 /// How a new agent is to be made known.

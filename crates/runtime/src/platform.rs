@@ -14,7 +14,6 @@ use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::environment::Environments;
 use whimbrel_platform::inspection::{Inspection, Instruction, Look, Upkeep};
-use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
 use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
@@ -161,7 +160,15 @@ impl PlatformBuilder {
     /// answered `failure` (`hard`).
     #[must_use]
     pub fn mailbox_limits(mut self, soft: usize, hard: usize) -> Self {
-        self.mailbox_limits = MailboxLimits { soft: soft.max(1), hard: hard.max(soft) };
+        (self.mailbox_limits.soft, self.mailbox_limits.hard) = (soft.max(1), hard.max(soft));
+        self
+    }
+
+    /// The same of bytes of memory that bulky messages take, those of other nodes, of clients and of guests
+    /// ([`MessageBody::weighed`]): 16 MiB and 64 MiB if nothing is said.
+    #[must_use]
+    pub fn mailbox_bytes(mut self, soft: usize, hard: usize) -> Self {
+        (self.mailbox_limits.soft_bytes, self.mailbox_limits.hard_bytes) = (soft.max(1), hard.max(soft));
         self
     }
 
@@ -283,7 +290,7 @@ impl Platform {
             storage: Arc::default(),
             passivate_after: None,
             observer: None,
-            mailbox_limits: MailboxLimits { soft: MAILBOX_SOFT_MESSAGES, hard: MAILBOX_HARD_MESSAGES },
+            mailbox_limits: MailboxLimits::default(),
             policy: Policy::DEFAULT,
             auditor: None,
             kept: None,

@@ -23,6 +23,7 @@ pub(crate) struct LateTurn {
 pub(crate) enum Outcome {
     Wait,
     WaitUntil(Time),
+    Refuse(Time),
     Ready,
     /// It wants to be on another node, or a clone of it there.
     Hop(Box<HopRequest>),
@@ -40,6 +41,7 @@ impl From<Next> for Outcome {
         match next {
             Next::Wait => Self::Wait,
             Next::WaitUntil(at) => Self::WaitUntil(at),
+            Next::Refuse(at) => Self::Refuse(at),
             Next::Ready => Self::Ready,
             Next::End(reason) => Self::End(Box::new(reason)),
             // Whoever gives the turn sees to that.

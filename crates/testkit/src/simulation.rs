@@ -350,8 +350,8 @@ impl Simulation {
         let budget = self.random.between(1..=u64::from(TURN_STEPS)) as u32;
         match self.with_turn(name, budget, |body, turn| body.turn(turn)) {
             None | Some(Next::Wait) => {}
-            Some(Next::WaitUntil(at)) if at > self.now => self.slots.set_timer(name, at),
-            Some(Next::WaitUntil(_) | Next::Ready) => self.slots.make_due(name),
+            Some(Next::WaitUntil(at) | Next::Refuse(at)) if at > self.now => self.slots.set_timer(name, at),
+            Some(Next::WaitUntil(_) | Next::Refuse(_) | Next::Ready) => self.slots.make_due(name),
             Some(Next::Activate) => self.activate(name),
             Some(Next::Hop(request)) => self.stay(name, request.to),
             Some(Next::End(reason)) => self.end(Aid::local(name), reason),
@@ -391,13 +391,15 @@ impl Simulation {
         let (mailbox, outbox_of_turn) = (&mut slot.mailbox, &mut outbox);
         let mut turn = Turn { aid, now: self.now, mailbox, outbox: outbox_of_turn, budget, services };
         let result = work(&mut *slot.body, &mut turn);
+        let aside = slot.mailbox.take_aside();
         // Less than nothing, if it gave back more than it took.
-        let handled = before as i64 - slot.mailbox.len() as i64;
+        let handled = before as i64 - (slot.mailbox.len() + aside.len()) as i64;
         self.counters.handled = self.counters.handled.wrapping_add_signed(handled);
         if handled > 0 {
             self.note(Event::Handled(aid, handled as usize));
         }
         outbox.drain().for_each(|envelope| self.put_on_its_way(envelope));
+        aside.into_iter().for_each(|body| self.bury(Envelope { to: aid, body }, DeadReason::MailboxFull));
         Some(result)
     }
 

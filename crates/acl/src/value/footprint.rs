@@ -1,6 +1,7 @@
 //! How much memory values take, for those that keep many.
 
 use super::{Annot, Cons, Record, Structure, Value};
+use crate::limits::BULKY_BYTES;
 
 /// What stands beside a shared value: its counters, and what the allocator rounds up.
 const ALLOCATION_BYTES: usize = 32;
@@ -20,6 +21,16 @@ impl Value {
             bytes += own + (pile.len() - before) * size_of::<Self>();
         }
         bytes
+    }
+
+    /// Whether it takes less than [`BULKY_BYTES`] for certain: known at a glance.
+    pub(crate) fn is_slight(&self) -> bool {
+        match self {
+            Self::Str(text) => text.len() < BULKY_BYTES / 2,
+            Self::Bytes(content) => content.len() < BULKY_BYTES / 2,
+            Self::List(_) | Self::Term(_) | Self::Map(_) | Self::Record(_) | Self::Object(_) => false,
+            _ => true,
+        }
     }
 
     /// Puts its parts on the pile. The bytes that it takes itself, where it is shared.

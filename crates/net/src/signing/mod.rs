@@ -18,7 +18,7 @@ mod verifier;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ring::digest::{SHA256, digest};
-use whimbrel_acl::{AclMessage, Envelope, MessageBody, Symbol, Text, Value, compact};
+use whimbrel_acl::{AclMessage, Envelope, Symbol, Text, Value, compact};
 
 use crate::security::{Credentials, SecurityError};
 
@@ -68,14 +68,14 @@ impl Signing {
         envelope: &Envelope,
         verified: &mut Option<(Arc<AclMessage>, Digest)>,
     ) -> Result<(), &'static str> {
-        if let (MessageBody::Shared(shared), Some((before, digest))) = (&envelope.body, &verified)
+        if let (Some(shared), Some((before, digest))) = (envelope.body.shared(), &verified)
             && Arc::ptr_eq(shared, before)
         {
             self.verifier.also_for(node, digest, envelope.to);
             return Ok(());
         }
         let Place { conversation, digest, is_first } = self.verifier.verify(node, envelope)?;
-        if let MessageBody::Shared(shared) = &envelope.body {
+        if let Some(shared) = envelope.body.shared() {
             *verified = Some((Arc::clone(shared), digest));
         }
         if is_first {

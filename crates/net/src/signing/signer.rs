@@ -192,7 +192,9 @@ impl Signer {
         let mut all = Signed::default();
         for Envelope { to, body } in std::mem::take(batch) {
             let signed = match body {
-                MessageBody::Shared(shared) => self.sign_shared(shared, &mut tell).map_err(MessageBody::Shared),
+                body if body.shared().is_some() => {
+                    self.sign_shared(body.into_shared(), &mut tell).map_err(MessageBody::Shared)
+                }
                 other => {
                     let signed = self.sign_one(other.into_message(), &mut tell).map_err(MessageBody::Owned);
                     signed.map(|(message, due, _)| (MessageBody::Owned(message), due))

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ring::signature::{ED25519, UnparsedPublicKey};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustls::pki_types::CertificateDer;
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, Text};
+use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, Text};
 use whimbrel_platform::limits::{
     CERTIFICATE_BYTES_MAX, SIGNED_CERTIFICATES_BYTES_MAX, SIGNED_CERTIFICATES_PER_AGENT_MAX, SIGNED_CONVERSATIONS_MAX,
     SIGNED_RECEIVERS_MAX, SIGNED_SHARED_MAX,
@@ -241,10 +241,7 @@ impl Verifier {
 
     /// Why a message of that node is not what its sender signed. The signature stays in the message, for its receiver.
     pub fn verify(&self, from: &str, envelope: &Envelope) -> Result<Place, &'static str> {
-        let mut message: AclMessage = match &envelope.body {
-            MessageBody::Shared(shared) => (**shared).clone(),
-            body => (**body).clone(),
-        };
+        let mut message: AclMessage = (*envelope.body).clone();
         let signature = Signature::take_from(&mut message).ok_or("it is not signed")?;
         let claims = signature.claims;
         let known = self.known(from, message.sender.name.as_str(), &claims.certificate);

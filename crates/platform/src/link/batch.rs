@@ -13,7 +13,7 @@ use crate::advice::AdviceNews;
 use crate::ams::AgentKind;
 use crate::df::DfDescription;
 use crate::durable::Facts;
-use crate::limits::{LINK_MESSAGE_BYTES_MAX, LINK_RECEIVERS_MAX};
+use crate::limits::{LINK_MESSAGE_BYTES_MAX, LINK_RECEIVERS_MAX, MESSAGE_WEIGHED_BYTES};
 use crate::mobility::HopNews;
 
 /// What travels on a link, each piece exactly once and in order.
@@ -225,10 +225,10 @@ impl BatchWriter {
                 Item::Message(Envelope { to, body }) | Item::Forwarded(Envelope { to, body }) => {
                     let forwarded = matches!(item, Item::Forwarded(_));
                     let together = match body {
-                        MessageBody::Shared(message) if !forwarded => {
+                        body if !forwarded => body.shared().map_or(1, |message| {
                             let most = items.len().min(at + LINK_RECEIVERS_MAX);
                             (at..most).take_while(|index| shares(items.get(*index), message)).count()
-                        }
+                        }),
                         _ => 1,
                     };
                     if self.encode(body, out) {
@@ -285,7 +285,8 @@ impl BatchWriter {
 }
 
 fn shares(item: Option<&Item>, with: &Arc<AclMessage>) -> bool {
-    matches!(item, Some(Item::Message(Envelope { body: MessageBody::Shared(message), .. })) if Arc::ptr_eq(message, with))
+    let Some(Item::Message(Envelope { body, .. })) = item else { return false };
+    body.shared().is_some_and(|message| Arc::ptr_eq(message, with))
 }
 
 fn receiver(item: &Item) -> Option<Aid> {
@@ -380,7 +381,10 @@ pub fn read_items(
         let message = reader.read(encoded)?;
         match number {
             Some(number) => items.push(Item::Message(numbered(message, number, &to)?)),
-            None => address(message, &to, items)?,
+            None if length >= MESSAGE_WEIGHED_BYTES => {
+                address(MessageBody::Owned(Box::new(message)).weighed(), &to, items)?
+            }
+            None => address(MessageBody::Owned(Box::new(message)), &to, items)?,
         }
         if forwarded {
             forward(items, first)?;
@@ -407,12 +411,17 @@ enum To {
     Others(Vec<Aid>),
 }
 
-fn address(message: AclMessage, to: &To, items: &mut Vec<Item>) -> Result<(), BatchError> {
-    let message = Box::new(message);
+fn address(message: MessageBody, to: &To, items: &mut Vec<Item>) -> Result<(), BatchError> {
     let mut push = |envelope| items.push(Item::Message(envelope));
     match to {
-        To::All if message.receivers.is_empty() => return Err(BatchError::Receivers),
-        To::All => Envelope::for_each_receiver(message, push),
+        To::All => match message.receivers.as_slice() {
+            [] => return Err(BatchError::Receivers),
+            [only] => push(Envelope { to: *only, body: message }),
+            all => {
+                let all = all.to_vec();
+                share(message, &all, &mut push);
+            }
+        },
         To::Some(places) => {
             let receivers: Option<Vec<Aid>> =
                 places.iter().map(|place| message.receivers.get(*place).copied()).collect();
@@ -433,17 +442,17 @@ fn numbered(message: AclMessage, (number, telling): (u64, u64), to: &To) -> Resu
         (To::Others(others), _) if others.len() == 1 => others.first().copied(),
         _ => None,
     };
-    let body = MessageBody::Numbered(Box::new(Numbered { number, telling, message: Arc::new(message) }));
-    Ok(Envelope { to: to.ok_or(BatchError::Receivers)?, body })
+    let body = MessageBody::Numbered(Box::new(Numbered { number, telling, bulk: 0, message: Arc::new(message) }));
+    Ok(Envelope { to: to.ok_or(BatchError::Receivers)?, body: body.weighed() })
 }
 
-fn share(message: Box<AclMessage>, receivers: &[Aid], push: &mut impl FnMut(Envelope)) {
+fn share(message: MessageBody, receivers: &[Aid], push: &mut impl FnMut(Envelope)) {
     if let [to] = receivers {
-        return push(Envelope { to: *to, body: MessageBody::Owned(message) });
+        return push(Envelope { to: *to, body: message });
     }
-    let shared: Arc<AclMessage> = Arc::from(message);
+    let shared = message.for_many();
     for to in receivers {
-        push(Envelope { to: *to, body: MessageBody::Shared(Arc::clone(&shared)) });
+        push(Envelope { to: *to, body: shared.clone() });
     }
 }
 
@@ -599,7 +608,7 @@ mod tests {
 
     #[test]
     fn a_message_that_is_passed_on_says_so() {
-        let numbered = Numbered { number: 7, telling: 9, message: Arc::from(message(&["bob", "eve"])) };
+        let numbered = Numbered { number: 7, telling: 9, bulk: 0, message: Arc::from(message(&["bob", "eve"])) };
         let shared = MessageBody::Shared(Arc::from(message(&["bob", "eve"])));
         let bodies = [MessageBody::Owned(message(&["bob"])), shared, MessageBody::Numbered(Box::new(numbered))];
         let items = bodies.map(|body| Item::Forwarded(Envelope { to: Aid::local("bob"), body }));
@@ -616,7 +625,7 @@ mod tests {
     fn a_numbered_message_keeps_its_number() {
         let numbered = |number: u64| {
             let message = Arc::from(message(&["bob", "eve"]));
-            let body = MessageBody::Numbered(Box::new(Numbered { number, telling: number + 1, message }));
+            let body = MessageBody::Numbered(Box::new(Numbered { number, telling: number + 1, bulk: 0, message }));
             Item::Message(Envelope { to: Aid::local("eve"), body })
         };
         let plain = Item::Message(Envelope { to: Aid::local("bob"), body: MessageBody::Owned(message(&["bob"])) });

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use whimbrel_acl::{Encoding, Envelope, MessageBody, Symbol};
+use whimbrel_acl::{Encoding, Envelope, Symbol};
 
 use super::batch::{BatchError, BatchWriter, Item, News, read_items};
 use super::codec::{MessageReader, reader, writer};
@@ -589,11 +589,11 @@ impl Link {
             return;
         };
         let mut places = vec![place];
-        if let (Item::Message(_), MessageBody::Shared(message)) = (item, body) {
+        if let (Item::Message(_), Some(message)) = (item, body.shared()) {
             // For all its receivers.
             let same = |item: &Item| {
-                matches!(item, Item::Message(Envelope { body: MessageBody::Shared(other), .. })
-                if Arc::ptr_eq(message, other))
+                matches!(item, Item::Message(Envelope { body, .. })
+                if body.shared().is_some_and(|other| Arc::ptr_eq(message, other)))
             };
             places.extend((place + 1..self.window.len()).take_while(|at| self.window.get(*at).is_some_and(same)));
         }

@@ -1,9 +1,11 @@
 //! What an agent of a session is in its slot: nothing but the way to its client.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Symbol};
 
+use super::burden::Backlog;
 use super::code_name::CodeName;
 use super::frames::{Code, Fault};
 use super::invitation::Invitation;
@@ -16,7 +18,7 @@ use super::way_back::WayBack;
 use super::written::{self, Change};
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
-use crate::limits::SESSION_STATE_BYTES_MAX;
+use crate::limits::{MAILBOX_HARD_BYTES, SESSION_ROOM_MS, SESSION_STATE_BYTES_MAX};
 use crate::mobility::{HopError, Wish};
 use crate::policy::{Principal, act_of_sending};
 use crate::topics::Cast;
@@ -185,6 +187,8 @@ pub struct SessionBody {
     pub(super) passed_on: bool,
     /// How it goes back, if it came from elsewhere.
     pub(super) back: Option<Box<WayBack>>,
+    /// What its client has not taken from its mailbox.
+    backlog: Backlog,
 }
 
 impl SessionBody {
@@ -194,7 +198,8 @@ impl SessionBody {
     }
 
     fn written_as(written: Option<Origin>, session: Arc<SharedSession>, agent: u32) -> Self {
-        Self { session, agent, ended: false, written, next: None, listed: None, passed_on: false, back: None }
+        let backlog = Backlog::new(MAILBOX_HARD_BYTES);
+        Self { session, agent, ended: false, written, next: None, listed: None, passed_on: false, back: None, backlog }
     }
 
     /// The same, in another place.
@@ -220,10 +225,15 @@ impl SessionBody {
     }
 
     /// Sends what the client said, as far as the policy lets it.
-    pub(super) fn say(session: &mut Session, message: Box<AclMessage>, number: u64, turn: &mut Turn<'_>) {
+    pub(super) fn say(
+        session: &mut Session,
+        message: Box<AclMessage>,
+        (number, bytes): (u64, usize),
+        turn: &mut Turn<'_>,
+    ) {
         match forbidden(&message, turn) {
             Some(receiver) if number > 0 => session.handle_forbidden(number, receiver),
-            _ => turn.outbox.send(message),
+            _ => turn.outbox.send_of(message, bytes),
         }
     }
 
@@ -239,8 +249,8 @@ impl SessionBody {
                 message @ Waiting::Message { .. } => (vec![message], None),
             };
             for waiting in said {
-                if let Waiting::Message { number, message, .. } = waiting {
-                    Self::say(session, message, number, turn);
+                if let Waiting::Message { number, message, bytes } = waiting {
+                    Self::say(session, message, (number, bytes), turn);
                 }
             }
             if let Some(save) = save {
@@ -252,19 +262,28 @@ impl SessionBody {
     }
 
     /// Hands what is in the mailbox to the client, as far as it keeps up.
-    fn deliver(&self, session: &mut Session, turn: &mut Turn<'_>, budget: &mut u32) {
+    fn deliver(&mut self, session: &mut Session, turn: &mut Turn<'_>, budget: &mut u32) {
         while *budget > 0
             && !turn.mailbox.is_empty()
             && session.may_deliver(self.agent)
             && let Some(message) = turn.mailbox.take()
         {
             *budget -= 1;
+            self.backlog.note_taken();
             session.deliver(self.agent, message, self.written.is_some());
         }
         // Those of an agent that is kept are handled when a state covers them.
         if session.keeps(self.agent) {
             drop(turn.mailbox.take_tickets());
         }
+    }
+
+    /// Weighs what its client has not taken: whether some of that is refused, and when it is looked again whether there is room for more.
+    fn weigh_backlog(&mut self, session: &Session, turn: &mut Turn<'_>) -> (bool, Option<Time>) {
+        self.backlog.begin(|| Some(Arc::clone(&session.burden)));
+        let refuses = self.backlog.weigh(turn.mailbox);
+        let again = turn.now + Duration::from_millis(SESSION_ROOM_MS);
+        (refuses, session.is_overburdened().then_some(again))
     }
 
     /// Has the client told that these saves cannot be lost any more, when that is so.
@@ -322,14 +341,15 @@ fn forbidden(message: &AclMessage, turn: &Turn<'_>) -> Option<Aid> {
 
 impl AgentBody for SessionBody {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        let mut session = self.session.lock();
+        let shared = Arc::clone(&self.session);
+        let mut session = shared.lock();
         if self.may_begin_to_be_written(&session) {
             drop(session);
             if let Some(same) = self.begin_to_be_written(turn.aid.name) {
                 self.next = Some(same);
                 return Next::Activate;
             }
-            session = self.session.lock();
+            session = shared.lock();
         }
         let mut budget = turn.budget;
         session.begin_turn(self.agent);
@@ -360,6 +380,8 @@ impl AgentBody for SessionBody {
         }
         self.deliver(&mut session, turn, &mut budget);
         let outlook = session.end_turn(self.agent);
+        let stays = outlook == Outlook::Stay && budget > 0 && !turn.mailbox.is_empty();
+        let (refuses, again) = if stays { self.weigh_backlog(&session, turn) } else { (false, None) };
         turn.mailbox.note_handled(session.take_covered(self.agent));
         let shelf = Arc::clone(&session.opening.shelf);
         drop(session);
@@ -381,7 +403,8 @@ impl AgentBody for SessionBody {
             }
             Outlook::More => Next::Ready,
             Outlook::Stay if budget == 0 => Next::Ready,
-            Outlook::Stay => came.map_or(Next::Wait, Next::WaitUntil),
+            Outlook::Stay if refuses => Next::Refuse(came.into_iter().chain(again).min().unwrap_or(Time::NEVER)),
+            Outlook::Stay => came.into_iter().chain(again).min().map_or(Next::Wait, Next::WaitUntil),
         }
     }
 

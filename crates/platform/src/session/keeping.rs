@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Numbered, Symbol};
 
+use super::burden::Weight;
 use super::code_name::CodeName;
 use super::frames::{Code, CodePart, Fault, Keep, OnLeave, Save};
 use super::lodgers::Waiting;
@@ -21,7 +22,7 @@ use crate::Time;
 use crate::durable::Ticket;
 use crate::limits::{
     AGENT_NAME_BYTES_MAX, CODE_BYTES_MAX, SESSION_CODE_BYTES_AT_ONCE, SESSION_HELD_BYTES_MAX,
-    SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX, SESSION_UNSAVED_MESSAGES_MAX,
+    SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX, SESSION_UNSAVED_BYTES_MAX, SESSION_UNSAVED_MESSAGES_MAX,
 };
 
 /// What an agent was when it said so last.
@@ -48,6 +49,9 @@ pub(super) struct Keeping {
     /// What it said since the newest save that came, if it holds that.
     held: Vec<Waiting>,
     held_bytes: usize,
+    /// What both take; it counts for its client's account.
+    unsaved_bytes: usize,
+    pub weight: Weight,
     /// Code that its node asked for, and what came of it.
     coming: Option<Coming>,
     /// Whether its node was asked if the code that it has is here.
@@ -75,6 +79,7 @@ pub(super) struct Unsaved {
     /// The number of its frame.
     frame: u64,
     message: Arc<AclMessage>,
+    bytes: usize,
     /// Its number among its sender's, if that answers for it until a state covers it.
     number: Option<u64>,
 }
@@ -87,10 +92,13 @@ impl Unsaved {
     /// As it goes back to the mailbox.
     pub fn into_body(self) -> MessageBody {
         let Self { message, number, .. } = self;
-        match number {
-            Some(number) => MessageBody::Numbered(Box::new(Numbered { number, telling: Numbered::AGAIN, message })),
+        let body = match number {
+            Some(number) => {
+                MessageBody::Numbered(Box::new(Numbered { number, telling: Numbered::AGAIN, bulk: 0, message }))
+            }
             None => MessageBody::Shared(message),
-        }
+        };
+        body.weighed()
     }
 }
 
@@ -108,11 +116,14 @@ impl Keeping {
 
     /// Whether it may be given another message.
     pub fn has_room(&self) -> bool {
-        self.unsaved.len() < SESSION_UNSAVED_MESSAGES_MAX
+        self.unsaved.len() < SESSION_UNSAVED_MESSAGES_MAX && self.unsaved_bytes < SESSION_UNSAVED_BYTES_MAX
     }
 
-    pub fn note_given(&mut self, frame: u64, message: &Arc<AclMessage>, number: Option<u64>) {
-        self.unsaved.push_back(Unsaved { frame, message: Arc::clone(message), number });
+    /// It was given a message of so many bytes.
+    pub fn note_given(&mut self, frame: u64, message: &Arc<AclMessage>, bytes: usize, number: Option<u64>) {
+        self.unsaved_bytes += bytes;
+        self.weight.add(bytes);
+        self.unsaved.push_back(Unsaved { frame, message: Arc::clone(message), bytes, number });
     }
 
     /// Nobody needs these any more: the tickets of those that have some.
@@ -120,11 +131,15 @@ impl Keeping {
         let tickets = self.unsaved.iter().filter(|unsaved| is_meant(unsaved.frame)).filter_map(Unsaved::ticket);
         let tickets = tickets.collect();
         self.unsaved.retain(|unsaved| !is_meant(unsaved.frame));
+        let left = self.unsaved.iter().map(|unsaved| unsaved.bytes).sum();
+        self.weight.sub(self.unsaved_bytes - left);
+        self.unsaved_bytes = left;
         tickets
     }
 
     /// The messages that no state covers, in their order.
     pub fn take_unsaved(&mut self) -> Vec<Unsaved> {
+        self.weight.sub(std::mem::take(&mut self.unsaved_bytes));
         std::mem::take(&mut self.unsaved).into()
     }
 
@@ -141,16 +156,18 @@ impl Keeping {
 
     /// Keeps back what it says; gives it back if there is no place for it.
     pub fn hold(&mut self, waiting: Waiting) -> Result<(), Waiting> {
-        if self.held.len() >= SESSION_HELD_MESSAGES_MAX || self.held_bytes + waiting.bytes() > SESSION_HELD_BYTES_MAX {
+        let has_room = self.held_bytes + waiting.bytes() <= SESSION_HELD_BYTES_MAX && self.weight.has_room();
+        if self.held.len() >= SESSION_HELD_MESSAGES_MAX || !has_room {
             return Err(waiting);
         }
         self.held_bytes += waiting.bytes();
+        self.weight.add(waiting.bytes());
         self.held.push(waiting);
         Ok(())
     }
 
     pub fn take_held(&mut self) -> Vec<Waiting> {
-        self.held_bytes = 0;
+        self.weight.sub(std::mem::take(&mut self.held_bytes));
         std::mem::take(&mut self.held)
     }
 }
@@ -188,12 +205,12 @@ impl Session {
             return self.refuse(number, code, text);
         }
         let keeping = lodger.keeping.get_or_insert_with(|| {
-            let mut keeping = Box::new(Keeping::default());
+            let mut keeping = Box::new(Keeping { weight: Weight::on(&self.burden), ..Keeping::default() });
             for (index, outgoing) in self.window.iter().enumerate() {
-                if let Outgoing::Message { agent: of, message } = outgoing
+                if let Outgoing::Message { agent: of, message, bytes } = outgoing
                     && *of == agent
                 {
-                    keeping.note_given(self.first + index as u64, message, None);
+                    keeping.note_given(self.first + index as u64, message, *bytes, None);
                 }
             }
             keeping
@@ -308,10 +325,14 @@ impl Session {
         let is_new = keeping.saved.as_ref().is_none_or(|saved| !Arc::ptr_eq(&saved.code, &code));
         // Whoever names code does not have it for that.
         keeping.is_given &= !is_new;
-        if (is_new || !keeping.code_asked) && keeping.on_leave == OnLeave::GoOn && code.origin().is_some() {
-            keeping.code_asked = true;
+        let is_asked = (is_new || !keeping.code_asked) && keeping.on_leave == OnLeave::GoOn && code.origin().is_some();
+        // If that is too often it is asked with a later save.
+        if is_asked && self.opening.shelf.count_lookup(&self.opening.grant.account, self.heard_at) {
+            self.looking += 1;
             self.events.push_back(SessionEvent::Code { agent, name, code: Arc::clone(&code) });
-            keeping.code_due = true;
+            (keeping.code_asked, keeping.code_due) = (true, true);
+        } else if is_asked {
+            keeping.code_asked = false;
         }
         lodger.change = if is_new || lodger.change == Change::All { Change::All } else { Change::State };
         keeping.saved = Some(SavedState { code, state: state.into() });
@@ -330,6 +351,11 @@ impl Session {
 
     /// Nothing more is to be had of an agent's code than is here.
     pub fn handle_code(&mut self, agent: u32) {
+        self.end_lookup();
+        self.note_code(agent);
+    }
+
+    fn note_code(&mut self, agent: u32) {
         if let Some(keeping) = self.keeping(agent) {
             keeping.code_due = false;
         }
@@ -348,6 +374,11 @@ impl Session {
 
     /// The client is to say what an agent's code is. Whoever else waits for that has what comes, too.
     pub fn ask_for_code(&mut self, agent: u32, code: Arc<CodeName>, now: Time) {
+        self.end_lookup();
+        self.want_code(agent, code, now);
+    }
+
+    pub(super) fn want_code(&mut self, agent: u32, code: Arc<CodeName>, now: Time) {
         let until = self.patience(now);
         let Some(keeping) = self.keeping(agent) else { return };
         if let Some(coming) = keeping.coming.as_mut().filter(|coming| coming.code == code) {
@@ -386,12 +417,12 @@ impl Session {
         let wanted = coming.filter(|coming| coming.code.to_string() == code);
         let Some(Coming { code: wanted, mut there, .. }) = wanted else {
             self.refuse(number, Code::BadState, format!("nobody asked for {code}"));
-            return self.handle_code(agent);
+            return self.note_code(agent);
         };
         let end = there.len() + bytes.len();
         if at != there.len() as u64 || of > CODE_BYTES_MAX as u64 || end as u64 > of || (bytes.is_empty() && of > 0) {
             self.refuse(number, Code::BadState, format!("this is not the next part of {code}"));
-            return self.handle_code(agent);
+            return self.note_code(agent);
         }
         let (shelf, account) = (&self.opening.shelf, &self.opening.grant.account);
         if at == 0 && !shelf.count_code(account, of, now) {
@@ -400,11 +431,12 @@ impl Session {
                 format!("clients with one token bring {most} bytes of code at most, and then what comes with time");
             self.refuse(number, Code::Busy, text);
             self.events.push_back(SessionEvent::TooMuchCode { agent: name, code: wanted });
-            return self.handle_code(agent);
+            return self.note_code(agent);
         }
         there.extend(bytes);
         self.note_code_came(agent, end as u64 == of, now);
         if end as u64 == of {
+            self.looking += 1;
             self.events.push_back(SessionEvent::Admit { number, agent, name, code: wanted, bytes: there });
             return;
         }
@@ -429,7 +461,7 @@ impl Session {
     /// The agent that [`SessionEvent::Create`](super::SessionEvent::Create) asked for was kept, and goes on here.
     pub(super) fn handle_returned(&mut self, agent: u32, aid: Aid, kept: Kept) {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
-        let mut keeping = Keeping::of(kept);
+        let mut keeping = Keeping { weight: Weight::on(&self.burden), ..Keeping::of(kept) };
         // What the client says by now counts.
         if let Some(said) = lodger.keeping.take() {
             keeping = Keeping { saved: keeping.saved, is_given: keeping.is_given, ..*said };

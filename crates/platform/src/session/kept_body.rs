@@ -7,12 +7,13 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 
 use super::body::SessionBody;
+use super::burden::Backlog;
 use super::frames::OnLeave;
 use super::shelf::{Kept, Shelf};
 use super::written::{self, Change};
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
-use crate::limits::{KEPT_MS_MAX, SESSION_LEASE_MS};
+use crate::limits::{KEPT_MS_MAX, KEPT_WAITING_BYTES_MAX, SESSION_LEASE_MS};
 use crate::services::LogLevel;
 use crate::{AgentBody, EndReason, Next, Time, Turn};
 
@@ -69,6 +70,8 @@ pub(super) struct KeptBody {
     change: Change,
     /// Until when its client, whose session was lost with the node, may come back as if nothing had been; not known before its first turn.
     grace: Option<Time>,
+    /// What waits in its mailbox.
+    backlog: Backlog,
 }
 
 impl KeptBody {
@@ -78,7 +81,8 @@ impl KeptBody {
         let cell = Arc::new(Cell { kept, next: Mutex::new(Succession::Open) });
         shelf.put(name, &cell);
         let (until, waited, change) = (Time::NEVER, Duration::ZERO, Change::All);
-        Self { name, cell, shelf, until, waited, goes_on, next: None, written, change, grace: Some(Time::ZERO) }
+        let (next, grace, backlog) = (None, Some(Time::ZERO), Backlog::new(KEPT_WAITING_BYTES_MAX));
+        Self { name, cell, shelf, until, waited, goes_on, next, written, change, grace, backlog }
     }
 
     /// Of one that was written down before its node ended. If it waited by then, for how long.
@@ -95,6 +99,13 @@ impl KeptBody {
         let (body, written) = self.shelf.go_on(self.name, &self.cell.kept, self.written.as_ref())?;
         self.written = written;
         Ok(body)
+    }
+
+    /// It waits, with as many messages as there is room for.
+    fn wait_until(&mut self, at: Time, turn: &mut Turn<'_>) -> Next {
+        let (shelf, name) = (&self.shelf, self.name);
+        self.backlog.begin(|| shelf.burden_of(name));
+        if self.backlog.weigh(turn.mailbox) { Next::Refuse(at) } else { Next::WaitUntil(at) }
     }
 
     fn write(&mut self, change: Change, out: &mut Vec<u8>) -> bool {
@@ -118,7 +129,7 @@ impl AgentBody for KeptBody {
         let grace = *self.grace.get_or_insert(turn.now + Duration::from_millis(SESSION_LEASE_MS));
         if self.goes_on && turn.now < grace {
             *next = Succession::Open;
-            return Next::WaitUntil(grace);
+            return self.wait_until(grace, turn);
         }
         if self.goes_on {
             match self.go_on() {
@@ -140,7 +151,7 @@ impl AgentBody for KeptBody {
             return Next::End(EndReason::Failed("its client did not come back".to_owned()));
         }
         *next = Succession::Open;
-        Next::WaitUntil(self.until)
+        self.wait_until(self.until, turn)
     }
 
     fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {

@@ -13,6 +13,7 @@ use super::keeping::Unsaved;
 use super::lodgers::Waiting;
 use super::moves::Departed;
 use crate::durable::Origin;
+use crate::limits::SESSION_CODE_LOOKUPS_PER_S;
 use crate::mobility::{Hop, HopError, Wish};
 use crate::{AgentBody, Turn};
 
@@ -22,8 +23,8 @@ impl SessionBody {
         let mut session = self.session.lock();
         let Departed { save, held, unsaved, wish } = session.depart(self.agent, save, to)?;
         for waiting in held {
-            if let Waiting::Message { number, message, .. } = waiting {
-                Self::say(&mut session, message, number, turn);
+            if let Waiting::Message { number, message, bytes } = waiting {
+                Self::say(&mut session, message, (number, bytes), turn);
             }
         }
         drop(session);
@@ -87,9 +88,10 @@ impl SessionBody {
     /// How an agent can go there, if it can.
     fn way_out(&self, save: &Save, to: Symbol, asked: bool, turn: &Turn<'_>) -> Result<WayOut, HopError> {
         let stays = |why: String| HopError::NotMovable(why);
-        let (kept, shelf) = {
+        let (kept, shelf, account) = {
             let session = self.session.lock();
-            (session.kept_by(self.agent, save), Arc::clone(&session.opening.shelf))
+            let account = session.grant().account.clone();
+            (session.kept_by(self.agent, save), Arc::clone(&session.opening.shelf), account)
         };
         let (name, kept) = kept.ok_or_else(|| stays("it is not kept".to_owned()))?;
         let saved = kept.saved.clone().ok_or_else(|| stays("it never said what it is".to_owned()))?;
@@ -113,6 +115,10 @@ impl SessionBody {
         let is_here = here?;
         let origin = saved.code.origin().ok_or_else(|| stays(format!("no node can run {}", saved.code)))?;
         let refused = |reason: String| HopError::Refused { node, reason };
+        if !shelf.count_lookup(&account, turn.now) {
+            let reason = format!("code is looked for {SESSION_CODE_LOOKUPS_PER_S} times a second for its client");
+            return Err(HopError::Busy { node, reason });
+        }
         match host.has_code(name, &origin) {
             Some(true) => {}
             Some(false) if !asked => return Ok(WayOut::Code(saved.code)),

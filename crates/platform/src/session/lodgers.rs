@@ -13,7 +13,9 @@ use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use super::written::Change;
 use crate::dead_letters::{DeadReason, failure_for};
-use crate::limits::{AGENT_NAME_BYTES_MAX, SESSION_CERTIFICATES_PER_S};
+use crate::limits::{
+    AGENT_NAME_BYTES_MAX, SESSION_CERTIFICATES_PER_S, SESSION_WAITING_COUNTED_BYTES, SESSION_WINDOW_BYTES_MAX,
+};
 use crate::mobility::Wish;
 use crate::{EndReason, Time};
 
@@ -296,7 +298,12 @@ impl Session {
 
     /// Whether messages can be taken from mailboxes.
     fn has_window(&self) -> bool {
-        self.window.len() < self.opening.grant.window as usize
+        self.window.len() < self.opening.grant.window as usize && self.weight.bytes() < SESSION_WINDOW_BYTES_MAX
+    }
+
+    /// Whether so much waits for the clients of its account that nothing is taken from mailboxes: nobody says when that is over.
+    pub(super) fn is_overburdened(&self) -> bool {
+        !self.burden.has_room()
     }
 
     /// An agent's turn begins.
@@ -331,7 +338,7 @@ impl Session {
 
     /// Whether the agent may hand over a message from its mailbox; if not, it is woken when it may.
     pub(super) fn may_deliver(&mut self, agent: u32) -> bool {
-        let room = self.has_window() && self.over.is_none();
+        let room = self.has_window() && !self.is_overburdened() && self.over.is_none();
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return false };
         let has_room = lodger.keeping.as_ref().is_none_or(|keeping| keeping.has_room());
         let is_here = lodger.aid.is_some() && lodger.ending.is_none() && lodger.departing.is_none();
@@ -344,11 +351,13 @@ impl Session {
     pub(super) fn deliver(&mut self, agent: u32, message: MessageBody, answers: bool) {
         let number = if let MessageBody::Numbered(numbered) = &message { Some(numbered.number) } else { None };
         let message = message.into_shared();
+        let bytes = message.footprint(SESSION_WAITING_COUNTED_BYTES);
         let frame = self.first + self.window.len() as u64;
         if let Some(keeping) = self.keeping(agent) {
-            keeping.note_given(frame, &message, number.filter(|_| answers));
+            keeping.note_given(frame, &message, bytes, number.filter(|_| answers));
         }
-        self.window.push_back(Outgoing::Message { agent, message });
+        self.weight.add(bytes);
+        self.window.push_back(Outgoing::Message { agent, message, bytes });
     }
 
     /// The agent's turn ends.
@@ -386,9 +395,10 @@ impl Session {
     pub(super) fn write_off(&mut self, agent: u32, why: &str) -> Vec<Arc<AclMessage>> {
         let mut undelivered = Vec::new();
         for outgoing in &mut self.window {
-            if let Outgoing::Message { agent: of, message } = outgoing
+            if let Outgoing::Message { agent: of, message, bytes } = outgoing
                 && *of == agent
             {
+                self.weight.sub(*bytes);
                 undelivered.push(Arc::clone(message));
                 let text = format!("agent {agent}: {why} before this message was acknowledged");
                 *outgoing = Outgoing::Refused { of: 0, code: Code::NoAgent, text };
@@ -433,7 +443,8 @@ impl Session {
             connection.sent = index;
         }
         let refusal = Outgoing::Refused { of: 0, code, text: format!("a message could not be handed over: {why}") };
-        let Outgoing::Message { agent, message } = std::mem::replace(place, refusal) else { return };
+        let Outgoing::Message { agent, message, bytes } = std::mem::replace(place, refusal) else { return };
+        self.weight.sub(bytes);
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         let given = lodger.keeping.as_mut().map(|keeping| keeping.forget(|frame| frame == number));
         let envelope = Envelope { to: Aid::local(lodger.name), body: MessageBody::Shared(message) };

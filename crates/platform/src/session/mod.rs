@@ -5,6 +5,7 @@
 //! agent of a session has in its slot. `docs/design/session-protocol.md` is the protocol's text.
 
 mod body;
+mod burden;
 mod code_name;
 mod departing;
 mod frames;

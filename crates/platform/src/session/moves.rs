@@ -17,7 +17,7 @@ use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use crate::Time;
-use crate::limits::{SESSION_CODE_PART_BYTES, SESSION_OFFER_MS, SESSION_OFFERS_MAX};
+use crate::limits::{SESSION_CODE_LOOKUPS_PER_S, SESSION_CODE_PART_BYTES, SESSION_OFFER_MS, SESSION_OFFERS_MAX};
 use crate::mobility::{HopError, Wish};
 
 /// What a session knows of moves.
@@ -265,16 +265,34 @@ impl Session {
         };
         let (name, code) = (lodger.name, Arc::clone(&saved.code));
         let is_given = lodger.keeping.as_ref().is_some_and(|keeping| keeping.is_given);
+        if !self.begin_lookup() {
+            let most = SESSION_CODE_LOOKUPS_PER_S;
+            let text = format!("code is looked for {most} times a second for clients with one token");
+            return self.refuse(number, Code::Busy, text);
+        }
         self.events.push_back(SessionEvent::Lack { number, agent, name, code, is_given });
+    }
+
+    /// Code is to be looked for: false if that is too often for now.
+    pub(super) fn begin_lookup(&mut self) -> bool {
+        let may = self.opening.shelf.count_lookup(&self.opening.grant.account, self.heard_at);
+        self.looking += u64::from(may);
+        may
+    }
+
+    pub(super) fn end_lookup(&mut self) {
+        self.looking = self.looking.saturating_sub(1);
     }
 
     /// What [`SessionEvent::Lack`] came to, if the client may not have that code.
     pub fn deny_code(&mut self, number: u64, code: &CodeName) {
+        self.end_lookup();
         self.refuse(number, Code::NotAllowed, format!("{code} was neither offered to this client nor brought by it"));
     }
 
     /// What [`SessionEvent::Lack`] came to: the code as it travels, if it is here.
     pub fn give_code(&mut self, number: u64, agent: u32, code: &Arc<CodeName>, bytes: Option<&Arc<[u8]>>) {
+        self.end_lookup();
         let Some(bytes) = bytes else {
             return self.refuse(number, Code::NotMovable, format!("{code} is not at this node"));
         };
@@ -319,7 +337,7 @@ impl Session {
             return self.keep_departing(agent, *save);
         }
         lodger.departing = Some(Departure::Code(save, until));
-        self.ask_for_code(agent, code, now);
+        self.want_code(agent, code, now);
     }
 
     /// What is kept of an agent that leaves, as of this save.

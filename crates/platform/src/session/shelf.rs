@@ -9,18 +9,20 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
 
 use super::body::{SessionBody, SharedSession};
+use super::burden::{Burden, Burdens};
 use super::code_name::CodeName;
 use super::frames::{Code, Fault, OnLeave};
 use super::invitation::{Former, Invitation, InvitedBody};
 use super::keeping::SavedState;
 use super::kept_body::{Cell, KeptBody};
 use super::port::Host;
-use super::uploads::Uploads;
+use super::uploads::Allowances;
 use super::written;
 use crate::durable::{Origin, State};
 use crate::limits::{
-    KEPT_AGENTS_MAX, KEPT_AGENTS_PER_PRINCIPAL_MAX, KEPT_BYTES_PER_PRINCIPAL_MAX, KEPT_PRUNE_MS,
-    SESSION_STATE_BYTES_MAX,
+    KEPT_AGENTS_MAX, KEPT_AGENTS_PER_PRINCIPAL_MAX, KEPT_BYTES_MAX, KEPT_BYTES_PER_PRINCIPAL_MAX, KEPT_BYTES_SPARE,
+    KEPT_PRUNE_MS, SESSION_CODE_BYTES_AT_ONCE, SESSION_CODE_BYTES_PER_S, SESSION_CODE_LOOKUPS_AT_ONCE,
+    SESSION_CODE_LOOKUPS_PER_S, SESSION_STATE_BYTES_MAX,
 };
 use crate::mobility::{HopError, Wish};
 use crate::{AgentBody, Time};
@@ -39,7 +41,6 @@ pub struct Kept {
 }
 
 /// The kept agents of a node, with a session and without. Shared by all its sessions.
-#[derive(Default)]
 pub struct Shelf {
     books: Mutex<Books>,
     /// The agents of clients to which others can go, and their sessions.
@@ -50,7 +51,29 @@ pub struct Shelf {
     host: Mutex<Option<Weak<dyn Host>>>,
     /// What is kept may be written down there.
     has_journal: AtomicBool,
-    uploads: Mutex<Uploads>,
+    /// Bytes of code that clients bring.
+    uploads: Mutex<Allowances>,
+    /// How often they have code looked for.
+    lookups: Mutex<Allowances>,
+    /// What waits for clients.
+    burdens: Mutex<Burdens>,
+}
+
+impl Default for Shelf {
+    fn default() -> Self {
+        let uploads = Allowances::new(SESSION_CODE_BYTES_PER_S, SESSION_CODE_BYTES_AT_ONCE);
+        let lookups = Allowances::new(SESSION_CODE_LOOKUPS_PER_S, SESSION_CODE_LOOKUPS_AT_ONCE);
+        Self {
+            books: Mutex::default(),
+            clients: Mutex::default(),
+            offers: Mutex::default(),
+            host: Mutex::default(),
+            has_journal: AtomicBool::default(),
+            uploads: Mutex::new(uploads),
+            lookups: Mutex::new(lookups),
+            burdens: Mutex::default(),
+        }
+    }
 }
 
 impl fmt::Debug for Shelf {
@@ -63,6 +86,8 @@ impl fmt::Debug for Shelf {
 struct Books {
     entries: FxHashMap<Symbol, Entry>,
     accounts: FxHashMap<String, Account>,
+    /// Of all their states.
+    bytes: usize,
     /// When those that went on here are looked through again.
     prune_at: Time,
 }
@@ -113,14 +138,22 @@ struct Account {
 }
 
 fn too_many_bytes() -> Fault {
-    let text = format!("the states of the agents of one token take {KEPT_BYTES_PER_PRINCIPAL_MAX} bytes at most");
+    let (own, all) = (KEPT_BYTES_PER_PRINCIPAL_MAX, KEPT_BYTES_MAX);
+    let text = format!("the states of the agents of one token take {own} bytes at most, those of all {all}");
     Fault::new(Code::TooManyKept, text)
+}
+
+/// Whether states may take so many bytes: those of one account, and of all. When all take as much as they may, those who have little still
+/// have a place.
+fn have_place(own: usize, all: usize) -> bool {
+    own <= KEPT_BYTES_PER_PRINCIPAL_MAX && (all <= KEPT_BYTES_MAX || own <= KEPT_BYTES_SPARE)
 }
 
 impl Books {
     fn strike(&mut self, name: Symbol) {
         let Some(Entry { account: whose, bytes, .. }) = self.entries.remove(&name) else { return };
         let Some(account) = self.accounts.get_mut(&whose) else { return };
+        self.bytes -= bytes;
         account.agents -= 1;
         account.bytes -= bytes;
         if account.agents == 0 {
@@ -134,6 +167,7 @@ impl Books {
         let of = self.accounts.entry(account.to_owned()).or_default();
         of.agents += 1;
         of.bytes += bytes;
+        self.bytes += bytes;
         self.entries.insert(name, Entry { account: account.to_owned(), bytes, place });
     }
 
@@ -160,14 +194,14 @@ impl Books {
 
     /// So many bytes are kept of an agent from now on.
     fn weigh(&mut self, name: Symbol, bytes: usize) -> Result<(), Fault> {
-        let Self { entries, accounts, .. } = self;
+        let Self { entries, accounts, bytes: everybodys, .. } = self;
         let Some(entry) = entries.get_mut(&name) else { return Ok(()) };
         let Some(account) = accounts.get_mut(&entry.account) else { return Ok(()) };
-        let all = account.bytes - entry.bytes + bytes;
-        if all > KEPT_BYTES_PER_PRINCIPAL_MAX && bytes > entry.bytes {
+        let (own, all) = (account.bytes - entry.bytes + bytes, *everybodys - entry.bytes + bytes);
+        if bytes > entry.bytes && !have_place(own, all) {
             return Err(too_many_bytes());
         }
-        (account.bytes, entry.bytes) = (all, bytes);
+        (account.bytes, entry.bytes, *everybodys) = (own, bytes, all);
         Ok(())
     }
 }
@@ -182,6 +216,22 @@ impl Shelf {
     /// Whether what is kept may be written down here, as far as that is the same for all agents.
     pub(super) fn has_journal(&self) -> bool {
         self.has_journal.load(Ordering::Acquire)
+    }
+
+    /// Code is about to be looked for because of a client of this account; false if that is too often for now.
+    pub(super) fn count_lookup(&self, account: &str, now: Time) -> bool {
+        self.lookups.lock().unwrap_or_else(PoisonError::into_inner).take(account, 1, now)
+    }
+
+    /// What waits for the clients of this account.
+    pub(super) fn burden(&self, account: &str) -> Arc<Burden> {
+        self.burdens.lock().unwrap_or_else(PoisonError::into_inner).of(account)
+    }
+
+    /// The same for whoever this agent is kept.
+    pub(super) fn burden_of(&self, name: Symbol) -> Option<Arc<Burden>> {
+        let account = self.books().entries.get(&name)?.account.clone();
+        Some(self.burden(&account))
     }
 
     /// A client of this account is about to bring so many bytes of code; false if that is too much for now.
@@ -418,8 +468,9 @@ impl Shelf {
         if before.is_none() && books.is_full(account) {
             return Err(Fault::new(Code::TooManyKept, "as many agents are kept as may be"));
         }
-        let all = books.accounts.get(account).map_or(0, |account| account.bytes) + bytes - before.unwrap_or_default();
-        if all > KEPT_BYTES_PER_PRINCIPAL_MAX {
+        let more = |of: usize| of + bytes - before.unwrap_or_default();
+        let own = books.accounts.get(account).map_or(0, |account| account.bytes);
+        if !have_place(more(own), more(books.bytes)) {
             return Err(too_many_bytes());
         }
         books.enter(name, account, bytes, Place::Session);

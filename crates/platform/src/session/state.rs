@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol};
 
+use super::burden::{Burden, Weight};
 use super::code_name::CodeName;
 use super::frames::{Ack, Certify, Code, Create, End, Fault, Frame, Hello, MessageFrame, SESSION_VERSION};
 use super::grant::Grant;
@@ -151,10 +152,16 @@ pub struct Session {
     pub(super) queued_bytes: usize,
     /// The highest number the client may send.
     pub(super) granted: u64,
+    /// Code that is being looked for because of it, or taken in: each counts against its credit.
+    pub(super) looking: u64,
     pub(super) rate: Rate,
     pub(super) certificates: Rate,
     /// From the oldest that is not acknowledged, whose number is `first`.
     pub(super) window: VecDeque<Outgoing>,
+    /// What the messages in it take.
+    pub(super) weight: Weight,
+    /// What waits for the clients of its account.
+    pub(super) burden: Arc<Burden>,
     pub(super) first: u64,
     /// The highest number ever written.
     pub(super) written: u64,
@@ -179,14 +186,18 @@ impl Session {
         let mut rate = Rate::new(grant.messages_per_s, grant.window, now);
         let granted = rate.take(u64::from(grant.window), now);
         let certificates = Rate::new(SESSION_CERTIFICATES_PER_S, grant.agents, now);
+        let burden = opening.shelf.burden(&opening.grant.account);
         Self {
             opening,
+            weight: Weight::on(&burden),
+            burden,
             lodgers: BTreeMap::new(),
             parting: Vec::new(),
             received: 0,
             queued: 0,
             queued_bytes: 0,
             granted,
+            looking: 0,
             rate,
             certificates,
             window: VecDeque::new(),
@@ -368,7 +379,9 @@ impl Session {
             return Err(Fault::new(Code::Protocol, text));
         }
         let count = (received + 1).saturating_sub(self.first);
-        self.window.drain(..(count as usize).min(self.window.len()));
+        let gone = self.window.drain(..(count as usize).min(self.window.len()));
+        let bytes = gone.map(|outgoing| outgoing.bytes()).sum();
+        self.weight.sub(bytes);
         self.first += count;
         if let Some(connection) = &mut self.connection {
             connection.sent = connection.sent.saturating_sub(count as usize);

@@ -21,7 +21,7 @@ use crate::limits::SESSION_ACK_DELAY_MS;
 pub(super) enum Outgoing {
     Created { agent: u32, name: String },
     Ended { agent: u32, reason: String },
-    Message { agent: u32, message: Arc<AclMessage> },
+    Message { agent: u32, message: Arc<AclMessage>, bytes: usize },
     Certified { agent: u32, certificates: String },
     Saved { agent: u32, of: u64 },
     State { agent: u32, saved: SavedState, from: Option<Symbol> },
@@ -33,11 +33,16 @@ pub(super) enum Outgoing {
 }
 
 impl Outgoing {
+    /// Bytes of memory that the message in it takes, if it is one.
+    pub fn bytes(&self) -> usize {
+        if let Self::Message { bytes, .. } = self { *bytes } else { 0 }
+    }
+
     fn frame(&self, number: u64) -> Frame {
         match self.clone() {
             Self::Created { agent, name } => Frame::Created(Created { number, agent, name }),
             Self::Ended { agent, reason } => Frame::Ended(Ended { number, agent, reason }),
-            Self::Message { agent, message } => {
+            Self::Message { agent, message, .. } => {
                 Frame::Message(MessageFrame { number, agent, message: MessageBody::Shared(message) })
             }
             Self::Certified { agent, certificates } => Frame::Certified(Certified { number, agent, certificates }),
@@ -116,7 +121,7 @@ impl Session {
         let window = u64::from(self.opening.grant.window);
         // Answers for which the window has no place count: who acknowledges none can make no more of them.
         let behind = (self.window.len() as u64).saturating_sub(window);
-        let taken = self.queued + behind + self.granted;
+        let taken = self.queued + self.looking + behind + self.granted;
         let wanted = (self.received + window).saturating_sub(taken);
         let given = self.rate.take(wanted, now);
         self.granted += given;

@@ -1,27 +1,36 @@
-//! How much code clients bring to a node.
+//! How much code clients bring to a node, and how often they have it look for some.
 
 use rustc_hash::FxHashMap;
 
 use super::rate::Rate;
 use crate::Time;
-use crate::limits::{SESSION_ACCOUNTS_MAX, SESSION_CODE_BYTES_AT_ONCE, SESSION_CODE_BYTES_PER_S};
+use crate::limits::SESSION_ACCOUNTS_MAX;
 
-/// What each token or certificate may bring: see [`SESSION_CODE_BYTES_AT_ONCE`].
-#[derive(Debug, Default)]
-pub(super) struct Uploads(FxHashMap<String, Rate>);
+/// What each token or certificate may have: so much a second, and at once.
+#[derive(Debug)]
+pub(super) struct Allowances {
+    per_s: u32,
+    at_once: u32,
+    by_account: FxHashMap<String, Rate>,
+}
 
-impl Uploads {
-    /// So many bytes are about to come; false if they are too many for now: nothing is counted then.
-    pub fn take(&mut self, account: &str, bytes: u64, now: Time) -> bool {
-        if self.0.len() >= SESSION_ACCOUNTS_MAX && !self.0.contains_key(account) {
-            // Who has brought nothing for long enough is as good as new.
-            self.0.retain(|_, rate| !rate.is_full(now));
-            if self.0.len() >= SESSION_ACCOUNTS_MAX {
+impl Allowances {
+    pub fn new(per_s: u32, at_once: u32) -> Self {
+        Self { per_s, at_once, by_account: FxHashMap::default() }
+    }
+
+    /// So much is about to be had; false if it is too much for now: nothing is counted then.
+    pub fn take(&mut self, account: &str, wanted: u64, now: Time) -> bool {
+        if self.by_account.len() >= SESSION_ACCOUNTS_MAX && !self.by_account.contains_key(account) {
+            // Who has had nothing for long enough is as good as new.
+            self.by_account.retain(|_, rate| !rate.is_full(now));
+            if self.by_account.len() >= SESSION_ACCOUNTS_MAX {
                 return false;
             }
         }
-        let new = || Rate::new(SESSION_CODE_BYTES_PER_S, SESSION_CODE_BYTES_AT_ONCE, now);
-        self.0.entry(account.to_owned()).or_insert_with(new).take_all(bytes, now)
+        let (per_s, at_once) = (self.per_s, self.at_once);
+        let new = || Rate::new(per_s, at_once, now);
+        self.by_account.entry(account.to_owned()).or_insert_with(new).take_all(wanted, now)
     }
 }
 
@@ -33,13 +42,13 @@ mod tests {
 
     #[test]
     fn each_account_has_so_much_at_once_and_more_with_time() {
-        let (mut uploads, now) = (Uploads::default(), Time::ZERO);
-        let all = u64::from(SESSION_CODE_BYTES_AT_ONCE);
+        let (mut uploads, now) = (Allowances::new(64, 1_000), Time::ZERO);
+        let all = 1_000;
         assert!(uploads.take("ann", all - 1, now));
         assert!(!uploads.take("ann", 2, now), "nothing of what is too much is counted");
         assert!(uploads.take("ann", 1, now) && !uploads.take("ann", 1, now) && uploads.take("bob", all, now));
         let later = now + Duration::from_secs(1);
-        assert!(!uploads.take("ann", u64::from(SESSION_CODE_BYTES_PER_S) + 1, later));
-        assert!(uploads.take("ann", u64::from(SESSION_CODE_BYTES_PER_S), later));
+        assert!(!uploads.take("ann", 65, later));
+        assert!(uploads.take("ann", 64, later));
     }
 }

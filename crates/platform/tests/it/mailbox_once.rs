@@ -61,7 +61,7 @@ impl World {
     fn message(&self, sender: usize, number: u64) -> MessageBody {
         let (from, to) = (Aid::local(SENDERS[sender]), Aid::local("once-bob"));
         let message = Arc::new(AclMessage::new(Performative::Inform, from, to, Value::Int(number as i64)));
-        MessageBody::Numbered(Box::new(Numbered { number, telling: self.telling, message }))
+        MessageBody::Numbered(Box::new(Numbered { number, telling: self.telling, bulk: 0, message }))
     }
 
     fn say_again(&mut self) {

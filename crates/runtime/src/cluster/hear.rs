@@ -211,7 +211,7 @@ impl Node {
         match (envelope.body, &self.scribe) {
             (MessageBody::Numbered(numbered), Some(scribe)) if !scribe.is_durable(envelope.to.name) => {
                 scribe.write_off(Ticket::of(&numbered), envelope.to.name);
-                Envelope { to: envelope.to, body: MessageBody::Shared(numbered.message) }
+                Envelope { to: envelope.to, body: MessageBody::Numbered(numbered).for_many() }
             }
             (body, _) => Envelope { to: envelope.to, body },
         }

@@ -289,7 +289,8 @@ impl Scribe {
             let message = Arc::new(sent.message().ok()?);
             Some(Envelope {
                 to,
-                body: MessageBody::Numbered(Box::new(Numbered { number: ticket.number, telling, message })),
+                body: MessageBody::Numbered(Box::new(Numbered { number: ticket.number, telling, bulk: 0, message }))
+                    .weighed(),
             })
         };
         letters.into_iter().filter_map(envelope).collect()
@@ -653,11 +654,11 @@ impl Desk {
             let from = entry.agent;
             for (number, (to, message)) in (entry.first..).zip(entry.sent) {
                 let body = if self.ledger.answers_for(Ticket { sender: from, number }) {
-                    MessageBody::Numbered(Box::new(Numbered { number, telling, message }))
+                    MessageBody::Numbered(Box::new(Numbered { number, telling, bulk: 0, message }))
                 } else {
                     MessageBody::Shared(message)
                 };
-                released.push(Released::Message { from, to, body });
+                released.push(Released::Message { from, to, body: body.weighed() });
             }
             let ended = Aid::local(from);
             released.extend(entry.unhandled.into_iter().map(|body| Released::Unhandled(ended, body)));

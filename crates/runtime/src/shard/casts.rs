@@ -78,14 +78,14 @@ impl Shard {
         if let ([only], []) = (&*audience.local, &*audience.nodes) {
             return self.route_copy(*only, body);
         }
-        let (shared, mut reception) = (body.into_shared(), Reception::Fine);
+        let (shared, mut reception) = (body.for_many(), Reception::Fine);
         let mut note = |outcome: Reception| reception = outcome.max(reception);
         for name in &audience.local {
-            note(self.route_copy(*name, MessageBody::Shared(Arc::clone(&shared))));
+            note(self.route_copy(*name, shared.clone()));
         }
         for listener in &audience.nodes {
             let route = Route::node(listener.node).with_crowded(listener.crowded);
-            let copy = Envelope { to, body: MessageBody::Shared(Arc::clone(&shared)) };
+            let copy = Envelope { to, body: shared.clone() };
             note(self.send_linked(listener.node, copy, route));
         }
         reception
@@ -123,8 +123,9 @@ impl Shard {
 
     /// Takes in a message from another node for several agents, as if it had come for each.
     pub(super) fn take_copies(&mut self, agents: &[Symbol], message: &Arc<AclMessage>) {
+        let body = MessageBody::Shared(Arc::clone(message)).weighed();
         for name in agents {
-            self.route_arrived(Aid::local(*name), MessageBody::Shared(Arc::clone(message)));
+            self.route_arrived(Aid::local(*name), body.clone());
         }
         if let Some(seat) = self.node.seat(self.index) {
             seat.copies.fetch_sub(agents.len(), Ordering::Relaxed);

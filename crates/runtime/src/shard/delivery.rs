@@ -214,6 +214,24 @@ impl Shard {
     /// Puts a message into a mailbox and sees to it that it is handled.
     #[inline(always)]
     pub(super) fn deliver(&mut self, index: u32, body: MessageBody) {
+        if body.is_plain() {
+            return self.put_in(index, body);
+        }
+        self.deliver_rare(index, body);
+    }
+
+    /// The same of one that may be bulky.
+    #[cold]
+    fn deliver_rare(&mut self, index: u32, body: MessageBody) {
+        self.put_in(index, body);
+        let full = |slot: &mut Slot| !slot.crowded && self.mailbox_limits.are_used(&slot.mailbox);
+        if self.slots.at(index).is_some_and(full) {
+            self.crowd(index);
+        }
+    }
+
+    #[inline(always)]
+    fn put_in(&mut self, index: u32, body: MessageBody) {
         let Some(slot) = self.slots.at(index) else { return self.deliver_away(index, body) };
         let body = if self.observed {
             self.probes.pick(slot, self.now);
@@ -270,11 +288,12 @@ impl Shard {
     }
 
     fn deliver_crowded(&mut self, index: u32, envelope: Envelope) {
-        let waiting = match self.slots.at(index) {
-            Some(slot) => slot.mailbox.len(),
-            None => self.slots.away(index).map_or(0, |away| away.mailbox.len()),
+        let limits = self.mailbox_limits;
+        let is_full = match self.slots.at(index) {
+            Some(slot) => limits.refuse(&slot.mailbox, &envelope.body),
+            None => self.slots.away(index).is_some_and(|away| limits.refuse(&away.mailbox, &envelope.body)),
         };
-        if waiting >= self.mailbox_limits.hard {
+        if is_full {
             return self.undeliverable(envelope.to, envelope.body, DeadReason::MailboxFull);
         }
         self.deliver(index, envelope.body);
@@ -306,7 +325,7 @@ impl Shard {
 
     /// Tells senders to slow down if an agent brought a full mailbox.
     pub(super) fn crowd_if_full(&mut self, index: u32) {
-        if self.slots.at(index).is_some_and(|slot| slot.mailbox.len() >= self.mailbox_limits.soft) {
+        if self.slots.at(index).is_some_and(|slot| self.mailbox_limits.are_used(&slot.mailbox)) {
             self.crowd(index);
         }
     }

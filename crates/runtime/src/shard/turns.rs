@@ -59,7 +59,7 @@ impl Shard {
     /// Lets senders go on as usual if the mailbox is not crowded any more.
     #[cold]
     fn relieve(&mut self, slot: &mut Slot) {
-        if slot.mailbox.len() <= self.mailbox_limits.soft / 2 {
+        if self.mailbox_limits.are_half_used(&slot.mailbox) {
             self.set_crowded(slot, false);
         }
     }
@@ -89,10 +89,10 @@ impl Shard {
     /// Routes all but the first: those in a row for an agent of this shard at once.
     #[inline(never)]
     fn send_rest(&mut self, outbox: &mut Outbox, first: Reception) -> Reception {
-        let mut reception = first;
+        let (mut reception, one_by_one) = (first, self.observed || outbox.is_mixed());
         outbox.take_rest(|to, row| {
             // While this agent's messages are routed, nobody of this shard leaves or ends.
-            let slot = if self.observed { None } else { self.slot_here(to) };
+            let slot = if one_by_one { None } else { self.slot_here(to) };
             if let Some(slot) = slot {
                 self.tally.sent += row.len() as u64;
                 return self.deliver_row(slot, row);
@@ -131,6 +131,10 @@ impl Shard {
     fn settle(&mut self, index: u32, outcome: Outcome) {
         match outcome {
             Outcome::Ready => self.enqueue(index),
+            Outcome::Refuse(at) => {
+                self.refuse_aside(index);
+                self.settle(index, Outcome::WaitUntil(at));
+            }
             Outcome::WaitUntil(at) if at <= self.now => self.enqueue(index),
             Outcome::WaitUntil(at) => self.wake_later(index, at),
             Outcome::End(reason) => self.end_or_fall(index, *reason),
@@ -139,6 +143,13 @@ impl Shard {
             Outcome::Hop(request) => self.begin_hop(index, Errand::of(*request)),
             Outcome::Wait => {}
         }
+    }
+
+    /// An agent has no place for some messages: as if they had found its mailbox full.
+    fn refuse_aside(&mut self, index: u32) {
+        let Some(slot) = self.slots.at(index) else { return };
+        let (to, aside) = (slot.aid(), slot.mailbox.take_aside());
+        aside.into_iter().for_each(|body| self.undeliverable(to, body, DeadReason::MailboxFull));
     }
 
     /// Lets an agent wait for its turn.
@@ -212,6 +223,11 @@ impl Shard {
         }
         let doomed = slot.doom.is_some();
         let outcome = match outcome {
+            Outcome::Refuse(_) => {
+                let aside = slot.mailbox.take_aside();
+                aside.into_iter().for_each(|body| self.undeliverable(slot.aid(), body, DeadReason::MailboxFull));
+                Outcome::Ready
+            }
             Outcome::Wait | Outcome::WaitUntil(_) if written_to || doomed => Outcome::Ready,
             other => other,
         };

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use whimbrel_acl::{Aid, MessageBody, Performative, Value};
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_platform::{AgentBody, Next, Turn};
 use whimbrel_runtime::{Agent, Context, Platform};
 
 use crate::kit::{assert_balanced, does, inform};
@@ -139,5 +140,63 @@ fn a_cycle_of_crowded_agents_goes_on() {
         let counters = platform.counters();
         assert_balanced(counters);
         assert_eq!(counters.queued, 0);
+    }
+}
+
+/// Says what somebody else made: `left` messages of 100 kB to `to`, ten a turn. Counts failures.
+struct Relay {
+    to: Aid,
+    left: u32,
+    failures: Arc<AtomicU64>,
+}
+
+impl AgentBody for Relay {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        while let Some(message) = turn.mailbox.take() {
+            let failed = message.performative == Performative::Failure;
+            self.failures.fetch_add(u64::from(failed), Ordering::Relaxed);
+        }
+        for _ in 0..self.left.min(10) {
+            self.left -= 1;
+            let message = AclMessage::new(Performative::Inform, turn.aid, self.to, "x".repeat(100_000));
+            turn.outbox.send_of(message, 100_000);
+        }
+        if self.left > 0 { Next::Ready } else { Next::Wait }
+    }
+}
+
+#[test]
+fn a_mailbox_is_bounded_by_bytes_too() {
+    for workers in [1, 2] {
+        let platform = Platform::builder().workers(workers).mailbox_bytes(1_000_000, 3_050_000).build();
+        let (handled, failures) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let h = Arc::clone(&handled);
+        let count = does(move |_, _| {
+            h.fetch_add(1, Ordering::Relaxed);
+        });
+        let idle = platform.spawn("idle", count).unwrap();
+        platform.move_to_worker(idle, workers - 1);
+        platform.suspend(idle).unwrap();
+        platform.wait_idle();
+        let relay = Relay { to: idle, left: 60, failures: Arc::clone(&failures) };
+        platform.spawn_body("relay", Box::new(relay)).unwrap();
+        while platform.counters().sent < 60 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        platform.wait_idle();
+        // Three times as much as makes senders slow down, and what crossed the line unnoticed.
+        let waiting = platform.counters().queued;
+        assert!((30..=40).contains(&waiting), "{waiting} wait");
+        assert_eq!(failures.load(Ordering::Relaxed), 60 - waiting);
+        let dead = platform.dead_letters();
+        assert!(dead.iter().all(|dead| dead.reason.as_str() == "mailbox_full"));
+        // Whoever says little is not refused for that.
+        platform.send(inform("x", idle, Value::Null));
+        platform.wait_idle();
+        assert_eq!(platform.counters().queued, waiting + 1);
+        platform.resume(idle).unwrap();
+        platform.wait_idle();
+        assert_eq!(handled.load(Ordering::Relaxed), waiting + 1);
+        assert_balanced(platform.counters());
     }
 }

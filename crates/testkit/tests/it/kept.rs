@@ -10,10 +10,12 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::durable::{Origin, State};
-use whimbrel_platform::limits::{CODE_BYTES_MAX, KEPT_MS_MAX, SESSION_CODE_BYTES_AT_ONCE};
+use whimbrel_platform::limits::{
+    CODE_BYTES_MAX, KEPT_MS_MAX, KEPT_WAITING_BYTES_MAX, SESSION_CODE_BYTES_AT_ONCE, SESSION_WINDOW_BYTES_MAX,
+};
 use whimbrel_platform::session::{
-    Ack, Code, CodeName, CodePart, Create, Fault, Frame, Grant, Hello, Keep, MessageFrame, OnLeave, Opening, Resume,
-    Save, Session, SessionBody, SessionEvent, SharedSession, Shelf,
+    Ack, Code, CodeName, CodePart, Create, Fault, Frame, Grant, Hello, Keep, Lacks, MessageFrame, OnLeave, Opening,
+    Resume, Save, Session, SessionBody, SessionEvent, SharedSession, Shelf,
 };
 use whimbrel_testkit::{Simulation, answering};
 
@@ -681,4 +683,78 @@ fn a_client_that_never_says_what_its_agents_code_is_hears_all_the_same_that_its_
     let came = std::iter::from_fn(|| session.poll_event())
         .any(|event| matches!(event, SessionEvent::Admit { bytes, .. } if bytes == b"code"));
     assert!(came);
+}
+
+/// Tells bob this often something that takes a million bytes.
+fn tell_much(world: &mut World, times: usize) {
+    for _ in 0..times {
+        let (bob, content) = (Aid::local("bob"), "x".repeat(1_000_000));
+        world.sim.send(AclMessage::new(Performative::Inform, Aid::local("amy"), bob, content));
+        world.settle();
+    }
+}
+
+#[test]
+fn who_is_away_is_sent_so_many_bytes_and_no_more() {
+    let mut world = begun(20, true);
+    world.client.session.lock().handle_disconnected();
+    world.sim.run_for(LEASE_MS + 1);
+    world.settle();
+    tell_much(&mut world, 40);
+    let places = KEPT_WAITING_BYTES_MAX / 1_000_000;
+    let dead: Vec<&str> = world.sim.dead_letters().map(|dead| dead.reason.as_str()).collect();
+    assert_eq!(dead, vec!["mailbox_full"; 40 - places]);
+    assert_eq!(world.sim.counters().queued, places as u64);
+    assert_eq!(world.sim.counters().check(), Ok(()));
+    // What was taken in is there when its client is back, but no more at once than that acknowledges.
+    world.client = World::connect(&mut world.sim, &world.shelf, 9, true);
+    world.begin();
+    assert!(world.sim.counters().queued as usize >= places - 5);
+    assert_eq!(world.sim.dead_letters().count(), 40 - places);
+    assert_eq!(world.sim.counters().check(), Ok(()));
+}
+
+#[test]
+fn a_client_that_acknowledges_nothing_has_so_many_bytes_in_its_window() {
+    let mut world = begun(21, false);
+    tell_much(&mut world, 10);
+    let given = world.client.session.lock().unacknowledged();
+    assert!(given * 1_000_000 < SESSION_WINDOW_BYTES_MAX + 2_000_000, "{given} were given");
+    assert_eq!(world.sim.counters().queued as usize, 10 - given);
+    world.sim.run_for(LEASE_MS + 1);
+    world.settle();
+    assert_eq!((world.sim.counters().queued, world.sim.counters().check()), (10, Ok(())));
+}
+
+#[test]
+fn who_asks_for_code_without_end_has_no_credit_left() {
+    let mut world = begun(22, true);
+    let (code, now) = (format!("asl:{}/bob.asl", "00".repeat(32)), world.sim.now());
+    let mut number = world.client.number + 1;
+    let state = vec![1];
+    let save = Save { number, agent: 0, upto: 0, code: code.clone(), state, to: None, also: vec![], from: None };
+    world.client.session.lock().handle_frame(now, Frame::Save(save), 9).unwrap();
+    world.settle();
+    // All that it may say, without waiting for any answer.
+    let lacks = |number| Frame::Lacks(Lacks { number, agent: 0, code: code.clone() });
+    let mut asked = Vec::new();
+    for _ in 0..1_000 {
+        let mut session = world.client.session.lock();
+        let _ = std::iter::from_fn(|| session.poll_frame(now)).count();
+        number += 1;
+        if let Err(fault) = session.handle_frame(now, lacks(number), 9) {
+            assert_eq!(fault.code, Code::OverCredit);
+            break;
+        }
+        asked.extend(std::iter::from_fn(|| session.poll_event()).filter_map(|event| match event {
+            SessionEvent::Lack { number, code, .. } => Some((number, code)),
+            _ => None,
+        }));
+    }
+    assert!((10..=16).contains(&asked.len()), "{} are asked for at once", asked.len());
+    // Each answer gives room for more.
+    let mut session = world.client.session.lock();
+    asked.drain(..).for_each(|(number, code)| session.deny_code(number, &code));
+    let refused = session.unacknowledged();
+    assert!(refused >= 10, "{refused} answers");
 }

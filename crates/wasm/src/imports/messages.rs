@@ -58,7 +58,7 @@ fn dispatch(guest: &mut Guest, message: AclMessage, length: usize) -> Result<i32
         return Ok(guest.refuse(code::FULL, most));
     }
     guest.count_said(receivers).map_err(breach)?;
-    guest.turn.with(|turn| turn.outbox.send(message));
+    guest.turn.with(|turn| turn.outbox.send_of(message, length));
     Ok(0)
 }
 
