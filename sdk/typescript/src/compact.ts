@@ -19,5 +19,6 @@ export { Decoder, decodeBody, decodeMessage, decodeValue, encodeBody, encodeMess
 export const compact: Compact = {
   encodeBody,
   encoder: (remember) => new Encoder(remember),
+  messageBytes: Encoder.messageBytes,
   decoder: (remember) => new Decoder(remember),
 };

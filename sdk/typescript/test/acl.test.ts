@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Aid } from "../src/acl/aid.js";
 import { Decoder, decodeBody, decodeMessage, decodeValue, Encoder, encodeBody, encodeMessage, encodeValue } from "../src/acl/compact/index.js";
-import { DecodeError } from "../src/acl/errors.js";
+import { DecodeError, EncodeError } from "../src/acl/errors.js";
 import { fromHex, hex, messageFromJson, messageToJson, parseJson, valueFromJson, valueToJson } from "../src/acl/json.js";
-import { PERFORMATIVES, replyTo } from "../src/acl/message.js";
+import { message, PERFORMATIVES, replyTo } from "../src/acl/message.js";
 import { compareValues } from "../src/acl/order.js";
 import { matches, type Template } from "../src/acl/template.js";
+import { map, term, type Value } from "../src/acl/value.js";
 import { vectors, vectorText } from "./vectors.js";
 
 test("the 22 performatives, in their order", () => {
@@ -114,6 +115,20 @@ type Compact = {
   link: { message: unknown; frame: string }[];
   refused: { document: string; because: string }[];
 };
+
+test("what cannot be written disturbs nothing that is written behind it, or around it", () => {
+  const value = map({ colours: ["red", "green", "blue"], count: 3n });
+  const expected = encodeBody(value);
+  let deep: Value = "deep";
+  for (let level = 0; level < 300; level++) deep = [deep];
+  for (const wrong of [{ wrong: 1 } as unknown as Value, 2n ** 64n, ["before", deep], term("t", "long enough", { wrong: 1 } as unknown as Value)]) {
+    assert.throws(() => encodeBody(wrong), EncodeError);
+    assert.deepEqual(encodeBody(value), expected);
+  }
+  // Parameters of a message have bodies of their own, agents have some, too.
+  const nested = message({ performative: "inform", sender: new Aid("amy", "home", { user: [["X-who", value]] }), receivers: "bob", content: value, user: [["X-what", value], ["X-more", [value, value]]] });
+  assert.deepEqual(decodeMessage(encodeMessage(nested)), nested);
+});
 
 test("compact values, both ways", () => {
   for (const { value: json, body, document } of vectors<Compact>("acl/compact.json").values) {

@@ -11,7 +11,9 @@ export interface Compact {
   /** Content as bytes. */
   encodeBody(content: Value): Uint8Array;
   /** The sending end of a connection that remembers so much. */
-  encoder(remember: number): { encodeSealed(message: Message, body: Uint8Array): Uint8Array };
+  encoder(remember: number): { /** The message, its content such bytes, behind others. */ encodeSealed(message: Message, body: Uint8Array, behind: readonly number[]): Uint8Array };
+  /** How many bytes a message takes by itself, its content such bytes. */
+  messageBytes(message: Message, body: Uint8Array): number;
   /** The receiving end of a connection that remembers so much. */
   decoder(remember: number): { decode(bytes: Uint8Array): Message; /** The memory that the last message takes, about. */ readonly spentBytes: number };
 }
@@ -357,7 +359,7 @@ export function seal(form: Form, message: Message, messageBytesMax: number): Sea
     return { message, json };
   }
   const body = form.encodeBody(message.content);
-  const bytes = form.encoder(0).encodeSealed(message, body).length;
+  const bytes = form.messageBytes(message, body);
   check(bytes);
   return { message, body, bytes };
 }
@@ -387,16 +389,17 @@ export class FrameWriter {
       if (frame.type !== "message") return JSON.stringify(inJson(frame));
       return `{"type":"message","number":${frame.number},"agent":${frame.agent},"message":${frame.message.json ?? messageToJson(frame.message.message)}}`;
     }
+    if (frame.type === "message") {
+      const { message, body } = frame.message;
+      const out = [MESSAGE];
+      writeNumber(out, frame.number);
+      writeNumber(out, frame.agent);
+      return this.#encoder.encodeSealed(message, body ?? this.form.encodeBody(message.content), out);
+    }
     const kind = KINDS.findIndex(([name]) => name === frame.type);
     const out: number[] = [kind];
     writeFields(out, KINDS[kind]?.[1] ?? [], frame);
-    if (frame.type !== "message") return Uint8Array.from(out);
-    const { message, body } = frame.message;
-    const encoded = this.#encoder.encodeSealed(message, body ?? this.form.encodeBody(message.content));
-    const bytes = new Uint8Array(out.length + encoded.length);
-    bytes.set(out);
-    bytes.set(encoded, out.length);
-    return bytes;
+    return Uint8Array.from(out);
   }
 }
 

@@ -22,11 +22,19 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
+/** Bytes that become a text at once: functions take only so many arguments. */
+const KEY_PART_BYTES = 4096;
+
 /** Bytes as a key of maps. */
 export function keyOf(bytes: Uint8Array): string {
   let key = "";
-  for (const byte of bytes) key += String.fromCharCode(byte);
+  for (let at = 0; at < bytes.length; at += KEY_PART_BYTES) key += String.fromCharCode(...bytes.subarray(at, at + KEY_PART_BYTES));
   return key;
+}
+
+/** {@link keyOf} of text as UTF-8: text of ASCII alone is its own. */
+export function keyOfText(text: string): string {
+  return utf8Length(text) === text.length ? text : keyOf(utf8(text));
 }
 
 /** Small magnitudes to small numbers: 0, -1, 1, -2 to 0, 1, 2, 3. */
@@ -44,9 +52,13 @@ export function bitsOf(n: bigint): number {
   return n === 0n ? 0 : n <= 0xffff_ffffn ? 32 - Math.clz32(Number(n)) : n.toString(2).length;
 }
 
+/** Numbers below this take four bytes at most, and bits of 32-bit numbers make them. */
+const SMALL_MAX = 2 ** 28;
+
 /** How many bytes a varint takes, 1 to 9. */
 export function varintLength(n: number | bigint): number {
   if (n < 128) return 1;
+  if (n < SMALL_MAX) return Math.ceil((32 - Math.clz32(Number(n))) / 7);
   const bits = bitsOf(BigInt(n));
   return bits > 56 ? 9 : Math.ceil(bits / 7);
 }
@@ -56,10 +68,24 @@ export function signedLength(n: bigint): number {
   return varintLength(zigzag(n));
 }
 
+const NONE = new Uint8Array(0);
+/** The least room that is made. */
+const ROOM_BYTES_MIN = 128;
+/** More room than this is not kept for what is written next. */
+const ROOM_KEPT_BYTES = 1 << 16;
+/** Text of more units is written by the engine. */
+const SHORT_TEXT_UNITS = 256;
+
 /** Bytes at whose end more are written. */
 export class Bytes {
-  #buffer = new Uint8Array(128);
+  #buffer = NONE;
   #length = 0;
+
+  /** Forgets what was written. */
+  clear(): void {
+    this.#length = 0;
+    if (this.#buffer.length > ROOM_KEPT_BYTES) this.#buffer = NONE;
+  }
 
   get length(): number {
     return this.#length;
@@ -79,7 +105,7 @@ export class Bytes {
     const at = this.#length;
     const needed = at + bytes;
     if (needed > this.#buffer.length) {
-      const larger = new Uint8Array(Math.max(needed, 2 * this.#buffer.length));
+      const larger = new Uint8Array(Math.max(needed, 2 * this.#buffer.length, ROOM_BYTES_MIN));
       larger.set(this.view);
       this.#buffer = larger;
     }
@@ -103,10 +129,19 @@ export class Bytes {
     for (let place = 0; place < bytes; place++) this.#buffer[at + place] = Number((n >> BigInt(8 * place)) & 0xffn);
   }
 
+  /** So many bytes, 4 at most, of a number, the lowest first. */
+  fixed(n: number, bytes: number): void {
+    const at = this.#room(bytes);
+    for (let place = 0; place < bytes; place++) this.#buffer[at + place] = n >>> (8 * place);
+  }
+
   /** A varint: a whole number from 0 to 2^64 - 1. */
   number(n: number | bigint): void {
     if (n < 128) return this.byte((Number(n) << 1) | 1);
     const bytes = varintLength(n);
+    if (n < SMALL_MAX) {
+      return this.fixed(Number(n) * 2 ** bytes + 2 ** (bytes - 1), bytes);
+    }
     if (bytes === 9) {
       this.byte(0);
       return this.little(BigInt(n), 8);
@@ -121,9 +156,17 @@ export class Bytes {
 
   /** A length, and text. */
   text(text: string): void {
-    const bytes = utf8(text);
-    this.number(bytes.length);
-    this.bytes(bytes);
+    const bytes = utf8Length(text);
+    this.number(bytes);
+    this.utf8(text, bytes);
+  }
+
+  /** Text as so many bytes. */
+  utf8(text: string, bytes: number): void {
+    if (bytes !== text.length || bytes > SHORT_TEXT_UNITS) return this.bytes(utf8(text));
+    const at = this.#room(bytes);
+    const buffer = this.#buffer;
+    for (let place = 0; place < bytes; place++) buffer[at + place] = text.charCodeAt(place);
   }
 
   double(n: number, bytes: 4 | 8): void {

@@ -4,17 +4,18 @@ import { DecodeError, EncodeError } from "../errors.js";
 import { MARKS_MAX, RESOLVER_LEVELS_MAX } from "../limits.js";
 import { KQML_PERFORMATIVES, PERFORMATIVES, type Message } from "../message.js";
 import type { Value } from "../value.js";
-import { Bytes, keyOf, utf8, utf8Length } from "./bytes.js";
+import { Bytes, keyOf, keyOfText, utf8Length } from "./bytes.js";
 import { knownText } from "./known.js";
 import { Heard, Said } from "./memory.js";
 import { readValue } from "./read-value.js";
 import { Reader } from "./reader.js";
 import { ITEM } from "./tags.js";
-import { itemInFull, Writer } from "./writer.js";
-import { writeValue } from "./write-value.js";
+import { itemInFull, textInFull } from "./writer.js";
+import { writeBody } from "./write-value.js";
 
 /** Performatives by their codes; any other goes by its name. */
 const CODES: readonly string[] = [...PERFORMATIVES, ...KQML_PERFORMATIVES];
+const PLACES: ReadonlyMap<string, number> = new Map(CODES.map((name, place) => [name, place]));
 const NAMED = 0x3f;
 const RECEIVERS = 0x40;
 const MASK = 0x80;
@@ -23,6 +24,7 @@ const MASK = 0x80;
 const BITS = { conversationId: 1, protocol: 2, replyWith: 4, inReplyTo: 8, ontology: 16, language: 32, replyBy: 64, replyTo: 128, encoding: 256, user: 512 } as const;
 const IDS = ["conversationId", "replyWith", "inReplyTo"] as const;
 const NAMES = ["protocol", "ontology", "language", "encoding"] as const;
+const TEXTS = [...IDS, ...NAMES] as const;
 
 /** What an agent takes in memory, at most, besides its bytes. */
 const AGENT_BYTES = 64;
@@ -43,20 +45,25 @@ export class SaidOnLink {
 
   /** Writes an agent. */
   agent(out: Bytes, agent: Aid): void {
-    const full = new Bytes();
-    agentInFull(full, agent);
-    const found = this.remember === 0 ? undefined : this.#agents.lookUp(keyOf(full.view), agentBytes(agent));
-    if (found && "known" in found) return out.number(found.known * 4);
-    if (found) out.number(found.remember * 4 + ITEM.REMEMBER);
-    out.bytes(full.view);
+    const text = textOfAgent(agent);
+    const parts = text === undefined ? partsOfAgent(agent) : undefined;
+    if (this.remember > 0) {
+      // No agent that is written as text ends so.
+      const key = text ?? `${keyOf(parts as Uint8Array)}@`;
+      const known = this.#agents.find(key);
+      if (known !== undefined) return out.number(known * 4);
+      const number = this.#agents.remember(key, agentBytes(agent));
+      if (number !== undefined) out.number(number * 4 + ITEM.REMEMBER);
+    }
+    if (text !== undefined) textInFull(out, text);
+    else itemInFull(out, ITEM.STRUCTURE, parts as Uint8Array);
   }
 
   /** Writes a text of a head; one that may never come again is remembered only the second time. */
   text(out: Bytes, text: string, isLasting: boolean): void {
     const known = isLasting ? knownText(text) : undefined;
     if (known !== undefined) out.number(known * 8 + 4);
-    else if (isLasting || this.#wasSaidOnce(text)) this.item(out, ITEM.TEXT, utf8(text));
-    else itemInFull(out, ITEM.TEXT, utf8(text));
+    else if (!(isLasting || this.#wasSaidOnce(text)) || !this.#isKnown(out, `${ITEM.TEXT}${keyOfText(text)}`, utf8Length(text))) textInFull(out, text);
   }
 
   #wasSaidOnce(text: string): boolean {
@@ -69,10 +76,20 @@ export class SaidOnLink {
 
   /** Writes a text or a shape. */
   item(out: Bytes, kind: number, bytes: Uint8Array): void {
-    const found = this.remember === 0 ? undefined : this.#items.lookUp(`${kind}${keyOf(bytes)}`, bytes.length);
-    if (found && "known" in found) return out.number(found.known * 8);
-    if (found) out.number(found.remember * 4 + ITEM.REMEMBER);
-    itemInFull(out, kind, bytes);
+    if (!this.#isKnown(out, `${kind}${keyOf(bytes)}`, bytes.length)) itemInFull(out, kind, bytes);
+  }
+
+  /** Writes the number of what the other end knows; if it does not, that it is to remember what follows, and false. */
+  #isKnown(out: Bytes, key: string, bytes: number): boolean {
+    if (this.remember === 0) return false;
+    const known = this.#items.find(key);
+    if (known !== undefined) {
+      out.number(known * 8);
+      return true;
+    }
+    const number = this.#items.remember(key, bytes);
+    if (number !== undefined) out.number(number * 4 + ITEM.REMEMBER);
+    return false;
   }
 }
 
@@ -140,10 +157,10 @@ function readTold(r: Reader, number: number): { readonly item: HeardItem; readon
 
 /** Writes the head of a message. */
 export function writeHead(out: Bytes, message: Message, said: SaidOnLink): void {
-  const place = CODES.indexOf(message.performative);
+  const place = PLACES.get(message.performative) ?? -1;
   const { receivers, replyByMs, replyTo, user } = message;
   let mask = 0;
-  for (const name of [...IDS, ...NAMES]) if (message[name] !== undefined) mask |= BITS[name];
+  for (const name of TEXTS) if (message[name] !== undefined) mask |= BITS[name];
   if (replyByMs !== undefined) mask |= BITS.replyBy;
   if (replyTo && replyTo.length > 0) mask |= BITS.replyTo;
   if (user && user.length > 0) mask |= BITS.user;
@@ -177,9 +194,7 @@ function wholeMs(ms: number): number {
 
 /** A length and a body of its own: who forwards a message need not read it. */
 function writeUserValue(out: Bytes, value: Value): void {
-  const w = new Writer();
-  writeValue(w, value);
-  const body = w.finish();
+  const body = writeBody(value);
   out.number(body.length);
   out.bytes(body);
 }
@@ -205,7 +220,7 @@ function readParameters(r: Reader, heard: HeardOnLink): Partial<Message> {
   const mask = r.number();
   if (mask === 0 || mask >= 2 * BITS.user) r.fail("parameters nobody knows");
   const read: { -readonly [Member in keyof Message]?: Message[Member] } = {};
-  for (const name of [...IDS, ...NAMES]) if (mask & BITS[name]) read[name] = heard.text(r);
+  for (const name of TEXTS) if (mask & BITS[name]) read[name] = heard.text(r);
   if (mask & BITS.replyBy) read.replyByMs = r.number();
   if (mask & BITS.replyTo) {
     const agents = readAgents(r, heard);
@@ -236,21 +251,23 @@ function readUserValue(r: Reader): Value {
 /** About how many bytes an agent takes when it is written in full; the same at both ends of a connection. */
 function agentBytes(agent: Aid): number {
   const own = utf8Length(agent.name) + utf8Length(agent.platform) + AGENT_BYTES;
+  if (agent.isPlain) return own;
   const addresses = agent.addresses.reduce((sum, address) => sum + utf8Length(address) + AGENT_BYTES, 0);
   const parameters = new Bytes();
   userParts(parameters, agent.user);
   return own + addresses + agent.resolvers.length * AGENT_BYTES + parameters.length;
 }
 
-/** Writes an agent without regard to what was said before. */
-function agentInFull(out: Bytes, agent: Aid): void {
+/** The text that an agent is written as; undefined if there is more to say of it. */
+function textOfAgent(agent: Aid): string | undefined {
   const { name, platform } = agent;
-  if (agent.isPlain && !platform.includes("@") && !(platform === "" && name.includes("@"))) {
-    return itemInFull(out, ITEM.TEXT, utf8(agent.toString()));
-  }
+  return agent.isPlain && !platform.includes("@") && !(platform === "" && name.includes("@")) ? agent.toString() : undefined;
+}
+
+function partsOfAgent(agent: Aid): Uint8Array {
   const parts = new Bytes();
   agentParts(parts, agent, 0);
-  itemInFull(out, ITEM.STRUCTURE, parts.view);
+  return parts.view;
 }
 
 function agentParts(out: Bytes, agent: Aid, level: number): void {

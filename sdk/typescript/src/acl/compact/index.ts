@@ -12,8 +12,8 @@ import { HeardOnLink, readHead, SaidOnLink, writeHead } from "./head.js";
 import { readValue } from "./read-value.js";
 import { Reader } from "./reader.js";
 import { isMark, ITEM, MESSAGE_MARK, VALUE_MARK } from "./tags.js";
-import { dictionaryTag, splitItems, Writer } from "./writer.js";
-import { writeValue } from "./write-value.js";
+import { dictionaryTag, hasDictionary, Writer } from "./writer.js";
+import { writeBody, writeValue } from "./write-value.js";
 
 const DOCUMENT_LIMITS = { budgetBytes: DOCUMENT_BUDGET_BYTES, circles: true };
 
@@ -23,9 +23,7 @@ const DOCUMENT_LIMITS = { budgetBytes: DOCUMENT_BUDGET_BYTES, circles: true };
  * @throws {@link EncodeError} if it is nested too deeply, or no value.
  */
 export function encodeBody(value: Value): Uint8Array {
-  const w = new Writer();
-  writeValue(w, value);
-  return w.finish();
+  return writeBody(value);
 }
 
 /**
@@ -97,6 +95,7 @@ function document(bytes: Uint8Array, mark: number): Uint8Array {
 /** The sending end of a connection. Its messages must be decoded by one {@link Decoder}, all of them, in their order. */
 export class Encoder {
   readonly #said: SaidOnLink;
+  readonly #out = new Bytes();
 
   /** Remembers so many agents, and so many texts and shapes; 0 makes each message self-contained. */
   constructor(remember: number) {
@@ -112,30 +111,41 @@ export class Encoder {
     return this.encodeSealed(message, encodeBody(message.content));
   }
 
-  /** The same, its content a self-contained body already. */
-  encodeSealed(message: Message, body: Uint8Array): Uint8Array {
-    const out = new Bytes();
+  /** The same, its content a self-contained body already, behind these bytes. */
+  encodeSealed(message: Message, body: Uint8Array, behind: readonly number[] = []): Uint8Array {
+    const out = this.#out;
+    out.clear();
+    for (const byte of behind) out.byte(byte);
     writeHead(out, message, this.#said);
-    const items = new Reader(body, DOCUMENT_LIMITS);
-    const count = items.dictionaryCount();
-    if (count === 0 || this.#said.remember === 0) {
-      out.bytes(body);
-      return out.take();
-    }
-    const start = items.at;
-    for (let item = 0; item < count; item++) {
-      const number = items.number();
-      items.take(number % 4 === ITEM.KNOWN ? 0 : Math.floor(number / 4));
-    }
-    dictionaryTag(out, count);
-    splitItems(body.subarray(start, items.at), (kind, whole, content) => {
-      if (kind === ITEM.KNOWN) out.bytes(whole);
-      else this.#said.item(out, kind, content);
-    });
-    out.bytes(body.subarray(items.at));
+    // Without a dictionary there is nothing that the connection could know.
+    if (this.#said.remember === 0 || !hasDictionary(body)) out.bytes(body);
+    else this.#share(out, body);
     return out.take();
   }
+
+  /** Writes a body whose dictionary is the connection's. */
+  #share(out: Bytes, body: Uint8Array): void {
+    const r = new Reader(body, DOCUMENT_LIMITS);
+    const count = r.dictionaryCount();
+    dictionaryTag(out, count);
+    for (let item = 0; item < count; item++) {
+      const start = r.at;
+      const head = r.number();
+      if (head % 4 === ITEM.KNOWN) out.bytes(body.subarray(start, r.at));
+      else this.#said.item(out, head % 4, r.take(Math.floor(head / 4)));
+    }
+    out.bytes(body.subarray(r.at));
+  }
+
+  /** How many bytes a message takes by itself, its content a self-contained body already. */
+  static messageBytes(message: Message, body: Uint8Array): number {
+    alone.#out.clear();
+    writeHead(alone.#out, message, alone.#said);
+    return alone.#out.length + body.length;
+  }
 }
+
+const alone = new Encoder(0);
 
 /** The receiving end of a connection. */
 export class Decoder {

@@ -2,9 +2,6 @@
 import { DecodeError } from "../errors.js";
 import { REMEMBERED_BYTES_MAX } from "../limits.js";
 
-/** Whether the other end knows something, or is to remember it, and by which number. */
-export type Lookup = { readonly known: number } | { readonly remember: number } | undefined;
-
 /** The sender's half. When it is full, what was not used for longest makes room (second chance). */
 export class Said {
   readonly #numbers = new Map<string, number>();
@@ -13,19 +10,21 @@ export class Said {
 
   constructor(readonly itemsMax: number) {}
 
-  /** The number of the thing with this key, or one to remember it by; undefined if it is too much to be remembered. */
-  lookUp(key: string, bytes: number): Lookup {
+  /** The number of the thing with this key, if the other end knows it. */
+  find(key: string): number | undefined {
     const known = this.#numbers.get(key);
-    if (known !== undefined) {
-      const place = this.#places[known];
-      if (place) place.used = true;
-      return { known };
-    }
+    const place = known === undefined ? undefined : this.#places[known];
+    if (place) place.used = true;
+    return known;
+  }
+
+  /** A number by which the other end is to remember a thing that it does not know; undefined if it is too much for that. */
+  remember(key: string, bytes: number): number | undefined {
     if (this.itemsMax === 0 || bytes > REMEMBERED_BYTES_MAX) return undefined;
     const number = this.#places.length < this.itemsMax ? this.#places.length : this.#forgetOne();
     this.#places[number] = { key, used: false };
     this.#numbers.set(key, number);
-    return { remember: number };
+    return number;
   }
 
   #forgetOne(): number {

@@ -18,7 +18,8 @@ import {
 import { packBits, packedBytes, signedLength } from "./bytes.js";
 import { CONTAINERS, SHAPE, TAG, TERM } from "./tags.js";
 import { areAlike, writeColumns, writeList } from "./write-columns.js";
-import type { Writer } from "./writer.js";
+import { compareValues } from "../order.js";
+import { Writer } from "./writer.js";
 
 /** Maps of at most so many entries, all keys text, are objects: their keys are a shape. */
 const SHAPED_MAP_ENTRIES_MAX = 64;
@@ -31,6 +32,25 @@ const PACKED_BYTES_MIN = 64;
 const BLOCK = 16;
 /** What is looked at to see whether packing is worth it. */
 const SAMPLE_BYTES = 4096;
+
+/** One that writes again and again: to make a new one takes longer than to write what most messages say. */
+let idle: Writer | undefined;
+
+/**
+ * A value as a self-contained body.
+ *
+ * @throws {@link EncodeError} if it is nested too deeply, or no value.
+ */
+export function writeBody(value: Value): Uint8Array {
+  const w = idle ?? new Writer();
+  // What it writes may have a body of its own in it; one that fails is not used again.
+  idle = undefined;
+  w.clear();
+  writeValue(w, value);
+  const body = w.finish();
+  idle = w;
+  return body;
+}
 
 /**
  * Writes a value.
@@ -66,7 +86,7 @@ export function writeValue(w: Writer, value: Value): void {
       w.out.byte(TAG.VARIABLE);
       return writeVariable(w, value as Variable);
     case "map":
-      return w.nested(() => writeMap(w, map((value as MapValue).map).map));
+      return w.nested(() => writeMap(w, sorted((value as MapValue).map)));
     case "record":
       return w.nested(() => writeRecord(w, value as RecordValue));
     case "object":
@@ -100,6 +120,7 @@ export function isPlain(term: Structure): boolean {
 }
 
 function writeTerm(w: Writer, given: Structure): void {
+  if (given.args.length > 0 && isPlain(given)) return w.nested(() => writeStructure(w, given));
   const value = structure(given);
   if (kindOf(value) !== "term") return writeValue(w, value);
   w.nested(() => writeStructure(w, value as Structure));
@@ -136,6 +157,12 @@ export function shapedKeys(pairs: Pairs): readonly string[] | undefined {
     pairs.every(([key]) => typeof key === "string") &&
     (pairs.length <= ENTRIES_OF_AN_OBJECT || !areAlike(pairs.map(([, value]) => value)));
   return isShaped ? pairs.map(([key]) => key as string) : undefined;
+}
+
+/** The pairs in their order, each key once: most are. */
+function sorted(pairs: Pairs): Pairs {
+  for (let at = 1; at < pairs.length; at++) if (compareValues(pairs[at - 1]?.[0] ?? null, pairs[at]?.[0] ?? null) >= 0) return map(pairs).map;
+  return pairs;
 }
 
 function writeMap(w: Writer, pairs: Pairs): void {

@@ -2,7 +2,7 @@
 import { EncodeError } from "../errors.js";
 import { VALUE_LEVELS_MAX } from "../limits.js";
 import type { Container } from "../value.js";
-import { Bytes, keyOf, signedLength, utf8, utf8Length, varintLength } from "./bytes.js";
+import { Bytes, keyOf, signedLength, utf8Length, varintLength } from "./bytes.js";
 import { knownShape, knownText } from "./known.js";
 import { Reader } from "./reader.js";
 import { COLUMN, FIXED_STARTS, ITEM, SHAPE, SHORT_MAPS, SMALL_INT_LEAST, SMALL_INTS, TAG } from "./tags.js";
@@ -11,6 +11,9 @@ import { COLUMN, FIXED_STARTS, ITEM, SHAPE, SHORT_MAPS, SMALL_INT_LEAST, SMALL_I
 const SHARED_TEXT_BYTES_MIN = 4;
 /** Values with more places that refer to the dictionary keep it as it is. */
 const REFERENCES_MAX = 128;
+
+/** What bodies are put together in. */
+const joined = new Bytes();
 
 /** Where a number in the dictionary stands, which tells how it is written. */
 type Place = "text" | "atom" | "name" | "object";
@@ -31,6 +34,14 @@ export class Dictionary {
   readonly #texts = new Map<string, number>();
   readonly #shapes = new Map<string, number>();
 
+  clear(): void {
+    if (this.count === 0) return;
+    this.count = 0;
+    this.items.clear();
+    this.#texts.clear();
+    this.#shapes.clear();
+  }
+
   /** The number of a text, which is added if it is new. */
   text(text: string): number {
     const found = this.#texts.get(text);
@@ -38,7 +49,7 @@ export class Dictionary {
     this.count++;
     const known = knownText(text);
     if (known !== undefined) this.items.number(known * 8 + 4);
-    else itemInFull(this.items, ITEM.TEXT, utf8(text));
+    else textInFull(this.items, text);
     this.#texts.set(text, this.#texts.size);
     return this.#texts.size - 1;
   }
@@ -69,18 +80,35 @@ export function itemInFull(out: Bytes, kind: number, bytes: Uint8Array): void {
   out.bytes(bytes);
 }
 
+/** A text as {@link itemInFull} writes it. */
+export function textInFull(out: Bytes, text: string): void {
+  const bytes = utf8Length(text);
+  out.number(bytes * 4 + ITEM.TEXT);
+  out.utf8(text, bytes);
+}
+
+const defined = new Bytes();
+
+/** The bytes of a shape: good until the next one is defined. */
 function define(kind: number, name: string, fields: readonly string[], width: number): Uint8Array {
-  const out = new Bytes();
+  const out = defined;
+  out.clear();
   const known = kind === SHAPE.RECORD ? knownShape(name, fields) : undefined;
   if (known) {
     out.number(known.number * 4 + SHAPE.KNOWN);
     out.number(known.mask);
-    return out.take();
+    return out.view;
   }
   out.number(width * 4 + kind);
   if (kind !== SHAPE.MAP) out.text(name);
   if (kind !== SHAPE.TERM) fields.forEach((field) => out.text(field));
-  return out.take();
+  return out.view;
+}
+
+/** Whether a body begins with a dictionary. */
+export function hasDictionary(body: Uint8Array): boolean {
+  const [tag = 0] = body;
+  return tag > TAG.DICTIONARY && tag <= TAG.LONG_DICTIONARY;
 }
 
 /** The beginning of a dictionary of so many items. */
@@ -97,16 +125,18 @@ export function numeric(text: string): bigint | undefined {
 }
 
 /** How a whole number beyond the small ones is written in one to four bytes; undefined if those do not hold it. */
-function fixedWidth(n: bigint): { readonly bytes: number; readonly rest: bigint; readonly tag: number } | undefined {
-  const isMore = n >= 0n;
-  const beyond = isMore ? n - BigInt(SMALL_INT_LEAST + SMALL_INTS) : BigInt(SMALL_INT_LEAST - 1) - n;
-  const bytes = FIXED_STARTS.findIndex((start) => beyond < BigInt(start));
+function fixedWidth(n: bigint): { readonly bytes: number; readonly rest: number; readonly tag: number } | undefined {
+  // Those that are too large stay so, exact or not.
+  const number = Number(n);
+  const isMore = number >= 0;
+  const beyond = isMore ? number - (SMALL_INT_LEAST + SMALL_INTS) : SMALL_INT_LEAST - 1 - number;
+  const bytes = FIXED_STARTS.findIndex((start) => beyond < start);
   if (bytes < 1) return undefined;
-  return { bytes, rest: beyond - BigInt(FIXED_STARTS[bytes - 1] ?? 0), tag: (isMore ? TAG.MORE : TAG.LESS) + bytes - 1 };
+  return { bytes, rest: beyond - (FIXED_STARTS[bytes - 1] ?? 0), tag: (isMore ? TAG.MORE : TAG.LESS) + bytes - 1 };
 }
 
 function isSmall(n: bigint): boolean {
-  return n >= BigInt(SMALL_INT_LEAST) && n < BigInt(SMALL_INT_LEAST + SMALL_INTS);
+  return n >= SMALL_INT_LEAST && n < SMALL_INT_LEAST + SMALL_INTS;
 }
 
 /** How many bytes a whole number takes as a value. */
@@ -128,6 +158,15 @@ export class Writer {
     this.#references = isDocument ? [] : undefined;
   }
 
+  /** Begins anew, with a body that does not stand alone. */
+  clear(): void {
+    this.out.clear();
+    this.dictionary.clear();
+    this.#references = undefined;
+    if (this.#labels.size > 0) this.#labels.clear();
+    this.#depth = 0;
+  }
+
   /** Writes something nested. */
   nested(write: () => void): void {
     if (this.#depth === VALUE_LEVELS_MAX) throw new EncodeError(`a value nested more than ${VALUE_LEVELS_MAX} levels deep`);
@@ -140,7 +179,8 @@ export class Writer {
   finish(): Uint8Array {
     const { count, items } = this.dictionary;
     if (count === 0) return this.out.take();
-    const body = new Bytes();
+    const body = joined;
+    body.clear();
     const rewritten = this.#references && rewrite(this.out.view, items.view, this.#references);
     if (rewritten) {
       if (rewritten.count > 0) dictionaryTag(body, rewritten.count);
@@ -165,7 +205,7 @@ export class Writer {
     if (isSmall(n)) return this.out.byte(Number(n) - SMALL_INT_LEAST);
     const fixed = fixedWidth(n);
     this.out.byte(fixed?.tag ?? TAG.INT);
-    if (fixed) this.out.little(fixed.rest, fixed.bytes);
+    if (fixed) this.out.fixed(fixed.rest, fixed.bytes);
     else this.out.signed(n);
   }
 
@@ -181,19 +221,19 @@ export class Writer {
     if (number !== undefined) {
       this.out.byte(TAG.NUMERIC_TEXT);
       this.out.signed(number);
-    } else if (isShort || this.#isAlone) textInPlace(this.out, "text", utf8(text));
+    } else if (isShort || this.#isAlone) textInPlace(this.out, "text", text);
     else this.#reference("text", this.dictionary.text(text));
   }
 
   /** An atom. */
   atom(name: string): void {
-    if (utf8Length(name) < SHARED_TEXT_BYTES_MIN || this.#isAlone) textInPlace(this.out, "atom", utf8(name));
+    if (utf8Length(name) < SHARED_TEXT_BYTES_MIN || this.#isAlone) textInPlace(this.out, "atom", name);
     else this.#reference("atom", this.dictionary.text(name));
   }
 
   /** A name where nothing else can stand. */
   name(name: string): void {
-    if (utf8Length(name) < SHARED_TEXT_BYTES_MIN) textInPlace(this.out, "name", utf8(name));
+    if (utf8Length(name) < SHARED_TEXT_BYTES_MIN) textInPlace(this.out, "name", name);
     else this.#reference("name", this.dictionary.text(name));
   }
 
@@ -245,14 +285,18 @@ function reference(out: Bytes, place: Place, number: number): void {
   out.number(number);
 }
 
-function textInPlace(out: Bytes, place: Place, bytes: Uint8Array): void {
-  if (place === "name") out.number(bytes.length * 2 + 1);
-  else if (place === "text" && bytes.length < TAG.TEXT_REF - TAG.SHORT_TEXT) out.byte(TAG.SHORT_TEXT + bytes.length);
-  else {
-    out.byte(place === "text" ? TAG.TEXT : TAG.ATOM);
-    out.number(bytes.length);
-  }
-  out.bytes(bytes);
+function textInPlace(out: Bytes, place: Place, text: string): void {
+  const bytes = utf8Length(text);
+  lengthInPlace(out, place, bytes);
+  out.utf8(text, bytes);
+}
+
+/** What stands before a text, or a name, of so many bytes. */
+function lengthInPlace(out: Bytes, place: Place, bytes: number): void {
+  if (place === "name") return out.number(bytes * 2 + 1);
+  if (place === "text" && bytes < TAG.TEXT_REF - TAG.SHORT_TEXT) return out.byte(TAG.SHORT_TEXT + bytes);
+  out.byte(place === "text" ? TAG.TEXT : TAG.ATOM);
+  out.number(bytes);
 }
 
 function objectInPlace(out: Bytes, definition: Uint8Array): void {
@@ -315,7 +359,10 @@ function rewrite(value: Uint8Array, items: Uint8Array, references: readonly Refe
     const item = itemOf(found);
     if (item.used > 1) reference(out, found.place, item.number);
     else if (found.place === "object") objectInPlace(out, item.content);
-    else textInPlace(out, found.place, item.content);
+    else {
+      lengthInPlace(out, found.place, item.content.length);
+      out.bytes(item.content);
+    }
   }
   out.bytes(value.subarray(from));
   return { count, bytes: out.take() };
