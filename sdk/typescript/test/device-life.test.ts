@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { Device, type DeviceAgent, type DeviceOptions } from "../src/device.js";
+import { Device, type DeviceAgent, type DeviceOptions, type Trouble } from "../src/device.js";
 import { atom, connect, isTerm, term, textOf, type Agent, type Platform, type Value } from "../src/node.js";
 import { KEPT, NAPS, SQUARES, Thread } from "./device-thread.js";
 import { Proxy } from "./proxy.js";
@@ -64,7 +64,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
 
   async function join_(name: string, options: DeviceOptions = {}, address = society.gateway): Promise<Device> {
     troubles.length = 0;
-    const onTrouble = ({ error }: { readonly error: Error }): void => void troubles.push(error.message);
+    const onTrouble = ({ agent, error }: Trouble): void => void troubles.push(`${agent === "" ? "" : `${agent}: `}${error.message}`);
     const own = { token: TOKEN, name, workers: 1, work: { squares: SQUARES }, createWorker: () => new Thread(), onTrouble };
     const device = await Device.join(`http://${address}`, { ...own, ...options });
     joined.push(device);
@@ -178,6 +178,32 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     } finally {
       await device.leave();
       await proxy.close();
+    }
+  });
+
+  test("whoever never comes back is found and left out; others of his Worker go on from their last states", { timeout: 180_000 }, async () => {
+    const threads: Thread[] = [];
+    const createWorker = (): Thread => {
+      threads.push(new Thread());
+      return threads.at(-1) as Thread;
+    };
+    const device = await join_("tab-stuck", { leaseMs: LEASE_MS, stuckMs: 8000, createWorker });
+    try {
+      const count = async (name: string): Promise<Value> => (await boss.ask({ performative: "request", receivers: name }, { timeoutMs: 90_000 })).content;
+      const names = ["calm", "wild", "calmer"];
+      const agents = await Promise.all(names.map((name) => device.spawn(name, KEPT, undefined, { onLeave: "wait" })));
+      const brief = await device.spawn("brief", KEPT);
+      assert.deepEqual(await Promise.all(names.map(count)), [1n, 1n, 1n]);
+      boss.send({ performative: "request", receivers: "wild", content: atom("spin") });
+      assert.match(await brief.ended, /did not answer for 8 s/, "who is not kept ends");
+      assert.match((await agents[1]?.ended) ?? "", /did not answer for 8 s/);
+      assert.ok(troubles.some((text) => text.startsWith("wild: it had its turn when a Worker did not answer")), troubles.join("; "));
+      assert.deepEqual(await Promise.all(["calm", "calmer"].map(count)), [2n, 2n]);
+      assert.deepEqual(device.agents.map(({ name }) => name).sort(), ["calm", "calmer"]);
+      assert.equal(threads.length, 3, "the second one told in whom it was stuck");
+      assert.equal((await boss.ams.search({ name: "wild" })).length, 1, "it waits, as it was last saved");
+    } finally {
+      await device.leave();
     }
   });
 

@@ -1,13 +1,14 @@
 /** Pages as devices: agents in the Workers of two tabs of a real browser, and on a node. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { inspect, isDeepStrictEqual } from "node:util";
 import { atom, connect, DeadlineError, FailureError, isTerm, term, type Agent, type Message, type Platform, type Value } from "../src/node.js";
 import { weigh } from "../src/device.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
-import { guestBytes, WITHOUT_GUESTS } from "./guests.js";
+import { EXAMPLES, guestBytes, WITHOUT_GUESTS } from "./guests.js";
 import { Proxy } from "./proxy.js";
 import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
 
@@ -201,6 +202,44 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     assert.equal(await counted(), 2n);
   } finally {
     await bench.close();
+  }
+});
+
+test("a module that never comes back is found in its Worker; others that are kept there go on", { skip: without, timeout: 240_000 }, async () => {
+  const society = await Society.of({ fern: "" });
+  const pages = await Pages.of({
+    "tab-device.js": await bundle("tab-device.js"),
+    "worker.js": await bundle("../src/device/worker.js"),
+    "agentspeak.wasm": readFileSync(ENGINE),
+    "mind.asl": "price(3).",
+    "counter.wasm": guestBytes("counter-rust"),
+    "villain.wasm": new Uint8Array(readFileSync(join(EXAMPLES, "../test/villain-c.wasm"))),
+  });
+  const platform = await connect(`tcp://${society.address}`, { token: TOKEN });
+  const boss = await platform.create("boss");
+  const query = new URLSearchParams({ script: "tab-device.js", gateway: `http://${society.gateway}`, token: TOKEN, name: "tab-one", workers: "1", leaseMs: "3000" });
+  const browser = new Browser(`${pages.url}?${query}`);
+  const hears = async (text: string): Promise<void> => {
+    while (!pages.posted.some((posted) => posted.includes(text))) await pages.heard(pages.posted.length + 1);
+  };
+  const ask = async (to: string, content: Value, performative = "request"): Promise<Value> => (await boss.ask({ performative, receivers: to, content }, { timeoutMs: 90_000 })).content;
+  try {
+    await hears('"joined"');
+    for (const [name, module] of [["mind", "mind.asl"], ["counter", "counter.wasm"], ["villain", "villain.wasm"]]) await ask("tab-one-control", term("spawn", name ?? "", module ?? "", "kept"));
+    boss.send({ performative: "inform", receivers: "counter" });
+    assert.equal(await ask("counter", null, "query-ref"), 1n);
+    boss.send({ performative: "inform", receivers: "villain", content: atom("spin") });
+    await hears('"trouble":"villain"');
+    await hears('{"ended":"villain","reason":"failed: a Worker did not answer for 10 s"}');
+    boss.send({ performative: "inform", receivers: "counter" });
+    assert.equal(await ask("counter", null, "query-ref"), 2n);
+    assert.ok(isTerm(await ask("mind", term("price", { var: "X", slot: 0 }), "askOne"), "price", 1));
+    assert.deepEqual(pages.posted.filter((text) => /"ended":"(mind|counter)"|"broken"/.test(text)), []);
+  } finally {
+    await browser.close();
+    await platform.close();
+    pages.close();
+    society.stop();
   }
 });
 

@@ -1,5 +1,5 @@
-/** An agent of the tests of kept agents: it counts what it is asked. */
-import type { Agent } from "../src/index.js";
+/** An agent of the tests of kept agents: it counts what it is asked, and never comes back if it is asked to. */
+import { isAtom, type Agent } from "../src/index.js";
 
 export default function counter(agent: Agent): void {
   let asked = 0n;
@@ -7,5 +7,8 @@ export default function counter(agent: Agent): void {
     () => asked,
     (value) => (asked = value as bigint),
   );
-  agent.onMessage({ performative: "request" }, (message) => agent.reply(message, "inform", ++asked));
+  agent.onMessage({ performative: "request" }, (message) => {
+    if (isAtom(message.content, "spin")) for (;;);
+    agent.reply(message, "inform", ++asked);
+  });
 }

@@ -64,6 +64,8 @@ export class Agent {
   readonly #open = new Map<Message, () => void>();
   #isSetUp = false;
   #hasState = false;
+  /** Told before its code runs, of what began outside of it. @internal */
+  onTurn: (() => void) | undefined;
 
   /** Resolves with the reason when the agent ended: `finished`, `killed`, or `failed: ...`. */
   readonly ended: Promise<string> = new Promise((resolve) => (this.#ended = resolve));
@@ -295,6 +297,7 @@ export class Agent {
     }, Math.min(Math.max(ms, 0), TIMER_MS_MAX));
     const due = (): void => {
       this.signal.removeEventListener("abort", stop);
+      this.onTurn?.();
       void this.#try(behaviour);
     };
     const stop = (): void => {
@@ -327,6 +330,7 @@ export class Agent {
   /** Undefined if the handler is done. */
   #handle(handler: Handler, message: Message): Promise<void> | undefined {
     let result: unknown;
+    this.onTurn?.();
     try {
       result = handler(message);
     } catch (error) {

@@ -19,6 +19,8 @@ export interface SocietyOptions {
   readonly sliceMs?: number;
   /** Fetches the text of a file that a program includes and that was not handed over; undefined if there is none. */
   readonly fetchFile?: (path: string) => Promise<string | undefined>;
+  /** Told before agents are given turns. @internal */
+  readonly onTurns?: () => void;
 }
 
 /** What a society tells of. */
@@ -394,6 +396,7 @@ export class Society {
     const until = this.#clock.now() + (this.#options.sliceMs ?? 8);
     try {
       let reply: Reply;
+      this.#options.onTurns?.();
       do reply = this.#engineOrder({ run: { turns: this.#turns } });
       while (reply.wait_ms === 0 && this.#clock.now() < until && !this.#isWaiting && !this.#isOver);
       this.#follow(reply);

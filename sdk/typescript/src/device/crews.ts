@@ -24,15 +24,20 @@ const AWAY: readonly (string | undefined)[] = ["lease-over", "session-gone", "st
 /** Why it is no more. */
 export const LEFT = "the device left the platform";
 
+/** The Worker that was to have an agent was lost before. */
+class LostError extends WhimbrelError {}
+
 /** A Worker, its agents and what it does. */
 interface Crew {
   readonly line: WorkerLine;
   readonly agents: Map<number, DeviceAgent>;
   /** What it can do: before it was measured as much as the one whose place it took. */
   units: number;
-  /** Agents that are to be. */
-  coming: number;
+  /** Agents that are to be, by the numbers of what is asked for: those that go on here, and new ones. */
+  readonly coming: Map<number, DeviceAgent | undefined>;
   working: number;
+  /** It took the place of one that was stuck, and tells whose turn it is. */
+  readonly isWatched: boolean;
 }
 
 /** What Workers are hired for, and who is told of them. */
@@ -108,8 +113,8 @@ export class Crews {
   // ---- Coming and going
 
   /** A Worker with a session of its own. */
-  async #hire(units: number): Promise<void> {
-    const crew: Crew = { agents: new Map(), coming: 0, working: 0, units, line: new WorkerLine(this.#employer.create(), (news) => {
+  async #hire(units: number, isWatched = false): Promise<Crew> {
+    const crew: Crew = { agents: new Map(), coming: new Map(), working: 0, units, isWatched, line: new WorkerLine(this.#employer.create(), (news) => {
       if (news.type === "ended") {
         crew.agents.get(news.id)?.over(news.reason);
         crew.agents.delete(news.id);
@@ -122,7 +127,7 @@ export class Crews {
     const { line } = crew;
     const late = setTimeout(() => line.terminate(`a Worker did not join within ${JOIN_MS / 1000} s`), JOIN_MS);
     try {
-      await line.join(this.#employer.order);
+      await line.join({ ...this.#employer.order, isWatched });
       if (this.#isOver) throw new WhimbrelError(LEFT);
     } catch (error) {
       line.terminate("it could not join");
@@ -131,44 +136,51 @@ export class Crews {
       clearTimeout(late);
     }
     this.#crews.push(crew);
+    return crew;
   }
 
   /** A Worker's session is over: so are its agents, but those that are kept and can go on in another. That takes its place. */
-  #lost(crew: Crew, fault: Fault): void {
+  #lost(crew: Crew, fault: Fault, isStuck = false): void {
     const place = this.#crews.indexOf(crew);
     if (place < 0) return;
     const error = errorOf(fault);
     crew.line.terminate(error.message);
     const reason = `failed: ${error.message}`;
-    const waiting = [...crew.agents.values()].filter(({ order }) => order && AWAY.includes(fault.code));
-    for (const agent of crew.agents.values()) if (!waiting.includes(agent)) agent.over(reason);
+    const agents = [...crew.agents.values(), ...[...crew.coming.values()].filter((agent) => agent !== undefined)];
+    const guilty = isStuck ? suspects(crew) : [];
+    // Who is stuck again and again, and unknown, would be so for ever.
+    const goOn = isStuck ? guilty.length > 0 || !crew.isWatched : AWAY.includes(fault.code);
+    const waiting = agents.filter((agent) => agent.order && goOn && !guilty.includes(agent));
+    for (const agent of agents) if (!waiting.includes(agent)) agent.over(reason);
     this.#crews.splice(place, 1);
     this.#employer.changed();
     this.#employer.trouble("", error);
-    void this.#replace(crew.units).then((isReplaced) => {
-      for (const agent of waiting) if (isReplaced) void this.#bringBack(agent, reason);
+    for (const { name } of guilty) this.#employer.trouble(name, new WhimbrelError(`it had its turn when ${error.message}: it is not brought back here`));
+    void this.#replace(crew.units, isStuck).then((other) => {
+      for (const agent of waiting) if (other) void this.#bringBack(agent, reason, isStuck ? other : undefined);
       else agent.over(reason);
     });
   }
 
   /** An agent that is kept goes on here, if it is anywhere: it may have ended meanwhile, and is not to begin anew. */
-  async #bringBack(agent: DeviceAgent, reason: string): Promise<void> {
+  async #bringBack(agent: DeviceAgent, reason: string, wanted: Crew | undefined): Promise<void> {
     try {
       if (!agent.order || !(await this.#employer.isThere(agent.name))) return agent.over(reason);
-      await this.lodge(agent.order, agent);
+      await this.lodge(agent.order, agent, wanted && this.#crews.includes(wanted) ? wanted : undefined);
     } catch (error) {
-      agent.over(`failed: ${error instanceof Error ? error.message : String(error)}`);
+      // Should that Worker be lost, too, what becomes of him is seen to.
+      if (!(error instanceof LostError)) agent.over(`failed: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
-  /** However long that takes: the network may be away. False if none is to be had any more. */
-  async #replace(units: number): Promise<boolean> {
+  /** However long that takes: the network may be away. Undefined if none is to be had any more. */
+  async #replace(units: number, isWatched: boolean): Promise<Crew | undefined> {
     for (let failures = 0; !this.#isOver; ) {
       try {
-        await this.#hire(units);
+        const crew = await this.#hire(units, isWatched);
         this.#employer.changed();
         this.weighSoon();
-        return true;
+        return crew;
       } catch (error) {
         if (this.#isOver) break;
         if (failures++ === 0) this.#employer.trouble("", error instanceof Error ? error : new WhimbrelError(String(error)));
@@ -176,7 +188,7 @@ export class Crews {
         await again(failures, this.#ending.signal);
       }
     }
-    return false;
+    return undefined;
   }
 
   /** Lets all of them say good-bye. */
@@ -204,7 +216,7 @@ export class Crews {
     this.#lookedAt = now;
     for (const crew of [...this.#crews]) {
       if (!crew.line.isStuckFor(stuckMs)) continue;
-      this.#lost(crew, { name: "WhimbrelError", message: `a Worker did not answer for ${Math.round(stuckMs / 1000)} s`, code: undefined });
+      this.#lost(crew, { name: "WhimbrelError", message: `a Worker did not answer for ${Math.round(stuckMs / 1000)} s`, code: undefined }, true);
     }
     // A page that nobody sees is counted for an eighth of what it can do when somebody does.
     if (now >= this.#weighAt && !isHidden()) void this.weigh();
@@ -245,12 +257,12 @@ export class Crews {
 
   // ---- What they do
 
-  /** Has an agent come to be in the Worker that has the fewest: another one, or this one again. */
-  async lodge(order: Question, known?: DeviceAgent): Promise<DeviceAgent> {
-    const crew = this.#freest();
+  /** Has an agent come to be in the Worker that has the fewest, or in this one: another agent, or this one again. */
+  async lodge(order: Question, known?: DeviceAgent, wanted?: Crew): Promise<DeviceAgent> {
+    const crew = wanted ?? this.#freest();
     const { line } = crew;
     const id = line.number();
-    crew.coming++;
+    crew.coming.set(id, known);
     try {
       const aid = (await line.ask(order, id)) as string;
       const agent = known ?? new DeviceAgent(aid, line, id, order.type === "spawn" && order.keep ? order : undefined);
@@ -260,13 +272,15 @@ export class Crews {
       // The Worker may have ended meanwhile.
       if (!this.#crews.includes(crew)) agent.over("failed: its Worker ended");
       return agent;
+    } catch (error) {
+      throw this.#crews.includes(crew) ? error : new LostError(error instanceof Error ? error.message : String(error));
     } finally {
-      crew.coming--;
+      crew.coming.delete(id);
     }
   }
 
   #freest(): Crew {
-    const load = ({ agents, coming }: Crew): number => agents.size + coming;
+    const load = ({ agents, coming }: Crew): number => agents.size + coming.size;
     const free = this.#crews.filter((crew) => load(crew) < crew.line.agentsMax).sort((one, other) => load(one) - load(other));
     const [first] = free;
     if (first) return first;
@@ -281,4 +295,10 @@ export class Crews {
     crew.working++;
     return (crew.line.ask({ type: "work", module, part }) as Promise<Value>).finally(() => crew.working--);
   }
+}
+
+/** In whom a Worker is stuck, as far as that is known: whoever has his turn, or the only one there is. */
+function suspects({ agents, line, isWatched, coming, working }: Crew): readonly DeviceAgent[] {
+  if (isWatched) return line.turn.flatMap((id) => agents.get(id) ?? coming.get(id) ?? []);
+  return agents.size + coming.size + working === 1 ? [...agents.values()] : [];
 }

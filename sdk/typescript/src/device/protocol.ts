@@ -21,6 +21,8 @@ export interface JoinOrder {
   readonly storage: boolean;
   /** Whether its agents go elsewhere when somebody else wants that. */
   readonly yields: boolean;
+  /** Whether it tells whose turn it is: the one whose place it took was stuck, and nobody knows in whom. */
+  readonly isWatched?: boolean;
 }
 
 /** What lets a session of the device in, and for how long it outlives its connection. */
@@ -58,6 +60,8 @@ export type News =
   | { readonly type: "failed"; readonly id: number; readonly fault: Fault }
   | { readonly type: "ended"; readonly id: number; readonly reason: string }
   | { readonly type: "trouble"; readonly agent: string; readonly fault: Fault }
+  /** These have their turn, or one of them: of a society nobody knows whom. */
+  | { readonly type: "turn"; readonly ids: readonly number[] }
   | { readonly type: "printed"; readonly agent: string; readonly text: string }
   | { readonly type: "closed"; readonly fault: Fault };
 

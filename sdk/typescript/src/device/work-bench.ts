@@ -85,8 +85,10 @@ export class WorkBench {
       case "join":
         return this.#join(order);
       case "spawn":
+        this.#hasTurn(order.id);
         return this.#spawn(order);
       case "accept":
+        this.#hasTurn(order.id);
         return this.#accept(order);
       case "move":
         return this.#move(order.id, order.agent, order.to);
@@ -95,6 +97,7 @@ export class WorkBench {
       case "suspend":
         return this.#lodgers.get(order.id)?.suspend(order.suspended);
       case "work":
+        this.#hasTurn(order.id);
         return this.#work(order.id, order.module, order.part);
       case "weigh":
         return this.#tell({ type: "done", id: order.id, value: weigh() });
@@ -107,6 +110,10 @@ export class WorkBench {
 
   #tell(news: News): void {
     this.#port.postMessage(news);
+  }
+
+  #hasTurn(...ids: readonly number[]): void {
+    if (this.#joined?.isWatched) this.#tell({ type: "turn", ids });
   }
 
   async #join(order: JoinOrder): Promise<void> {
@@ -188,6 +195,7 @@ export class WorkBench {
 
   /** It is an agent of the platform from now on. */
   async #lodge(id: number, name: string, agent: Agent, keep?: Keep): Promise<void> {
+    if (this.#joined?.isWatched) agent.onTurn = () => this.#hasTurn(id);
     await this.#here.create(name, agent, keep && { yields: this.#yields, ...keep });
     this.#take(id, {
       name: agent.name,
@@ -321,7 +329,8 @@ export class WorkBench {
       const response = await fetch(path.replace(/^(https?:)\/+/, "$1//")).catch(() => undefined);
       return response?.ok ? response.text() : undefined;
     };
-    const society = await Society.load(source, { platform: platform.name, fetchFile });
+    const onTurns = this.#joined?.isWatched ? () => this.#hasTurn(...[...this.#lodgers].flatMap(([id, { isMind }]) => (isMind ? [id] : []))) : undefined;
+    const society = await Society.load(source, { platform: platform.name, fetchFile, ...(onTurns && { onTurns }) });
     society.on("printed", ({ agent, text }) => this.#tell({ type: "printed", agent, text }));
     society.on("noted", ({ agent, level, text }) => level !== "debug" && this.#tell({ type: "printed", agent, text }));
     // The next mind begins another society: none is lost for good.

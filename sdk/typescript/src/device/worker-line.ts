@@ -12,7 +12,7 @@ export interface WorkerLike {
   terminate(): unknown;
 }
 
-type Told = Exclude<News, { readonly type: "done" | "failed" | "spawned" }>;
+type Told = Exclude<News, { readonly type: "done" | "failed" | "spawned" | "turn" }>;
 type Numbered = Extract<Order, { readonly id: number }>;
 /** An order without the number that finds its answer. */
 export type Question = Numbered extends infer One ? (One extends Numbered ? Omit<One, "id"> : never) : never;
@@ -31,6 +31,8 @@ export class WorkerLine {
   #askedAt = Infinity;
   /** Why it was ended. */
   #terminated: WhimbrelError | undefined;
+  /** Whose turn it was when it told so last, if it does. */
+  turn: readonly number[] = [];
   agentsMax = 0;
   platform = "";
   #closed: (() => void) | undefined;
@@ -102,6 +104,9 @@ export class WorkerLine {
         this.platform = news.platform;
         this.#settle(0, (waiting) => waiting.done(undefined));
         return this.#tell(news);
+      case "turn":
+        this.turn = news.ids;
+        return;
       case "done":
         return this.#settle(news.id, (waiting) => waiting.done(news.value));
       case "spawned":

@@ -210,6 +210,7 @@ export class GuestAgent extends Agent {
           if (await this.#goWhere(wanted, guest)) return;
           continue;
         }
+        this.onTurn?.();
         const outcome = await guest.run(1);
         // Between two calls its state is what it did and said.
         if (outcome.type !== "rest") this.keeper?.touched(this.#progress.open);
