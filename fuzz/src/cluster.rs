@@ -60,7 +60,7 @@ fn act(part: &mut Participant, revision: u64, now: Time) {
             Action::Yield(partitions) => part.yielded(&partitions, Vec::new(), now),
             Action::Forget(_) => part.forgot(Ok(()), now),
             Action::Conclude => part.leave(),
-            Action::LinkWith(_) | Action::Note(_) => {}
+            Action::LinkWith(_) | Action::Note(_) | Action::Moved { .. } => {}
             Action::End(_) => return,
         }
     }

@@ -348,6 +348,8 @@ export type Answer =
   | { readonly answer: "reply"; readonly message: unknown }
   | ({ readonly answer: "mind" } & MindInfo)
   | { readonly answer: "spawned"; readonly agents: readonly string[] }
+  /** The agent went with its partition: so many agents are there now. */
+  | { readonly answer: "moved"; readonly partition: number; readonly agents: number }
   | { readonly answer: "done" }
   | ({ readonly answer: "error" } & Refusal);
 

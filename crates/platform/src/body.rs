@@ -116,6 +116,12 @@ pub trait AgentBody: Send {
     /// follows.
     fn hopped(&mut self, _hop: &Hop) {}
 
+    /// What it asked for by [`Next::Hop`] and has not [been told](AgentBody::hopped) of: it may have been written out since, and be
+    /// made again. Durable agents that can ask for it say so.
+    fn awaits_hop(&self) -> Option<HopRequest> {
+        None
+    }
+
     /// Somebody else wants the agent to be elsewhere, and its code is in other hands than this node's: whoever has it is asked. The wish comes back if
     /// the agent can be written out here.
     fn yields(&mut self, wish: Wish, _now: Time) -> Option<Wish> {
@@ -299,6 +305,10 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn hopped(&mut self, hop: &Hop) {
         (**self).hopped(hop);
+    }
+
+    fn awaits_hop(&self) -> Option<HopRequest> {
+        (**self).awaits_hop()
     }
 
     fn yields(&mut self, wish: Wish, now: Time) -> Option<Wish> {

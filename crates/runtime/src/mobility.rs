@@ -23,7 +23,7 @@ use crate::linked::without_lease;
 use crate::loader::CodeFound;
 use crate::luggage::unpack;
 use crate::node::{Introduction, Node, christen};
-use crate::parcel::{Change, Parcel};
+use crate::parcel::{Bearer, Change, Parcel};
 use crate::services::NodeServices;
 use crate::shard::{Slot, Status};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -119,6 +119,8 @@ pub(crate) enum HopOrder {
     Return(Symbol),
     /// An agent was called home when it had not heard yet what became of its last hop: call it again.
     CallAgain(Symbol, u32),
+    /// A durable agent's partition does not go where it wants to be.
+    Unmoved(Bearer, HopError),
 }
 
 /// Something that passes through shards.
@@ -702,6 +704,12 @@ impl Node {
 
     /// Has an agent of this node go to another one, or a clone of it.
     pub fn send_off(&self, agent: Symbol, mut errand: Box<Errand>) {
+        if errand.request.mode == HopMode::Move
+            && self.is_of_cluster(agent)
+            && let Some(then) = errand.then.take()
+        {
+            return self.convey(agent, errand.request.to, then);
+        }
         match self.routes.look_up(agent).place() {
             Place::Local(_) => self.change(agent, Change::Hop(errand)),
             _ => errand.over(Err(HopError::NotMovable("it is not on this node".to_owned()))),

@@ -3,6 +3,7 @@
 use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use crate::advice::Weighing;
@@ -93,6 +94,8 @@ pub(crate) enum Change {
     MoveTo(ShardIndex),
     /// It is to go to another node; whoever wants that is told what became of it.
     Hop(Box<Errand>),
+    /// It is durable, goes on here, and was about to go to another node: it still is.
+    SetOut(Box<HopRequest>),
     /// What the platform knows of it changed: that is to be written.
     NoteStanding,
     /// Somebody looks into it, or has it do something.

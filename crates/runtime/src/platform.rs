@@ -9,7 +9,7 @@ use whimbrel_platform::advice::{Advice, AdviseError, Job};
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
 use whimbrel_platform::audit::Auditor;
-use whimbrel_platform::cluster::Work;
+use whimbrel_platform::cluster::{Mover, Work};
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::environment::Environments;
@@ -428,6 +428,17 @@ impl Platform {
         self.node().cluster.as_ref().map(|cluster| cluster.partition_of(agent))
     }
 
+    /// The name of the node that messages to the agents of a partition go to, if one serves it as far as this node knows.
+    pub fn server_of(&self, partition: Partition) -> Option<Symbol> {
+        self.node().server_named(partition)
+    }
+
+    /// Says what has partitions served by other nodes when agents want to be there, if this is a node of several that share a
+    /// journal. Once; without it they stay.
+    pub fn moved_by(&self, mover: Arc<dyn Mover>) {
+        self.node().be_moved_by(mover);
+    }
+
     /// What its workers have done since it began, and with agents of which partitions, if it is one of several that share a
     /// journal: from samples that are taken ten times a second.
     pub fn work(&self) -> Work {
@@ -521,8 +532,9 @@ impl Platform {
         self.node().change(agent.name, Change::MoveTo((worker % workers) as u16));
     }
 
-    /// Has an agent of this node go on on another one, in the middle of what it does; `then` hears what came of it, on a
-    /// worker's thread.
+    /// Has an agent of this node go on on another one, in the middle of what it does; `then` hears what came of it, on some other
+    /// thread. If it is durable, and this is a node of several that share a journal, all agents of its
+    /// [partition](Platform::partition_of) go there.
     pub fn move_agent(
         &self,
         agent: Aid,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use whimbrel_acl::{Aid, Text, Value};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
-use whimbrel_platform::mobility::Hop;
+use whimbrel_platform::mobility::{Hop, HopRequest};
 use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
 use super::Cycle;
@@ -340,6 +340,10 @@ impl AgentBody for Agent {
 
     fn stays(&self) -> Option<&str> {
         self.aside_if_any().and_then(Aside::stays)
+    }
+
+    fn awaits_hop(&self) -> Option<HopRequest> {
+        hops::awaited(&self.mind)
     }
 
     fn hopped(&mut self, hop: &Hop) {

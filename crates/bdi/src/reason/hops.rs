@@ -63,6 +63,21 @@ fn minion_of(sender: Value) -> Structure {
     Structure::full(Symbol::new(JOURNEYS), false, Symbol::new("minion_of"), args, Annots::default())
 }
 
+/// The hop that an intention waits for, if one does.
+pub(super) fn awaited(mind: &Mind) -> Option<HopRequest> {
+    mind.intentions.ids().into_iter().find_map(|id| {
+        let Place::Waiting(wait) = &mind.intentions.find(id)?.place else { return None };
+        let WaitFor::Action(_, action) = &wait.until else { return None };
+        let Value::Atom(to) = action.args().first()? else { return None };
+        let mode = match action.functor()?.as_str() {
+            MOVE_TO => HopMode::Move,
+            CLONE_TO | MINION => HopMode::Clone(sym::EMPTY),
+            _ => return None,
+        };
+        Some(HopRequest { to: *to, mode })
+    })
+}
+
 /// It is known what became of a hop: the intentions that wait for that go on, or fail.
 pub(super) fn hopped(mind: &mut Mind, hop: &Hop) {
     if matches!(hop, Hop::IsClone { .. }) {

@@ -164,7 +164,8 @@ fn agents() -> Vec<Route> {
             post(acts::move_to),
             "Has it go on on another node, or on a device.",
         )
-        .takes::<acts::Destination>(),
+        .takes::<acts::Destination>()
+        .answers(&["done", "moved"]),
         Route::of("post", "/api/v1/agents/{name}/recall", post(acts::recall), "Calls it home."),
         Route::of("post", "/api/v1/agents/{name}/{step}", post(acts::step), "Takes it a step through its life."),
     ]

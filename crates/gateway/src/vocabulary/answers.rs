@@ -72,6 +72,13 @@ pub enum Answer {
         /// The names of the agents that there are now.
         agents: Vec<String>,
     },
+    /// To `move`, of an agent that is kept: it went with all agents of its partition.
+    Moved {
+        /// Which partition.
+        partition: u16,
+        /// How many agents of it live there now.
+        agents: u64,
+    },
     /// To `mind`.
     Mind(Box<MindInfo>),
     /// To `advise`.

@@ -105,7 +105,8 @@ pub enum Request {
         /// Its local name.
         agent: String,
     },
-    /// Have an agent of this node go on on another one, or on a device. Answered by [`Answer::Done`] when it does.
+    /// Have an agent of this node go on on another one, or on a device. Answered by [`Answer::Done`] when it does; by
+    /// [`Answer::Moved`](super::Answer::Moved) if its partition went with it.
     Move {
         /// Its local name.
         agent: String,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::load::Work;
+use crate::mobility::Wish;
 use crate::store::{Epoch, Partition, StoreError};
 
 /// This node's agents, links and end. The calls may take seconds. [`LocalNode::adopt`] comes from one thread, one after the
@@ -20,6 +21,9 @@ pub trait LocalNode: Send + Sync {
     /// The nodes to be linked with: name and address of each. Said again and again.
     fn link_with(&self, members: &[(String, String)]);
 
+    /// The name of the node that messages to a partition's agents go to, if one serves it as far as this one knows.
+    fn server_of(&self, partition: Partition) -> Option<String>;
+
     /// How many agents live here, for people.
     fn agents(&self) -> u64;
 
@@ -34,6 +38,12 @@ pub trait LocalNode: Send + Sync {
 
     /// This node cannot do its part, for this reason: it must end.
     fn failed(&self, why: &str);
+}
+
+/// Has partitions served by other nodes: what agents ask for that want to be elsewhere.
+pub trait Mover: Send + Sync {
+    /// Has a partition served by the node that is wished; the wish is over when it is, or when it is known why it is not going to be.
+    fn bring(&self, partition: Partition, wish: Wish);
 }
 
 /// How long agents may take to stop until it is said that they do not.

@@ -22,10 +22,10 @@ mod society;
 
 pub use holdings::{Duties, Holdings};
 pub use load::{Load, LoadWindow, WHOLE, Work};
-pub use local::{AdoptError, LocalNode, YIELD_PATIENCE, YieldError};
+pub use local::{AdoptError, LocalNode, Mover, YIELD_PATIENCE, YieldError};
 pub use member::{Member, MemberState, Nonce, Trouble, TroubleKind};
 pub use participant::{Action, BEAT, Ending, LEVEL, NODE, NodeView, PAUSE, PLACEMENT, Participant, SOCIETY, Terms};
-pub use placement::{Candidate, Change, ChangeKind, Part, Placement, choose};
+pub use placement::{Candidate, Cause, Change, ChangeKind, Part, Placement, choose};
 pub use placer::{MOVES_AT_ONCE_SHARE, SETTLE, is_placer, proposal};
 pub use relief::{Bearer, Pressure, relief};
 pub use roster::Roster;

@@ -17,8 +17,10 @@ pub struct Part {
     pub epoch: Epoch,
     /// The node that it is to be handed over to.
     pub next: Option<Nonce>,
-    /// It was moved because of load: the node whose share it counts to, wherever it is.
+    /// It was moved because of load, or somebody wants it elsewhere: the node whose share it counts to, wherever it is.
     pub home: Option<Nonce>,
+    /// Somebody wants it to be on this node: it stays there as long as that may have it.
+    pub wish: Option<Nonce>,
 }
 
 /// Who serves what: one value in the store, of which each change has one winner.
@@ -34,7 +36,7 @@ pub struct Placement {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     nodes: Vec<Nonce>,
-    /// Epoch, owner, next, home; those that nobody is are left out at the end, or -1.
+    /// Epoch, owner, next, home, wish; those that nobody is are left out at the end, or -1.
     parts: Vec<Vec<i64>>,
 }
 
@@ -44,7 +46,7 @@ const EPOCH_MAX: u64 = 1 << 62;
 
 impl From<Placement> for Stored {
     fn from(placement: Placement) -> Self {
-        let named = placement.parts.iter().flat_map(|part| [part.owner, part.next, part.home]).flatten();
+        let named = placement.parts.iter().flat_map(|part| [part.owner, part.next, part.home, part.wish]).flatten();
         let nodes: Vec<Nonce> = named.collect::<BTreeSet<_>>().into_iter().collect();
         let place = |node: Option<Nonce>| {
             let found = node.and_then(|node| nodes.binary_search(&node).ok());
@@ -52,7 +54,7 @@ impl From<Placement> for Stored {
         };
         let line = |part: &Part| {
             let epoch = i64::try_from(part.epoch.0).unwrap_or(i64::MAX);
-            let mut line = vec![epoch, place(part.owner), place(part.next), place(part.home)];
+            let mut line = vec![epoch, place(part.owner), place(part.next), place(part.home), place(part.wish)];
             while line.len() > 1 && line.last() == Some(&NOBODY) {
                 line.pop();
             }
@@ -80,8 +82,9 @@ impl TryFrom<Stored> for Placement {
         let part = |line: &Vec<i64>| -> Result<Part, Self::Error> {
             let epoch = line.first().and_then(|epoch| u64::try_from(*epoch).ok()).filter(|epoch| *epoch <= EPOCH_MAX);
             let epoch = epoch.ok_or("a line without an epoch")?;
-            let [owner, next, home] = [node(line.get(1))?, node(line.get(2))?, node(line.get(3))?];
-            Ok(Part { epoch: Epoch(epoch), owner, next, home })
+            let [owner, next, home, wish] =
+                [node(line.get(1))?, node(line.get(2))?, node(line.get(3))?, node(line.get(4))?];
+            Ok(Part { epoch: Epoch(epoch), owner, next, home, wish })
         };
         Ok(Self { parts: stored.parts.iter().map(part).collect::<Result<_, _>>()? })
     }
@@ -165,6 +168,13 @@ impl Placement {
         }
     }
 
+    /// Somebody wants a partition to be on this node, from now on.
+    pub fn wish(&mut self, partition: Partition, to: Nonce) {
+        if let Some(part) = self.part_mut(partition) {
+            part.wish = Some(to);
+        }
+    }
+
     /// A partition of `me` goes on in this epoch, if it is higher than its own.
     pub fn raise(&mut self, me: Nonce, partition: Partition, epoch: Epoch) {
         if let Some(part) = self.part_mut(partition).filter(|part| part.owner == Some(me)) {
@@ -191,8 +201,12 @@ impl Placement {
                 () => return None,
             };
             let to = if kind == ChangeKind::Planned { now.next } else { now.owner };
-            let for_load = now.home.is_some() && kind != ChangeKind::TakenOver;
-            Some(Change { partition, from: then.owner, to, kind, for_load })
+            let cause = match () {
+                () if to.is_some() && now.wish == to => Cause::Wish,
+                () if now.home.is_some() && kind != ChangeKind::TakenOver => Cause::Load,
+                () => Cause::Share,
+            };
+            Some(Change { partition, from: then.owner, to, kind, cause })
         };
         self.iter().zip(&before.parts).filter_map(change).collect()
     }
@@ -209,8 +223,19 @@ pub struct Change {
     pub to: Option<Nonce>,
     /// How.
     pub kind: ChangeKind,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Why a partition comes to another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// For balance, or because its owner cannot have it any more.
+    Share,
     /// Because of load.
-    pub for_load: bool,
+    Load,
+    /// Somebody wants it there.
+    Wish,
 }
 
 /// How a partition comes to another node.

@@ -27,7 +27,8 @@ pub fn is_placer(roster: &Roster, me: Nonce, now: Time) -> bool {
 /// What dead nodes had goes to others at once. What is to go from a living node to another is marked, a few partitions at a
 /// time, and handed over by its owner. What a node cannot read goes to one that has not tried; if all have, it stays. A node that takes no more partitions (because it drains, or stands by) loses its own without
 /// delay; for balance, nothing moves before the nodes have been the same since `settled` for [`SETTLE`]. What was moved because
-/// of load counts to the share of the node it came from, and stays where it is as long as both may have it.
+/// of load counts to the share of the node it came from, and stays where it is as long as both may have it. What somebody wants
+/// elsewhere goes there at once, and stays as long as that node may have it; it counts to the share of another one, too.
 pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: Time, now: Time) -> Option<Placement> {
     let candidates = roster.candidates(|node| placement.owned_by(node), rules, now);
     let may_have = |node: Nonce, partition: Partition| {
@@ -37,6 +38,7 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
     let is_stuck = |owner: Option<Nonce>, partition: Partition| {
         owner.and_then(|owner| roster.member(owner)).is_some_and(|member| member.is_stuck_with(partition))
     };
+    let wish = |partition: Partition, part: &Part| part.wish.filter(|node| may_have(*node, partition));
     // Who has it, or is about to.
     let carrier =
         |partition: Partition, part: &Part| part.next.filter(|node| may_have(*node, partition)).or(part.owner);
@@ -53,8 +55,12 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
     for ((index, part), to) in (0..).zip(&mut proposed.parts).zip(chosen) {
         let owner = part.owner.filter(|owner| lives(*owner));
         let elsewhere = carrier(Partition(index), part).filter(|node| may_have(*node, Partition(index)));
-        part.home = part.home.filter(|home| to == Some(*home) && elsewhere.is_some());
-        match (owner, part.home.and(elsewhere).or(to)) {
+        part.wish = wish(Partition(index), part);
+        part.home = match part.wish {
+            Some(wish) => to.filter(|share| *share != wish),
+            None => part.home.filter(|home| to == Some(*home) && elsewhere.is_some()),
+        };
+        match (owner, part.wish.or(part.home.and(elsewhere)).or(to)) {
             // Nobody lives who could have it: it waits.
             (_, None) => part.next = part.next.filter(|node| may_have(*node, Partition(index))),
             (None, Some(to)) => {
@@ -66,6 +72,8 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
                 match part.next {
                     // One whose agents do not stop is in nobody's way.
                     Some(_) => moving += usize::from(!is_stuck(part.owner, Partition(index))),
+                    // Somebody waits for that.
+                    None if part.owner != Some(to) && part.wish.is_some() => part.next = Some(to),
                     None if part.owner != Some(to) => waiting.push((Partition(index), to)),
                     None => {}
                 }

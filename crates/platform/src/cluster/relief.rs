@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::load::Load;
 use super::member::{Member, Nonce};
-use super::placement::{Candidate, Change, Placement};
+use super::placement::{Candidate, Cause, Change, Placement};
 use super::roster::Roster;
 use crate::durable::Rules;
 use crate::limits::{LOAD_BUSY, LOAD_GAIN, LOAD_PART_MIN, LOAD_PATIENCE_MS, LOAD_REST_MS, LOAD_STAY_MS};
@@ -41,7 +41,7 @@ impl Pressure {
     /// A partition came to another node.
     pub fn moved(&mut self, change: &Change, now: Time) {
         self.moved_at = Some(now);
-        if change.for_load {
+        if change.cause == Cause::Load {
             self.relieved_at.insert(change.partition, now);
         }
     }
@@ -70,7 +70,7 @@ impl Pressure {
             let stays = self.relieved_at.get(&partition);
             stays.is_none_or(|since| now - *since >= Duration::from_millis(LOAD_STAY_MS))
                 && !rules.apart.iter().any(|apart| apart.contains(&partition))
-                && table.part(partition).is_some_and(|part| part.next.is_none())
+                && table.part(partition).is_some_and(|part| part.next.is_none() && part.wish.is_none())
         };
         let (partition, to) = relief(table, &bearers, may_give, may_go)?;
         let mut proposed = table.clone();

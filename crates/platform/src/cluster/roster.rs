@@ -181,7 +181,8 @@ impl Member {
         Candidate { node, weight: self.weight, without: self.unreadable().chain(others.copied()).collect() }
     }
 
-    fn suits(&self, pin: &Pin) -> bool {
+    /// Whether it is one that agents with this hint may live on.
+    pub(super) fn suits(&self, pin: &Pin) -> bool {
         match pin {
             Pin::Node(name) => self.name == *name,
             Pin::Label(label) => self.labels.contains(label),

@@ -114,9 +114,9 @@ proptest! {
     }
 
     #[test]
-    fn a_table_is_read_as_it_was_written(parts in prop::collection::vec((0u64..9, 0u64..5, 0u64..5, 0u64..5), 0..50)) {
+    fn a_table_is_read_as_it_was_written(parts in prop::collection::vec((0u64..9, 0u64..5, 0u64..5, 0u64..5, 0u64..5), 0..50)) {
         let node = |number: u64| (number > 0).then_some(Nonce(number << 40));
-        let part = |(epoch, owner, next, home): &(u64, u64, u64, u64)| Part { epoch: Epoch(*epoch), owner: node(*owner), next: node(*next), home: node(*home) };
+        let part = |(epoch, owner, next, home, wish): &(u64, u64, u64, u64, u64)| Part { epoch: Epoch(*epoch), owner: node(*owner), next: node(*next), home: node(*home), wish: node(*wish) };
         let table = Placement { parts: parts.iter().map(part).collect() };
         let partitions = table.parts.len() as u16;
         prop_assert_eq!(Placement::decode(&table.encode(), partitions), Ok(table.clone()));
@@ -219,7 +219,10 @@ fn what_moved_because_of_load_counts_to_where_it_came_from() {
         assert_eq!(settled(&table, &members), None, "it is where it is to be");
     }
     assert_eq!((table.owned_by(Nonce(1)), table.owned_by(Nonce(2))), (2, 6));
-    assert_eq!(table.parts[0], Part { owner: Some(Nonce(2)), epoch: Epoch(2), next: None, home: Some(Nonce(1)) });
+    assert_eq!(
+        table.parts[0],
+        Part { owner: Some(Nonce(2)), epoch: Epoch(2), home: Some(Nonce(1)), ..Part::default() }
+    );
     // Who has it leaves: it goes home. Whose it is leaves: it stays.
     let drains = |node: usize| {
         let mut members = members.clone();
@@ -282,6 +285,7 @@ fn the_greatest_table_fits_in_a_value() {
         epoch: Epoch(1_000_000),
         next: chosen.get(index + 1).copied().flatten(),
         home: chosen.get(index + 2).copied().flatten(),
+        wish: chosen.get(index + 3).copied().flatten(),
     };
     let table = Placement { parts: chosen.iter().enumerate().map(part).collect() };
     assert!(table.encode().len() < STORE_VALUE_BYTES_MAX, "{} bytes", table.encode().len());

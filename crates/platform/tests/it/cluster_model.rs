@@ -8,11 +8,12 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Action, AdoptError, BEAT, Ending, LEVEL, LoadWindow, MemberState, NODE, Nonce, PLACEMENT, Participant, Placement,
-    SOCIETY, Society, SocietyState, Terms, TroubleKind, Work, YieldError,
+    Action, AdoptError, BEAT, Cause, Ending, LEVEL, LoadWindow, MemberState, NODE, Nonce, PLACEMENT, Participant,
+    Placement, SOCIETY, Society, SocietyState, Terms, TroubleKind, Work, YieldError,
 };
 use whimbrel_platform::durable::{Hinted, Hints, Layout, Pin};
 use whimbrel_platform::limits::{LOAD_BUSY, LOAD_REST_MS, LOAD_STAY_MS};
+use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::store::{Epoch, Partition, Revision, StoreError, Watched, WriteError};
 use whimbrel_testkit::Random;
 
@@ -50,6 +51,8 @@ struct Node {
     busy_until: Time,
     leaving: bool,
     ended: Option<Ending>,
+    /// What became of partitions that were wanted elsewhere.
+    moved: Vec<(Partition, Nonce, Result<(), HopError>)>,
     notes: Vec<String>,
     links: Vec<(String, String)>,
 }
@@ -133,6 +136,7 @@ impl World {
             busy_until: self.now,
             leaving: false,
             ended: None,
+            moved: Vec::new(),
             notes: Vec::new(),
             links: Vec::new(),
         };
@@ -183,7 +187,7 @@ impl World {
             && let (Some((_, before)), Some(value)) = (self.keys.get(key), value)
         {
             let [before, after] = [before, value].map(|table| Placement::decode(table, PARTITIONS).unwrap());
-            self.relieved += after.changes_since(&before).iter().filter(|change| change.for_load).count();
+            self.relieved += after.changes_since(&before).iter().filter(|change| change.cause == Cause::Load).count();
         }
         let watched = match value {
             Some(value) => {
@@ -235,6 +239,7 @@ impl World {
             let (_, job) = node.jobs.pop_front().unwrap();
             self.finish(index, job);
         }
+        self.tell_who_serves(index);
         let node = &mut self.nodes[index];
         if node.leaving && node.part.has_handed_over(now) {
             node.part.leave();
@@ -248,6 +253,29 @@ impl World {
             assert!(acts < 1_000, "it never has enough");
         }
         self.check_appends(index);
+    }
+
+    /// Links tell who serves what.
+    fn tell_who_serves(&mut self, index: usize) {
+        let awaited: Vec<Partition> = self.nodes[index].part.awaited().collect();
+        for partition in awaited {
+            let server = self.living().find(|node| node.served.contains_key(&partition)).map(|node| node.name.clone());
+            if let Some(name) = server {
+                self.nodes[index].part.is_served_by(partition, &name);
+            }
+        }
+    }
+
+    /// Somebody on this node wants a partition to be on another one.
+    fn ask_to_move(&mut self, index: usize, partition: u16, to: &str) -> Result<Nonce, HopError> {
+        let now = self.now;
+        self.nodes[index].part.ask_to_move(Partition(partition), to, now)
+    }
+
+    /// The name of the node that serves a partition.
+    fn server_of(&self, partition: u16) -> Option<&str> {
+        let serves = |node: &&Node| node.served.contains_key(&Partition(partition));
+        self.living().find(serves).map(|node| node.name.as_str())
     }
 
     fn carry_out(&mut self, index: usize, action: Action) {
@@ -283,6 +311,13 @@ impl World {
                 self.nodes[index].name = name;
             }
             Action::LinkWith(links) => self.nodes[index].links = links,
+            Action::Moved { partition, to, outcome } => {
+                if outcome.is_ok() {
+                    let there = self.nodes.iter().find(|node| node.me == to).unwrap();
+                    assert!(there.served.contains_key(&partition) || there.ended.is_some());
+                }
+                self.nodes[index].moved.push((partition, to, outcome));
+            }
             Action::Note(note) => self.nodes[index].notes.push(note),
             Action::Conclude => {
                 self.nodes[index].served.clear();
@@ -612,14 +647,13 @@ fn releases_replace_each_other_node_by_node() {
     (0..3).for_each(|_| world.start_one(old));
     world.run(seconds(20));
     assert_eq!(world.society().level, LEVEL - 1);
-    let hot = world.served_by(0);
-    world.demand(hot, 160);
     for index in 0..3 {
-        world.start(|_| {});
+        let new = world.start(|_| {});
         world.run(seconds(30));
         // What only the new ones know nobody writes.
-        assert_eq!((world.society().level, world.relieved), (LEVEL - 1, 0));
-        assert!(world.table().iter().all(|(_, part)| part.home.is_none()));
+        assert_eq!(world.society().level, LEVEL - 1);
+        let refused = world.ask_to_move(new, 3, "n3").unwrap_err().to_string();
+        assert!(refused.contains("a node of an earlier release takes part"), "{refused}");
         world.nodes[index].leaving = true;
         world.nodes[index].part.prepare_to_leave();
         world.run(seconds(20));
@@ -627,15 +661,13 @@ fn releases_replace_each_other_node_by_node() {
         world.assert_all_served();
     }
     assert_eq!(world.society().level, LEVEL);
-    let risen = |node: &Node| node.notes.iter().any(|note| note.starts_with("all nodes know level 2"));
+    let risen = |node: &Node| node.notes.iter().any(|note| note.starts_with("all nodes know level 3"));
     assert!(world.living().all(risen));
-    let moved =
-        |world: &World| world.living().any(|node| node.notes.iter().any(|note| note.contains("because of load")));
-    let hot = world.living().max_by_key(|node| node.served.len()).unwrap().served.keys().copied().collect::<Vec<_>>();
-    world.demand.clear();
-    world.demand(hot, 200);
-    world.run(seconds(30));
-    assert!(moved(&world), "now it may");
+    let to = if world.server_of(3) == Some("n5") { "n6" } else { "n5" };
+    let asker = world.named(to);
+    world.ask_to_move(asker, 3, to).expect("now it may");
+    world.run(seconds(5));
+    assert_eq!((world.server_of(3), world.nodes[asker].moved.len()), (Some(to), 1));
     let late = world.start(old);
     world.run(seconds(3));
     assert!(
@@ -651,6 +683,115 @@ fn releases_replace_each_other_node_by_node() {
         matches!(&world.nodes[next_but_one].ended, Some(Ending::Failed(why)) if why.contains("Run a release in between"))
     );
     assert_eq!(world.society().level, LEVEL);
+}
+
+#[test]
+fn nothing_moves_because_of_load_while_a_node_knows_nothing_of_that() {
+    let mut world = World::new(26);
+    let old = world.start(|terms| terms.level = 1);
+    world.run(seconds(3));
+    world.start(|terms| terms.level = 2);
+    world.run(seconds(20));
+    let hot = world.served_by(old);
+    world.demand(hot, 160);
+    world.run(seconds(30));
+    assert_eq!((world.society().level, world.relieved), (1, 0));
+    world.nodes[old].leaving = true;
+    world.nodes[old].part.prepare_to_leave();
+    world.start(|terms| terms.level = 2);
+    world.run(seconds(60));
+    assert_eq!(world.society().level, 2);
+    assert!(world.relieved > 0, "now it may");
+}
+
+/// Two nodes with eight partitions each; what becomes of one that is wanted elsewhere.
+fn pair(seed: u64) -> World {
+    let mut world = World::new(seed);
+    world.start_one(|_| {});
+    world.run(seconds(2));
+    world.start_one(|_| {});
+    world.run(seconds(20));
+    assert_eq!((world.has(0), world.has(1)), (8, 8));
+    world
+}
+
+#[test]
+fn a_partition_goes_where_it_is_wanted_and_stays_there() {
+    let mut world = pair(30);
+    let Partition(wanted) = world.served_by(0)[0];
+    let to = world.ask_to_move(0, wanted, "n2").expect("it may");
+    world.run(seconds(2));
+    assert_eq!(world.nodes[0].moved, [(Partition(wanted), to, Ok(()))]);
+    assert!(world.nodes[0].notes.iter().any(|note| note.ends_with("n1 -> n2 (where it is wanted)")));
+    // Neither balance nor load takes it back.
+    let Err(HopError::AlreadyThere(_)) = world.ask_to_move(0, wanted, "n2") else { panic!("it is there") };
+    world.demand([Partition(wanted)], 700);
+    world.demand(world.served_by(1).into_iter().filter(|one| one.0 != wanted), 10);
+    world.run(seconds(60));
+    assert_eq!((world.server_of(wanted), world.has(0), world.has(1)), (Some("n2"), 7, 9));
+    world.demand.clear();
+    world.start_one(|_| {});
+    world.run(seconds(20));
+    world.assert_all_served();
+    assert_eq!(world.server_of(wanted), Some("n2"));
+    // Asked for by the one that has it, and by one that has nothing to do with it.
+    for (asker, to) in [(1, "n3"), (0, "n2"), (2, "n1")] {
+        world.ask_to_move(asker, wanted, to).expect("it may");
+        world.run(seconds(2));
+        assert_eq!(world.server_of(wanted), Some(to));
+        assert_eq!(world.nodes[asker].moved.pop().map(|(.., outcome)| outcome), Some(Ok(())));
+    }
+    // Whoever has it is gone: then it is anybody's again.
+    world.kill(world.named("n1"));
+    world.run(seconds(20));
+    world.assert_all_served();
+    assert!(world.table().iter().all(|(_, part)| part.wish.is_none()));
+}
+
+#[test]
+fn what_cannot_be_where_it_is_wanted_stays_and_says_why() {
+    let mut world = pair(31);
+    let Partition(wanted) = world.served_by(0)[0];
+    let refused = |world: &mut World, to: &str| world.ask_to_move(0, wanted, to).map(drop);
+    assert_eq!(refused(&mut world, "n7"), Err(HopError::NoSuchNode("n7".into())));
+    assert_eq!(refused(&mut world, "n1"), Err(HopError::AlreadyThere("n1".into())));
+    world.start_one(|terms| terms.standby = true);
+    world.run(seconds(5));
+    let said = |outcome: Result<(), HopError>| outcome.expect_err("it cannot be").to_string();
+    // Found out when somebody asks, or, if it is so only then, from what becomes of it.
+    let stands_by = said(refused(&mut world, "n3"));
+    assert_eq!(stands_by, "node n3 cannot take it: it stands by, and serves nothing while another node lives");
+    world.nodes[1].damaged.insert(Partition(wanted));
+    refused(&mut world, "n2").expect("nobody knows yet");
+    world.run(seconds(5));
+    let (.., outcome) = world.nodes[0].moved.pop().expect("it is told");
+    assert_eq!(said(outcome), format!("node n2 cannot take it: it cannot read partition {wanted}"));
+    assert_eq!(world.server_of(wanted), Some("n1"));
+    let Partition(other) = world.served_by(0)[1];
+    world.ask_to_move(0, other, "n2").expect("it may");
+    world.kill(1);
+    world.run(seconds(10));
+    let (.., outcome) = world.nodes[0].moved.pop().expect("it is told");
+    assert_eq!(outcome, Err(HopError::Unreachable("n2".into())));
+    world.assert_all_served();
+}
+
+/// Who asked dies at any moment of the move: the partition is served by one node, where it was or where it was wanted.
+#[test]
+fn whoever_dies_on_the_way_a_wanted_partition_is_served_by_one() {
+    for (seed, dies) in [(40, 0), (41, 1)] {
+        for ms in (0..2_000).step_by(50) {
+            let mut world = pair(seed);
+            let Partition(wanted) = world.served_by(0)[0];
+            world.ask_to_move(0, wanted, "n2").expect("it may");
+            world.run(Duration::from_millis(ms));
+            world.kill(dies);
+            world.start_one(|_| {});
+            world.run(seconds(15));
+            world.assert_all_served();
+            assert_eq!(world.living().map(|node| node.part.awaited().count()).sum::<usize>(), 0);
+        }
+    }
 }
 
 /// A node of the old release stands still for so long that the others take it for dead, and go on to the next level.
@@ -1072,7 +1213,7 @@ fn loads_of_any_kind_come_to_rest() {
 fn strike(world: &mut World) {
     let living: Vec<usize> = (0..world.nodes.len()).filter(|index| world.nodes[*index].ended.is_none()).collect();
     let one = world.random.pick(&living).copied();
-    match (world.random.between(0..=13), one) {
+    match (world.random.between(0..=15), one) {
         (0 | 1, _) if living.len() < 9 => {
             let (weight, standby) = (world.random.between(50..=200) as u32, world.random.one_in(6));
             let level = if world.random.one_in(3) { LEVEL - 1 } else { LEVEL };
@@ -1099,6 +1240,10 @@ fn strike(world: &mut World) {
         (7, Some(index)) => {
             let partition = Partition(world.random.between(0..=u64::from(PARTITIONS) - 1) as u16);
             world.nodes[index].damaged.insert(partition);
+        }
+        (14 | 15, Some(index)) => {
+            let (partition, to) = (world.random.between(0..=u64::from(PARTITIONS) - 1), world.random.between(1..=9));
+            let _ = world.ask_to_move(index, partition as u16, &format!("n{to}"));
         }
         (12 | 13, Some(index)) => {
             let (hot, demand) = (world.served_by(index), world.random.between(0..=300) as u32);
@@ -1136,6 +1281,8 @@ fn storm(seed: u64) {
     world.run(CALM);
     world.assert_all_served();
     world.assert_all_know_the_level();
+    assert_eq!(world.living().map(|node| node.part.awaited().count()).sum::<usize>(), 0, "all know what became of it");
+    assert!(world.table().iter().all(|(_, part)| part.wish.is_none() || part.wish == part.owner));
     let views = world.living().next().unwrap().part.nodes(world.now);
     let takers: Vec<_> = views
         .iter()

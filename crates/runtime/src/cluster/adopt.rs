@@ -16,7 +16,7 @@ use crate::durable::scribe::{Scribe, Takeover};
 use crate::durable::{Entrant, RecoverError, Recovered, recover_some, volatile};
 use crate::durable_agent::Founder;
 use crate::node::{Node, christen};
-use crate::parcel::{Newcomer, Parcel};
+use crate::parcel::{Change, Newcomer, Parcel};
 
 /// What is served now.
 #[derive(Debug, Default)]
@@ -149,8 +149,11 @@ impl Node {
         let telling = cluster.begin_telling();
         let first = self.next_generation(agents.len() as u32);
         let mut newcomers = self.register(agents, first);
+        let mut unarrived = Vec::new();
         for slot in &mut newcomers {
             let name = slot.name;
+            let before = parts.part(cluster.partition_of(name)).and_then(|part| part.before);
+            unarrived.extend(self.arrive_with_partition(slot, before));
             slot.mailbox.take_each_once(telling, tickets.get(&name).into_iter().flatten().copied());
             if let Some(part) = parts.part(cluster.partition_of(name)) {
                 part.absent.remove(&name);
@@ -185,6 +188,7 @@ impl Node {
         self.restore_standings(standings);
         let count = newcomers.len();
         self.bring(0, newcomers);
+        unarrived.into_iter().for_each(|(name, request)| self.change(name, Change::SetOut(request)));
         doomed.into_iter().for_each(|name| {
             self.kill(name, None);
         });

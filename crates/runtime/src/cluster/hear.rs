@@ -224,6 +224,7 @@ impl Node {
         for partition in partitions.iter().copied().map(Partition) {
             let Some(part) = parts.part(partition) else { continue };
             if cluster.server(partition) == Server::Node(from) || part.is_coming_from(from) {
+                part.before = Some(from);
                 part.coming = None;
                 cluster.set(partition, Server::Nobody);
             }

@@ -36,6 +36,7 @@ impl Node {
         for &partition in partitions {
             cluster.set(partition, Server::Nobody);
             if let Some(part) = parts.part(partition) {
+                part.before = Some(server);
                 part.coming = None;
             }
         }

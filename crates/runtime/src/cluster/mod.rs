@@ -10,13 +10,15 @@ mod create;
 mod hear;
 mod kill;
 mod loss;
+mod moves;
 mod yields;
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Envelope, MessageBody, Symbol};
-use whimbrel_platform::cluster::Work;
+use whimbrel_platform::cluster::{Mover, Work};
 use whimbrel_platform::durable::{Layout, Servers};
 use whimbrel_platform::limits::UNSERVED_MESSAGES_MAX;
 use whimbrel_platform::route::{NodeId, RouteTable};
@@ -68,6 +70,8 @@ pub(crate) struct Cluster {
     parts: Mutex<Parts>,
     /// The agents that the society begins with.
     founders: Mutex<FxHashSet<Symbol>>,
+    /// What has partitions served by other nodes.
+    mover: OnceLock<Arc<dyn Mover>>,
 }
 
 /// What is known of all partitions.
@@ -88,6 +92,8 @@ pub(crate) struct Part {
     absent: FxHashSet<Symbol>,
     /// Those of them that are to end as soon as they are somewhere.
     doomed: FxHashSet<Symbol>,
+    /// The node that served it before, if this one heard of that.
+    before: Option<NodeId>,
     /// A node that serves it in this epoch, and has not been told yet what it may have missed; and its agents.
     coming: Option<Coming>,
 }
@@ -131,6 +137,7 @@ impl Cluster {
             tellings: AtomicU64::new(0),
             parts: Mutex::new(Parts { servers: Servers::new(partitions), tellings: FxHashMap::default(), each }),
             founders: Mutex::default(),
+            mover: OnceLock::new(),
         }
     }
 

@@ -93,6 +93,9 @@ impl Node {
         let agents: Vec<Symbol> = self.with_ams(|ams| ams.reachable().filter(of_them).map(|(name, _)| name).collect());
         for partition in partitions {
             parts.servers.give_up(*partition);
+            if let Some(part) = parts.part(*partition) {
+                part.before = None;
+            }
             cluster.set(*partition, Server::Nobody);
         }
         let durable = |name: &Symbol| self.scribe.as_ref().is_some_and(|scribe| scribe.is_durable(*name));

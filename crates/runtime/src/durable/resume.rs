@@ -6,13 +6,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::durable::{Born, Origin, Resumed, Standing, State};
+use whimbrel_platform::mobility::{Hop, HopError, HopRequest};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Time};
 
 use super::Unwritten;
 use crate::durable_agent::{Founder, Unserved};
 use crate::node::Node;
-use crate::shard::Slot;
+use crate::shard::{KEPT_BY_ONE, Slot};
 use crate::sync::locked;
 use crate::turn::caught;
 
@@ -130,6 +131,9 @@ impl Node {
             Err(why) => return Err(why),
         };
         let mut slot: Box<Slot> = Box::new(Slot::new(body));
+        if let Some(HopRequest { to, .. }) = slot.body.awaits_hop().filter(|_| self.cluster.is_none()) {
+            slot.body.hopped(&Hop::Stayed { to, why: HopError::NotMovable(KEPT_BY_ONE.to_owned()) });
+        }
         let mut sizes = states.iter().map(State::len);
         let (whole_bytes, delta_bytes) = (sizes.next().unwrap_or_default(), sizes.sum());
         slot.unwritten = Some(Box::new(Unwritten { whole_bytes, delta_bytes, ..Unwritten::after(last) }));

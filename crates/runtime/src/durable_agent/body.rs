@@ -5,7 +5,7 @@ use std::time::Duration;
 use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::inspection::{Detail, Inspection, Look, Texts};
-use whimbrel_platform::mobility::Hop;
+use whimbrel_platform::mobility::{Hop, HopMode, HopRequest};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 
@@ -36,6 +36,8 @@ pub(crate) struct DurableBody<A> {
     saved: Vec<u8>,
     /// Why it could not be saved.
     unsaved: Option<String>,
+    /// The node where it wants to be, until it is told what became of that.
+    wants: Option<Symbol>,
     /// What became of a hop, not told yet.
     hopped: Option<Hop>,
     /// It was called home, and is not told yet.
@@ -48,7 +50,7 @@ impl<A: DurableAgent> DurableBody<A> {
     }
 
     fn at(agent: A, timers: Timers, stage: Stage, saved: Vec<u8>) -> Self {
-        Self { agent, timers, stage, saved, unsaved: None, hopped: None, recalled: false }
+        Self { agent, timers, stage, saved, unsaved: None, wants: None, hopped: None, recalled: false }
     }
 
     /// One whose state can be written as it begins.
@@ -66,13 +68,13 @@ impl<A: DurableAgent> DurableBody<A> {
     }
 
     pub(super) fn read(saved: Vec<u8>) -> Result<Self, String> {
-        let Kept { agent, started, timers } = state::decode(&saved)?;
+        let Kept { agent, started, timers, wants } = state::decode(&saved)?;
         let stage = if started { Stage::Resumed } else { Stage::New };
-        Ok(Self::at(agent, timers, stage, saved))
+        Ok(Self { wants, ..Self::at(agent, timers, stage, saved) })
     }
 
     fn encode(&self) -> Result<Vec<u8>, String> {
-        state::encode(&self.agent, self.stage != Stage::New, &self.timers)
+        state::encode(&self.agent, self.stage != Stage::New, &self.timers, self.wants)
     }
 
     fn save(&mut self, write: impl FnOnce(&[u8], &[u8])) -> bool {
@@ -89,30 +91,7 @@ impl<A: DurableAgent> DurableBody<A> {
         }
     }
 
-    fn parts<'a, 't>(&'a mut self, turn: &'a mut Turn<'t>) -> (&'a mut A, DurableContext<'a, 't>) {
-        let own = KeptTimers { timers: &mut self.timers, hop: None, recalled: false };
-        (&mut self.agent, Context { turn, ended: false, own })
-    }
-}
-
-fn handle_timer<A: DurableAgent>(agent: &mut A, ctx: &mut DurableContext<'_, '_>, timer: &str) {
-    match dispatch::given_up(timer) {
-        Some(minion) => agent.on_returned(ctx, minion, Err(DispatchError::Late)),
-        None if timer == itinerary::DEADLINE => {}
-        None => agent.on_timer(ctx, timer),
-    }
-}
-
-fn handle_message<A: DurableAgent>(agent: &mut A, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
-    match dispatch::heard(ctx.own.timers, ctx.turn.aid, &message) {
-        dispatch::News::None => agent.on_message(ctx, message),
-        dispatch::News::Stale => {}
-        dispatch::News::Returned(minion, found) => agent.on_returned(ctx, minion, found),
-    }
-}
-
-impl<A: DurableAgent> AgentBody for DurableBody<A> {
-    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+    fn take_turn(&mut self, turn: &mut Turn<'_>) -> Next {
         let mut budget = turn.budget;
         let stage = std::mem::replace(&mut self.stage, Stage::Running);
         let hopped = self.hopped.take();
@@ -151,13 +130,49 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
         Next::End(EndReason::Finished)
     }
 
+    fn parts<'a, 't>(&'a mut self, turn: &'a mut Turn<'t>) -> (&'a mut A, DurableContext<'a, 't>) {
+        let own = KeptTimers { timers: &mut self.timers, hop: None, recalled: false };
+        (&mut self.agent, Context { turn, ended: false, own })
+    }
+}
+
+fn handle_timer<A: DurableAgent>(agent: &mut A, ctx: &mut DurableContext<'_, '_>, timer: &str) {
+    match dispatch::given_up(timer) {
+        Some(minion) => agent.on_returned(ctx, minion, Err(DispatchError::Late)),
+        None if timer == itinerary::DEADLINE => {}
+        None => agent.on_timer(ctx, timer),
+    }
+}
+
+fn handle_message<A: DurableAgent>(agent: &mut A, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
+    match dispatch::heard(ctx.own.timers, ctx.turn.aid, &message) {
+        dispatch::News::None => agent.on_message(ctx, message),
+        dispatch::News::Stale => {}
+        dispatch::News::Returned(minion, found) => agent.on_returned(ctx, minion, found),
+    }
+}
+
+impl<A: DurableAgent> AgentBody for DurableBody<A> {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        if self.hopped.is_some() {
+            self.wants = None;
+        }
+        let next = self.take_turn(turn);
+        if let Next::Hop(request) = &next
+            && request.mode == HopMode::Move
+        {
+            self.wants = Some(request.to);
+        }
+        next
+    }
+
     fn stopping(&mut self, turn: &mut Turn<'_>) {
         let (agent, mut ctx) = self.parts(turn);
         agent.on_stop(&mut ctx);
     }
 
     fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
-        state::encode(&self.agent, self.stage != Stage::New, &self.timers.on_the_way(now)).ok()
+        state::encode(&self.agent, self.stage != Stage::New, &self.timers.on_the_way(now), None).ok()
     }
 
     fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
@@ -192,6 +207,11 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
         self.hopped.is_some()
     }
 
+    fn awaits_hop(&self) -> Option<HopRequest> {
+        let to = self.wants.filter(|_| self.hopped.is_none())?;
+        Some(HopRequest { to, mode: HopMode::Move })
+    }
+
     fn recalled(&mut self) {
         self.recalled = true;
     }
@@ -215,7 +235,7 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
 
     fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
         // It is saved whole the first time, as any that is new.
-        let copy = Self { saved: Vec::new(), ..Self::read(self.encode().ok()?).ok()? };
+        let copy = Self { saved: Vec::new(), wants: None, ..Self::read(self.encode().ok()?).ok()? };
         Some(Box::new(copy))
     }
 }

@@ -1,7 +1,7 @@
 //! A durable agent as bytes.
 //!
 //! ```text
-//! whole    1 (the layout) | MessagePack: [started, [timer ...]] | MessagePack: the agent, by the names of its fields
+//! whole    1 (the layout) | MessagePack: [started, [timer ...], where it wants to be] | MessagePack: the agent, by the names of its fields
 //! delta    front: u32 | back: u32 | bytes        so much of the whole before stays at both ends, and this is between
 //! ```
 //!
@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use whimbrel_acl::Symbol;
 use whimbrel_platform::durable::State;
 use whimbrel_platform::limits::{DURABLE_STATE_BYTES_MAX, INSPECTION_TEXT_BYTES_MAX};
 
@@ -28,12 +29,17 @@ const DELTA_HEAD_BYTES: usize = 8;
 struct Preface<'a> {
     started: bool,
     timers: &'a Timers,
+    /// Left out if it is where it wants to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wants: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
 struct ReadPreface {
     started: bool,
     timers: Timers,
+    #[serde(default)]
+    wants: Option<String>,
 }
 
 /// An agent that was read.
@@ -42,17 +48,24 @@ pub(super) struct Kept<A> {
     pub agent: A,
     pub started: bool,
     pub timers: Timers,
+    /// The node where it wants to be, until it is told whether it is there.
+    pub wants: Option<Symbol>,
 }
 
 /// An agent written out.
 ///
 /// # Errors
 /// It cannot be, or takes more than [`DURABLE_STATE_BYTES_MAX`]: why.
-pub(super) fn encode<A: Serialize>(agent: &A, started: bool, timers: &Timers) -> Result<Vec<u8>, String> {
+pub(super) fn encode<A: Serialize>(
+    agent: &A,
+    started: bool,
+    timers: &Timers,
+    wants: Option<Symbol>,
+) -> Result<Vec<u8>, String> {
     // How it is written is the agent's own code.
     let written = catch_unwind(AssertUnwindSafe(|| {
         let mut bytes = vec![LAYOUT];
-        rmp_serde::encode::write(&mut bytes, &Preface { started, timers })?;
+        rmp_serde::encode::write(&mut bytes, &Preface { started, timers, wants: wants.map(Symbol::as_str) })?;
         rmp_serde::encode::write_named(&mut bytes, agent)?;
         Ok::<_, rmp_serde::encode::Error>(bytes)
     }));
@@ -109,8 +122,9 @@ pub(super) fn decode<A: DeserializeOwned>(bytes: &[u8]) -> Result<Kept<A>, Strin
     };
     let mut input = rmp_serde::Deserializer::new(Cursor::new(body));
     let read = catch_unwind(AssertUnwindSafe(|| {
-        let ReadPreface { started, timers } = ReadPreface::deserialize(&mut input)?;
-        Ok::<_, rmp_serde::decode::Error>(Kept { agent: A::deserialize(&mut input)?, started, timers })
+        let ReadPreface { started, timers, wants } = ReadPreface::deserialize(&mut input)?;
+        let wants = wants.as_deref().map(Symbol::new);
+        Ok::<_, rmp_serde::decode::Error>(Kept { agent: A::deserialize(&mut input)?, started, timers, wants })
     }));
     let kept = read
         .map_err(|panic| panic_text(&*panic))
@@ -186,15 +200,15 @@ mod tests {
     fn what_is_written_is_read() {
         let mut timers = Timers::default();
         timers.set("close", Duration::from_secs(60), Time::ZERO, 1_000);
-        let bytes = encode(&clerk(9), true, &timers).unwrap();
-        let Kept { agent, started, timers: read } = decode::<Clerk>(&bytes).unwrap();
+        let bytes = encode(&clerk(9), true, &timers, None).unwrap();
+        let Kept { agent, started, timers: read, .. } = decode::<Clerk>(&bytes).unwrap();
         assert_eq!((agent, started, read.next()), (clerk(9), true, Some(Time::NEVER)));
-        assert_eq!(encode(&clerk(0), false, &Timers::default()).unwrap().len(), 1 + 3 + 30);
+        assert_eq!(encode(&clerk(0), false, &Timers::default(), None).unwrap().len(), 1 + 3 + 30);
     }
 
     #[test]
     fn what_is_no_state_is_refused_with_its_reason() {
-        let good = encode(&clerk(3), true, &Timers::default()).unwrap();
+        let good = encode(&clerk(3), true, &Timers::default(), None).unwrap();
         let told = |bytes: &[u8]| decode::<Clerk>(bytes).unwrap_err();
         for end in 0..good.len() {
             told(&good[..end]);
@@ -207,7 +221,7 @@ mod tests {
     #[test]
     fn a_state_that_is_too_big_or_cannot_be_written_is_refused() {
         let big = vec![0_u64; DURABLE_STATE_BYTES_MAX];
-        let told = encode(&big, true, &Timers::default()).unwrap_err();
+        let told = encode(&big, true, &Timers::default(), None).unwrap_err();
         assert_eq!(told, "its state takes 524297 bytes, and 524288 can be kept at most");
         struct Broken;
         impl Serialize for Broken {
@@ -215,7 +229,7 @@ mod tests {
                 panic!("out of order")
             }
         }
-        let told = encode(&Broken, true, &Timers::default()).unwrap_err();
+        let told = encode(&Broken, true, &Timers::default(), None).unwrap_err();
         assert_eq!(told, "its state cannot be written: panicked: out of order");
     }
 
@@ -233,7 +247,7 @@ mod tests {
         let mut timers = Timers::default();
         timers.set("close", Duration::from_secs(60), Time::ZERO, 1_000);
         let written = b"\x01\x92\xc3\x91\x93\xa5close\xcd\xee\x48\xcd\xea\x60\x83\xa4name\xa3ann\xa4open\x82\x00\xa6case 0\x01\xc0\xa4last\xcb\x3f\xe0\0\0\0\0\0\0";
-        assert_eq!(encode(&clerk(2), true, &timers).unwrap(), written);
+        assert_eq!(encode(&clerk(2), true, &timers, None).unwrap(), written);
         let Kept { agent, .. } = decode::<Later>(written).unwrap();
         assert_eq!(agent, Later { called: "ann".to_owned(), note: None, open: clerk(2).open });
     }
@@ -241,7 +255,7 @@ mod tests {
     #[test]
     fn deltas_make_the_later_state_of_the_earlier_one() {
         let states: Vec<Vec<u8>> =
-            [0, 1, 2, 9, 9, 3, 0].map(|open| encode(&clerk(open), true, &Timers::default()).unwrap()).into();
+            [0, 1, 2, 9, 9, 3, 0].map(|open| encode(&clerk(open), true, &Timers::default(), None).unwrap()).into();
         let mut kept = vec![State::Whole(states[0].clone())];
         for pair in states.windows(2) {
             let mut delta = Vec::new();

@@ -21,6 +21,9 @@ use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::turn::panic_text;
 
+/// Why an agent of a society that one node keeps does not go to another one.
+pub(crate) const KEPT_BY_ONE: &str = "its society is kept by this node alone, and would lose what left it";
+
 /// An agent of this shard that is leaving.
 pub(super) struct Hopping {
     hop: HopId,
@@ -58,6 +61,9 @@ impl Shard {
             }
             // It is told of the hop that is under way, and has no turns until then.
             return errand.over(Err(HopError::NotMovable("it is leaving already".to_owned())));
+        }
+        if self.is_written_down(index) && self.node.cluster.is_some() {
+            return self.begin_journey(index, *errand);
         }
         let Some(errand) = self.put_off(index, errand) else { return };
         let node = Arc::clone(&self.node);
@@ -232,19 +238,25 @@ impl Shard {
     /// The agent in this place, if it can leave at all.
     pub(super) fn may_leave(&mut self, index: u32) -> Result<Aid, HopError> {
         let not_movable = |why: &str| Err(HopError::NotMovable(why.to_owned()));
+        let is_off = self.slots.at(index).map(|slot| slot.name).is_some_and(|name| self.is_off(name));
         let Some(slot) = self.slots.at(index) else { return not_movable("it has its turn") };
         let aid = slot.aid();
         if slot.doom.is_some() || self.ending {
             return Err(HopError::Stopping);
         }
-        if self.hops.contains_key(&aid.name) {
+        if is_off {
             return not_movable("it is leaving already");
         }
         if slot.body.has_news() {
             return not_movable("it has not heard yet what became of its last hop");
         }
         if self.node.scribe.is_some() {
-            return not_movable("agents of a durable society live where their partition is served");
+            let one = self.node.cluster.is_none();
+            return not_movable(if one {
+                KEPT_BY_ONE
+            } else {
+                "its society is kept, and it is not: it lives where it began"
+            });
         }
         if slot.supervisor != Symbol::default() {
             return not_movable("it is supervised");
@@ -253,7 +265,7 @@ impl Shard {
     }
 
     /// Tells an agent what became of its hop. It has a turn then, unless it is held.
-    fn tell_hopped(&mut self, index: u32, hop: &Hop) {
+    pub(super) fn tell_hopped(&mut self, index: u32, hop: &Hop) {
         let Some(slot) = self.slots.at(index) else { return };
         // What is wrong with it shows in its next turn.
         let _ = catch_unwind(AssertUnwindSafe(|| slot.body.hopped(hop)));
@@ -299,6 +311,7 @@ impl Shard {
             HopOrder::Late(envelope) => self.take_late(envelope),
             HopOrder::Return(name) => self.send_back(name),
             HopOrder::CallAgain(name, generation) => self.call_again(name, generation),
+            HopOrder::Unmoved(bearer, why) => self.unmoved(bearer, why),
         }
     }
 

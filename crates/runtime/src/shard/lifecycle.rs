@@ -113,13 +113,14 @@ impl Shard {
             (Change::Hop(errand), Some(slot)) => {
                 let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
                 let name = slot.name;
-                match leaves && !self.hops.contains_key(&name) {
+                match leaves && !self.is_off(name) {
                     // It is on its way to another shard: from there.
                     true => self.change(Bearer { name, generation }, Change::Hop(errand)),
                     false => self.begin_hop(index, errand),
                 }
             }
             (Change::Exchange(offered), Some(_)) => self.exchange(index, offered),
+            (Change::SetOut(request), Some(_)) => self.set_out(index, *request),
             (Change::NoteStanding, Some(_)) => self.note_standing(index),
             (Change::Operate(operation), Some(_)) => self.operate(index, *operation),
             (Change::Copy { copy, shard, generation }, slot) => {
@@ -145,6 +146,8 @@ impl Shard {
                 errand.over(Err(HopError::NotMovable("its turn does not end".to_owned())));
             }
             Change::Operate(operation) => operation.fail(OperateError::Busy(away.name)),
+            // Who has its turn has heard of that.
+            Change::SetOut(_) => {}
             // Who asked hears that it cannot be.
             Change::Exchange(_) => {}
             // That is answered before.
@@ -176,6 +179,7 @@ impl Shard {
         if !self.hops.is_empty() && self.call_off_hop(index) {
             return;
         }
+        self.stop_waiting(index);
         if let Some(slot) = self.slots.bearer(index, generation) {
             slot.doom = Some(Box::new(Doom::End(reason)));
             self.enqueue(index);
@@ -228,7 +232,7 @@ impl Shard {
         let Some(slot) = self.slots.at(index) else { return };
         let stays = slot.doom.is_none() && matches!(slot.status, Status::Idle | Status::Queued | Status::Delayed);
         let name = slot.name;
-        if !stays || self.hops.contains_key(&name) {
+        if !stays || self.is_off(name) {
             return;
         }
         let written = self.luggage_of(index);

@@ -4,6 +4,7 @@
 //! turns in strict first-in-first-out order, and hands each other shard one batch of what was sent there.
 
 mod balance;
+mod bound;
 mod casts;
 mod delivery;
 mod held;
@@ -33,9 +34,11 @@ use whimbrel_platform::inspection::Upkeep;
 use whimbrel_platform::route::{Here, ShardIndex};
 
 use self::balance::Balance;
+use self::bound::Bound;
 use self::delivery::Departing;
 use self::held::HeldUp;
 use self::hops::Hopping;
+pub(crate) use self::hops::KEPT_BY_ONE;
 use self::moves::Departure;
 use self::pace::Pace;
 use self::passivation::Idle;
@@ -94,6 +97,8 @@ pub(crate) struct Shard {
     departure: Option<Departure>,
     /// Agents that are leaving for other nodes.
     hops: FxHashMap<Symbol, Hopping>,
+    /// Durable agents that wait for their partitions to be elsewhere.
+    bound: FxHashMap<Symbol, Bound>,
     /// What is left of agents that are gone, until other nodes know that.
     departed: Vec<Box<Slot>>,
     /// Who calls which bearer of a name home that has not heard yet what became of its last hop.
@@ -168,6 +173,7 @@ impl Shard {
             samples,
             departure: None,
             hops: FxHashMap::default(),
+            bound: FxHashMap::default(),
             departed: Vec::new(),
             called: FxHashMap::default(),
             moved_at: Time::ZERO,

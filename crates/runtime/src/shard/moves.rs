@@ -65,7 +65,7 @@ impl Shard {
     fn leave(&mut self, index: u32, to: ShardIndex) -> Option<Symbol> {
         let slot = self.slots.at(index).filter(|slot| slot.doom.is_none())?;
         let (name, generation) = (slot.name, slot.generation);
-        if self.hops.contains_key(&name) {
+        if self.is_off(name) {
             return None;
         }
         let there = LocalRoute { shard: to, slot: None, generation, crowded: false };

@@ -19,7 +19,8 @@ impl Shard {
     fn yield_agent(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
         // Who is about to end, or to move to another shard, does that first.
-        if slot.doom.is_some() || matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld) {
+        let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
+        if slot.doom.is_some() || leaves && !self.bound.contains_key(&slot.name) {
             return;
         }
         self.delayed -= usize::from(slot.status == Status::Delayed);
@@ -33,6 +34,7 @@ impl Shard {
             return;
         }
         let Some(mut slot) = self.slots.vacate(index) else { return };
+        self.bound.remove(&name);
         self.node.left(name, generation);
         let (waiting, again) = slot.mailbox.take_all();
         self.tally.handled += u64::from(again);

@@ -7,13 +7,14 @@ pub mod weight;
 #[cfg(test)]
 mod tests;
 
-use std::sync::mpsc::{Sender, TryRecvError, channel, sync_channel};
+use std::sync::mpsc::{SendError, Sender, TryRecvError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use whimbrel_platform::cluster::{LoadWindow, LocalNode, NodeView, Nonce, Participant, Terms};
-use whimbrel_platform::store::{Coord, Epoch, StoreError};
+use whimbrel_platform::cluster::{LoadWindow, LocalNode, Mover, NodeView, Nonce, Participant, Terms};
+use whimbrel_platform::mobility::{HopError, Wish};
+use whimbrel_platform::store::{Coord, Epoch, Partition, StoreError};
 
 use self::thread::{Input, Seen, Thread};
 use self::weight::Weighing;
@@ -124,6 +125,7 @@ impl Cluster {
             forget: Arc::new(Mutex::new(forget)),
             seen: Arc::clone(&view.seen),
             handed_over: Vec::new(),
+            wishes: Vec::new(),
             count_at: thread::time(began),
             window: LoadWindow::default(),
             weighing,
@@ -215,5 +217,13 @@ impl View {
         let gone = || "this node ends".to_owned();
         self.inputs.send(Input::Drain { node: node.to_owned(), drains, answer }).map_err(|_| gone())?;
         answers.recv().unwrap_or_else(|_| Err(gone()))
+    }
+}
+
+impl Mover for View {
+    fn bring(&self, partition: Partition, wish: Wish) {
+        if let Err(SendError(Input::Move(_, wish))) = self.inputs.send(Input::Move(partition, wish)) {
+            wish.over(Err(HopError::Stopping));
+        }
     }
 }

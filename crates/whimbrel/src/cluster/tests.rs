@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use whimbrel_platform::cluster::{
-    AdoptError, LEVEL, LocalNode, Nonce, Terms, TroubleKind, Work, YIELD_PATIENCE, YieldError,
+    AdoptError, LEVEL, LocalNode, Mover, Nonce, Terms, TroubleKind, Work, YIELD_PATIENCE, YieldError,
 };
+use whimbrel_platform::mobility::{HopError, Wish};
 use whimbrel_platform::store::{
     Append, Coord, Epoch, Journal, Lsn, OpenError, Partition, Revision, StoreError, Watch, Watched, WriteError,
 };
@@ -79,6 +80,8 @@ struct Seen {
     all_damaged: AtomicBool,
     /// A partition whose agents do not stop.
     busy: Mutex<Option<Partition>>,
+    /// Nodes that tell it what they serve.
+    peers: Mutex<Vec<(String, Arc<Seen>)>>,
 }
 
 struct Fake {
@@ -117,6 +120,12 @@ impl LocalNode for Fake {
 
     fn link_with(&self, members: &[(String, String)]) {
         *self.seen.links.lock().unwrap() = members.to_vec();
+    }
+
+    fn server_of(&self, partition: Partition) -> Option<String> {
+        let peers = self.seen.peers.lock().unwrap();
+        let serves = |seen: &Seen| seen.served.lock().unwrap().contains_key(&partition);
+        peers.iter().find(|(_, seen)| serves(seen)).map(|(name, _)| name.clone())
     }
 
     fn agents(&self) -> u64 {
@@ -226,6 +235,38 @@ fn nodes_share_and_who_is_silent_is_replaced_and_finds_out() {
     first.closed.store(false, Ordering::Relaxed);
     wait_for("the first is deposed", || first.seen.deposed.load(Ordering::Relaxed));
     assert!(!second.seen.deposed.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_partition_is_moved_and_whoever_asked_hears_of_it() {
+    let store = store();
+    let first = join(&store);
+    wait_for("all is served", || first.has() == 8);
+    let second = join(&store);
+    wait_for("the second has its half", || (first.has(), second.has()) == (4, 4));
+    *first.seen.peers.lock().unwrap() = vec![("n2".to_owned(), Arc::clone(&second.seen))];
+    let wanted = *first.seen.served.lock().unwrap().keys().next().expect("it has four");
+    let ask = |to: &str| {
+        let (told, outcome) = std::sync::mpsc::channel();
+        let then = Box::new(move |outcome| drop(told.send(outcome)));
+        first.cluster.view().bring(wanted, Wish::new(to.into(), then));
+        outcome
+    };
+    let said = |outcome: std::sync::mpsc::Receiver<_>| outcome.recv_timeout(PATIENCE).expect("it is told");
+    assert_eq!(said(ask("n7")), Err(HopError::NoSuchNode("n7".into())));
+    assert_eq!(said(ask("n2")), Ok(()));
+    assert!(second.seen.served.lock().unwrap().contains_key(&wanted));
+    assert_eq!((first.has(), second.has()), (3, 5));
+    assert_eq!(said(ask("n2")), Err(HopError::AlreadyThere("n2".into())));
+    // Nobody waits for ever: not for agents that do not stop while this node ends.
+    *second.seen.busy.lock().unwrap() = Some(wanted);
+    let waits = ask("n1");
+    let view = first.cluster.view();
+    drop(first.cluster);
+    assert!(matches!(said(waits), Err(HopError::NotMovable(_))));
+    let (told, outcome) = std::sync::mpsc::channel();
+    view.bring(wanted, Wish::new("n1".into(), Box::new(move |outcome| drop(told.send(outcome)))));
+    assert!(said(outcome).is_err(), "it is not there any more");
 }
 
 #[test]

@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Action, AdoptError, BEAT, Ending, Load, LoadWindow, LocalNode, NodeView, PAUSE, Participant, YieldError,
+    Action, AdoptError, BEAT, Ending, Load, LoadWindow, LocalNode, NodeView, Nonce, PAUSE, Participant, YieldError,
 };
+use whimbrel_platform::mobility::Wish;
 use whimbrel_platform::store::{Coord, Epoch, Partition, Revision, StoreError, Watched};
 
 use super::Forget;
@@ -29,6 +30,8 @@ pub(super) enum Input {
     },
     /// Nobody is there any more who wants this node to take part.
     Dropped,
+    /// A partition is wanted on another node.
+    Move(Partition, Wish),
     Drain {
         node: String,
         drains: bool,
@@ -66,6 +69,8 @@ pub(super) struct Thread {
     pub forget: Arc<Mutex<Forget>>,
     pub seen: Arc<Mutex<Seen>>,
     pub handed_over: Vec<SyncSender<()>>,
+    /// Who waits for a partition to be on another node.
+    pub wishes: Vec<(Partition, Nonce, Wish)>,
     /// When agents are counted again.
     pub count_at: Time,
     /// How busy they were lately.
@@ -136,6 +141,10 @@ impl Thread {
                 }
                 self.participant.leave();
             }
+            Input::Move(partition, wish) => match self.participant.ask_to_move(partition, wish.to.as_str(), now) {
+                Ok(to) => self.wishes.push((partition, to, wish)),
+                Err(why) => wish.over(Err(why)),
+            },
             Input::Drain { node, drains, answer } => {
                 let _ = answer.send(self.participant.ask_to_drain(&node, drains, now));
             }
@@ -161,6 +170,10 @@ impl Thread {
             Action::Forget(epoch) => self.hand_to_worker(Job::Forget(epoch)),
             Action::Accepted { name, token } => self.answer(Ok((name, token))),
             Action::LinkWith(members) => self.with_node(|node| node.link_with(&members)),
+            Action::Moved { partition, to, outcome } => {
+                let is_it = |(wanted, there, _): &mut (Partition, Nonce, Wish)| (*wanted, *there) == (partition, to);
+                self.wishes.extract_if(.., is_it).for_each(|(.., wish)| wish.over(outcome.clone()));
+            }
             Action::Note(text) => (self.note)(&text),
             Action::Conclude => {
                 (self.note)("the society has ended on another node");
@@ -179,6 +192,12 @@ impl Thread {
             self.weigh(load.as_ref());
             self.participant.set_load(load);
             self.count_at = now + BEAT;
+        }
+        let awaited: Vec<Partition> = self.participant.awaited().collect();
+        for (partition, node) in awaited.into_iter().zip(std::iter::repeat(self.node.clone())) {
+            if let Some(server) = node.and_then(|node| node.server_of(partition)) {
+                self.participant.is_served_by(partition, &server);
+            }
         }
     }
 

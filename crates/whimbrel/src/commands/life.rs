@@ -61,9 +61,13 @@ fn act(
             continue;
         }
         match ask(&nodes, node.as_deref(), &request(agent.clone())) {
-            Ok(_) => {
+            Ok(answer) => {
                 // Nobody may be reading.
-                let _ = print(&format!("{} {done}", harmless(&agent)));
+                let _ = print(&format!("{} {done}{}", harmless(&agent), together(&answer)));
+            }
+            // It went with another one.
+            Err(error) if there.is_some() && elsewhere(&error) == there => {
+                let _ = print(&format!("{} is on {} already", harmless(&agent), there.unwrap_or_default()));
             }
             Err(error) => {
                 terminal::complain(&error);
@@ -72,6 +76,20 @@ fn act(
         }
     }
     Ok(code)
+}
+
+/// With what an agent went.
+fn together(answer: &Answer) -> String {
+    match answer {
+        Answer::Moved { partition, agents: 1 } => format!(", with partition {partition}"),
+        Answer::Moved { partition, agents } => format!(", with partition {partition} and its {agents} agents"),
+        _ => String::new(),
+    }
+}
+
+/// The node where an agent lives, if that is why something is not done.
+fn elsewhere(error: &anyhow::Error) -> Option<&str> {
+    error.downcast_ref::<Refusal>().filter(|refusal| refusal.reason == Reason::Elsewhere)?.node.as_deref()
 }
 
 /// The agents by name, and the node that is known to have each.
@@ -121,8 +139,9 @@ pub(super) fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> any
         Ok(answer) => return Ok(answer),
         Err(error) => error,
     };
-    let elsewhere = error.downcast_ref::<Refusal>().filter(|refusal| refusal.reason == Reason::Elsewhere);
-    match elsewhere.and_then(|refusal| named(refusal.node.as_deref()?)) {
+    // Who was looked for here just now may have gone where it was to go.
+    let is_there = |other: &str| node.is_some() && matches!(request, Request::Move { to, .. } if to == other);
+    match elsewhere(&error).filter(|other| !is_there(other)).and_then(named) {
         Some(other) => other.ask(request, patience),
         None => Err(error),
     }

@@ -20,6 +20,7 @@ use whimbrel_platform::cluster::{self, NodeView};
 use whimbrel_platform::inspection::Instruction;
 use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::route::NodeId;
+use whimbrel_platform::store::Partition;
 use whimbrel_platform::{Directory, Time};
 use whimbrel_runtime::{Platform, Roll};
 use whimbrel_store::ConversationLog;
@@ -171,7 +172,7 @@ impl Panel {
             }
             Request::Clone { agent, name } => done(spawning::clone(self, &agent, &name)),
             Request::Kill { agent } => done(self.kill(&agent)),
-            Request::Move { agent, to } => done(self.move_to(&agent, &to)),
+            Request::Move { agent, to } => self.move_to(&agent, &to).unwrap_or_else(Answer::Error),
             Request::Recall { agent } => done(self.recall(&agent)),
             Request::Mind { agent, follow } => {
                 minds::look(self, &agent, follow).map_or_else(Answer::Error, |mind| Answer::Mind(Box::new(mind)))
@@ -399,12 +400,23 @@ impl Panel {
         })
     }
 
-    fn move_to(&self, agent: &str, to: &str) -> Result<(), Refusal> {
+    fn move_to(&self, agent: &str, to: &str) -> Result<Answer, Refusal> {
         self.not_ours(agent)?;
         self.is_here(agent)?;
         let (tell, told) = std::sync::mpsc::sync_channel(1);
-        self.platform.move_agent(self.known(agent)?, to, move |outcome| drop(tell.send(outcome)));
-        await_hop(agent, &told)
+        let known = self.known(agent)?;
+        self.platform.move_agent(known, to, move |outcome| drop(tell.send(outcome)));
+        await_hop(agent, &told)?;
+        // Of a society that several nodes keep, only whole partitions move.
+        let moved = |partition: Partition| Answer::Moved { partition: partition.0, agents: self.agents_in(partition) };
+        Ok(self.platform.partition_of(known.name).map_or(Answer::Done, moved))
+    }
+
+    /// How many agents of a partition live on other nodes.
+    fn agents_in(&self, partition: Partition) -> u64 {
+        let elsewhere = self.directory().and_then(|directory| directory.with_ams(|ams| ams.agents_elsewhere()));
+        let is_in = |(name, ..): &(Symbol, NodeId, AgentKind)| self.platform.partition_of(*name) == Some(partition);
+        elsewhere.unwrap_or_default().iter().filter(|agent| is_in(agent)).count() as u64
     }
 
     fn recall(&self, agent: &str) -> Result<(), Refusal> {

@@ -102,6 +102,10 @@ impl LocalNode for Local {
         }
     }
 
+    fn server_of(&self, partition: Partition) -> Option<String> {
+        self.platform.server_of(partition).map(|name| name.to_string())
+    }
+
     fn agents(&self) -> u64 {
         let services = self.platform.services();
         let count = services.directory().and_then(|directory| directory.with_ams(|ams| ams.agents().count() as u64));

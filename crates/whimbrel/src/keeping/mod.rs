@@ -138,6 +138,7 @@ impl Keeping {
         let dialler = membership.map(Membership::dialler);
         let local = Local::new(platform, society, dialler, &self.place, quiet, &self.over);
         let address = membership.and_then(Membership::address);
+        platform.moved_by(Arc::new(self.cluster.view()));
         self.cluster.begin(address.as_deref().unwrap_or_default(), Arc::new(local));
     }
 

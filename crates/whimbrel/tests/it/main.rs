@@ -35,6 +35,7 @@ mod namespaces;
 mod new;
 mod nodes;
 mod own_keys;
+mod partitions_move;
 mod run;
 mod societies;
 #[cfg(feature = "nats")]

@@ -31,7 +31,7 @@ ended(0, 0).
 /// How long something may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-struct Nodes {
+pub(super) struct Nodes {
     scratch: Scratch,
     store: String,
     children: Vec<Child>,
@@ -49,11 +49,11 @@ impl Drop for Nodes {
 }
 
 impl Nodes {
-    fn new(store: String) -> Self {
+    pub(super) fn new(store: String) -> Self {
         Self::with(store, &[("count.mas2j", PROJECT), ("counter.asl", COUNTER), ("teller.asl", TELLER)])
     }
 
-    fn with(store: String, files: &[(&str, &str)]) -> Self {
+    pub(super) fn with(store: String, files: &[(&str, &str)]) -> Self {
         Self { scratch: Scratch::with(files), store, children: Vec::new(), certified: false }
     }
 
@@ -75,13 +75,13 @@ impl Nodes {
     }
 
     /// One more node: n1, n2, ...
-    fn start(&mut self) {
+    pub(super) fn start(&mut self) {
         let name = format!("n{}", self.children.len() + 1);
         self.start_with(&name, &[]);
     }
 
     /// One more node; if they are certified, with the certificate in this folder.
-    fn start_with(&mut self, credentials: &str, more: &[&str]) {
+    pub(super) fn start_with(&mut self, credentials: &str, more: &[&str]) {
         let node = self.children.len();
         let file = |kind| File::create(self.path(node, kind)).expect("it can be written");
         let mut command = whimbrel();
@@ -94,27 +94,27 @@ impl Nodes {
         self.children.push(child);
     }
 
-    fn text(&self, kind: &str) -> String {
+    pub(super) fn text(&self, kind: &str) -> String {
         let text = |node| std::fs::read_to_string(self.path(node, kind)).unwrap_or_default();
         (0..self.children.len()).map(text).collect()
     }
 
-    fn out(&self, node: usize) -> String {
+    pub(super) fn out(&self, node: usize) -> String {
         std::fs::read_to_string(self.path(node, "out")).unwrap_or_default()
     }
 
     /// Whether an agent has printed something on a node.
-    fn says(&self, node: usize, agent: &str) -> bool {
+    pub(super) fn says(&self, node: usize, agent: &str) -> bool {
         self.out(node).contains(&format!("[{agent}]"))
     }
 
     /// What an agent counted on a node.
-    fn numbers(&self, node: usize, agent: &str) -> Vec<u32> {
+    pub(super) fn numbers(&self, node: usize, agent: &str) -> Vec<u32> {
         let said = |line: &str| line.strip_prefix(&format!("[{agent}] "))?.parse().ok();
         self.out(node).lines().filter_map(said).collect()
     }
 
-    fn wait_for(&self, what: &str, mut done: impl FnMut(&Self) -> bool) {
+    pub(super) fn wait_for(&self, what: &str, mut done: impl FnMut(&Self) -> bool) {
         let until = Instant::now() + PATIENCE;
         while !done(self) {
             assert!(Instant::now() < until, "{what}\n{}\n{}", self.text("err"), self.text("out"));
@@ -122,7 +122,7 @@ impl Nodes {
         }
     }
 
-    fn command(&self, arguments: &[&str]) -> (String, bool) {
+    pub(super) fn command(&self, arguments: &[&str]) -> (String, bool) {
         let seen = whimbrel()
             .args(arguments)
             .current_dir(&self.scratch.0)
@@ -137,7 +137,7 @@ impl Nodes {
     }
 
     /// How many partitions each node has that lives.
-    fn partitions(&self) -> Vec<(String, u64)> {
+    pub(super) fn partitions(&self) -> Vec<(String, u64)> {
         let (text, _) = self.command(&["nodes", "--json"]);
         let json: Value = serde_json::from_str(&text).unwrap_or_default();
         let nodes = json["nodes"].as_array().cloned().unwrap_or_default();
@@ -159,7 +159,7 @@ impl Nodes {
     }
 
     /// The agents that live on a node.
-    fn agents_of(&self, node: &str) -> Vec<String> {
+    pub(super) fn agents_of(&self, node: &str) -> Vec<String> {
         let (text, _) = self.command(&["agents", "--json"]);
         let json: Value = serde_json::from_str(&text).unwrap_or_default();
         let agents = json["agents"].as_array().cloned().unwrap_or_default();
@@ -167,7 +167,7 @@ impl Nodes {
         here.filter_map(|agent| agent["name"].as_str().map(str::to_owned)).collect()
     }
 
-    fn wait_for_partitions(&self, expected: &[(&str, u64)]) {
+    pub(super) fn wait_for_partitions(&self, expected: &[(&str, u64)]) {
         let expected: Vec<(String, u64)> = expected.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
         self.wait_for(&format!("{expected:?}"), |nodes| nodes.partitions() == expected);
     }
@@ -181,11 +181,11 @@ impl Nodes {
         });
     }
 
-    fn signal(&self, node: usize, signal: Signal) {
+    pub(super) fn signal(&self, node: usize, signal: Signal) {
         kill_process(Pid::from_child(&self.children[node]), signal).expect("it is ours");
     }
 
-    fn wait_for_end(&mut self, node: usize) -> Option<i32> {
+    pub(super) fn wait_for_end(&mut self, node: usize) -> Option<i32> {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.children[node].try_wait().expect("it is ours") {
@@ -198,7 +198,7 @@ impl Nodes {
 
     /// The counters come to their end, and with them these nodes, in order.
     #[track_caller]
-    fn end(&mut self, nodes: &[usize]) {
+    pub(super) fn end(&mut self, nodes: &[usize]) {
         for counter in 1..=6 {
             let (said, done) = self.command(&["send", &format!("counter{counter}"), "enough"]);
             assert!(done, "{said}");
@@ -209,7 +209,7 @@ impl Nodes {
 
     /// How many numbers were told: all that there were.
     #[track_caller]
-    fn all_told(&self) -> usize {
+    pub(super) fn all_told(&self) -> usize {
         let out = self.text("out");
         let said = out.lines().find_map(|line| line.strip_prefix("[teller] all ")).expect("it came to its end");
         let (all, of) = said.split_once(" of ").expect("two numbers");
@@ -219,7 +219,7 @@ impl Nodes {
 
     /// Each number of each counter was told once.
     #[track_caller]
-    fn assert_all_told_once(&self) {
+    pub(super) fn assert_all_told_once(&self) {
         let out = self.text("out");
         let mut told = 0;
         for counter in 1..=6 {
@@ -304,17 +304,17 @@ fn a_release_replaces_the_one_before_node_by_node() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let mut nodes = Nodes::new(engine.store("upgrade"));
-    nodes.start_with("n1", &["--level", "1"]);
+    nodes.start_with("n1", &["--level", "2"]);
     nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
     nodes.start();
     nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
     let (said, _) = nodes.command(&["nodes"]);
     assert!(said.contains("n1 is of an earlier release than n2"), "{said}");
-    assert!(!nodes.text("err").contains("all nodes know level 2"), "{}", nodes.text("err"));
+    assert!(!nodes.text("err").contains("all nodes know level 3"), "{}", nodes.text("err"));
     nodes.signal(0, Signal::INT);
     assert_eq!(nodes.wait_for_end(0), Some(130));
-    nodes.wait_for("the level rises", |nodes| nodes.text("err").contains("all nodes know level 2"));
-    let (said, done) = nodes.command(&["up", "count.mas2j", "--level", "1", "--store", &nodes.store]);
+    nodes.wait_for("the level rises", |nodes| nodes.text("err").contains("all nodes know level 3"));
+    let (said, done) = nodes.command(&["up", "count.mas2j", "--level", "2", "--store", &nodes.store]);
     assert!(!done && said.contains("this release is too old for the society that is kept there"), "{said}");
     nodes.end(&[1]);
     nodes.assert_all_told_once();

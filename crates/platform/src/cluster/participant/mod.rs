@@ -4,10 +4,12 @@
 mod ending;
 mod joining;
 mod levels;
+mod moves;
 mod outcomes;
 mod serving;
 
 pub use self::levels::LEVEL;
+use self::moves::Ask;
 pub use self::serving::NodeView;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -15,11 +17,12 @@ use std::time::Duration;
 
 use super::holdings::Holdings;
 use super::member::{Member, MemberState, Nonce};
-use super::placement::{Change, ChangeKind, Placement};
+use super::placement::{Cause, Change, ChangeKind, Placement};
 use super::relief::Pressure;
 use super::roster::Roster;
 use super::society::{FormerOwner, Society};
 use crate::durable::Layout;
+use crate::mobility::HopError;
 use crate::store::{Epoch, Partition, Revision, StoreError, Watched, WriteError};
 use crate::time::Time;
 
@@ -102,6 +105,15 @@ pub enum Action {
     },
     /// The nodes to be linked with, name and address of each: those that were there before. Told again and again.
     LinkWith(Vec<(String, String)>),
+    /// What became of a partition that [somebody wanted](Participant::ask_to_move) on another node: that node serves it, or why not.
+    Moved {
+        /// Which.
+        partition: Partition,
+        /// Where it was wanted.
+        to: Nonce,
+        /// That node serves it; or why it does not.
+        outcome: Result<(), HopError>,
+    },
     /// Something that people may want to know.
     Note(String),
     /// The society has ended on another node: end, then [`Participant::leave`].
@@ -203,6 +215,8 @@ pub struct Participant {
     to_do: VecDeque<Action>,
     /// Nodes to be asked to drain, or no longer to.
     wishes: Vec<(Nonce, bool)>,
+    /// Partitions that somebody here waits for to be on other nodes.
+    asks: Vec<Ask>,
     /// Partitions that were found opened in a higher epoch than the table says.
     too_low: BTreeMap<Partition, Epoch>,
     /// What has been said of partitions that wait for a node.
@@ -269,6 +283,7 @@ impl Participant {
             leaving: false,
             to_do: VecDeque::new(),
             wishes: Vec::new(),
+            asks: Vec::new(),
             too_low: BTreeMap::new(),
             told_vacant: Vec::new(),
             taken: None,
@@ -515,25 +530,27 @@ impl Participant {
     fn note_changes(&mut self, before: &Placement, now: Time) {
         let Some(table) = &self.table else { return };
         let me = Some(self.terms.me);
-        let mut moves: BTreeMap<(Nonce, Nonce, bool, bool), Vec<Partition>> = BTreeMap::new();
+        let mut moves: BTreeMap<(Nonce, Nonce, bool, Cause), Vec<Partition>> = BTreeMap::new();
         let changes = table.value.changes_since(before);
         for change in changes.iter().filter(|change| change.kind != ChangeKind::Planned) {
             self.pressure.moved(change, now);
-            let Change { partition, from, to, kind, for_load } = *change;
+            let Change { partition, from, to, kind, cause } = *change;
             if let (Some(from), Some(to)) = (from, to)
                 && (Some(from) == me || Some(to) == me)
                 && from != to
             {
-                moves.entry((from, to, kind == ChangeKind::TakenOver, for_load)).or_default().push(partition);
+                let taken = kind == ChangeKind::TakenOver;
+                moves.entry((from, to, taken, cause)).or_default().push(partition);
             }
         }
-        for ((from, to, taken, for_load), partitions) in moves {
+        for ((from, to, taken, cause), partitions) in moves {
             let why = match self.roster.member(from) {
                 _ if self.terms.alone => continue,
-                _ if for_load => format!("because of load: {}, {}", self.busy(from), self.busy(to)),
+                _ if cause == Cause::Load => format!("because of load: {}, {}", self.busy(from), self.busy(to)),
                 Some(member) if member.state == MemberState::Left => "which left".to_owned(),
                 Some(member) if member.state == MemberState::Draining => "which drains".to_owned(),
                 _ if taken => format!("{} gives no sign of life", self.name_of(from)),
+                _ if cause == Cause::Wish => "where it is wanted".to_owned(),
                 _ => "for balance".to_owned(),
             };
             let (which, from, to) = (list(&partitions), self.name_of(from), self.name_of(to));

@@ -47,6 +47,9 @@ impl Participant {
         {
             return Some(action);
         }
+        if let Some(action) = self.moved(now).or_else(|| self.write_wishes()) {
+            return Some(action);
+        }
         if let Some((node, drains)) = self.wishes.pop() {
             return self.wish(node, drains);
         }
@@ -141,7 +144,7 @@ impl Participant {
         }
     }
 
-    fn candidates(&self, now: Time) -> Vec<Candidate> {
+    pub(super) fn candidates(&self, now: Time) -> Vec<Candidate> {
         let has = |node| self.table.as_ref().map_or(0, |table| table.value.owned_by(node));
         self.roster.candidates(has, self.terms.layout.rules(), now)
     }

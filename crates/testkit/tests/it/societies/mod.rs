@@ -41,7 +41,7 @@ impl World {
     fn strike(&mut self) {
         let living: Vec<usize> = (0..self.nodes.len()).filter(|index| self.nodes[*index].ended.is_none()).collect();
         let one = self.random.pick(&living).copied();
-        match (self.random.between(0..=12), one) {
+        match (self.random.between(0..=14), one) {
             (0 | 1, _) if living.len() < 9 => {
                 let weight = self.random.between(50..=200) as u32;
                 self.start(weight);
@@ -59,6 +59,11 @@ impl World {
                 let (name, drains) = (format!("n{}", self.random.between(1..=9)), !self.random.one_in(3));
                 let now = self.now;
                 let _ = self.nodes[index].part.ask_to_drain(&name, drains, now);
+            }
+            (13 | 14, Some(index)) => {
+                let partition = Partition(self.random.between(0..=u64::from(PARTITIONS) - 1) as u16);
+                let (name, now) = (format!("n{}", self.random.between(1..=9)), self.now);
+                let _ = self.nodes[index].part.ask_to_move(partition, &name, now);
             }
             (7, _) if !self.store.away && self.random.one_in(2) => {
                 self.store.away = true;

@@ -199,7 +199,7 @@ impl World {
                 self.nodes[index].name = name;
             }
             Action::LinkWith(peers) => self.nodes[index].peers = peers.into_iter().map(|(name, _)| name).collect(),
-            Action::Note(_) => {}
+            Action::Note(_) | Action::Moved { .. } => {}
             Action::Forget(_) | Action::Conclude => panic!("nobody asked for that"),
             Action::End(ending) => self.end(index, ending),
         }
