@@ -11,13 +11,16 @@ use whimbrel_testkit::{Probe, Simulation};
 use whimbrel_wasm::frame::{read_message, read_template, read_value, write_message, write_value};
 use whimbrel_wasm::{Host, HostOptions, Module, WasmAgent};
 
-/// What a script can have called.
-const IMPORTS: u8 = 34;
 /// Turns that an agent has at most.
 const STEPS: usize = 200;
 
 /// A guest that does what it is told: the content of a message is a list of calls, each a byte for which and four numbers.
 const SCRIPTED: &str = include_str!("guest.wat");
+
+/// How many imports a script can have called: those that [`SCRIPTED`] has.
+fn imports() -> u8 {
+    SCRIPTED.matches("(import \"whim\"").count().try_into().expect("few imports")
+}
 
 fn host() -> &'static Arc<Host> {
     static HOST: OnceLock<Arc<Host>> = OnceLock::new();
@@ -46,6 +49,17 @@ pub fn guest_state(bytes: &[u8]) {
     if let Ok(agent) = WasmAgent::restore(Arc::clone(scripted()), "guest.wasm".into(), &states, Time(0)) {
         live(agent, &[0; 17]);
     }
+}
+
+/// Whether a state is one of an agent that goes on.
+pub fn is_state(bytes: &[u8]) -> bool {
+    let states = [State::Whole(bytes.to_vec())];
+    let Ok(agent) = WasmAgent::restore(Arc::clone(scripted()), "guest.wasm".into(), &states, Time(0)) else {
+        return false;
+    };
+    let (mut sim, _) = begin(agent, &[]);
+    sim.run_for(1);
+    sim.body("guest").is_some()
 }
 
 /// Whatever a guest calls, with whatever numbers, and wherever it waits: it goes on, or ends, and its state is one.
@@ -129,11 +143,12 @@ pub fn modules() -> Vec<Vec<u8>> {
 
 /// Scripts to start from: each import once.
 pub fn scripts() -> Vec<Vec<u8>> {
-    (0..IMPORTS)
+    let imports = imports();
+    (0..imports)
         .map(|which| {
             let mut script = vec![which];
             [3000u32, 12, 3100, 8].into_iter().for_each(|number| script.extend(number.to_le_bytes()));
-            script.push((which + 5) % IMPORTS);
+            script.push((which + 5) % imports);
             [65_000u32, 600, 0, 4].into_iter().for_each(|number| script.extend(number.to_le_bytes()));
             script
         })

@@ -106,3 +106,15 @@ pub mod code {
     pub const STAYED: i32 = -6;
     pub const FULL: i32 = -7;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::IMPORTS;
+
+    #[test]
+    fn the_guest_of_the_fuzzers_has_each_import() {
+        let scripted = include_str!("../../../fuzz/src/guest.wat");
+        let has = |name: &&str| scripted.contains(&format!(r#"(import "whim" "{name}" "#));
+        assert_eq!(IMPORTS.iter().filter(|name| !has(name)).collect::<Vec<_>>(), [&""; 0]);
+    }
+}
