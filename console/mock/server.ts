@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
 import { WebSocketServer, type WebSocket } from "ws";
-import type { Answer, Event, LogLine, LogWanted, MemberInfo, Request, SniffWanted, Watch } from "../src/live/vocabulary.js";
+import type { Answer, Event, LogLine, LogWanted, MemberInfo, Request, SniffWanted, SubscriptionInfo, Watch } from "../src/live/vocabulary.js";
 import { compareNames } from "../src/model/agents.js";
 import { patternFits } from "../src/model/pattern.js";
 import { EVERYTHING, takes } from "../src/model/talk.js";
@@ -26,6 +26,13 @@ interface Watching {
   told: string;
 }
 
+const NOTHING = { protocols: [], ontologies: [], languages: [] };
+/** Standing searches in each node's DF. */
+const SUBSCRIPTIONS: readonly SubscriptionInfo[] = [
+  { subscriber: "initiator1", conversation: null, agent: null, services: [{ name: "", kind: "contractor", owner: null, properties: [["price", "2"]], ...NOTHING }], ...NOTHING },
+  { subscriber: "courier1", conversation: "c-42", agent: null, services: [], ...NOTHING },
+];
+
 export class MockNode {
   readonly society: MockSociety;
   /** What was asked for that changes something, for tests. */
@@ -35,7 +42,7 @@ export class MockNode {
   readonly #clients = new Map<WebSocket, Map<number, Watching>>();
   readonly #sent: [number, number][] = [];
 
-  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "conversations", "at"]) {
+  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "conversations", "subscriptions", "at"]) {
     this.society = new MockSociety({ ...SMALL, ...options });
   }
 
@@ -242,6 +249,8 @@ export class MockNode {
   #answer(request: Request): Answer {
     const { society } = this;
     switch (request.request) {
+      case "subscriptions":
+        return { answer: "subscriptions", subscriptions: SUBSCRIPTIONS.slice(0, request.limit), total: SUBSCRIPTIONS.length };
       case "topics":
         return { answer: "topics", topics: [{ name: "topic:weather", node: "n1", members: 12, other_nodes: 1 }, { name: "group:couriers", node: "n1", members: 4, other_nodes: 0 }] };
       case "dead_letters":

@@ -301,6 +301,11 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByRole("button", { name: "Topics and groups" }).click();
       await page.getByLabel("Search", { exact: true }).fill("");
       await option(page, "topic:weather").waitFor();
+      await page.getByRole("button", { name: "Subscriptions" }).click();
+      const searches = page.locator(".subscription-row[role=option]");
+      await searches.filter({ hasText: "initiator1" }).filter({ hasText: "of type contractor with price=2" }).first().waitFor();
+      await searches.filter({ hasText: "courier1" }).filter({ hasText: "all entries" }).filter({ hasText: "c-42" }).filter({ hasText: "n2" }).waitFor();
+      await page.getByText(/^n3 did not answer/).waitFor();
       await page.getByRole("button", { name: "Agents (AMS)" }).click();
       await option(page, "sensor1").waitFor();
       await page.getByRole("button", { name: "Register" }).click();

@@ -16,6 +16,8 @@ const PROGRAMS = {
   "buyer.asl": `budget(100).
 affordable(P) :- budget(B) & P < B.
 !buy.
+!look.
++!look <- .df_subscribe("shop").
 +!buy <- .send(seller, askOne, price(tea, P), price(tea, P)); !order(tea, P); .wait(200); !buy.
 +!order(What, P) : affordable(P) <- .send(seller, tell, order(What)).
 +!serve(Who) <- +served(Who).
@@ -137,6 +139,9 @@ describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }
       await page.locator(".answer").getByText(/price\(tea,5/).waitFor();
       await there.go("d", "Directory");
       await page.locator(".entry-row .name").getByText("seller", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Subscriptions" }).click();
+      await page.locator(".subscription-row").filter({ hasText: "buyer1" }).filter({ hasText: "shop" }).waitFor();
+      await page.getByRole("button", { name: "Services (DF)" }).click();
       await page.getByRole("button", { name: "Register" }).click();
       const pane = page.getByRole("complementary", { name: "Register" });
       await pane.getByLabel("Service").fill("news");

@@ -168,6 +168,18 @@ export interface EntryInfo {
   readonly lease_left_ms: number | null;
 }
 
+/** A standing search in the DF. */
+export interface SubscriptionInfo {
+  readonly subscriber: string;
+  /** If it asked in FIPA's words. */
+  readonly conversation: string | null;
+  readonly agent: string | null;
+  readonly services: readonly ServiceInfo[];
+  readonly protocols: readonly string[];
+  readonly ontologies: readonly string[];
+  readonly languages: readonly string[];
+}
+
 export interface TopicInfo {
   readonly name: string;
   readonly node: string;
@@ -306,7 +318,7 @@ export interface Spawning {
 export type Request =
   | { readonly request: "node" | "topics" | "links" | "nodes" }
   | ({ readonly request: "agents" } & AgentsWanted)
-  | { readonly request: "devices" | "quotas" | "refusals"; readonly limit: number }
+  | { readonly request: "devices" | "quotas" | "refusals" | "subscriptions"; readonly limit: number }
   | { readonly request: "codes" | "security" }
   | { readonly request: "conversations"; readonly wanted: LogWanted; readonly limit: number }
   | { readonly request: "audit"; readonly before: string | null; readonly limit: number }
@@ -340,6 +352,7 @@ export type Answer =
   /** The newest first; `next` is where it goes on. */
   | { readonly answer: "audit"; readonly refusals: readonly Event[]; readonly next: string | null }
   | { readonly answer: "services"; readonly entries: readonly EntryInfo[] }
+  | { readonly answer: "subscriptions"; readonly subscriptions: readonly SubscriptionInfo[]; readonly total: number }
   | { readonly answer: "topics"; readonly topics: readonly TopicInfo[] }
   | { readonly answer: "dead_letters"; readonly letters: readonly Event[]; readonly total: number }
   | { readonly answer: "links"; readonly links: readonly LinkInfo[] }

@@ -1,4 +1,4 @@
-/** Directory: who exists (AMS), who offers what (DF), topics and groups; and registering by hand. */
+/** Directory: who exists (AMS), who offers what (DF), who is told of it, topics and groups; and registering by hand. */
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { AgentInfo, EntryInfo, TopicInfo } from "../live/vocabulary.js";
@@ -14,8 +14,9 @@ import { Facts, Pane } from "../parts/pane.js";
 import { Empty, Name, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { go, live, order, say } from "../session.js";
+import { Subscriptions } from "./subscriptions.js";
 
-type Tab = "df" | "ams" | "topics";
+type Tab = "df" | "ams" | "subscriptions" | "topics";
 const tab = signal<Tab>("df");
 const entries = signal<readonly EntryInfo[] | null>(null);
 const white = signal<{ readonly agents: readonly AgentInfo[]; readonly total: number } | null>(null);
@@ -35,7 +36,7 @@ async function ask(): Promise<void> {
     } else if (tab.value === "ams") {
       const answer = await live.ask({ request: "agents", services: true, limit: AMS_MAX, elsewhere_but: [] });
       if (answer.answer === "agents") white.value = answer;
-    } else {
+    } else if (tab.value === "topics") {
       const answer = await live.ask({ request: "topics" });
       if (answer.answer === "topics") topics.value = answer.topics;
     }
@@ -48,6 +49,7 @@ async function ask(): Promise<void> {
 const TABS: readonly (readonly [Tab, string])[] = [
   ["df", "Services (DF)"],
   ["ams", "Agents (AMS)"],
+  ["subscriptions", "Subscriptions"],
   ["topics", "Topics and groups"],
 ];
 
@@ -69,7 +71,7 @@ export function DirectoryView() {
       <section class="panel is-fill">
         <div class="tools">
           <div class="choice" role="group" aria-label="What">
-            {TABS.map(([one, label]) => (
+            {TABS.filter(([one]) => one !== "subscriptions" || live.offers("subscriptions")).map(([one, label]) => (
               <button type="button" class="button" aria-pressed={tab.value === one} onClick={() => pick(one)}>
                 {label}
               </button>
@@ -86,7 +88,7 @@ export function DirectoryView() {
             </button>
           ) : null}
         </div>
-        {tab.value === "df" ? <Entries chosen={chosen.value} onChoose={(entry) => ((chosen.value = entry), (registers.value = false))} /> : tab.value === "ams" ? <White /> : <Topics />}
+        {tab.value === "df" ? <Entries chosen={chosen.value} onChoose={(entry) => ((chosen.value = entry), (registers.value = false))} /> : tab.value === "ams" ? <White /> : tab.value === "topics" ? <Topics /> : <Subscriptions wanted={wanted.value.trim()} />}
       </section>
       {registers.value ? <Register onClose={() => (registers.value = false)} /> : chosen.value ? <EntryPane entry={chosen.value} onClose={() => (chosen.value = null)} /> : null}
     </div>

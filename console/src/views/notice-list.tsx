@@ -45,9 +45,9 @@ export function NoticeList({ items, label, empty, above, below }: Props) {
         {above}
         <div class="table-head notice-row">
           <span>Time, UTC</span>
-          <span>What</span>
+          <span class="is-wide">What</span>
           <span>Who</span>
-          <span class="is-wide">In words</span>
+          <span>In words</span>
           <span class="is-wide">Node</span>
         </div>
         <VirtualList
@@ -64,9 +64,9 @@ export function NoticeList({ items, label, empty, above, below }: Props) {
               <time class="mono" title={date(item.at_us)}>
                 {clock(item.at_us)}
               </time>
-              <span>{visible(item.event, 30).replaceAll("_", " ")}</span>
+              <span class="is-wide">{visible(item.event, 30).replaceAll("_", " ")}</span>
               <Name of={whoOf(item)} />
-              <span class="is-wide cut">{visible(wordsOf(item), 300)}</span>
+              <span class="cut">{visible(wordsOf(item), 300)}</span>
               <span class="is-wide is-quiet cut">{visible(item.node, 24)}</span>
             </>
           )}

@@ -40,6 +40,7 @@ pub const SUBPROTOCOL: &str = "whimbrel.live.v1";
 /// What a console can expect of this node.
 const FEATURES: &[&str] = &[
     "devices",
+    "subscriptions",
     "upkeep",
     "certificates",
     "audit",
@@ -264,6 +265,7 @@ fn bounded(mut request: Request) -> Request {
         Request::DeadLetters { limit, .. }
         | Request::Devices { limit }
         | Request::Quotas { limit }
+        | Request::Subscriptions { limit }
         | Request::Refusals { limit }
         | Request::Audit { limit, .. }
         | Request::Conversations { limit, .. } => *limit = (*limit).min(LIVE_AGENTS_MAX),

@@ -36,6 +36,20 @@ pub async fn nodes(state: State, _: Viewer) -> Response<Body> {
     answered(&state.answer(Request::Nodes).await)
 }
 
+/// Standing searches of which node, and how many, as a query says it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SubscriptionsAsked {
+    limit: Option<usize>,
+    /// Another node than this one.
+    node: Option<String>,
+}
+
+pub async fn subscriptions(state: State, _: Viewer, Query(asked): Query<SubscriptionsAsked>) -> Response<Body> {
+    let limit = asked.limit.unwrap_or(AGENTS).min(LIVE_AGENTS_MAX);
+    answered(&state.answer(at(asked.node, Request::Subscriptions { limit })).await)
+}
+
 pub async fn topics(state: State, _: Viewer) -> Response<Body> {
     answered(&state.answer(Request::Topics).await)
 }

@@ -131,6 +131,9 @@ fn nodes() -> Vec<Route> {
             .asks::<looks::AuditAsked>()
             .answers(&["audit"]),
         Route::of("get", "/api/v1/links", get(looks::links), "Its links to other nodes.").answers(&["links"]),
+        Route::of("get", "/api/v1/subscriptions", get(looks::subscriptions), "Standing searches in the DF.")
+            .asks::<looks::SubscriptionsAsked>()
+            .answers(&["subscriptions"]),
         Route::of("get", "/api/v1/topics", get(looks::topics), "Topics and groups.").answers(&["topics"]),
     ]
 }

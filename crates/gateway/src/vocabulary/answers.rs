@@ -10,7 +10,7 @@ use super::events::{ConversationsFound, DeadLettersFound};
 use super::minds::MindInfo;
 use super::nodes::{LinkInfo, MemberInfo, NodeInfo};
 use super::security::{AuditFound, RefusalsFound, SecurityInfo};
-use super::services::{ServicesFound, TopicInfo};
+use super::services::{ServicesFound, SubscriptionsFound, TopicInfo};
 use super::upkeep::{CodesFound, QuotasFound};
 
 /// What a node answers.
@@ -37,6 +37,8 @@ pub enum Answer {
     Conversations(ConversationsFound),
     /// To `services`.
     Services(ServicesFound),
+    /// To `subscriptions`.
+    Subscriptions(SubscriptionsFound),
     /// To `topics`.
     Topics {
         /// Those that agents of this node are in, or of others that it knows, by name.

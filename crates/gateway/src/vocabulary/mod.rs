@@ -27,5 +27,7 @@ pub use self::minds::MindInfo;
 pub use self::nodes::{LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo};
 pub use self::requests::{Request, Sending, Spawning};
 pub use self::security::{AuditFound, CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};
-pub use self::services::{EntryInfo, ServiceInfo, ServicesFound, ServicesWanted, TopicInfo};
+pub use self::services::{
+    EntryInfo, ServiceInfo, ServicesFound, ServicesWanted, SubscriptionInfo, SubscriptionsFound, TopicInfo,
+};
 pub use self::upkeep::{CodeForm, CodeInfo, CodesFound, QuotaInfo, QuotasFound, UsageInfo};

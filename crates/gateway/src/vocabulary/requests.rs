@@ -47,6 +47,11 @@ pub enum Request {
     },
     /// What agents offer. Answered by [`Answer::Services`].
     Services(ServicesWanted),
+    /// The standing searches in its DF. Answered by [`Answer::Subscriptions`](super::Answer::Subscriptions).
+    Subscriptions {
+        /// How many at most.
+        limit: usize,
+    },
     /// The topics and groups that somebody is in. Answered by [`Answer::Topics`].
     Topics,
     /// Its newest dead letters. Answered by [`Answer::DeadLetters`].

@@ -15,6 +15,7 @@ impl Request {
             | Self::Refusals { .. }
             | Self::Audit { .. }
             | Self::Services(_)
+            | Self::Subscriptions { .. }
             | Self::Topics
             | Self::DeadLetters { .. }
             | Self::Links

@@ -72,6 +72,34 @@ pub struct ServiceInfo {
     pub properties: Vec<(String, String)>,
 }
 
+/// A standing search in the DF: who is told of which entries.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SubscriptionInfo {
+    /// Who is told.
+    pub subscriber: String,
+    /// In which conversation, if it asked in FIPA's words; AgentSpeak's `.df_subscribe` has none.
+    pub conversation: Option<String>,
+    /// The agent whose entry it is; any if missing.
+    pub agent: Option<String>,
+    /// Services that the entry has, as far as something is said of them.
+    pub services: Vec<ServiceInfo>,
+    /// Protocols that it has.
+    pub protocols: Vec<String>,
+    /// Ontologies that it has.
+    pub ontologies: Vec<String>,
+    /// Languages that it has.
+    pub languages: Vec<String>,
+}
+
+/// What [`Request::Subscriptions`](super::Request::Subscriptions) finds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SubscriptionsFound {
+    /// The oldest first.
+    pub subscriptions: Vec<SubscriptionInfo>,
+    /// How many there are.
+    pub total: u64,
+}
+
 /// A topic or a group, as one node knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TopicInfo {

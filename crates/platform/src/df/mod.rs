@@ -242,6 +242,11 @@ impl Df {
         }
     }
 
+    /// All standing searches, the oldest first.
+    pub fn subscriptions(&self) -> impl ExactSizeIterator<Item = &Subscription> {
+        self.subscriptions.iter()
+    }
+
     /// An agent goes on on another node, where it will subscribe once more: its subscriptions here end, its entry stays.
     pub fn handle_left(&mut self, agent: Aid) {
         self.subscriptions.remove(self.local(agent), |_| true);

@@ -111,7 +111,7 @@ impl Subscriptions {
         numbers.iter().filter_map(|number| self.all.get(number)).collect()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Subscription> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Subscription> {
         self.all.values()
     }
 }

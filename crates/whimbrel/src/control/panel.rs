@@ -155,6 +155,7 @@ impl Panel {
                 found.map_or_else(Answer::Error, Answer::Conversations)
             }
             Request::Services(wanted) => Answer::Services(ServicesFound { entries: self.services(&wanted) }),
+            Request::Subscriptions { limit } => Answer::Subscriptions(self.subscriptions(limit)),
             Request::Topics => Answer::Topics { topics: self.topics() },
             Request::DeadLetters { agents, limit } => {
                 Answer::DeadLetters(tap::dead_letters(&self.platform, self.node(), agents, limit))

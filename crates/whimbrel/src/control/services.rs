@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Value};
-use whimbrel_gateway::vocabulary::{EntryInfo, ServiceInfo, ServicesWanted};
+use whimbrel_gateway::vocabulary::{EntryInfo, ServiceInfo, ServicesWanted, SubscriptionInfo, SubscriptionsFound};
 use whimbrel_platform::Time;
 use whimbrel_platform::ams::name_fits;
-use whimbrel_platform::df::{DfDescription, DfQuery, ServiceDescription};
+use whimbrel_platform::df::{DfDescription, DfQuery, NoticeForm, ServiceDescription, Subscription};
 use whimbrel_platform::route::NodeId;
 
 use super::panel::Panel;
@@ -44,6 +44,35 @@ impl Panel {
             all.into_iter().filter_map(|description| entry(description, expires(description))).collect()
         });
         found.unwrap_or_default()
+    }
+
+    /// The standing searches, so many at most.
+    pub(super) fn subscriptions(&self, limit: usize) -> SubscriptionsFound {
+        let found = self.directory().and_then(|directory| {
+            directory.with_df(|df| {
+                let all = df.subscriptions();
+                let total = all.len() as u64;
+                SubscriptionsFound { subscriptions: all.take(limit).map(subscription_info).collect(), total }
+            })
+        });
+        found.unwrap_or_default()
+    }
+}
+
+fn subscription_info(subscription: &Subscription) -> SubscriptionInfo {
+    let Subscription { subscriber, template, form } = subscription;
+    let conversation = match form {
+        NoticeForm::Fipa { inform, .. } => inform.extras().conversation_id.as_ref().map(ToString::to_string),
+        NoticeForm::Provider => None,
+    };
+    SubscriptionInfo {
+        subscriber: subscriber.name.as_str().to_owned(),
+        conversation,
+        agent: template.agent.map(|agent| agent.name.as_str().to_owned()),
+        services: template.services.iter().map(service_info).collect(),
+        protocols: texts(&template.protocols),
+        ontologies: texts(&template.ontologies),
+        languages: texts(&template.languages),
     }
 }
 

@@ -25,6 +25,7 @@ fn a_node_is_looked_at() {
     node.until(|node| node.get("/services?kind=shop")["entries"][0]["agent"] == "seller");
     assert_eq!(node.get("/services?kind=bank")["entries"], Value::Array(vec![]));
     assert!(node.get("/topics")["topics"].is_array());
+    assert!(node.get("/subscriptions?limit=5")["subscriptions"].is_array());
     assert_eq!(node.get("/dead-letters?limit=1")["total"], 0);
     let health = node.send("GET", "/health", &[], "");
     assert_eq!((health.status, &health.json()["status"]), (200, &"ok".into()));

@@ -1,0 +1,60 @@
+/** Standing searches in the DF: who is told of which entries, on all nodes. */
+import type { SubscriptionInfo } from "../live/vocabulary.js";
+import { searchFits } from "../model/pattern.js";
+import { count, visible } from "../model/format.js";
+import { useEverywhere, WhoIsSilent } from "../parts/everywhere.js";
+import { Empty, Name } from "../parts/text.js";
+import { VirtualList } from "../parts/virtual.js";
+import { go } from "../session.js";
+
+const EVERY_MS = 2_000;
+/** Subscriptions that are shown, of each node. */
+const SHOWN_MAX = 1_000;
+
+/** What is searched for, in words. */
+function wantedBy({ agent, services, protocols, ontologies, languages }: SubscriptionInfo): string {
+  const named = (what: string, values: readonly string[]) => (values.length === 0 ? [] : [`${what} ${values.join(", ")}`]);
+  const parts = services.map(({ name, kind, properties, ...of }) =>
+    [...named("service", [name].filter(Boolean)), ...named("of type", [kind].filter(Boolean)), ...named("with", properties.map(([key, value]) => `${key}=${value}`)), ...named("protocol", of.protocols), ...named("ontology", of.ontologies), ...named("language", of.languages)].join(" "),
+  );
+  const all = [...(agent === null ? [] : [`agent ${agent}`]), ...parts, ...named("protocol", protocols), ...named("ontology", ontologies), ...named("language", languages)].filter((part) => part !== "");
+  return all.length === 0 ? "all entries" : all.join("; ");
+}
+
+export function Subscriptions({ wanted }: { readonly wanted: string }) {
+  const { told, silent } = useEverywhere({ request: "subscriptions", limit: SHOWN_MAX }, EVERY_MS);
+  const all = told.flatMap(([node, answer]) => (answer.answer === "subscriptions" ? answer.subscriptions.map((subscription, at) => ({ node, at, subscription, words: wantedBy(subscription) })) : []));
+  const list = all.filter(({ node, subscription, words }) => [subscription.subscriber, words, node].some((text) => searchFits(wanted, text)));
+  const more = told.reduce((sum, [, answer]) => sum + (answer.answer === "subscriptions" ? answer.total - answer.subscriptions.length : 0), 0);
+  return (
+    <>
+      <WhoIsSilent of={silent} />
+      {more > 0 ? <p class="remark">There are {count(more)} more.</p> : null}
+      <div class="table-head subscription-row">
+        <span>Who is told</span>
+        <span>Of entries with</span>
+        <span class="is-wide">In FIPA's words</span>
+        <span class="is-wide">Node</span>
+      </div>
+      <VirtualList
+        items={list}
+        rowHeight={28}
+        label="Subscriptions"
+        keyOf={({ node, at }) => `${node} ${at}`}
+        onOpen={({ subscription }) => go("society", subscription.subscriber)}
+        rowClass="subscription-row"
+        empty={told.length === 0 ? <Empty title="Asking…" /> : all.length > 0 ? <Empty title="Nothing fits" /> : <Empty title="Nobody has subscribed">Agents do so with .df_subscribe, or by a subscribe to df.</Empty>}
+        row={({ node, subscription, words }) => (
+          <>
+            <Name of={subscription.subscriber} />
+            <span class="cut" title={visible(words, 400)}>
+              {visible(words, 200)}
+            </span>
+            <span class="is-wide is-quiet cut">{subscription.conversation === null ? "no" : visible(subscription.conversation, 60)}</span>
+            <span class="is-wide is-quiet cut">{visible(node, 24)}</span>
+          </>
+        )}
+      />
+    </>
+  );
+}
