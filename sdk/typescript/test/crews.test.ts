@@ -13,6 +13,8 @@ const ORDER: JoinOrder = { type: "join", url: "ws://node.example", token: undefi
 /** A Worker that does what the test says. */
 class Hand implements WorkerLike {
   static units = 100;
+  static isBusy = false;
+  static measured = 0;
   static measuring = 0;
   static measuringMost = 0;
   #tell: ((event: { readonly data: unknown; readonly message?: string }) => void) | undefined;
@@ -40,7 +42,8 @@ class Hand implements WorkerLike {
     Hand.measuringMost = Math.max(Hand.measuringMost, ++Hand.measuring);
     await pause(10);
     Hand.measuring--;
-    this.say({ type: "done", id, value: Hand.units });
+    Hand.measured++;
+    this.say({ type: "done", id, value: { units: Hand.units, isBusy: Hand.isBusy } });
   }
 
   terminate(): void {
@@ -50,12 +53,13 @@ class Hand implements WorkerLike {
 
 async function withCrews(run: (crews: Crews, hands: Hand[]) => Promise<void>, options: Partial<Employer> = {}): Promise<void> {
   const hands: Hand[] = [];
-  Object.assign(Hand, { units: 100, measuring: 0, measuringMost: 0 });
+  Object.assign(Hand, { units: 100, isBusy: false, measuring: 0, measuringMost: 0 });
   const crews = new Crews({
     order: ORDER,
     stuckMs: 20_000,
     weighEveryMs: 600_000,
     weighAgainMs: 30_000,
+    weighBusyMs: 600_000,
     create: () => {
       hands.push(new Hand());
       return hands.at(-1) as Hand;
@@ -113,6 +117,23 @@ test("what is to be measured again is so when its time has come, and once for al
       while (Number(crews.units) !== 600) await pause(5);
     },
     { stuckMs: 4000, weighAgainMs: 100 },
+  ));
+
+test("what was found in a busy moment is measured again soon, but not for ever", { timeout: 20_000 }, () =>
+  withCrews(
+    async (crews) => {
+      Object.assign(Hand, { units: 2, isBusy: true });
+      await crews.weigh();
+      assert.equal(crews.units, 4);
+      Object.assign(Hand, { units: 100, isBusy: false });
+      while (Number(crews.units) !== 200) await pause(5);
+      Object.assign(Hand, { isBusy: true, measured: 0 });
+      await crews.weigh();
+      while (Hand.measured < 12) await pause(5);
+      await pause(300);
+      assert.equal(Hand.measured, 12, "each of the two once, and five times more");
+    },
+    { stuckMs: 200, weighBusyMs: 50 },
   ));
 
 test("parts that take markedly longer, or less long, than before are noticed, and others are not", () => {

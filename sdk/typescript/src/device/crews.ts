@@ -7,6 +7,7 @@ import { SessionError } from "../session/session.js";
 import { DeviceAgent } from "./agent.js";
 import { again, isHidden, within } from "./page.js";
 import type { Fault, JoinOrder } from "./protocol.js";
+import type { Weight } from "./weigh.js";
 import { errorOf, WorkerLine, type Question, type WorkerLike } from "./worker-line.js";
 
 /** Between two looks at the Workers. */
@@ -17,6 +18,8 @@ const JOIN_MS = 60_000;
 const LEAVE_MS = 1000;
 /** What part compute units have to differ by to be told of. */
 const DRIFT = 0.25;
+/** How often at most they are measured again because they had other things to do: who always has will not have less. */
+const BUSY_TRIES_MAX = 5;
 /** After these a node does not let anybody in who comes again. */
 const FINAL: readonly string[] = ["unauthorised", "version"] satisfies readonly Code[];
 /** For these a Worker's session is over without its agents having to do with it. */
@@ -48,6 +51,8 @@ export interface Employer {
   /** Compute units are measured again after so long, and not before so long. */
   readonly weighEveryMs: number;
   readonly weighAgainMs: number;
+  /** They are so soon, if a Worker had other things to do meanwhile. */
+  readonly weighBusyMs: number;
   create(): WorkerLike;
   /** How many there are, what they can do, or who lives there, is another. */
   changed(): void;
@@ -71,6 +76,8 @@ export class Crews {
   #lookedAt = 0;
   #weighedAt = -Infinity;
   #weighAt = Infinity;
+  /** How often in turn they had other things to do when they were measured. */
+  #busy = 0;
   /** The measurement that is being done, and the one behind it. */
   #weighing: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
@@ -243,16 +250,23 @@ export class Crews {
   }
 
   async #measure(): Promise<void> {
-    const measured = new Map<Crew, number>();
-    const ask = async (crew: Crew): Promise<void> => void measured.set(crew, Number(await crew.line.ask({ type: "weigh" })));
+    const measured = new Map<Crew, Weight>();
+    const ask = async (crew: Crew): Promise<void> => void measured.set(crew, (await crew.line.ask({ type: "weigh" })) as Weight);
     await Promise.allSettled(this.#crews.map(ask));
     this.#weighedAt = performance.now();
-    this.#weighAt = Math.min(this.#weighAt, this.#weighedAt + this.#employer.weighEveryMs);
+    this.#weighAt = Math.min(this.#weighAt, this.#weighedAt + this.#patience([...measured.values()].some(({ isBusy }) => isBusy)));
     const before = this.units;
-    const units = this.#crews.reduce((sum, crew) => sum + (measured.get(crew) ?? crew.units), 0);
-    if (Math.abs(units - before) > before * DRIFT) for (const [crew, each] of measured) crew.units = each;
+    const units = this.#crews.reduce((sum, crew) => sum + (measured.get(crew) ?? crew).units, 0);
+    if (Math.abs(units - before) > before * DRIFT) for (const [crew, each] of measured) crew.units = each.units;
     // Who is to know of it may have forgotten, and be another.
     this.#employer.changed();
+  }
+
+  /** When they are measured again: soon if they had other things to do, as what was found would stay for long. */
+  #patience(isBusy: boolean): number {
+    this.#busy = isBusy ? this.#busy + 1 : 0;
+    const { weighBusyMs, weighEveryMs } = this.#employer;
+    return isBusy && this.#busy <= BUSY_TRIES_MAX ? weighBusyMs : weighEveryMs;
   }
 
   // ---- What they do

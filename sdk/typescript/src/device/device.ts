@@ -78,6 +78,8 @@ const WORKERS_MAX = 4;
 /** Compute units are measured again after so long, and not before so long. */
 const WEIGH_EVERY_MS = 600_000;
 const WEIGH_AGAIN_MS = 30_000;
+/** They are after so long, if the machine had other things to do meanwhile. */
+const WEIGH_BUSY_MS = 7000;
 /** How long a node that stops may take from the end of a session's agents to that of the session. */
 const OVER_MS = 5000;
 /** What changes at once is told of together, after so long. */
@@ -130,6 +132,7 @@ export class Device {
       stuckMs,
       weighEveryMs: WEIGH_EVERY_MS,
       weighAgainMs: options.weighAgainMs ?? WEIGH_AGAIN_MS,
+      weighBusyMs: WEIGH_BUSY_MS,
       create: createWorker,
       changed: () => this.#tellSoon(),
       trouble: (agent, error) => this.#trouble(agent, error),

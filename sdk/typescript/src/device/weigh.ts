@@ -3,9 +3,25 @@
 /** A unit is so many steps in a millisecond. It says nothing but how devices compare. */
 const STEPS_PER_MS_OF_UNIT = 10;
 /** How long the benchmark takes. */
-const WEIGH_MS = 60;
+const WEIGH_MS = 120;
+/** How long one of its slices takes: about as long as a machine gives a thread at a time that has others beside it. */
+const SLICE_MS = 4;
+/** So many slices say something, however long they took. */
+const SLICES_MIN = 4;
+/** What part of the slices may be quicker than what counts: those that others held up do not say what the thread can do. */
+const QUICKER = 1 / 4;
+/** Below what part of its best slice a thread does on the whole, it was held up. */
+const STEADY = 0.6;
 /** Steps between two looks at the clock. */
 const STEPS = 2000;
+
+/** What a thread can do. */
+export interface Weight {
+  /** Compute units: 1 at least. */
+  readonly units: number;
+  /** Whether others had much of its time meanwhile: a quieter moment would say more. */
+  readonly isBusy: boolean;
+}
 
 interface Pheromone {
   readonly trail: number;
@@ -26,19 +42,36 @@ function steps(seed: number, known: Map<string, Pheromone>): number {
   return sum;
 }
 
-/** Does a mixture of things for 60 ms, and says how much of it was done: the compute units of this thread. */
-export function weigh(now: () => number = () => performance.now()): number {
+/**
+ * Does a mixture of things for 120 ms, in slices of 4 ms, and says how much of it was done in the upper quarter of them: a moment in which the machine had other things to do
+ * says little. `now` is a clock in milliseconds.
+ */
+export function measure(now: () => number = () => performance.now()): Weight {
   const known = new Map<string, Pheromone>();
   // What was not compiled yet says nothing.
   let sum = steps(1, known) + steps(2, known);
+  const rates: number[] = [];
   const since = now();
-  let [done, spent] = [0, 0];
-  while (spent < WEIGH_MS) {
-    sum += steps(done + 3, known);
-    done += STEPS;
-    spent = now() - since;
+  let [done, at] = [0, since];
+  while (at - since < WEIGH_MS || rates.length < SLICES_MIN) {
+    let [slice, spent] = [0, 0];
+    while (spent < SLICE_MS) {
+      sum += steps(done + slice + 3, known);
+      slice += STEPS;
+      spent = now() - at;
+    }
+    rates.push(slice / spent);
+    done += slice;
+    at += spent;
   }
   // Whoever compiles this cannot leave it out.
   if (Number.isNaN(sum)) throw new Error("the benchmark went wrong");
-  return Math.max(1, Math.round(done / spent / STEPS_PER_MS_OF_UNIT));
+  rates.sort((one, other) => other - one);
+  const [best = 1, rate = best] = [rates[0], rates[Math.floor(rates.length * QUICKER)]];
+  return { units: Math.max(1, Math.round(rate / STEPS_PER_MS_OF_UNIT)), isBusy: done / (at - since) < best * STEADY };
+}
+
+/** What this thread can do, in compute units. */
+export function weigh(): number {
+  return measure().units;
 }

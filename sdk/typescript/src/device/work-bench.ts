@@ -11,7 +11,7 @@ import type { Society } from "../agentspeak/society.js";
 import type { GuestAgent, GuestModule, Shelf } from "../guest.js";
 import { credentials, faultOf, type JoinOrder, type News, type Order, type Port } from "./protocol.js";
 import { within } from "./page.js";
-import { weigh } from "./weigh.js";
+import { measure } from "./weigh.js";
 
 /** What an agent's module exports: a class that extends {@link Agent}, or a function that sets one up. Both are given the data. */
 export type AgentModule = { readonly default: (new (data: unknown) => Agent) | ((agent: Agent, data: unknown) => unknown) };
@@ -100,7 +100,7 @@ export class WorkBench {
         this.#hasTurn(order.id);
         return this.#work(order.id, order.module, order.part);
       case "weigh":
-        return this.#tell({ type: "done", id: order.id, value: weigh() });
+        return this.#tell({ type: "done", id: order.id, value: measure() });
       case "ping":
         return this.#tell({ type: "done", id: order.id, value: null });
       case "leave":
