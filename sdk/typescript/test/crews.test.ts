@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { Device } from "../src/device/device.js";
 import { Crews, type Employer } from "../src/device/crews.js";
 import { Pace } from "../src/device/pace.js";
 import { again } from "../src/device/page.js";
@@ -35,6 +36,7 @@ class Hand implements WorkerLike {
   }
 
   close(): void {
+    this.say({ type: "connection", isConnected: false, why: "bye: left" });
     this.say({ type: "closed", fault: { name: "SessionError", message: "bye: left", code: "bye" } });
   }
 
@@ -77,6 +79,24 @@ async function withCrews(run: (crews: Crews, hands: Hand[]) => Promise<void>, op
     await crews.leave();
   }
 }
+
+test("to leave is no trouble, and to lose a Worker is", { timeout: 20_000 }, async () => {
+  const told: string[] = [];
+  const options = { trouble: (_: string, error: Error) => void told.push(error.message) };
+  await withCrews(() => Promise.resolve(), options);
+  assert.deepEqual(told, []);
+  await withCrews(async (crews, hands) => {
+    hands[0]?.close();
+    while (crews.size < 2) await pause(1);
+  }, options);
+  assert.deepEqual(told, ["no connection: bye: left", "bye: left"]);
+});
+
+test("a device has a Worker at least", async () => {
+  for (const workers of [0, -3, 1.5, NaN, Infinity]) {
+    await assert.rejects(Device.join("ws://127.0.0.1:9", { workers }), { name: "WhimbrelError", message: `a device has 1 Worker at least, a whole number: workers is ${workers}` });
+  }
+});
 
 test("measurements do not measure each other, and small differences are none", { timeout: 20_000 }, () =>
   withCrews(async (crews) => {

@@ -129,7 +129,7 @@ export class Crews {
       } else if (news.type === "trouble") this.#employer.trouble(news.agent, errorOf(news.fault));
       else if (news.type === "printed") this.#employer.printed(news.agent, news.text);
       else if (news.type === "closed") this.#lost(crew, news.fault);
-      else if (news.type === "connection" && !news.isConnected) this.#employer.trouble("", new WhimbrelError(`no connection: ${news.why ?? ""}`));
+      else if (news.type === "connection" && !news.isConnected && !this.#isOver) this.#employer.trouble("", new WhimbrelError(`no connection: ${news.why ?? ""}`));
     }) };
     const { line } = crew;
     const late = setTimeout(() => line.terminate(`a Worker did not join within ${JOIN_MS / 1000} s`), JOIN_MS);

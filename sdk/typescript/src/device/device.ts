@@ -25,7 +25,7 @@ export interface DeviceOptions {
   readonly key?: CryptoKey;
   /** The name of the agent that speaks for the device; `device-` and a random number if not said. */
   readonly name?: string;
-  /** How many Workers it has: what its user allows. One less than the machine has processors, and 4 at most, if not said. */
+  /** How many Workers it has, 1 at least: what its user allows. One less than the machine has processors, and 4 at most, if not said. */
   readonly workers?: number;
   /** How long its agents outlive the connection: 1 s to 5 min; 10 s if not said. */
   readonly leaseMs?: number;
@@ -144,9 +144,11 @@ export class Device {
   /**
    * Joins a platform: begins sessions for the device and its Workers, measures what they can do, and tells the agent `devices`, if there is one.
    *
-   * @throws {@link SessionError} if the node does not let it in, or none answers; {@link RefusedError} if the name is taken.
+   * @throws {@link SessionError} if the node does not let it in, or none answers; {@link RefusedError} if the name is taken; {@link WhimbrelError} if `workers` is no number of Workers.
    */
   static async join(url: string | URL, options: DeviceOptions = {}): Promise<Device> {
+    const { workers = 1 } = options;
+    if (!Number.isInteger(workers) || workers < 1) throw new WhimbrelError(`a device has 1 Worker at least, a whole number: workers is ${workers}`);
     const device = new Device(new URL(url).href, options);
     try {
       await device.#begin();
@@ -160,7 +162,7 @@ export class Device {
   async #begin(): Promise<void> {
     this.#platform = await this.#connect();
     this.#isConnected = true;
-    await this.#crews.begin(Math.max(1, this.#options.workers ?? defaultWorkers()));
+    await this.#crews.begin(this.#options.workers ?? defaultWorkers());
     await this.#crews.weigh();
     await this.#serve(this.#platform);
     // Some browsers never answer.
