@@ -5,13 +5,29 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { connect, createKeys } from "../src/node.js";
+import { connect, createKeys, importKey } from "../src/node.js";
 import { proofOf } from "../src/agents/identity.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { SmallNode } from "./small-node.js";
 import { Society, WHIMBREL, WITHOUT_NODE } from "./society.js";
 
 const ADMIN = "an-operators-token-in-this-test";
+
+test("a key that is none, or of another kind, is refused in words", async () => {
+  const pem = (label: string, ...bytes: number[]): string => `-----BEGIN ${label}-----\n${Buffer.from(bytes).toString("base64")}\n-----END ${label}-----\n`;
+  const refused: readonly (readonly [string, RegExp])[] = [
+    ["", /is no PEM/],
+    ["hello", /is no PEM/],
+    [pem("EC PRIVATE KEY", 1, 2), /PKCS #8.*this has BEGIN EC PRIVATE KEY/],
+    [pem("CERTIFICATE", 1, 2), /this has BEGIN CERTIFICATE/],
+    [pem("PRIVATE KEY", 1, 2), /cannot be used: it is to be one for Ed25519, or for ECDSA with P-256/],
+    [pem("PRIVATE KEY").replace("KEY-----\n", "KEY-----\n*"), /cannot be used/],
+  ];
+  for (const [text, message] of refused) await assert.rejects(importKey(text), { name: "WhimbrelError", message }, text);
+  const { privateKey } = (await crypto.subtle.generateKey("Ed25519", true, ["sign"])) as CryptoKeyPair;
+  const own = await importKey(pem("PRIVATE KEY", ...new Uint8Array(await crypto.subtle.exportKey("pkcs8", privateKey))));
+  assert.deepEqual([own.algorithm.name, own.extractable], ["Ed25519", false]);
+});
 
 test("whoever shows a certificate signs what its node wants signed, and which node that is", async () => {
   const { privateKey, publicKey } = await createKeys();

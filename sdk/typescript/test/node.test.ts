@@ -288,10 +288,25 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.deepEqual(mow.proposals.map((proposal) => [proposal.agent.name, price(proposal.content)]).sort(), [["ada", 30], ["bruno", 20], ["carl", 90]]);
       assert.deepEqual(mow.outcomes.map(({ proposal, error }) => [proposal.agent.name, error]), [["bruno", undefined]]);
       assert.deepEqual(mow.outcomes[0]?.result?.content, term("done", atom("mow")));
-      assert.deepEqual(mow.silent.map(String), ["fern", "nobody"]);
+      assert.deepEqual(mow.silent.map(String), ["fern"], "who is not there has answered: the AMS says so");
       const fly = await call("fly");
       assert.deepEqual(fly.refused.map(({ sender, performative }) => `${sender.name} ${performative}`).sort(), ["ada refuse", "ams failure", "bruno refuse"]);
       assert.equal(fly.outcomes[0]?.proposal.agent.name, "carl");
+    }));
+
+  test("a contract net in which nobody lives is over at once", { timeout: 60_000 }, () =>
+    withPlatform(async (platform) => {
+      const boss = await platform.create("boss");
+      const net = await contractNet(boss, { participants: ["nobody", "no-one@home"], content: "mow", deadlineMs: 600_000, select: (proposals) => proposals });
+      assert.deepEqual([net.refused.map(({ sender }) => sender.name), net.silent], [["ams", "ams"], []]);
+    }));
+
+  test("what the AMS refuses is told in words, and why comes first", () =>
+    withPlatform(async (platform) => {
+      const bob = await platform.create("bob");
+      await assert.rejects(bob.ams.kill("weatherman"), { name: "FailureError", message: "ams answers failure: not-registered, for deregister(weatherman)" });
+      await assert.rejects(bob.ams.kill("fern"), { name: "RefuseError", message: "ams answers refuse: unauthorised, for deregister(fern)" });
+      await assert.rejects(bob.ask({ performative: "request", receivers: "nobody" }), { name: "FailureError", message: "ams answers failure: nobody cannot be reached: unknown agent" });
     }));
 
   for (const [name, form] of FORMS) {

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { MAILBOX_BYTES_MAX } from "../src/agents/limits.js";
-import { Agent, DeadlineError, subscribe, type Platform } from "../src/index.js";
+import { Agent, contractNet, DeadlineError, subscribe, type Platform } from "../src/index.js";
 import { RECONNECT_MS_MAX } from "../src/session/limits.js";
 import { Driver } from "../src/session/driver.js";
 import { SmallNode, withPlatform } from "./small-node.js";
@@ -195,6 +195,47 @@ test("a program whose handlers never end is told, and so are those that send to 
     const asked = node.of("message").at(-1)?.message;
     node.number({ type: "message", agent: 0, message: { performative: "inform", in_reply_to: asked?.reply_with, content } });
     assert.equal((await answer).content, content, "its own questions are answered");
+  }));
+
+test("a contractor that is gone when it is awarded the contract is not waited for", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const boss = await platform.create("boss");
+    const net = contractNet(boss, { participants: ["amy", "ed"], content: "mow", deadlineMs: 600_000, resultMs: 600_000, select: (proposals) => proposals });
+    const { message: call } = await node.next("message");
+    const say = (message: object): void => node.number({ type: "message", agent: 0, message: { conversation_id: call?.conversation_id, ...message } });
+    for (const sender of ["amy", "ed"]) say({ performative: "propose", sender, content: 5 });
+    while (node.of("message").length < 3) await pause(5);
+    const undelivered = { term: "undelivered", args: [{ atom: "amy" }, { atom: "unknown_agent" }] };
+    say({ performative: "failure", sender: "ams", content: [{ term: "action", args: [{ atom: "boss" }, null] }, undelivered] });
+    say({ performative: "inform", sender: "ed", content: "done" });
+    const { outcomes, silent } = await net;
+    assert.deepEqual(outcomes.map(({ proposal, result, error }) => [proposal.agent.name, result?.content, error?.message]), [
+      ["amy", undefined, "ams answers failure: amy cannot be reached: unknown agent"],
+      ["ed", "done", undefined],
+    ]);
+    assert.deepEqual(silent, []);
+  }));
+
+test("any number of questions and timers of one agent listen once to its end, and to a signal", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const bob = await platform.create("bob");
+    const { signal } = new AbortController();
+    const asks = Array.from({ length: 30 }, () => bob.ask({ performative: "query-ref", receivers: "amy" }, { signal }));
+    const stops = Array.from({ length: 30 }, () => bob.after(1e6, () => undefined));
+    while (node.of("message").length < 30) await pause(5);
+    assert.deepEqual([bob.signal, signal].map((one) => getEventListeners(one, "abort").length), [1, 1]);
+    for (const { message } of node.of("message")) node.number({ type: "message", agent: 0, message: { performative: "inform", in_reply_to: message?.reply_with } });
+    await Promise.all(asks);
+    for (const stop of stops) stop();
+    assert.deepEqual([bob.signal, signal].map((one) => getEventListeners(one, "abort").length), [0, 0]);
+  }));
+
+test("who is asked and says nothing is named", { timeout: 10_000 }, () =>
+  withPlatform(async (platform) => {
+    const bob = await platform.create("bob");
+    const late = { name: "DeadlineError", message: "amy, ed did not answer within 20 ms" };
+    await assert.rejects(bob.ask({ performative: "query-ref", receivers: ["amy", "ed"] }, { timeoutMs: 20 }), late);
+    await assert.rejects(subscribe(bob, "amy", "news", { timeoutMs: 20 }), { message: "amy did not answer within 20 ms" });
   }));
 
 test("an answer that comes too late is not kept, and a subscription that was not answered is cancelled", { timeout: 10_000 }, () =>

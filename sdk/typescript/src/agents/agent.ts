@@ -3,9 +3,10 @@ import { WhimbrelError } from "../acl/errors.js";
 import { parseJson, valueFromJson, valueToJson } from "../acl/json.js";
 import { message as messageOf, replyTo, type Draft, type Message, type Performative } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
+import { whenAborted } from "./aborts.js";
 import { Ams } from "./ams.js";
 import { Df } from "./df.js";
-import { AnswerError, EndedError, errorOf, RefusedError, StayedError } from "./errors.js";
+import { AnswerError, EndedError, errorOf, lateFrom, RefusedError, StayedError } from "./errors.js";
 import { Progress, type Keeper, type Restored } from "./keeper.js";
 import { ANSWER_MS, TIMER_MS_MAX } from "./limits.js";
 import { Inbox, Mailbox, type Matcher, type Waiting } from "./mailbox.js";
@@ -254,7 +255,7 @@ export class Agent {
       }
     } catch (error) {
       if (!(error instanceof AnswerError)) conversation.giveUp();
-      throw error;
+      throw lateFrom(error, draft.receivers, waiting.timeoutMs ?? ANSWER_MS);
     } finally {
       conversation.close();
     }
@@ -296,17 +297,17 @@ export class Agent {
       due();
     }, Math.min(Math.max(ms, 0), TIMER_MS_MAX));
     const due = (): void => {
-      this.signal.removeEventListener("abort", stop);
+      forget();
       this.onTurn?.();
       void this.#try(behaviour);
     };
     const stop = (): void => {
-      this.signal.removeEventListener("abort", stop);
+      forget();
       clearTimeout(timer);
       this.#late?.delete(due);
     };
+    const forget = whenAborted(this.signal, stop);
     if (this.signal.aborted) stop();
-    else this.signal.addEventListener("abort", stop, { once: true });
     return stop;
   }
 

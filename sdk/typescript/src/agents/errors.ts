@@ -1,6 +1,7 @@
 import { WhimbrelError } from "../acl/errors.js";
-import type { Message } from "../acl/message.js";
 import { valueToJson } from "../acl/json.js";
+import type { Draft, Message } from "../acl/message.js";
+import { field, isTerm, textOf, type Value } from "../acl/value.js";
 import type { Code } from "../session/frames.js";
 
 /** An answer that is none: `refuse`, `failure` or `not-understood`. */
@@ -11,8 +12,28 @@ export class AnswerError extends WhimbrelError {
     /** The answer. */
     readonly answer: Message,
   ) {
-    super(`${answer.sender} answers ${answer.performative}: ${valueToJson(answer.content)}`);
+    super(`${answer.sender} answers ${answer.performative}: ${reasonOf(answer.content)}`);
   }
+}
+
+/** How much of what was asked for is quoted. */
+const QUOTED_MAX = 200;
+
+/** The reason that an answer gives, as people read it; first, where FIPA has it behind what was asked for. */
+function reasonOf(content: Value): string {
+  if (!Array.isArray(content) || content.length !== 2) return inWords(content);
+  const [asked = null, reason = null] = content as readonly Value[];
+  if (isTerm(reason, "undelivered", 2)) return `${inWords(reason.args[0] ?? null)} cannot be reached: ${inWords(reason.args[1] ?? null).replaceAll("_", " ")}`;
+  const act = isTerm(asked, "action", 2) ? (asked.args[1] ?? null) : asked;
+  return `${inWords(reason)}, for ${inWords(act).slice(0, QUOTED_MAX)}`;
+}
+
+/** Texts and atoms as they are, terms as AgentSpeak writes them, what has a name by its name, and all else as JSON. */
+function inWords(value: Value): string {
+  const name = field(value, "name");
+  if (name !== undefined) return inWords(name);
+  if (isTerm(value)) return `${value.term}(${value.args.map(inWords).join(", ")})`;
+  return textOf(value) ?? valueToJson(value);
 }
 
 /** The other agent does not want to. */
@@ -33,6 +54,13 @@ export class NotUnderstoodError extends AnswerError {
 /** No answer came in time. */
 export class DeadlineError extends WhimbrelError {
   override readonly name = "DeadlineError";
+}
+
+/** A {@link DeadlineError} that names who was asked; another error as it is. @internal */
+export function lateFrom(error: unknown, asked: Draft["receivers"], timeoutMs: number): unknown {
+  if (!(error instanceof DeadlineError)) return error;
+  const names = (Array.isArray(asked) ? asked : [asked]).map(String).join(", ");
+  return new DeadlineError(`${names} did not answer within ${Math.round(timeoutMs)} ms`);
 }
 
 /** The node does not do what it was asked for. */

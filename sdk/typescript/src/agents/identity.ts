@@ -1,4 +1,5 @@
 /** Keys of agents' own, where WebCrypto has Ed25519: docs/design/session-protocol.md, Certificates. */
+import { WhimbrelError } from "../acl/errors.js";
 
 const ALGORITHM = "Ed25519";
 
@@ -31,13 +32,21 @@ const ED25519_OID = "06032b6570";
  * A private key as WebCrypto has it, of PEM (PKCS #8): that of a certificate which the platform's authority issued, for Ed25519 or for ECDSA with P-256. It cannot be
  * exported again, and can be kept in an IndexedDB as it is.
  *
- * @throws what WebCrypto throws of what is no such key.
+ * @throws {@link WhimbrelError} if it is no such key.
  */
 export async function importKey(pem: string): Promise<CryptoKey> {
-  const bytes = Uint8Array.from(atob(pem.replace(/-----[^-]*-----|\s/g, "")), (character) => character.charCodeAt(0));
-  const head = Array.from(bytes.subarray(0, 20), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  const algorithm = head.includes(ED25519_OID) ? ALGORITHM : { name: "ECDSA", namedCurve: "P-256" };
-  return crypto.subtle.importKey("pkcs8", bytes, algorithm, false, ["sign"]);
+  const [, label, body = ""] = /-----BEGIN ([^-]+)-----([^-]*)-----END \1-----/.exec(pem) ?? [];
+  if (label !== "PRIVATE KEY") {
+    throw new WhimbrelError(`the key is to be PEM that begins with BEGIN PRIVATE KEY (PKCS #8, not encrypted): this ${label === undefined ? "is no PEM" : `has BEGIN ${label}`}`);
+  }
+  try {
+    const bytes = Uint8Array.from(atob(body.replace(/\s/g, "")), (character) => character.charCodeAt(0));
+    const head = Array.from(bytes.subarray(0, 20), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const algorithm = head.includes(ED25519_OID) ? ALGORITHM : { name: "ECDSA", namedCurve: "P-256" };
+    return await crypto.subtle.importKey("pkcs8", bytes, algorithm, false, ["sign"]);
+  } catch (cause) {
+    throw new WhimbrelError(`the key cannot be used: it is to be one for Ed25519, or for ECDSA with P-256 (${String(cause)})`, { cause });
+  }
 }
 
 /** What proves to the node at `place`, its host and port, that a certificate's key is here. @internal */

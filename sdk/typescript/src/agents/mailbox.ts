@@ -1,6 +1,7 @@
 /** Messages on their way from a session to whoever takes them. */
 import type { Message } from "../acl/message.js";
 import { matches, type Template } from "../acl/template.js";
+import { whenAborted } from "./aborts.js";
 import { DeadlineError } from "./errors.js";
 import { CONVERSATIONS_GIVEN_UP_MAX, MAILBOX_BYTES_MAX, MAILBOX_MESSAGES_MAX, MESSAGE_BYTES_MIN, TIMER_MS_MAX } from "./limits.js";
 
@@ -342,13 +343,10 @@ export class Inbox implements AsyncIterable<Message> {
     return new Promise((resolve, reject) => {
       const until = performance.now() + timeoutMs;
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const aborted = (): void => waiter.fail(signal?.reason);
-      const ended = (): void => waiter.fail(this.#ended.reason);
       const leave = (): void => {
         this.#waiters.delete(waiter);
         if (timer !== undefined) clearTimeout(timer);
-        signal?.removeEventListener("abort", aborted);
-        this.#ended.removeEventListener("abort", ended);
+        for (const stop of stops) stop();
       };
       const waiter: Waiter = {
         give: (held) => (leave(), resolve(held)),
@@ -360,8 +358,7 @@ export class Inbox implements AsyncIterable<Message> {
         else if (left < Infinity) timer = setTimeout(late, Math.min(Math.ceil(left), TIMER_MS_MAX));
       };
       this.#waiters.add(waiter);
-      signal?.addEventListener("abort", aborted);
-      this.#ended.addEventListener("abort", ended);
+      const stops = [this.#ended, ...(signal ? [signal] : [])].map((one) => whenAborted(one, () => waiter.fail(one.reason)));
       late();
     });
   }

@@ -6,10 +6,11 @@ import { Aid, type AidLike } from "../acl/aid.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Draft, Message } from "../acl/message.js";
 import { matches, type Template } from "../acl/template.js";
-import type { Value } from "../acl/value.js";
+import { isTerm, type Value } from "../acl/value.js";
 import { newId, type Agent } from "./agent.js";
 import { cancel } from "./cancel.js";
-import { DeadlineError, errorOf, type AnswerError } from "./errors.js";
+import { agentOf } from "./directory.js";
+import { DeadlineError, errorOf, lateFrom, type AnswerError } from "./errors.js";
 import { ANSWER_MS } from "./limits.js";
 import type { Inbox, Waiting } from "./mailbox.js";
 
@@ -138,7 +139,7 @@ export interface Outcome {
 export interface Contract {
   readonly outcomes: readonly Outcome[];
   readonly proposals: readonly Proposal[];
-  /** Those who answered something else than a proposal. */
+  /** What was answered that is no proposal; `failure` from `ams` for those who are not there. */
   readonly refused: readonly Message[];
   /** Those who did not answer in time. */
   readonly silent: readonly Aid[];
@@ -177,10 +178,10 @@ export async function contractNet(agent: Agent, call: Call): Promise<Contract> {
     }
     const results = await answersTo(inbox, agent, accepted.map((proposal) => proposal.agent), { timeoutMs: resultMs, signal });
     return {
-      outcomes: accepted.map((proposal) => outcomeOf(proposal, results.find((result) => atHome(agent, result.sender).equals(proposal.agent)))),
+      outcomes: accepted.map((proposal) => outcomeOf(proposal, results.find((result) => answererOf(agent, result).equals(proposal.agent)))),
       proposals,
       refused: answers.filter(({ performative }) => performative !== "propose"),
-      silent: called.filter((other) => !answers.some((answer) => other.equals(atHome(agent, answer.sender)))),
+      silent: called.filter((other) => !answers.some((answer) => other.equals(answererOf(agent, answer)))),
     };
   } finally {
     inbox.close();
@@ -197,7 +198,16 @@ function atHome(agent: Agent, other: Aid): Aid {
   return other.platform === agent.aid.platform ? new Aid(other.name, "", other) : other;
 }
 
-/** The first answer of each of these agents, as far as they come in time. What the AMS says is an answer for whom it could not reach. */
+/** Whose answer a message is: what the AMS says of a message that it could not deliver stands for the one whom that was for. */
+function answererOf(agent: Agent, { content, performative, sender }: Message): Aid {
+  const from = atHome(agent, sender);
+  if (performative !== "failure" || !from.equals("ams") || !Array.isArray(content)) return from;
+  const reason = (content as readonly Value[]).at(-1) ?? null;
+  const unreached = isTerm(reason, "undelivered") ? agentOf(reason.args[0]) : undefined;
+  return unreached ? atHome(agent, unreached) : from;
+}
+
+/** The first answer of each of these agents, as far as they come in time. What else the AMS says is among them. */
 async function answersTo(inbox: Inbox, agent: Agent, from: readonly Aid[], waiting: Waiting): Promise<Message[]> {
   const missing = [...from];
   const answers: Message[] = [];
@@ -210,10 +220,10 @@ async function answersTo(inbox: Inbox, agent: Agent, from: readonly Aid[], waiti
       if (error instanceof DeadlineError) break;
       throw error;
     }
-    const sender = atHome(agent, message.sender);
-    const place = missing.findIndex((other) => other.equals(sender));
+    const answerer = answererOf(agent, message);
+    const place = missing.findIndex((other) => other.equals(answerer));
     if (place >= 0) missing.splice(place, 1);
-    if (place >= 0 || sender.equals("ams")) answers.push(message);
+    if (place >= 0 || answerer.equals("ams")) answers.push(message);
   }
   return answers;
 }
@@ -298,7 +308,7 @@ export async function subscribe(agent: Agent, to: AidLike, content: Value, quest
     inbox.close();
     // The other may agree later: nobody listens then.
     if (error instanceof DeadlineError || signal?.aborted) cancel(agent, conversationId, { ...head, content });
-    throw error;
+    throw lateFrom(error, to, timeoutMs);
   }
   return {
     next: (waiting) => inbox.next(waiting),

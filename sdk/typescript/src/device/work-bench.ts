@@ -280,7 +280,7 @@ export class WorkBench {
     society.putFiles({ [module]: await response.text() });
     const { diagnostics } = await society.check(module);
     const first = diagnostics.find(({ severity }) => severity === "error");
-    if (first) throw new WhimbrelError(first.rendered);
+    if (first) throw new WhimbrelError(withSlashes(first.rendered));
     const options = (data ?? {}) as Record<string, string>;
     if (keep) return this.#lodgeMind(id, society, await seats.spawnKept(name, module, options, { yields: this.#yields, ...keep }));
     const lodger = mindLodger(society, name, () => Promise.reject(new StayedError("not_movable", "it is not kept: spawn says whether it is (`onLeave`)")));
@@ -325,8 +325,7 @@ export class WorkBench {
     const platform = this.#here;
     const source = this.#joined?.engine ?? new URL("../agentspeak.wasm", import.meta.url);
     const fetchFile = async (path: string): Promise<string | undefined> => {
-      // Paths have one slash between names.
-      const response = await fetch(path.replace(/^(https?:)\/+/, "$1//")).catch(() => undefined);
+      const response = await fetch(withSlashes(path)).catch(() => undefined);
       return response?.ok ? response.text() : undefined;
     };
     const onTurns = this.#joined?.isWatched ? () => this.#hasTurn(...[...this.#lodgers].flatMap(([id, { isMind }]) => (isMind ? [id] : []))) : undefined;
@@ -365,6 +364,11 @@ export class WorkBench {
     const { default: answer } = (await import(/* @vite-ignore */ module)) as WorkModule;
     this.#tell({ type: "done", id, value: await answer(part) });
   }
+}
+
+/** Addresses as they are written: the paths of a society have one slash between names. */
+function withSlashes(text: string): string {
+  return text.replace(/\b(https?:)\/+(?=[^/])/g, "$1//");
 }
 
 function mindLodger(society: Society, name: string, moveTo: Lodger["moveTo"]): Lodger {
