@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import { describe, test } from "node:test";
 import { difference, type Case } from "./agentspeak-cases.js";
 import { Aid, atom, connect, message, term, type Connect, type Message, type Platform, type TransportEvents } from "../src/index.js";
-import { attachSociety, EngineError, ProgramError, Society, type SocietyOptions } from "../src/agentspeak.js";
+import { attachSociety, EngineError, ProgramError, Society, type ProgramFiles, type SocietyOptions } from "../src/agentspeak.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { ENGINE, MIND, WITHOUT_ENGINE, WITHOUT_MIND } from "./engine.js";
 import { repository } from "./vectors.js";
@@ -128,6 +128,26 @@ describe("minds", { skip: WITHOUT_ENGINE }, () => {
     const { sent, came, handled, dead, queued, left } = here.society.counters;
     assert.equal(sent + came, handled + dead + queued + left);
   });
+});
+
+test("one that moves as the guide has it is nowhere twice, and stays if it cannot go", { skip: WITHOUT_ENGINE }, async () => {
+  const files = { "bob.asl": "n(0). !tick. +!tick <- .wait(100); ?n(N); -+n(N+1); .print(tick, N); !tick. +hi[source(A)] <- .print(hi, A)." };
+  const [here, there] = [await Bench.of(files), await Bench.of({})];
+  const move = (moved: ProgramFiles): void => {
+    there.society.putFiles(moved);
+    there.society.restore("bob", "bob.asl", here.society.snapshot("bob"));
+    for (const waited of here.society.depart("bob").messages) there.society.deliver(waited);
+  };
+  here.society.spawn("bob", "bob.asl");
+  here.clock.pass(250);
+  here.society.suspend("bob");
+  here.society.deliver(message({ performative: "tell", sender: "amy", receivers: "bob", content: atom("hi") }));
+  assert.throws(() => move({}), /there is no file bob.asl/);
+  assert.deepEqual([here, there].map(({ society }) => society.agents.map(({ name }) => name)), [["bob"], []]);
+  move(files);
+  assert.deepEqual([here, there].map(({ society }) => society.agents.map(({ name }) => name)), [[], ["bob"]]);
+  there.clock.pass(160);
+  assert.deepEqual([...here.lines, ...there.lines], ["[bob] tick0", "[bob] tick1", "[bob] hiamy", "[bob] tick2", "[bob] tick3"]);
 });
 
 /** A node that seats agents, refuses those called `taken`, and keeps what is said. */

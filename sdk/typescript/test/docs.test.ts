@@ -1,26 +1,32 @@
 /** The code in the documents has no mistakes in its types, with the declarations that are published. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { transform } from "esbuild";
+import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
 import { repository } from "./vectors.js";
 
 const sdk = join(repository(), "sdk/typescript");
 const folder = join(dirname(fileURLToPath(import.meta.url)), "../docs");
+/** Guides whose `ts` is AssemblyScript. */
+const ASSEMBLYSCRIPT: readonly string[] = ["documents.md", "mobility.md", "wasm-agents.md"];
 
 test("the code in the documents is right", () => {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   let blocks = 0;
-  for (const document of ["sdk/typescript/README.md", "docs/guide/typescript.md", "docs/guide/browser.md"]) {
+  const guides = readdirSync(join(repository(), "docs/guide")).filter((name) => name.endsWith(".md") && !ASSEMBLYSCRIPT.includes(name));
+  for (const document of ["sdk/typescript/README.md", ...guides.map((name) => `docs/guide/${name}`)]) {
     const text = readFileSync(join(repository(), document), "utf8");
     for (const [, code] of text.matchAll(/^```ts\n(.*?)^```/gms)) {
       writeFileSync(join(folder, `${document.replaceAll(/[/.]/g, "-")}-${++blocks}.ts`), code ?? "");
     }
   }
-  assert.ok(blocks >= 10, `${blocks} blocks`);
+  assert.ok(blocks >= 30, `${blocks} blocks`);
   const published = (name: string): [string, string[]] => [`whimbrel${name === "index" ? "" : `/${name}`}`, [join(sdk, `dist/${name}.d.ts`)]];
   const compilerOptions = { noEmit: true, paths: Object.fromEntries(["index", "node", "compact", "sl", "agentspeak", "device", "guest"].map(published)), noUnusedLocals: false };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ extends: join(sdk, "tsconfig.json"), compilerOptions, include: ["*.ts"], exclude: [] }));
@@ -28,5 +34,22 @@ test("the code in the documents is right", () => {
     execFileSync(process.execPath, [join(sdk, "node_modules/typescript/bin/tsc"), "--project", folder], { stdio: "pipe" });
   } catch (error) {
     assert.fail(String((error as { readonly stdout?: unknown }).stdout));
+  }
+});
+
+test("the first five minutes go as they are printed", { skip: WITHOUT_NODE, timeout: 60_000 }, async () => {
+  const text = readFileSync(join(sdk, "README.md"), "utf8");
+  const [, mind = ""] = /^```prolog\n(.*?)^```/ms.exec(text) ?? [];
+  const [, program = ""] = /^```ts\n(.*?)^```/ms.exec(text) ?? [];
+  const society = await Society.of({ gardener: mind });
+  try {
+    const here = [["whimbrel/node", pathToFileURL(join(sdk, "dist/node.js")).href], ["127.0.0.1:7002", society.address], ["open-sesame", TOKEN]] as const;
+    const source = here.reduce((code, [printed, own]) => code.replace(printed, own), program);
+    const { code } = await transform(source, { loader: "ts", format: "esm" });
+    const said = execFileSync(process.execPath, ["--input-type=module"], { input: code, encoding: "utf8" });
+    assert.ok(text.includes(`It prints \`${said.trim()}\``), said);
+    while (!society.output.includes("[gardener] then I need not water anything")) await pause(20);
+  } finally {
+    society.stop();
   }
 });

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { MAILBOX_BYTES_MAX } from "../src/agents/limits.js";
-import { Agent, contractNet, DeadlineError, subscribe, type Platform } from "../src/index.js";
+import { Agent, contractNet, DeadlineError, onRequest, subscribe, type Platform } from "../src/index.js";
 import { RECONNECT_MS_MAX } from "../src/session/limits.js";
 import { Driver } from "../src/session/driver.js";
 import { SmallNode, withPlatform } from "./small-node.js";
@@ -227,6 +227,35 @@ test("any number of questions and timers of one agent listen once to its end, an
     for (const { message } of node.of("message")) node.number({ type: "message", agent: 0, message: { performative: "inform", in_reply_to: message?.reply_with } });
     await Promise.all(asks);
     for (const stop of stops) stop();
+  }));
+
+test("who asks a handler that throws hears so, once, and whoever asks nothing hears nothing", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const told: string[] = [];
+    const bob = await platform.create("bob", (agent) => {
+      agent.onError = (error) => void told.push((error as Error).message);
+      onRequest(agent, () => Promise.reject(new Error("no way")), { template: { ontology: "bank" }, agree: true });
+      agent.onMessage({ performative: "query-ref" }, async () => Promise.reject(new Error("no idea")));
+      agent.onMessage((message) => {
+        if (message.content === "agree") agent.reply(message, "agree");
+        if (message.content === "answer") agent.reply(message, "inform", 1n);
+        throw new Error("no luck");
+      });
+    });
+    const say = (message: object): void => node.number({ type: "message", agent: 0, message: { sender: "amy", ...message } });
+    say({ performative: "request", reply_with: "r1", ontology: "bank" });
+    say({ performative: "query-ref", reply_with: "r2" });
+    say({ performative: "cfp", conversation_id: "c" });
+    say({ performative: "achieve", reply_with: "r3", content: "agree" });
+    say({ performative: "request", reply_with: "r4", content: "answer" });
+    for (const performative of ["inform", "tell", "failure", "not-understood"]) say({ performative });
+    say({ performative: "refuse", reply_with: "r5" });
+    while (told.length < 10) await pause(5);
+    while (node.of("message").length < 7) await pause(5);
+    await pause(50);
+    const heard = node.of("message").map(({ message }) => `${(message as { in_reply_to?: string }).in_reply_to ?? ""} ${message?.performative} ${String(message?.content)}`);
+    assert.deepEqual(heard.sort(), [" failure no luck", "r1 agree undefined", "r1 failure no way", "r2 failure no idea", "r3 agree undefined", "r3 failure no luck", "r4 inform 1"]);
+    await bob.end();
   }));
 
 test("who is asked and says nothing is named", { timeout: 10_000 }, () =>

@@ -29,7 +29,10 @@ export interface Seat {
 /** What whoever wrote to an agent is told that has too much to do. */
 const CROWDED = "the mailbox is full";
 
-/** Handles a message. What it throws, or rejects with, goes to {@link Agent.onError}. */
+/** Those who say so wait for an answer, whether they ask for one in particular (`reply-with`) or not. */
+const ASKING: readonly string[] = ["request", "query-if", "query-ref", "cfp", "subscribe"];
+
+/** Handles a message. What it throws, or rejects with, goes to {@link Agent.onError}; who asked and was not answered yet hears `failure`. */
 export type Handler = (message: Message) => unknown;
 
 /**
@@ -63,6 +66,8 @@ export class Agent {
   readonly #progress = new Progress();
   /** Messages that it is not done with, if it is kept. */
   readonly #open = new Map<Message, () => void>();
+  /** Messages that it answered; to agree is no answer yet. */
+  readonly #answered = new WeakSet<Message>();
   #isSetUp = false;
   #hasState = false;
   /** Told before its code runs, of what began outside of it. @internal */
@@ -234,6 +239,7 @@ export class Agent {
 
   /** Answers a message, in its conversation and protocol, quoting it. */
   reply(asked: Message, performative: Performative, content: Value = null): void {
+    if (performative !== "agree") this.#answered.add(asked);
     this.send(replyTo(asked, Aid.NOBODY, performative, content));
   }
 
@@ -343,7 +349,16 @@ export class Agent {
 
   #failed(error: unknown, message?: Message): void {
     // That the agent ended is no fault of whoever was waiting then.
-    if (!(this.signal.aborted && error === this.signal.reason)) this.tell(error, message);
+    if (this.signal.aborted && error === this.signal.reason) return;
+    if (message && !this.signal.aborted) this.#fail(message, error);
+    this.tell(error, message);
+  }
+
+  /** Who asked and was not answered is not to wait for ever. */
+  #fail(message: Message, error: unknown): void {
+    const isAsked = message.replyWith !== undefined || ASKING.includes(message.performative);
+    if (!isAsked || errorOf(message) || this.#answered.has(message)) return;
+    this.reply(message, "failure", error instanceof Error ? error.message : String(error));
   }
 
   async #try(what: () => unknown, message?: Message): Promise<void> {
