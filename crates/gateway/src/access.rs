@@ -28,6 +28,8 @@ pub struct Access {
     tokens: Vec<(Vec<u8>, Role)>,
     /// Hosts, as browsers name them, that are this node beside `localhost` and any address in numbers.
     hosts: Vec<String>,
+    /// Those of origins that are let in, with their ports: what a node is called from outside, if a proxy calls it otherwise.
+    public_names: Vec<String>,
     /// Other origins whose pages may ask.
     origins: Vec<String>,
     any_origin: bool,
@@ -52,8 +54,11 @@ impl Access {
     pub fn with_origin(mut self, origin: &str) -> Self {
         let origin = origin.trim_end_matches('/').to_ascii_lowercase();
         self.any_origin |= origin == "*";
-        if let Some((_, authority)) = origin.split_once("://") {
+        if let Some((scheme, authority)) = origin.split_once("://") {
             self.hosts.push(host_of(authority).to_owned());
+            // As browsers say it: without the usual port.
+            let usual = if scheme == "https" { ":443" } else { ":80" };
+            self.public_names.push(authority.strip_suffix(usual).unwrap_or(authority).to_owned());
         }
         self.origins.push(origin);
         self
@@ -64,6 +69,11 @@ impl Access {
     pub fn with_host(mut self, host: &str) -> Self {
         self.hosts.push(host.to_ascii_lowercase());
         self
+    }
+
+    /// What clients may call this node that came through a proxy which calls it otherwise: the hosts, with their ports, of the origins that are let in.
+    pub fn public_names(&self) -> &[String] {
+        &self.public_names
     }
 
     /// What somebody may do who shows this token.

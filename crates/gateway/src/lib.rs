@@ -9,6 +9,7 @@ mod access;
 mod console;
 mod health;
 mod live;
+mod looks;
 mod metrics;
 mod operator;
 mod pages;

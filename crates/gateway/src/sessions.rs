@@ -40,8 +40,8 @@ pub enum SessionFrame {
 pub struct SessionSocket {
     socket: WebSocket,
     from: SocketAddr,
-    /// What it calls this node.
-    place: Box<str>,
+    /// What it may call this node.
+    places: Vec<String>,
     stranger: Option<Place>,
     /// The connection counts as long as the socket is there.
     _connection: Arc<Counted>,
@@ -50,11 +50,11 @@ pub struct SessionSocket {
 impl SessionSocket {
     pub(crate) fn new(
         socket: WebSocket,
-        (from, place): (SocketAddr, Box<str>),
+        (from, places): (SocketAddr, Vec<String>),
         stranger: Place,
         connection: Arc<Counted>,
     ) -> Self {
-        Self { socket, from, place, stranger: Some(stranger), _connection: connection }
+        Self { socket, from, places, stranger: Some(stranger), _connection: connection }
     }
 
     /// Where the program is.
@@ -62,9 +62,10 @@ impl SessionSocket {
         self.from
     }
 
-    /// What the program calls this node: the host that it asked for, and the port if it is not the usual one.
-    pub fn place(&self) -> &str {
-        &self.place
+    /// What the program may call this node: the host that it asked for, and the port if it is not the usual one; and those of the origins that are
+    /// let in, if a proxy asked for another one.
+    pub fn places(&self) -> &[String] {
+        &self.places
     }
 
     /// The program said who it is: it may say more from now on.

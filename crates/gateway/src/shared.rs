@@ -17,6 +17,7 @@ use whimbrel_platform::limits::{
 
 use crate::access::{Access, Joining};
 use crate::health::Health;
+use crate::looks::Looks;
 use crate::metrics::Counts;
 use crate::operator::Operator;
 use crate::pages::Pages;
@@ -52,6 +53,7 @@ pub(crate) struct Shared {
     far_answers: Arc<Semaphore>,
     long_answers: Arc<Semaphore>,
     pub logs: Arc<Semaphore>,
+    pub looks: Looks,
 }
 
 /// One of those that are counted, as long as it is there.
@@ -119,6 +121,7 @@ impl Shared {
             far_answers: Arc::new(Semaphore::new(HTTP_FAR_ANSWERS_AT_ONCE_MAX)),
             long_answers: Arc::new(Semaphore::new(HTTP_LONG_ANSWERS_AT_ONCE_MAX)),
             logs: Arc::new(Semaphore::new(LIVE_LOGS_MAX)),
+            looks: Looks::default(),
         }
     }
 

@@ -302,8 +302,12 @@ pub const SESSION_REMEMBER_MAX: u32 = 4_096;
 /// Bytes of names never heard before that all sessions of those at one address who show one token or certificate may bring along:
 /// they stay as long as the process.
 pub const SESSION_NAME_BYTES_MAX: u64 = 16 << 20;
-/// The same of all sessions of a node together.
+/// The same of all sessions of a node together, but for those who made few...
 pub const SESSIONS_NAME_BYTES_MAX: u64 = 256 << 20;
+/// ...no more than this...
+pub const SESSION_NAME_BYTES_SPARE: u64 = 64 << 10;
+/// ...until these are so many.
+pub const SESSIONS_NAME_BYTES_HARD_MAX: u64 = 1 << 30;
 /// Connections to an agent port whose clients have not said who they are yet.
 pub const SESSION_STRANGERS_MAX: usize = 1_024;
 /// Those of them at one address.
@@ -455,6 +459,8 @@ pub const LIVE_WAITING_MAX: usize = 16;
 pub const LIVE_WRITE_PATIENCE_MS: u64 = 30_000;
 /// How often anything that is watched is told of, at most.
 pub const LIVE_EVERY_MS_MIN: u64 = 50;
+/// How old what one watch was told may be to be told to another one.
+pub const LIVE_SHARED_MS: u64 = 40;
 /// How rarely, at most.
 pub const LIVE_EVERY_MS_MAX: u64 = 60_000;
 /// Agents that a watch of agents tells of.
@@ -637,6 +643,8 @@ pub const DOCUMENTS_LISTED_MAX: usize = 1_000;
 pub const DOCUMENT_READ_BYTES_MAX: usize = 1 << 20;
 /// How long another node may take to answer what an operator asks of it.
 pub const QUESTION_PATIENCE_MS: u64 = 4_000;
+/// How long a node remembers that another one does not let it look at something.
+pub const DENIALS_KEPT_MS: u64 = 300_000;
 /// Bytes of such a question...
 pub const QUESTION_BYTES_MAX: usize = 256 << 10;
 /// ...and of an answer: a longer one is refused.
@@ -742,3 +750,19 @@ pub const WORK_HOLDERS_KEPT: usize = 64;
 pub const WORK_LOOKS_MS: u64 = 10;
 /// Parts of work that are not finished, of one who asked.
 pub const WORK_PARTS_EACH_MAX: usize = 10_000;
+/// The same of all agents for which one pays: of those whose clients show one token or certificate, of one owner, or of one other node.
+pub const WORK_PARTS_PER_PAYER_MAX: usize = 25_000;
+/// Bytes that these take, roughly.
+pub const WORK_BYTES_PER_PAYER_MAX: usize = 64 << 20;
+/// Kinds of work that these wanted first, and of which something is to be done.
+pub const WORK_KINDS_PER_PAYER_MAX: usize = 100;
+/// How many times what the median of the others says a device may say that it can do; of more, only so much counts.
+pub const DEVICE_UNITS_OVER_MEDIAN_MAX: u32 = 32;
+/// How long a part must have taken to tell anything of what its device can do: of shorter ones most is the way there and back.
+pub const WORK_TELLING_MS_MIN: u64 = 200;
+/// Devices of whose answers of one kind it is remembered what they took, each the newest.
+pub const WORK_COSTS_KEPT: usize = 64;
+/// Answers of a device after which what it can do is what it has shown, if that is less than it says...
+pub const DEVICE_SHOWN_ANSWERS_MIN: u32 = 4;
+/// ...by more than so many times.
+pub const DEVICE_SHOWN_TOLERANCE: f64 = 2.0;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, Aid, Symbol, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, Symbol, Text, Value, sym};
 
 use crate::advice::{AdviceCall, AdviseError, Job, JobError};
 use crate::audit::Refused;
@@ -162,6 +162,12 @@ pub trait Services: Send + Sync {
     /// Who `agent` is to the policy. Not to be asked while a [directory](Services::directory) is lent.
     fn principal(&self, agent: Aid) -> Principal {
         Principal::Agent { name: agent.name, node: self.node() }
+    }
+
+    /// Who pays for what `agent` asks of agents that share out something scarce, whatever else their agents are called: whoever shows a session's token
+    /// or certificate, an agent's owner, another node; `None` if it is nobody but the agent.
+    fn payer(&self, _agent: Aid) -> Option<Text> {
+        None
     }
 
     /// What the platform knows of `agent` (its entry in the DF, its subscriptions there) changed in another one's turn. A

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use whimbrel_acl::{Aid, Envelope, Symbol, sym};
+use whimbrel_acl::{Aid, Envelope, Symbol, Text, sym};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::audit::{Auditor, Refused};
 use whimbrel_platform::policy::{Action, Policy, Principal, act_of_sending};
@@ -57,6 +57,18 @@ impl Node {
             _ => return Principal::Stranger,
         };
         self.bearer(agent.name, node)
+    }
+
+    /// Who pays for what an agent asks for, if that is somebody else. Asks the AMS.
+    pub fn payer(&self, agent: Aid) -> Option<Text> {
+        if let Place::Node(node) = self.routes.look_up(agent.name).place() {
+            return Some(format!("node {}", self.name_of(node)).into());
+        }
+        if let Some(account) = self.shelf.account_of(agent.name) {
+            return Some(format!("session {account}").into());
+        }
+        let owner = self.with_ams(|ams| ams.describe(agent))?.owner;
+        (owner != sym::EMPTY).then(|| format!("agent {owner}").into())
     }
 
     /// Who has this name at this node. Asks the AMS.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Text, Value, sym};
 use whimbrel_platform::advice::{AdviceCall, Job, JobError};
 use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::audit::Refused;
@@ -246,6 +246,10 @@ impl Services for NodeServices {
 
     fn principal(&self, agent: Aid) -> Principal {
         self.node.principal(agent)
+    }
+
+    fn payer(&self, agent: Aid) -> Option<Text> {
+        self.node.payer(agent)
     }
 
     fn note_standing(&self, agent: Aid) {

@@ -69,7 +69,7 @@ impl Messages for Carried {
         self.0.release();
     }
 
-    fn place(&self) -> &str {
-        self.0.place()
+    fn places(&self) -> &[String] {
+        self.0.places()
     }
 }

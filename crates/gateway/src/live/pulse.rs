@@ -4,13 +4,9 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::health::Facts;
 use crate::operator::{Latency, Waits};
 use crate::shared::Shared;
-use crate::vocabulary::{AgentOrder, AgentsWanted, Answer, NodeInfo, Request};
-
-/// Agents with the fullest mailboxes that are told of.
-const MAILBOXES: usize = 10;
+use crate::vocabulary::{Answer, NodeInfo};
 
 /// How a node is doing.
 #[derive(Debug, Serialize)]
@@ -38,9 +34,9 @@ impl Gauge {
 
     /// How the node is doing now. Rates are of the time since this was asked last; of the whole time since it began, at first.
     pub async fn read(&mut self, shared: &Shared) -> Option<Pulse> {
-        let facts = Facts::ask(shared).await;
+        let facts = shared.facts().await;
         let wrong = facts.wrong();
-        let node = facts.node?;
+        let node = facts.node.clone()?;
         let now = Instant::now();
         let seconds = match &self.last {
             Some((at, _)) => now.saturating_duration_since(*at).as_secs_f64(),
@@ -66,15 +62,8 @@ impl Gauge {
 
 /// The agents with the fullest mailboxes.
 async fn fullest(shared: &Shared) -> Vec<(String, u64)> {
-    let wanted = AgentsWanted {
-        name: String::new(),
-        state: None,
-        services: true,
-        sort: AgentOrder::Mailbox,
-        limit: MAILBOXES,
-        elsewhere_but: None,
-    };
-    let Answer::Agents(found) = shared.answer(Request::Agents(wanted)).await else { return Vec::new() };
-    let full = found.agents.into_iter().filter_map(|agent| Some((agent.name, agent.mailbox?)));
+    let seen = shared.fullest().await;
+    let Answer::Agents(found) = &seen.answer else { return Vec::new() };
+    let full = found.agents.iter().filter_map(|agent| Some((agent.name.clone(), agent.mailbox?)));
     full.filter(|(_, waiting)| *waiting > 0).collect()
 }

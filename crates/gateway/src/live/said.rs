@@ -164,6 +164,11 @@ impl Told<'_> {
     }
 }
 
+/// [`Told::Answer`], of an answer that is written already.
+pub fn answer_text(id: u64, answer: &str) -> Utf8Bytes {
+    format!(r#"{{"type":"answer","id":{id},"answer":{answer}}}"#).into()
+}
+
 /// The number of what cannot be read, if that can.
 pub fn id_of(text: &str) -> Option<u64> {
     #[derive(Deserialize)]

@@ -1,13 +1,11 @@
 //! What a live socket watches: a task for each, which rests while the client does not read.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::task::AbortHandle;
-use tokio::time::{Interval, MissedTickBehavior, interval};
 use whimbrel_platform::limits::{
     LIVE_AGENTS_MAX, LIVE_EVERY_MS_MAX, LIVE_EVERY_MS_MIN, LIVE_LINES_BYTES_MAX, LIVE_LINES_MAX, LIVE_PAIRS_MAX,
 };
@@ -15,7 +13,7 @@ use whimbrel_platform::limits::{
 use super::Outbox;
 use super::changes;
 use super::pulse::Gauge;
-use super::said::{Told, What};
+use super::said::{Told, What, answer_text};
 use crate::health::Facts;
 use crate::operator::{Counted, Watched};
 use crate::shared::{Gone, Shared};
@@ -79,11 +77,32 @@ pub fn begin(
     Ok(Watch { task: task.abort_handle(), _gone: gone })
 }
 
-/// Ticks at once, then so often; late ones are not made up for.
-fn pace(every_ms: u64) -> Interval {
-    let mut ticks = interval(Duration::from_millis(every_ms.clamp(LIVE_EVERY_MS_MIN, LIVE_EVERY_MS_MAX)));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    ticks
+/// Ticks at once, then so often; late ones are not made up for. Those of all watches are at the same moments, so that what several watch is worked
+/// out once.
+struct Pace {
+    every: Duration,
+    last: Option<Instant>,
+}
+
+fn pace(every_ms: u64) -> Pace {
+    let every = Duration::from_millis(every_ms.clamp(LIVE_EVERY_MS_MIN, LIVE_EVERY_MS_MAX));
+    Pace { every, last: None }
+}
+
+impl Pace {
+    async fn tick(&mut self) {
+        static BEGAN: OnceLock<Instant> = OnceLock::new();
+        let began = *BEGAN.get_or_init(Instant::now);
+        let now = Instant::now();
+        if let Some(last) = self.last {
+            // Not right after the one before.
+            let since = now.max(last + self.every / 2).duration_since(began);
+            let ticks = since.as_nanos() / self.every.as_nanos().max(1) + 1;
+            let at = began + self.every.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX));
+            tokio::time::sleep_until(at.into()).await;
+        }
+        self.last = Some(Instant::now());
+    }
 }
 
 fn now_us() -> u64 {
@@ -100,12 +119,12 @@ impl Teller {
         self.tell(Told::Refused { id: Some(self.id), refusal }).await;
     }
 
-    async fn society(self, mut ticks: Interval) {
+    async fn society(self, mut ticks: Pace) {
         loop {
             ticks.tick().await;
-            let facts = Facts::ask(&self.shared).await;
+            let facts = self.shared.facts().await;
             let Some(node) = &facts.node else { continue };
-            let Facts { nodes, vacant, links, .. } = &facts;
+            let Facts { nodes, vacant, links, .. } = &*facts;
             let told = Told::Society { id: self.id, at_us: now_us(), node, nodes, vacant, links };
             if !self.tell(told).await {
                 return;
@@ -113,23 +132,27 @@ impl Teller {
         }
     }
 
-    async fn agents(self, mut wanted: AgentsWanted, mut ticks: Interval) {
+    async fn agents(self, mut wanted: AgentsWanted, mut ticks: Pace) {
         wanted.limit = wanted.limit.min(LIVE_AGENTS_MAX);
         let (mut told, mut before) = (changes::Told::default(), None);
+        let request = Request::Agents(wanted);
+        let look = self.shared.looks.of(&request);
         loop {
             ticks.tick().await;
-            let found = match self.shared.answer(Request::Agents(wanted.clone())).await {
+            let seen = self.shared.look(&look, &request).await;
+            let found = match &seen.answer {
                 Answer::Agents(found) => found,
-                Answer::Error(refusal) => return self.refuse(refusal).await,
+                Answer::Error(refusal) => return self.refuse(refusal.clone()).await,
                 _ => return,
             };
             let AgentsFound { agents, total, silent } = found;
-            let (changed, gone) = told.changes(&agents);
+            let (changed, gone) = told.changes(agents);
+            let (total, silent) = (*total, silent.clone());
             let now = (total, silent.clone());
             let is_same = changed.is_empty() && gone.is_empty() && before.as_ref() == Some(&now);
             let first = before.replace(now).is_none();
             let told = match first {
-                true => Told::Agents { id: self.id, total, agents, silent },
+                true => Told::Agents { id: self.id, total, agents: agents.clone(), silent },
                 false if is_same => continue,
                 false => Told::AgentsChanged { id: self.id, total, changed, gone, silent },
             };
@@ -139,7 +162,7 @@ impl Teller {
         }
     }
 
-    async fn events(self, watched: Watched, mut ticks: Interval) {
+    async fn events(self, watched: Watched, mut ticks: Pace) {
         let mut feed = self.shared.operator.watch(watched);
         loop {
             ticks.tick().await;
@@ -150,7 +173,7 @@ impl Teller {
         }
     }
 
-    async fn traffic(self, mut ticks: Interval) {
+    async fn traffic(self, mut ticks: Pace) {
         let mut traffic = self.shared.operator.count_traffic();
         ticks.tick().await;
         loop {
@@ -163,7 +186,7 @@ impl Teller {
         }
     }
 
-    async fn health(self, mut ticks: Interval) {
+    async fn health(self, mut ticks: Pace) {
         let mut gauge = Gauge::new(&self.shared);
         loop {
             ticks.tick().await;
@@ -175,22 +198,22 @@ impl Teller {
     }
 
     /// Asks again and again, and tells the answer when it is another one; a mind's watch tells the mind, and ends when there is none.
-    async fn answer(self, request: Request, mut ticks: Interval, is_mind: bool) {
-        let mut before = None;
+    async fn answer(self, request: Request, mut ticks: Pace, is_mind: bool) {
+        let (look, mut before) = (self.shared.looks.of(&request), None);
         loop {
             ticks.tick().await;
-            let answer = self.shared.answer(request.clone()).await;
-            let text = match (answer, is_mind) {
-                (Answer::Mind(mind), true) => Told::Mind { id: self.id, mind },
-                (Answer::Error(refusal), true) => return self.refuse(refusal).await,
-                (answer, _) => Told::Answer { id: self.id, answer: Box::new(answer) },
-            };
-            let text = text.text();
-            let mut hasher = DefaultHasher::new();
-            text.as_str().hash(&mut hasher);
-            if before.replace(hasher.finish()) == Some(hasher.finish()) {
+            let seen = self.shared.look(&look, &request).await;
+            if let (Answer::Error(refusal), true) = (&seen.answer, is_mind) {
+                return self.refuse(refusal.clone()).await;
+            }
+            let (written, hash) = seen.written();
+            if before.replace(hash) == Some(hash) {
                 continue;
             }
+            let text = match &seen.answer {
+                Answer::Mind(mind) if is_mind => Told::Mind { id: self.id, mind: mind.clone() }.text(),
+                _ => answer_text(self.id, written),
+            };
             if self.outbox.send(text).await.is_err() {
                 return;
             }

@@ -34,12 +34,14 @@ pub async fn session(
         Ok(stranger) => stranger,
         Err(response) => return *response,
     };
-    let place = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().into();
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let mut places = vec![host.to_owned()];
+    places.extend(state.access.public_names().iter().filter(|name| *name != host).cloned());
     match upgrade(&mut request, sessions::SUBPROTOCOL, SESSION_HELLO_BYTES_MAX, SESSION_FRAME_BYTES_MAX) {
         Ok((response, socket)) => {
             tokio::spawn(async move {
                 if let Ok(socket) = socket.await {
-                    sessions.receive(SessionSocket::new(socket, (peer.0, place), stranger, connection)).await;
+                    sessions.receive(SessionSocket::new(socket, (peer.0, places), stranger, connection)).await;
                 }
             });
             response

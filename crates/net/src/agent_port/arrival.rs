@@ -63,9 +63,9 @@ impl Arrival {
         }
     }
 
-    /// What the client calls this node, if certificates are to be shown in its hello here.
-    pub fn place(&self) -> Option<&str> {
-        self.wire.place()
+    /// What the client may call this node, if certificates are to be shown in its hello here.
+    pub fn places(&self) -> Option<&[String]> {
+        self.wire.places()
     }
 
     /// Has the client sign what nobody could have signed before: its signature.

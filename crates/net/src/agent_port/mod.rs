@@ -27,8 +27,9 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::crowd::{Crowd, household};
 use whimbrel_platform::limits::{
-    SESSION_ACCOUNTS_MAX, SESSION_CODE_ADMISSIONS_MAX, SESSION_NAME_BYTES_MAX, SESSION_STRANGERS_EACH_MAX,
-    SESSION_STRANGERS_MAX, SESSIONS_MAX, SESSIONS_NAME_BYTES_MAX, SESSIONS_PER_ACCOUNT_MAX,
+    SESSION_ACCOUNTS_MAX, SESSION_CODE_ADMISSIONS_MAX, SESSION_NAME_BYTES_MAX, SESSION_NAME_BYTES_SPARE,
+    SESSION_STRANGERS_EACH_MAX, SESSION_STRANGERS_MAX, SESSIONS_MAX, SESSIONS_NAME_BYTES_HARD_MAX,
+    SESSIONS_NAME_BYTES_MAX, SESSIONS_PER_ACCOUNT_MAX,
 };
 use whimbrel_platform::policy::Principal;
 use whimbrel_platform::session::{
@@ -442,12 +443,12 @@ impl Inner {
     /// Has a client that shows a certificate in its hello prove that it is its own. Over TLS they are shown, and proven, before.
     async fn examine(&self, arrival: &mut Arrival) -> Result<(), Rejected> {
         let (None, Some(pem)) = (&arrival.hello.resume, &arrival.hello.certificate) else { return Ok(()) };
-        let Some(place) = arrival.place().map(str::to_owned) else { return Ok(()) };
+        let Some(places) = arrival.places().map(<[String]>::to_vec) else { return Ok(()) };
         let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let shown = Shown::of(pem, tls.as_deref())?;
         let challenge = new_secret().ok_or_else(|| Fault::new(Code::Busy, "no random numbers are to be had"))?;
         let signature = arrival.challenge(&challenge).await.map_err(|error| Rejected::unheard(&error))?;
-        shown.check(&place, &challenge, &signature)?;
+        shown.check(&places, &challenge, &signature)?;
         arrival.shows(shown.chain, shown.identity);
         Ok(())
     }
@@ -458,8 +459,9 @@ impl Inner {
         if let Some(resume) = &hello.resume {
             let sessions = self.sessions();
             let known = sessions.get(&resume.session).filter(|entry| entry.session.lock().knows(&resume.secret));
-            let known = known.map(|entry| Arc::clone(&entry.door));
-            return known.ok_or_else(|| Fault::new(Code::SessionGone, "there is no such session"));
+            let known = known.ok_or_else(|| Fault::new(Code::SessionGone, "there is no such session"))?;
+            known.session.lock().note_attempt(hello)?;
+            return Ok(Arc::clone(&known.door));
         }
         let certified: Vec<&str> = arrival.identity.iter().flat_map(Identity::sessions).collect();
         let is_certified = !certified.is_empty();
@@ -529,7 +531,9 @@ impl Inner {
         }
         let own = account.name_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let all = self.name_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        own > SESSION_NAME_BYTES_MAX || all > SESSIONS_NAME_BYTES_MAX
+        // Whoever made few suffers for nobody else's, as long as the process can bear it at all.
+        let shares = all > SESSIONS_NAME_BYTES_MAX && own > SESSION_NAME_BYTES_SPARE;
+        own > SESSION_NAME_BYTES_MAX || shares || all > SESSIONS_NAME_BYTES_HARD_MAX
     }
 
     /// A session is over.

@@ -62,17 +62,20 @@ impl Shown {
         Ok(Self { chain, identity })
     }
 
-    /// Whether this is a signature with the certificate's key for this challenge, and for this node by the name by which the client knows it.
+    /// Whether this is a signature with the certificate's key for this challenge, and for this node by one of its names.
     ///
     /// # Errors
     /// It is not.
-    pub fn check(&self, place: &str, challenge: &str, signature: &[u8]) -> Result<(), Rejected> {
-        let said = statement(place, challenge);
-        let is_its = self.chain.first().is_some_and(|certificate| verifies(certificate, said.as_bytes(), signature));
-        if is_its {
+    pub fn check(&self, places: &[String], challenge: &str, signature: &[u8]) -> Result<(), Rejected> {
+        let is_for = |place: &String| {
+            let said = statement(place, challenge);
+            self.chain.first().is_some_and(|certificate| verifies(certificate, said.as_bytes(), signature))
+        };
+        if places.iter().any(is_for) {
             return Ok(());
         }
-        let text = format!("that was not signed with the key of its certificate, or not for {place}");
+        let places = places.join(" or ");
+        let text = format!("that was not signed with the key of its certificate, or not for {places}");
         Err(Rejected::unproven(RefusalReason::BadCertificate, text))
     }
 }
@@ -113,11 +116,14 @@ mod tests {
     use crate::{Authority, SessionCredentials};
 
     const PLACE: &str = "node.example:8420";
+    /// Its name before a proxy.
+    const PUBLIC: &str = "bees.example";
 
     /// A WebSocket without the socket.
     struct Socket {
         coming: UnboundedReceiver<Vec<u8>>,
         going: UnboundedSender<Vec<u8>>,
+        places: Vec<String>,
     }
 
     impl Messages for Socket {
@@ -143,8 +149,8 @@ mod tests {
 
         fn release(&mut self) {}
 
-        fn place(&self) -> &str {
-            PLACE
+        fn places(&self) -> &[String] {
+            &self.places
         }
     }
 
@@ -152,7 +158,8 @@ mod tests {
     async fn ask(port: &AgentPort, framing: Framing, certificate: &str, answer: impl FnOnce(&str) -> Frame) -> Frame {
         let ((say, coming), (going, mut heard)) = (unbounded_channel(), unbounded_channel());
         let from = SocketAddr::from(([127, 0, 0, 1], 9));
-        port.threads().spawn(port.receive_messages(Box::new(Socket { coming, going }), from));
+        let places = [PLACE, PUBLIC].map(str::to_owned).to_vec();
+        port.threads().spawn(port.receive_messages(Box::new(Socket { coming, going, places }), from));
         let (mut writer, mut reader) = (FrameWriter::new(framing, 0, 4096), FrameReader::new(framing, 0));
         let hello = Hello { versions: vec![1], certificate: Some(certificate.to_owned()), ..Hello::default() };
         let mut next = Frame::Hello(hello);
@@ -194,8 +201,10 @@ mod tests {
         let bob = authority.issue_session("bob", &[], 1).unwrap();
         let with_root = bob.certificate_pem.clone() + &bob.authority_pem;
         block_on(async {
-            for (framing, certificate) in [(Framing::Json, &bob.certificate_pem), (Framing::Compact, &with_root)] {
-                let told = ask(&port, framing, certificate, |text| signed(&bob.key_pem, PLACE, text)).await;
+            for (framing, certificate, place) in
+                [(Framing::Json, &bob.certificate_pem, PLACE), (Framing::Compact, &with_root, PUBLIC)]
+            {
+                let told = ask(&port, framing, certificate, |text| signed(&bob.key_pem, place, text)).await;
                 assert!(matches!(told, Frame::Welcome(_)), "{told:?}");
             }
         });

@@ -152,6 +152,13 @@ fn tokens_for_the_same_names_are_accounts_of_their_own_and_so_are_addresses() {
     assert!(!Arc::ptr_eq(&mine, &account(&one, [10, 0, 0, 2])));
     assert!(port.inner.is_too_much_named(&mine, SESSION_NAME_BYTES_MAX + 1));
     assert!(!port.inner.is_too_much_named(&account(&one, [10, 0, 0, 2]), 1), "others may go on");
+    // When there are too many of all, those go on who made few, and nobody else.
+    let many = (1..=200u8).map(|n| account(&two, [10, 0, 1, n]));
+    let refused = many.filter(|many| port.inner.is_too_much_named(many, SESSIONS_NAME_BYTES_MAX / 100));
+    assert!(refused.count() > 99);
+    let newcomer = account(&two, [10, 0, 2, 1]);
+    assert!(!port.inner.is_too_much_named(&newcomer, SESSION_NAME_BYTES_SPARE));
+    assert!(port.inner.is_too_much_named(&newcomer, 1));
 }
 
 #[test]

@@ -57,8 +57,9 @@ pub trait Messages: Send {
     /// The other end said who it is, and was let in: it may say more from now on.
     fn release(&mut self);
 
-    /// What the other end calls this node: the host, and the port if it is not the usual one, that it asked for.
-    fn place(&self) -> &str;
+    /// What the other end may call this node: the host, and the port if it is not the usual one, that it asked for; and the names that the node has
+    /// behind a proxy that asks for another one.
+    fn places(&self) -> &[String];
 }
 
 /// See the module.
@@ -92,11 +93,11 @@ impl Wire {
         }
     }
 
-    /// What its other end calls this node, where it can show certificates in its hello only.
-    pub fn place(&self) -> Option<&str> {
+    /// What its other end may call this node, where it can show certificates in its hello only.
+    pub fn places(&self) -> Option<&[String]> {
         match self {
             Self::Stream(_) => None,
-            Self::Messages(letters) => Some(letters.messages.place()),
+            Self::Messages(letters) => Some(letters.messages.places()),
         }
     }
 

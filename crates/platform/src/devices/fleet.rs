@@ -1,11 +1,18 @@
 //! The devices that there are, and which one is next.
+//!
+//! What a device can do it says itself. So it counts for no more than so many times what the median of the others says
+//! ([`DEVICE_UNITS_OVER_MEDIAN_MAX`](crate::limits::DEVICE_UNITS_OVER_MEDIAN_MAX)), and for less if it has shown less ([`Fleet::note_shown`]).
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
 
+use super::claims::Claims;
 use super::condition::Condition;
 use super::weights::Weights;
-use crate::limits::{DEVICE_OVERDUE_MAX, DEVICE_UNITS_MAX, DEVICE_WRONG_MAX, DEVICES_MAX, DEVICES_REMEMBERED_MAX};
+use crate::limits::{
+    DEVICE_OVERDUE_MAX, DEVICE_SHOWN_ANSWERS_MIN, DEVICE_SHOWN_TOLERANCE, DEVICE_UNITS_MAX, DEVICE_WRONG_MAX,
+    DEVICES_MAX, DEVICES_REMEMBERED_MAX,
+};
 
 /// How often a device is drawn that does not suit, before they are gone through one by one.
 const DRAWS_MAX: usize = 8;
@@ -40,6 +47,7 @@ struct Place {
     taken: u32,
     /// How it did so far.
     record: Record,
+    shown: Shown,
 }
 
 /// How a device did so far.
@@ -47,6 +55,36 @@ struct Place {
 struct Record {
     wrong: u32,
     overdue_in_a_row: u32,
+}
+
+/// How many times more than others a device takes for what it has done, if what it says it can do were so; of late.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    times: f64,
+    answers: u32,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self { times: 1.0, answers: 0 }
+    }
+}
+
+impl Shown {
+    fn note(&mut self, times: f64) {
+        self.answers = self.answers.saturating_add(1);
+        // The newest count most; the first ones are not lost in what was assumed before.
+        let share = (1.0 / f64::from(self.answers)).max(0.2);
+        self.times += (times - self.times) * share;
+    }
+
+    /// What of these compute units it has shown.
+    fn of(self, units: u32) -> u32 {
+        if self.answers < DEVICE_SHOWN_ANSWERS_MIN || self.times <= DEVICE_SHOWN_TOLERANCE {
+            return units;
+        }
+        ((f64::from(units) * DEVICE_SHOWN_TOLERANCE / self.times) as u32).max(1)
+    }
 }
 
 impl Record {
@@ -57,9 +95,14 @@ impl Record {
 }
 
 impl Place {
-    fn weight(&self) -> u32 {
+    /// What its compute units count for, if those of others let it have no more than `most`.
+    fn units(&self, most: u32) -> u32 {
+        self.shown.of(self.device.units).min(most)
+    }
+
+    fn weight(&self, most: u32) -> u32 {
         let is_free = !self.record.is_shunned() && self.taken < self.device.condition.places();
-        if is_free { self.device.condition.units_of(self.device.units) } else { 0 }
+        if is_free { self.device.condition.units_of(self.units(most)) } else { 0 }
     }
 }
 
@@ -70,6 +113,9 @@ impl Place {
 pub struct Fleet {
     places: Vec<Option<Place>>,
     weights: Weights,
+    /// What they say they can do, and the most that counted when the weights of those that say more were made.
+    claims: Claims,
+    most: u32,
     by_agent: FxHashMap<Symbol, usize>,
     empty: Vec<usize>,
     /// Of devices that were wrong, as long as they are away: they do not come back as if nothing had been.
@@ -101,7 +147,14 @@ impl Fleet {
             return Err(FleetError::Units(device.units));
         }
         if let Some(&at) = self.by_agent.get(&device.agent) {
-            self.change(at, |place| place.device = device);
+            let before = self.place(device.agent).map_or(device.units, |place| place.device.units);
+            self.claims.remove(before);
+            self.claims.add(device.units);
+            self.change(at, |place| {
+                place.shown.times *= f64::from(device.units) / f64::from(before);
+                place.device = device;
+            });
+            self.bound();
             return Ok(());
         }
         if self.len() >= DEVICES_MAX {
@@ -113,17 +166,50 @@ impl Fleet {
         });
         if let Some(place) = self.places.get_mut(at) {
             let record = self.remembered.remove(&device.agent).unwrap_or_default();
-            *place = Some(Place { device, taken: 0, record });
+            *place = Some(Place { device, taken: 0, record, shown: Shown::default() });
         }
         self.by_agent.insert(device.agent, at);
+        self.claims.add(device.units);
         self.change(at, |_| ());
+        self.bound();
         Ok(())
+    }
+
+    /// Gives those that say much the weight that they may have now, if that is another one than before.
+    fn bound(&mut self) {
+        let most = self.claims.most();
+        let before = std::mem::replace(&mut self.most, most);
+        if before == most {
+            return;
+        }
+        // The others' weights do not depend on it.
+        let least = before.min(most);
+        for at in 0..self.places.len() {
+            if self.places.get(at).and_then(Option::as_ref).is_some_and(|place| place.device.units > least) {
+                self.change(at, |_| ());
+            }
+        }
+    }
+
+    /// What a device's compute units count for, its condition aside.
+    pub fn units(&self, agent: Symbol) -> Option<u32> {
+        self.place(agent).map(|place| place.units(self.claims.most_beside(place.device.units)))
+    }
+
+    /// A device took so many times what others take for the same, if all can do what they say.
+    pub(super) fn note_shown(&mut self, agent: Symbol, times: f64) {
+        if let Some(&at) = self.by_agent.get(&agent) {
+            self.change(at, |place| place.shown.note(times));
+        }
     }
 
     /// It is gone, with all that it was doing. Whether it was there.
     pub fn leave(&mut self, agent: Symbol) -> bool {
         let Some(at) = self.by_agent.remove(&agent) else { return false };
         let left = self.places.get_mut(at).and_then(Option::take);
+        if let Some(left) = &left {
+            self.claims.remove(left.device.units);
+        }
         if let Some(Place { record, .. }) = left.filter(|left| left.record.wrong > 0) {
             if self.remembered.len() >= DEVICES_REMEMBERED_MAX {
                 self.remembered.clear();
@@ -132,6 +218,7 @@ impl Fleet {
         }
         self.weights.set(at, 0);
         self.empty.push(at);
+        self.bound();
         true
     }
 
@@ -202,7 +289,7 @@ impl Fleet {
     fn change(&mut self, at: usize, change: impl FnOnce(&mut Place)) {
         if let Some(Some(place)) = self.places.get_mut(at) {
             change(place);
-            self.weights.set(at, place.weight());
+            self.weights.set(at, place.weight(self.claims.most_beside(place.device.units)));
         }
     }
 

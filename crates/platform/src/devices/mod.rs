@@ -5,6 +5,7 @@
 //! parts: a part is lent for a time, lent again if it does not come back or takes much longer than others, and believed when
 //! enough devices that were asked apart say the same.
 
+mod claims;
 mod condition;
 mod fleet;
 mod weights;

@@ -8,7 +8,10 @@ use whimbrel_acl::Symbol;
 
 use super::fleet::Fleet;
 use crate::Time;
-use crate::limits::{WORK_DAWDLES_MS_MIN, WORK_HOLDERS_KEPT, WORK_LOOKAHEAD, WORK_LOOKS_MS, WORK_TIMES_KEPT};
+use crate::limits::{
+    WORK_COSTS_KEPT, WORK_DAWDLES_MS_MIN, WORK_HOLDERS_KEPT, WORK_LOOKAHEAD, WORK_LOOKS_MS, WORK_TELLING_MS_MIN,
+    WORK_TIMES_KEPT,
+};
 
 /// A part, by its number: 0, 1, 2 ... as they were added.
 pub type Part = u64;
@@ -206,6 +209,8 @@ pub struct Work<A> {
     looks_at: Option<Time>,
     /// How long the newest answers took.
     times: VecDeque<Duration>,
+    /// What the newest answers of devices took, in compute units for so long: alike for all, if they can do what they say.
+    costs: VecDeque<(Symbol, f64)>,
     outcomes: VecDeque<Outcome<A>>,
 }
 
@@ -220,6 +225,7 @@ impl<A> Default for Work<A> {
             begun: BTreeSet::new(),
             looks_at: None,
             times: VecDeque::new(),
+            costs: VecDeque::new(),
             outcomes: VecDeque::new(),
         }
     }
@@ -367,6 +373,7 @@ impl<A: PartialEq> Work<A> {
             return Verdict::Unasked;
         }
         if let Some(since) = self.take_back(part, device, fleet) {
+            self.note_cost(device, now - since, fleet);
             self.times.push_back(now - since);
             let extra = self.times.len().saturating_sub(WORK_TIMES_KEPT);
             self.times.drain(..extra);
@@ -381,6 +388,24 @@ impl<A: PartialEq> Work<A> {
         }
         self.queue(part);
         Verdict::Taken
+    }
+
+    /// A device took so long for a part: what that tells of what it can do, beside others that did parts.
+    fn note_cost(&mut self, device: Symbol, took: Duration, fleet: &mut Fleet) {
+        let Some(known) = fleet.device(device).filter(|_| took >= Duration::from_millis(WORK_TELLING_MS_MIN)) else {
+            return;
+        };
+        let cost = took.as_secs_f64() * f64::from(known.units) / f64::from(known.condition.places().max(1));
+        self.costs.retain(|(who, _)| *who != device);
+        let mut others: Vec<f64> = self.costs.iter().map(|(_, cost)| *cost).collect();
+        others.sort_unstable_by(f64::total_cmp);
+        // The lower one of two: who says too much makes it higher.
+        if let Some(median) = others.get(others.len().saturating_sub(1) / 2) {
+            fleet.note_shown(device, cost / median);
+        }
+        self.costs.push_back((device, cost));
+        let extra = self.costs.len().saturating_sub(WORK_COSTS_KEPT);
+        self.costs.drain(..extra);
     }
 
     /// The newest answer is the right one.

@@ -181,8 +181,8 @@ pub struct SessionBody {
     pub(super) written: Option<Origin>,
     /// What takes its place, if it is kept or leaves.
     pub(super) next: Option<Box<dyn AgentBody>>,
-    /// The name under which others find its client, once they do.
-    listed: Option<Symbol>,
+    /// The name under which others find its client, once they do; and whether they can go there.
+    listed: Option<(Symbol, bool)>,
     /// Another body is this one from now on.
     pub(super) passed_on: bool,
     /// How it goes back, if it came from elsewhere.
@@ -353,10 +353,11 @@ impl AgentBody for SessionBody {
         }
         let mut budget = turn.budget;
         session.begin_turn(self.agent);
-        if self.listed.is_none() && session.moves.known {
+        let listed = Some((turn.aid.name, session.moves.known));
+        if self.listed != listed {
             // From now on others find its client by it.
-            session.opening.shelf.list_client(turn.aid.name, &self.session);
-            self.listed = Some(turn.aid.name);
+            session.opening.shelf.list_client(turn.aid.name, &self.session, session.moves.known);
+            self.listed = listed;
         }
         let saves = self.obey(&mut session, turn, &mut budget);
         let (was_heard, returns) = (budget < turn.budget, session.take_return(self.agent));
@@ -464,7 +465,7 @@ impl Drop for SessionBody {
         session.handle_agent_left(self.agent);
         let shelf = Arc::clone(&session.opening.shelf);
         drop(session);
-        if let Some(name) = self.listed {
+        if let Some((name, _)) = self.listed {
             shelf.strike_client(name, &self.session);
         }
         (self.session.notify)();

@@ -93,6 +93,10 @@ pub struct Hello {
     /// are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<String>,
+    /// Which of the client's connections for this session it is: 1, 2, 3 ... An older one that comes late does not take the session from a newer one.
+    /// Written if it is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
 }
 
 /// Which session a client goes on with.

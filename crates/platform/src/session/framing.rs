@@ -217,7 +217,7 @@ fn more_than_its_fields() -> ReadError {
 }
 
 /// How many fields of a hello came later than the others: who has nothing to say in the last of them leaves these out.
-const LATER_HELLO_FIELDS: usize = 2;
+const LATER_HELLO_FIELDS: usize = 3;
 
 /// A hello; and whether that is all.
 fn compact_hello(fields: &[u8]) -> Result<(Hello, bool), ReadError> {
@@ -236,14 +236,17 @@ fn compact_hello(fields: &[u8]) -> Result<(Hello, bool), ReadError> {
 
 /// Writes a hello up to the last field in which something is said.
 fn write_compact_hello(hello: &Hello, out: &mut Vec<u8>) {
-    let early = Hello { moves: false, certificate: None, ..hello.clone() };
+    let early = Hello { moves: false, certificate: None, attempt: None, ..hello.clone() };
     out.push(HELLO);
     out.extend(postcard::to_stdvec(&early).unwrap_or_default());
-    if hello.moves || hello.certificate.is_some() {
+    if hello.moves || hello.certificate.is_some() || hello.attempt.is_some() {
         out.push(u8::from(hello.moves));
     }
-    if hello.certificate.is_some() {
+    if hello.certificate.is_some() || hello.attempt.is_some() {
         out.extend(postcard::to_stdvec(&hello.certificate).unwrap_or_default());
+    }
+    if hello.attempt.is_some() {
+        out.extend(postcard::to_stdvec(&hello.attempt).unwrap_or_default());
     }
 }
 
@@ -530,12 +533,18 @@ mod tests {
         let certificate = Some("PEM".into());
         let hello =
             Hello { versions: vec![1, 2], token: Some("t".into()), moves: true, certificate, ..Hello::default() };
+        let counted = Hello { attempt: Some(2), ..hello.clone() };
         for framing in [Framing::Json, Framing::Compact] {
-            let mut bytes = written(&mut FrameWriter::new(framing, 0, 10), &Frame::Hello(hello.clone()));
+            let mut bytes = written(&mut FrameWriter::new(framing, 0, 10), &Frame::Hello(counted.clone()));
             if framing == Framing::Compact {
                 bytes.extend([1, 2, 3]);
             }
-            assert_eq!(FrameReader::read_hello(&bytes), Ok((framing, hello.clone())));
+            assert_eq!(FrameReader::read_hello(&bytes), Ok((framing, counted.clone())));
+        }
+        for (moves, certificate) in [(true, hello.certificate.clone()), (false, None)] {
+            let third = Hello { moves, certificate, attempt: Some(3), ..hello.clone() };
+            let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(third.clone()));
+            assert_eq!(FrameReader::read_hello(&bytes), Ok((Framing::Compact, third)));
         }
         let unmoved = Hello { moves: false, ..hello.clone() };
         let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(unmoved.clone()));

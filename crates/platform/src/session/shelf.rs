@@ -43,8 +43,8 @@ pub struct Kept {
 /// The kept agents of a node, with a session and without. Shared by all its sessions.
 pub struct Shelf {
     books: Mutex<Books>,
-    /// The agents of clients to which others can go, and their sessions.
-    clients: Mutex<FxHashMap<Symbol, Weak<SharedSession>>>,
+    /// The agents of clients, and their sessions; and whether others can go there.
+    clients: Mutex<FxHashMap<Symbol, (Weak<SharedSession>, bool)>>,
     /// Agents that are offered to a client, by their names; and whose that is: another session of theirs may take them, too.
     offers: Mutex<FxHashMap<Symbol, Open>>,
     /// Where agents go on, if they can, while that is there.
@@ -342,26 +342,35 @@ impl Shelf {
         self.host.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
     }
 
-    fn clients(&self) -> MutexGuard<'_, FxHashMap<Symbol, Weak<SharedSession>>> {
+    fn clients(&self) -> MutexGuard<'_, FxHashMap<Symbol, (Weak<SharedSession>, bool)>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A session has an agent of this name from now on, which stands for its client.
-    pub(super) fn list_client(&self, name: Symbol, session: &Arc<SharedSession>) {
-        self.clients().insert(name, Arc::downgrade(session));
+    /// A session has an agent of this name from now on, which stands for its client; to which others can go, or not.
+    pub(super) fn list_client(&self, name: Symbol, session: &Arc<SharedSession>, takes_agents: bool) {
+        self.clients().insert(name, (Arc::downgrade(session), takes_agents));
+    }
+
+    /// Whose agent has this name: of one that has a session, or is kept.
+    pub fn account_of(&self, name: Symbol) -> Option<String> {
+        let session = self.clients().get(&name).and_then(|(session, _)| session.upgrade());
+        match session {
+            Some(session) => Some(session.lock().grant().account.clone()),
+            None => self.books().entries.get(&name).map(|entry| entry.account.clone()),
+        }
     }
 
     /// It has it no more.
     pub(super) fn strike_client(&self, name: Symbol, session: &Arc<SharedSession>) {
         let mut clients = self.clients();
-        if clients.get(&name).is_some_and(|listed| std::ptr::eq(listed.as_ptr(), Arc::as_ptr(session))) {
+        if clients.get(&name).is_some_and(|(listed, _)| std::ptr::eq(listed.as_ptr(), Arc::as_ptr(session))) {
             clients.remove(&name);
         }
     }
 
-    /// The session that has an agent of this name.
+    /// The session that has an agent of this name, if others can go there.
     pub(super) fn client(&self, name: Symbol) -> Option<Arc<SharedSession>> {
-        self.clients().get(&name)?.upgrade()
+        self.clients().get(&name).filter(|(_, takes_agents)| *takes_agents)?.0.upgrade()
     }
 
     fn offers(&self) -> MutexGuard<'_, FxHashMap<Symbol, Open>> {
@@ -387,9 +396,9 @@ impl Shelf {
         self.offers().get(&name).filter(|open| open.account == account)?.session.upgrade()
     }
 
-    /// Whether a session has an agent of this name here.
+    /// Whether a session to which others can go has an agent of this name here.
     pub fn has_client(&self, name: Symbol) -> bool {
-        self.clients().contains_key(&name)
+        self.clients().get(&name).is_some_and(|(_, takes_agents)| *takes_agents)
     }
 
     /// What an agent of this node is while it is offered to the client that has the agent `to`: `origin` is where its code is, `state` what it is. It is that

@@ -166,6 +166,8 @@ pub struct Session {
     /// The highest number ever written.
     pub(super) written: u64,
     pub(super) connection: Option<Connection>,
+    /// The highest number that a client gave a connection.
+    attempt: u32,
     pub(super) heard_at: Time,
     /// The session is over, for this reason.
     pub(super) over: Option<EndReason>,
@@ -204,6 +206,7 @@ impl Session {
             first: 1,
             written: 0,
             connection: None,
+            attempt: 0,
             heard_at: now,
             over: None,
             close_at: Time::NEVER,
@@ -251,6 +254,22 @@ impl Session {
         ours.len() == theirs.len() && ours.iter().zip(theirs).fold(0, |all, (one, other)| all | (one ^ other)) == 0
     }
 
+    /// Whether a client that says this is the one whose connection counts, as far as is known: none with a higher number has said hello.
+    ///
+    /// # Errors
+    /// An older connection's hello came late: tell the client why, and close it. The session goes on over the newer one.
+    pub fn note_attempt(&mut self, hello: &Hello) -> Result<(), Fault> {
+        match hello.attempt {
+            Some(attempt) if attempt < self.attempt => {
+                Err(Fault::new(Code::TakenOver, "a newer connection of its client has the session"))
+            }
+            said => {
+                self.attempt = self.attempt.max(said.unwrap_or_default());
+                Ok(())
+            }
+        }
+    }
+
     /// A client connected and said this. A connection that was there before is of no account any more.
     ///
     /// # Errors
@@ -266,6 +285,7 @@ impl Session {
             Some(resume) if self.knows(&resume.secret) => resume.received,
             Some(_) => return Err(gone("there is no such session")),
         };
+        self.note_attempt(hello)?;
         if received.saturating_add(1) < self.first {
             return Err(gone("frames that are missing were acknowledged before"));
         }
@@ -641,6 +661,20 @@ mod tests {
         let mut wrong = resume(3);
         wrong.resume.as_mut().unwrap().secret = "secreT".into();
         assert_eq!(session.handle_hello(Time::ZERO, &wrong).map_err(|fault| fault.code), Err(Code::SessionGone));
+    }
+
+    #[test]
+    fn an_older_connection_that_comes_late_takes_nothing_over() {
+        let mut session = lodging(16);
+        let attempt = |n| Hello { attempt: Some(n), ..resume(1) };
+        session.handle_hello(Time::ZERO, &attempt(3)).unwrap();
+        assert_eq!(session.handle_hello(Time::ZERO, &attempt(2)).unwrap_err().code, Code::TakenOver);
+        assert!(session.is_connected(), "the newer one has it");
+        // Whoever counts nothing is as new as can be.
+        session.handle_hello(Time::ZERO, &resume(1)).unwrap();
+        assert_eq!(session.handle_hello(Time::ZERO, &attempt(2)).unwrap_err().code, Code::TakenOver);
+        session.handle_hello(Time::ZERO, &attempt(3)).unwrap();
+        session.handle_hello(Time::ZERO, &attempt(4)).unwrap();
     }
 
     #[test]

@@ -9,7 +9,7 @@ use whimbrel_platform::Time;
 use whimbrel_platform::devices::{
     Answered, Condition, Device, Fleet, FleetError, Lease, Terms, Unfinished, Verdict, Work,
 };
-use whimbrel_platform::limits::{DEVICE_OVERDUE_MAX, DEVICE_WRONG_MAX};
+use whimbrel_platform::limits::{DEVICE_OVERDUE_MAX, DEVICE_UNITS_OVER_MEDIAN_MAX, DEVICE_WRONG_MAX};
 
 fn device(name: &str, units: u32) -> Device {
     let condition = Condition { places: 2, ..Condition::default() };
@@ -406,4 +406,55 @@ proptest! {
         }
         prop_assert_eq!(model.work.unfinished(), 0);
     }
+}
+
+#[test]
+fn what_a_device_says_counts_beside_what_the_others_say() {
+    let mut fleet = fleet(&[("a", 100), ("b", 90), ("c", 110), ("volunteer", 1_000_000_000)]);
+    let most = 110 * DEVICE_UNITS_OVER_MEDIAN_MAX;
+    let counted = fleet.units("volunteer".into()).unwrap();
+    assert!(counted <= most && counted > most / 2, "{counted}");
+    let shares = shares(&mut fleet, 10_000);
+    assert!(shares["volunteer"] < 0.95 && shares["a"] > 0.01, "{shares:?}");
+    assert_eq!(fleet.units("a".into()), Some(100));
+    // With many who say much, that is no longer much.
+    for n in 0..4 {
+        fleet.join(device(&format!("server{n}"), 900_000_000)).unwrap();
+    }
+    assert_eq!(fleet.units("volunteer".into()), Some(1_000_000_000));
+    (0..4).for_each(|n| assert!(fleet.leave(Symbol::new(&format!("server{n}")))));
+    assert_eq!(fleet.units("volunteer".into()), Some(counted));
+}
+
+#[test]
+fn what_a_device_says_counts_as_far_as_it_shows_it() {
+    let mut fleet = fleet(&[("boaster", 1_000), ("a", 100), ("b", 100), ("fast", 400)]);
+    let mut work = Work::<u8>::default();
+    let mut now = Time::ZERO;
+    // All take as long as their compute units say, but one, which is no faster than those with the fewest.
+    for _ in 0..40 {
+        for _ in 0..8 {
+            work.add(now, Terms::default());
+        }
+        let mut out = leases(&mut work, now, &mut fleet);
+        let took = |lease: &Lease| if lease.device.as_str() == "fast" { 1_000 } else { 4_000 };
+        out.sort_by_key(took);
+        for lease in out {
+            let at = now + Duration::from_millis(took(&lease));
+            work.handle_answer(at, lease.device, lease.part, 1, &mut fleet);
+        }
+        now = now + Duration::from_secs(10);
+    }
+    let counted = |name: &str| fleet.units(name.into()).unwrap();
+    assert_eq!((counted("a"), counted("b"), counted("fast")), (100, 100, 400));
+    let boaster = f64::from(counted("boaster"));
+    assert!((190.0..=210.0).contains(&boaster), "{boaster}: what it shows, and as much again");
+    // What is over at once tells nothing.
+    for _ in 0..40 {
+        work.add(now, Terms::default());
+        for lease in leases(&mut work, now, &mut fleet) {
+            work.handle_answer(now + Duration::from_millis(20), lease.device, lease.part, 1, &mut fleet);
+        }
+    }
+    assert!((f64::from(fleet.units("boaster".into()).unwrap()) - boaster).abs() < 1.0);
 }

@@ -10,7 +10,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Text, Value, sym};
 use whimbrel_platform::Time;
 use whimbrel_platform::devices::{Answered, Device, Part, Verdict, Work};
-use whimbrel_platform::limits::{WORK_BYTES_MAX, WORK_KINDS_MAX, WORK_PARTS_EACH_MAX, WORK_PARTS_MAX};
+use whimbrel_platform::limits::{
+    WORK_BYTES_MAX, WORK_BYTES_PER_PAYER_MAX, WORK_KINDS_MAX, WORK_KINDS_PER_PAYER_MAX, WORK_PARTS_EACH_MAX,
+    WORK_PARTS_MAX, WORK_PARTS_PER_PAYER_MAX,
+};
 
 pub use self::roll::{DeviceSeen, Roll};
 use self::roll::{Enrolled, Told};
@@ -32,6 +35,15 @@ struct Wanted {
     named: bool,
     /// Of the question, and of answers that wait for others.
     bytes: usize,
+    /// Who pays for it, if that is somebody else than the asker.
+    payer: Option<Text>,
+}
+
+/// What is being done for one who pays.
+#[derive(Default)]
+struct Bill {
+    parts: usize,
+    bytes: usize,
 }
 
 /// All work of one kind.
@@ -41,6 +53,8 @@ struct Trade {
     wanted: FxHashMap<Part, Wanted>,
     /// Something happened since nothing more could be lent.
     is_stirred: bool,
+    /// Who wanted it first.
+    payer: Option<Text>,
 }
 
 /// See the module.
@@ -53,6 +67,8 @@ pub struct Devices {
     /// Who asked for what: by agent, so that nothing is done for those who are gone.
     askers: FxHashMap<Symbol, FxHashSet<(u64, Part)>>,
     bytes: usize,
+    /// By who pays.
+    bills: FxHashMap<Text, Bill>,
     /// Whose ends it is told.
     watched: FxHashSet<Symbol>,
     /// When it tells itself to look again.
@@ -159,26 +175,57 @@ impl Devices {
         if unfinished >= WORK_PARTS_MAX || own >= WORK_PARTS_EACH_MAX || self.bytes + bytes > WORK_BYTES_MAX {
             return ctx.reply(&question, Performative::Refuse, "there is too much to do already");
         }
+        let payer = ctx.services().payer(question.sender);
+        if let Some(bill) = payer.as_ref().and_then(|payer| self.bills.get(payer))
+            && (bill.parts >= WORK_PARTS_PER_PAYER_MAX || bill.bytes + bytes > WORK_BYTES_PER_PAYER_MAX)
+        {
+            return ctx.reply(&question, Performative::Refuse, "there is too much to do for you already");
+        }
         let (content, named) = (share.content(), share.named);
-        let Some(at) = self.trade(share.kind) else {
+        let Some(at) = self.trade(share.kind, payer.as_ref()) else {
             return ctx.reply(&question, Performative::Refuse, "there are too many kinds of work to do already");
         };
-        self.bytes += bytes;
+        self.charge(payer.as_ref(), 1, bytes);
         let asker = question.sender;
         self.watch(ctx, asker);
         let Some(trade) = self.trades.get_mut(&at) else { return };
         let part = trade.work.add(ctx.now(), share.terms);
-        trade.wanted.insert(part, Wanted { question, content, named, bytes });
+        trade.wanted.insert(part, Wanted { question, content, named, bytes, payer });
         trade.is_stirred = true;
         self.askers.entry(asker.name).or_default().insert((at, part));
     }
 
+    /// There is more to do for this one.
+    fn charge(&mut self, payer: Option<&Text>, parts: usize, bytes: usize) {
+        self.bytes += bytes;
+        if let Some(payer) = payer {
+            let bill = self.bills.entry(payer.clone()).or_default();
+            (bill.parts, bill.bytes) = (bill.parts + parts, bill.bytes + bytes);
+        }
+    }
+
+    /// A part is done, or nobody wants it.
+    fn settle(&mut self, wanted: &Wanted) {
+        self.bytes -= wanted.bytes;
+        let Some(payer) = &wanted.payer else { return };
+        if let Some(bill) = self.bills.get_mut(payer) {
+            (bill.parts, bill.bytes) = (bill.parts - 1, bill.bytes - wanted.bytes);
+            if bill.parts == 0 {
+                self.bills.remove(payer);
+            }
+        }
+    }
+
     /// The number of the trade of this kind; `None` if there are too many others that have something to do: each message makes it look
-    /// at all of them.
-    fn trade(&mut self, kind: Text) -> Option<u64> {
+    /// at all of them. So it is if there are too many that this payer wanted first.
+    fn trade(&mut self, kind: Text, payer: Option<&Text>) -> Option<u64> {
         let known = self.trades.iter().find(|(_, trade)| trade.kind == kind).map(|(at, _)| *at);
         if known.is_some() {
             return known;
+        }
+        let is_payers = |trade: &&Trade| trade.payer.as_ref() == payer && trade.work.unfinished() > 0;
+        if payer.is_some() && self.trades.values().filter(is_payers).count() >= WORK_KINDS_PER_PAYER_MAX {
+            return None;
         }
         if self.trades.len() >= WORK_KINDS_MAX {
             let idle = self.trades.iter().find(|(_, trade)| trade.work.unfinished() == 0).map(|(at, _)| *at)?;
@@ -186,7 +233,8 @@ impl Devices {
         }
         let at = self.trades_made;
         self.trades_made += 1;
-        self.trades.insert(at, Trade { kind, work: Work::default(), wanted: FxHashMap::default(), is_stirred: true });
+        let (work, wanted, payer) = (Work::default(), FxHashMap::default(), payer.cloned());
+        self.trades.insert(at, Trade { kind, work, wanted, is_stirred: true, payer });
         Some(at)
     }
 
@@ -198,6 +246,8 @@ impl Devices {
             return;
         }
         let is_answer = matches!(performative, Performative::Inform | Performative::InformRef);
+        // Who pays for what waits for others.
+        let mut taken = None;
         let Some(trade) = self.trades.get_mut(&trade) else { return };
         let mut enrolled = locked(&self.roll.0);
         let fleet = &mut enrolled.fleet;
@@ -211,7 +261,7 @@ impl Devices {
                 Verdict::Taken => {
                     if let Some(wanted) = trade.wanted.get_mut(&part) {
                         wanted.bytes += bytes;
-                        self.bytes += bytes;
+                        taken = Some(wanted.payer.clone());
                     }
                 }
                 Verdict::Unasked => {
@@ -224,6 +274,9 @@ impl Devices {
         }
         trade.is_stirred = true;
         drop(enrolled);
+        if let Some(payer) = taken {
+            self.charge(payer.as_ref(), 0, bytes);
+        }
         self.stir(device);
     }
 
@@ -241,12 +294,13 @@ impl Devices {
 
     /// Nobody wants to know any more what this agent asked for.
     fn forget_asker(&mut self, asker: Symbol) {
-        let mut enrolled = locked(&self.roll.0);
         for (at, part) in self.askers.remove(&asker).into_iter().flatten() {
             let Some(trade) = self.trades.get_mut(&at) else { continue };
-            trade.work.withdraw(part, &mut enrolled.fleet);
+            trade.work.withdraw(part, &mut locked(&self.roll.0).fleet);
             trade.is_stirred = true;
-            self.bytes -= trade.wanted.remove(&part).map_or(0, |wanted| wanted.bytes);
+            if let Some(wanted) = trade.wanted.remove(&part) {
+                self.settle(&wanted);
+            }
         }
     }
 
@@ -270,10 +324,10 @@ impl Devices {
     }
 
     fn tell_outcomes(&mut self, ctx: &mut Context<'_, '_>) {
+        let mut ended = Vec::new();
         for (at, trade) in &mut self.trades {
             while let Some((part, outcome)) = trade.work.poll_outcome() {
                 let Some(wanted) = trade.wanted.remove(&part) else { continue };
-                self.bytes -= wanted.bytes;
                 let asker = wanted.question.sender.name;
                 if let Some(asked) = self.askers.get_mut(&asker) {
                     asked.remove(&(*at, part));
@@ -282,8 +336,10 @@ impl Devices {
                     Ok(answered) => ctx.reply(&wanted.question, Performative::Inform, told(answered, wanted.named)),
                     Err(why) => ctx.reply(&wanted.question, Performative::Failure, why.to_string()),
                 }
+                ended.push(wanted);
             }
         }
+        ended.iter().for_each(|wanted| self.settle(wanted));
     }
 
     /// Sees to it that it looks again when something is overdue. There is never a later alarm than one that is set already, so that there

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
-use whimbrel_platform::limits::WORK_KINDS_MAX;
+use whimbrel_platform::limits::{WORK_KINDS_MAX, WORK_KINDS_PER_PAYER_MAX, WORK_PARTS_PER_PAYER_MAX};
+use whimbrel_platform::services::{AgentSource, CreateAgent};
+use whimbrel_platform::{AgentBody, Next, Turn};
 use whimbrel_runtime::{Agent, Context, DEVICES, DeviceSeen, Devices, Platform, Roll};
 
 use crate::kit::{assert_balanced, does, platform, wait_for};
@@ -300,4 +302,62 @@ fn nobody_fills_it_with_kinds_of_work_that_nobody_does() {
         let answer = platform.ask(devices(), Performative::Request, share.clone()).expect("it answers");
         answer.performative == Performative::Inform
     });
+}
+
+/// Counts refusals.
+struct Counting(Arc<AtomicU64>);
+
+impl AgentBody for Counting {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        while let Some(message) = turn.mailbox.take() {
+            self.0.fetch_add(u64::from(message.performative == Performative::Refuse), Ordering::Relaxed);
+        }
+        Next::Wait
+    }
+}
+
+/// An agent of whoever is `owner`, which asks for so many parts of these kinds. How many were refused is counted.
+fn grasping(
+    platform: &Platform,
+    (name, owner): (&str, Aid),
+    kinds: usize,
+    parts: usize,
+    refused: &Arc<AtomicU64>,
+) -> Aid {
+    let source = AgentSource::Body(Box::new(Counting(Arc::clone(refused))));
+    let create = CreateAgent { name: name.into(), unique: false, owner: Some(owner), source };
+    let agent = platform.services().create(create).expect("the name is free");
+    for part in 0..parts {
+        let share = Value::term("share", [Value::from(format!("{name} {}", part % kinds)), Value::Int(1)]);
+        platform.send(AclMessage::new(Performative::Request, agent, devices(), share));
+    }
+    agent
+}
+
+#[test]
+fn who_pays_for_many_agents_takes_no_more_than_his_part() {
+    let platform = society();
+    let (owner, refused) = (Aid::local("greedy"), Arc::<AtomicU64>::default());
+    let kinds = WORK_KINDS_PER_PAYER_MAX / 4 + 1;
+    for n in 0..4 {
+        grasping(&platform, (&format!("kinds{n}"), owner), kinds, kinds, &refused);
+    }
+    wait_for("kinds that are too many", || {
+        refused.load(Ordering::Relaxed) as usize == 4 * kinds - WORK_KINDS_PER_PAYER_MAX
+    });
+    let before = refused.load(Ordering::Relaxed) as usize;
+    let each = WORK_PARTS_PER_PAYER_MAX / 3 + 10;
+    let owner = Aid::local("rich");
+    let many: Vec<Aid> = (0..3).map(|n| grasping(&platform, (&format!("many{n}"), owner), 1, each, &refused)).collect();
+    let beyond = before + 3 * each - WORK_PARTS_PER_PAYER_MAX;
+    wait_for("parts that are too many", || refused.load(Ordering::Relaxed) as usize == beyond);
+    // Others have theirs, and so has he when that is withdrawn.
+    grasping(&platform, ("other", Aid::local("modest")), 1, 10, &refused);
+    assert!(platform.kill(many[0]));
+    tab(&platform, "tab", |number| Some(Ok(number * number)));
+    let asked = Asked::ask(&platform, 1, "");
+    wait_for("an answer", || !asked.heard.lock().unwrap().is_empty());
+    grasping(&platform, ("again", owner), 1, 10, &refused);
+    platform.wait_idle();
+    assert_eq!(refused.load(Ordering::Relaxed) as usize, beyond);
 }

@@ -1,13 +1,13 @@
 //! What is asked of another node than the one that an operator has: it goes there over the link, and is answered by its panel.
 
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Symbol, sym};
 use whimbrel_gateway::vocabulary::{AgentsFound, AgentsWanted, Answer, Reason, Refusal, Request};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::limits::{QUESTION_ANSWER_BYTES_MAX, QUESTION_PATIENCE_MS};
+use whimbrel_platform::limits::{DENIALS_KEPT_MS, QUESTION_ANSWER_BYTES_MAX, QUESTION_PATIENCE_MS};
 use whimbrel_platform::policy::Action;
 use whimbrel_runtime::QuestionError;
 
@@ -23,14 +23,22 @@ pub fn ask(panel: &Panel, node: &str, request: &Request) -> Answer {
         // It would be this one's own turn to answer, and that is no news to whoever asks.
         return panel.answer(request.clone(), &|| false);
     }
+    if let Some(refusal) = panel.denials.of(node, request) {
+        return Answer::Error(refusal);
+    }
     let patience = if request.takes_long() { MOVE_PATIENCE } else { PATIENCE };
     let question = match serde_json::to_vec(request) {
         Ok(question) => question,
         Err(error) => return refused(Reason::BadRequest, &error.to_string()),
     };
     match panel.platform().ask_node(node, question, patience) {
-        Ok(answer) => serde_json::from_slice(&answer)
-            .unwrap_or_else(|_| refused(Reason::NoAnswer, &format!("node {node} answers what this one cannot read"))),
+        Ok(answer) => {
+            let answer = serde_json::from_slice(&answer).unwrap_or_else(|_| {
+                refused(Reason::NoAnswer, &format!("node {node} answers what this one cannot read"))
+            });
+            panel.denials.note(node, request, &answer);
+            answer
+        }
         Err(error @ QuestionError::NoSuchNode(_)) => refused(Reason::NoSuchNode, &error.to_string()),
         Err(error @ QuestionError::Busy(_)) => refused(Reason::Busy, &error.to_string()),
         Err(error @ QuestionError::TooLong(_)) => refused(Reason::BadRequest, &error.to_string()),
@@ -40,6 +48,41 @@ pub fn ask(panel: &Panel, node: &str, request: &Request) -> Answer {
 
 fn refused(reason: Reason, text: &str) -> Answer {
     Answer::Error(Refusal::new(reason, text))
+}
+
+/// What other nodes did not let this one look at, lately: it is not asked for again at each look of a console, as each time is written into their
+/// audit logs.
+#[derive(Debug, Default)]
+pub struct Denials(Mutex<FxHashMap<(String, &'static str), (Instant, Refusal)>>);
+
+impl Denials {
+    /// What is looked at as a whole, if it is.
+    fn kind(request: &Request) -> Option<&'static str> {
+        match request {
+            Request::DeadLetters { .. } => Some("dead_letters"),
+            Request::Conversations { .. } => Some("conversations"),
+            _ => None,
+        }
+    }
+
+    fn of(&self, node: &str, request: &Request) -> Option<Refusal> {
+        let key = (node.to_owned(), Self::kind(request)?);
+        let denied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, refusal) = denied.get(&key)?;
+        (at.elapsed() < Duration::from_millis(DENIALS_KEPT_MS)).then(|| refusal.clone())
+    }
+
+    fn note(&self, node: &str, request: &Request, answer: &Answer) {
+        let Some(kind) = Self::kind(request) else { return };
+        let (key, mut denied) = ((node.to_owned(), kind), self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        match answer {
+            Answer::Error(refusal) if refusal.reason == Reason::NotAllowed => {
+                denied.retain(|_, (at, _)| at.elapsed() < Duration::from_millis(DENIALS_KEPT_MS));
+                denied.insert(key, (Instant::now(), refusal.clone()));
+            }
+            _ => drop(denied.remove(&key)),
+        }
+    }
 }
 
 /// The agents of all nodes, each as its own node tells of it; of nodes that do not answer only names.

@@ -26,6 +26,7 @@ use whimbrel_runtime::{Platform, Roll};
 use whimbrel_store::ConversationLog;
 
 use super::MOVE_PATIENCE;
+use super::afar::Denials;
 use super::mail::Mail;
 use super::tap;
 use super::{afar, devices, history, minds, natural, security, spawning, upkeep};
@@ -48,6 +49,7 @@ pub struct Panel {
     pub(super) log: Option<ConversationLog>,
     pub(super) refusals: Arc<Refusals>,
     pub(super) roll: Roll,
+    pub(super) denials: Denials,
     pub(super) programs: Option<SocietyLoader>,
 }
 
@@ -62,6 +64,7 @@ impl Panel {
             mail: Mail::default(),
             log: None,
             refusals: Arc::default(),
+            denials: Denials::default(),
             roll: Roll::default(),
             programs: None,
         }

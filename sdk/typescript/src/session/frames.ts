@@ -74,6 +74,8 @@ export interface Hello {
   readonly moves?: boolean;
   /** Certificates as PEM, the client's first: the node answers by a challenge. */
   readonly certificate?: string;
+  /** Which of its connections for this session it is: an older one that comes late takes nothing over. */
+  readonly attempt?: number;
 }
 
 /** What a client is to sign that shows a certificate. */
@@ -285,6 +287,7 @@ const KINDS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
       ["remember", "u32"],
       ["moves", "bool", "+"],
       ["certificate", "text", "+"],
+      ["attempt", "u32", "+"],
     ],
   ],
   [

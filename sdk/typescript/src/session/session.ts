@@ -149,6 +149,8 @@ export class Session {
   /** Since when a connection is being opened; Infinity if none is. */
   #openingSince = Infinity;
   #failures = 0;
+  /** Connections so far: the node tells by it which is the newest. */
+  #attempt = 0;
   /** What the node said that cannot be, and what it did not take. */
   readonly #misheard = new Faults();
   readonly #rejected = new Faults();
@@ -279,6 +281,7 @@ export class Session {
   handleConnected(now: number): void {
     if (this.#over) return;
     const form = this.form;
+    this.#attempt += 1;
     this.#connection = {
       reader: new FrameReader(form, this.#remember),
       writer: new FrameWriter(form, 0),
@@ -545,6 +548,7 @@ export class Session {
       remember: this.#remember,
       ...(moves && { moves }),
       ...(certificate !== undefined && !welcome && { certificate }),
+      ...(welcome && { attempt: this.#attempt }),
     };
   }
 }

@@ -1,0 +1,144 @@
+//! What those who watch look at, worked out once for all who look at the same at the same time.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+use whimbrel_platform::limits::LIVE_SHARED_MS;
+
+use crate::health::Facts;
+use crate::shared::Shared;
+use crate::vocabulary::{AgentOrder, AgentsWanted, Answer, Request};
+
+/// Agents with the fullest mailboxes that are told of.
+const MAILBOXES: usize = 10;
+
+/// Something that is worked out anew when it is older than [`LIVE_SHARED_MS`]; who asks meanwhile waits for that.
+#[derive(Debug)]
+pub(crate) struct Look<T>(tokio::sync::Mutex<Option<(Instant, Arc<T>)>>);
+
+impl<T> Default for Look<T> {
+    fn default() -> Self {
+        Self(tokio::sync::Mutex::default())
+    }
+}
+
+impl<T> Look<T> {
+    pub async fn get<F: Future<Output = T>>(&self, work: impl FnOnce() -> F) -> Arc<T> {
+        let mut last = self.0.lock().await;
+        if let Some((at, seen)) = &*last
+            && at.elapsed() < Duration::from_millis(LIVE_SHARED_MS)
+        {
+            return Arc::clone(seen);
+        }
+        let seen = Arc::new(work().await);
+        *last = Some((Instant::now(), Arc::clone(&seen)));
+        seen
+    }
+}
+
+/// An answer, and how it is written, if anybody wants that.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub answer: Answer,
+    written: OnceLock<(String, u64)>,
+}
+
+impl Answered {
+    fn new(answer: Answer) -> Self {
+        Self { answer, written: OnceLock::new() }
+    }
+
+    /// As JSON, and a number that is another one when that is.
+    pub fn written(&self) -> (&str, u64) {
+        let (text, hash) = self.written.get_or_init(|| {
+            // Maps with keys that are no text are the only thing that could not be written; there are none.
+            let text = serde_json::to_string(&self.answer).unwrap_or_default();
+            let mut hasher = DefaultHasher::new();
+            text.hash(&mut hasher);
+            (text, hasher.finish())
+        });
+        (text, *hash)
+    }
+}
+
+/// What is looked at again and again, by what is asked.
+#[derive(Debug, Default)]
+pub(crate) struct Looks {
+    answers: Mutex<FxHashMap<String, Weak<Look<Answered>>>>,
+    facts: Look<Facts>,
+    fullest: Look<Answered>,
+}
+
+impl Looks {
+    /// Where the answers to this are, for whoever asks it again and again.
+    pub fn of(&self, request: &Request) -> Arc<Look<Answered>> {
+        let key = serde_json::to_string(request).unwrap_or_default();
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(look) = answers.get(&key).and_then(Weak::upgrade) {
+            return look;
+        }
+        answers.retain(|_, look| look.strong_count() > 0);
+        let look = Arc::default();
+        answers.insert(key, Arc::downgrade(&look));
+        look
+    }
+}
+
+impl Shared {
+    /// The answer to what others may ask at the same time.
+    pub async fn look(&self, at: &Look<Answered>, request: &Request) -> Arc<Answered> {
+        at.get(|| async { Answered::new(self.answer(request.clone()).await) }).await
+    }
+
+    /// The agents with the fullest mailboxes.
+    pub async fn fullest(&self) -> Arc<Answered> {
+        let wanted = AgentsWanted {
+            name: String::new(),
+            state: None,
+            services: true,
+            sort: AgentOrder::Mailbox,
+            limit: MAILBOXES,
+            elsewhere_but: None,
+        };
+        self.look(&self.looks.fullest, &Request::Agents(wanted)).await
+    }
+
+    /// What the node tells of itself.
+    pub async fn facts(&self) -> Arc<Facts> {
+        self.looks.facts.get(|| Facts::ask(self)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn who_looks_at_the_same_time_looks_once() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let (look, worked) = (Look::default(), AtomicU32::new(0));
+        let work = || async {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            worked.fetch_add(1, Ordering::Relaxed)
+        };
+        let both = async { tokio::join!(look.get(work), look.get(work)) };
+        let (one, other) = runtime.block_on(both);
+        assert!(Arc::ptr_eq(&one, &other) && worked.load(Ordering::Relaxed) == 1);
+        std::thread::sleep(Duration::from_millis(LIVE_SHARED_MS + 1));
+        assert_eq!(*runtime.block_on(look.get(work)), 1, "it is looked again");
+    }
+
+    #[test]
+    fn looks_are_kept_as_long_as_somebody_looks() {
+        let looks = Looks::default();
+        let one = looks.of(&Request::Node);
+        assert!(Arc::ptr_eq(&one, &looks.of(&Request::Node)) && !Arc::ptr_eq(&one, &looks.of(&Request::Topics)));
+        drop(one);
+        looks.of(&Request::Links);
+        assert_eq!(looks.answers.lock().unwrap().len(), 1);
+    }
+}
