@@ -482,6 +482,8 @@ pub const LIVE_PAIRS_MAX: usize = 1_000;
 pub const REFUSALS_KEPT_MAX: usize = 1_000;
 /// Pairs of agents that are counted between two looks.
 pub const TRAFFIC_PAIRS_MAX: usize = 100_000;
+/// How long messages are counted by pairs though nobody asks any more.
+pub const TRAFFIC_KEPT_MS: u64 = 10_000;
 /// Events kept for a sniffer that does not keep up; further ones are counted only.
 pub const SNIFFED_EVENTS_MAX: usize = 8_192;
 /// Characters of a message's content that a sniffer is shown.

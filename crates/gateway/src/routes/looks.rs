@@ -13,7 +13,7 @@ use serde::Deserialize;
 use whimbrel_platform::ams::AgentState;
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::conversations::Wanted;
-use whimbrel_platform::limits::{AUDIT_PAGE_MAX, LIVE_AGENTS_MAX, LIVE_LINES_MAX};
+use whimbrel_platform::limits::{AUDIT_PAGE_MAX, LIVE_AGENTS_MAX, LIVE_LINES_MAX, LIVE_PAIRS_MAX};
 
 use super::asked::Query;
 use super::{State, Viewer, answered, refused};
@@ -56,6 +56,24 @@ pub async fn topics(state: State, _: Viewer) -> Response<Body> {
 
 pub async fn links(state: State, _: Viewer) -> Response<Body> {
     answered(&state.answer(Request::Links).await)
+}
+
+pub async fn totals(state: State, _: Viewer) -> Response<Body> {
+    answered(&state.answer(Request::Totals).await)
+}
+
+/// Whose messages are counted, as a query says it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrafficAsked {
+    limit: Option<usize>,
+    /// Those of other nodes, too.
+    elsewhere: bool,
+}
+
+pub async fn traffic(state: State, _: Viewer, Query(asked): Query<TrafficAsked>) -> Response<Body> {
+    let limit = asked.limit.unwrap_or(LIVE_PAIRS_MAX).min(LIVE_PAIRS_MAX);
+    answered(&state.answer(Request::Traffic { limit, elsewhere: asked.elsewhere }).await)
 }
 
 /// Which agents, as a query says it.

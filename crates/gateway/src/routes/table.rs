@@ -100,6 +100,11 @@ fn nodes() -> Vec<Route> {
             .asks::<looks::NodeAsked>()
             .answers(&["node"]),
         Route::of("get", "/api/v1/nodes", get(looks::nodes), "The nodes of its cluster.").answers(&["nodes"]),
+        Route::of("get", "/api/v1/totals", get(looks::totals), "How all nodes are doing, together and each.")
+            .answers(&["totals"]),
+        Route::of("get", "/api/v1/traffic", get(looks::traffic), "Who wrote to whom since somebody began to ask.")
+            .asks::<looks::TrafficAsked>()
+            .answers(&["traffic"]),
         Route::of(
             "post",
             "/api/v1/nodes/{name}/drain",

@@ -11,6 +11,7 @@ use super::minds::MindInfo;
 use super::nodes::{LinkInfo, MemberInfo, NodeInfo};
 use super::security::{AuditFound, RefusalsFound, SecurityInfo};
 use super::services::{ServicesFound, SubscriptionsFound, TopicInfo};
+use super::society::{TotalsFound, TrafficFound};
 use super::upkeep::{CodesFound, QuotasFound};
 
 /// What a node answers.
@@ -59,6 +60,10 @@ pub enum Answer {
         #[serde(default)]
         vacant: Vec<String>,
     },
+    /// To `totals`.
+    Totals(TotalsFound),
+    /// To `traffic`.
+    Traffic(TrafficFound),
     /// To `send`, if nothing was to be waited for.
     Sent {
         /// Whom the message came from.

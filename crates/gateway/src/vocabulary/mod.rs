@@ -12,6 +12,7 @@ mod requests;
 mod rights;
 mod security;
 mod services;
+mod society;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -30,4 +31,5 @@ pub use self::security::{AuditFound, CertificateInfo, RefusalCount, RefusalsFoun
 pub use self::services::{
     EntryInfo, ServiceInfo, ServicesFound, ServicesWanted, SubscriptionInfo, SubscriptionsFound, TopicInfo,
 };
+pub use self::society::{PairInfo, Sum, TotalsFound, TrafficFound};
 pub use self::upkeep::{CodeForm, CodeInfo, CodesFound, QuotaInfo, QuotasFound, UsageInfo};

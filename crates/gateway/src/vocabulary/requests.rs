@@ -66,6 +66,16 @@ pub enum Request {
     Links,
     /// The nodes of its cluster. Answered by [`Answer::Nodes`].
     Nodes,
+    /// How all nodes of the platform are doing. Answered by [`Answer::Totals`](super::Answer::Totals).
+    Totals,
+    /// Who wrote to whom. Answered by [`Answer::Traffic`](super::Answer::Traffic).
+    Traffic {
+        /// How many pairs at most.
+        limit: usize,
+        /// On all nodes of the platform, not on this one only.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        elsewhere: bool,
+    },
     /// Have a node of its cluster hand over all partitions and take no more, or take its share again. Answered by
     /// [`Answer::Done`]; it happens afterwards.
     Drain {

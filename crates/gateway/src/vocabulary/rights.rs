@@ -20,6 +20,8 @@ impl Request {
             | Self::DeadLetters { .. }
             | Self::Links
             | Self::Nodes
+            | Self::Totals
+            | Self::Traffic { .. }
             | Self::Sniff(_)
             | Self::Log(_)
             | Self::Conversations { .. }
@@ -53,7 +55,7 @@ impl Request {
     /// Whether other nodes are asked, which may not answer.
     pub fn asks_elsewhere(&self) -> bool {
         match self {
-            Self::At { .. } => true,
+            Self::At { .. } | Self::Totals | Self::Traffic { elsewhere: true, .. } => true,
             Self::Agents(wanted) => wanted.elsewhere_but.is_some(),
             Self::Services(wanted) => wanted.elsewhere_but.is_some(),
             _ => false,

@@ -50,10 +50,13 @@ fn refused(reason: Reason, text: &str) -> Answer {
     Answer::Error(Refusal::new(reason, text))
 }
 
+/// By node and by what was to be looked at: when it was refused, and how.
+type Denied = FxHashMap<(String, &'static str), (Instant, Refusal)>;
+
 /// What other nodes did not let this one look at, lately: it is not asked for again at each look of a console, as each time is written into their
 /// audit logs.
 #[derive(Debug, Default)]
-pub struct Denials(Mutex<FxHashMap<(String, &'static str), (Instant, Refusal)>>);
+pub struct Denials(Mutex<Denied>);
 
 impl Denials {
     /// What is looked at as a whole, if it is.
@@ -90,14 +93,9 @@ pub fn agents(panel: &Panel, wanted: &AgentsWanted) -> AgentsFound {
     let but = wanted.elsewhere_but.clone().unwrap_or_default();
     let others: Vec<(String, bool)> = panel.other_nodes().into_iter().filter(|(node, _)| !but.contains(node)).collect();
     let there = Request::Agents(AgentsWanted { elsewhere_but: None, ..wanted.clone() });
-    let ask_one = |node: &str, up: bool| match up.then(|| ask(panel, node, &there)) {
-        Some(Answer::Agents(found)) => Ok(found),
-        _ => Err(node.to_owned()),
-    };
-    let ask_one = &ask_one;
-    let told: Vec<Result<AgentsFound, String>> = std::thread::scope(|scope| {
-        let asked: Vec<_> = others.iter().map(|(node, up)| scope.spawn(move || ask_one(node, *up))).collect();
-        asked.into_iter().filter_map(|one| one.join().ok()).collect()
+    let told = ask_each(panel, &others, &there, |answer| match answer {
+        Answer::Agents(found) => Some(found),
+        _ => None,
     });
     let silent: Vec<String> = told.iter().filter_map(|told| told.as_ref().err().cloned()).collect();
     let heard = others.into_iter().map(|(node, _)| node).filter(|node| !silent.contains(node));
@@ -112,6 +110,24 @@ pub fn agents(panel: &Panel, wanted: &AgentsWanted) -> AgentsFound {
         agent.device = Symbol::known(&agent.name).and_then(|name| places.get(&name)).map(Symbol::to_string);
     }
     AgentsFound { silent, ..found }
+}
+
+/// What each of these nodes answers, all asked at once: what `take` makes of that, or who did not answer. Those that are not up are not asked.
+pub fn ask_each<T: Send>(
+    panel: &Panel,
+    nodes: &[(String, bool)],
+    request: &Request,
+    take: impl Fn(Answer) -> Option<T> + Sync,
+) -> Vec<Result<T, String>> {
+    let ask_one = |node: &str, up: bool| {
+        let answer = up.then(|| ask(panel, node, request));
+        answer.and_then(&take).ok_or_else(|| node.to_owned())
+    };
+    let ask_one = &ask_one;
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = nodes.iter().map(|(node, up)| scope.spawn(move || ask_one(node, *up))).collect();
+        asked.into_iter().filter_map(|one| one.join().ok()).collect()
+    })
 }
 
 /// Who is on the way between two nodes may be told of twice, or as being where it was.
@@ -165,7 +181,9 @@ fn permit(panel: &Panel, from: Symbol, request: &Request) -> Result<(), Refusal>
         | Request::Pursue { agent, .. } => (Action::Kill, agent.as_str()),
         Request::Move { agent, .. } | Request::Recall { agent } => (Action::Move, agent.as_str()),
         Request::Clone { name, .. } => (Action::Create, name.as_str()),
-        Request::At { .. } => return Err(Refusal::new(Reason::BadRequest, "ask that node itself")),
+        Request::At { .. } | Request::Totals | Request::Traffic { elsewhere: true, .. } => {
+            return Err(Refusal::new(Reason::BadRequest, "ask that node itself"));
+        }
         looks if looks.only_looks() => return Ok(()),
         _ => return Err(Refusal::new(Reason::NotAllowed, "this is done at the node that one is connected to")),
     };

@@ -16,6 +16,7 @@ mod panel;
 mod security;
 mod server;
 mod services;
+mod society;
 mod spawning;
 mod tap;
 mod traffic;

@@ -28,6 +28,7 @@ use whimbrel_store::ConversationLog;
 use super::MOVE_PATIENCE;
 use super::afar::Denials;
 use super::mail::Mail;
+use super::society::{self, Tally};
 use super::tap;
 use super::{afar, devices, history, minds, natural, security, spawning, upkeep};
 use crate::refusals::Refusals;
@@ -50,6 +51,7 @@ pub struct Panel {
     pub(super) refusals: Arc<Refusals>,
     pub(super) roll: Roll,
     pub(super) denials: Denials,
+    pub(super) tally: Tally,
     pub(super) programs: Option<SocietyLoader>,
 }
 
@@ -65,6 +67,7 @@ impl Panel {
             log: None,
             refusals: Arc::default(),
             denials: Denials::default(),
+            tally: Tally::default(),
             roll: Roll::default(),
             programs: None,
         }
@@ -165,6 +168,8 @@ impl Panel {
             }
             Request::Links => Answer::Links { links: self.links() },
             Request::Nodes => Answer::Nodes { nodes: self.members(), vacant: self.vacant() },
+            Request::Totals => Answer::Totals(society::totals(self)),
+            Request::Traffic { limit, elsewhere } => Answer::Traffic(society::traffic(self, limit, elsewhere)),
             Request::Drain { node, drains } => done(self.drain(&node, drains)),
             Request::Send(sending) => {
                 let nobody = |name: &str| self.nobody(name);
@@ -231,7 +236,7 @@ impl Panel {
         done.map_err(|text| Refusal { reason: Reason::NoSuchNode, text, node: None })
     }
 
-    fn info(&self) -> NodeInfo {
+    pub(super) fn info(&self) -> NodeInfo {
         let services = self.platform.services();
         let now = services.now();
         let agents = self.directory().and_then(|directory| directory.with_ams(|ams| ams.agents().count() as u64));

@@ -109,11 +109,45 @@ fn what_agents_said_is_read_elsewhere_by_whom_the_policy_lets_only() {
         if status == 403 {
             assert_eq!(letters.json()["reason"], "not_allowed");
         }
+        if status == 403 {
+            // It is not asked for again at each look: each would be a line of that node's audit log.
+            for _ in 0..5 {
+                assert_eq!(node.ask("GET", "/dead-letters?node=n2", ADMIN, "").status, 403);
+            }
+            assert_eq!(node.get("/refusals?node=n2")["total"], 1, "{}", node.get("/refusals?node=n2"));
+        }
         assert_eq!(node.ask("GET", "/dead-letters?node=n1", ADMIN, "").status, 200, "its own are its operator's");
         // Without a log there is none to read; who may not read it does not learn that.
         let said = node.ask("GET", "/conversations?node=n2", ADMIN, "");
         assert_eq!(said.status, if status == 403 { 403 } else { 404 }, "{}", said.body);
     }
+}
+
+#[test]
+fn figures_of_the_whole_society_are_asked_of_one_node() {
+    let node = Node::with(&["--nodes", "3"]);
+    node.until(|node| node.get("/totals")["nodes"].as_array().is_some_and(|all| all.len() == 3));
+    let totals = node.get("/totals");
+    assert_eq!(totals["silent"], serde_json::json!([]));
+    let all = totals["nodes"].as_array().expect("nodes");
+    let sum: u64 = all.iter().filter_map(|node| node["agents"].as_u64()).sum();
+    assert_eq!((totals["sum"]["agents"].as_u64(), all[0]["node"].as_str()), (Some(sum), Some("n1")));
+    assert!(sum > 0 && totals["sum"]["memory_bytes"].as_u64() > Some(1_000_000), "{totals}");
+    // It counts from now on, on all of them.
+    let pairs = |node: &Node| {
+        let found = node.get("/traffic?elsewhere=true");
+        found["pairs"].as_array().map(Vec::len).unwrap_or_default()
+    };
+    pairs(&node);
+    for place in ["n1", "n2", "n3"] {
+        let agents = node.get("/agents?elsewhere=true");
+        let name = agents["agents"].as_array().expect("agents").iter().find(|agent| agent["node"] == place);
+        let Some(name) = name.and_then(|agent| agent["name"].as_str()) else { continue };
+        let body = serde_json::json!({ "message": { "performative": "inform", "receivers": [name], "content": 1 } });
+        assert_eq!(node.ask("POST", "/messages", ADMIN, &body.to_string()).status, 200);
+    }
+    node.until(|node| pairs(node) > 0);
+    assert_eq!(node.ask("GET", "/totals", VIEWER, "").status, 200);
 }
 
 #[test]

@@ -1,0 +1,130 @@
+//! The whole society: the figures of all nodes, and who writes to whom on all of them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+use whimbrel_gateway::vocabulary::{Answer, NodeInfo, PairInfo, Request, TotalsFound, TrafficFound};
+use whimbrel_gateway::{Counted, Traffic};
+use whimbrel_platform::limits::{LIVE_PAIRS_MAX, TRAFFIC_KEPT_MS, TRAFFIC_PAIRS_MAX};
+use whimbrel_runtime::Platform;
+
+use super::afar::ask_each;
+use super::panel::Panel;
+use super::traffic::TrafficCount;
+
+/// How all nodes are doing.
+pub fn totals(panel: &Panel) -> TotalsFound {
+    let (others, silent) = told(ask_each(panel, &panel.other_nodes(), &Request::Node, |answer| match answer {
+        Answer::Node(node) => Some(*node),
+        _ => None,
+    }));
+    let nodes: Vec<NodeInfo> = std::iter::once(panel.info()).chain(others).collect();
+    TotalsFound::of(nodes, silent)
+}
+
+/// Who wrote to whom: on this node, or on all.
+pub fn traffic(panel: &Panel, limit: usize, elsewhere: bool) -> TrafficFound {
+    let limit = limit.min(LIVE_PAIRS_MAX);
+    let own = panel.tally.busiest(&panel.platform, limit);
+    if !elsewhere {
+        return own;
+    }
+    let there = Request::Traffic { limit, elsewhere: false };
+    let (mut parts, silent) = told(ask_each(panel, &panel.other_nodes(), &there, |answer| match answer {
+        Answer::Traffic(found) => Some(found),
+        _ => None,
+    }));
+    parts.push(own);
+    TrafficFound::merged(parts, silent, limit)
+}
+
+/// What was told, and by whom nothing was.
+fn told<T>(all: Vec<Result<T, String>>) -> (Vec<T>, Vec<String>) {
+    let (mut found, mut silent) = (Vec::new(), Vec::new());
+    for one in all {
+        match one {
+            Ok(one) => found.push(one),
+            Err(node) => silent.push(node),
+        }
+    }
+    (found, silent)
+}
+
+/// Who wrote to whom since somebody began to ask for that: for all who ask together, until nobody does for a while.
+#[derive(Default)]
+pub struct Tally(Arc<Mutex<Option<Running>>>);
+
+struct Running {
+    count: TrafficCount,
+    pairs: FxHashMap<(String, String), u64>,
+    unseen: u64,
+    asked_at: Instant,
+}
+
+fn locked(running: &Mutex<Option<Running>>) -> MutexGuard<'_, Option<Running>> {
+    running.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Tally {
+    /// The busiest so many pairs.
+    fn busiest(&self, platform: &Platform, limit: usize) -> TrafficFound {
+        let mut running = locked(&self.0);
+        if running.is_none() && !self.end_later() {
+            return TrafficFound::default();
+        }
+        let tally = running.get_or_insert_with(|| Running {
+            count: TrafficCount::begin(platform),
+            pairs: FxHashMap::default(),
+            unseen: 0,
+            asked_at: Instant::now(),
+        });
+        tally.asked_at = Instant::now();
+        tally.take();
+        let pair = |((from, to), count): (&(String, String), &u64)| PairInfo {
+            from: from.clone(),
+            to: to.clone(),
+            count: *count,
+        };
+        let mut all: Vec<_> = tally.pairs.iter().collect();
+        all.sort_unstable_by(|(a, many), (b, more)| more.cmp(many).then_with(|| a.cmp(b)));
+        all.truncate(limit);
+        TrafficFound { pairs: all.into_iter().map(pair).collect(), unseen: tally.unseen, silent: Vec::new() }
+    }
+
+    /// Has counting end when nobody asked for a while; false if nobody could see to that.
+    fn end_later(&self) -> bool {
+        let weak: Weak<Mutex<Option<Running>>> = Arc::downgrade(&self.0);
+        let kept = Duration::from_millis(TRAFFIC_KEPT_MS);
+        let watch = move || {
+            loop {
+                thread::sleep(kept / 4);
+                let Some(running) = weak.upgrade() else { return };
+                let mut running = locked(&running);
+                if running.as_ref().is_none_or(|tally| tally.asked_at.elapsed() >= kept) {
+                    *running = None;
+                    return;
+                }
+            }
+        };
+        thread::Builder::new().name("traffic".to_owned()).spawn(watch).is_ok()
+    }
+}
+
+impl Running {
+    fn take(&mut self) {
+        let Counted { pairs, unseen } = self.count.take(TRAFFIC_PAIRS_MAX);
+        self.unseen += unseen;
+        for pair in pairs {
+            let key = (pair.from, pair.to);
+            if let Some(count) = self.pairs.get_mut(&key) {
+                *count += pair.count;
+            } else if self.pairs.len() < TRAFFIC_PAIRS_MAX {
+                self.pairs.insert(key, pair.count);
+            } else {
+                self.unseen += pair.count;
+            }
+        }
+    }
+}
