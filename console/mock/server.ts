@@ -41,8 +41,10 @@ export class MockNode {
   #timer: NodeJS.Timeout | undefined;
   readonly #clients = new Map<WebSocket, Map<number, Watching>>();
   readonly #sent: [number, number][] = [];
+  /** Messages between two agents, from the beginning. */
+  readonly #pairs = new Map<string, number>();
 
-  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "conversations", "subscriptions", "at"]) {
+  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "conversations", "subscriptions", "totals", "at"]) {
     this.society = new MockSociety({ ...SMALL, ...options });
   }
 
@@ -145,6 +147,7 @@ export class MockNode {
   #tick(ms: number, now: number): void {
     const events = this.society.advance(Math.min(ms, 500), now);
     this.#sent.push([now, events.length]);
+    for (const event of events) if (event.event === "sent") count(this.#pairs, `${event.from}\n${event.to}`);
     while ((this.#sent[0]?.[0] ?? now) < now - 1000) this.#sent.shift();
     for (const [socket, watches] of this.#clients) {
       for (const [id, watching] of watches) {
@@ -251,6 +254,14 @@ export class MockNode {
     switch (request.request) {
       case "subscriptions":
         return { answer: "subscriptions", subscriptions: SUBSCRIPTIONS.slice(0, request.limit), total: SUBSCRIPTIONS.length };
+      case "totals": {
+        const node = society.node();
+        return { answer: "totals", sum: { ...node, memory_bytes: node.memory_bytes ?? 0 }, nodes: [node], silent: ["n3"] };
+      }
+      case "traffic": {
+        const busiest = [...this.#pairs].sort(([, a], [, b]) => b - a).slice(0, request.limit);
+        return { answer: "traffic", pairs: busiest.map(([key, times]) => ({ from: key.split("\n")[0] ?? "", to: key.split("\n")[1] ?? "", count: times })), unseen: 0, silent: ["n3"] };
+      }
       case "topics":
         return { answer: "topics", topics: [{ name: "topic:weather", node: "n1", members: 12, other_nodes: 1 }, { name: "group:couriers", node: "n1", members: 4, other_nodes: 0 }] };
       case "dead_letters":

@@ -11,6 +11,7 @@ import { Mind } from "./model/mind.js";
 import { HOME, readRoute, tokenIn, writeRoute, type Route, type View } from "./model/route.js";
 import { Society } from "./model/society.js";
 import { Talk } from "./model/talk.js";
+import { Whole } from "./model/whole.js";
 
 const TOKEN_KEY = "whimbrel.token";
 
@@ -25,6 +26,7 @@ function findToken(): string {
 
 export const live = new LiveClient(dialOrigin(location), findToken(), browserClock);
 export const society = new Society();
+export const whole = new Whole();
 export const agents = new Agents();
 export const devices = new Devices();
 export const talk = new Talk();

@@ -7,7 +7,7 @@ import { writeRoute, type View } from "./model/route.js";
 import { Dialogs } from "./parts/dialog.js";
 import { useKeys } from "./parts/hooks.js";
 import { Bird, Icon } from "./parts/icons.js";
-import { dismiss, go, live, route, society, toasts, useToken } from "./session.js";
+import { dismiss, go, live, route, society, whole, toasts, useToken } from "./session.js";
 import { toggleTheme } from "./theme.js";
 import { ComposeView } from "./views/compose.js";
 import { ConversationsView } from "./views/conversations.js";
@@ -107,9 +107,32 @@ function Rail({ entries, view, onHelp }: { readonly entries: readonly Entry[]; r
   );
 }
 
+/** Figures of all nodes are asked for so often, in milliseconds. */
+const TOTALS_MS = 1_000;
+
+/** The figures of all nodes are asked for again and again. */
+function useTotals(): void {
+  const isTold = live.offers("totals");
+  useEffect(() => {
+    if (!isTold) return undefined;
+    const stop = live.watch({ what: "answer", request: { request: "totals" }, every_ms: TOTALS_MS }, (frame) => {
+      if (frame.type === "answer" && frame.answer.answer === "totals") whole.hear(frame.answer.sum, performance.now());
+    });
+    const timer = setInterval(() => whole.look(performance.now()), TOTALS_MS);
+    return () => {
+      clearInterval(timer);
+      stop();
+    };
+  }, [isTold]);
+}
+
 function Bar({ title }: { readonly title: string }) {
+  useTotals();
   const node = society.node.value;
-  const rate = society.messagesPerS.value;
+  // Of all nodes, where they tell that.
+  const sum = whole.sum.value;
+  const rate = sum ? whole.messagesPerS.value : society.messagesPerS.value;
+  const { agents: many, queued, dead } = sum ?? node ?? { agents: 0, queued: 0, dead: 0 };
   return (
     <header class="bar">
       <h1>{title}</h1>
@@ -119,18 +142,18 @@ function Bar({ title }: { readonly title: string }) {
             <b>{visible(node.society || node.platform, 40)}</b> on {visible(node.node, 40)}
           </span>
           <ul class="figures" aria-label="Figures">
-            <li title="Agents on this node">
-              <b>{count(node.agents)}</b> agents
+            <li title={sum ? "Agents on all nodes" : "Agents on this node"}>
+              <b>{count(many)}</b> agents
             </li>
-            <li title="Messages sent here a second">
+            <li title={sum ? "Messages a second on all nodes" : "Messages sent here a second"}>
               <b>{rate === null ? "–" : short(rate)}</b> msg/s
             </li>
             <li title="Messages that wait">
-              <b>{short(node.queued)}</b> waiting
+              <b>{short(queued)}</b> waiting
             </li>
-            <li title="Messages that reached nobody" class={node.dead > 0 ? "is-fault" : ""}>
+            <li title="Messages that reached nobody" class={dead > 0 ? "is-fault" : ""}>
               <a href="#/health">
-                <b>{short(node.dead)}</b> dead
+                <b>{short(dead)}</b> dead
               </a>
             </li>
             <li class="is-wide" title="Since the node started">

@@ -19,6 +19,7 @@ import { readRoute, tokenIn, writeRoute } from "../src/model/route.js";
 import { Society } from "../src/model/society.js";
 import { density, EVERYTHING, indexAt, isMessage, related, sniffWanted, Talk, takes } from "../src/model/talk.js";
 import { Traffic } from "../src/model/traffic.js";
+import { Pairs, Whole } from "../src/model/whole.js";
 
 const agent = (name: string, more: Partial<AgentInfo> = {}): AgentInfo => ({ name, kind: "agentspeak", state: "active", ending: false, node: "n1", owner: null, age_ms: 1, mailbox: 0, handled: 0, ...more });
 const sent = (from: string, to: string, more: object = {}): Event => ({ at_us: 1, node: "n1", event: "sent", from, to, performative: "tell", conversation: null, protocol: null, reply_with: null, in_reply_to: null, content: "", ...more });
@@ -291,6 +292,36 @@ test("health keeps ten minutes", () => {
   const frame = (at: number): HealthFrame => ({ type: "health", at_us: at * 1e6, sent_per_s: at, handled_per_s: 0, dead_per_s: 0, queued: 0, latency_us: null, memory_bytes: null, mailboxes: [], wrong: [] });
   for (let at = 0; at < 700; at++) health.hear(frame(at));
   assert.deepEqual([health.times.length, health.times[0], health.column("sent").at(-1), health.column("p50").at(-1)], [600, 100, 699, null]);
+});
+
+test("rates of all nodes are of the last moments, and a node that begins anew is none", () => {
+  const whole = new Whole();
+  const sum = (sent: number) => ({ agents: 3, sent, handled: sent, dead: 0, queued: 0, memory_bytes: 1 });
+  whole.hear(sum(1000), 0);
+  assert.equal(whole.messagesPerS.value, null);
+  whole.hear(sum(1010), 1000);
+  assert.equal(whole.messagesPerS.value, 10);
+  whole.look(2000);
+  assert.equal(whole.messagesPerS.value, 5, "what is not told of did not change");
+  whole.look(4000);
+  assert.equal(whole.messagesPerS.value, 0);
+  whole.hear(sum(100), 5000);
+  whole.hear(sum(130), 6000);
+  assert.equal(whole.messagesPerS.value, 30);
+});
+
+test("of counts that go on what came since is taken, though counting begins anew", () => {
+  const pairs = new Pairs();
+  const pair = (from: string, to: string, count: number) => ({ from, to, count });
+  pairs.hear([pair("a", "b", 70)], 5);
+  assert.deepEqual(pairs.take(1).pairs, [], "nobody knows when that was");
+  pairs.hear([pair("a", "b", 72), pair("b", "a", 1)], 5);
+  pairs.hear([pair("a", "b", 75), pair("b", "a", 1)], 9);
+  const { pairs: taken, unseen, at_us } = pairs.take(2);
+  assert.deepEqual([taken, unseen, at_us], [[["a", "b", 5], ["b", "a", 1]], 4, 2000]);
+  assert.deepEqual(pairs.take(3).pairs, []);
+  pairs.hear([pair("a", "b", 2)], 0);
+  assert.deepEqual(pairs.take(4).pairs, [["a", "b", 2]]);
 });
 
 test("addresses lead where they say, whatever names are in them", () => {

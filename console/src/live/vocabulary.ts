@@ -180,6 +180,23 @@ export interface SubscriptionInfo {
   readonly languages: readonly string[];
 }
 
+/** Figures of several nodes together. */
+export interface Sum {
+  readonly agents: number;
+  readonly sent: number;
+  readonly handled: number;
+  readonly dead: number;
+  readonly queued: number;
+  readonly memory_bytes: number;
+}
+
+/** Messages from one agent to another, since somebody began to ask. */
+export interface PairInfo {
+  readonly from: string;
+  readonly to: string;
+  readonly count: number;
+}
+
 export interface TopicInfo {
   readonly name: string;
   readonly node: string;
@@ -316,7 +333,8 @@ export interface Spawning {
 }
 
 export type Request =
-  | { readonly request: "node" | "topics" | "links" | "nodes" }
+  | { readonly request: "node" | "topics" | "links" | "nodes" | "totals" }
+  | { readonly request: "traffic"; readonly limit: number; readonly elsewhere: boolean }
   | ({ readonly request: "agents" } & AgentsWanted)
   | { readonly request: "devices" | "quotas" | "refusals" | "subscriptions"; readonly limit: number }
   | { readonly request: "codes" | "security" }
@@ -356,6 +374,8 @@ export type Answer =
   | { readonly answer: "topics"; readonly topics: readonly TopicInfo[] }
   | { readonly answer: "dead_letters"; readonly letters: readonly Event[]; readonly total: number }
   | { readonly answer: "links"; readonly links: readonly LinkInfo[] }
+  | { readonly answer: "totals"; readonly sum: Sum; readonly nodes: readonly NodeInfo[]; readonly silent: readonly string[] }
+  | { readonly answer: "traffic"; readonly pairs: readonly PairInfo[]; readonly unseen: number; readonly silent: readonly string[] }
   | { readonly answer: "nodes"; readonly nodes: readonly MemberInfo[] }
   | { readonly answer: "sent"; readonly from: string }
   | { readonly answer: "reply"; readonly message: unknown }

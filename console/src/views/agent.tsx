@@ -6,11 +6,11 @@ import { placeOf } from "../model/agents.js";
 import { quote } from "../model/pattern.js";
 import { count, duration, visible } from "../model/format.js";
 import { confirm, prompt } from "../parts/dialog.js";
-import { useWatch } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
 import { Facts, Pane } from "../parts/pane.js";
 import { Name, State } from "../parts/text.js";
+import { useTraffic } from "../parts/traffic.js";
 import { Traffic } from "../model/traffic.js";
 import { agents, go, live, order } from "../session.js";
 import { movesOf } from "./places.js";
@@ -112,8 +112,7 @@ function Partners({ of }: { readonly of: string }) {
     traffic.value = new Traffic();
     found.value = [];
   }, [of]);
-  useWatch(`traffic ${of}`, { what: "traffic", every_ms: 1000 }, (frame) => {
-    if (frame.type !== "traffic") return;
+  useTraffic(of, (frame) => {
     traffic.value.hear(frame);
     const partners = new Map<string, [number, number]>();
     for (const { from, to, weight } of traffic.value.of(of)) {

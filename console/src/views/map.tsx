@@ -4,8 +4,9 @@ import { useEffect, useRef } from "preact/hooks";
 import { visible } from "../model/format.js";
 import { Layout, type Edge, type Spot } from "../model/layout.js";
 import { Traffic } from "../model/traffic.js";
-import { prepare, useSize, useWatch, type Size } from "../parts/hooks.js";
+import { prepare, useSize, type Size } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
+import { useTraffic } from "../parts/traffic.js";
 import { agents, society } from "../session.js";
 import { palette, type Palette } from "../theme.js";
 
@@ -46,8 +47,7 @@ export function SocietyMap({ chosen, onChoose, onLayout, isWhole }: Props) {
   const state = useRef({ chosen, dirty: true });
   state.current.chosen = chosen;
   state.current.dirty = true;
-  useWatch("traffic", { what: "traffic", every_ms: 1000 }, (frame) => {
-    if (frame.type !== "traffic") return;
+  useTraffic("map", (frame) => {
     traffic.hear(frame);
     layout.take(traffic.pairs());
     if (shown.value === 0) layout.settle(120);

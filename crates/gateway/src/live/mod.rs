@@ -41,6 +41,7 @@ pub const SUBPROTOCOL: &str = "whimbrel.live.v1";
 const FEATURES: &[&str] = &[
     "devices",
     "subscriptions",
+    "totals",
     "upkeep",
     "certificates",
     "audit",

@@ -1,0 +1,64 @@
+/** The whole society, of figures that all nodes told: they count from when nodes, or questions, began; what is shown is of the last moments. */
+import { signal } from "@preact/signals";
+import type { PairInfo, Sum, TrafficFrame } from "../live/vocabulary.js";
+
+/** Rates are of so long: what comes in bursts has a figure that can be read. */
+const RATE_MS = 2_000;
+
+/** Figures of all nodes together. */
+export class Whole {
+  readonly sum = signal<Sum | null>(null);
+  readonly messagesPerS = signal<number | null>(null);
+  #past: { readonly atMs: number; readonly sent: number }[] = [];
+
+  hear(sum: Sum, nowMs: number): void {
+    this.sum.value = sum;
+    this.#past.push({ atMs: nowMs, sent: sum.sent });
+    this.look(nowMs);
+  }
+
+  /** Nothing was told since: what is not told of does not change. */
+  look(nowMs: number): void {
+    const { sum } = this;
+    const last = this.#past.at(-1);
+    if (!sum.value || !last) return;
+    // A node began anew, or did not answer this time.
+    if (this.#past.some(({ sent }) => sent > last.sent)) this.#past = [last];
+    while ((this.#past[1]?.atMs ?? Infinity) <= nowMs - RATE_MS) this.#past.shift();
+    const [first] = this.#past;
+    this.messagesPerS.value = first && first.atMs < nowMs ? ((last.sent - first.sent) * 1000) / (nowMs - first.atMs) : null;
+  }
+}
+
+/** Who wrote to whom since one looked last, of counts that go on. */
+export class Pairs {
+  #before: ReadonlyMap<string, number> | undefined;
+  #unseenBefore = 0;
+  #fresh = new Map<string, number>();
+  #unseen = 0;
+
+  hear(pairs: readonly PairInfo[], unseen: number): void {
+    const now = new Map(pairs.map(({ from, to, count }) => [`${from}\n${to}`, count]));
+    // Of what was counted before one asked nobody knows when it was.
+    if (this.#before) {
+      for (const [key, count] of now) {
+        const before = this.#before.get(key) ?? 0;
+        // Counting began anew.
+        const more = count < before ? count : count - before;
+        if (more > 0) this.#fresh.set(key, (this.#fresh.get(key) ?? 0) + more);
+      }
+      this.#unseen += unseen < this.#unseenBefore ? unseen : unseen - this.#unseenBefore;
+    }
+    this.#before = now;
+    this.#unseenBefore = unseen;
+  }
+
+  /** What came since this was called last. */
+  take(nowMs: number): TrafficFrame {
+    const pairs = [...this.#fresh].map(([key, count]) => [...key.split("\n"), count] as unknown as [string, string, number]);
+    const frame: TrafficFrame = { type: "traffic", at_us: nowMs * 1000, pairs, unseen: this.#unseen };
+    this.#fresh = new Map();
+    this.#unseen = 0;
+    return frame;
+  }
+}
