@@ -571,6 +571,16 @@ pub const UNWRITTEN_MESSAGES_MAX: usize = 4_096;
 pub const MODULE_BYTES_MAX: usize = 16 << 20;
 /// Mutable globals of one.
 pub const MODULE_GLOBALS_MAX: usize = 4_096;
+/// Functions of one.
+pub const MODULE_FUNCTIONS_MAX: u64 = 20_000;
+/// Parameters and locals of one of its functions.
+pub const FUNCTION_LOCALS_MAX: u64 = 1_000;
+/// Loops around each other in one.
+pub const FUNCTION_LOOPS_MAX: u64 = 64;
+/// What it may take to compile one: the sum over its instructions of all variables there, each time for each loop around it.
+pub const FUNCTION_EFFORT_MAX: u64 = 12_000_000;
+/// What it may take to compile all functions of a module.
+pub const MODULE_EFFORT_MAX: u64 = 48_000_000;
 /// Messages that a WebAssembly agent may send, and lines that it may print or log, in one call.
 pub const GUEST_CALL_MESSAGES_MAX: u32 = 10_000;
 /// Bytes of all that it may send, print and log in one call.

@@ -4,12 +4,14 @@
 use ring::digest::{SHA256, digest};
 use wasm_encoder::{ExportKind, ExportSection, RawSection};
 use wasmparser::{
-    CompositeInnerType, ExternalKind, FuncType, GlobalType, Operator, Parser, Payload, TypeRef, Validator, WasmFeatures,
+    CompositeInnerType, ExternalKind, FuncType, FuncValidatorAllocations, GlobalType, Operator, Parser, Payload,
+    TypeRef, ValidPayload, Validator, WasmFeatures,
 };
 
 use whimbrel_platform::limits::{MODULE_BYTES_MAX, MODULE_GLOBALS_MAX};
 
 use crate::abi;
+use crate::effort::Effort;
 
 /// What a module is known by: SHA-256 of its bytes, as they were before admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -63,6 +65,18 @@ pub enum AdmissionError {
     /// Its state could not be captured: why.
     #[error("its state cannot be captured: {0}")]
     Uncapturable(String),
+    /// To compile it would take too much of the node's time and memory: which of its functions does, if one does, and what is too much.
+    #[error("{}has {found} {what}: {max} are the most", function.map_or("it ".to_owned(), |index| format!("its function {index} ")))]
+    Effort {
+        /// The function, by its index among all of the module, with those that it imports.
+        function: Option<u32>,
+        /// How many.
+        found: u64,
+        /// Of what.
+        what: &'static str,
+        /// How many it may have.
+        max: u64,
+    },
     /// It failed before it was an agent: when it was instantiated, or in `whim_abi`.
     #[error("it cannot be instantiated: {0}")]
     Instantiation(String),
@@ -128,21 +142,38 @@ pub(crate) fn admit(bytes: &[u8]) -> Result<Admitted, AdmissionError> {
     Ok(Admitted { bytes: bytes_out, hash: ModuleHash::of(bytes), globals, stack_pointer, suspends })
 }
 
-fn invalid(error: wasmparser::BinaryReaderError) -> AdmissionError {
+pub(crate) fn invalid(error: wasmparser::BinaryReaderError) -> AdmissionError {
     let what = error.message().lines().next().unwrap_or_default().trim_end_matches([':', '[', '=', ' ']);
     AdmissionError::Invalid(format!("{what} (byte {})", error.offset()))
 }
 
+/// Checks that it is a module, and that it does not take much to compile it.
 fn validate(bytes: &[u8]) -> Result<(), AdmissionError> {
-    let features = WasmFeatures::MVP
+    let mut validator = Validator::new_with_features(features());
+    let (mut effort, mut allocations) = (Effort::default(), FuncValidatorAllocations::default());
+    for payload in Parser::new(0).parse_all(bytes) {
+        match validator.payload(&payload.map_err(invalid)?).map_err(invalid)? {
+            ValidPayload::Func(function, body) => {
+                let mut function = function.into_validator(allocations);
+                effort.add(&mut function, &body)?;
+                allocations = function.into_allocations();
+            }
+            ValidPayload::Parser(_) => return Err(AdmissionError::Invalid("no module, but a component".to_owned())),
+            ValidPayload::Ok | ValidPayload::End(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn features() -> WasmFeatures {
+    WasmFeatures::MVP
         | WasmFeatures::MUTABLE_GLOBAL
         | WasmFeatures::SATURATING_FLOAT_TO_INT
         | WasmFeatures::SIGN_EXTENSION
         | WasmFeatures::REFERENCE_TYPES
         | WasmFeatures::MULTI_VALUE
         | WasmFeatures::BULK_MEMORY
-        | WasmFeatures::SIMD;
-    Validator::new_with_features(features).validate_all(bytes).map(|_| ()).map_err(invalid)
+        | WasmFeatures::SIMD
 }
 
 impl Findings {

@@ -70,6 +70,8 @@ pub struct Host {
     pub(crate) resident: Resident,
     pub(crate) compiled: Option<CompiledForms>,
     modules: Mutex<FxHashMap<ModuleHash, Weak<Module>>>,
+    /// Held while a module is compiled.
+    compiling: Mutex<()>,
     /// The terms that guests are on: few, and many guests on the same.
     terms: Mutex<Vec<Arc<Terms>>>,
     /// Where they come from, likewise.
@@ -102,6 +104,7 @@ impl Host {
             resident: Resident::new(),
             compiled: options.compiled,
             modules: Mutex::default(),
+            compiling: Mutex::default(),
             terms: Mutex::default(),
             lines: Mutex::default(),
             owners: Owners::default(),
@@ -117,6 +120,11 @@ impl Host {
     /// It cannot run here.
     pub fn module(self: &Arc<Self>, bytes: &[u8]) -> Result<Arc<Module>, AdmissionError> {
         let hash = ModuleHash::of(bytes);
+        if let Some(module) = self.module_by_hash(hash) {
+            return Ok(module);
+        }
+        // One at a time: of two who want the same the second finds it, and nobody takes the memory of many compilations.
+        let _alone = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(module) = self.module_by_hash(hash) {
             return Ok(module);
         }
@@ -202,6 +210,8 @@ fn config(slots: u32) -> Config {
         .memory_reservation(GUEST_MEMORY_BYTES_MAX as u64)
         .memory_may_move(false)
         .memory_guard_size(64 << 10)
+        // A stranger's module takes one processor to compile, and the memory for one of its functions.
+        .parallel_compilation(false)
         .max_wasm_stack(STACK_BYTES_MAX)
         .epoch_interruption(true);
     config

@@ -11,6 +11,7 @@ mod agent;
 mod bytes;
 mod compiled;
 mod cpu;
+mod effort;
 pub mod frame;
 mod guest;
 mod host;

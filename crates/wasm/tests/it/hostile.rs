@@ -224,3 +224,33 @@ fn what_it_used_is_not_forgotten_while_it_is_written_out() {
     }
     assert!(matches!(sim.ended("guest"), Some(EndReason::Failed(why)) if why.contains("messages_per_s")));
 }
+
+/// Why a module with these functions beside others is not admitted.
+fn refused(functions: &str) -> String {
+    let text = crate::harness::guest(&format!("{HANDLE} (i32.const 0)) {functions}"));
+    crate::harness::compile(&host(), &text).map(|_| ()).unwrap_err().to_string()
+}
+
+/// Small modules can take a compiler gigabytes and minutes: they are refused before it sees them.
+#[test]
+fn what_would_take_long_to_compile_is_refused() {
+    let locals = |count: usize| format!("(local {})", "i32 ".repeat(count));
+    assert_eq!(
+        refused(&format!("(func (param i32) {})", locals(1_000))),
+        "its function 30 has 1001 parameters and locals: 1000 are the most"
+    );
+    let branches = "(if (local.get 0) (then (local.set 1 (local.get 2))))".repeat(3_000);
+    let why = refused(&format!("(func {} {branches})", locals(1_000)));
+    assert!(why.starts_with("its function 30 has 120") && why.contains("units of work for the compiler"), "{why}");
+    let values = format!("(func {} {})", "(i32.const 1)".repeat(5_000), "(drop)".repeat(5_000));
+    assert!(refused(&values).contains("units of work"), "operands are variables as well");
+    let ways = format!("(func {} (br_table {} (i32.const 1)))", locals(1_000), "0 ".repeat(20_000));
+    assert!(refused(&ways).contains("units of work"), "each way counts");
+    let nested = format!("(func {} {})", "(loop ".repeat(65), ")".repeat(65));
+    assert_eq!(refused(&nested), "its function 30 has 65 loops around each other: 64 are the most");
+    assert_eq!(refused(&"(func)".repeat(20_000)), "it has 20001 functions: 20000 are the most");
+    let function =
+        format!("(func {} {})", locals(500), "(if (local.get 0) (then (local.set 1 (local.get 2))))".repeat(500));
+    let why = refused(&function.repeat(60));
+    assert!(why.starts_with("it has 4") && why.ends_with("48000000 are the most"), "{why}");
+}
