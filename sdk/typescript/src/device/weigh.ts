@@ -7,9 +7,9 @@ const WEIGH_MS = 120;
 /** How long one of its slices takes: about as long as a machine gives a thread at a time that has others beside it. */
 const SLICE_MS = 4;
 /** So many slices say something, however long they took. */
-const SLICES_MIN = 4;
+const SLICES_MIN = 12;
 /** What part of the slices may be quicker than what counts: those that others held up do not say what the thread can do. */
-const QUICKER = 1 / 4;
+const QUICKER = 1 / 8;
 /** Below what part of its best slice a thread does on the whole, it was held up. */
 const STEADY = 0.6;
 /** Steps between two looks at the clock. */
@@ -43,7 +43,7 @@ function steps(seed: number, known: Map<string, Pheromone>): number {
 }
 
 /**
- * Does a mixture of things for 120 ms, in slices of 4 ms, and says how much of it was done in the upper quarter of them: a moment in which the machine had other things to do
+ * Does a mixture of things for 120 ms, in slices of 4 ms, and says how much of it was done in the best eighth of them: a moment in which the machine had other things to do
  * says little. `now` is a clock in milliseconds.
  */
 export function measure(now: () => number = () => performance.now()): Weight {
