@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::limits::{GUEST_LAST_WORDS_BYTES_MAX, GUEST_TEMPLATE_BYTES_MAX, GUEST_TIMERS_MAX};
 
@@ -31,6 +32,8 @@ pub(crate) struct Affairs {
     pub life: u64,
     /// What is sent should it fail: a frame, or nothing.
     pub last_words: Vec<u8>,
+    /// The node where it asked to be, if it was not told yet what became of that. It is kept, and does not travel by a hop.
+    pub wants: Option<Symbol>,
 }
 
 /// A call that waits.
@@ -129,7 +132,8 @@ impl Affairs {
             | flag(self.line.is_some(), flag::LINE)
             | flag(self.recalls != 0, flag::RECALLS)
             | flag(self.life != 0, flag::LIFE)
-            | flag(!self.last_words.is_empty(), flag::LAST_WORDS);
+            | flag(!self.last_words.is_empty(), flag::LAST_WORDS)
+            | flag(self.wants.is_some(), flag::WANTS);
         put_varint(flags, out);
         if let Some(line) = &self.line {
             line.write(out);
@@ -162,6 +166,9 @@ impl Affairs {
         }
         if !self.last_words.is_empty() {
             put_bytes(&self.last_words, out);
+        }
+        if let Some(node) = self.wants {
+            put_bytes(node.as_str().as_bytes(), out);
         }
     }
 
@@ -211,6 +218,10 @@ impl Affairs {
             }
             affairs.last_words = frame.to_vec();
         }
+        if has(flag::WANTS) {
+            let name = std::str::from_utf8(input.bytes()?).map_err(|_| BadBytes)?;
+            affairs.wants = Some(Symbol::new(name));
+        }
         Ok(affairs)
     }
 }
@@ -226,7 +237,8 @@ mod flag {
     pub const RECALLS: u64 = 128;
     pub const LIFE: u64 = 256;
     pub const LAST_WORDS: u64 = 512;
-    pub const ALL: u64 = 1023;
+    pub const WANTS: u64 = 1024;
+    pub const ALL: u64 = 2047;
 }
 
 /// What is left until then, and one; 0 is never.
@@ -314,7 +326,7 @@ mod tests {
     fn affairs_come_back_with_what_is_left_of_their_times() {
         let mut affairs =
             Affairs { started: true, held: vec![1, 2], unwind_at: 65536, recalls: 300, ..Affairs::default() };
-        (affairs.life, affairs.last_words) = (u64::MAX - 5, vec![6, 5]);
+        (affairs.life, affairs.last_words, affairs.wants) = (u64::MAX - 5, vec![6, 5], Some("n2".into()));
         affairs.line = Some(Line::of("boss".into(), "n1".into()).of_clone("scout".into()));
         affairs.set_timer(Time(500), -3);
         affairs.set_timer(Time(200), 7);

@@ -8,7 +8,7 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sy
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::inspection::{Detail, Inspection, Look, QuotaSeen, Upkeep};
-use whimbrel_platform::mobility::Hop;
+use whimbrel_platform::mobility::{Hop, HopMode, HopRequest};
 use whimbrel_platform::policy::{OwnerTerms, Principal, Terms};
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{AgentBody, Arrival, EndReason, Next, Services, Time, Turn};
@@ -178,6 +178,12 @@ impl WasmAgent {
             affairs.recalls = affairs.recalls.wrapping_sub(recalls);
             (self.hop, self.recalls) = (Some(hop), self.recalls + recalls);
         }
+        let wants = &mut live.store.data_mut().affairs.wants;
+        *wants = match &next {
+            // Whoever makes it again tells it what became of that.
+            Next::Hop(request) if request.mode == HopMode::Move => Some(request.to),
+            _ => wants.filter(|_| self.hop.is_some()),
+        };
         if let Some(stay) = &mut self.stay {
             stay.take_back(live, turn.services.now())?;
         }
@@ -339,6 +345,7 @@ impl AgentBody for WasmAgent {
 
     fn before_hop(&mut self) {
         self.note_line();
+        self.mind().forget_wants();
         if let Some(Stay { since, used, .. }) = self.stay.as_deref() {
             used.leaves(*since, &self.module.host.lately);
         }
@@ -355,6 +362,11 @@ impl AgentBody for WasmAgent {
 
     fn recalled(&mut self) {
         self.recalls += 1;
+    }
+
+    fn awaits_hop(&self) -> Option<HopRequest> {
+        let to = self.mind().wants().filter(|_| self.hop.is_none())?;
+        Some(HopRequest { to, mode: HopMode::Move })
     }
 
     fn hopped(&mut self, hop: &Hop) {

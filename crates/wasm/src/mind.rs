@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
+use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::inspection::Detail;
 use whimbrel_platform::limits::GUEST_STATE_BYTES_MAX;
@@ -96,6 +97,33 @@ impl Mind {
                 details
             }
             Self::Gone => vec![Detail::new("at", "its end: it failed")],
+        }
+    }
+
+    /// The node where it asked to be, if it was not told yet what became of that.
+    pub fn wants(&self) -> Option<Symbol> {
+        match self {
+            Self::Live { live, .. } => live.store.data().affairs.wants,
+            Self::Frozen(state) => read_affairs(&mut Input::new(state), EPOCH).ok()?.wants,
+            Self::New | Self::Gone => None,
+        }
+    }
+
+    /// It leaves by a hop: whoever takes it in tells it what became of that.
+    pub fn forget_wants(&mut self) {
+        let wants = self.wants().is_some();
+        match self {
+            Self::Live { live, .. } => live.store.data_mut().affairs.wants = None,
+            Self::Frozen(frozen) if wants => {
+                let mut input = Input::new(frozen);
+                // Its own node wrote it: it can be read.
+                let Ok(affairs) = read_affairs(&mut input, EPOCH) else { return };
+                let mut state = vec![LAYOUT];
+                Affairs { wants: None, ..affairs }.write(EPOCH, &mut state);
+                state.extend_from_slice(input.rest());
+                *frozen = state.into_boxed_slice();
+            }
+            Self::Frozen(_) | Self::New | Self::Gone => {}
         }
     }
 

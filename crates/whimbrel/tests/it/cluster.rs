@@ -18,6 +18,7 @@ use whimbrel_acl::Envelope;
 use whimbrel_net::{Hub, HubConfig};
 
 use super::durable::{COUNTER, Lines, PROJECT, WORKER};
+use super::partitions_wished::Roamer;
 use super::{Scratch, durable_rust};
 
 const PARTITIONS: u16 = 8;
@@ -25,27 +26,27 @@ const PARTITIONS: u16 = 8;
 /// How long something may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-struct Node {
-    platform: Platform,
+pub(super) struct Node {
+    pub(super) platform: Platform,
     hub: Option<Hub>,
     society: Society,
 }
 
 /// Nodes of one platform, and what all of them printed.
-struct Nodes {
+pub(super) struct Nodes {
     scratch: Scratch,
     memory: Arc<Memory>,
     lines: Lines,
-    nodes: Vec<Node>,
+    pub(super) nodes: Vec<Node>,
     epochs: Vec<AtomicU64>,
     /// Agents leave memory whenever they have nothing to do.
     passive: bool,
     /// Agents written in Rust that the society begins with, beside the project's.
-    in_rust: fn() -> Vec<Founder>,
+    pub(super) in_rust: fn() -> Vec<Founder>,
 }
 
 impl Nodes {
-    fn new(files: &[(&str, &str)], count: usize) -> Self {
+    pub(super) fn new(files: &[(&str, &str)], count: usize) -> Self {
         let epochs = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
         let (scratch, memory, passive) = (Scratch::with(files), Arc::new(Memory::new(PARTITIONS)), count > 2);
         let mut nodes =
@@ -55,11 +56,12 @@ impl Nodes {
     }
 
     /// Another node, linked with those that live.
-    fn join(&mut self) {
+    pub(super) fn join(&mut self) {
         let society = Society::open(&self.scratch.0.join("sums.mas2j")).expect("it is right");
         let journal = Arc::clone(&self.memory) as _;
         let idle = if self.passive { Duration::ZERO } else { Duration::MAX };
         let platform = durable_rust::knowing(Platform::builder())
+            .kind::<Roamer>()
             .workers(2)
             .passivate_after(idle)
             .loader(society.loader())
@@ -80,7 +82,7 @@ impl Nodes {
     }
 
     /// Lets a node serve partitions, in the next epoch.
-    fn serve(&mut self, node: usize, partitions: impl IntoIterator<Item = u16>) {
+    pub(super) fn serve(&mut self, node: usize, partitions: impl IntoIterator<Item = u16>) {
         let next = |index: u16| Epoch(self.epochs[usize::from(index)].fetch_add(1, Ordering::Relaxed) + 1);
         let terms: Vec<(Partition, Epoch)> =
             partitions.into_iter().map(|index| (Partition(index), next(index))).collect();
@@ -97,7 +99,7 @@ impl Nodes {
     }
 
     /// Passes partitions on to another node; false if the society has ended itself.
-    fn pass_on(&mut self, from: usize, to: usize, partitions: &[u16]) -> bool {
+    pub(super) fn pass_on(&mut self, from: usize, to: usize, partitions: &[u16]) -> bool {
         let yielded: Vec<Partition> = partitions.iter().copied().map(Partition).collect();
         let platform = &self.nodes[from].platform;
         if !platform.yield_up(&yielded, PATIENCE).is_empty() {
@@ -109,11 +111,11 @@ impl Nodes {
     }
 
     /// A node is gone, without a word.
-    fn kill(&mut self, node: usize) {
+    pub(super) fn kill(&mut self, node: usize) {
         drop(self.nodes[node].hub.take());
     }
 
-    fn wait_for_line(&self, part: &str) {
+    pub(super) fn wait_for_line(&self, part: &str) {
         let until = Instant::now() + PATIENCE;
         while !self.lines().iter().any(|line| line.contains(part)) {
             assert!(Instant::now() < until, "{part}: {:?} {:?}", self.lines(), self.agents());
@@ -131,7 +133,7 @@ impl Nodes {
         self.nodes.iter().map(names).collect()
     }
 
-    fn lines(&self) -> Vec<String> {
+    pub(super) fn lines(&self) -> Vec<String> {
         self.lines.0.lock().unwrap().clone()
     }
 }

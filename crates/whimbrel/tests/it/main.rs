@@ -36,6 +36,7 @@ mod new;
 mod nodes;
 mod own_keys;
 mod partitions_move;
+mod partitions_wished;
 mod run;
 mod societies;
 #[cfg(feature = "nats")]

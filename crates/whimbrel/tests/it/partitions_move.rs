@@ -128,3 +128,38 @@ fn an_operator_moves_agents_and_hears_what_went_along() {
     nodes.end(&[0, 1]);
     nodes.assert_all_told_once();
 }
+
+/// In the middle of an `async` loop, and of a recursion: what is in memory and on the stack goes along through the journal.
+#[test]
+fn webassembly_agents_go_to_and_fro_in_the_middle_of_their_calls() {
+    const GUIDE: &str = "
+        +!begin <- for (.member(W, [nomad, traveller])) { .send(W, request, tour([n2, n1, n2, n1, n2])) };
+            .send(still, request, tour([])); .send(rest, request, tour([])).
+        +sum(Sum, Moves, Node)[source(W)] <- .print(W, \" \", Sum, \" after \", Moves, \" at \", Node).";
+    let Some(program) = program() else { return };
+    let engine = Engine::start(program);
+    let project = "MAS count { agents: nomad \"nomad-rust.wasm\"; traveller \"traveller-c.wasm\";
+        still \"traveller-c.wasm\"; rest \"nomad-rust.wasm\"; guide; }";
+    let files = [("count.mas2j", project), ("guide.asl", GUIDE)];
+    let modules = ["nomad-rust", "traveller-c"];
+    let Some(mut nodes) = Nodes::with_modules(engine.store("guests"), &files, &modules) else { return };
+    nodes.start();
+    nodes.start();
+    nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
+    let (said, done) = nodes.command(&["send", "guide", "begin", "--performative", "achieve"]);
+    assert!(done, "{said}");
+    nodes.wait_for("all answer", |nodes| nodes.text("out").matches("[guide] ").count() == 4);
+    let out = nodes.text("out");
+    let answer = |agent: &str| {
+        let line = out.lines().find_map(|line| line.strip_prefix(&format!("[guide] {agent} ")))?;
+        let (sum, rest) = line.split_once(" after ")?;
+        let (moves, node) = rest.split_once(" at ")?;
+        Some((sum.to_owned(), moves.parse::<u32>().ok()?, node.to_owned()))
+    };
+    for (agent, unmoved) in [("nomad", "rest"), ("traveller", "still")] {
+        let (sum, none, _) = answer(unmoved).expect("it answers");
+        let (its, moves, node) = answer(agent).expect("it answers");
+        // Who is on n2 already stays there first.
+        assert_eq!((its, none, matches!(moves, 4 | 5), node.as_str()), (sum, 0, true, "n2"), "{out}");
+    }
+}

@@ -70,6 +70,12 @@ impl Nodes {
         nodes
     }
 
+    /// With these modules of `guest/`; none where they are not built.
+    pub(super) fn with_modules(store: String, files: &[(&str, &str)], modules: &[&str]) -> Option<Self> {
+        let scratch = super::wasm_agents::scratch(files, modules)?;
+        Some(Self { scratch, store, children: Vec::new(), certified: false })
+    }
+
     fn path(&self, node: usize, kind: &str) -> PathBuf {
         self.scratch.0.join(format!("n{}.{kind}", node + 1))
     }
