@@ -164,7 +164,7 @@ impl Context {
     /// [`Agent::on_arrival`](crate::Agent::on_arrival) is called. Async agents write `move_to` instead, and wait for it.
     ///
     /// # Errors
-    /// It is not granted, or there is no such node.
+    /// There is no such node, or this call asked for a hop already.
     pub fn depart(self, node: &str) -> Result<(), Error> {
         host::check(host::depart(node.as_bytes())).map(drop)
     }
@@ -172,7 +172,7 @@ impl Context {
     /// Leaves a copy of itself on that node when this call into the agent is over, of this name (empty: a new one).
     ///
     /// # Errors
-    /// It is not granted, or there is no such node.
+    /// There is no such node, or this call asked for a hop already.
     pub fn depart_clone(self, node: &str, name: &str) -> Result<(), Error> {
         host::check(host::depart_clone(node.as_bytes(), name.as_bytes())).map(drop)
     }

@@ -40,24 +40,30 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
         Ok(())
     })?;
     linker.func_wrap(MODULE, "depart", |mut caller: Caller<'_, Guest>, ptr: i32, len: i32| -> Result<i32> {
-        match hop(&mut caller, (ptr, len), None)? {
-            Ok(hop) => caller.data_mut().requests.hop = Some(hop),
-            Err(code) => return Ok(code),
-        }
-        Ok(0)
+        depart(&mut caller, (ptr, len), None)
     })?;
     linker.func_wrap(
         MODULE,
         "depart_clone",
         |mut caller: Caller<'_, Guest>, ptr: i32, len: i32, name: i32, name_len: i32| -> Result<i32> {
-            match hop(&mut caller, (ptr, len), Some((name, name_len)))? {
-                Ok(hop) => caller.data_mut().requests.hop = Some(hop),
-                Err(code) => return Ok(code),
-            }
-            Ok(0)
+            depart(&mut caller, (ptr, len), Some((name, name_len)))
         },
     )?;
     Ok(())
+}
+
+/// The guest goes, or the clone that it names does, when its call is over.
+fn depart(caller: &mut Caller<'_, Guest>, node: (i32, i32), clone: Option<(i32, i32)>) -> Result<i32> {
+    let hop = match hop(caller, node, clone)? {
+        Ok(hop) => hop,
+        Err(code) => return Ok(code),
+    };
+    let guest = caller.data_mut();
+    if guest.requests.hop.is_some() {
+        return Ok(guest.refuse(code::FULL, "it asked for a hop in this call already, and a call ends in one"));
+    }
+    guest.requests.hop = Some(hop);
+    Ok(0)
 }
 
 /// The guest lives no longer than that; nor longer than it was to live anyway.

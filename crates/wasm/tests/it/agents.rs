@@ -235,3 +235,13 @@ fn options_reach_its_first_call() {
     sim.run_until_idle();
     assert_eq!(probe.take_lines(), ["inform 42"]);
 }
+
+#[test]
+fn a_call_ends_in_one_hop() {
+    let body = r#"(data (i32.const 3000) "n7")
+      (func (export "whim_handle") (param i32 i32) (result i32)
+        (call $tell (i64.extend_i32_s (call $depart (i32.const 3000) (i32.const 2))))
+        (call $tell (i64.extend_i32_s (call $depart (i32.const 3000) (i32.const 2))))
+        (i32.const 0))"#;
+    assert_eq!(told(body, 1), ["inform 0", "inform -7"]);
+}
