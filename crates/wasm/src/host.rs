@@ -35,6 +35,8 @@ const MAPPINGS_PER_INSTANCE: u32 = 4;
 const MAPPINGS_DEFAULT: u32 = 65_530;
 /// Guests in memory at once, however many mappings the system allows.
 const SLOTS_MAX: u32 = 250_000;
+/// With fewer there are none.
+const SLOTS_MIN: u32 = 16;
 /// Places beyond those that are given out: several threads may look for one at the same time, and modules are tried out.
 const SLOTS_SPARE: u32 = 64;
 /// Bytes of a memory that stay with its slot when an instance goes: to write zeros there is cheaper than to give it back.
@@ -66,6 +68,8 @@ pub struct Host {
     pub(crate) engine: Engine,
     pub(crate) linker: Linker<Guest>,
     pub(crate) roost: Roost,
+    /// Places that there were to be.
+    wanted: u32,
     pub(crate) clock: Arc<Clock>,
     pub(crate) resident: Resident,
     pub(crate) compiled: Option<CompiledForms>,
@@ -90,8 +94,8 @@ impl Host {
     /// The engine cannot be set up: there is not enough address space, or this machine is not supported.
     pub fn new(options: HostOptions) -> Result<Arc<Self>, HostError> {
         let wrong = |error: wasmtime::Error| HostError(format!("{error:#}"));
-        let slots = options.slots.unwrap_or_else(slots_of_system).clamp(1, SLOTS_MAX);
-        let engine = Engine::new(&config(slots + SLOTS_SPARE)).map_err(wrong)?;
+        let wanted = options.slots.unwrap_or_else(slots_of_system).clamp(1, SLOTS_MAX);
+        let (engine, slots) = engine_of(wanted).map_err(wrong)?;
         let mut linker = Linker::new(&engine);
         imports::add_to(&mut linker).map_err(wrong)?;
         let clock = Arc::new(Clock::default());
@@ -100,6 +104,7 @@ impl Host {
             engine,
             linker,
             roost: Roost::new(slots),
+            wanted,
             clock,
             resident: Resident::new(),
             compiled: options.compiled,
@@ -164,6 +169,11 @@ impl Host {
     pub fn slots(&self) -> u32 {
         self.roost.slots()
     }
+
+    /// How many were to be, if the system did not give addresses for as many.
+    pub fn slots_wanted_in_vain(&self) -> Option<u32> {
+        (self.slots() < self.wanted).then_some(self.wanted)
+    }
 }
 
 /// One that is equal among those that others have, or this one, for others to find.
@@ -188,6 +198,18 @@ impl Drop for Host {
             ticker.thread().unpark();
             // It never panics; if it did there is nobody to tell.
             let _ = ticker.join();
+        }
+    }
+}
+
+/// An engine with so many places, or else with as many as there are addresses for: with a quarter, again and again.
+fn engine_of(wanted: u32) -> wasmtime::Result<(Engine, u32)> {
+    let mut slots = wanted;
+    loop {
+        match Engine::new(&config(slots + SLOTS_SPARE)) {
+            Ok(engine) => return Ok((engine, slots)),
+            Err(error) if slots <= SLOTS_MIN => return Err(error),
+            Err(_) => slots = (slots / 4).max(SLOTS_MIN),
         }
     }
 }

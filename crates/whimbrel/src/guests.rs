@@ -113,7 +113,15 @@ mod hosted {
                 cache.key().map(|key| CompiledForms::new(key, place))
             };
             let compiled = self.cache.as_ref().and_then(forms);
-            Host::new(HostOptions { compiled, ..HostOptions::default() }).map_err(|error| error.to_string())
+            let host =
+                Host::new(HostOptions { compiled, ..HostOptions::default() }).map_err(|error| error.to_string())?;
+            if let Some(wanted) = host.slots_wanted_in_vain() {
+                eprintln!(
+                    "whimbrel: {} WebAssembly agents are in memory at once, not {wanted}: there are no addresses for more (see `ulimit -v`)",
+                    host.slots()
+                );
+            }
+            Ok(host)
         }
 
         /// What each owner of agents uses here of what he may, by name.

@@ -3,6 +3,7 @@
 
 mod harness;
 
+mod addresses;
 mod agents;
 mod frames;
 mod fuzz;
