@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::Aid;
+use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::limits::WORKER_STACK_BYTES;
 use whimbrel_platform::services::LogLevel;
 
@@ -107,8 +108,13 @@ fn warn(node: &Node, turn: &LongTurn) -> bool {
     let sight = turn.holder.thread.look();
     let late = sight.is_none_or(|sight| sight.waits || sight.ran.saturating_sub(turn.ran) >= WARN_RAN);
     if late {
-        let text = "it has been in one turn for a second; others go on meanwhile (is it blocked? see `offload`)";
-        node.output.log(turn.agent, LogLevel::Warning, text);
+        let what = match node.with_ams(|ams| ams.kind(turn.agent)) {
+            Some(AgentKind::AgentSpeak) => "does an action that it takes wait or compute for long?",
+            Some(AgentKind::Wasm) => "does it loop? its quota `call_cpu_ms` ends such a call",
+            _ => "is it blocked? see `offload`",
+        };
+        let text = format!("it has been in one turn for a second; others go on meanwhile ({what})");
+        node.output.log(turn.agent, LogLevel::Warning, &text);
     }
     late
 }
