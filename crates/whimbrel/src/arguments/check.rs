@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
   whimbrel check examples/auction    a folder with one project in it
   whimbrel check policy.toml         a policy")]
 pub struct Check {
-    /// Projects (.mas2j), programs (.asl), policies (.toml), or folders with one project in each.
+    /// Projects (.mas2j), programs (.asl, .wasm), policies (.toml), or folders with one project in each.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 }
