@@ -595,6 +595,8 @@ pub const GUEST_TEMPLATE_PARTS_MAX: usize = 16;
 pub const GUEST_STATE_BYTES_MAX: usize = GUEST_MEMORY_BYTES_MAX + (4 << 20);
 /// Milliseconds of processor time that a WebAssembly agent may take until it comes back from one call, if no policy says less.
 pub const GUEST_CALL_CPU_MS: u32 = 1_000;
+/// Milliseconds of processor time after which a call of an agent is interrupted that somebody ends meanwhile.
+pub const GUEST_ENDING_CPU_MS: u32 = 100;
 /// The most that a policy may say.
 pub const GUEST_CALL_CPU_MS_MAX: u32 = 10_000;
 /// Bytes of memory of a WebAssembly agent, if no policy says otherwise.

@@ -56,6 +56,11 @@ pub trait Services: Send + Sync {
     /// Ends an agent; false if there is none of that name. Its name is free when its current turn is over.
     fn kill(&self, agent: Aid) -> bool;
 
+    /// Whether this agent of this node is being ended, by somebody or with the whole node, while it has a turn.
+    fn is_ending(&self, agent: Aid) -> bool {
+        !self.exists(agent)
+    }
+
     /// Has an agent of this node end when it has lived for so long from now on, wherever it is then. Its owner is told by the AMS (an
     /// `inform` whose content is `ended(Name, expired)`). False if there is no such agent on this node, or this platform cannot.
     fn set_lifetime(&self, _agent: Aid, _lifetime: Duration) -> bool {

@@ -110,6 +110,10 @@ impl Services for NodeServices {
         self.node.kill(agent.name, None)
     }
 
+    fn is_ending(&self, agent: Aid) -> bool {
+        self.node.stopping.load(Ordering::Relaxed) || !self.node.knows(agent)
+    }
+
     fn set_lifetime(&self, agent: Aid, lifetime: Duration) -> bool {
         self.node.set_lifetime(agent, lifetime)
     }

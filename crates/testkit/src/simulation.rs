@@ -178,6 +178,11 @@ impl Simulation {
         killed
     }
 
+    /// This agent learns in its turns that somebody is ending it, as if another thread did so meanwhile.
+    pub fn doom(&mut self, agent: &str) {
+        *locked(&self.world.doomed) = Some(Symbol::new(agent));
+    }
+
     /// What `work` makes of the AMS; its commands are carried out.
     pub fn with_ams<R>(&mut self, work: impl FnOnce(&mut Ams) -> R) -> R {
         let result = work(&mut locked(&self.world.ams));

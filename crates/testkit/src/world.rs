@@ -34,6 +34,8 @@ pub(crate) struct World {
     pub loader: Mutex<Box<ProgramLoader>>,
     pub policy: OnceLock<Policy>,
     pub storage: Shelves,
+    /// Who learns in its turn that it is being ended.
+    pub doomed: Mutex<Option<Symbol>>,
     random: Mutex<Random>,
     now: AtomicU64,
 }
@@ -57,6 +59,7 @@ impl World {
             loader: Mutex::new(Box::new(|_, path, _| Err(format!("no loader for {path}")))),
             policy: OnceLock::new(),
             storage: Shelves::default(),
+            doomed: Mutex::default(),
             random: Mutex::new(random),
             now: AtomicU64::new(0),
         }
@@ -149,6 +152,10 @@ impl Services for World {
 
     fn kill(&self, agent: Aid) -> bool {
         locked(&self.ams).kill(agent).is_ok()
+    }
+
+    fn is_ending(&self, agent: Aid) -> bool {
+        *locked(&self.doomed) == Some(agent.name) || !self.exists(agent)
     }
 
     fn stop(&self, delay_ms: u64, code: i32) {

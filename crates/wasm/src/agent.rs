@@ -193,9 +193,13 @@ impl WasmAgent {
     fn fail(&mut self, error: &LiveError, turn: &mut Turn<'_>) -> Next {
         let (reason, last_words) = (error.to_string(), self.mind().take_last_words());
         *self.mind() = Mind::Gone;
+        if matches!(error, LiveError::Breach(Breach::Ended)) {
+            // Whoever ends it knows why, and it is no fault of its.
+            say_last_words(&last_words, turn, "it was ended");
+            return Next::End(EndReason::Killed);
+        }
         if matches!(error, LiveError::Breach(_)) {
-            let who = turn.services.principal(turn.aid).to_string();
-            turn.services.audit(&Refused::somebody(RefusalReason::Quota, &who, &reason));
+            turn.services.audit(&Refused::somebody(RefusalReason::Quota, &principal(turn).to_string(), &reason));
         }
         tell_owner(turn, &reason);
         say_last_words(&last_words, turn, &reason);
@@ -428,6 +432,14 @@ impl AgentBody for WasmAgent {
                 &format!("in whim_stop: {error}"),
             );
         }
+    }
+}
+
+/// Who the agent is for a policy: also if it was ended meanwhile, and nobody knows it any more.
+fn principal(turn: &Turn<'_>) -> Principal {
+    match turn.services.principal(turn.aid) {
+        Principal::Stranger => Principal::Agent { name: turn.aid.name, node: turn.services.node() },
+        known => known,
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wasmtime::{Memory, ResourceLimiter};
 use whimbrel_acl::Symbol;
-use whimbrel_platform::limits::{GUEST_CALL_BYTES_MAX, GUESTS_NAME_BYTES_MAX};
+use whimbrel_platform::limits::{GUEST_CALL_BYTES_MAX, GUEST_ENDING_CPU_MS, GUESTS_NAME_BYTES_MAX};
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::policy::Terms;
 use whimbrel_platform::storage::{Holder, StorageError};
@@ -18,6 +18,9 @@ use crate::affairs::{Affairs, Wait};
 use crate::cpu::{Meter, ran};
 use crate::lately::{Lately, Tally};
 use crate::owners::{Share, Window};
+
+/// How long a call goes on whose agent is ended meanwhile; also what an agent has to say in `whim_stop`.
+const ENDING_CALL_MAX: Duration = Duration::from_millis(GUEST_ENDING_CPU_MS as u64);
 
 /// What a guest does that ends it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -121,6 +124,9 @@ pub enum Breach {
     /// It has been here for long enough.
     #[error("its {0} s on this node are over (quota lifetime_s)")]
     Lifetime(u64),
+    /// Somebody ends it, and it did not come back from its call.
+    #[error("it was ended in the middle of a call")]
+    Ended,
     /// It suspends where it cannot be suspended.
     #[error("it cannot be suspended here: {0}")]
     Suspension(&'static str),
@@ -387,8 +393,16 @@ impl Guest {
             }
             self.count_cpu(ran, now)?;
         }
-        let most = self.terms.call_cpu_ms;
-        if self.meter.call(ran) < Duration::from_millis(u64::from(most)) { Ok(()) } else { Err(Breach::CallTime(most)) }
+        let (most, in_call) = (self.terms.call_cpu_ms, self.meter.call(ran));
+        if in_call >= ENDING_CALL_MAX && self.is_ending() {
+            return Err(Breach::Ended);
+        }
+        if in_call < Duration::from_millis(u64::from(most)) { Ok(()) } else { Err(Breach::CallTime(most)) }
+    }
+
+    /// Whether somebody ends it.
+    fn is_ending(&mut self) -> bool {
+        self.turn.with(|turn| turn.services.is_ending(turn.aid)).unwrap_or_default()
     }
 }
 

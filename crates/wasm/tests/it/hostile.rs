@@ -56,6 +56,69 @@ fn a_trap_ends_it() {
     assert_eq!(fate("(i32.const 7)"), "it answered 7");
 }
 
+/// Why a guest of this body ended, which got a message and has a timer.
+fn fate_of(body: &str) -> String {
+    let (mut sim, _) = world();
+    let host = host();
+    sim.spawn("guest", agent(&host, body));
+    sim.spawn("neighbour", agent(&host, crate::agents::COUNTER));
+    sim.tell("guest", "go");
+    sim.tell("neighbour", "go");
+    sim.run_for(100);
+    assert!(sim.ended("neighbour").is_none(), "its neighbour lives on");
+    format!("{:?}", sim.ended("guest"))
+}
+
+#[test]
+fn a_trap_in_any_export_ends_it() {
+    let handle = format!("{HANDLE} (i32.const 0))");
+    let start = format!(r#"{handle} (func (export "whim_start") (param i32 i32) (result i32) (unreachable))"#);
+    let timer = format!(
+        r#"{HANDLE} (call $timer (i64.const 1) (i64.const 10)))
+           (func (export "whim_timer") (param i64) (result i32) (unreachable))"#
+    );
+    for body in [start, timer] {
+        let fate = fate_of(&body);
+        assert!(fate.starts_with("Some(Failed") && fate.contains("unreachable"), "{fate}");
+    }
+}
+
+#[test]
+fn a_trap_where_it_is_handed_something_ends_it() {
+    let (mut sim, _) = world();
+    let text = crate::harness::guest(&format!("{HANDLE} (i32.const 0))"));
+    let text = text.replace("(i32.const 4096)", "(unreachable)");
+    let module = crate::harness::compile(&host(), &text).unwrap();
+    sim.spawn("guest", Box::new(whimbrel_wasm::WasmAgent::new(module, "guest.wasm".into(), Vec::new())));
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    assert!(matches!(sim.ended("guest"), Some(EndReason::Failed(why)) if why.contains("unreachable")));
+}
+
+#[test]
+fn a_module_whose_start_function_traps_is_not_admitted() {
+    let text = crate::harness::guest(&format!("{HANDLE} (i32.const 0)) (func $begin (unreachable)) (start $begin)"));
+    let why = crate::harness::compile(&host(), &text).map(|_| ()).unwrap_err().to_string();
+    assert!(why.starts_with("it cannot be instantiated") && why.contains("unreachable"), "{why}");
+}
+
+/// Nobody waits until it has had all the time that a call may take.
+#[test]
+fn who_is_ended_in_an_endless_loop_ends_soon() {
+    let (mut sim, probe) = world();
+    sim.set_policy(serde_json::from_str(r#"{"quota": [{"who": "agent:guest", "call_cpu_ms": 10000}]}"#).unwrap());
+    let body =
+        format!("{HANDLE} (drop (call $on_failure (i32.const 1024) (i32.const 25))) (loop $l (br $l)) (i32.const 0))");
+    sim.spawn("guest", agent(&host(), &body));
+    sim.doom("guest");
+    sim.tell("guest", "go");
+    let before = std::time::Instant::now();
+    sim.run_until_idle();
+    assert_eq!(sim.ended("guest"), Some(EndReason::Killed));
+    assert!(before.elapsed() < std::time::Duration::from_secs(8), "a call may take 10 s of a processor");
+    assert_eq!(probe.take()[0].content.as_str(), Some("it was ended"));
+}
+
 #[test]
 fn recursion_ends_with_the_stack() {
     let (mut sim, _) = world();
