@@ -220,6 +220,8 @@ pub mod sym {
         // Code as data: functors that no program can write.
         CODE_PLAN = "$plan", CODE_RULE = "$rule", CODE_TRIGGER = "$trigger", CODE_BODY = "$body", CODE_STEP = "$step",
         CODE_VAR = "$var", NO_LABEL = "nolabel", UNDEFINED = "undefined",
+        // What plans of the library ask of each other.
+        WHIMBREL = "whimbrel", KQML_BELIEVE = "kqml_believe", KQML_PURSUE = "kqml_pursue",
     }
 }
 

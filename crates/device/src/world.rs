@@ -193,6 +193,11 @@ impl Services for World {
         locked(&self.ams).agents().collect()
     }
 
+    /// Who comes from outside is nobody's teacher here: a page knows no policy.
+    fn may_teach(&self, teacher: Aid, _pupil: Aid) -> bool {
+        locked(&self.ams).exists(teacher)
+    }
+
     fn exists(&self, aid: Aid) -> bool {
         match Cast::of(aid.name) {
             None => locked(&self.ams).exists(aid) || self.is_outside(Aid::NOBODY, aid),

@@ -8,6 +8,9 @@ use crate::Time;
 use crate::link::{Measured, News};
 use crate::route::{NodeId, ShardIndex};
 
+/// What the only node of a platform is called, which has no links and was given no name.
+pub const ONLY_NODE: &str = "n1";
+
 /// The links, as the scheduler sees them.
 pub trait Links: Send + Sync {
     /// Takes messages for agents of another node, in order, from a shard. What stays in `batch` cannot be taken: the link

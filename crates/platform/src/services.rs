@@ -47,6 +47,11 @@ pub trait Services: Send + Sync {
     /// Whether a message to `aid` has somewhere to go.
     fn exists(&self, aid: Aid) -> bool;
 
+    /// Whether `teacher` may give `pupil` plans, or take them from it: who does has it do whatever it can do itself.
+    fn may_teach(&self, _teacher: Aid, _pupil: Aid) -> bool {
+        true
+    }
+
     /// Creates an agent. It exists when this returns; its first turn comes later.
     ///
     /// # Errors
@@ -154,7 +159,7 @@ pub trait Services: Send + Sync {
         None
     }
 
-    /// This node's name; empty for a platform of one node.
+    /// What this place is called; empty where places have no names.
     fn node(&self) -> Symbol {
         sym::EMPTY
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use whimbrel_acl::{Aid, Envelope, Symbol, Text, sym};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::audit::{Auditor, Refused};
-use whimbrel_platform::policy::{Action, Policy, Principal, act_of_sending};
+use whimbrel_platform::policy::{Action, Policy, Principal, Verdict, act_of_sending};
 use whimbrel_platform::route::{NodeId, Place};
 use whimbrel_platform::topics::Cast;
 
@@ -38,6 +38,14 @@ impl Node {
     pub fn my_name(&self) -> Symbol {
         let Some(links) = self.linked.links() else { return sym::EMPTY };
         *self.guard.me.get_or_init(|| Symbol::new(&links.me()))
+    }
+
+    /// What this node is called: its name, and that of the only one while it has no links.
+    pub fn called(&self) -> Symbol {
+        match self.my_name() {
+            sym::EMPTY => Symbol::new(whimbrel_platform::links::ONLY_NODE),
+            name => name,
+        }
     }
 
     pub fn name_of(&self, node: NodeId) -> Symbol {
@@ -144,6 +152,18 @@ impl Node {
             self.audit(&Refused::forbidden(&who.to_string(), action, object));
         }
         may
+    }
+
+    /// Whether an agent may give another one plans. Modules are in a sandbox and would not be if they had agents beyond it do
+    /// what they like: only a rule permits it to them.
+    pub fn permits_teaching(&self, teacher: Aid, pupil: Aid) -> bool {
+        let (who, object) = (self.principal(teacher), pupil.name.as_str());
+        let is_guest = self.with_ams(|ams| ams.kind_anywhere(teacher)) == Some(AgentKind::Wasm);
+        if is_guest && self.guard.policy.verdict(who, Action::Teach, object) != Verdict::Allowed {
+            self.audit(&Refused::forbidden(&who.to_string(), Action::Teach, object));
+            return false;
+        }
+        self.permits(who, Action::Teach, object)
     }
 
     pub fn audit(&self, refused: &Refused<'_>) {

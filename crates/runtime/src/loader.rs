@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use whimbrel_acl::{Symbol, Value};
+use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::mobility::{CodeHash, FetchError};
 use whimbrel_platform::{AgentBody, Time};
@@ -25,6 +26,11 @@ pub trait ProgramLoader: Send + Sync {
     /// # Errors
     /// The program is not to be had, or does not compile: why.
     fn load(&self, name: Symbol, path: &str, options: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String>;
+
+    /// What the AMS says of agents that are made from such a program.
+    fn kind(&self, _path: &str) -> AgentKind {
+        AgentKind::AgentSpeak
+    }
 
     /// Makes an agent's body again from what was kept of it: whole, and what changed since, in order. The last of it was written
     /// at a time by this node's clock that may be before that began: then it wraps.

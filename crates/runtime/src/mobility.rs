@@ -291,7 +291,8 @@ impl Node {
 
     /// Makes an agent that comes, or says why not.
     pub fn make_coming(self: &Arc<Self>, shard: ShardIndex, from: NodeId, offer: Offer) {
-        match self.permit_coming(from, &offer).and_then(|()| self.find_code(from, &offer)) {
+        let permitted = self.permit_coming(from, &offer).and_then(|()| self.permit_onward(&offer));
+        match permitted.and_then(|()| self.find_code(from, &offer)) {
             Ok(CodeFound::Missing) => return self.order_code(from, offer),
             Ok(CodeFound::Own | CodeFound::Foreign) if !offer.is_whole() => return self.order_rest(from, offer),
             Ok(CodeFound::Own | CodeFound::Foreign) => {}
@@ -344,6 +345,11 @@ impl Node {
         let object = offer.clone.filter(|clone| *clone != Symbol::default()).unwrap_or(name);
         let action = if offer.clone.is_some() { Action::Create } else { Action::Move };
         if self.permits(who, action, object.as_str()) { Ok(()) } else { Err(HopError::Forbidden(self.my_name())) }
+    }
+
+    /// Whether an agent that is on its way to a client of this node would be offered to it: if not it had better stay where it is.
+    fn permit_onward(&self, offer: &Offer) -> Result<(), HopError> {
+        if offer.onward == Symbol::default() { Ok(()) } else { self.shelf.may_invite(offer.onward) }
     }
 
     /// Who an agent is to the policy that comes from there. One that was with a client is what agents of sessions are, wherever it goes.
@@ -684,7 +690,7 @@ impl Node {
 
     fn recall_here(&self, agent: Symbol, then: HopCall) {
         let home = self.with_ams(|ams| ams.ties(Aid::local(agent)).home);
-        let to = if home == Symbol::default() { self.my_name() } else { home };
+        let to = if home == Symbol::default() { self.called() } else { home };
         let request = HopRequest { to, mode: HopMode::Recall };
         self.send_off(agent, Box::new(Errand { request, then: Some(then) }));
     }

@@ -85,6 +85,10 @@ impl Services for NodeServices {
         self.node.knows(aid) || self.node.stopping.load(Ordering::Relaxed)
     }
 
+    fn may_teach(&self, teacher: Aid, pupil: Aid) -> bool {
+        teacher.name == pupil.name || self.node.permits_teaching(teacher, pupil)
+    }
+
     fn create(&self, request: CreateAgent) -> Result<Aid, CreateError> {
         let CreateAgent { name, unique, owner, source } = request;
         if !self.node.permits_creation(owner, name) {
@@ -97,7 +101,7 @@ impl Services for NodeServices {
                 self.node.create_somewhere(self.shard, who, |_| Ok(body))
             }
             AgentSource::Program { path, options } => {
-                let who = Introduction { unique, owner, ..Introduction::new(name, AgentKind::AgentSpeak) };
+                let who = Introduction { unique, owner, ..Introduction::new(name, self.node.loader.kind(&path)) };
                 self.node.create_somewhere(self.shard, who, |name| {
                     let loaded = self.node.loader.load(name, &path, &options);
                     loaded.map_err(|reason| CreateError::BadProgram { name, reason })
@@ -237,7 +241,7 @@ impl Services for NodeServices {
     }
 
     fn node(&self) -> Symbol {
-        self.node.my_name()
+        self.node.called()
     }
 
     fn nodes(&self) -> Vec<Symbol> {

@@ -32,7 +32,7 @@ impl Host for NodeHost {
     }
 
     fn node(&self) -> Symbol {
-        self.0.my_name()
+        self.0.called()
     }
 
     fn now(&self) -> Time {
@@ -136,7 +136,7 @@ impl Host for NodeHost {
 
     fn is_here(&self, to: Symbol) -> Result<bool, HopError> {
         let node = &self.0;
-        if to == Symbol::default() || to == node.my_name() {
+        if to == Symbol::default() || to == node.called() {
             return Ok(true);
         }
         node.way_to(to).map(|_| false).ok_or(HopError::NoSuchNode(to))
@@ -146,7 +146,7 @@ impl Host for NodeHost {
         let node = &self.0;
         // Under the lock, as all that other nodes are told of an agent.
         node.with_ams(|ams| {
-            if ams.handle_lodged(Aid::local(name))
+            if ams.handle_lodged(Aid::local(name), node.called())
                 && let Some(links) = node.linked.links()
             {
                 links.tell_all(News::Agents(vec![(name, AgentKind::Session)]));

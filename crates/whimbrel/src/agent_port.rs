@@ -17,6 +17,9 @@ use crate::terminal;
 /// How long good-byes may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
+/// What stands for the address of sessions that come over HTTP.
+const ON_THIS_MACHINE: &str = "127.0.0.1:0";
+
 /// Opens it, if that is asked for, or if sessions can come over HTTP: there `http_token` lets one have any agents, too.
 pub fn open(
     options: &AgentPortOptions,
@@ -32,8 +35,11 @@ pub fn open(
     }
     let in_full = |port: &String| if port.contains(':') { port.clone() } else { format!("127.0.0.1:{port}") };
     let address = options.agent_port.as_ref().map(in_full);
-    // What comes over HTTP is as secure as that is.
-    let (level, credentials) = address.as_deref().map_or(Ok((Level::Open, None)), level)?;
+    let (level, credentials) = match address.as_deref() {
+        Some(address) => level(address)?,
+        // What comes over HTTP is as secure as that is. Who comes with a certificate proves in its session that it is his.
+        None => (Level::Open, level(ON_THIS_MACHINE)?.1),
+    };
     let operators = http_token.map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
     let constant = options.agent_token.as_deref().map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
     // What is wrong with it is told now, not to the first who comes.

@@ -10,6 +10,7 @@ use whimbrel_bdi::code::Image;
 use whimbrel_bdi::reason::ProgramError;
 use whimbrel_bdi::syntax::{Diagnostic, Loader};
 use whimbrel_bdi::{AgentConfig, Bundle, Loaded};
+use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::inspection::QuotaSeen;
 use whimbrel_platform::limits::{CODE_BYTES_MAX, CODES_TOLD_MAX};
@@ -413,6 +414,10 @@ impl SocietyLoader {
 }
 
 impl ProgramLoader for SocietyLoader {
+    fn kind(&self, path: &str) -> AgentKind {
+        if is_module(path) { AgentKind::Wasm } else { AgentKind::AgentSpeak }
+    }
+
     fn load(&self, _name: Symbol, path: &str, options: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String> {
         if is_module(path) {
             let code = self.programs.module(path).map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use whimbrel_acl::{AclMessage, Annot, Annots, Value, sym};
 
 use super::Cycle;
 use super::cycle::Handled;
-use super::messages::kqml_name;
+use super::messages::{is_internal_goal, kqml_name};
 use crate::code::{Key, Plan, TriggerKind, TriggerOp};
 use crate::logic::levels::TERM_LEVELS_MAX;
 use crate::mind::{Event, Frame, Place, PlanRef, Request, TriggerKey};
@@ -24,7 +24,14 @@ impl Cycle<'_> {
         }
         let sender = self.agent_name(message.sender);
         let goal = match std::mem::take(&mut message.content) {
-            Value::Term(goal) if goal.is_ground() && goal.annots.is_empty() && goal.levels() <= TERM_LEVELS_MAX => goal,
+            Value::Term(goal)
+                if goal.is_ground()
+                    && goal.annots.is_empty()
+                    && goal.levels() <= TERM_LEVELS_MAX
+                    && !is_internal_goal(&goal) =>
+            {
+                goal
+            }
             content => {
                 message.content = content;
                 return Err(message);

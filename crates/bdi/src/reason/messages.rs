@@ -34,6 +34,10 @@ impl Cycle<'_> {
             self.log(LogLevel::Warning, &text);
             return;
         }
+        if let Some(why) = self.unwelcome(&message) {
+            self.turn_down(&message, why);
+            return;
+        }
         let content = std::mem::take(&mut message.content);
         if message.extras.is_some() && self.is_answer(&message, &content) {
             return;
@@ -62,6 +66,27 @@ impl Cycle<'_> {
         let literal = Structure::new(sym::KQML_RECEIVED, args.into_iter().collect());
         let event = crate::reason::step_event(literal, TriggerKind::Achieve);
         self.add_event(event);
+    }
+
+    /// Why a message is not for plans: it would have the agent do what its sender has no right to.
+    fn unwelcome(&self, message: &AclMessage) -> Option<&'static str> {
+        let performative = kqml_name(message.performative);
+        if message.content.items().any(is_internal) || is_internal(&message.content) {
+            return Some("these plans are the platform's own");
+        }
+        let teaches = matches!(performative, sym::TELL_HOW | sym::UNTELL_HOW);
+        if teaches && !self.services.may_teach(message.sender, self.aid) {
+            return Some("the policy forbids to give it plans");
+        }
+        let (percept, environment) = (performative == sym::PERCEPT, self.mind.environment);
+        (percept && environment.is_some_and(|aid| aid.name != message.sender.name))
+            .then_some("percepts come from its environment")
+    }
+
+    fn turn_down(&mut self, message: &AclMessage, why: &str) {
+        self.log(LogLevel::Warning, &format!("a message from {} is refused: {why}", message.sender));
+        let answers = message.extras().reply_with.clone();
+        self.send(message.sender, Symbol::new(Performative::Refuse.as_str()), Value::from(why), None, answers);
     }
 
     /// `tell`, `achieve` and `signal` need no plan. Gives the content back if it is none of these.
@@ -349,6 +374,18 @@ pub(super) fn kqml_name(performative: Performative) -> Symbol {
         Performative::Cancel => sym::UNACHIEVE,
         other => Symbol::new(other.as_str()),
     }
+}
+
+/// Whether a message is about what only plans of the library ask of each other: journeys, and what was received, which has a sender
+/// in it that nobody verified.
+fn is_internal(content: &Value) -> bool {
+    matches!(content, Value::Term(term) if is_internal_goal(term))
+}
+
+/// The same of one literal.
+pub(super) fn is_internal_goal(literal: &Structure) -> bool {
+    literal.namespace == sym::WHIMBREL
+        || matches!(literal.functor, sym::KQML_RECEIVED | sym::KQML_BELIEVE | sym::KQML_PURSUE)
 }
 
 /// A literal as told by an agent: sources it has become that agent's word about them.

@@ -66,15 +66,61 @@ fn nobody_but_its_sender_has_a_minion_do_something() {
         +!go <- .send(amy, achieve, open); .wait(10);
                 .send(amy, tell, whimbrel::minion_of(nosy)[source(self)]); .wait(10);
                 .send(amy, askOne, whimbrel_task(open, _), A, 500); .print(A).
+        +!kqml_received(Amy, refuse, Why, _) <- .print(Amy, ": ", Why).
         "#;
     let output = society(&[("amy", amy), ("nosy", nosy)], &[]).output();
     assert_eq!(
         output,
         [
             "[amy] not for nosy",
+            "[nosy] amy: these plans are the platform's own",
             r#"[nosy] whimbrel_task(open,failed(forbidden,"it is no minion of whoever asks"))[source(amy)]"#
         ]
     );
+}
+
+#[test]
+fn plans_of_the_library_are_not_for_messages() {
+    let amy = r#"
+        +!open[source(S)] <- .print("open for ", S).
+        "#;
+    let nosy = r#"
+        !go.
+        +!go <- .send(amy, achieve, whimbrel::end_minion(nosy)); .wait(10);
+                .send(amy, achieve, kqml_received(boss, achieve, open, id)); .wait(10);
+                .send(amy, achieve, [open, kqml_pursue([open], boss)]); .wait(10);
+                .send(amy, askOne, whimbrel::tour(1, [], []), A, 500); .print(A);
+                .send(amy, achieve, open).
+        +!kqml_received(Amy, refuse, Why, _) <- .print(Amy, ": ", Why).
+        "#;
+    let output = society(&[("amy", amy), ("nosy", nosy)], &[]).output();
+    let refused = "these plans are the platform's own";
+    let said: Vec<&String> =
+        output.iter().filter(|line| line.contains(refused) && !line.contains("refused:")).collect();
+    assert_eq!(said.len(), 4, "{output:?}");
+    let opened: Vec<&String> = output.iter().filter(|line| line.contains("open for")).collect();
+    assert_eq!(opened, ["[amy] open for nosy"]);
+}
+
+#[test]
+fn journeys_tell_what_is_wrong_with_their_arguments() {
+    let printed = lines(
+        r#"
+        !go.
+        +!go <- !try({ .move_to(X) }); !try({ .move_to(42) }); !try({ .move_to([n2]) }); !try({ .clone_to("") });
+                !try({ .dispatch([], go, 1000) }); !try({ .dispatch([n2, Y], go) }); !try({ .tour([stop(n2)], [return([])]) });
+                !try({ .tour([stop(Z)]) }); !try({ .recall(nobody) }); !try({ .advise(Node, [], C) }).
+        +!try(B) <- B; .print("done").
+        -!try(_)[error(E), error_msg(M)] <- .print(E, ": ", M).
+        "#,
+    );
+    let (wrong, nobody) = printed.split_at(8);
+    assert!(
+        wrong.iter().all(|line| line.starts_with("wrong_arguments: Wrong argument for internal action")),
+        "{wrong:?}"
+    );
+    assert_eq!(nobody.first().map(String::as_str), Some("no_such_agent: there is no agent named nobody"));
+    assert!(nobody.get(1).is_some_and(|line| line.starts_with("wrong_arguments: ")), "{nobody:?}");
 }
 
 #[test]

@@ -179,6 +179,9 @@ pub enum CloneError {
         /// Its state.
         state: AgentState,
     },
+    /// It runs at a client, which has no way to copy it.
+    #[error("cannot clone agent {0}: it runs at a client")]
+    AtClient(Aid),
     /// The copy cannot be created.
     #[error(transparent)]
     Copy(#[from] CreateError),
@@ -356,6 +359,9 @@ impl Ams {
         if matches!(record.state, AgentState::Initiated | AgentState::Transit) {
             return Err(CloneError::BadState { agent: original, state: record.state });
         }
+        if record.kind == AgentKind::Session {
+            return Err(CloneError::AtClient(original));
+        }
         let new = NewAgent { owner: record.owner, ..NewAgent::new(copy, record.kind) };
         let copy = self.create(new, now)?;
         self.ties.set(copy.name, self.ties.of(record.aid.name));
@@ -485,10 +491,16 @@ impl Ams {
         }
     }
 
-    /// An agent of this node is a session's from now on. False if it was before, or is not here.
-    pub fn handle_lodged(&mut self, agent: Aid) -> bool {
+    /// An agent of this node, which is called `here`, is a session's from now on. False if it was before, or is not here. Unlike
+    /// those that sessions make it may be called home from there: its home is told.
+    pub fn handle_lodged(&mut self, agent: Aid, here: Symbol) -> bool {
         let Some(record) = self.records.find_mut(agent.name) else { return false };
-        std::mem::replace(&mut record.kind, AgentKind::Session) != AgentKind::Session
+        let left = std::mem::replace(&mut record.kind, AgentKind::Session) != AgentKind::Session;
+        let ties = self.ties.of(agent.name);
+        if left && ties.home == Symbol::default() {
+            self.ties.set(agent.name, Ties { home: here, ..ties });
+        }
+        left
     }
 
     /// The name that an agent would have if it were created now: this one, or if it is to be `unique` and this one is taken,

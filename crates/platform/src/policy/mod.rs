@@ -42,14 +42,25 @@ pub enum Action {
     Subscribe,
     /// Bringing along code that the node has not got: `asl:HASH` or `wasm:HASH`, by the SHA-256 of what travels.
     Code,
+    /// Giving the agent of this name plans, or taking them from it.
+    Teach,
 }
 
 impl Action {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 8] =
-        [Self::Create, Self::Kill, Self::Move, Self::Register, Self::Send, Self::Publish, Self::Subscribe, Self::Code];
+    pub const ALL: [Self; 9] = [
+        Self::Create,
+        Self::Kill,
+        Self::Move,
+        Self::Register,
+        Self::Send,
+        Self::Publish,
+        Self::Subscribe,
+        Self::Code,
+        Self::Teach,
+    ];
 
-    /// The key in a policy file: `create`, `kill`, `move`, `register`, `send`, `publish`, `subscribe`, `code`.
+    /// The key in a policy file: `create`, `kill`, `move`, `register`, `send`, `publish`, `subscribe`, `code`, `teach`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -60,6 +71,7 @@ impl Action {
             Self::Publish => "publish",
             Self::Subscribe => "subscribe",
             Self::Code => "code",
+            Self::Teach => "teach",
         }
     }
 }
@@ -256,7 +268,9 @@ impl Policy {
 fn by_default(who: Principal, action: Action, object: &str) -> bool {
     match who {
         Principal::Agent { .. } | Principal::Node(_) => true,
-        Principal::Session { .. } => !matches!(action, Action::Create | Action::Kill | Action::Move | Action::Code),
+        Principal::Session { .. } => {
+            !matches!(action, Action::Create | Action::Kill | Action::Move | Action::Code | Action::Teach)
+        }
         // Whoever comes to a platform may ask who is there (FIPA00023 3), and no more.
         Principal::Stranger => action == Action::Send && (object == sym::AMS.as_str() || object == sym::DF.as_str()),
     }

@@ -128,15 +128,17 @@ pub(super) struct RawRule {
     subscribe: OneOrMore<Pattern>,
     #[serde(default)]
     code: OneOrMore<Pattern>,
+    #[serde(default)]
+    teach: OneOrMore<Pattern>,
 }
 
 impl TryFrom<RawRule> for Rule {
     type Error = RuleError;
 
     fn try_from(raw: RawRule) -> Result<Self, RuleError> {
-        let RawRule { who, create, kill, r#move, register, send, publish, subscribe, code } = raw;
+        let RawRule { who, create, kill, r#move, register, send, publish, subscribe, code, teach } = raw;
         let objects: [Vec<Pattern>; Action::ALL.len()] =
-            [create, kill, r#move, register, send, publish, subscribe, code].map(|patterns| patterns.0);
+            [create, kill, r#move, register, send, publish, subscribe, code, teach].map(|patterns| patterns.0);
         if who.0.is_empty() {
             return Err(RuleError::Nobody);
         }

@@ -155,11 +155,11 @@ impl Session {
         }
     }
 
-    /// An agent is offered to the client, for which `to` stands.
+    /// Whether an agent could be offered to the client, for which `to` stands.
     ///
     /// # Errors
-    /// It is not for this client, or not now: why.
-    pub(super) fn offer(&mut self, invitation: &Arc<Invitation>, to: Symbol) -> Result<(), HopError> {
+    /// It could not: why.
+    pub(super) fn takes_agents(&self, to: Symbol) -> Result<(), HopError> {
         if !self.moves.known {
             return Err(HopError::Refused { node: to, reason: "that client takes no agents".to_owned() });
         }
@@ -169,6 +169,15 @@ impl Session {
         if self.moves.offers.len() >= SESSION_OFFERS_MAX {
             return Err(HopError::Busy { node: to, reason: "too many agents are offered to that client".to_owned() });
         }
+        Ok(())
+    }
+
+    /// An agent is offered to the client, for which `to` stands.
+    ///
+    /// # Errors
+    /// It is not for this client, or not now: why.
+    pub(super) fn offer(&mut self, invitation: &Arc<Invitation>, to: Symbol) -> Result<(), HopError> {
+        self.takes_agents(to)?;
         let (name, code) = (invitation.name, Arc::clone(&invitation.saved.code));
         self.moves.offers.push(Arc::clone(invitation));
         self.window.push_back(Outgoing::Offer { name, code });

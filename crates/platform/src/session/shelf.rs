@@ -401,6 +401,15 @@ impl Shelf {
         self.clients().get(&name).is_some_and(|(_, takes_agents)| *takes_agents)
     }
 
+    /// Whether the client that has the agent `to` could be offered one: to be asked before one sets out for here on its way there.
+    ///
+    /// # Errors
+    /// It could not: why.
+    pub fn may_invite(&self, to: Symbol) -> Result<(), HopError> {
+        let client = self.client(to).ok_or(HopError::NoSuchNode(to))?;
+        client.lock().takes_agents(to)
+    }
+
     /// What an agent of this node is while it is offered to the client that has the agent `to`: `origin` is where its code is, `state` what it is. It is that
     /// again if the client does not take it, and told so.
     ///

@@ -46,6 +46,7 @@ impl Share {
                 _ => return Err("share(Kind, Part) or share(Kind, Part, Options) is expected".to_owned()),
             },
         };
+        options.map_or(Ok(()), check_options)?;
         let within = option(options, "within_ms", [1, WORK_LEASE_MS_MAX])?;
         let option =
             |name: &str, range: [u64; 2], or: u64| Ok::<_, String>(option(options, name, range)?.unwrap_or(or));
@@ -125,6 +126,25 @@ pub(super) fn description(device: &Device, taken: u32, kinds: &[Text]) -> Value 
     Value::list(fields.into_iter().map(|(name, value)| Value::term(name, [value])))
 }
 
+/// A word that is none would leave its default as it is, unnoticed: of `agreeing`, for instance, which has work done twice.
+fn check_options(options: &Value) -> Result<(), String> {
+    const KNOWN: [&str; 5] = ["within_ms", "lease_ms", "agreeing", "attempts", "named"];
+    let said: Vec<Value> = match options {
+        Value::Map(pairs) => pairs.iter().map(|(name, _)| name.clone()).collect(),
+        Value::Record(record) => record.fields.iter().map(|(name, _)| Value::atom(*name)).collect(),
+        list if list.is_list() => list.items().cloned().collect(),
+        other => return Err(format!("{other} is no list of options")),
+    };
+    let is_known = |option: &Value| {
+        let name = option.functor().map(Symbol::as_str).or(option.as_str());
+        name.is_some_and(|name| KNOWN.contains(&name) || ["kind", "part"].contains(&name))
+    };
+    match said.iter().find(|option| !is_known(option)) {
+        Some(option) => Err(format!("{option} is no option: {} are", KNOWN.join(", "))),
+        None => Ok(()),
+    }
+}
+
 /// The field of a map or record; or, in a list of terms, the argument of the term of this name, the term itself if it has several.
 fn field<'a>(content: &'a Value, name: &str) -> Option<&'a Value> {
     if content.is_list() {
@@ -190,6 +210,10 @@ mod tests {
         assert_eq!(Share::read(&term), expected);
         let fields = [&options[..], &[("kind", Value::from("ants")), ("part", part.clone())]].concat();
         assert_eq!(Share::read(&map(&fields)), expected);
+        for wrong in [list(&[("agreing", Value::Int(2))]), map(&[("agreing", Value::Int(2))]), Value::from("agreeing")]
+        {
+            assert!(Share::read(&Value::term("share", [Value::from("ants"), part.clone(), wrong])).is_err());
+        }
         let plain = Share::read(&Value::term("share", [Value::from("ants"), part]));
         assert!(plain.is_ok_and(|share| share.terms == Terms::default() && !share.named));
     }

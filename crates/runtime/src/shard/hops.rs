@@ -219,13 +219,13 @@ impl Shard {
 
     /// The node where an agent may go, if it may and can; and the agent of a client there to which it goes on.
     fn may_hop(&mut self, index: u32, request: &HopRequest) -> Result<(NodeId, Symbol), HopError> {
+        if request.to == self.node.called() {
+            return Err(HopError::AlreadyThere(request.to));
+        }
         if self.node.linked.links().is_none() {
             return Err(HopError::OneNode);
         }
         let (aid, me) = (self.may_leave(index)?, self.node.my_name());
-        if request.to == me {
-            return Err(HopError::AlreadyThere(me));
-        }
         let way = self.node.way_to(request.to).ok_or(HopError::NoSuchNode(request.to))?;
         if way.1 != Symbol::default() && !matches!(request.mode, HopMode::Move | HopMode::Recall) {
             return Err(HopError::NotMovable("clones do not go to clients".to_owned()));

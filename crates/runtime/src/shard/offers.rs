@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use whimbrel_acl::sym;
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::mobility::{HopError, HopMode, HopRequest, Wish};
 use whimbrel_platform::policy::Action;
@@ -14,7 +15,7 @@ impl Shard {
     /// Somebody else wants an agent elsewhere: if a client has its code, that is asked. The errand comes back if none has.
     pub(super) fn ask_client(&mut self, index: u32, mut errand: Box<Errand>) -> Option<Box<Errand>> {
         let HopRequest { to, mode } = errand.request;
-        let is_home = mode == HopMode::Recall && to == self.node.my_name();
+        let is_home = mode == HopMode::Recall && to == self.node.called() && !self.is_lodged(index);
         if is_home || !matches!(mode, HopMode::Move | HopMode::Recall) {
             return Some(errand);
         }
@@ -28,11 +29,17 @@ impl Shard {
         Some(errand)
     }
 
+    /// Whether an agent left this node for a client of it, and was not made by one.
+    fn is_lodged(&mut self, index: u32) -> bool {
+        let Some(aid) = self.slots.at(index).map(|slot| slot.aid()) else { return false };
+        self.node.with_ams(|ams| ams.ties(aid).home) != sym::EMPTY
+    }
+
     /// Offers an agent to a client of this node, if that is where it goes. The errand comes back if it is not.
     pub(super) fn invite(&mut self, index: u32, mut errand: Box<Errand>) -> Option<Box<Errand>> {
         let to = errand.request.to;
         let is_node = self.node.linked.links().is_some_and(|links| links.node_named(to.as_str()).is_some());
-        let Some(shelf) = self.node.shelf_with(to).filter(|_| !is_node && to != self.node.my_name()) else {
+        let Some(shelf) = self.node.shelf_with(to).filter(|_| !is_node && to != self.node.called()) else {
             return Some(errand);
         };
         let written = self.write_out(index, &errand);

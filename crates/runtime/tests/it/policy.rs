@@ -293,3 +293,21 @@ fn a_rule_about_agents_is_not_about_programs_of_this_node() {
     let who = ["agent:amy", "session:spy7"];
     assert_eq!(recorded, who.map(|who| format!("forbidden: {who} of node:n1 send vault")));
 }
+
+/// Who gives an agent plans has it do whatever it may: what is in a sandbox would not be.
+#[test]
+fn modules_and_programs_outside_give_nobody_plans_without_a_rule() {
+    let may_teach = |guarded: &Guarded, teacher: &str| {
+        let agents = vec![("module".into(), AgentKind::Wasm)];
+        guarded.platform.station().hear(N2, News::Agents(agents));
+        guarded.platform.services().may_teach(Aid::local(teacher), Aid::local("seller"))
+    };
+    let guarded = Guarded::by("{}");
+    let may = ["guest", "module", "pump", "stranger", "seller"].map(|teacher| may_teach(&guarded, teacher));
+    assert_eq!(may, [true, false, false, false, true]);
+    assert_eq!(guarded.recorded().len(), 3, "{:?}", guarded.recorded());
+    let rules = r#"{"allow": [{"who": ["agent:module", "session:pump"], "teach": "sel*"}],
+                    "deny": [{"who": "agent:guest", "teach": "*"}]}"#;
+    let guarded = Guarded::by(rules);
+    assert_eq!(["guest", "module", "pump"].map(|teacher| may_teach(&guarded, teacher)), [false, true, true]);
+}

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
-use whimbrel_acl::{AclMessage, Aid, Encoding, MessageBody, Symbol, Text};
+use whimbrel_acl::{AclMessage, Aid, Encoding, MessageBody, Performative, Symbol, Text};
 use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Sending};
 use whimbrel_runtime::{Agent, Context, Platform};
 
@@ -53,6 +53,12 @@ impl Agent for Clerk {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         let mut expected = locked(&self.0.expected);
         match expected.iter().position(|expected| expected.fits(&message)) {
+            // What it agreed to is still to come (FIPA00026): whoever waits decides how long.
+            Some(index) if message.performative == Performative::Agree => {
+                if let Some(expected) = expected.get(index) {
+                    let _ = expected.answer.try_send(message.into_message());
+                }
+            }
             Some(index) => {
                 let expected = expected.remove(index);
                 let _ = expected.answer.try_send(message.into_message());
@@ -123,6 +129,7 @@ impl Mail {
 }
 
 impl Letters {
+    /// Sends a question and waits for what it comes to. If somebody agrees to do it, that is the answer only when nothing follows in time.
     fn ask(
         &self,
         platform: &Platform,
@@ -135,14 +142,17 @@ impl Letters {
         let ticket = extras.reply_with.get_or_insert(ticket).clone();
         let conversation = extras.conversation_id.clone();
         let asked: Vec<Symbol> = question.receivers.iter().map(|receiver| receiver.name).collect();
-        let (answer, answers) = sync_channel(1);
+        // An `agree`, and what follows.
+        let (answer, answers) = sync_channel(2);
         let whom = asked.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
         locked(&self.expected).push(Expected { ticket: ticket.clone(), conversation, asked, answer });
         platform.send(question);
         let begun = Instant::now();
+        let mut agreed = None;
         loop {
             let left = at_most.saturating_sub(begun.elapsed());
             match answers.recv_timeout(left.min(LOOK_EVERY)) {
+                Ok(answer) if answer.performative == Performative::Agree => agreed = Some(answer),
                 Ok(answer) => return Ok(answer),
                 // Nobody may be there any more to hear it.
                 Err(_) if !left.is_zero() && !gone() => {}
@@ -150,7 +160,7 @@ impl Letters {
             }
         }
         locked(&self.expected).retain(|expected| expected.ticket != ticket);
-        Err(refuse(Reason::NoAnswer, format!("no answer from {whom} within {at_most:?}")))
+        agreed.ok_or_else(|| refuse(Reason::NoAnswer, format!("no answer from {whom} within {at_most:?}")))
     }
 }
 

@@ -18,6 +18,7 @@ use whimbrel_platform::advice::{Advice, AdviseError, Job};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, LifecycleError, LifecycleStep, name_fits};
 use whimbrel_platform::cluster::{self, NodeView};
 use whimbrel_platform::inspection::Instruction;
+use whimbrel_platform::links::ONLY_NODE;
 use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::store::Partition;
@@ -33,8 +34,6 @@ use super::tap;
 use super::{afar, devices, history, minds, natural, security, spawning, upkeep};
 use crate::refusals::Refusals;
 
-/// The name of a node that is the only one.
-const ALONE: &str = "n1";
 /// How much alike a name must be to be proposed instead of one that is not there, from 0 to 1.
 const ALIKE: f64 = 0.8;
 /// How many names are compared for that.
@@ -211,7 +210,7 @@ impl Panel {
     }
 
     pub(super) fn node(&self) -> &str {
-        self.hub.as_ref().map_or(ALONE, HubView::node)
+        self.hub.as_ref().map_or(ONLY_NODE, HubView::node)
     }
 
     fn statuses(&self) -> Vec<LinkStatus> {

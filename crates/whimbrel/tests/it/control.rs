@@ -420,6 +420,14 @@ fn messages_are_sent_and_answered() {
     assert_eq!(refused.code, Some(3));
     let theirs = send(&["bank1", "hello", "--from", "buyer", "--wait"]);
     assert!(theirs.err.contains("buyer is an agent of the society") && theirs.code == Some(1), "{}", theirs.err);
+    // What somebody agrees to comes after that.
+    let register = "((action (agent-identifier :name df) (register (df-agent-description :name (agent-identifier :name cli) \
+                    :services (set (service-description :name tea :type shop))))))";
+    let register = ["df", register, "-p", "request", "--language", "fipa-sl0", "--wait"];
+    let done = send(&register);
+    assert!(done.out.starts_with("df: inform ") && done.code == Some(0), "{}{}", done.out, done.err);
+    let again = send(&register);
+    assert!(again.out.starts_with("df: failure ") && again.out.contains("already-registered"), "{}", again.out);
     let broken = send(&["seller", "(request :content"]);
     assert!(broken.err.contains("begins as string, but") && broken.code == Some(1), "{}", broken.err);
 }

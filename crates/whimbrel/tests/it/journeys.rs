@@ -97,9 +97,9 @@ fn a_lifetime_that_cannot_be_is_told() {
     let Seen { err, code, .. } = Scratch::with(&files).run(&["run", "x.mas2j", "--durable", "--for", "9s"]);
     assert!(err.contains("moth has a `lifetime`: agents of societies that are kept have none"), "{err}");
     assert_ne!(code, Some(0));
-    let tour = "!go. +!go <- .tour([stop(n2)]). -!go[error(E), error_msg(M)] <- .print(E, \": \", M); !wrong. \
+    let tour = "!go. +!go <- .tour([stop(n2)], [return], Missed); .node(Here); .print(Missed, \" at \", Here); !wrong. \
                 +!wrong <- .tour(n2). -!wrong[error(E)] <- .print(E); .stopMAS.\n";
     let Seen { out, .. } = Scratch::with(&[("t.asl", tour)]).run(&["run", "t.asl", "--for", "60s"]);
-    let expected = "no_such_node: this platform is one node: there is nowhere to go\nwrong_arguments\n";
+    let expected = "[missed(n2,no_such_node)] at n1\nwrong_arguments\n";
     assert_eq!(out.replace("[t] ", ""), expected);
 }

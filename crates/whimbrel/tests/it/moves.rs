@@ -54,9 +54,20 @@ impl Drop for Society {
 impl Society {
     fn begin(home: &str, policy: &str) -> Self {
         let project = format!("MAS x {{ agents: scout at \"{home}\"; }}");
-        let files = [("x.mas2j", project.as_str()), ("scout.asl", SCOUT_ASL), ("p.toml", policy)];
+        Self::run(&project, policy, 2)
+    }
+
+    fn on_one_node() -> Self {
+        Self::run("MAS x { agents: scout; }", POLICY, 1)
+    }
+
+    fn run(project: &str, policy: &str, nodes: usize) -> Self {
+        let files = [("x.mas2j", project), ("scout.asl", SCOUT_ASL), ("p.toml", policy)];
         let site = Site::with(&files);
-        let mut command = site.command(&["run", "x.mas2j", "--nodes", "2", "--agent-port", "0", "--policy", "p.toml"]);
+        let count = nodes.to_string();
+        let several: &[&str] = if nodes > 1 { &["--nodes", &count] } else { &[] };
+        let run = ["run", "x.mas2j", "--agent-port", "0", "--policy", "p.toml"];
+        let mut command = site.command(&[&run, several].concat());
         let command = command.env("WHIMBREL_AGENT_TOKEN", TOKEN).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it runs");
         let mut noted = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
@@ -66,7 +77,7 @@ impl Society {
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
         std::thread::spawn(move || lines.for_each(|line| drop(tell.send(line))));
         let society = Self { site, child, said, address };
-        society.site.until(|| society.site.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len) == Some(2));
+        society.site.until(|| society.site.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len) == Some(nodes));
         society
     }
 
@@ -224,6 +235,61 @@ fn an_operator_sends_an_agent_to_a_client_and_has_it_back() {
     assert_eq!(outcome(moving), ("scout moved to n2\n".to_owned(), String::new()));
     tab.tell(Value::term("hop", [Value::Atom("n1".into())]));
     society.says("[scout] at n1");
+}
+
+#[test]
+fn an_agent_comes_back_from_a_client_to_the_only_node() {
+    let society = Society::on_one_node();
+    let order = |arguments: &[&str]| {
+        let mut command = society.site.command(arguments);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        move || super::Seen::from(child.wait_with_output().expect("it ends"))
+    };
+    let seen = order(&["recall", "scout"])();
+    assert_eq!((seen.out.as_str(), seen.err.as_str()), ("scout is home\n", ""));
+    let seen = order(&["move", "scout", "n1"])();
+    assert_eq!(seen.err, "error: scout stays: it is on node n1 already\n");
+    let mut tab = society.tab();
+    for back in [&["move", "scout", "n1"][..], &["recall", "scout"]] {
+        let moved = order(&["move", "scout", "tab"]);
+        tab.is_offered_the_scout();
+        let scout = tab.take();
+        assert_eq!(moved().out, "scout moved to tab\n");
+        let moved = order(back);
+        tab.until(|frame| matches!(frame, Frame::Yield(wish) if wish.to == "n1"));
+        assert_eq!(tab.let_go(&scout, "n1"), None);
+        let seen = moved();
+        assert!(["scout moved to n1\n", "scout is home\n"].contains(&seen.out.as_str()), "{}{}", seen.out, seen.err);
+    }
+    tab.tell(Value::term("count", [Value::Int(3)]));
+    society.says("[scout] 3");
+}
+
+/// Who gives an agent plans has it do whatever it may: connected programs do so if a rule says that they may.
+#[test]
+fn without_a_rule_programs_outside_give_nobody_plans() {
+    let plan = Value::from("+!rob <- .print(\"robbed\").");
+    let teach = |tab: &mut Tab| {
+        let mut message =
+            AclMessage::new(Performative::Other("tellHow".into()), Aid::NOBODY, Aid::local("scout"), plan.clone());
+        message.extras_mut().reply_with = Some("lesson".into());
+        let message = MessageBody::Owned(Box::new(message));
+        tab.say(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
+        let rob = AclMessage::new(Performative::Request, Aid::NOBODY, Aid::local("scout"), Value::atom("rob"));
+        let message = MessageBody::Owned(Box::new(rob));
+        tab.say(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
+    };
+    let society = Society::begin("n1", "");
+    let mut tab = society.tab();
+    teach(&mut tab);
+    let Frame::Message(answer) = tab.until(|frame| matches!(frame, Frame::Message(_))) else { panic!() };
+    assert_eq!(answer.message.performative, Performative::Refuse);
+    assert_eq!(answer.message.content.as_str(), Some("the policy forbids to give it plans"));
+    tab.tell(Value::term("count", [Value::Int(1)]));
+    society.says("[scout] 1");
+    let society = Society::begin("n2", "[[allow]]\nwho = \"session:tab\"\nteach = \"scout\"\n");
+    teach(&mut society.tab());
+    society.says("[scout] robbed");
 }
 
 #[test]

@@ -20,10 +20,10 @@ pub fn my_name(call: &mut Call<'_, '_>) -> Outcome {
     call.unify(0, &Value::Atom(name))
 }
 
-/// `.node(N)`: fails on a platform of one node, which has no name.
+/// `.node(N)`: fails where places have no names.
 pub fn node(call: &mut Call<'_, '_>) -> Outcome {
     match call.solver.known.services.node() {
-        sym::EMPTY => Err(Failure::new("no_such_node", "this platform is one node, which has no name")),
+        sym::EMPTY => Err(Failure::new("no_such_node", "this place has no name")),
         node => call.unify(0, &Value::Atom(node)),
     }
 }

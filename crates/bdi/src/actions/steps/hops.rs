@@ -3,7 +3,7 @@
 use whimbrel_acl::{Symbol, sym};
 use whimbrel_platform::mobility::{HopMode, HopRequest};
 
-use super::name_of;
+use super::{name_of, node_named};
 use crate::actions::{Failure, Progress, StepCall};
 
 /// `.move_to(Node)`: the agent goes on there, with the step after this one.
@@ -18,7 +18,7 @@ pub fn clone_to(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 }
 
 fn hop(call: &mut StepCall<'_, '_>, mode: HopMode) -> Result<Progress, Failure> {
-    let to = Symbol::new(&name_of(call.arg(0)));
+    let to = node_named(call)?;
     call.cycle.hop(call.intention, HopRequest { to, mode });
     Ok(Progress::Waiting)
 }

@@ -6,7 +6,7 @@ use whimbrel_acl::{Aid, Annots, Structure, Symbol, Value};
 use whimbrel_platform::limits::DISPATCH_MS;
 use whimbrel_platform::mobility::{HopMode, HopRequest};
 
-use super::name_of;
+use super::{name_of, node_named};
 use crate::actions::{Failure, Progress, StepCall};
 use crate::reason::JOURNEYS;
 
@@ -15,7 +15,7 @@ pub fn tour(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let wrong = |what: &str| Failure::wrong_argument(call.call, what);
     let is_stop = |stop: &Value| {
         let goal = stop.args().get(1);
-        is(stop, "stop", 1..=2) && goal.is_none_or(Value::is_literal)
+        is(stop, "stop", 1..=2) && goal.is_none_or(Value::is_literal) && stop.args().first().is_some_and(is_place)
     };
     if !call.arg(0).is_list() || !call.arg(0).items().all(is_stop) {
         return Err(wrong("the stops are a list of stop(Node), stop(Node, Goal) and stop([Node, ..], Goal)"));
@@ -23,7 +23,8 @@ pub fn tour(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let options = call.args.get(1).cloned().unwrap_or(Value::Nil);
     let is_option = |option: &Value| {
         let ms = option.args().first().and_then(Value::as_f64);
-        is(option, "return", 0..=1) || (is(option, "deadline", 1..=1) && ms.is_some_and(|ms| ms >= 0.0))
+        let is_return = is(option, "return", 0..=1) && option.args().iter().all(is_way_back);
+        is_return || (is(option, "deadline", 1..=1) && ms.is_some_and(|ms| ms >= 0.0))
     };
     if !options.is_list() || !options.items().all(is_option) {
         return Err(wrong(
@@ -33,6 +34,21 @@ pub fn tour(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let number = Value::Num(call.cycle.mind.next_serial() as f64);
     let args = [number, call.arg(0).clone(), options].into_iter().chain(call.args.get(2).cloned());
     Ok(pursue(call, "tour", args))
+}
+
+/// What a node's name may look like.
+fn is_name(value: &Value) -> bool {
+    value.as_str().is_some_and(|name| !name.is_empty())
+}
+
+/// A node, or several of which the first is meant that can be reached.
+fn is_place(value: &Value) -> bool {
+    if value.is_list() { value.items().all(is_name) } else { is_name(value) }
+}
+
+/// The same where there must be one.
+fn is_way_back(value: &Value) -> bool {
+    is_place(value) && *value != Value::Nil
 }
 
 fn is(value: &Value, functor: &str, count: std::ops::RangeInclusive<usize>) -> bool {
@@ -51,6 +67,9 @@ pub fn dispatch(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
         return Err(Failure::wrong_argument(call.call, "third argument must be a number of milliseconds"));
     };
     let nodes = if call.arg(0).is_list() { call.arg(0).clone() } else { Value::list([call.arg(0).clone()]) };
+    if nodes.items().count() == 0 || !nodes.items().all(is_name) {
+        return Err(Failure::wrong_argument(call.call, "first argument must be a node, or a list of nodes"));
+    }
     let minion = format!("{}_minion_{:016x}", call.cycle.aid.name, call.cycle.services.random());
     Ok(pursue(call, "dispatch", [Value::atom(minion.as_str()), nodes, goal, Value::Num(ms)]))
 }
@@ -75,10 +94,14 @@ pub fn minion(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 
 /// `.recall(Agent)`: it is called home, wherever it is. What comes of that is told by the AMS.
 pub fn recall(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
-    let agent: Aid = call.cycle.agent_named(Symbol::new(&name_of(call.arg(0))));
+    let name = call.arg(0).as_str().ok_or_else(|| Failure::wrong_argument(call.call, "expected an agent's name"))?;
+    let agent: Aid = call.cycle.agent_named(Symbol::new(name));
     match call.cycle.services.recall(call.cycle.aid, agent) {
         true => Ok(Progress::Done),
-        false => Err(Failure::said_no()),
+        false if call.cycle.services.exists(agent) => {
+            Err(Failure::new("forbidden", format!("{} may not call {agent} home", call.cycle.aid)))
+        }
+        false => Err(Failure::new("no_such_agent", format!("there is no agent named {agent}"))),
     }
 }
 
@@ -88,7 +111,7 @@ pub fn advise(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
         let what = "second argument must be a list such as [documents(60), bytes(4096), pass(0.05)]";
         return Err(Failure::wrong_argument(call.call, what));
     }
-    let node = Value::atom(name_of(call.arg(0)).as_str());
+    let node = Value::atom(node_named(call)?);
     let args = std::iter::once(node).chain(call.args.iter().skip(1).cloned());
     Ok(pursue(call, "advise", args.collect::<Vec<_>>()))
 }

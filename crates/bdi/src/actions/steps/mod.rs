@@ -12,7 +12,7 @@ mod topics;
 
 use whimbrel_acl::{Symbol, Value, Var};
 
-use super::{Failure, StepAction};
+use super::{Failure, StepAction, StepCall};
 use crate::code::{TriggerKind, TriggerOp};
 use crate::syntax::{Diagnostic, quote};
 
@@ -100,6 +100,12 @@ fn numbered(names: &mut Vec<Symbol>, name: Symbol) -> Var {
 fn bad_code(wrong: &[Diagnostic]) -> Failure {
     let message = wrong.first().map(ToString::to_string).unwrap_or_default();
     Failure::new("unknown", message)
+}
+
+/// The node, or whoever takes in agents, that the first argument names.
+fn node_named(call: &StepCall<'_, '_>) -> Result<Symbol, Failure> {
+    let name = call.arg(0).as_str().filter(|name| !name.is_empty());
+    name.map(Symbol::new).ok_or_else(|| Failure::wrong_argument(call.call, "first argument must be a node's name"))
 }
 
 /// The text of an argument that is a name: strings without quotes.
