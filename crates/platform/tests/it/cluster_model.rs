@@ -661,7 +661,7 @@ fn releases_replace_each_other_node_by_node() {
         world.assert_all_served();
     }
     assert_eq!(world.society().level, LEVEL);
-    let risen = |node: &Node| node.notes.iter().any(|note| note.starts_with("all nodes know level 3"));
+    let risen = |node: &Node| node.notes.iter().any(|note| note.starts_with("all nodes know level 2"));
     assert!(world.living().all(risen));
     let to = if world.server_of(3) == Some("n5") { "n6" } else { "n5" };
     let asker = world.named(to);

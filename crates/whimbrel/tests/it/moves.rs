@@ -275,6 +275,8 @@ fn without_a_rule_programs_outside_give_nobody_plans() {
         message.extras_mut().reply_with = Some("lesson".into());
         let message = MessageBody::Owned(Box::new(message));
         tab.say(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
+    };
+    let rob = |tab: &mut Tab| {
         let rob = AclMessage::new(Performative::Request, Aid::NOBODY, Aid::local("scout"), Value::atom("rob"));
         let message = MessageBody::Owned(Box::new(rob));
         tab.say(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
@@ -288,7 +290,14 @@ fn without_a_rule_programs_outside_give_nobody_plans() {
     tab.tell(Value::term("count", [Value::Int(1)]));
     society.says("[scout] 1");
     let society = Society::begin("n2", "[[allow]]\nwho = \"session:tab\"\nteach = \"scout\"\n");
-    teach(&mut society.tab());
+    let mut tab = society.tab();
+    teach(&mut tab);
+    // It has had many a turn then.
+    for count in 1..=3 {
+        tab.tell(Value::term("count", [Value::Int(count)]));
+        society.says(&format!("[scout] {count}"));
+    }
+    rob(&mut tab);
     society.says("[scout] robbed");
 }
 

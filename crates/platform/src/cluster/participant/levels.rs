@@ -9,15 +9,15 @@ use crate::cluster::society::{Society, SocietyState};
 use crate::time::Time;
 
 /// The level that this release knows. 1: releases before there were levels. 2: partitions that moved because of load
-/// ([`Part::home`](crate::cluster::Part::home)). 3: partitions that somebody wants on a node
-/// ([`Part::wish`](crate::cluster::Part::wish)).
-pub const LEVEL: u32 = 3;
+/// ([`Part::home`](crate::cluster::Part::home)), or that somebody wants on a node ([`Part::wish`](crate::cluster::Part::wish)): no
+/// release had the one without the other.
+pub const LEVEL: u32 = 2;
 
 /// From this level on partitions move because of load.
 pub(super) const LEVEL_LOAD: u32 = 2;
 
 /// From this level on partitions go where somebody wants them.
-pub(super) const LEVEL_WISHES: u32 = 3;
+pub(super) const LEVEL_WISHES: u32 = 2;
 
 impl Participant {
     /// The level of what this node may write.
