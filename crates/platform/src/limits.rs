@@ -618,6 +618,10 @@ pub const GUEST_TIMERS_MAX: usize = 1_024;
 pub const GUEST_NAME_BYTES: u64 = 64 << 10;
 /// The same from all of them together: each that comes, and each clone, has its own 64 KiB.
 pub const GUESTS_NAME_BYTES_MAX: u64 = 64 << 20;
+/// Beyond that only those go on who made up no more than this: one that makes many is not to end those that make few.
+pub const GUEST_NAME_BYTES_FEW: u64 = 4 << 10;
+/// Beyond this nobody makes up any.
+pub const GUESTS_NAME_BYTES_END: u64 = 256 << 20;
 /// Clones among the WebAssembly agents of one owner on one node, if no policy says otherwise.
 pub const GUEST_CLONES_MAX: u32 = 1_000;
 /// Owners of WebAssembly agents whose use a node remembers, beyond twice those that have any there: what they used within the last

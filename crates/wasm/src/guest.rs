@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use wasmtime::{Memory, ResourceLimiter};
 use whimbrel_acl::Symbol;
-use whimbrel_platform::limits::{GUEST_CALL_BYTES_MAX, GUEST_ENDING_CPU_MS, GUESTS_NAME_BYTES_MAX};
+use whimbrel_platform::limits::{
+    GUEST_CALL_BYTES_MAX, GUEST_ENDING_CPU_MS, GUEST_NAME_BYTES_FEW, GUESTS_NAME_BYTES_END, GUESTS_NAME_BYTES_MAX,
+};
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::policy::Terms;
 use whimbrel_platform::storage::{Holder, StorageError};
@@ -331,10 +333,14 @@ impl Guest {
         }
         self.used.names = self.used.names.saturating_add(u32::try_from(made).unwrap_or(u32::MAX));
         let all = self.names.fetch_add(made, Ordering::Relaxed) + made;
-        match self.terms.name_bytes {
-            most if u64::from(self.used.names) > most => Err(Breach::Names(most)),
-            _ if all > GUESTS_NAME_BYTES_MAX => Err(Breach::NamesOfAll(GUESTS_NAME_BYTES_MAX)),
-            _ => Ok(done),
+        let (its, most) = (u64::from(self.used.names), self.terms.name_bytes);
+        match () {
+            () if its > most => Err(Breach::Names(most)),
+            () if all > GUESTS_NAME_BYTES_END => Err(Breach::NamesOfAll(GUESTS_NAME_BYTES_END)),
+            () if all > GUESTS_NAME_BYTES_MAX && its > GUEST_NAME_BYTES_FEW => {
+                Err(Breach::NamesOfAll(GUESTS_NAME_BYTES_MAX))
+            }
+            () => Ok(done),
         }
     }
 
