@@ -35,6 +35,7 @@ mod namespaces;
 mod new;
 mod nodes;
 mod own_keys;
+#[cfg(feature = "nats")]
 mod partitions_move;
 mod partitions_wished;
 mod run;
