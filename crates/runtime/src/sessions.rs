@@ -32,7 +32,7 @@ impl Host for NodeHost {
     }
 
     fn node(&self) -> Symbol {
-        self.0.called()
+        self.0.my_name()
     }
 
     fn now(&self) -> Time {

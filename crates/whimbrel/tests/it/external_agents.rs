@@ -396,7 +396,10 @@ fn a_policy_says_to_whom_they_may_write_and_forged_senders_are_recorded() {
     assert_eq!(outcome("boss", "boss"), "not-allowed");
     assert_eq!(outcome("eve", "friend"), "forged-sender");
     let seen = refusals.0.lock().unwrap().clone();
-    assert_eq!(seen, ["forbidden session:spy1 amy", "forbidden session:boss boss", "forged session:eve friend"]);
+    assert_eq!(
+        seen,
+        ["forbidden session:spy1 of node:n1 amy", "forbidden session:boss boss", "forged session:eve friend"]
+    );
     assert_eq!(port.refusals().of(RefusalReason::Forged), 1);
     platform.stop();
     port.close(Duration::from_secs(1));
