@@ -235,7 +235,7 @@ impl Node {
         let there: Vec<Symbol> =
             self.with_ams(|ams| gone.into_iter().filter(|agent| ams.node_of(*agent) == Some(node)).collect());
         self.ask_for(node, &there);
-        self.with_topics(|topics| drop(topics.handle_introduced(node)));
+        self.follow_late(node);
     }
 
     pub fn forget_hearsay(&self, lost: NodeId) {

@@ -223,7 +223,7 @@ impl Node {
             HopNews::Settled(hop) => self.with_topics(|topics| topics.handle_settled(hop, from)),
             // While it neither comes nor begins.
             HopNews::Clear(hop, topics) => {
-                self.with_transits(|it| self.hear_clear(from, hop, topics, it.transits.source_of(hop)));
+                self.with_transits(|it| self.hear_clear(from, hop, topics, it.transits.source_before_commit(hop)));
             }
             HopNews::Follow(hop) => {
                 // What comes behind that is none of this node's to pass on.

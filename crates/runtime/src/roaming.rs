@@ -98,6 +98,16 @@ impl Node {
         }
     }
 
+    /// A node introduced itself to which agents may have gone when this one knew no way there.
+    pub fn follow_late(&self, node: NodeId) {
+        let name = self.name_of(node);
+        self.with_topics(|topics| {
+            for (hop, names) in topics.handle_introduced(node, name, |topic| self.permits_subscribing(node, topic)) {
+                self.tell_hop(node, HopNews::Clear(hop, names));
+            }
+        });
+    }
+
     /// An agent that subscribes to these topics is about to go from that node to another one.
     pub fn hear_roams(&self, from: NodeId, hop: HopId, to: Symbol, topics: Vec<Symbol>) {
         let topics = topics.into_iter().filter(|name| Cast::of(*name) == Some(Cast::Broadcast)).collect();

@@ -350,9 +350,10 @@ impl Transits {
         self.coming.get(&agent).map(|coming| coming.from)
     }
 
-    /// Where the agent of this hop comes from that is not here yet.
-    pub fn source_of(&self, hop: HopId) -> Option<NodeId> {
-        self.coming.get(&hop.agent).filter(|coming| coming.hop == hop).map(|coming| coming.from)
+    /// Where the agent of this hop comes from that is not this node's yet.
+    pub fn source_before_commit(&self, hop: HopId) -> Option<NodeId> {
+        let coming = self.coming.get(&hop.agent).filter(|coming| coming.hop == hop && !coming.is_committed());
+        coming.map(|coming| coming.from)
     }
 
     /// Whether an agent is offered by that node, or a clone, and its body is still to be made.

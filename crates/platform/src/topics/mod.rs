@@ -318,7 +318,7 @@ impl Topics {
         news
     }
 
-    /// All that a new peer has to hear.
+    /// All that a new peer has to hear. A topic of somebody who is on its way is heard here, too.
     pub fn introduction(&self) -> Vec<News> {
         let mut ours: Vec<(Symbol, &Entry)> = self
             .entries
@@ -328,7 +328,10 @@ impl Topics {
             .collect();
         ours.sort_unstable_by_key(|(name, _)| name.as_str());
         let is_topic = |name: &Symbol| Cast::of(*name) == Some(Cast::Broadcast);
-        let topics: Vec<Symbol> = ours.iter().map(|(name, _)| *name).filter(is_topic).collect();
+        let mut topics: Vec<Symbol> = ours.iter().map(|(name, _)| *name).filter(is_topic).collect();
+        topics.extend(self.roaming.kept());
+        topics.sort_unstable_by_key(|name| name.as_str());
+        topics.dedup();
         let mut news: Vec<News> = topics.chunks(TOPIC_NEWS_NAMES_MAX).map(|names| News::Topics(names.into())).collect();
         for (name, entry) in &ours {
             if !is_topic(name) {

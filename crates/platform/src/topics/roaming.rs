@@ -25,6 +25,8 @@ pub(super) struct Roaming {
     /// Nodes that hear these topics for the sake of an agent which went there, until they say that it is one of their subscribers. What
     /// they say of others meanwhile may have been said before it came.
     held: FxHashMap<HopId, (NodeId, Vec<Symbol>)>,
+    /// Nodes, by name, that would hear these topics for the sake of an agent which went there, if this one knew a way to them.
+    unlinked: FxHashMap<HopId, (Symbol, Vec<Symbol>)>,
     /// Hops whose agents are subscribers here like any other, or no more: to be told.
     settled: Vec<HopId>,
 }
@@ -106,15 +108,21 @@ impl Roaming {
     /// What is published for this agent goes to that node from now on, and nowhere else for its sake.
     fn hold(&mut self, hop: HopId, to: Option<NodeId>, topics: Vec<Symbol>) {
         self.held.retain(|held, _| held.agent != hop.agent);
+        self.unlinked.retain(|unlinked, _| unlinked.agent != hop.agent);
         if let Some(to) = to.filter(|_| !topics.is_empty()) {
             self.held.insert(hop, (to, topics));
         }
     }
 
-    /// Whether messages to this topic are to come here because of such an agent.
+    /// The topics whose messages are to come here because of such an agent.
+    pub fn kept(&self) -> impl Iterator<Item = Symbol> {
+        let leaving = self.leaving.values().flat_map(|one| &one.topics);
+        leaving.chain(self.arriving.values().flat_map(|one| &one.topics)).copied()
+    }
+
+    /// Whether messages to this topic are among them.
     pub fn keeps(&self, name: Symbol) -> bool {
-        self.leaving.values().any(|one| one.topics.contains(&name))
-            || self.arriving.values().any(|one| one.topics.contains(&name))
+        self.kept().any(|kept| kept == name)
     }
 
     /// The agents to whom this node gives a message that comes from there, or is published here.
@@ -212,18 +220,22 @@ impl Topics {
         self.roaming.following.get(&hop).map(|one| one.to)
     }
 
-    /// What is published here from now on goes to the node where the agent is, if there is one that may hear these topics. They are returned, and the
-    /// errors of one that is an agent of this node.
+    /// What is published here from now on goes to the node where the agent is, if there is one that may hear these topics; if this one knows no way
+    /// to it, from [`Topics::handle_introduced`] on. They are returned, and the errors of one that is an agent of this node.
     pub fn handle_switched(
         &mut self,
         hop: HopId,
         to: Option<NodeId>,
         may_hear: impl Fn(Symbol) -> bool,
     ) -> (Vec<Symbol>, Vec<TopicError>) {
-        let Some(Following { topics, .. }) = self.roaming.following.remove(&hop) else {
+        let Some(Following { topics, to: name, .. }) = self.roaming.following.remove(&hop) else {
             return (Vec::new(), Vec::new());
         };
+        let comes_here = self.roaming.arriving.get(&hop.agent).is_some_and(|arriving| arriving.hop == hop);
         self.roaming.hold(hop, to, topics.iter().copied().filter(|name| may_hear(*name)).collect());
+        if to.is_none() && !comes_here && self.roaming.unlinked.len() < TOPICS_MAX {
+            self.roaming.unlinked.insert(hop, (name, topics.clone()));
+        }
         topics.iter().for_each(|name| self.note_change(*name));
         let errors = self.change_arriving(hop, |arriving| arriving.own = true);
         (topics, errors)
@@ -260,11 +272,23 @@ impl Topics {
         })
     }
 
-    /// A node is linked with this one: what it said of agents on their way it said then.
-    pub fn handle_introduced(&mut self, node: NodeId) -> Vec<TopicError> {
-        let came: Vec<HopId> =
-            self.roaming.arriving.values().filter(|one| one.missing.is_some()).map(|one| one.hop).collect();
-        came.into_iter().flat_map(|hop| self.handle_cleared_late(hop, node)).collect()
+    /// There is a link to the node of this name: what is published here goes there from now on for agents that went there when there was none.
+    /// These hops and their topics.
+    pub fn handle_introduced(
+        &mut self,
+        node: NodeId,
+        name: Symbol,
+        may_hear: impl Fn(Symbol) -> bool,
+    ) -> Vec<(HopId, Vec<Symbol>)> {
+        let went: Vec<_> = self.roaming.unlinked.extract_if(|_, (to, _)| *to == name).collect();
+        let mut cleared = Vec::new();
+        for (hop, (_, topics)) in went {
+            let heard: Vec<Symbol> = topics.into_iter().filter(|name| may_hear(*name)).collect();
+            self.roaming.hold(hop, Some(node), heard.clone());
+            heard.iter().for_each(|name| self.note_change(*name));
+            cleared.push((hop, heard));
+        }
+        cleared
     }
 
     /// Hops whose agents are subscribers of this node like any other, or subscribe no more: what other nodes are to hear, behind what
@@ -489,6 +513,31 @@ mod tests {
         assert_eq!(local(&mut topics, Some(O)), ["amy"], "that is behind what went by way of the first node");
         topics.handle_agent_ended("amy".into());
         assert!(topics.audience(news()).is_none());
+    }
+
+    #[test]
+    fn who_went_where_no_way_was_known_is_published_for_as_soon_as_there_is_one() {
+        let mut third = Topics::new();
+        third.handle_roams(hop(), O, "d".into(), vec![news()]);
+        assert_eq!(third.handle_switched(hop(), None, |_| true), (vec![news()], vec![]));
+        assert!(third.audience(news()).is_none());
+        assert_eq!(third.handle_introduced(Z, "z".into(), |_| true), []);
+        assert_eq!(third.handle_introduced(D, "d".into(), |_| true), [(hop(), vec![news()])]);
+        let nodes: Vec<NodeId> = third.audience(news()).unwrap().nodes.iter().map(|it| it.node).collect();
+        assert_eq!(nodes, [D]);
+        assert_eq!(third.handle_introduced(D, "d".into(), |_| true), [], "it is told once");
+    }
+
+    #[test]
+    fn who_is_introduced_hears_of_topics_of_those_on_their_way() {
+        let mut topics = Topics::new();
+        topics.join("amy".into(), news(), false).unwrap();
+        topics.handle_leaving(hop(), D, [D, Z]);
+        assert_eq!(
+            topics.introduction(),
+            [News::Topics(vec![news()])],
+            "what is published there comes by way of this node"
+        );
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct Wires {
     pub queues: Mutex<Vec<Option<VecDeque<Item>>>>,
     /// What is gathered, and for whom.
     held: Mutex<Vec<(usize, Item)>>,
+    /// Nodes that are expected and not linked yet: what goes to them waits, as long as it needs no introduction.
+    expected: Mutex<Vec<usize>>,
 }
 
 thread_local! {
@@ -66,7 +68,11 @@ impl Links for Wires {
     }
 
     fn tell(&self, to: NodeId, news: News) {
+        let waits = matches!(news, News::Hop(_));
         let (to, item) = (to.0 as usize, Item::News(news));
+        if !waits && self.expected.lock().unwrap().contains(&to) {
+            return;
+        }
         if GATHERS.get() {
             self.held.lock().unwrap().push((to, item));
         } else {
@@ -182,7 +188,10 @@ impl Nodes {
             .collect();
         let queues = |me| (0..count).map(|to| (to != me).then(VecDeque::new)).collect();
         let wires: Vec<Arc<Wires>> = (0..count)
-            .map(|me| Arc::new(Wires { me, queues: Mutex::new(queues(me)), held: Mutex::default() }))
+            .map(|me| {
+                let queues = Mutex::new(queues(me));
+                Arc::new(Wires { me, queues, held: Mutex::default(), expected: Mutex::default() })
+            })
             .collect();
         for (platform, wires) in platforms.iter().zip(&wires) {
             assert!(platform.link_with(Arc::clone(wires) as Arc<dyn Links>));
@@ -200,6 +209,9 @@ impl Nodes {
 
     /// The next thing on its way from one node to another arrives.
     pub fn step(&self, from: usize, to: usize) -> bool {
+        if self.wires[from].expected.lock().unwrap().contains(&to) {
+            return false;
+        }
         let item = self.wires[from].queues.lock().unwrap()[to].as_mut().and_then(VecDeque::pop_front);
         let (Some(item), Some(platform)) = (item, &self.platforms[to]) else { return false };
         let (from, station) = (NodeId(from as u32), platform.station());
@@ -344,6 +356,26 @@ impl Nodes {
         self.at(from).station().introduce(&mut |news| {
             wires.put(to, news.into_iter().map(Item::News));
         });
+    }
+
+    /// From now on the two nodes have no link yet, and expect one.
+    fn expect(&self, a: usize, b: usize) {
+        for (from, to) in [(a, b), (b, a)] {
+            self.wires[from].expected.lock().unwrap().push(to);
+        }
+    }
+
+    /// The link that was expected is there: they introduce themselves before all that waited.
+    fn meet(&self, a: usize, b: usize) {
+        for (from, to) in [(a, b), (b, a)] {
+            let wires = &self.wires[from];
+            self.at(from).station().introduce(&mut |news| {
+                wires.expected.lock().unwrap().retain(|expected| *expected != to);
+                let mut queues = wires.queues.lock().unwrap();
+                let queue = queues[to].as_mut().unwrap();
+                news.into_iter().rev().for_each(|news| queue.push_front(Item::News(news)));
+            });
+        }
     }
 
     /// There is none: what is on it is lost. The other end may not know that yet.
@@ -1131,69 +1163,131 @@ fn messages_keep_their_order_whoever_moves() {
 /// message reaches each of them once, in the order of its sender.
 #[test]
 fn what_is_published_reaches_whoever_moves_once_and_in_order() {
+    seeds().for_each(|seed| publish_to_movers(seed, None));
+}
+
+/// The same while two of the nodes expect each other, and are linked some time later.
+#[test]
+fn what_is_published_reaches_whoever_moves_between_nodes_that_are_linked_late() {
     for seed in seeds() {
-        let (dice, shared) = (&mut Dice(seed), Lines::default());
-        let workers = 1 + dice.below(2);
-        let nodes = Nodes::with(3, workers, |_, builder| builder.output(shared.clone()));
-        // Who stays makes the node one that hears the topic anyway.
-        let all = [(0, "a"), (1, "b"), (0, "c"), (1, "d")].map(|(node, name)| nodes.walker(node, name));
-        let residents = 2 + dice.below(3);
-        let subscribers = &all[..residents.min(all.len())];
-        for (at, subscriber) in subscribers.iter().enumerate() {
-            nodes.at(at % 2).send(inform("x", *subscriber, Value::term("join", ["topic:news".into()])));
+        for late in [(0, 1), (0, 2), (1, 2)] {
+            publish_to_movers(seed, Some(late));
         }
-        for (node, name) in ["d0", "d1", "d2"].into_iter().enumerate() {
-            nodes.walker(node, name);
+    }
+}
+
+fn publish_to_movers(seed: u64, late: Option<(usize, usize)>) {
+    let (dice, shared) = (&mut Dice(seed), Lines::default());
+    let workers = 1 + dice.below(2);
+    let nodes = Nodes::with(3, workers, |_, builder| builder.output(shared.clone()));
+    // Who stays makes the node one that hears the topic anyway.
+    let all = [(0, "a"), (1, "b"), (0, "c"), (1, "d")].map(|(node, name)| nodes.walker(node, name));
+    let residents = 2 + dice.below(3);
+    let subscribers = &all[..residents.min(all.len())];
+    for (at, subscriber) in subscribers.iter().enumerate() {
+        nodes.at(at % 2).send(inform("x", *subscriber, Value::term("join", ["topic:news".into()])));
+    }
+    for (node, name) in ["d0", "d1", "d2"].into_iter().enumerate() {
+        nodes.walker(node, name);
+    }
+    nodes.settle();
+    let (mut late, linked_at) = (late, dice.below(200));
+    if let Some((a, b)) = late {
+        nodes.expect(a, b);
+    }
+    let pairs = nodes.pairs();
+    let mut sent = [0u32; 3];
+    for now in 0..=200 {
+        if now >= linked_at
+            && let Some((a, b)) = late.take()
+        {
+            nodes.meet(a, b);
         }
-        nodes.settle();
-        let pairs = nodes.pairs();
-        let mut sent = [0u32; 3];
-        for _ in 0..200 {
-            match dice.below(8) {
-                0 => {
-                    let to = format!("n{}", dice.below(3));
-                    let mover = ["a", "b"][dice.below(2)];
-                    let driver = dice.below(3);
-                    let order = tell(mover, go(&to));
-                    nodes.at(driver).send(inform("x", Aid::local(["d0", "d1", "d2"][driver]), order));
-                }
-                1 | 2 => {
-                    let publisher = dice.below(3);
-                    sent[publisher] += 1;
-                    let said = tell("topic:news", format!("d{publisher} {}", sent[publisher]));
-                    nodes.at(publisher).send(inform("x", Aid::local(["d0", "d1", "d2"][publisher]), said));
-                }
-                _ => {
-                    for _ in 0..dice.below(8) {
-                        let (from, to) = pairs[dice.below(pairs.len())];
-                        nodes.step(from, to);
-                    }
+        match dice.below(8) {
+            0 => {
+                let to = format!("n{}", dice.below(3));
+                let mover = ["a", "b"][dice.below(2)];
+                let driver = dice.below(3);
+                let order = tell(mover, go(&to));
+                nodes.at(driver).send(inform("x", Aid::local(["d0", "d1", "d2"][driver]), order));
+            }
+            1 | 2 => {
+                let publisher = dice.below(3);
+                sent[publisher] += 1;
+                let said = tell("topic:news", format!("d{publisher} {}", sent[publisher]));
+                nodes.at(publisher).send(inform("x", Aid::local(["d0", "d1", "d2"][publisher]), said));
+            }
+            _ => {
+                for _ in 0..dice.below(8) {
+                    let (from, to) = pairs[dice.below(pairs.len())];
+                    nodes.step(from, to);
                 }
             }
         }
-        nodes.settle();
-        for subscriber in subscribers {
+    }
+    nodes.settle();
+    heard_all(subscribers, &shared, sent, &format!("seed {seed}, {workers} workers"));
+    // And all that was noted of who moves is forgotten.
+    for node in 0..3 {
+        let topics = nodes.at(node).topics();
+        let listed: usize = topics.iter().map(|(_, here, _)| here).sum();
+        let lives = subscribers.iter().filter(|it| nodes.homes(it.name.as_str()) == [node]).count();
+        assert_eq!(listed, lives, "seed {seed}: {topics:?}");
+    }
+    let counters = nodes.counters();
+    assert_eq!((counters.dead, counters.queued), (0, 0), "seed {seed}");
+}
+
+/// Each of them heard all that was published on each node, once and in its order.
+fn heard_all(subscribers: &[Aid], lines: &Lines, sent: [u32; 3], what: &str) {
+    for subscriber in subscribers {
+        let heard: Vec<String> =
+            lines.all().into_iter().filter(|line| line.starts_with(&format!("{subscriber}: d"))).collect();
+        for (publisher, count) in sent.iter().enumerate() {
+            let of: Vec<&str> = heard
+                .iter()
+                .filter_map(|line| line.split_once(&format!(": d{publisher}:")))
+                .map(|(_, said)| said)
+                .collect();
+            let expected: Vec<String> = (1..=*count).map(|n| format!("\"d{publisher} {n}\"")).collect();
+            assert_eq!(of, expected, "{what}: {subscriber} of d{publisher}");
+        }
+    }
+}
+
+/// Somebody subscribes, has an agent publish on a node that is not linked yet, and goes.
+#[test]
+fn who_goes_before_a_node_is_linked_misses_nothing_of_what_is_published_there() {
+    for destination in [1, 2] {
+        for met_after in 0..12 {
+            let nodes = Nodes::new(3, 1);
+            let (walker, publisher) = (nodes.walker(0, "walker"), nodes.walker(2, "publisher"));
+            nodes.expect(0, 2);
+            nodes.at(0).send(inform("x", walker, Value::term("join", ["topic:news".into()])));
+            nodes.idle();
+            for number in 0..3 {
+                let said = tell(publisher.name.as_str(), tell("topic:news", number));
+                nodes.at(0).send(inform("x", walker, said));
+            }
+            nodes.at(0).send(inform("x", walker, go(&format!("n{destination}"))));
+            let pairs = nodes.pairs();
+            for step in 0..met_after {
+                nodes.idle();
+                let (from, to) = pairs[step % pairs.len()];
+                nodes.step(from, to);
+            }
+            nodes.idle();
+            nodes.meet(0, 2);
+            nodes.settle();
             let heard: Vec<String> =
-                shared.all().into_iter().filter(|line| line.starts_with(&format!("{subscriber}: d"))).collect();
-            for (publisher, count) in sent.iter().enumerate() {
-                let of: Vec<&str> = heard
-                    .iter()
-                    .filter_map(|line| line.split_once(&format!(": d{publisher}:")))
-                    .map(|(_, said)| said)
-                    .collect();
-                let expected: Vec<String> = (1..=*count).map(|n| format!("\"d{publisher} {n}\"")).collect();
-                assert_eq!(of, expected, "seed {seed}: {subscriber} of d{publisher}, {workers} workers");
-            }
+                nodes.lines[destination].all().into_iter().filter(|it| it.contains("publisher:")).collect();
+            let numbers: Vec<Option<&str>> = heard.iter().map(|line| line.rsplit(':').next()).collect();
+            assert_eq!(
+                numbers,
+                [Some("0"), Some("1"), Some("2")],
+                "to n{destination}, linked after {met_after}: {heard:?}"
+            );
         }
-        // And all that was noted of who moves is forgotten.
-        for node in 0..3 {
-            let topics = nodes.at(node).topics();
-            let listed: usize = topics.iter().map(|(_, here, _)| here).sum();
-            let lives = subscribers.iter().filter(|it| nodes.homes(it.name.as_str()) == [node]).count();
-            assert_eq!(listed, lives, "seed {seed}: {topics:?}");
-        }
-        let counters = nodes.counters();
-        assert_eq!((counters.dead, counters.queued), (0, 0), "seed {seed}");
     }
 }
 

@@ -143,7 +143,7 @@ last(p1, 0). last(p2, 0). last(p3, 0).
     if (N \\== L + 1) { .print(\"from \", S, \" \", N, \" after \", L) };
     -last(S, L); +last(S, N);
     ?total(T); -+total(T + 1);
-    if (T + 1 == 3000) { .print(\"all in order\"); .stopMAS }.
+    if (T + 1 == 3000) { .print(\"all in order\"); .drop_desire(wander(_)); .stopMAS }.
 ";
 
 /// However fast it publishes, the last tenth waits until the listener has moved four times.
