@@ -12,6 +12,7 @@ import {
   atom,
   connect,
   contractNet,
+  EndedError,
   isTerm,
   onContractNet,
   onQuery,
@@ -299,6 +300,18 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       const boss = await platform.create("boss");
       const net = await contractNet(boss, { participants: ["nobody", "no-one@home"], content: "mow", deadlineMs: 600_000, select: (proposals) => proposals });
       assert.deepEqual([net.refused.map(({ sender }) => sender.name), net.silent], [["ams", "ams"], []]);
+    }));
+
+  test("a contractor that ends with the award in its hands is not waited for", { timeout: 60_000 }, () =>
+    withPlatform(async (platform) => {
+      const boss = await platform.create("boss");
+      const quitter = await platform.create("quitter", (agent) => onContractNet(agent, { bid: () => 1, perform: () => new Promise(() => agent.after(500, () => agent.end())) }));
+      const steady = await platform.create("steady", (agent) => onContractNet(agent, { bid: () => 2, perform: () => new Promise((resolve) => setTimeout(() => resolve("done"), 2500)) }));
+      const { outcomes } = await contractNet(boss, { participants: [quitter.aid, steady.aid], content: "mow", deadlineMs: 5000, resultMs: Infinity, select: (proposals) => proposals });
+      const [left, stayed] = ["quitter", "steady"].map((name) => outcomes.find(({ proposal }) => proposal.agent.name === name));
+      assert.ok(left?.error instanceof EndedError && left.result === undefined);
+      assert.equal(left.error.message, "quitter ended before it told a result");
+      assert.equal(stayed?.result?.content, "done", "who takes its time is waited for");
     }));
 
   test("what the AMS refuses is told in words, and why comes first", () =>

@@ -2,6 +2,8 @@
 export const MAILBOX_MESSAGES_MAX = 10_000;
 /** How long an answer is waited for, if nobody says otherwise. */
 export const ANSWER_MS = 10_000;
+/** How often it is looked whether those who owe a result still live. */
+export const ALIVE_LOOK_MS = 1000;
 /** Between two saves of an agent's state, if it is saved now and then. */
 export const CHECKPOINT_MS = 1000;
 /** An agent that is given so many messages is saved: a node keeps 1,024 that no state covers. */

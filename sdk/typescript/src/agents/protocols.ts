@@ -10,8 +10,8 @@ import { isTerm, type Value } from "../acl/value.js";
 import { newId, type Agent } from "./agent.js";
 import { cancel } from "./cancel.js";
 import { agentOf } from "./directory.js";
-import { DeadlineError, errorOf, lateFrom, type AnswerError } from "./errors.js";
-import { ANSWER_MS } from "./limits.js";
+import { DeadlineError, EndedError, errorOf, lateFrom, type AnswerError } from "./errors.js";
+import { ALIVE_LOOK_MS, ANSWER_MS } from "./limits.js";
 import type { Inbox, Waiting } from "./mailbox.js";
 
 /** Thrown by the responder of a protocol to answer `refuse`. Anything else that is thrown is answered `failure`. */
@@ -120,7 +120,7 @@ export interface Call extends Omit<Draft, "performative" | "receivers" | "conten
   readonly select: (proposals: readonly Proposal[]) => readonly Proposal[] | Promise<readonly Proposal[]>;
   /** What is said to those who are accepted, or rejected; their proposal if not said. */
   readonly verdict?: (proposal: Proposal, isAccepted: boolean) => Value;
-  /** How long a result is waited for: 10 s if not said. */
+  /** How long a result is waited for: 10 s if not said. `Infinity` will do: who ends is not waited for. */
   readonly resultMs?: number;
   /** Gives the call up. */
   readonly signal?: AbortSignal;
@@ -131,8 +131,8 @@ export interface Outcome {
   readonly proposal: Proposal;
   /** The `inform` with which it was done. */
   readonly result?: Message;
-  /** Why it was not: `failure`, or the result did not come in time. */
-  readonly error?: AnswerError | DeadlineError;
+  /** Why it was not: `failure`, the result did not come in time, or the contractor ended before it told one. */
+  readonly error?: AnswerError | DeadlineError | EndedError;
 }
 
 /** How a contract net went. */
@@ -176,9 +176,9 @@ export async function contractNet(agent: Agent, call: Call): Promise<Contract> {
         ...(replyWith !== undefined && { inReplyTo: replyWith }),
       });
     }
-    const results = await answersTo(inbox, agent, accepted.map((proposal) => proposal.agent), { timeoutMs: resultMs, signal });
+    const { results, ended } = await resultsOf(inbox, agent, accepted.map((proposal) => proposal.agent), { timeoutMs: resultMs, signal });
     return {
-      outcomes: accepted.map((proposal) => outcomeOf(proposal, results.find((result) => answererOf(agent, result).equals(proposal.agent)))),
+      outcomes: accepted.map((proposal) => outcomeOf(proposal, results.find((result) => answererOf(agent, result).equals(proposal.agent)), ended.includes(proposal.agent))),
       proposals,
       refused: answers.filter(({ performative }) => performative !== "propose"),
       silent: called.filter((other) => !answers.some((answer) => other.equals(answererOf(agent, answer)))),
@@ -228,7 +228,42 @@ async function answersTo(inbox: Inbox, agent: Agent, from: readonly Aid[], waiti
   return answers;
 }
 
-function outcomeOf(proposal: Proposal, result: Message | undefined): Outcome {
+/**
+ * The results of those who got the contract. Nobody tells of an agent that ended with the award in its hands, as that was delivered: so the AMS is asked now and then whether those who are missing
+ * still live. Who ended told its result before, if it did, and that may still be on its way: so it is looked twice.
+ */
+async function resultsOf(inbox: Inbox, agent: Agent, from: readonly Aid[], { timeoutMs = ANSWER_MS, signal }: Waiting): Promise<{ readonly results: Message[]; readonly ended: readonly Aid[] }> {
+  const results: Message[] = [];
+  const ended: Aid[] = [];
+  let missing = from;
+  let suspects: readonly Aid[] = [];
+  const until = performance.now() + timeoutMs;
+  for (let left = timeoutMs; missing.length > 0 && left > 0; left = until - performance.now()) {
+    results.push(...(await answersTo(inbox, agent, missing, { signal, timeoutMs: Math.min(left, ALIVE_LOOK_MS) })));
+    missing = missing.filter((other) => !results.some((result) => answererOf(agent, result).equals(other)));
+    const gone: Aid[] = [];
+    for (const other of missing) if (until > performance.now() && (await isGone(agent, other, signal))) gone.push(other);
+    ended.push(...gone.filter((other) => suspects.includes(other)));
+    missing = missing.filter((other) => !ended.includes(other));
+    suspects = gone;
+  }
+  return { results, ended };
+}
+
+/** Whether there is no such agent on this platform. False if nobody says so: of other platforms' agents nothing is known here. */
+async function isGone(agent: Agent, other: Aid, signal: AbortSignal | undefined): Promise<boolean> {
+  if (other.platform !== "") return false;
+  try {
+    const found = await agent.ams.search({ name: other.name }, { timeoutMs: ALIVE_LOOK_MS, signal });
+    return !found.some(({ name }) => name.name === other.name);
+  } catch (error) {
+    if (agent.signal.aborted || signal?.aborted) throw error;
+    return false;
+  }
+}
+
+function outcomeOf(proposal: Proposal, result: Message | undefined, hasEnded: boolean): Outcome {
+  if (result === undefined && hasEnded) return { proposal, error: new EndedError(`${proposal.agent} ended before it told a result`) };
   if (result === undefined) return { proposal, error: new DeadlineError(`${proposal.agent} told no result in time`) };
   const error = errorOf(result);
   return error ? { proposal, error } : { proposal, result };
