@@ -102,7 +102,9 @@ export class MockNode {
         this.#clients.set(socket, watches);
         socket.send(JSON.stringify({ type: "welcome", role: "admin", node: this.society.node(), features: this.features }));
       } else if (frame.type === "ask") {
-        socket.send(JSON.stringify({ type: "answer", id: frame.id, answer: this.#answer(frame.request) }));
+        const answer = () => socket.send(JSON.stringify({ type: "answer", id: frame.id, answer: this.#answer(frame.request) }));
+        if (frame.request.request === "move") setTimeout(answer, JOURNEY_MS);
+        else answer();
       } else if (frame.type === "watch") {
         this.#watch(socket, watches, frame.id, frame);
       } else if (frame.type === "unwatch") {
@@ -131,8 +133,14 @@ export class MockNode {
     if (watch.what === "agents") this.#agents(socket, id, watch);
   }
 
-  /** What the log of another node has of a conversation: an answer to its first message. */
-  #heardAt(node: string, { since, conversation }: LogWanted): { lines: LogLine[]; next: number; complete: boolean } {
+  /** What the log of another node has: of a conversation an answer to its first message, else what a pilot there says twice a second. */
+  #heardAt(node: string, { since, conversation, since_us = 0 }: LogWanted): { lines: LogLine[]; next: number; complete: boolean } {
+    if (conversation == null) {
+      const from = Math.max(since, Math.floor((since_us / 1000 - this.society.startedMs) / PILOT_MS));
+      const upto = Math.floor((Date.now() - this.society.startedMs) / PILOT_MS);
+      const at = (number: number): LogLine => ({ number, node, at_us: (this.society.startedMs + number * PILOT_MS) * 1000, event: "sent", from: `pilot-${node}`, to: `ferry-${node}`, performative: "inform", conversation: null, protocol: null, reply_with: null, in_reply_to: null, content: `depth(${number % 9})` });
+      return { lines: Array.from({ length: Math.max(0, upto - from) }, (_, index) => at(from + index + 1)), next: Math.max(since, upto), complete: true };
+    }
     const first = this.society.log.find((event) => event.event === "sent" && event.conversation === conversation);
     const lines = since === 0 && first?.event === "sent" ? [{ ...first, number: 1, node, at_us: first.at_us + 1, from: first.to, to: first.from, performative: "agree", content: `heard(${node})` }] : [];
     return { lines, next: Math.max(since, lines.length), complete: true };
@@ -256,7 +264,8 @@ export class MockNode {
         return { answer: "subscriptions", subscriptions: SUBSCRIPTIONS.slice(0, request.limit), total: SUBSCRIPTIONS.length };
       case "totals": {
         const node = society.node();
-        return { answer: "totals", sum: { ...node, memory_bytes: node.memory_bytes ?? 0 }, nodes: [node], silent: ["n3"] };
+        const nodes = society.nodeNames.flatMap((name) => (name === "n3" ? [] : [society.nodeAt(name)]));
+        return { answer: "totals", sum: { ...node, memory_bytes: nodes.reduce((sum, { memory_bytes }) => sum + (memory_bytes ?? 0), 0) }, nodes, silent: society.nodeNames.filter((name) => name === "n3") };
       }
       case "traffic": {
         const busiest = [...this.#pairs].sort(([, a], [, b]) => b - a).slice(0, request.limit);
@@ -271,11 +280,13 @@ export class MockNode {
       case "node":
         return { answer: "node", ...society.node() };
       case "at":
-        if (request.ask.request === "node" && request.node !== "n3") return { answer: "node", ...society.node(), node: request.node };
+        if (request.ask.request === "node" && request.node !== "n3") return { answer: "node", ...society.nodeAt(request.node) };
         // All letters of the mock died at the node that is asked.
         if (request.ask.request === "dead_letters" && request.node !== "n3") return { answer: "dead_letters", letters: [], total: 0 };
         if (request.ask.request === "conversations" && request.node !== "n3") return { answer: "conversations", ...this.#heardAt(request.node, request.ask.wanted) };
         return request.node === "n3" ? { answer: "error", reason: "no_answer", text: "it is busy with something else" } : this.#answer(request.ask);
+      case "links":
+        return { answer: "links", links: [] };
       case "codes":
         return { answer: "codes", ...society.codes() };
       case "security":
@@ -373,6 +384,10 @@ export class MockNode {
   }
 }
 
+/** How long an agent is on its way. */
+const JOURNEY_MS = 400;
+/** How often a pilot of another node says something. */
+const PILOT_MS = 500;
 const JOBS = ["paint", "carry", "weld"];
 /** How much is in the audit log. */
 const AUDIT_LINES = 450;

@@ -174,7 +174,7 @@ export class MockSociety {
   }
 
   info(agent: Agent): AgentInfo {
-    return { name: agent.name, kind: agent.kind, state: agent.state, ending: false, node: agent.node, ...(agent.device !== undefined && { device: agent.device }), owner: null, age_ms: Date.now() - agent.born, mailbox: agent.mailbox, handled: agent.handled, passive: false };
+    return { name: agent.name, kind: kindOf(agent), state: agent.state, ending: false, node: agent.node, ...(agent.device !== undefined && { device: agent.device }), owner: null, age_ms: Date.now() - agent.born, mailbox: agent.mailbox, handled: agent.handled, passive: false };
   }
 
   /** The first tabs are devices, each doing otherwise. */
@@ -233,15 +233,28 @@ export class MockSociety {
     };
   }
 
+  /** A node's share, by the agents that live there. */
+  nodeAt(name: string): NodeInfo {
+    const all = this.node();
+    const agents = [...this.agents.values()].filter(({ node }) => node === name).length;
+    const share = (many: number): number => Math.floor((many * agents) / Math.max(1, all.agents));
+    return { ...all, node: name, agents, sent: share(all.sent), handled: share(all.handled), dead: share(all.dead), queued: share(all.queued) };
+  }
+
   mind(name: string): MindInfo | null {
     const agent = this.agents.get(name);
     if (!agent) return null;
     const mind = this.minds.get(name);
-    return mind ? mind.info(agent.state) : { agent: name, kind: agent.kind, state: agent.state };
+    return mind && agent.device === undefined ? mind.info(agent.state) : { agent: name, kind: kindOf(agent), state: agent.state };
   }
 
   create(name: string, like: Agent): void {
     this.agents.set(name, { ...like, name, born: Date.now(), handled: 0, mailbox: 0 });
     this.changed.add(name);
   }
+}
+
+/** What an agent is to its node: on a device it is an agent of a session. */
+function kindOf({ kind, device }: Agent): AgentKind {
+  return device === undefined ? kind : "session";
 }

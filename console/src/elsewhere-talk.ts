@@ -1,16 +1,19 @@
-/** What agents of other nodes said in one conversation: each node has a log of what its own agents say. */
+/** What agents of other nodes say: each node has a log of what its own agents say, which is asked for what came since. */
 import { signal } from "@preact/signals";
 import type { LiveError } from "./live/client.js";
 import { askInTurns } from "./live/rounds.js";
 import { browserClock } from "./live/socket.js";
-import type { LogLine } from "./live/vocabulary.js";
+import type { LogLine, LogWanted } from "./live/vocabulary.js";
 import { silence, turns } from "./parts/everywhere.js";
 import { live, society, talk } from "./session.js";
 
-const EVERY_MS = 2_000;
+const EVERY_MS = 1_000;
 const LINES = 256;
 /** How much of it is asked for at a time. */
 const PAGES_MAX = 40;
+
+/** What of other nodes' logs is wanted. */
+export type Elsewhere = Pick<LogWanted, "conversation" | "performatives" | "since_us">;
 
 /** Whose part is missing: a line of each that says why. */
 export const deaf = signal<ReadonlyMap<string, string>>(new Map());
@@ -21,11 +24,11 @@ interface Part {
 }
 
 /** What a node has to tell behind this entry of its log, all of it. */
-async function ask(node: string, conversation: string, since: number): Promise<Part> {
+async function ask(node: string, wanted: Elsewhere, since: number): Promise<Part> {
   const lines: LogLine[] = [];
   let next = since;
   for (let page = 0; page < PAGES_MAX; page++) {
-    const answer = await live.ask({ request: "at", node, ask: { request: "conversations", wanted: { since: next, follow: false, conversation }, limit: LINES } });
+    const answer = await live.ask({ request: "at", node, ask: { request: "conversations", wanted: { since: next, follow: false, ...wanted }, limit: LINES } });
     if (answer.answer !== "conversations") return { lines, next };
     lines.push(...answer.lines);
     next = answer.next;
@@ -34,8 +37,13 @@ async function ask(node: string, conversation: string, since: number): Promise<P
   return { lines, next };
 }
 
-/** Hears it, and goes on hearing it until the function that is returned is called. */
-export function hearElsewhere(conversation: string): () => void {
+/** Why a node's agents are not heard. */
+function deafness(node: string, { reason, message }: LiveError): string {
+  return reason === "no_log" ? `What agents of ${node} say is not heard here: it keeps no log (run --log)` : silence(node, { reason, text: message });
+}
+
+/** Hears it, and goes on hearing it until the function that is returned is called; of nodes that come later, too. */
+export function hearElsewhere(wanted: Elsewhere): () => void {
   const heard = new Map<string, number>();
   const say = (node: string, fault: string | undefined): void => {
     const faults = new Map(deaf.value);
@@ -43,23 +51,27 @@ export function hearElsewhere(conversation: string): () => void {
     else faults.set(node, fault);
     deaf.value = faults;
   };
-  deaf.value = new Map();
-  const stop = askInTurns(society.others.value === "" ? [] : society.others.value.split("\n"), {
-    everyMs: EVERY_MS,
-    turns,
-    clock: browserClock,
-    ask: (node) => ask(node, conversation, heard.get(node) ?? 0),
-    told: (node, { lines, next }) => {
-      heard.set(node, next);
-      talk.insert(lines);
-      if (deaf.value.has(node)) say(node, undefined);
-    },
-    failed: (node, error) => {
-      const { reason, message } = error as LiveError;
-      say(node, silence(node, { reason, text: message }));
-    },
+  const begin = (nodes: readonly string[]): (() => void) =>
+    askInTurns(nodes, {
+      everyMs: EVERY_MS,
+      turns,
+      clock: browserClock,
+      ask: (node) => ask(node, wanted, heard.get(node) ?? 0),
+      told: (node, { lines, next }) => {
+        heard.set(node, next);
+        talk.insert(lines);
+        if (deaf.value.has(node)) say(node, undefined);
+      },
+      failed: (node, error) => say(node, deafness(node, error as LiveError)),
+    });
+  let stop = (): void => {};
+  const forget = society.others.subscribe((others) => {
+    stop();
+    deaf.value = new Map();
+    stop = begin(others === "" ? [] : others.split("\n"));
   });
   return () => {
+    forget();
     stop();
     deaf.value = new Map();
   };

@@ -6,6 +6,7 @@ import type { Answer, Request } from "./live/vocabulary.js";
 import { Agents } from "./model/agents.js";
 import { Devices } from "./model/devices.js";
 import { Health } from "./model/health.js";
+import { Journeys } from "./model/journeys.js";
 import { Keys } from "./model/keys.js";
 import { Mind } from "./model/mind.js";
 import { HOME, readRoute, tokenIn, writeRoute, type Route, type View } from "./model/route.js";
@@ -29,6 +30,7 @@ export const society = new Society();
 export const whole = new Whole();
 export const agents = new Agents();
 export const devices = new Devices();
+export const journeys = new Journeys();
 export const talk = new Talk();
 export const health = new Health();
 export const mind = new Mind();
@@ -71,8 +73,25 @@ export const toasts = signal<readonly Toast[]>([]);
 let lastToast = 0;
 
 export function say(text: string, isFault = false): void {
+  passes(put(text, isFault), isFault);
+}
+
+/** Says what is under way; what is returned says in its place how it went. */
+export function sayMeanwhile(text: string): (text: string, isFault?: boolean) => void {
+  const begun = put(text, false);
+  return (text, isFault = false) => {
+    dismiss(begun);
+    say(text, isFault);
+  };
+}
+
+function put(text: string, isFault: boolean): number {
   const id = ++lastToast;
   toasts.value = [...toasts.value.slice(-3), { id, text, isFault }];
+  return id;
+}
+
+function passes(id: number, isFault: boolean): void {
   setTimeout(() => dismiss(id), isFault ? 9_000 : 3_500);
 }
 

@@ -7,7 +7,7 @@ import { writeRoute, type View } from "./model/route.js";
 import { Dialogs } from "./parts/dialog.js";
 import { useKeys } from "./parts/hooks.js";
 import { Bird, Icon } from "./parts/icons.js";
-import { dismiss, go, live, route, society, whole, toasts, useToken } from "./session.js";
+import { dismiss, go, health, live, route, society, whole, toasts, useToken } from "./session.js";
 import { toggleTheme } from "./theme.js";
 import { ComposeView } from "./views/compose.js";
 import { ConversationsView } from "./views/conversations.js";
@@ -112,27 +112,25 @@ const TOTALS_MS = 1_000;
 
 /** The figures of all nodes are asked for again and again. */
 function useTotals(): void {
-  const isTold = live.offers("totals");
   useEffect(() => {
-    if (!isTold) return undefined;
     const stop = live.watch({ what: "answer", request: { request: "totals" }, every_ms: TOTALS_MS }, (frame) => {
-      if (frame.type === "answer" && frame.answer.answer === "totals") whole.hear(frame.answer.sum, performance.now());
+      if (frame.type !== "answer" || frame.answer.answer !== "totals") return;
+      whole.hear(frame.answer, performance.now());
+      health.hear(whole.nodes.value, society.node.value?.node ?? "", Date.now() / 1000);
     });
     const timer = setInterval(() => whole.look(performance.now()), TOTALS_MS);
     return () => {
       clearInterval(timer);
       stop();
     };
-  }, [isTold]);
+  }, []);
 }
 
 function Bar({ title }: { readonly title: string }) {
   useTotals();
   const node = society.node.value;
-  // Of all nodes, where they tell that.
-  const sum = whole.sum.value;
-  const rate = sum ? whole.messagesPerS.value : society.messagesPerS.value;
-  const { agents: many, queued, dead } = sum ?? node ?? { agents: 0, queued: 0, dead: 0 };
+  const rate = whole.messagesPerS.value;
+  const { agents: many, queued, dead } = whole.sum.value ?? node ?? { agents: 0, queued: 0, dead: 0 };
   return (
     <header class="bar">
       <h1>{title}</h1>
@@ -142,10 +140,10 @@ function Bar({ title }: { readonly title: string }) {
             <b>{visible(node.society || node.platform, 40)}</b> on {visible(node.node, 40)}
           </span>
           <ul class="figures" aria-label="Figures">
-            <li title={sum ? "Agents on all nodes" : "Agents on this node"}>
+            <li title="Agents on all nodes">
               <b>{count(many)}</b> agents
             </li>
-            <li title={sum ? "Messages a second on all nodes" : "Messages sent here a second"}>
+            <li title="Messages a second on all nodes">
               <b>{rate === null ? "–" : short(rate)}</b> msg/s
             </li>
             <li title="Messages that wait">

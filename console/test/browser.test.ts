@@ -85,7 +85,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByRole("menuitem", { name: "n3" }).click();
       await pane.locator("dd").getByText("n3").waitFor();
       await option(page, "contractor2").dragTo(page.locator('[data-node="n2"]'));
-      await page.getByText("contractor2 goes on on n2").waitFor();
+      await page.getByText("contractor2 is on n2 now").waitFor();
       await pane.getByRole("button", { name: "Clone" }).click();
       await page.getByRole("dialog").getByRole("textbox").fill("twin");
       await page.keyboard.press("Enter");
@@ -109,11 +109,13 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.locator('[data-device="tab3"]').getByText("its battery is low: 12 %").waitFor();
       await tab1.getByText(/^1.200 units$/).waitFor();
       await option(page, "contractor1").dragTo(tab1);
-      await page.getByText("contractor1 goes on on tab1").waitFor();
+      await page.getByText("contractor1 is on its way to tab1…").waitFor();
+      await option(page, "contractor1").getByText("to tab1").waitFor();
+      await page.getByText("contractor1 is on tab1 now").waitFor();
       await tab1.getByRole("button", { name: "1 agent" }).click();
       await page.waitForFunction(() => document.querySelectorAll("[role=option]").length === 1);
       await option(page, "contractor1").dragTo(page.locator('[data-node="n2"]'));
-      await page.getByText("contractor1 goes on on n2").waitFor();
+      await page.getByText("contractor1 is on n2 now").waitFor();
       await page.getByText("Nobody fits").waitFor();
       await page.keyboard.press("Escape");
       await option(page, "contractor2").focus();
@@ -128,11 +130,13 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.keyboard.press("ArrowUp");
       assert.equal(await page.getByRole("dialog").getByLabel("To").inputValue(), "tab4");
       await page.keyboard.press("Enter");
-      await page.getByText("contractor2 goes on on tab4").waitFor();
+      await page.getByText("contractor2 is on tab4 now").waitFor();
       await page.getByRole("complementary", { name: "Agent" }).getByText("tab4", { exact: true }).waitFor();
       await page.getByLabel("Search agents").fill("courier1");
       await option(page, "courier1").dragTo(tab1);
       await page.getByText("courier1 stays: no client could find its code").waitFor();
+      await option(page, "courier1").click();
+      await page.getByRole("complementary", { name: "Agent" }).getByText(/It did not go to tab1: courier1 stays: no client could find its code/).waitFor();
       await there.go("o", "Mobility");
       await page.getByText("contractor2 went from n1 to tab4").waitFor();
       const moves = node.orders.map((order) => ("to" in order ? `${order.agent} ${order.to}` : order.request));
@@ -199,7 +203,8 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
     visit(browser, { messagesPerS: 100 }, async (there) => {
       const { page } = there;
       await there.go("c", "Conversations");
-      await page.getByText(/[1-9]\d* kept/).waitFor();
+      await page.getByLabel("Of which node").selectOption("n1");
+      await page.locator(".tools-note").getByText(/^[1-9]\d* kept/).waitFor();
       await page.keyboard.press("Space");
       await page.getByRole("button", { name: /^Live/ }).waitFor();
       await page.keyboard.press("j");
@@ -231,7 +236,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
     visit(browser, { messagesPerS: 200 }, async (there) => {
       const { page } = there;
       await page.goto(`${page.url().split("#")[0]}#/conversations`);
-      await page.waitForFunction(() => Number(/(\d+) kept/.exec(document.body.textContent ?? "")?.[1] ?? 0) > 100);
+      await page.waitForFunction(() => parseInt(document.querySelector(".tools-note")?.textContent ?? "") > 100);
       const line = page.getByRole("slider", { name: "Time" });
       const latest = await line.getAttribute("aria-valuetext");
       await line.click({ position: { x: 40, y: 20 } });
@@ -463,13 +468,57 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await pane.waitFor({ state: "detached" });
     }));
 
+  test("what agents of other nodes say is heard, live and from their logs; whose is not is told", () =>
+    visit(browser, { messagesPerS: 20 }, async (there) => {
+      const { page } = there;
+      await there.go("c", "Conversations");
+      await page.getByRole("button", { name: "Lines" }).click();
+      await page.getByLabel("Agents", { exact: true }).fill("pilot-n2");
+      const lines = page.locator(".line-row.virtual-row");
+      await lines.filter({ hasText: "depth(" }).first().waitFor();
+      const before = await lines.count();
+      await page.waitForFunction((before) => document.querySelectorAll(".line-row.virtual-row").length > before, before);
+      await page.getByText("n3 did not answer: it is busy with something else").waitFor();
+      await page.getByRole("button", { name: "From now" }).click();
+      await page.getByRole("button", { name: "Clear" }).click();
+      await lines.filter({ hasText: "ferry-n2" }).first().waitFor();
+      await page.getByLabel("Of which node").selectOption("n1");
+      await page.getByText("Nothing that fits was heard here yet").waitFor();
+      await page.getByLabel("Of which node").selectOption("n2");
+      await page.getByLabel("Agents", { exact: true }).fill("");
+      await lines.nth(3).waitFor();
+      assert.deepEqual([...new Set(await lines.locator(".name").allTextContents())].sort(), ["ferry-n2", "pilot-n2"]);
+      await page.getByRole("button", { name: "Show all" }).click();
+      await lines.filter({ hasText: "initiator" }).first().waitFor();
+    }));
+
+  test("the mind of an agent in a tab is where that is, and what can be done is said", () =>
+    visit(browser, {}, async (there, node) => {
+      const { page } = there;
+      await option(page, "contractor1").dragTo(page.locator('[data-device="tab1"]'));
+      await page.getByText("contractor1 is on tab1 now").waitFor();
+      await page.evaluate(() => (location.hash = "#/mind/contractor1"));
+      await page.getByText("Its mind is in a page").waitFor();
+      await page.getByText(/runs in a tab, on the device tab1/).waitFor();
+      await page.getByRole("button", { name: "Move to n2" }).click();
+      await page.getByText("Goals", { exact: true }).or(page.getByText(/no mind that can be read/)).first().waitFor();
+      assert.deepEqual(node.orders.map((order) => ("to" in order ? `${order.agent} ${order.to}` : order.request)), ["contractor1 tab1", "contractor1 n2"]);
+      await page.evaluate(() => (location.hash = "#/mind/tab1"));
+      await page.getByText("Its mind is in its own program").waitFor();
+    }));
+
   test("health has charts, the reason in words, and the dead letters", () =>
     visit(browser, { messagesPerS: 200 }, async (there) => {
       const { page } = there;
       await there.go("h", "Health");
       await page.locator(".plot canvas").nth(3).waitFor();
-      await page.locator(".nodes-health tr").filter({ hasText: "n2" }).waitFor();
-      await page.locator(".nodes-health").getByText(/^n3 did not answer/).waitFor();
+      await page.getByRole("alert").getByText("n3 does not answer: the figures are without it").waitFor();
+      await page.locator(".plot").filter({ hasText: "Messages a second all nodes" }).waitFor();
+      await page.locator(".plot").filter({ hasText: "Time in mailboxes until handled n1" }).waitFor();
+      await page.locator(".nodes-health").getByRole("button", { name: "n2" }).click();
+      await page.locator(".plot").filter({ hasText: "Messages a second n2" }).waitFor();
+      await page.getByText("How long messages wait in mailboxes is told by n2 to consoles of its own only.").waitFor();
+      await page.locator(".nodes-health").getByRole("button", { name: "all nodes" }).click();
       await page.getByText("no such agent").first().waitFor();
       await page.getByText(/is suspended, and \d+ messages wait for it/).waitFor();
     }));
@@ -478,9 +527,13 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
     visit(browser, { nodes: 90 }, async (there) => {
       const { page } = there;
       await there.go("h", "Health");
-      // All but the one that never answers.
-      await page.waitForFunction(() => document.querySelectorAll(".nodes-health tbody tr").length === 89);
-      await page.locator(".nodes-health").getByText("n3 did not answer: it is busy with something else", { exact: true }).waitFor();
+      // All together, and each but the one that never answers.
+      await page.waitForFunction(() => document.querySelectorAll(".nodes-health tbody tr").length === 90);
+      await page.getByText("n3 does not answer: the figures are without it").waitFor();
+      await there.go("o", "Mobility");
+      await page.getByRole("button", { name: "Code", exact: true }).click();
+      await page.getByText("n3 did not answer: it is busy with something else", { exact: true }).waitFor();
+      await page.waitForFunction(() => (document.querySelector("[role=listbox][aria-label=Code]")?.querySelector("[role=option]")?.getAttribute("aria-setsize") ?? "") === String(3 * 89));
     }));
 
   test("what a node cannot tell has no view", () =>

@@ -1,16 +1,10 @@
 /** The console on a real node: `WHIMBREL` says which binary. */
 import assert from "node:assert/strict";
-import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { Door } from "./door.js";
-import { dist, launch, Visit, WHIMBREL, withoutNode } from "./page.js";
+import { Market, TOKEN, VIEWER } from "./market.js";
+import { launch, Visit, withoutNode } from "./page.js";
 
-const TOKEN = "a-token-for-tests";
-const VIEWER = "a-token-to-look";
 const PROGRAMS = {
   "market.mas2j": "MAS market { agents: buyer #3; seller; }",
   "buyer.asl": `budget(100).
@@ -29,51 +23,11 @@ affordable(P) :- budget(B) & P < B.
 `,
 };
 
-/** A society that runs, and a door before it with the console that was built last. */
-class Market {
-  private constructor(
-    readonly folder: string,
-    readonly process: ChildProcess,
-    readonly door: Door,
-    readonly url: string,
-  ) {}
-
-  static async open(programs: Readonly<Record<string, string>> = PROGRAMS): Promise<Market> {
-    const folder = mkdtempSync(join(tmpdir(), "whimbrel-console-"));
-    for (const [name, program] of Object.entries(programs)) writeFileSync(join(folder, name), program);
-    const process_ = spawn(WHIMBREL, ["run", folder, "--log", "--http", "127.0.0.1:0", "--http-token", TOKEN, "--http-viewer-token", VIEWER], {
-      env: { ...process.env, WHIMBREL_RUN_DIR: join(folder, "run") },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    const port = await new Promise<number>((resolve, reject) => {
-      let said = "";
-      process_.once("error", reject);
-      process_.once("exit", (code) => reject(new Error(`the society ended (${code}): ${said}`)));
-      process_.stderr?.on("data", (data: Uint8Array) => {
-        said += String(data);
-        const found = /the console is at https?:\/\/[^\s:]+:(\d+)/.exec(said)?.[1];
-        if (found !== undefined) resolve(Number(found));
-      });
-    });
-    const door = new Door(dist, { host: "127.0.0.1", port });
-    return new Market(folder, process_, door, await door.listen());
-  }
-
-  async close(): Promise<void> {
-    await this.door.close();
-    const ended = new Promise((resolve) => this.process.once("close", resolve));
-    this.process.removeAllListeners("exit");
-    this.process.kill("SIGKILL");
-    await ended;
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
-  }
-}
-
 describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }, () => {
   let browser: Browser;
   let market: Market;
   before(async () => {
-    [browser, market] = [await launch(), await Market.open()];
+    [browser, market] = [await launch(), await Market.open(PROGRAMS)];
   });
   after(async () => {
     await browser.close();

@@ -199,11 +199,11 @@ test("in the console an agent is dragged from a tab to a node, and on to another
     await device("tab_kite").getByRole("button", { name: "1 agent" }).waitFor();
     await scout.getByText("tab_kite").waitFor();
     await scout.dragTo(page.locator('[data-node="n1"]'));
-    await page.getByText("scout goes on on n1").waitFor();
+    await page.getByText("scout is on n1 now").waitFor();
     await scout.getByText("n1").waitFor();
     await device("tab_kite").getByRole("button", { name: "0 agents" }).waitFor();
     await scout.dragTo(device("tab_wren"));
-    await page.getByText("scout goes on on tab_wren").waitFor();
+    await page.getByText("scout is on tab_wren now").waitFor();
     await scout.getByText("tab_wren").waitFor();
     // By keys, and by hand from the list of all places.
     await scout.click();
@@ -212,7 +212,7 @@ test("in the console an agent is dragged from a tab to a node, and on to another
     await dialog.getByRole("option").filter({ hasText: "n2" }).getByText("node").waitFor();
     await dialog.getByRole("option").filter({ hasText: "tab_kite" }).filter({ hasText: "device" }).click();
     await dialog.getByRole("button", { name: "Move" }).click();
-    await page.getByText("scout goes on on tab_kite").waitFor();
+    await page.getByText("scout is on tab_kite now").waitFor();
     await page.keyboard.press("Escape");
     await scout.dragTo(device("tab_wren"));
     await scout.getByText("tab_wren").waitFor();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { AgentInfo, CertificateInfo, DeviceInfo, Event, HealthFrame, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
+import type { AgentInfo, CertificateInfo, DeviceInfo, Event, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
 import { Agents, EVERYBODY } from "../src/model/agents.js";
 import { byConcern, standing, standingInWords } from "../src/model/certificate.js";
 import { hindrance } from "../src/model/devices.js";
@@ -66,9 +66,10 @@ test("a node's rate is of the time between what it told", () => {
   const rates = new NodeRates();
   const told = (up_us: number, sent: number, pid = 1) => rates.note(node({ up_us, sent, pid }));
   assert.equal(told(1e6, 100), null);
-  assert.equal(told(3e6, 300), 100);
-  assert.equal(told(3e6, 300), 100, "told again, it is as it was");
+  assert.equal(told(3e6, 300)?.sent, 100);
+  assert.equal(told(3e6, 300)?.sent, 100, "told again, it is as it was");
   assert.equal(told(1e6, 5, 2), null, "another process");
+  assert.equal(told(2e6, 4, 2), null, "the figure cannot fall");
 });
 
 test("who is elsewhere than before moved", () => {
@@ -120,21 +121,11 @@ test("why a device is given less is said in words", () => {
 
 const node = (more: Partial<NodeInfo>): NodeInfo => ({ platform: "p", node: "n1", society: "s", pid: 1, version: "0", started_ms: 0, up_us: 0, agents: 2, sent: 0, handled: 0, dead: 0, queued: 0, came: 0, left: 0, memory_bytes: 1, security: null, address: null, peers: [], ...more });
 
-test("rates are of one process only", () => {
+test("nodes that are known by their links only have cards, too", () => {
   const society = new Society();
-  const hear = (at_us: number, more: Partial<NodeInfo>) => society.hear({ type: "society", at_us, node: node(more), nodes: [], links: [] });
-  hear(0, { sent: 10 });
-  assert.equal(society.messagesPerS.value, null);
-  hear(500_000, { sent: 60 });
-  assert.equal(society.messagesPerS.value, 100);
-  hear(2_000_000, { sent: 60 });
-  hear(2_500_000, { sent: 60 });
-  assert.equal(society.messagesPerS.value, 0, "of the last two seconds");
-  hear(3_000_000, { sent: 5, pid: 2 });
-  assert.equal(society.messagesPerS.value, null, "another process began from nothing");
-  hear(3_500_000, { sent: 4, pid: 2, peers: [{ node: "n2", address: null }, { node: null, address: "x" }] });
-  assert.equal(society.messagesPerS.value, null, "the figure cannot fall");
+  society.hear({ type: "society", at_us: 1, node: node({ peers: [{ node: "n2", address: null }, { node: null, address: "x" }] }), nodes: [], links: [] });
   assert.deepEqual(society.cards.value.map(({ name, isHere }) => [name, isHere]), [["n1", true], ["n2", false]]);
+  assert.equal(society.others.value, "n2");
 });
 
 test("filters take what fits, and gaps always", () => {
@@ -187,6 +178,29 @@ test("what happened elsewhere stands where it belongs, though it is told late", 
   talk.insert([]);
   assert.deepEqual(talk.shown.slice().map(({ at_us, node }) => [at_us, node]), [[1, "n1"], [3, "n2"], [5, "n1"], [7, "n2"], [9, "n1"]]);
   assert.deepEqual([talk.logNumber, talk.performatives.get("inform")], [3, 5]);
+});
+
+test("whatever is told late, all that is kept is in order, and of the newest", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(50)), fc.array(fc.array(fc.nat(60), { maxLength: 9 })), fc.integer({ min: 1, max: 40 }), (own, parts, capacity) => {
+      const talk = new Talk(capacity);
+      const at = (at_us: number, name: string): Event => ({ ...sent(name, "z"), at_us });
+      talk.want({ ...EVERYTHING, agents: "b" });
+      talk.hear(own.sort((one, other) => one - other).map((at_us, index) => at(at_us, index % 2 === 0 ? "a" : "b")));
+      for (const part of parts) talk.insert(part.map((at_us) => at(at_us, "b")));
+      const [kept, all] = [talk.all.slice().map(({ at_us }) => at_us), [...own, ...parts.flat()].sort((one, other) => one - other)];
+      assert.deepEqual(kept, [...kept].sort((one, other) => one - other));
+      assert.equal(kept.length, Math.min(capacity, all.length));
+      assert.deepEqual(kept, all.slice(-capacity));
+      assert.ok(talk.shown.slice().every((event) => isMessage(event) && event.from === "b"));
+    }),
+  );
+});
+
+test("of one node only what that told is wanted, and what broke for all", () => {
+  const wanted = takes({ ...EVERYTHING, node: "n2" });
+  const gap = (node: string): Event => ({ event: "missed", at_us: 1, node });
+  assert.deepEqual([sent("a", "b"), { ...sent("a", "b"), node: "n2" }, gap("n1"), gap("n2"), gap("")].map((event) => wanted(event as Event)), [false, true, false, true, true]);
 });
 
 test("messages are counted, gaps are told, the log's number goes on", () => {
@@ -289,14 +303,35 @@ test("a plan's body is its steps, brackets and texts whole; the current one is f
 
 test("health keeps ten minutes", () => {
   const health = new Health();
-  const frame = (at: number): HealthFrame => ({ type: "health", at_us: at * 1e6, sent_per_s: at, handled_per_s: 0, dead_per_s: 0, queued: 0, latency_us: null, memory_bytes: null, mailboxes: [], wrong: [] });
-  for (let at = 0; at < 700; at++) health.hear(frame(at));
-  assert.deepEqual([health.times.length, health.times[0], health.column("sent").at(-1), health.column("p50").at(-1)], [600, 100, 699, null]);
+  for (let at = 0; at < 700; at++) health.hear([{ info: node({}), rates: { sent: at, handled: 0, dead: 0 } }], "n1", at);
+  const all = health.of("");
+  assert.deepEqual([all.times.length, all.times[0], all.column("sent").at(-1), all.column("p50").at(-1)], [600, 100, 699, null]);
+  assert.deepEqual(health.of("n1").column("sent"), all.column("sent"));
+});
+
+test("health is of each node, and of all together; how long messages wait only of the one that tells", () => {
+  const health = new Health();
+  health.now.value = { type: "health", at_us: 1, sent_per_s: 3, handled_per_s: 0, dead_per_s: 0, queued: 0, latency_us: { p50: 5, p90: 6, p99: 7 }, memory_bytes: null, mailboxes: [], wrong: [] };
+  const told = (name: string, sent: number, queued: number) => ({ info: node({ node: name, queued, memory_bytes: 10 }), rates: { sent, handled: 1, dead: 0 } });
+  health.hear([told("n1", 3, 1), told("n2", 40, 2), { info: node({ node: "n3" }), rates: null }], "n1", 2);
+  const last = (name: string) => (["sent", "handled", "queued", "memory", "p90"] as const).map((column) => health.of(name).column(column).at(-1));
+  assert.deepEqual(last("n1"), [3, 1, 1, 10, 6]);
+  assert.deepEqual(last("n2"), [40, 1, 2, 10, null]);
+  assert.deepEqual(last("n3"), [null, null, 0, 1, null]);
+  assert.deepEqual(last(""), [43, 2, 3, 21, null]);
+});
+
+test("the fullest mailboxes are those of all nodes, or of one", () => {
+  const agents = new Agents();
+  const all = [agent("a", { mailbox: 2 }), agent("b", { mailbox: 7, node: "n2" }), agent("c", { mailbox: 0 }), agent("d", { mailbox: null }), agent("e", { mailbox: 2 })];
+  agents.hear({ type: "agents", total: 5, agents: all });
+  assert.deepEqual(agents.fullest("", 2), [["b", 7], ["a", 2]]);
+  assert.deepEqual(agents.fullest("n1", 9), [["a", 2], ["e", 2]]);
 });
 
 test("rates of all nodes are of the last moments, and a node that begins anew is none", () => {
   const whole = new Whole();
-  const sum = (sent: number) => ({ agents: 3, sent, handled: sent, dead: 0, queued: 0, memory_bytes: 1 });
+  const sum = (sent: number) => ({ sum: { agents: 3, sent, handled: sent, dead: 0, queued: 0, memory_bytes: 1 }, nodes: [], silent: [] });
   whole.hear(sum(1000), 0);
   assert.equal(whole.messagesPerS.value, null);
   whole.hear(sum(1010), 1000);

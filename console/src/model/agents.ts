@@ -109,6 +109,15 @@ export class Agents {
     return found.sort((a, b) => sign * compareCells(cell(a), cell(b)));
   }
 
+  /** Whose mailboxes have most messages that wait, of a node or of all; those without are left out. */
+  fullest(node: string, most: number): [string, number][] {
+    const found: [string, number][] = [];
+    for (const agent of this.#byName.values()) {
+      if ((node === "" || agent.node === node) && (agent.mailbox ?? 0) > 0) found.push([agent.name, agent.mailbox ?? 0]);
+    }
+    return found.sort(([one, many], [other, more]) => more - many || compareNames(one, other)).slice(0, most);
+  }
+
   /** How many agents there are of each kind, state and node. */
   counts(by: "kind" | "state" | "node"): [string, number][] {
     const counts = new Map<string, number>();

@@ -1,17 +1,17 @@
-/** How the platform has been doing, in columns as charts want them. */
+/** How nodes have been doing, each and all together, in columns as charts want them. */
 import { signal } from "@preact/signals";
 import type { HealthFrame } from "../live/vocabulary.js";
+import type { Told } from "./whole.js";
 
 /** Ten minutes, one a second. */
-const FRAMES_MAX = 600;
+const ROWS_MAX = 600;
 
 export type Column = "sent" | "handled" | "dead" | "queued" | "p50" | "p90" | "p99" | "memory";
 const COLUMNS: readonly Column[] = ["sent", "handled", "dead", "queued", "p50", "p90", "p99", "memory"];
+type Row = Readonly<Record<Column, number | null>>;
 
-export class Health {
-  readonly now = signal<HealthFrame | null>(null);
-  /** Counts frames: charts are drawn anew when it does. */
-  readonly version = signal(0);
+/** What was, row by row. */
+export class History {
   /** Seconds since 1970. */
   readonly times: number[] = [];
   readonly #columns = new Map<Column, (number | null)[]>(COLUMNS.map((column) => [column, []]));
@@ -20,25 +20,45 @@ export class Health {
     return this.#columns.get(name) ?? [];
   }
 
-  hear(frame: HealthFrame): void {
-    const { latency_us: latency } = frame;
-    const values: Record<Column, number | null> = {
-      sent: frame.sent_per_s,
-      handled: frame.handled_per_s,
-      dead: frame.dead_per_s,
-      queued: frame.queued,
-      p50: latency?.p50 ?? null,
-      p90: latency?.p90 ?? null,
-      p99: latency?.p99 ?? null,
-      memory: frame.memory_bytes,
+  add(atS: number, row: Row): void {
+    this.times.push(atS);
+    for (const column of COLUMNS) this.column(column).push(row[column]);
+    if (this.times.length <= ROWS_MAX) return;
+    this.times.shift();
+    for (const column of COLUMNS) this.column(column).shift();
+  }
+}
+
+const NONE = { p50: null, p90: null, p99: null };
+
+export class Health {
+  /** What the node that is asked said last of itself. */
+  readonly now = signal<HealthFrame | null>(null);
+  /** Counts rows: charts are drawn anew when it does. */
+  readonly version = signal(0);
+  readonly #of = new Map<string, History>();
+
+  /** What is known of a node; of all together, if none is named. */
+  of(node: string): History {
+    const known = this.#of.get(node) ?? new History();
+    this.#of.set(node, known);
+    return known;
+  }
+
+  /** What all nodes that answered did. `here` is the one that is asked: only that one tells how long messages waited. */
+  hear(told: readonly Told[], here: string, atS: number): void {
+    const rows = told.flatMap(({ info, rates }): [string, Row][] => {
+      const latency = info.node === here ? (this.now.value?.latency_us ?? NONE) : NONE;
+      return [[info.node, { sent: rates?.sent ?? null, handled: rates?.handled ?? null, dead: rates?.dead ?? null, queued: info.queued, p50: latency.p50, p90: latency.p90, p99: latency.p99, memory: info.memory_bytes }]];
+    });
+    for (const [node, row] of rows) this.of(node).add(atS, row);
+    const sum = (column: Column): number | null => {
+      const known = rows.flatMap(([, row]) => row[column] ?? []);
+      return known.length === 0 ? null : known.reduce((one, other) => one + other, 0);
     };
-    this.times.push(frame.at_us / 1e6);
-    for (const column of COLUMNS) this.column(column).push(values[column]);
-    if (this.times.length > FRAMES_MAX) {
-      this.times.shift();
-      for (const column of COLUMNS) this.column(column).shift();
-    }
-    this.now.value = frame;
+    const all = Object.fromEntries(COLUMNS.map((column) => [column, sum(column)])) as Row;
+    // Shares of messages do not add up.
+    this.of("").add(atS, { ...all, ...NONE });
     this.version.value++;
   }
 }

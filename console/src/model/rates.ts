@@ -1,22 +1,30 @@
-/** Messages a second of nodes, from what they tell now and then. */
+/** What nodes do in a second, from what they tell now and then. */
 import type { NodeInfo } from "../live/vocabulary.js";
 
-interface Noted {
+/** Messages a second. */
+export interface Rates {
+  readonly sent: number;
+  readonly handled: number;
+  readonly dead: number;
+}
+
+interface Noted extends Rates {
   readonly pid: number;
   readonly up_us: number;
-  readonly sent: number;
-  readonly rate: number | null;
+  readonly rates: Rates | null;
 }
 
 export class NodeRates {
   readonly #noted = new Map<string, Noted>();
 
-  /** What a node tells now; messages a second since it told something else before. Null if nothing is known of them, or it is another process now. */
-  note({ node, pid, up_us, sent }: NodeInfo): number | null {
+  /** What a node tells now; its rates since it told something else before. Null if nothing is known of them, or it is another process now. */
+  note({ node, pid, up_us, sent, handled, dead }: NodeInfo): Rates | null {
     const before = this.#noted.get(node);
-    if (before && before.pid === pid && up_us <= before.up_us) return before.rate;
-    const rate = before && before.pid === pid && sent >= before.sent ? ((sent - before.sent) * 1e6) / (up_us - before.up_us) : null;
-    this.#noted.set(node, { pid, up_us, sent, rate });
-    return rate;
+    if (before && before.pid === pid && up_us <= before.up_us) return before.rates;
+    const isSame = before !== undefined && before.pid === pid && sent >= before.sent;
+    const per = (now: number, then: number): number => Math.max(0, ((now - then) * 1e6) / (up_us - (before?.up_us ?? 0)));
+    const rates = isSame ? { sent: per(sent, before.sent), handled: per(handled, before.handled), dead: per(dead, before.dead) } : null;
+    this.#noted.set(node, { pid, up_us, sent, handled, dead, rates });
+    return rates;
   }
 }

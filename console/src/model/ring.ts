@@ -39,6 +39,14 @@ export class Ring<T> {
     return items;
   }
 
+  /** Takes the newest away, those from this number on. */
+  cut(number: number): T[] {
+    const from = Math.max(number, this.#start);
+    const items = this.slice(from);
+    this.#end = Math.min(this.#end, Math.max(from, this.#start));
+    return items;
+  }
+
   clear(): void {
     this.#items.length = 0;
     this.#start = this.#end;

@@ -16,8 +16,10 @@ export interface TalkFilter {
   readonly conversation: string;
   /** Any part of the content. */
   readonly content: string;
+  /** The node that told of it. */
+  readonly node: string;
 }
-export const EVERYTHING: TalkFilter = { agents: "", performatives: [], conversation: "", content: "" };
+export const EVERYTHING: TalkFilter = { agents: "", performatives: [], conversation: "", content: "", node: "" };
 
 export function isMessage(event: Event): event is MessageEvent {
   return event.event === "sent" || event.event === "died";
@@ -36,6 +38,8 @@ export function takes(filter: TalkFilter): (event: Event) => boolean {
   const content = filter.content.toLowerCase();
   const ofMessagesOnly = performatives.size > 0 || filter.conversation !== "" || content !== "";
   return (event) => {
+    // A gap in the connection is of no node.
+    if (filter.node !== "" && event.node !== filter.node && event.node !== "") return false;
     if (isGap(event)) return true;
     if (isMessage(event)) {
       return (
@@ -82,23 +86,27 @@ export class Talk {
   hear(events: readonly Event[]): void {
     for (const event of events) {
       if (event.event === "tick") continue;
-      if (event.event === "skipped") this.skipped += event.count;
-      if (isMessage(event)) this.performatives.set(event.performative, (this.performatives.get(event.performative) ?? 0) + 1);
+      this.#count(event);
       this.all.push(event);
       if (this.#takes(event)) this.shown.push(event);
     }
     if (events.length > 0) this.pulse.touch();
   }
 
+  #count(event: Event): void {
+    if (event.event === "skipped") this.skipped += event.count;
+    if (isMessage(event)) this.performatives.set(event.performative, (this.performatives.get(event.performative) ?? 0) + 1);
+  }
+
   /** What happened elsewhere, and is told late: it stands where it belongs. */
   insert(events: readonly Event[]): void {
-    const told = events.filter((event) => event.event !== "tick");
-    if (told.length === 0) return;
-    const whole = [...this.all.slice(), ...told].sort((one, other) => one.at_us - other.at_us);
-    const { skipped, logNumber } = this;
-    this.clear();
-    this.hear(whole);
-    Object.assign(this, { skipped, logNumber });
+    const told = events.filter((event) => event.event !== "tick").sort((one, other) => one.at_us - other.at_us);
+    const [first] = told;
+    if (!first) return;
+    for (const event of told) this.#count(event);
+    weave(this.all, told, first.at_us);
+    weave(this.shown, told.filter(this.#takes), first.at_us);
+    this.pulse.touch();
   }
 
   hearLog(lines: readonly LogLine[]): void {
@@ -125,6 +133,19 @@ export class Talk {
     this.logNumber = 0;
     this.pulse.touch();
   }
+}
+
+/** Puts these, the first of which is of this moment, among those that are there: what is older stays as it is. */
+function weave(ring: Ring<Event>, told: readonly Event[], fromUs: number): void {
+  let from = ring.end;
+  while (from > ring.start && (ring.at(from - 1)?.at_us ?? 0) > fromUs) from--;
+  const tail = ring.cut(from);
+  let next = 0;
+  for (const event of told) {
+    for (let there = tail[next]; there && there.at_us <= event.at_us; there = tail[++next]) ring.push(there);
+    ring.push(event);
+  }
+  for (const there of tail.slice(next)) ring.push(there);
 }
 
 /** How many events there were in each of so many equal parts of the time between the first and the last: for the line of time. */

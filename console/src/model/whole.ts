@@ -1,18 +1,32 @@
 /** The whole society, of figures that all nodes told: they count from when nodes, or questions, began; what is shown is of the last moments. */
 import { signal } from "@preact/signals";
-import type { PairInfo, Sum, TrafficFrame } from "../live/vocabulary.js";
+import type { NodeInfo, PairInfo, Sum, TrafficFrame } from "../live/vocabulary.js";
+import { NodeRates, type Rates } from "./rates.js";
 
 /** Rates are of so long: what comes in bursts has a figure that can be read. */
 const RATE_MS = 2_000;
 
-/** Figures of all nodes together. */
+/** What a node told, and its rates since it told something before. */
+export interface Told {
+  readonly info: NodeInfo;
+  readonly rates: Rates | null;
+}
+
+/** Figures of all nodes together, and of each. */
 export class Whole {
   readonly sum = signal<Sum | null>(null);
   readonly messagesPerS = signal<number | null>(null);
+  /** Of those that answered. */
+  readonly nodes = signal<readonly Told[]>([]);
+  /** Names of those that did not. */
+  readonly silent = signal<readonly string[]>([]);
+  readonly #rates = new NodeRates();
   #past: { readonly atMs: number; readonly sent: number }[] = [];
 
-  hear(sum: Sum, nowMs: number): void {
+  hear({ sum, nodes, silent }: { readonly sum: Sum; readonly nodes: readonly NodeInfo[]; readonly silent: readonly string[] }, nowMs: number): void {
     this.sum.value = sum;
+    this.nodes.value = nodes.map((info) => ({ info, rates: this.#rates.note(info) }));
+    if (this.silent.value.join() !== silent.join()) this.silent.value = silent;
     this.#past.push({ atMs: nowMs, sent: sum.sent });
     this.look(nowMs);
   }

@@ -1,4 +1,4 @@
-/** Who writes to whom, on all nodes where they tell that, else on this one: as often as charts want it. */
+/** Who writes to whom, on all nodes, as often as charts want it. */
 import { useEffect } from "preact/hooks";
 import type { TrafficFrame } from "../live/vocabulary.js";
 import { Pairs } from "../model/whole.js";
@@ -9,9 +9,7 @@ const EVERY_MS = 1_000;
 const PAIRS_MAX = 1_000;
 
 export function useTraffic(key: string, on: (frame: TrafficFrame) => void): void {
-  const isWhole = live.offers("totals");
   useEffect(() => {
-    if (!isWhole) return live.watch({ what: "traffic", every_ms: EVERY_MS }, (frame) => frame.type === "traffic" && on(frame));
     const pairs = new Pairs();
     const stop = live.watch({ what: "answer", request: { request: "traffic", limit: PAIRS_MAX, elsewhere: true }, every_ms: EVERY_MS }, (frame) => {
       if (frame.type === "answer" && frame.answer.answer === "traffic") pairs.hear(frame.answer.pairs, frame.answer.unseen);
@@ -22,5 +20,5 @@ export function useTraffic(key: string, on: (frame: TrafficFrame) => void): void
       clearInterval(timer);
       stop();
     };
-  }, [key, isWhole]);
+  }, [key]);
 }

@@ -13,7 +13,7 @@ import { Name, State } from "../parts/text.js";
 import { useTraffic } from "../parts/traffic.js";
 import { Traffic } from "../model/traffic.js";
 import { agents, go, live, order } from "../session.js";
-import { movesOf } from "./places.js";
+import { JourneyOf, movesOf } from "./places.js";
 
 export function AgentPane({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
   agents.pulse.version.value;
@@ -60,6 +60,7 @@ function Living({ agent }: { readonly agent: AgentInfo }) {
       ) : live.mayAct && agent.kind !== "service" ? (
         <Actions agent={agent} />
       ) : null}
+      <JourneyOf agent={agent.name} />
       <Partners of={agent.name} />
     </>
   );

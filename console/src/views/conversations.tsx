@@ -1,12 +1,12 @@
 /** Conversations: what agents say, as a sequence diagram or as lines, live and back in time. */
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Event, Watch } from "../live/vocabulary.js";
+import type { Event, SniffWanted, Watch } from "../live/vocabulary.js";
 import { aside } from "../model/aside.js";
 import { toJson, toMermaid, toSvg } from "../model/export.js";
 import { clock, count, visible } from "../model/format.js";
 import { Lanes } from "../model/lanes.js";
-import { indexAt, isMessage, sniffWanted, type TalkFilter } from "../model/talk.js";
+import { EVERYTHING, indexAt, isMessage, sniffWanted, type TalkFilter } from "../model/talk.js";
 import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
@@ -14,6 +14,7 @@ import { Empty, Name, Performative } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { deaf, hearElsewhere } from "../elsewhere-talk.js";
 import { WhoIsSilent } from "../parts/everywhere.js";
+import { WhichNode } from "../parts/which-node.js";
 import { go, live, route, say, talk } from "../session.js";
 import { Diagram } from "./diagram.js";
 import { MessagePane } from "./message.js";
@@ -42,6 +43,10 @@ const hasLog = signal(true);
 let stopListening: (() => void) | undefined;
 let stopElsewhere: (() => void) | undefined;
 let listensTo = "";
+let hearsElsewhere = "";
+
+/** How far back other nodes' logs are read, unless one conversation is to be seen. */
+const ELSEWHERE_AGO_MS = 600_000;
 
 /** Once opened, the console goes on listening, so that whoever comes back misses nothing. */
 function listen(filter: TalkFilter): void {
@@ -52,11 +57,11 @@ function listen(filter: TalkFilter): void {
   let isStale = isLog || (listensTo.startsWith("log ") && hasLog.value);
   listensTo = key;
   stopListening?.();
-  stopElsewhere?.();
-  stopElsewhere = undefined;
   const { agents, ...wanted } = sniffWanted(filter);
   const begin = () => {
     if (isStale) talk.clear();
+    // What other nodes told is gone as well.
+    listenElsewhere(wanted, isLog, isStale);
     isStale = false;
   };
   if (!isLog) begin();
@@ -69,8 +74,6 @@ function listen(filter: TalkFilter): void {
       if (frame.type !== "log") return;
       begin();
       talk.hearLog(frame.lines);
-      // Of one conversation all is to be seen, whoever takes part.
-      if (filter.conversation !== "" && live.offers("conversations")) stopElsewhere ??= hearElsewhere(filter.conversation);
     },
     ({ reason, text }) => {
       if (isLog && reason === "no_log") hasLog.value = false;
@@ -78,6 +81,18 @@ function listen(filter: TalkFilter): void {
       if (isLog) source.value = "live";
     },
   );
+}
+
+/** What agents of other nodes say is heard, too: of one conversation all of it, else what they said lately, or say from now on. */
+function listenElsewhere(wanted: Pick<SniffWanted, "conversation" | "performatives">, isLog: boolean, isAnew: boolean): void {
+  if (!live.offers("conversations") || !live.offers("at")) return;
+  const key = JSON.stringify([wanted, isLog]);
+  if (key === hearsElsewhere && !isAnew) return;
+  hearsElsewhere = key;
+  stopElsewhere?.();
+  const { conversation = null, performatives = [] } = wanted;
+  const sinceMs = isLog ? (conversation === null ? Date.now() - ELSEWHERE_AGO_MS : 0) : Date.now();
+  stopElsewhere = hearElsewhere({ conversation, performatives, since_us: sinceMs * 1000 });
 }
 
 // Who comes back after the connection broke sees that something is missing; the log goes on where it was.
@@ -105,7 +120,7 @@ function useRoute(): void {
     if (wanted === "\n") return;
     // A conversation is shown from its first message, if the node remembers.
     if (conversation !== "" && live.offers("log") && hasLog.value) source.value = "log";
-    talk.want({ ...talk.filter.value, agents, conversation, performatives: [], content: "" });
+    talk.want({ ...EVERYTHING, agents, conversation });
     resume();
   }, [wanted]);
 }
@@ -198,10 +213,11 @@ function Tools({ isStill, toggle, whole }: { readonly isStill: boolean; readonly
           </button>
         ))}
       </div>
+      <WhichNode at={talk.filter.value.node} onPick={(node) => talk.want({ ...talk.filter.value, node })} />
       {live.offers("log") && hasLog.value ? (
         <div class="choice" role="group" aria-label="From where">
           {(["live", "log"] as const).map((one) => (
-            <button type="button" class="button" aria-pressed={source.value === one} title={one === "log" ? "From the first message that the node's log has" : "From now on"} onClick={() => ((source.value = one), resume())}>
+            <button type="button" class="button" aria-pressed={source.value === one} title={one === "log" ? "From the first message that the node's log has; of other nodes, what was said in the last ten minutes" : "From now on"} onClick={() => ((source.value = one), resume())}>
               {one === "live" ? "From now" : "From the log"}
             </button>
           ))}
@@ -279,7 +295,9 @@ function LinesList({ events, isStill, onStop }: { readonly events: readonly Even
 
 export function NothingSaid() {
   const isFiltered = Object.values(talk.filter.value).some((part) => part.length > 0);
-  return isFiltered ? <Empty title="Nothing that fits was said yet">What comes and fits stands here.</Empty> : <Empty title="Nothing was said yet">Messages stand here as they are sent.</Empty>;
+  // Where not everybody is heard, nobody knows that nothing was said.
+  const was = deaf.value.size > 0 ? "heard here" : "said";
+  return isFiltered ? <Empty title={`Nothing that fits was ${was} yet`}>What comes and fits stands here.</Empty> : <Empty title={`Nothing was ${was} yet`}>Messages stand here as they are sent.</Empty>;
 }
 
 export function showConversation(conversation: string): void {

@@ -1,22 +1,29 @@
-/** How each node of several is doing, in figures. */
-import type { Answer, NodeInfo } from "../live/vocabulary.js";
-import { NodeRates } from "../model/rates.js";
+/** How each node of several is doing, and all together, in figures; and whose charts are to be seen. */
+import type { Sum } from "../live/vocabulary.js";
 import { bytes, count, duration, short, visible } from "../model/format.js";
-import { useEverywhere, WhoIsSilent } from "../parts/everywhere.js";
-import { society } from "../session.js";
+import { society, whole } from "../session.js";
 
-const EVERY_MS = 2_000;
-const rates = new NodeRates();
+interface Row extends Sum {
+  /** Empty for all of them. */
+  readonly name: string;
+  readonly perS: number | null;
+  readonly up_us: number | null;
+}
 
-const nodeOf = (answer: Answer): readonly NodeInfo[] => (answer.answer === "node" ? [answer] : []);
+interface Props {
+  readonly at: string;
+  readonly onPick: (node: string) => void;
+}
 
-export function HealthOfNodes() {
-  const { told, silent } = useEverywhere({ request: "node" }, EVERY_MS);
-  if (society.others.value === "") return null;
-  const nodes = told.flatMap(([, answer]) => nodeOf(answer));
+export function HealthOfNodes({ at, onPick }: Props) {
+  const sum = whole.sum.value;
+  if (society.others.value === "" || !sum) return null;
+  const rows: Row[] = [
+    { ...sum, name: "", perS: whole.messagesPerS.value, up_us: null },
+    ...whole.nodes.value.map(({ info, rates }) => ({ ...info, memory_bytes: info.memory_bytes ?? 0, name: info.node, perS: rates?.sent ?? null })),
+  ];
   return (
     <section class="panel nodes-health">
-      <WhoIsSilent of={silent} />
       <table>
         <thead>
           <tr>
@@ -30,22 +37,29 @@ export function HealthOfNodes() {
           </tr>
         </thead>
         <tbody>
-          {nodes.map((node) => {
-            const rate = rates.note(node);
-            return (
-              <tr key={node.node}>
-                <td>{visible(node.node, 40)}</td>
-                <td>{count(node.agents)}</td>
-                <td>{rate === null ? "–" : short(rate)}</td>
-                <td>{short(node.queued)}</td>
-                <td class={node.dead > 0 ? "is-fault" : ""}>{short(node.dead)}</td>
-                <td class="is-wide">{node.memory_bytes === null ? "–" : bytes(node.memory_bytes)}</td>
-                <td class="is-wide">{duration(node.up_us / 1000)}</td>
-              </tr>
-            );
-          })}
+          {rows.map((row) => (
+            <Figures key={row.name} row={row} isIt={row.name === at} onPick={onPick} />
+          ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+function Figures({ row, isIt, onPick }: { readonly row: Row; readonly isIt: boolean; readonly onPick: Props["onPick"] }) {
+  return (
+    <tr class={isIt ? "is-it" : ""} onClick={() => onPick(row.name)}>
+      <td>
+        <button type="button" aria-pressed={isIt} title={row.name === "" ? "Charts of all nodes" : `Charts of ${row.name} alone`}>
+          {row.name === "" ? "all nodes" : visible(row.name, 40)}
+        </button>
+      </td>
+      <td>{count(row.agents)}</td>
+      <td>{row.perS === null ? "–" : short(row.perS)}</td>
+      <td>{short(row.queued)}</td>
+      <td class={row.dead > 0 ? "is-fault" : ""}>{short(row.dead)}</td>
+      <td class="is-wide">{row.memory_bytes === 0 ? "–" : bytes(row.memory_bytes)}</td>
+      <td class="is-wide">{row.up_us === null ? "" : duration(row.up_us / 1000)}</td>
+    </tr>
   );
 }

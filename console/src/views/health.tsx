@@ -1,20 +1,25 @@
-/** Health: how much is said, how fast, what waits, what died; and in words what is wrong. */
-import { useEffect, useRef } from "preact/hooks";
+/** Health: how much is said, how fast, what waits, what died, of each node and of all; and in words what is wrong. */
+import { signal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { quote } from "../model/pattern.js";
 import { bytes, clock, count, micros, short, visible } from "../model/format.js";
-import type { Column } from "../model/health.js";
+import type { Column, History } from "../model/health.js";
 import { isMessage } from "../model/talk.js";
-import { useEverywhere, WhoIsSilent } from "../parts/everywhere.js";
+import { useElsewhere, useEverywhere, WhoIsSilent } from "../parts/everywhere.js";
 import { useSize, useWatch } from "../parts/hooks.js";
 import { Empty, Name, Performative } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { go, health, society } from "../session.js";
+import { agents, go, health, society, whole } from "../session.js";
 import { palette, type Palette } from "../theme.js";
 import { HealthOfNodes } from "./health-nodes.js";
 
 const LETTERS_MAX = 500;
 const LETTERS_MS = 2_000;
+const LINKS_MS = 5_000;
+const MAILBOXES_MAX = 10;
+/** Charts show so much at least: two moments make no line that means anything. */
+const CHART_S_MIN = 60;
 
 interface Series {
   readonly column: Column;
@@ -26,59 +31,85 @@ interface Plot {
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
 }
+const LATENCY: Plot = { title: "Time in mailboxes until handled", format: micros, series: [{ column: "p50", label: "half", colour: "tell" }, { column: "p90", label: "90 %", colour: "refuse" }, { column: "p99", label: "99 %", colour: "fail" }] };
 const PLOTS: readonly Plot[] = [
   { title: "Messages a second", format: short, series: [{ column: "sent", label: "sent", colour: "ask" }, { column: "handled", label: "handled", colour: "tell" }, { column: "dead", label: "dead", colour: "fail" }] },
-  { title: "Time in mailboxes until handled", format: micros, series: [{ column: "p50", label: "half", colour: "tell" }, { column: "p90", label: "90 %", colour: "refuse" }, { column: "p99", label: "99 %", colour: "fail" }] },
+  LATENCY,
   { title: "Messages that wait", format: short, series: [{ column: "queued", label: "waiting", colour: "offer" }] },
   { title: "Memory", format: bytes, series: [{ column: "memory", label: "in use", colour: "other" }] },
 ];
 
+/** Whose health is looked at; all nodes' if none is named. */
+const node = signal("");
+
 export function HealthView() {
+  const here = society.node.value?.node ?? "";
+  const others = society.others.value;
   useWatch("health", { what: "health", every_ms: 1000 }, (frame) => {
-    if (frame.type === "health") health.hear(frame);
+    if (frame.type === "health") health.now.value = frame;
   });
-  const { value: now } = health.now;
-  // What the node does not measure has no chart.
-  const plots = PLOTS.filter(({ series }) => series.some(({ column }) => health.column(column).some((value) => value !== null)));
+  const at = node.value === here || others.split("\n").includes(node.value) ? node.value : "";
+  // Only the node that is asked tells how long messages wait: of all nodes together it stands for itself.
+  const latencyOf = at === "" ? here : at;
+  health.version.value;
+  // What is not measured has no chart.
+  const plots = PLOTS.map((plot) => ({ plot, of: health.of(plot === LATENCY ? latencyOf : at) })).filter(({ plot, of }) => plot.series.some(({ column }) => of.column(column).some((value) => value !== null)));
   return (
     <div class="health">
       <Verdict />
-      <HealthOfNodes />
+      <HealthOfNodes at={at} onPick={(name) => (node.value = name)} />
       <div class="plots">
-        {(plots.length > 0 ? plots : PLOTS.slice(0, 1)).map((plot) => (
-          <PlotPanel key={plot.title} plot={plot} />
+        {plots.map(({ plot, of }) => (
+          <PlotPanel key={`${plot.title} ${at}`} plot={plot} of={of} whose={others === "" ? "" : plot === LATENCY ? latencyOf : at === "" ? "all nodes" : at} />
         ))}
+        {at !== "" && at !== here ? <p class="panel plot-none">How long messages wait in mailboxes is told by {visible(at, 40)} to consoles of its own only.</p> : null}
       </div>
       <div class="health-lists">
         <section class="panel">
           <div class="tools">
             <h2>Fullest mailboxes</h2>
           </div>
-          {(now?.mailboxes ?? []).length === 0 ? <Empty title="No mailbox has messages that wait" /> : <Bars of={now?.mailboxes ?? []} />}
+          <Mailboxes at={at} />
         </section>
-        <DeadLetters />
+        <DeadLetters at={at} />
       </div>
     </div>
   );
 }
 
+/** What is wrong with any node, in words. */
+function useWrongs(): readonly string[] {
+  const { told } = useElsewhere({ request: "links" }, LINKS_MS, true);
+  const here = health.now.value?.wrong ?? [];
+  const silent = whole.silent.value.map((name) => `${name} does not answer: the figures are without it`);
+  const cut = told.flatMap(([name, answer]) => (answer.answer === "links" ? answer.links.filter(({ up }) => !up).map(({ peer, address }) => `${name} has no connection to ${peer ?? address ?? "another node"}`) : []));
+  return [...here, ...silent, ...cut];
+}
+
 function Verdict() {
-  const { value: now } = health.now;
-  if (!now) return <p class="verdict is-quiet">Asking the node…</p>;
-  if (now.wrong.length === 0) {
+  const wrongs = useWrongs();
+  const figures = whole.sum.value ?? society.node.value;
+  if (!health.now.value || !figures) return <p class="verdict is-quiet">Asking the node…</p>;
+  if (wrongs.length === 0) {
     return (
       <p class="verdict is-well">
-        <i /> All is well{society.node.value ? `: ${count(society.node.value.handled)} messages handled, ${count(now.queued)} waiting` : ""}.
+        <i /> All is well: {count(figures.handled)} messages handled, {count(figures.queued)} waiting{figures.dead > 0 ? `, ${count(figures.dead)} reached nobody` : ""}.
       </p>
     );
   }
   return (
     <ul class="verdict is-wrong" role="alert">
-      {now.wrong.map((reason) => (
-        <li>{visible(reason, 400)}</li>
+      {wrongs.map((reason) => (
+        <li key={reason}>{visible(reason, 400)}</li>
       ))}
     </ul>
   );
+}
+
+function Mailboxes({ at }: { readonly at: string }) {
+  const version = agents.pulse.version.value;
+  const fullest = useMemo(() => agents.fullest(at, MAILBOXES_MAX), [version, at]);
+  return fullest.length === 0 ? <Empty title="No mailbox has messages that wait" /> : <Bars of={fullest} />;
 }
 
 function Bars({ of }: { readonly of: readonly (readonly [string, number])[] }) {
@@ -98,14 +129,14 @@ function Bars({ of }: { readonly of: readonly (readonly [string, number])[] }) {
   );
 }
 
-function PlotPanel({ plot }: { readonly plot: Plot }) {
+function PlotPanel({ plot, of, whose }: { readonly plot: Plot; readonly of: History; readonly whose: string }) {
   const [box, size] = useSize<HTMLDivElement>();
   const chart = useRef<uPlot | null>(null);
   const { width, height } = size.value;
   const colours = palette.value;
   useEffect(() => {
     if (!box.current || width < 40) return undefined;
-    chart.current = new uPlot(options(plot, colours, width, height), dataOf(plot), box.current);
+    chart.current = new uPlot(options(plot, colours, width, height), dataOf(plot, of), box.current);
     return () => {
       chart.current?.destroy();
       chart.current = null;
@@ -115,14 +146,17 @@ function PlotPanel({ plot }: { readonly plot: Plot }) {
     if (width > 40) chart.current?.setSize({ width, height });
   }, [width, height]);
   const version = health.version.value;
-  useEffect(() => chart.current?.setData(dataOf(plot)), [version]);
+  useEffect(() => chart.current?.setData(dataOf(plot, of)), [version]);
   return (
     <section class="panel plot">
       <header class="part-head">
-        <h2>{plot.title}</h2>
+        <h2>
+          {plot.title}
+          {whose === "" ? null : <small> {visible(whose, 24)}</small>}
+        </h2>
         <ul>
           {plot.series.map(({ column, label, colour }) => {
-            const last = health.column(column).at(-1);
+            const last = of.column(column).at(-1);
             return (
               <li key={column}>
                 <i class={`dot is-${colour}`} /> {label} <b>{last === null || last === undefined ? "–" : plot.format(last)}</b>
@@ -136,8 +170,8 @@ function PlotPanel({ plot }: { readonly plot: Plot }) {
   );
 }
 
-function dataOf(plot: Plot): uPlot.AlignedData {
-  return [health.times, ...plot.series.map(({ column }) => health.column(column))] as uPlot.AlignedData;
+function dataOf(plot: Plot, of: History): uPlot.AlignedData {
+  return [of.times, ...plot.series.map(({ column }) => of.column(column))] as uPlot.AlignedData;
 }
 
 function options(plot: Plot, colours: Palette, width: number, height: number): uPlot.Options {
@@ -147,7 +181,7 @@ function options(plot: Plot, colours: Palette, width: number, height: number): u
     height,
     legend: { show: false },
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
-    scales: { y: { range: (_, low, high) => [Math.min(0, low), Math.max(high * 1.1, 1)] } },
+    scales: { x: { range: (_, low, high) => [Math.min(low, high - CHART_S_MIN), high] }, y: { range: (_, low, high) => [Math.min(0, low), Math.max(high * 1.1, 1)] } },
     axes: [
       { ...axis, space: 90, size: 26, values: (_, ticks) => ticks.map((at) => clock(at * 1e6).slice(0, 8)) },
       { ...axis, size: 62, values: (_, ticks) => ticks.map(plot.format) },
@@ -156,8 +190,11 @@ function options(plot: Plot, colours: Palette, width: number, height: number): u
   };
 }
 
-function DeadLetters() {
-  const { told, silent } = useEverywhere({ request: "dead_letters", limit: LETTERS_MAX }, LETTERS_MS);
+function DeadLetters({ at }: { readonly at: string }) {
+  const { told: all, silent } = useEverywhere({ request: "dead_letters", limit: LETTERS_MAX }, LETTERS_MS);
+  const told = all.filter(([name]) => at === "" || name === at);
+  // Of who says nothing at all it is said above.
+  const isSilent = (line: string) => whole.silent.value.some((name) => line.startsWith(`${visible(name, 40)} `));
   const found = told.flatMap(([, answer]) => (answer.answer === "dead_letters" ? [answer] : []));
   const total = found.reduce((sum, answer) => sum + answer.total, 0);
   const newestFirst = found.flatMap(({ letters }) => letters.filter(isMessage)).sort((a, b) => b.at_us - a.at_us);
@@ -167,7 +204,7 @@ function DeadLetters() {
         <h2>Dead letters</h2>
         <span class="tools-note">{found.length === 0 ? "" : `${count(total)} since the ${found.length === 1 ? "node" : "nodes"} started`}</span>
       </div>
-      <WhoIsSilent of={silent} />
+      <WhoIsSilent of={silent.filter((line) => !isSilent(line))} />
       <VirtualList
         items={newestFirst}
         rowHeight={28}

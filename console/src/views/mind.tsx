@@ -10,7 +10,8 @@ import { Icon } from "../parts/icons.js";
 import { Facts } from "../parts/pane.js";
 import { Empty, Name, Performative, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { agents, go, live, mind, order, route } from "../session.js";
+import { agents, go, journeys, live, mind, order, route } from "../session.js";
+import { JourneyOf, move, nodesBut } from "./places.js";
 
 const search = signal("");
 
@@ -100,10 +101,47 @@ function Opaque({ info }: { readonly info: MindInfo }) {
         <div class="part-body details">
           <Facts of={(info.details ?? []).map(({ name, value }) => [visible(name, 60), visible(value, 400)] as const)} />
         </div>
-      ) : (
+      ) : null}
+      {info.kind === "session" ? (
+        <Outside name={localName(info.agent)} />
+      ) : (info.details ?? []).length > 0 ? null : (
         <Empty title={`A ${visible(info.kind, 20)} agent has no mind that can be read`}>What it says is in Conversations. Beliefs, goals and plans are what AgentSpeak programs have.</Empty>
       )}
     </section>
+  );
+}
+
+/** Its code runs outside of nodes: what it has in mind is there. */
+function Outside({ name }: { readonly name: string }) {
+  agents.pulse.version.value;
+  const agent = agents.named(name);
+  const isMoving = journeys.of(name)?.is === "under way";
+  if (agent?.device === undefined) {
+    return (
+      <Empty title="Its mind is in its own program">
+        {visible(name, 60)} is connected from outside: what it believes and wants is known to its program, and what it says is in Conversations.
+      </Empty>
+    );
+  }
+  const device = visible(agent.device, 40);
+  return (
+    <div class="empty outside">
+      <strong>Its mind is in a page</strong>
+      <span>
+        {visible(name, 60)} runs in a tab, on the device {device}: its beliefs, goals and intentions are there, and no node has them. On a node they can be seen: if the page keeps its agent, it goes there as it is, in the
+        middle of its plans, and can be sent back.
+      </span>
+      {live.mayAct ? (
+        <span class="links">
+          {nodesBut("").map((node) => (
+            <button type="button" key={node} class="button" disabled={isMoving} onClick={() => void move(name, node)}>
+              <Icon of="move" /> Move to {visible(node, 30)}
+            </button>
+          ))}
+        </span>
+      ) : null}
+      <JourneyOf agent={name} />
+    </div>
   );
 }
 

@@ -6,7 +6,7 @@ import type { NodeCard } from "../model/society.js";
 import { confirm } from "../parts/dialog.js";
 import { Menu } from "../parts/menu.js";
 import { Spark } from "../parts/spark.js";
-import { agents, live, order, society } from "../session.js";
+import { agents, health, live, order, society, whole } from "../session.js";
 import { AgentsThere, dropsOn } from "./places.js";
 
 export function Nodes() {
@@ -25,6 +25,9 @@ export function Nodes() {
 
 function Card({ card }: { readonly card: NodeCard }) {
   const isOver = useSignal(false);
+  const told = whole.nodes.value.find(({ info }) => info.node === card.name);
+  const { memory_bytes = null } = told?.info ?? {};
+  const rates = told?.rates;
   const isCluster = card.load !== null || card.state === "draining";
   const drain = async (drains: boolean) => {
     const isMeant = !drains || (await confirm(`Drain ${card.name}?`, "It hands over all it serves to other nodes, and takes nothing more.", "Drain"));
@@ -48,18 +51,18 @@ function Card({ card }: { readonly card: NodeCard }) {
       </header>
       <div class="node-figures">
         <AgentsThere place={card.name} agents={card.agents} />
-        {card.memoryBytes === null ? null : (
+        {memory_bytes === null ? null : (
           <span>
-            <b>{bytes(card.memoryBytes)}</b>
+            <b>{bytes(memory_bytes)}</b>
           </span>
         )}
-        {card.messagesPerS === null ? null : (
+        {rates ? (
           <span>
-            <b>{short(card.messagesPerS)}</b> msg/s
+            <b>{short(rates.sent)}</b> msg/s
           </span>
-        )}
+        ) : null}
       </div>
-      {card.isHere ? <Spark of={society.history.value} label="Messages a second" /> : null}
+      <Spark of={health.of(card.name).column("sent").map((sent) => sent ?? 0)} label="Messages a second" />
       {card.load === null ? null : (
         <div class="load" title="How busy its agents keep it">
           <span style={{ width: `${(card.load * 100).toFixed(0)}%` }} />

@@ -2,11 +2,12 @@
 import { signal } from "@preact/signals";
 import { EVERYBODY, placeOf, type AgentFilter } from "../model/agents.js";
 import { hindrance } from "../model/devices.js";
-import { count, short, visible } from "../model/format.js";
+import { clock, count, short, visible } from "../model/format.js";
+import { inWords } from "../model/journeys.js";
 import { ask } from "../parts/dialog.js";
 import type { Option } from "../parts/choice-line.js";
 import type { Choice } from "../parts/menu.js";
-import { agents, devices, order, society } from "../session.js";
+import { agents, devices, journeys, live, say, sayMeanwhile, society } from "../session.js";
 
 /** Which agents are listed. */
 export const filter = signal<AgentFilter>(EVERYBODY);
@@ -21,11 +22,34 @@ function placesBut(here: string): Option[] {
   return [...nodes, ...others].filter(({ value }) => value !== here);
 }
 
-/** Has an agent go on elsewhere: on a node, or on a device. */
+/** Has an agent go on elsewhere: on a node, or on a device. That takes a while if its program has to come along, or a page has to answer. */
 export async function move(name: string, to: string): Promise<void> {
   const agent = agents.named(name);
   if (agent && placeOf(agent) === to) return;
-  await order({ request: "move", agent: name, to }, `${name} goes on on ${to}`);
+  const before = journeys.of(name);
+  if (before?.is === "under way") return say(`${name} is on its way to ${before.to} already`);
+  const tell = sayMeanwhile(`${name} is on its way to ${to}…`);
+  journeys.note(name, to, "under way", Date.now());
+  try {
+    await live.ask({ request: "move", agent: name, to });
+    journeys.note(name, to, "done", Date.now());
+    tell(`${name} is on ${to} now`);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    journeys.note(name, to, "refused", Date.now(), why);
+    tell(why, true);
+  }
+}
+
+/** Where somebody here had an agent go, and how that went. */
+export function JourneyOf({ agent }: { readonly agent: string }) {
+  const journey = journeys.of(agent);
+  if (!journey) return null;
+  return (
+    <p class={`journey is-${journey.is.replace(" ", "-")}`} role="status">
+      {visible(inWords(journey), 400)} <time>{clock(journey.sinceMs * 1000).slice(0, 8)}</time>
+    </p>
+  );
 }
 
 /** Asks where it is to go. */
@@ -34,6 +58,11 @@ export async function moveByName(name: string): Promise<void> {
   if (!agent || agent.kind === "service") return;
   const lines = await ask("Move", `Where ${visible(name, 60)} is to go on: a node, or a device.`, "Move", [{ label: "To", choices: placesBut(placeOf(agent)) }]);
   if (lines?.[0]) await move(name, lines[0]);
+}
+
+/** The nodes where an agent could go. */
+export function nodesBut(here: string): string[] {
+  return society.cards.value.filter(({ name, state }) => name !== here && state === "running").map(({ name }) => name);
 }
 
 /** What can be chosen for an agent. */

@@ -9,7 +9,7 @@ import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Name, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { agents, go, live, order, route, say } from "../session.js";
+import { agents, go, journeys, live, order, route, say } from "../session.js";
 import { AgentPane } from "./agent.js";
 import { Devices } from "./devices.js";
 import { SocietyMap } from "./map.js";
@@ -79,6 +79,7 @@ function AgentList({ chosen }: { readonly chosen: string }) {
   const list = useMemo(() => agents.list(filter.value, sort.value), [version, filter.value, sort.value]);
   return (
     <section class="panel is-fill">
+      <Head />
       <Filters shown={list.length} />
       {agents.silent.value.length > 0 ? (
         <p class="remark is-fault" role="status">
@@ -114,15 +115,34 @@ function AgentList({ chosen }: { readonly chosen: string }) {
 }
 
 function AgentRow({ agent }: { readonly agent: AgentInfo }) {
+  const isMoving = journeys.of(agent.name)?.is === "under way";
   return (
     <>
       <Name of={agent.name} />
       <span class="is-wide is-quiet">{visible(agent.kind, 12)}</span>
-      <State of={agent.ending ? "ending" : agent.passive ? "passive" : agent.state} />
-      <span class="is-wide is-quiet cut">{visible(placeOf(agent), 24)}</span>
+      <State of={agent.ending ? "ending" : isMoving ? "transit" : agent.passive ? "passive" : agent.state} />
+      <span class="is-wide is-quiet cut">{visible(isMoving ? `to ${journeys.of(agent.name)?.to}` : placeOf(agent), 24)}</span>
       <span class={`is-number ${(agent.mailbox ?? 0) > 0 ? "" : "is-quiet"}`}>{agent.mailbox === null ? "–" : short(agent.mailbox)}</span>
       <span class="is-number">{agent.handled === null ? "–" : short(agent.handled)}</span>
     </>
+  );
+}
+
+function Head() {
+  agents.pulse.version.value;
+  return (
+    <div class="tools list-head">
+      <h2>Agents</h2>
+      <span class="is-quiet">{count(agents.total)}</span>
+      <button type="button" class={`button ${layout.value === "list" ? "" : "only-phone"}`} onClick={() => (layout.value = layout.value === "list" ? "both" : "map")}>
+        Map
+      </button>
+      {live.mayAct && live.offers("spawn") ? (
+        <button type="button" class="button" title="Make agents of a program (n)" onClick={() => void spawn()}>
+          <Icon of="plus" /> New agents
+        </button>
+      ) : null}
+    </div>
   );
 }
 
@@ -155,14 +175,6 @@ function Filters({ shown }: { readonly shown: number }) {
           ))}
         </select>
       ))}
-      {live.mayAct && live.offers("spawn") ? (
-        <button type="button" class="button" title="Make agents of a program (n)" onClick={() => void spawn()}>
-          New agents
-        </button>
-      ) : null}
-      <button type="button" class={`button ${layout.value === "list" ? "" : "only-phone"}`} onClick={() => (layout.value = layout.value === "list" ? "both" : "map")}>
-        Map
-      </button>
     </div>
   );
 }

@@ -1,0 +1,24 @@
+/** Of which node, where there are several. */
+import { visible } from "../model/format.js";
+import { society } from "../session.js";
+
+interface Props {
+  /** Empty for all. */
+  readonly at: string;
+  readonly onPick: (node: string) => void;
+}
+
+export function WhichNode({ at, onPick }: Props) {
+  const names = society.cards.value.map(({ name }) => name);
+  if (names.length < 2 && at === "") return null;
+  return (
+    <select class="field" aria-label="Of which node" value={at} onChange={(event) => onPick(event.currentTarget.value)}>
+      <option value="">all nodes</option>
+      {(names.includes(at) || at === "" ? names : [...names, at]).map((name) => (
+        <option key={name} value={name}>
+          {visible(name, 24)}
+        </option>
+      ))}
+    </select>
+  );
+}
