@@ -54,8 +54,6 @@ struct Prepared {
     kind: AgentKind,
     owner: Symbol,
     shard: ShardIndex,
-    /// The topics and groups it is in.
-    places: Vec<Symbol>,
     /// It offered something when it came.
     offers: bool,
     /// It was to end before it was an agent of this node.
@@ -406,19 +404,9 @@ impl Node {
                 match self.routes.replace(hop.agent, before, Route::local(route)) {
                     Ok(()) => {
                         it.transits.handle_made(hop);
-                        let (places, offers, recalls) = (Vec::new(), false, Vec::new());
-                        let coming = Prepared {
-                            slot,
-                            kind,
-                            owner,
-                            shard,
-                            places,
-                            offers,
-                            doomed: false,
-                            ties,
-                            recalled,
-                            recalls,
-                        };
+                        let (offers, recalls) = (false, Vec::new());
+                        let coming =
+                            Prepared { slot, kind, owner, shard, offers, doomed: false, ties, recalled, recalls };
                         it.prepared.insert(hop.agent, coming);
                         // It was another node's, and who waited because it was crowded waits for that node's word no more.
                         self.relieved(hop.agent);
@@ -493,7 +481,7 @@ impl Node {
         self.monitors.moved(hop.agent, None, Some(generation));
         let is_held = matches!(state, AgentState::Suspended | AgentState::Waiting);
         coming.slot.status = if is_held { Status::LeavingHeld } else { Status::LeavingQueued };
-        coming.places = self.own_topics(hop, from, places, told);
+        self.own_places(hop, from, places, told);
         coming.offers = standing.entry.is_some();
         self.take_over_entry(standing);
     }
@@ -501,7 +489,7 @@ impl Node {
     /// An agent that came begins: all that was on its way to it elsewhere is in its mailbox.
     fn begin(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId) {
         let Some(coming) = on_the_way.prepared.remove(&hop.agent) else { return };
-        let Prepared { mut slot, kind, shard, places, offers, doomed, ties, recalled, recalls, .. } = coming;
+        let Prepared { mut slot, kind, shard, offers, doomed, ties, recalled, recalls, .. } = coming;
         let source = self.name_of(from);
         let hopped = Hop::Arrived { from: source };
         // What is wrong with it shows in its next turn.
@@ -515,7 +503,6 @@ impl Node {
         if self.with_ams(|ams| ams.kind(slot.aid()).is_some()) {
             self.tell_of(slot.aid(), kind, offers, from);
             self.tell(Event::Came(slot.aid(), source));
-            self.join_places(hop.agent, places);
         } else if let Some(links) = self.linked.links() {
             // Who heard of that before it heard of the hop believes it to be here.
             links.tell_all(News::AgentEnded(hop.agent, EndReason::Killed));

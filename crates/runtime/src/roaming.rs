@@ -1,4 +1,4 @@
-//! Subscribers on their way (`platform::topics`): the moment at which this node's agents publish by the new way, with nobody publishing.
+//! Subscribers and members on their way (`platform::topics`): the moment at which this node's agents publish by the new way, with nobody publishing.
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::mobility::{HopId, HopNews};
@@ -85,8 +85,9 @@ impl Node {
                 let to = self.linked.links().and_then(|links| links.node_named(name.as_str()));
                 let to = to.filter(|_| name != self.my_name());
                 let errors = self.with_topics(|topics| {
-                    let (names, errors) = topics
-                        .handle_switched(hop, to, |topic| to.is_some_and(|to| self.permits_subscribing(to, topic)));
+                    let (names, errors) = topics.handle_switched(hop, to, |name| {
+                        to.is_some_and(|to| self.permits_hearing(to, hop.agent, name))
+                    });
                     self.tell_hop(source, HopNews::Follow(hop));
                     if let Some(to) = to {
                         self.tell_hop(to, HopNews::Clear(hop, names));
@@ -101,23 +102,24 @@ impl Node {
     /// A node introduced itself to which agents may have gone when this one knew no way there.
     pub fn follow_late(&self, node: NodeId) {
         let name = self.name_of(node);
+        let may_hear = |agent, place| self.permits_hearing(node, agent, place);
         self.with_topics(|topics| {
-            for (hop, names) in topics.handle_introduced(node, name, |topic| self.permits_subscribing(node, topic)) {
+            for (hop, names) in topics.handle_introduced(node, name, may_hear) {
                 self.tell_hop(node, HopNews::Clear(hop, names));
             }
         });
     }
 
-    /// An agent that subscribes to these topics is about to go from that node to another one.
-    pub fn hear_roams(&self, from: NodeId, hop: HopId, to: Symbol, topics: Vec<Symbol>) {
-        let topics = topics.into_iter().filter(|name| Cast::of(*name) == Some(Cast::Broadcast)).collect();
-        self.with_topics(|known| known.handle_roams(hop, from, to, topics));
+    /// An agent that is in these topics and groups is about to go from that node to another one.
+    pub fn hear_roams(&self, from: NodeId, hop: HopId, to: Symbol, places: Vec<Symbol>) {
+        let places = places.into_iter().filter(|name| is_place(*name)).collect();
+        self.with_topics(|known| known.handle_roams(hop, from, to, places));
     }
 
-    /// Another node publishes on these topics by the new way for an agent that comes here, or came.
-    pub fn hear_clear(&self, from: NodeId, hop: HopId, topics: Vec<Symbol>, source: Option<NodeId>) {
+    /// Another node publishes in these places by the new way for an agent that comes here, or came.
+    pub fn hear_clear(&self, from: NodeId, hop: HopId, places: Vec<Symbol>, source: Option<NodeId>) {
         let agent = hop.agent;
-        let (permitted, _) = self.permitted_topics(agent, topics);
+        let permitted = self.permitted_places(agent, places);
         let errors = self.with_topics(|known| match source {
             Some(source) => known.handle_cleared(hop, source, from, permitted),
             None => known.handle_cleared_late(hop, from),
@@ -125,25 +127,30 @@ impl Node {
         self.note_unjoined(agent, errors);
     }
 
-    /// An agent that came is in these topics, as far as it may be. What other places it is in.
-    pub fn own_topics(&self, hop: HopId, from: NodeId, places: Vec<Symbol>, told: &[Symbol]) -> Vec<Symbol> {
-        let (topics, others) = self.permitted_topics(hop.agent, places);
-        if !topics.is_empty() {
+    /// An agent that came is in these topics and groups, as far as it may be.
+    pub fn own_places(&self, hop: HopId, from: NodeId, places: Vec<Symbol>, told: &[Symbol]) {
+        let places = self.permitted_places(hop.agent, places);
+        if !places.is_empty() {
             let links = self.linked.links();
             let nodes: Vec<NodeId> =
                 told.iter().filter_map(|name| links.and_then(|links| links.node_named(name.as_str()))).collect();
             let me = self.my_name();
-            self.with_topics(|known| known.handle_owned(hop, from, me, topics, nodes));
+            self.with_topics(|known| known.handle_owned(hop, from, me, places, nodes));
         }
-        others
     }
 
-    /// Those that are topics which the agent may subscribe to, and all that are none.
-    fn permitted_topics(&self, agent: Symbol, places: Vec<Symbol>) -> (Vec<Symbol>, Vec<Symbol>) {
-        let (topics, others): (Vec<Symbol>, Vec<Symbol>) =
-            places.into_iter().partition(|name| Cast::of(*name) == Some(Cast::Broadcast));
-        let may = |name: &Symbol| self.permits_joining(Aid::local(agent), *name);
-        (topics.into_iter().filter(may).collect(), others)
+    /// Those that are topics and groups which the agent may be in.
+    fn permitted_places(&self, agent: Symbol, places: Vec<Symbol>) -> Vec<Symbol> {
+        let may = |name: &Symbol| is_place(*name) && self.permits_joining(Aid::local(agent), *name);
+        places.into_iter().filter(may).collect()
+    }
+
+    /// Whether a node may get what is sent to this topic, or to this group of which the agent is a member.
+    fn permits_hearing(&self, node: NodeId, agent: Symbol, name: Symbol) -> bool {
+        match Cast::of(name) {
+            Some(Cast::Broadcast) => self.permits_subscribing(node, name),
+            _ => self.permits_joining(Aid::local(agent), name),
+        }
     }
 
     fn note_unjoined(&self, agent: Symbol, errors: Vec<TopicError>) {
@@ -151,4 +158,9 @@ impl Node {
             self.note_lost(agent, Err::<(), _>(error));
         }
     }
+}
+
+/// Whether this is a topic or a group: what an agent can be in.
+fn is_place(name: Symbol) -> bool {
+    matches!(Cast::of(name), Some(Cast::Broadcast | Cast::Multicast))
 }

@@ -98,6 +98,12 @@ impl Nodes {
         platform.link_with(hub.links());
         let seats = society.members();
         let places = place(&seats, count);
+        if arguments.first.is_none() && !quiet {
+            for host in no_nodes(&seats, count) {
+                let nodes = if count == 1 { "node".to_owned() } else { format!("{count} nodes") };
+                terminal::note(&format!("`{host}` is none of the {nodes} of this run: its agents are on another one"));
+            }
+        }
         for node in (1..=count).filter(|node| *node != me) {
             let id = hub.expect(&name_of(node));
             let there = seats.iter().filter(|seat| places.get(&seat.name) == Some(&node));
@@ -182,6 +188,17 @@ fn end_with_the_first(platform: Platform) {
     });
 }
 
+/// Hosts that look like nodes of this run, and are none: a slip, or a project for more nodes.
+fn no_nodes(seats: &[Seat], nodes: u16) -> Vec<&str> {
+    let number = |host: &str| host.strip_prefix('n').and_then(|number| number.parse::<u16>().ok());
+    let hosts = seats.iter().filter_map(|seat| seat.host.as_deref());
+    let mut strange: Vec<&str> =
+        hosts.filter(|host| number(host).is_some_and(|it| !(1..=nodes).contains(&it))).collect();
+    strange.sort_unstable();
+    strange.dedup();
+    strange
+}
+
 /// Puts each agent on a node, from 1: where its host says, the others in turn. A host that names no node (`n1`, `n2`, ...)
 /// stands for one of them, each host for the next.
 fn place(seats: &[Seat], nodes: u16) -> FxHashMap<Symbol, u16> {
@@ -222,5 +239,12 @@ mod tests {
         let node = |name: &str| places.get(&Symbol::new(name)).copied();
         let all: Vec<Option<u16>> = ["a", "b", "c", "d", "e", "f", "g"].map(node).to_vec();
         assert_eq!(all, [1, 3, 2, 1, 2, 1, 3].map(Some));
+    }
+
+    #[test]
+    fn hosts_that_look_like_nodes_and_are_none_are_told() {
+        let seats =
+            seats(&[("a", "n9"), ("b", "n3"), ("c", ""), ("d", "here"), ("e", "n0"), ("f", "n9"), ("g", "nine")]);
+        assert_eq!(no_nodes(&seats, 3), ["n0", "n9"]);
     }
 }

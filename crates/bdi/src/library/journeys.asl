@@ -148,3 +148,13 @@
 // Who asks somebody else's minion, or nobody's.
 @whimbrel_task_of_others
 +?whimbrel_task(_, failed(forbidden, "it is no minion of whoever asks")).
+
+// The AMS tells that a minion ended before it answered.
+@whimbrel_minion_expired
++!whimbrel::hear_minion(_, ended(_, expired)) <- .fail_with(timeout, "the minion did not answer in time").
+@whimbrel_minion_lost
++!whimbrel::hear_minion(_, ended(_, failed(Why))) <- !whimbrel::lose_minion(Why).
+@whimbrel_minion_killed
++!whimbrel::hear_minion(_, ended(_, Why)) <- !whimbrel::lose_minion(Why).
+@whimbrel_lose_minion
++!whimbrel::lose_minion(Why) <- .concat("the minion is lost: ", Why, Message); .fail_with(lost, Message).

@@ -1,7 +1,7 @@
 //! Going to other nodes: an intention asks for it and waits, the turn ends, and whatever becomes of it is told to the mind,
 //! there or here.
 
-use whimbrel_acl::{Annots, Args, Structure, Symbol, Value, Var, sym};
+use whimbrel_acl::{AclMessage, Aid, Annots, Args, Structure, Symbol, Value, Var, sym};
 use whimbrel_platform::mobility::{Hop, HopMode, HopRequest};
 
 use super::Cycle;
@@ -34,6 +34,30 @@ impl Cycle<'_> {
         self.cycles_left = 0;
     }
 
+    /// Asked is a minion of this agent: should it end before it answers, nobody waits for it.
+    pub fn watch_minion(&self, asked: Aid) {
+        if asked.name.as_str().starts_with(&minions_of(self.aid)) {
+            self.services.monitor(self.aid, asked);
+        }
+    }
+
+    /// The AMS tells of the end of each minion that is asked something: that is the answer, if there is none yet. False if it is about
+    /// something else.
+    pub(super) fn minion_ended(&mut self, message: &AclMessage) -> bool {
+        let content = &message.content;
+        let is_end =
+            message.sender == Aid::local(sym::AMS) && content.functor().is_some_and(|it| it.as_str() == "ended");
+        let [name, reason] = content.args() else { return false };
+        let Some(name) = name.as_str().filter(|name| is_end && name.starts_with(&minions_of(self.aid))) else {
+            return false;
+        };
+        // Who ended of himself has answered: that is on its way.
+        if reason.as_str() != Some("finished") {
+            self.answered_by_end(Aid::local(Symbol::new(name)), content);
+        }
+        true
+    }
+
     /// Somebody called the agent home: its tours fail, whatever they are at, and `+recalled` happens.
     pub(super) fn called_home(&mut self) {
         let tours: Vec<Value> = (3..=4).map(any_tour).collect();
@@ -55,6 +79,11 @@ impl Cycle<'_> {
 fn any_tour(count: u32) -> Value {
     let args = (0..count).map(|slot| Value::Var(Var { slot, name: sym::ANY })).collect();
     Structure::full(Symbol::new(JOURNEYS), false, Symbol::new("tour"), args, Annots::default()).into_value()
+}
+
+/// How the names of an agent's minions begin.
+pub(crate) fn minions_of(agent: Aid) -> String {
+    format!("{}_minion_", agent.name)
 }
 
 /// What a minion believes of itself: who sent it.

@@ -38,6 +38,9 @@ impl Cycle<'_> {
             self.turn_down(&message, why);
             return;
         }
+        if self.minion_ended(&message) {
+            return;
+        }
         let content = std::mem::take(&mut message.content);
         if message.extras.is_some() && self.is_answer(&message, &content) {
             return;
@@ -218,6 +221,19 @@ impl Cycle<'_> {
         let value = if *many { Value::list(std::mem::take(answers)) } else { answers.pop().unwrap_or_default() };
         let target = target.clone();
         self.give_answer(id, &target, &value);
+    }
+
+    /// Whoever is asked has ended, as that says: those who wait for his answer have it.
+    pub(super) fn answered_by_end(&mut self, asked: Aid, end: &Value) {
+        let waits = |place: &Place| match place {
+            Place::Waiting(wait) => {
+                matches!(&wait.until, WaitFor::Answer { missing, .. } if missing.iter().any(|aid| aid.name == asked.name))
+            }
+            _ => false,
+        };
+        let waiting = self.mind.intentions.iter().filter(|intention| waits(&intention.place));
+        let waiting: Vec<IntentionId> = waiting.map(|intention| intention.id).collect();
+        waiting.into_iter().for_each(|id| self.note_answer(id, asked, end.clone()));
     }
 
     fn give_answer(&mut self, id: IntentionId, target: &Value, value: &Value) {

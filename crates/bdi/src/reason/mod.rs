@@ -26,7 +26,7 @@ pub use cycle::Cycle;
 pub(crate) use cycle::with_own_source as own_source;
 pub(crate) use failure::current_literal;
 pub use goals::{Doomed, unify_apart};
-pub(crate) use hops::JOURNEYS;
+pub(crate) use hops::{JOURNEYS, minions_of};
 pub use messages::{Question, nest_sources, sourced};
 pub(crate) use select::structure;
 

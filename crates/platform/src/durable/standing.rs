@@ -6,7 +6,6 @@ use whimbrel_acl::{AclMessage, Symbol, Value};
 use super::record::{Record, encode_frame};
 use crate::ams::AgentState;
 use crate::df::{DfDescription, NoticeForm};
-use crate::topics::Cast;
 
 /// What the platform knows of an agent beside its name and kind.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
@@ -81,12 +80,6 @@ impl Standing {
     /// Whether that is so.
     pub fn is_plain(&self) -> bool {
         *self == Self::plain(self.agent)
-    }
-
-    /// The topics it subscribes to.
-    pub fn topics(&self) -> Vec<Symbol> {
-        let is_topic = |name: &Symbol| Cast::of(*name) == Some(Cast::Broadcast);
-        self.places.iter().copied().filter(is_topic).collect()
     }
 
     /// The same without the descriptions that are nested too deeply to be written.

@@ -65,11 +65,11 @@ pub enum HopNews {
     State(HopId, Part),
     /// Source to destination: the agent stays after all.
     Cancel(HopId),
-    /// Source to every other node: an agent is about to leave for this node that subscribes to these topics.
+    /// Source to every other node: an agent is about to leave for this node that is in these topics and groups.
     Roams(HopId, Symbol, Vec<Symbol>),
-    /// Any other node, and the source, to the destination: what is published here on these topics comes to you for the agent from now on.
+    /// Any other node, and the source, to the destination: what is published here in these places comes to you for the agent from now on.
     Clear(HopId, Vec<Symbol>),
-    /// Destination to every other node: the agent is among those of whose topics it tells, or subscribes no more.
+    /// Destination to every other node: the agent is among those of whose topics and groups it tells, or in none any more.
     Settled(HopId),
     /// Source to destination: from now on it is yours. It begins when all these nodes, and the source, have followed.
     Commit {

@@ -130,7 +130,7 @@ pub enum Step {
     Empty(HopId, ShardIndex, NodeId),
     /// Source: tell this behind all that the door passed on.
     TellBehind(ShardIndex, NodeId, HopNews),
-    /// Destination: from now on it is an agent of this node. If it subscribes to topics, these nodes still publish by way of its source.
+    /// Destination: from now on it is an agent of this node. If it is in topics or groups, these nodes still publish by way of its source.
     Own(HopId, NodeId, Box<Standing>, Vec<Symbol>),
     /// Destination: it begins.
     Begin(HopId, NodeId),
@@ -221,16 +221,16 @@ impl Transits {
     /// It was let go: it is the destination's. `others` are told, by name and number.
     pub fn handle_gone(&mut self, hop: HopId, name: Symbol, standing: Box<Standing>, others: &[(NodeId, Symbol)]) {
         let Some(Leaving { to, door, .. }) = self.leaving.remove(&hop.agent) else { return };
-        let topics = standing.topics();
+        let places = standing.places.clone();
         // What the destination's own agents publish comes here, too, until it says otherwise.
-        let waits = |node: NodeId| node != to || !topics.is_empty();
+        let waits = |node: NodeId| node != to || !places.is_empty();
         let others: Vec<(NodeId, Symbol)> = others.iter().copied().filter(|(node, _)| waits(*node)).collect();
         let told = others.iter().map(|(_, name)| *name).collect();
         let standing = Some(standing).filter(|standing| !standing.is_plain());
         self.tell(to, HopNews::Commit { hop, standing, told });
         for (node, _) in others.iter().filter(|(node, _)| *node != to) {
-            if !topics.is_empty() {
-                self.tell(*node, HopNews::Roams(hop, name, topics.clone()));
+            if !places.is_empty() {
+                self.tell(*node, HopNews::Roams(hop, name, places.clone()));
             }
             self.tell(*node, HopNews::Departed(hop, name));
         }
@@ -372,9 +372,9 @@ impl Transits {
         let Some(coming) = self.coming_of(hop).filter(made) else { return };
         let awaited: Vec<Symbol> = told.into_iter().chain([me]).collect();
         coming.stage = Stage::Committed(awaited.clone());
-        let has_topics = !standing.topics().is_empty();
+        let has_places = !standing.places.is_empty();
         self.steps.push_back(Step::Own(hop, from, standing, awaited));
-        if has_topics {
+        if has_places {
             self.cross(Crossing::Follow(hop, from));
         }
     }

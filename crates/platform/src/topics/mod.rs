@@ -130,7 +130,7 @@ impl Topics {
             _ => return Err(TopicError::NotJoinable(whimbrel_acl::Aid::local(to))),
         };
         let is_in = self.agents.get(&agent).is_some_and(|known| known.places.contains_key(&to));
-        if is_in || self.roaming.topics_of(agent).contains(&to) {
+        if is_in || self.roaming.places_of(agent).contains(&to) {
             return Ok(false);
         }
         self.check_room(agent, to)?;
@@ -168,7 +168,7 @@ impl Topics {
     /// What an agent of this node is in, in the order in which it came.
     pub fn places_of(&self, agent: Symbol) -> Vec<Symbol> {
         let known = self.agents.get(&agent).map(Agent::places_in_order).unwrap_or_default();
-        self.roaming.topics_of(agent).iter().copied().chain(known.into_iter().map(|(_, name)| name)).collect()
+        self.roaming.places_of(agent).iter().copied().chain(known.into_iter().map(|(_, name)| name)).collect()
     }
 
     /// An agent of this node is no subscriber or member any more; false if it was none.
@@ -205,7 +205,9 @@ impl Topics {
         let Some(entry) = self.entries.get_mut(&from) else { return };
         entry.local.remove(&place);
         if Cast::of(from) == Some(Cast::Multicast) {
-            self.news.push_back(News::Left(from, agent));
+            if !self.roaming.passes_on(agent, from) {
+                self.news.push_back(News::Left(from, agent));
+            }
         } else if entry.local.is_empty() {
             return self.note_unheard(from);
         }
@@ -281,8 +283,10 @@ impl Topics {
 
     /// The members of `group:NAME`, those of this node first. For `topic:NAME`, its subscribers of this node.
     pub fn members(&mut self, name: Symbol) -> Vec<Symbol> {
-        let audience = self.audience(name);
-        audience.map_or_else(Vec::new, |known| known.local.iter().chain(&known.elsewhere).copied().collect())
+        let Some(known) = self.audience(name) else { return Vec::new() };
+        // Who is on its way may be known of two nodes.
+        let mut seen = FxHashSet::default();
+        known.local.iter().chain(&known.elsewhere).copied().filter(|member| seen.insert(*member)).collect()
     }
 
     /// Everything that is joined by somebody, with how many of this node and how many other nodes, by name.
@@ -329,7 +333,7 @@ impl Topics {
         ours.sort_unstable_by_key(|(name, _)| name.as_str());
         let is_topic = |name: &Symbol| Cast::of(*name) == Some(Cast::Broadcast);
         let mut topics: Vec<Symbol> = ours.iter().map(|(name, _)| *name).filter(is_topic).collect();
-        topics.extend(self.roaming.kept());
+        topics.extend(self.roaming.kept().filter(is_topic));
         topics.sort_unstable_by_key(|name| name.as_str());
         topics.dedup();
         let mut news: Vec<News> = topics.chunks(TOPIC_NEWS_NAMES_MAX).map(|names| News::Topics(names.into())).collect();

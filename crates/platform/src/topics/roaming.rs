@@ -1,4 +1,5 @@
-//! Subscribers on their way from one node to another: each message on their topics reaches them once, in the order of its sender.
+//! Subscribers and members on their way from one node to another: each message on their topics and to their groups reaches them once, in the
+//! order of its sender.
 //!
 //! Who publishes does not know who subscribed on other nodes, so while a subscriber moves three kinds of nodes have to agree, message by
 //! message, by which way it gets a copy. For each node there is one moment at which it changes from the one way to the other: what it publishes
@@ -31,12 +32,12 @@ pub(super) struct Roaming {
     settled: Vec<HopId>,
 }
 
-/// From which node to which, and the topics.
+/// From which node to which, and the topics and groups.
 #[derive(Debug)]
 struct Following {
     source: NodeId,
     to: Symbol,
-    topics: Vec<Symbol>,
+    places: Vec<Symbol>,
 }
 
 /// An agent that this node let go: it still passes on what comes by the old way.
@@ -44,7 +45,7 @@ struct Following {
 struct Leaving {
     hop: HopId,
     to: NodeId,
-    topics: Vec<Symbol>,
+    places: Vec<Symbol>,
     /// This node itself publishes by the old way.
     own: bool,
     /// These nodes may still.
@@ -58,7 +59,7 @@ struct Leaving {
 struct Arriving {
     hop: HopId,
     source: NodeId,
-    topics: Vec<Symbol>,
+    places: Vec<Symbol>,
     /// This node itself publishes by the new way.
     own: bool,
     /// These nodes do.
@@ -93,31 +94,36 @@ impl Roaming {
     pub fn is_about(&self, name: Symbol) -> bool {
         let Self { leaving, arriving, following, held, .. } = self;
         let nobody = leaving.is_empty() && arriving.is_empty() && following.is_empty() && held.is_empty();
-        let is_in = |topics: &[Symbol]| topics.contains(&name);
+        let is_in = |places: &[Symbol]| places.contains(&name);
         !nobody
             && (self.keeps(name)
-                || following.values().any(|one| is_in(&one.topics))
-                || held.values().any(|(_, topics)| is_in(topics)))
+                || following.values().any(|one| is_in(&one.places))
+                || held.values().any(|(_, places)| is_in(places)))
     }
 
     /// Nodes that hear this topic for the sake of such agents.
     pub fn nodes(&self, name: Symbol) -> impl Iterator<Item = NodeId> {
-        self.held.values().filter(move |(_, topics)| topics.contains(&name)).map(|(node, _)| *node)
+        self.held.values().filter(move |(_, places)| places.contains(&name)).map(|(node, _)| *node)
     }
 
     /// What is published for this agent goes to that node from now on, and nowhere else for its sake.
-    fn hold(&mut self, hop: HopId, to: Option<NodeId>, topics: Vec<Symbol>) {
+    fn hold(&mut self, hop: HopId, to: Option<NodeId>, places: Vec<Symbol>) {
         self.held.retain(|held, _| held.agent != hop.agent);
         self.unlinked.retain(|unlinked, _| unlinked.agent != hop.agent);
-        if let Some(to) = to.filter(|_| !topics.is_empty()) {
-            self.held.insert(hop, (to, topics));
+        if let Some(to) = to.filter(|_| !places.is_empty()) {
+            self.held.insert(hop, (to, places));
         }
     }
 
-    /// The topics whose messages are to come here because of such an agent.
+    /// Whether what is sent to a group is still passed on to this agent.
+    pub fn passes_on(&self, agent: Symbol, group: Symbol) -> bool {
+        self.leaving.get(&agent).is_some_and(|one| one.places.contains(&group))
+    }
+
+    /// The topics and groups whose messages are to come here because of such an agent.
     pub fn kept(&self) -> impl Iterator<Item = Symbol> {
-        let leaving = self.leaving.values().flat_map(|one| &one.topics);
-        leaving.chain(self.arriving.values().flat_map(|one| &one.topics)).copied()
+        let leaving = self.leaving.values().flat_map(|one| &one.places);
+        leaving.chain(self.arriving.values().flat_map(|one| &one.places)).copied()
     }
 
     /// Whether messages to this topic are among them.
@@ -127,41 +133,40 @@ impl Roaming {
 
     /// The agents to whom this node gives a message that comes from there, or is published here.
     pub fn subscribers(&self, name: Symbol, from: Option<NodeId>) -> Vec<Symbol> {
-        let leaving = self.leaving.iter().filter(|(_, one)| one.topics.contains(&name) && one.gets(from));
-        let arriving = self.arriving.iter().filter(|(_, one)| one.topics.contains(&name) && one.gets(from));
+        let leaving = self.leaving.iter().filter(|(_, one)| one.places.contains(&name) && one.gets(from));
+        let arriving = self.arriving.iter().filter(|(_, one)| one.places.contains(&name) && one.gets(from));
         let mut all: Vec<Symbol> = leaving.map(|(agent, _)| *agent).chain(arriving.map(|(agent, _)| *agent)).collect();
         all.sort_unstable_by_key(|agent| agent.as_str());
         all
     }
 
-    pub fn topics_of(&self, agent: Symbol) -> &[Symbol] {
-        self.arriving.get(&agent).map_or(&[], |one| one.topics.as_slice())
+    pub fn places_of(&self, agent: Symbol) -> &[Symbol] {
+        self.arriving.get(&agent).map_or(&[], |one| one.places.as_slice())
     }
 
     /// It subscribes no longer; false if it did not.
     pub fn leave(&mut self, agent: Symbol, topic: Symbol) -> bool {
         let Some(one) = self.arriving.get_mut(&agent) else { return false };
-        let before = one.topics.len();
-        one.topics.retain(|known| *known != topic);
-        one.topics.len() < before
+        let before = one.places.len();
+        one.places.retain(|known| *known != topic);
+        one.places.len() < before
     }
 }
 
 /// The source's part.
 impl Topics {
-    /// An agent of this node is about to be another's. What these nodes publish still comes here, and this node's own agents' does. It leaves
-    /// the groups that it is in.
+    /// An agent of this node is about to be another's. What these nodes publish still comes here, and this node's own agents' does.
     pub fn handle_leaving(&mut self, hop: HopId, to: NodeId, links: impl IntoIterator<Item = NodeId>) {
         let agent = hop.agent;
-        let topics: Vec<Symbol> = self.places_of(agent).into_iter().filter(|name| is_topic(*name)).collect();
+        let places = self.places_of(agent);
         let earlier = self.roaming.arriving.remove(&agent).and_then(|one| Some((one.hop, one.missing?)));
-        if !topics.is_empty() {
-            let (topics, links) = (topics.clone(), links.into_iter().collect());
-            self.roaming.leaving.insert(agent, Leaving { hop, to, topics, own: true, links, earlier });
+        if !places.is_empty() {
+            let (places, links) = (places.clone(), links.into_iter().collect());
+            self.roaming.leaving.insert(agent, Leaving { hop, to, places, own: true, links, earlier });
         }
-        // Its topics are heard as before: nobody is told.
+        // What is in them is heard as before: nobody is told.
         self.handle_agent_left(agent);
-        topics.into_iter().for_each(|name| self.note_change(name));
+        places.into_iter().for_each(|name| self.note_change(name));
     }
 
     /// That node publishes by the new way from now on.
@@ -174,10 +179,10 @@ impl Topics {
     /// This node itself does: what of its agents' messages goes to the destination goes there directly. The topics.
     pub fn handle_own_followed(&mut self, hop: HopId) -> Vec<Symbol> {
         let leaving = self.roaming.leaving.get(&hop.agent).filter(|leaving| leaving.hop == hop);
-        let Some((to, topics)) = leaving.map(|leaving| (leaving.to, leaving.topics.clone())) else { return Vec::new() };
-        self.roaming.hold(hop, Some(to), topics.clone());
+        let Some((to, places)) = leaving.map(|leaving| (leaving.to, leaving.places.clone())) else { return Vec::new() };
+        self.roaming.hold(hop, Some(to), places.clone());
         self.change_leaving(hop, |leaving| leaving.own = false);
-        topics
+        places
     }
 
     /// Whether this node passes on what is published for an agent that it let go by this hop.
@@ -190,11 +195,13 @@ impl Topics {
             return;
         };
         change(leaving);
-        let topics = leaving.topics.clone();
-        if !leaving.own && leaving.links.is_empty() {
+        let (places, is_over) = (leaving.places.clone(), !leaving.own && leaving.links.is_empty());
+        if is_over {
             self.roaming.leaving.remove(&hop.agent);
         }
-        topics.into_iter().for_each(|name| self.note_unheard(name));
+        for name in places {
+            if is_over { self.note_left(hop.agent, name) } else { self.note_change(name) }
+        }
     }
 }
 
@@ -202,17 +209,17 @@ impl Topics {
 impl Topics {
     /// An agent that subscribes to these topics leaves that node: from now on this node's agents publish on them with care, until
     /// [`Topics::handle_switched`].
-    pub fn handle_roams(&mut self, hop: HopId, source: NodeId, to: Symbol, mut topics: Vec<Symbol>) {
+    pub fn handle_roams(&mut self, hop: HopId, source: NodeId, to: Symbol, mut places: Vec<Symbol>) {
         if self.roaming.following.len() >= TOPICS_MAX {
             return;
         }
-        topics.truncate(TOPICS_PER_AGENT_MAX);
-        self.follow_later(hop, source, to, topics);
+        places.truncate(TOPICS_PER_AGENT_MAX);
+        self.follow_later(hop, source, to, places);
     }
 
-    fn follow_later(&mut self, hop: HopId, source: NodeId, to: Symbol, topics: Vec<Symbol>) {
-        self.roaming.following.insert(hop, Following { source, to, topics: topics.clone() });
-        topics.into_iter().for_each(|name| self.note_change(name));
+    fn follow_later(&mut self, hop: HopId, source: NodeId, to: Symbol, places: Vec<Symbol>) {
+        self.roaming.following.insert(hop, Following { source, to, places: places.clone() });
+        places.into_iter().for_each(|name| self.note_change(name));
     }
 
     /// Where an agent goes, of which this node has still to say that it publishes by the new way.
@@ -228,24 +235,24 @@ impl Topics {
         to: Option<NodeId>,
         may_hear: impl Fn(Symbol) -> bool,
     ) -> (Vec<Symbol>, Vec<TopicError>) {
-        let Some(Following { topics, to: name, .. }) = self.roaming.following.remove(&hop) else {
+        let Some(Following { places, to: name, .. }) = self.roaming.following.remove(&hop) else {
             return (Vec::new(), Vec::new());
         };
         let comes_here = self.roaming.arriving.get(&hop.agent).is_some_and(|arriving| arriving.hop == hop);
-        self.roaming.hold(hop, to, topics.iter().copied().filter(|name| may_hear(*name)).collect());
+        self.roaming.hold(hop, to, places.iter().copied().filter(|name| may_hear(*name)).collect());
         if to.is_none() && !comes_here && self.roaming.unlinked.len() < TOPICS_MAX {
-            self.roaming.unlinked.insert(hop, (name, topics.clone()));
+            self.roaming.unlinked.insert(hop, (name, places.clone()));
         }
-        topics.iter().for_each(|name| self.note_change(*name));
+        places.iter().for_each(|name| self.note_change(*name));
         let errors = self.change_arriving(hop, |arriving| arriving.own = true);
-        (topics, errors)
+        (places, errors)
     }
 
     /// That node publishes by the new way for an agent that comes here from `source`.
-    pub fn handle_cleared(&mut self, hop: HopId, source: NodeId, node: NodeId, topics: Vec<Symbol>) -> Vec<TopicError> {
+    pub fn handle_cleared(&mut self, hop: HopId, source: NodeId, node: NodeId, places: Vec<Symbol>) -> Vec<TopicError> {
         if self.roaming.arriving.get(&hop.agent).is_none_or(|arriving| arriving.hop != hop) {
             let links = FxHashSet::default();
-            let arriving = Arriving { hop, source, topics, own: false, links, missing: None };
+            let arriving = Arriving { hop, source, places, own: false, links, missing: None };
             self.roaming.arriving.insert(hop.agent, arriving);
         }
         self.handle_cleared_late(hop, node)
@@ -258,8 +265,8 @@ impl Topics {
             && *earlier == hop
         {
             missing.remove(&node);
-            let topics = leaving.topics.clone();
-            topics.into_iter().for_each(|name| self.note_change(name));
+            let places = leaving.places.clone();
+            places.into_iter().for_each(|name| self.note_change(name));
         } else if !self.roaming.arriving.contains_key(&hop.agent) {
             // It has ended since.
             self.roaming.settled.push(hop);
@@ -278,12 +285,12 @@ impl Topics {
         &mut self,
         node: NodeId,
         name: Symbol,
-        may_hear: impl Fn(Symbol) -> bool,
+        may_hear: impl Fn(Symbol, Symbol) -> bool,
     ) -> Vec<(HopId, Vec<Symbol>)> {
         let went: Vec<_> = self.roaming.unlinked.extract_if(|_, (to, _)| *to == name).collect();
         let mut cleared = Vec::new();
-        for (hop, (_, topics)) in went {
-            let heard: Vec<Symbol> = topics.into_iter().filter(|name| may_hear(*name)).collect();
+        for (hop, (_, places)) in went {
+            let heard: Vec<Symbol> = places.into_iter().filter(|name| may_hear(hop.agent, *name)).collect();
             self.roaming.hold(hop, Some(node), heard.clone());
             heard.iter().for_each(|name| self.note_change(*name));
             cleared.push((hop, heard));
@@ -300,8 +307,8 @@ impl Topics {
     /// A node says that of an agent that went there.
     pub fn handle_settled(&mut self, hop: HopId, node: NodeId) {
         let is_there = self.roaming.held.get(&hop).is_some_and(|(to, _)| *to == node);
-        if let Some((_, topics)) = is_there.then(|| self.roaming.held.remove(&hop)).flatten() {
-            topics.into_iter().for_each(|name| self.note_change(name));
+        if let Some((_, places)) = is_there.then(|| self.roaming.held.remove(&hop)).flatten() {
+            places.into_iter().for_each(|name| self.note_change(name));
         }
     }
 
@@ -312,27 +319,27 @@ impl Topics {
         hop: HopId,
         source: NodeId,
         me: Symbol,
-        topics: Vec<Symbol>,
+        places: Vec<Symbol>,
         nodes: impl IntoIterator<Item = NodeId>,
     ) {
         let before = self.roaming.arriving.remove(&hop.agent).filter(|arriving| arriving.hop == hop);
         let links = before.map(|arriving| arriving.links).unwrap_or_default();
         let missing = Some(nodes.into_iter().filter(|node| !links.contains(node)).collect());
-        self.follow_later(hop, source, me, topics.clone());
-        self.roaming.arriving.insert(hop.agent, Arriving { hop, source, topics, own: false, links, missing });
+        self.follow_later(hop, source, me, places.clone());
+        self.roaming.arriving.insert(hop.agent, Arriving { hop, source, places, own: false, links, missing });
     }
 
     fn change_arriving(&mut self, hop: HopId, change: impl FnOnce(&mut Arriving)) -> Vec<TopicError> {
         let arriving = self.roaming.arriving.get_mut(&hop.agent).filter(|arriving| arriving.hop == hop);
         let Some(arriving) = arriving else { return Vec::new() };
         change(arriving);
-        let (topics, is_settled) = (arriving.topics.clone(), arriving.is_settled());
+        let (places, is_settled) = (arriving.places.clone(), arriving.is_settled());
         if is_settled {
             self.roaming.arriving.remove(&hop.agent);
             self.roaming.settled.push(hop);
         }
         let mut errors = Vec::new();
-        for name in topics {
+        for name in places {
             // It is a subscriber like any other now.
             errors.extend(is_settled.then(|| self.join(hop.agent, name, false).err()).flatten());
             self.note_unheard(name);
@@ -345,11 +352,11 @@ impl Topics {
 impl Topics {
     /// An agent is no more, or does not come after all.
     pub(super) fn forget_roaming(&mut self, agent: Symbol) {
-        let leaving = self.roaming.leaving.remove(&agent).map(|one| one.topics).unwrap_or_default();
+        let leaving = self.roaming.leaving.remove(&agent).map(|one| one.places).unwrap_or_default();
+        leaving.into_iter().for_each(|name| self.note_left(agent, name));
         let arriving = self.roaming.arriving.remove(&agent);
         self.roaming.settled.extend(arriving.as_ref().map(|one| one.hop));
-        let arriving = arriving.map(|one| one.topics).unwrap_or_default();
-        leaving.into_iter().chain(arriving).for_each(|name| self.note_unheard(name));
+        arriving.into_iter().flat_map(|one| one.places).for_each(|name| self.note_unheard(name));
     }
 
     /// An agent is no more that went there.
@@ -365,9 +372,9 @@ impl Topics {
         let stays = |hop: &HopId| arriving.get(&hop.agent).is_some_and(|one| one.hop == *hop);
         let lost: Vec<(HopId, Following)> =
             following.extract_if(|hop, one| one.source == node && !stays(hop)).collect();
-        lost.into_iter().flat_map(|(_, one)| one.topics).for_each(|name| self.note_change(name));
+        lost.into_iter().flat_map(|(_, one)| one.places).for_each(|name| self.note_change(name));
         let deaf: Vec<_> = self.roaming.held.extract_if(|_, (to, _)| *to == node).collect();
-        deaf.into_iter().flat_map(|(_, (_, topics))| topics).for_each(|name| self.note_change(name));
+        deaf.into_iter().flat_map(|(_, (_, places))| places).for_each(|name| self.note_change(name));
         let gone: Vec<Symbol> =
             self.roaming.leaving.iter().filter(|(_, one)| one.to == node).map(|(agent, _)| *agent).collect();
         gone.into_iter().for_each(|agent| self.forget_roaming(agent));
@@ -394,18 +401,23 @@ impl Topics {
         }
     }
 
+    /// Nothing comes here any more for the sake of an agent that left: other nodes hear of that.
+    fn note_left(&mut self, agent: Symbol, name: Symbol) {
+        match Cast::of(name) {
+            Some(Cast::Multicast) => self.news.push_back(News::Left(name, agent)),
+            _ => return self.note_unheard(name),
+        }
+        self.note_change(name);
+    }
+
     /// Somebody is no subscriber any more for whose sake messages on a topic came here: other nodes hear of that if he was the last.
     pub(super) fn note_unheard(&mut self, name: Symbol) {
         let is_heard = self.entries.get(&name).is_some_and(|entry| !entry.local.is_empty()) || self.roaming.keeps(name);
-        if !is_heard {
+        if !is_heard && Cast::of(name) == Some(Cast::Broadcast) {
             self.news.push_back(News::NoTopic(name));
         }
         self.note_change(name);
     }
-}
-
-fn is_topic(name: Symbol) -> bool {
-    Cast::of(name) == Some(Cast::Broadcast)
 }
 
 #[cfg(test)]
@@ -521,11 +533,11 @@ mod tests {
         third.handle_roams(hop(), O, "d".into(), vec![news()]);
         assert_eq!(third.handle_switched(hop(), None, |_| true), (vec![news()], vec![]));
         assert!(third.audience(news()).is_none());
-        assert_eq!(third.handle_introduced(Z, "z".into(), |_| true), []);
-        assert_eq!(third.handle_introduced(D, "d".into(), |_| true), [(hop(), vec![news()])]);
+        assert_eq!(third.handle_introduced(Z, "z".into(), |_, _| true), []);
+        assert_eq!(third.handle_introduced(D, "d".into(), |_, _| true), [(hop(), vec![news()])]);
         let nodes: Vec<NodeId> = third.audience(news()).unwrap().nodes.iter().map(|it| it.node).collect();
         assert_eq!(nodes, [D]);
-        assert_eq!(third.handle_introduced(D, "d".into(), |_| true), [], "it is told once");
+        assert_eq!(third.handle_introduced(D, "d".into(), |_, _| true), [], "it is told once");
     }
 
     #[test]

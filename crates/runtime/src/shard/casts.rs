@@ -26,16 +26,17 @@ impl Shard {
             (Cast::Anycast, Some(audience)) => self.send_to_one(&audience, envelope),
             (_, Some(audience)) if audience.roaming => self.publish_to_roaming(envelope),
             (_, Some(audience)) => self.send_to_all(&audience, envelope),
-            (Cast::Broadcast, None) => {
-                // The topic itself takes it.
-                self.tally.handled += 1;
-                Reception::Fine
-            }
-            (_, None) => {
-                self.undeliverable(envelope.to, envelope.body, DeadReason::NoMember);
-                Reception::Fine
-            }
+            (_, None) => self.send_to_nobody(envelope),
         }
+    }
+
+    fn send_to_nobody(&mut self, envelope: Envelope) -> Reception {
+        match Cast::of(envelope.to.name) {
+            // The topic itself takes it.
+            Some(Cast::Broadcast) => self.tally.handled += 1,
+            _ => self.undeliverable(envelope.to, envelope.body, DeadReason::NoMember),
+        }
+        Reception::Fine
     }
 
     /// A message to an agent that is nowhere: it waits if nobody serves its partition just now.
@@ -97,11 +98,7 @@ impl Shard {
         node.begin_publishing();
         let audience = node.with_topics(|topics| topics.audience_for(envelope.to.name, None));
         let reception = match audience.copies() {
-            // The topic itself takes it.
-            0 => {
-                self.tally.handled += 1;
-                Reception::Fine
-            }
+            0 => self.send_to_nobody(envelope),
             _ => self.send_to_all(&audience, envelope),
         };
         self.flush_links();

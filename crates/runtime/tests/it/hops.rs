@@ -1182,10 +1182,11 @@ fn publish_to_movers(seed: u64, late: Option<(usize, usize)>) {
     let nodes = Nodes::with(3, workers, |_, builder| builder.output(shared.clone()));
     // Who stays makes the node one that hears the topic anyway.
     let all = [(0, "a"), (1, "b"), (0, "c"), (1, "d")].map(|(node, name)| nodes.walker(node, name));
+    let place = ["topic:news", "group:crew"][dice.below(2)];
     let residents = 2 + dice.below(3);
     let subscribers = &all[..residents.min(all.len())];
     for (at, subscriber) in subscribers.iter().enumerate() {
-        nodes.at(at % 2).send(inform("x", *subscriber, Value::term("join", ["topic:news".into()])));
+        nodes.at(at % 2).send(inform("x", *subscriber, Value::term("join", [place.into()])));
     }
     for (node, name) in ["d0", "d1", "d2"].into_iter().enumerate() {
         nodes.walker(node, name);
@@ -1214,7 +1215,7 @@ fn publish_to_movers(seed: u64, late: Option<(usize, usize)>) {
             1 | 2 => {
                 let publisher = dice.below(3);
                 sent[publisher] += 1;
-                let said = tell("topic:news", format!("d{publisher} {}", sent[publisher]));
+                let said = tell(place, format!("d{publisher} {}", sent[publisher]));
                 nodes.at(publisher).send(inform("x", Aid::local(["d0", "d1", "d2"][publisher]), said));
             }
             _ => {
@@ -1226,7 +1227,7 @@ fn publish_to_movers(seed: u64, late: Option<(usize, usize)>) {
         }
     }
     nodes.settle();
-    heard_all(subscribers, &shared, sent, &format!("seed {seed}, {workers} workers"));
+    heard_all(subscribers, &shared, sent, &format!("seed {seed}, {place}, {workers} workers"));
     // And all that was noted of who moves is forgotten.
     for node in 0..3 {
         let topics = nodes.at(node).topics();

@@ -10,7 +10,7 @@ use whimbrel_gateway::vocabulary::{Answer, MemberInfo, MemberState, Request};
 use whimbrel_platform::cluster::{Load, Trouble, TroubleKind};
 
 use crate::arguments::Nodes;
-use crate::control::choose;
+use crate::control::{Found, choose};
 use crate::screen::{Room, show};
 use crate::table::{Cell, Column, cell, count, left, right, table};
 
@@ -20,6 +20,8 @@ struct Seen {
     nodes: Vec<MemberInfo>,
     /// Partitions that wait for a node.
     vacant: Vec<String>,
+    /// Of a platform that is no cluster: its nodes, by name.
+    linked: Vec<String>,
 }
 
 /// Shows them, as one of those that run here sees them.
@@ -32,7 +34,8 @@ pub fn nodes(arguments: &Nodes) -> anyhow::Result<ExitCode> {
                 bail!("node {} does not tell of other nodes", node.info.node);
             };
             nodes.sort_by(|one, other| (one.node.len(), &one.node).cmp(&(other.node.len(), &other.node)));
-            Ok(Seen { nodes, vacant })
+            let linked = if nodes.is_empty() { linked(&node)? } else { Vec::new() };
+            Ok(Seen { nodes, vacant, linked })
         },
         page,
     )
@@ -52,7 +55,11 @@ const COLUMNS: [Column; 9] = [
 
 fn page(seen: &Seen, room: Room) -> String {
     if seen.nodes.is_empty() {
-        return "no cluster: `whimbrel up` makes one; `whimbrel ps` shows what runs here".to_owned();
+        let what = match &*seen.linked {
+            [] | [_] => "one node".to_owned(),
+            names => format!("the nodes {}, which share nothing that is kept (`whimbrel links`)", names.join(", ")),
+        };
+        return format!("no cluster, but {what}: `whimbrel up` makes one");
     }
     let row = |node: &MemberInfo| {
         let (word, color) = match node.state {
@@ -82,6 +89,17 @@ fn page(seen: &Seen, room: Room) -> String {
         page += &line;
     }
     page
+}
+
+/// The names of a node and of those that it is linked with.
+fn linked(node: &Found) -> anyhow::Result<Vec<String>> {
+    let Answer::Links { links } = node.ask(&Request::Links, Duration::ZERO)? else {
+        bail!("node {} does not tell of its links", node.info.node);
+    };
+    let peers = links.into_iter().filter(|link| link.up).filter_map(|link| link.peer);
+    let mut names: Vec<String> = peers.chain([node.info.node.clone()]).collect();
+    names.sort_by(|one, other| (one.len(), one).cmp(&(other.len(), other)));
+    Ok(names)
 }
 
 /// A node's name, and its labels.

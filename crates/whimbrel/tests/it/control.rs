@@ -272,6 +272,10 @@ fn several_platforms_are_told_apart() {
     assert_eq!(site.names(&["--pid", &pid]).len(), 14);
     let _three = site.start(&["run", "net.mas2j", "--nodes", "3"], 5);
     assert_eq!(site.names(&["--platform", "net"]).len(), 3);
+    site.until(|| {
+        site.json(&["nodes", "--platform", "net", "--json"])["linked"] == serde_json::json!(["n1", "n2", "n3"])
+    });
+    assert!(site.out(&["nodes", "--platform", "net"]).starts_with("no cluster, but the nodes n1, n2, n3,"));
     let none = site.see(&["agents", "--platform", "garden"]);
     assert!(none.err.starts_with("error: no such node runs here; these do:\n  --pid "), "{}", none.err);
     assert!(none.err.contains("\n  --platform net "), "{}", none.err);

@@ -9,7 +9,7 @@ const SCOUT: &str = "
     .node(N); .print(P2, \" \", P3, \" back at \", N, \" missed \", Missed);
     .dispatch(n3, where(W)); .print(\"the minion was at \", W);
     .dispatch([nowhere, n2], where(W2), 60000); .print(\"the minion was at \", W2);
-    !bad; !late; !nowhere; !too_late; !broken; !stranded;
+    !bad; !late; !lost; !nowhere; !too_late; !broken; !stranded;
     .all_names(All); .length(All, Count); .print(Count, \" agents\");
     .stopMAS.
 +!buy(X, p(X, N)) <- .node(N); .print(\"buying \", X, \" at \", N).
@@ -19,6 +19,9 @@ const SCOUT: &str = "
 -!bad[error(E)] <- .print(\"bad: \", E).
 +!late <- .dispatch(n2, slow, 100).
 -!late[error(E), error_msg(M)] <- .print(\"late: \", E, \", \", M).
++!lost <- .dispatch(n2, die, 60000).
+-!lost[error(E), error_msg(M)] <- .print(\"lost: \", E, \", \", M).
++!die <- .my_name(Me); .kill_agent(Me); .wait(60000).
 +!nowhere <- .dispatch([gone, lost], slow, 100).
 -!nowhere[error(E)] <- .print(\"nowhere: \", E).
 +!slow <- .wait(100000).
@@ -42,6 +45,7 @@ fn scouts_go_round_and_send_minions_in_agentspeak() {
 [scout] the minion was at n2
 [scout] bad: no_relevant
 [scout] late: timeout, the minion did not answer in time
+[scout] lost: lost, the minion is lost: killed
 [scout] nowhere: no_such_node
 [scout] too late: deadline_reached at n1
 [scout] broken: ia_failed at n3

@@ -8,7 +8,7 @@ use whimbrel_platform::mobility::{HopMode, HopRequest};
 
 use super::{name_of, node_named};
 use crate::actions::{Failure, Progress, StepCall};
-use crate::reason::JOURNEYS;
+use crate::reason::{JOURNEYS, minions_of};
 
 /// `.tour(Stops [, Options [, Missed]])`: goes to each stop, and does there what is to be done.
 pub fn tour(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
@@ -70,7 +70,7 @@ pub fn dispatch(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     if nodes.items().count() == 0 || !nodes.items().all(is_name) {
         return Err(Failure::wrong_argument(call.call, "first argument must be a node, or a list of nodes"));
     }
-    let minion = format!("{}_minion_{:016x}", call.cycle.aid.name, call.cycle.services.random());
+    let minion = format!("{}{:016x}", minions_of(call.cycle.aid), call.cycle.services.random());
     Ok(pursue(call, "dispatch", [Value::atom(minion.as_str()), nodes, goal, Value::Num(ms)]))
 }
 

@@ -51,6 +51,7 @@ fn ask(call: &mut StepCall<'_, '_>, receivers: Vec<Aid>, performative: Symbol) -
     let Some(id) = call.cycle.question_id(Question::WaitedFor) else { return Err(Failure::said_no()) };
     for receiver in &receivers {
         call.cycle.send(*receiver, performative, content.clone(), Some(id.clone()), None);
+        call.cycle.watch_minion(*receiver);
     }
     let until = WaitFor::Answer {
         id,
