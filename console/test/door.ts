@@ -1,6 +1,6 @@
 /** The built console before a node that may have another one built in: files from here, all else from the node. */
 import { readFile } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer, request as ask, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { extname, join } from "node:path";
 import { POLICY, TYPES } from "../mock/server.js";
@@ -13,8 +13,9 @@ export class Door {
     this.#server = createServer((request, response) => {
       const path = request.url === "/" ? "/index.html" : (request.url ?? "");
       readFile(join(folder, path)).then(
-        (body) => response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "", "content-security-policy": POLICY }).end(body),
-        () => response.writeHead(404).end(),
+        // The SDK is for other pages, whose Workers compile WebAssembly.
+        (body) => response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "", ...(!path.startsWith("/sdk/") && { "content-security-policy": POLICY }) }).end(body),
+        () => this.#pass(request, response, node),
       );
     });
     this.#server.on("upgrade", (request, socket: Socket, head) => {
@@ -30,6 +31,16 @@ export class Door {
         one.on("close", () => [socket, there].forEach((other) => other.destroy()));
       }
     });
+  }
+
+  /** What is not here the node has, or has not. */
+  #pass(request: IncomingMessage, response: ServerResponse, { host, port }: { readonly host: string; readonly port: number }): void {
+    const headers = { ...request.headers, host: `${host}:${port}`, ...(request.headers.origin !== undefined && { origin: `http://${host}:${port}` }) };
+    const asked = ask({ host, port, path: request.url, method: request.method, headers }, (answer) => {
+      answer.pipe(response.writeHead(answer.statusCode ?? 502, answer.headers));
+    });
+    asked.on("error", () => response.writeHead(502).end());
+    request.pipe(asked);
   }
 
   async listen(): Promise<string> {

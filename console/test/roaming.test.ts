@@ -188,9 +188,12 @@ test("in the console an agent is dragged from a tab to a node, and on to another
   const { hostname: host, port } = new URL(run.address);
   const door = new Door(dist, { host, port: Number(port) });
   try {
-    const tabs = [await Tab.open(browser, run, "tab_kite"), await Tab.open(browser, run, "tab_wren")];
+    const url = await door.listen();
+    const address = url.replace(/\/$/, "");
+    // Through the door, for the SDK that was built last.
+    const tabs = [await Tab.open(browser, run, "tab_kite", { address }), await Tab.open(browser, run, "tab_wren", { address })];
     await tabs[0]?.press("tab_kite", "Begin here");
-    const look = await Look.to(browser, await door.listen(), { token: ADMIN });
+    const look = await Look.to(browser, url, { token: ADMIN });
     const { page } = look;
     const device = (name: string) => page.locator(`[data-device="${name}"]`);
     const scout = page.getByRole("option").filter({ has: page.locator(".name").getByText("scout", { exact: true }) });
@@ -198,8 +201,17 @@ test("in the console an agent is dragged from a tab to a node, and on to another
     await device("tab_kite").getByText(/\d units/).waitFor();
     await device("tab_kite").getByRole("button", { name: "1 agent" }).waitFor();
     await scout.getByText("tab_kite").waitFor();
+    // Its mind is seen in the tab, and there nobody stops or changes it.
+    await page.evaluate(() => (location.hash = "#/mind/scout"));
+    await page.getByText(/^As the page of tab_kite tells it/).waitFor();
+    await page.locator(".plan").first().waitFor();
+    assert.equal(await page.getByRole("button", { name: /Pause|Continue|Believe|Pursue|Forget/ }).count(), 0);
+    await page.evaluate(() => (location.hash = "#/society"));
     await scout.dragTo(page.locator('[data-node="n1"]'));
     await page.getByText("scout is on n1 now").waitFor();
+    await page.evaluate(() => (location.hash = "#/mind/scout"));
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await page.evaluate(() => (location.hash = "#/society"));
     await scout.getByText("n1").waitFor();
     await device("tab_kite").getByRole("button", { name: "0 agents" }).waitFor();
     await scout.dragTo(device("tab_wren"));

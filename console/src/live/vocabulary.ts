@@ -313,6 +313,8 @@ export interface MindInfo {
   readonly events?: readonly { readonly text: string; readonly intention: number | null }[];
   readonly recent?: readonly { readonly cycle: number; readonly text: string }[];
   readonly cut?: Readonly<Record<string, number>>;
+  /** The device whose page told it: it is seen there, and cannot be changed. */
+  readonly page?: string;
   /** What else there is to say of this kind of agent. */
   readonly details?: readonly { readonly name: string; readonly value: string }[];
 }

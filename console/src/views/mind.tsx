@@ -11,6 +11,7 @@ import { Facts } from "../parts/pane.js";
 import { Empty, Name, Performative, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { agents, go, journeys, live, mind, order, route } from "../session.js";
+import { usePageMind } from "../page-mind.js";
 import { JourneyOf, move, nodesBut } from "./places.js";
 
 const search = signal("");
@@ -22,11 +23,13 @@ export function MindView() {
     of,
     of === "" ? null : { what: "mind", agent: of, every_ms: 200 },
     (frame) => {
-      if (frame.type === "mind") mind.hear(frame.mind);
+      // Of an agent in a tab its node knows less than the page tells.
+      if (frame.type === "mind" && (isReadable(frame.mind) || mind.info.value?.page === undefined)) mind.hear(frame.mind);
     },
     ({ text }) => (mind.refusal.value = text),
   );
   useEffect(() => mind.forget(), [of]);
+  usePageMind(of);
   const info = mind.info.value;
   return (
     <div class={`split mind ${of === "" ? "" : "has-agent"}`}>
@@ -38,7 +41,7 @@ export function MindView() {
           <Empty title="This mind cannot be shown">{visible(mind.refusal.value, 300)}</Empty>
         ) : info === null ? (
           <Empty title={`Asking ${visible(of, 60)}…`} />
-        ) : info.kind !== "agentspeak" ? (
+        ) : !isReadable(info) ? (
           <Opaque info={info} />
         ) : (
           <Whole info={info} />
@@ -46,6 +49,11 @@ export function MindView() {
       </div>
     </div>
   );
+}
+
+/** Whether there is a mind to be seen: AgentSpeak agents of clients that went on at a node have one there, whatever their kind. */
+function isReadable(info: MindInfo): boolean {
+  return info.kind === "agentspeak" || (info.plans ?? []).length > 0;
 }
 
 function fileName(file: string | null | undefined): string {
@@ -128,8 +136,8 @@ function Outside({ name }: { readonly name: string }) {
     <div class="empty outside">
       <strong>Its mind is in a page</strong>
       <span>
-        {visible(name, 60)} runs in a tab, on the device {device}: its beliefs, goals and intentions are there, and no node has them. On a node they can be seen: if the page keeps its agent, it goes there as it is, in the
-        middle of its plans, and can be sent back.
+        {visible(name, 60)} runs in a tab, on the device {device}, and no node has its mind. The page tells it to consoles that it lets look (lookers), if it is an AgentSpeak agent; on a node it is seen: if its page keeps it,
+        it goes there in the middle of its plans.
       </span>
       {live.mayAct ? (
         <span class="links">
@@ -145,10 +153,15 @@ function Outside({ name }: { readonly name: string }) {
   );
 }
 
+/** What is in a tab is only looked at. */
+function maySteer(info: MindInfo): boolean {
+  return live.mayAct && info.page === undefined;
+}
+
 function Whole({ info }: { readonly info: MindInfo }) {
   const isPaused = info.paused === true;
   const debug = (what: "pause" | "continue" | "step" | "end") => void order({ request: "debug", agent: localName(info.agent), order: what }, null);
-  useKeys({ " ": () => debug(isPaused ? "continue" : "pause"), n: () => (isPaused ? debug("step") : undefined) });
+  useKeys(maySteer(info) ? { " ": () => debug(isPaused ? "continue" : "pause"), n: () => (isPaused ? debug("step") : undefined) } : {});
   return (
     <>
       <section class="panel">
@@ -156,7 +169,7 @@ function Whole({ info }: { readonly info: MindInfo }) {
           <span class="cycle">
             cycle <b>{count(info.cycle ?? 0)}</b>
           </span>
-          {live.mayAct ? (
+          {maySteer(info) ? (
             <div class="links">
               <button type="button" class={`button ${isPaused ? "is-main" : ""}`} title="Space" onClick={() => debug(isPaused ? "continue" : "pause")}>
                 <Icon of={isPaused ? "play" : "pause"} /> {isPaused ? "Continue" : "Pause"}
@@ -172,6 +185,7 @@ function Whole({ info }: { readonly info: MindInfo }) {
             </div>
           ) : null}
         </MindHead>
+        {info.page === undefined ? null : <p class="remark">As the page of {visible(info.page, 40)} tells it. Where minds are to be stopped or changed they have to be on a node.</p>}
       </section>
       <div class="mind-columns">
         <Beliefs info={info} />
@@ -233,7 +247,7 @@ function Beliefs({ info }: { readonly info: MindInfo }) {
       <div class="part-body">
         <ul class="terms">
           {beliefs.map((belief) => (
-            <BeliefRow key={beliefKey(belief)} belief={belief} isFresh={fresh.has(beliefKey(belief))} onForget={live.mayAct && !belief.rule ? () => void believe(belief.text, false) : null} />
+            <BeliefRow key={beliefKey(belief)} belief={belief} isFresh={fresh.has(beliefKey(belief))} onForget={maySteer(info) && !belief.rule ? () => void believe(belief.text, false) : null} />
           ))}
           {lost.map((text) => (
             <li key={`lost ${text}`} class="is-lost">
@@ -242,7 +256,7 @@ function Beliefs({ info }: { readonly info: MindInfo }) {
           ))}
         </ul>
       </div>
-      {live.mayAct ? <Line label="Add a belief" placeholder="likes(tea)" does="Believe" onDone={(text) => believe(text, true)} /> : null}
+      {maySteer(info) ? <Line label="Add a belief" placeholder="likes(tea)" does="Believe" onDone={(text) => believe(text, true)} /> : null}
     </section>
   );
 }
@@ -321,7 +335,7 @@ function Goals({ info }: { readonly info: MindInfo }) {
           ))}
         </ul>
       </div>
-      {live.mayAct ? <Line label="Post a goal" placeholder="serve(amy)" does="Pursue" onDone={(text) => order({ request: "pursue", agent: localName(info.agent), goal: text.replace(/^!/, "") }, "Pursued")} /> : null}
+      {maySteer(info) ? <Line label="Post a goal" placeholder="serve(amy)" does="Pursue" onDone={(text) => order({ request: "pursue", agent: localName(info.agent), goal: text.replace(/^!/, "") }, "Pursued")} /> : null}
     </section>
   );
 }
@@ -402,7 +416,7 @@ function Plans({ info }: { readonly info: MindInfo }) {
               aria-pressed={plan.breakpoint}
               aria-label={`Breakpoint at ${plan.label}`}
               title={plan.breakpoint ? "Take the breakpoint back" : "Stop the agent when it comes to this plan"}
-              disabled={!live.mayAct}
+              disabled={!maySteer(info)}
               onClick={(event) => {
                 event.preventDefault();
                 void order({ request: "breakpoint", agent: localName(info.agent), plan: plan.label, on: !plan.breakpoint }, null);

@@ -20,6 +20,8 @@ export async function join({ token, name, onNews, onStayed, onDevices, onTrouble
     workers: 1,
     leaseMs: LEASE_MS,
     engine: new URL("./lib/agentspeak.wasm", import.meta.url),
+    // Consoles may look into the scout's mind while it is here.
+    lookers: ["cli"],
     onTrouble: ({ error }) => onTrouble(error.message),
     onConnection,
   });

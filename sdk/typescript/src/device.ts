@@ -10,6 +10,7 @@
  * @packageDocumentation
  */
 export { Device, type DeviceOptions, type Trouble } from "./device/device.js";
+export type { Mind } from "./agentspeak/engine.js";
 export { DeviceAgent } from "./device/agent.js";
 export { StayedError } from "./agents/errors.js";
 export { weigh } from "./device/weigh.js";

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { inspect, isDeepStrictEqual } from "node:util";
-import { atom, connect, DeadlineError, FailureError, isTerm, term, type Agent, type Message, type Platform, type Value } from "../src/node.js";
-import { weigh } from "../src/device.js";
+import { atom, connect, DeadlineError, FailureError, isTerm, RefuseError, term, type Agent, type Message, type Platform, type Value } from "../src/node.js";
+import { weigh, type Mind } from "../src/device.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
 import { EXAMPLES, guestBytes, WITHOUT_GUESTS } from "./guests.js";
@@ -126,6 +126,15 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     assert.deepEqual(greeted.content, term("greeted", "world"));
     const [offer] = await boss.df.search({ services: [{ name: "prices" }] });
     assert.equal(offer?.name.name, "mind");
+
+    // Who may look into it is told what is in it, and nobody else is.
+    const look = (agent: Agent, name: string) => agent.ask({ performative: "query-ref", receivers: "tab-one", ontology: "whimbrel-mind", content: term("mind", name) });
+    const mind = JSON.parse(String((await look(boss, "mind")).content)) as Mind;
+    assert.deepEqual(mind.beliefs.map(({ text }) => text).sort(), ["likes(tea)", "price(3)"]);
+    assert.ok(mind.plans.some(({ trigger }) => trigger === "+!greet(A)[source(S)]"), inspect(mind.plans));
+    await assert.rejects(look(boss, "echo1"), /it is no AgentSpeak agent/);
+    await assert.rejects(look(boss, "far"), /there is no agent far here/);
+    await assert.rejects(look(await platform.create("stranger"), "mind"), RefuseError);
 
     // Agents that are WebAssembly modules, in three languages: one that registers itself, one that waits in the middle of its calls.
     for (const language of LANGUAGES) {

@@ -21,6 +21,7 @@ const device = await Device.join(url, {
   onConnection: (isConnected) => void post({ isConnected }),
   compact: name === "tab-two",
   engine: "/agentspeak.wasm",
+  lookers: ["boss"],
   work: { squares: "/device-squares.js" },
   // The second tab has something else by that name, which cannot be set up.
   modules: { "kept-agent.js": "/kept-agent.js", "fussy.js": name === "tab-two" ? "/broken.js" : "/fussy.js" },

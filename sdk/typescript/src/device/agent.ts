@@ -1,3 +1,4 @@
+import type { Mind } from "../agentspeak/engine.js";
 import type { Question, WorkerLine } from "./worker-line.js";
 
 /** An agent in a Worker of this device. */
@@ -53,6 +54,15 @@ export class DeviceAgent {
    */
   async moveTo(place: string): Promise<void> {
     await this.#line.ask({ type: "move", agent: this.#id, to: place });
+  }
+
+  /**
+   * What is in its mind now: beliefs, goals, intentions, plans, mailbox, recent cycles.
+   *
+   * @throws {@link WhimbrelError} if it is no AgentSpeak agent.
+   */
+  async mind(): Promise<Mind> {
+    return (await this.#line.ask({ type: "mind", agent: this.#id })) as Mind;
   }
 
   /** Ends it. */

@@ -46,6 +46,11 @@ export interface DeviceOptions {
   readonly accepts?: boolean | ((name: string, code: string) => boolean);
   /** Code of agents in TypeScript that may come from elsewhere, by its name: that of the file of the module that they were spawned with. */
   readonly modules?: Readonly<Record<string, string | URL>>;
+  /**
+   * Names of agents that may look into the minds here, and change nothing: `cli` is who asks for the consoles of the platform's nodes. None if not said. They ask the device's agent (`query-ref`,
+   * ontology `whimbrel-mind`) for `mind(Name)`, and are told as JSON. Whoever may have any name on the platform could have one of these.
+   */
+  readonly lookers?: readonly string[];
   /** Whether its agents that are kept go elsewhere when somebody else wants that; true if not said. */
   readonly yields?: boolean;
   /** After how long without a word a Worker is taken for stuck, and ended with its agents: 20 s if not said. */
@@ -273,6 +278,7 @@ export class Device {
         if (message.performative === "refuse") this.#trouble("", new WhimbrelError(`devices refuses: ${String(message.content)}`));
       });
     });
+    steward.onMessage({ performative: "query-ref", ontology: "whimbrel-mind" }, (message) => this.#show(steward, message));
     for (const [name, setup] of this.#setups) await this.#settle(platform, name, setup);
     if (this.#isOver) throw new WhimbrelError(LEFT);
     this.#platform = platform;
@@ -368,6 +374,20 @@ export class Device {
       onWork?.(kind, true);
     } catch (error) {
       onWork?.(kind, false);
+      if (!steward.signal.aborted) steward.reply(message, "failure", error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Somebody wants to see a mind. */
+  async #show(steward: Agent, message: Message): Promise<void> {
+    const { content, sender } = message;
+    if (!this.#options.lookers?.some((looker) => sender.equals(looker))) return steward.reply(message, "refuse", "forbidden");
+    const name = isTerm(content, "mind", 1) ? textOf(content.args[0]) : undefined;
+    try {
+      const agent = this.agents.find((one) => one.name === name);
+      if (!agent) throw new WhimbrelError(`there is no agent ${name} here`);
+      steward.reply(message, "inform", JSON.stringify(await agent.mind()));
+    } catch (error) {
       if (!steward.signal.aborted) steward.reply(message, "failure", error instanceof Error ? error.message : String(error));
     }
   }

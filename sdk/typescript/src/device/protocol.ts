@@ -37,6 +37,7 @@ export type Order =
   /** An agent comes from elsewhere; `module` is where its code is, if that is TypeScript. */
   | { readonly type: "accept"; readonly id: number; readonly name: string; readonly code: string; readonly module: string | undefined }
   | { readonly type: "move"; readonly id: number; readonly agent: number; readonly to: string }
+  | { readonly type: "mind"; readonly id: number; readonly agent: number }
   | { readonly type: "end"; readonly id: number }
   | { readonly type: "suspend"; readonly id: number; readonly suspended: boolean }
   | { readonly type: "work"; readonly id: number; readonly module: string; readonly part: Value }

@@ -6,6 +6,7 @@ import type { Keep } from "../agents/keeper.js";
 import type { Platform } from "../agents/platform.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Value } from "../acl/value.js";
+import type { Mind } from "../agentspeak/engine.js";
 import type { Seats } from "../agentspeak/seats.js";
 import type { Society } from "../agentspeak/society.js";
 import type { GuestAgent, GuestModule, Shelf } from "../guest.js";
@@ -39,6 +40,7 @@ interface Lodger {
   end(): Promise<unknown>;
   suspend(suspended: boolean): void;
   moveTo(place: string): Promise<void>;
+  mind?(): Mind;
 }
 
 /** How many modules of guests a Worker has at hand for those who come later: agents keep theirs. */
@@ -92,6 +94,8 @@ export class WorkBench {
         return this.#accept(order);
       case "move":
         return this.#move(order.id, order.agent, order.to);
+      case "mind":
+        return this.#mind(order.id, order.agent);
       case "end":
         return this.#end(order.id);
       case "suspend":
@@ -143,6 +147,12 @@ export class WorkBench {
     if (!lodger) throw new WhimbrelError("the agent ended, or is elsewhere");
     await lodger.moveTo(to);
     this.#tell({ type: "done", id, value: null });
+  }
+
+  #mind(id: number, agent: number): void {
+    const mind = this.#lodgers.get(agent)?.mind?.();
+    if (!mind) throw new WhimbrelError("it is no AgentSpeak agent, or is not here");
+    this.#tell({ type: "done", id, value: mind });
   }
 
   /** An agent comes from elsewhere. If it cannot be set up it goes back: this session has it, and not the one that it was offered to. */
@@ -377,6 +387,7 @@ function mindLodger(society: Society, name: string, moveTo: Lodger["moveTo"]): L
     isMind: true,
     moveTo,
     end: async () => society.kill(name),
+    mind: () => society.mind(name, { follow: true }),
     suspend: (suspended) => (suspended ? society.suspend(name) : society.resume(name)),
   };
 }
