@@ -15,7 +15,6 @@ pub(crate) type Work = Box<dyn FnOnce() + Send>;
 /// See the module.
 pub(crate) struct Pool {
     state: Mutex<State>,
-    more: Condvar,
     threads_max: usize,
 }
 
@@ -23,21 +22,23 @@ pub(crate) struct Pool {
 struct State {
     waiting: VecDeque<Work>,
     threads: usize,
-    idle: usize,
+    /// What wakes each thread that has nothing to do; the last one ran last.
+    idle: Vec<Arc<Condvar>>,
 }
 
 impl Pool {
     /// One of so many threads at most.
     pub fn of(threads_max: usize) -> Self {
-        Self { state: Mutex::new(State::default()), more: Condvar::new(), threads_max }
+        Self { state: Mutex::new(State::default()), threads_max }
     }
 
-    /// Has work done by one of the threads, a new one if all are busy and there may be more.
+    /// Has work done by one of the threads, a new one if all are busy and there may be more. Of those that are idle the one that
+    /// ran last does it: the core that it ran on is free, and others may have got company on theirs.
     pub fn run(self: &Arc<Self>, work: Work) {
         let mut state = locked(&self.state);
         state.waiting.push_back(work);
-        if state.idle >= state.waiting.len() {
-            self.more.notify_one();
+        if let Some(last) = state.idle.pop() {
+            last.notify_one();
         } else if state.threads < self.threads_max {
             let pool = Arc::clone(self);
             let started = std::thread::Builder::new().name("whimbrel-work".into()).spawn(move || pool.work());
@@ -46,6 +47,7 @@ impl Pool {
     }
 
     fn work(&self) {
+        let me = Arc::new(Condvar::new());
         let mut state = locked(&self.state);
         loop {
             if let Some(work) = state.waiting.pop_front() {
@@ -55,14 +57,58 @@ impl Pool {
                 state = locked(&self.state);
                 continue;
             }
-            state.idle += 1;
-            let (woken, timed_out) = wait_timeout(&self.more, state, IDLE);
+            state.idle.push(Arc::clone(&me));
+            let (woken, timed_out) = wait_timeout(&me, state, IDLE);
             state = woken;
-            state.idle -= 1;
-            if timed_out && state.waiting.is_empty() {
-                state.threads -= 1;
-                return;
+            // Whoever is woken for some work is not among the idle any more.
+            if let Some(place) = state.idle.iter().position(|idle| Arc::ptr_eq(idle, &me)) {
+                state.idle.remove(place);
+                if timed_out && state.waiting.is_empty() {
+                    state.threads -= 1;
+                    return;
+                }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::thread::ThreadId;
+
+    use super::*;
+
+    /// Work that says which thread does it, and ends when it is told to.
+    fn begin(pool: &Arc<Pool>) -> (ThreadId, Sender<()>) {
+        let (tell, told): (_, Receiver<ThreadId>) = channel();
+        let (end, ended): (_, Receiver<()>) = channel();
+        pool.run(Box::new(move || {
+            let _ = tell.send(std::thread::current().id());
+            let _ = ended.recv();
+        }));
+        (told.recv().unwrap(), end)
+    }
+
+    fn wait_for_idle(pool: &Pool, count: usize) {
+        while locked(&pool.state).idle.len() != count {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn the_thread_that_ran_last_runs_next() {
+        let pool = Arc::new(Pool::of(3));
+        let [(first, end_first), (second, end_second)] = [begin(&pool), begin(&pool)];
+        for (at_last, ends) in [(first, [end_second, end_first])] {
+            for (idle, end) in (1..).zip(ends) {
+                drop(end);
+                wait_for_idle(&pool, idle);
+            }
+            assert_eq!(begin(&pool).0, at_last);
+        }
+        wait_for_idle(&pool, 2);
+        let [(one, _end_one), (other, _end_other)] = [begin(&pool), begin(&pool)];
+        assert!([(first, second), (second, first)].contains(&(one, other)), "no third is needed");
     }
 }
