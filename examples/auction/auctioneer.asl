@@ -10,9 +10,6 @@ lot(ship,      5000, 500).
 everybody_is_here :- .my_name(Me) & .all_names(All) &
                      not (.member(A, All) & A \== Me & A \== df & not provider(A, "bidder")).
 
-// All who were asked have said yes or no to this price.
-all_answered(Lot, Price, Room) :- .count(answer(Lot, Price, _, _), N) & .length(Room, N).
-
 !open.
 
 +!open
@@ -36,10 +33,13 @@ all_answered(Lot, Price, Room) :- .count(answer(Lot, Price, _, _), N) & .length(
       .print("Lot ", Lot, ": ", N, " in the room, starting at ", Price);
       !call(Lot, Price, Step, Room).
 
-// One round: call the price, wait until all in the room have answered, go on with those who said yes.
+// One round: call the price, wait until all in the room have answered, go on with those who said yes. Answers are counted as they
+// come: to count all of them again at each would be slow with thousands of bidders.
 +!call(Lot, Price, Step, Room)
-   <- .send(Room, cfp, price(Lot, Price));
-      .wait(all_answered(Lot, Price, Room), 10000);
+   <- .length(Room, N);
+      -+missing(N);
+      .send(Room, cfp, price(Lot, Price));
+      .wait(missing(0), 10000);
       .findall(B, answer(Lot, Price, B, yes), In);
       .sort(In, Still);
       .abolish(answer(Lot, _, _, _));
@@ -64,7 +64,11 @@ all_answered(Lot, Price, Room) :- .count(answer(Lot, Price, _, _), N) & .length(
    <- .print("  ", Price, ": going, going, gone. ", Lot, " goes to ", Winner);
       .send(Winner, accept_proposal, price(Lot, Price)).
 
-+!kqml_received(B, propose, price(Lot, Price), _)
-   <- +answer(Lot, Price, B, yes).
-+!kqml_received(B, refuse, price(Lot, Price), _)
-   <- +answer(Lot, Price, B, no).
+@yes[atomic]
++!kqml_received(B, propose, price(Lot, Price), _) : missing(N)
+   <- +answer(Lot, Price, B, yes);
+      -+missing(N - 1).
+@no[atomic]
++!kqml_received(B, refuse, price(Lot, Price), _) : missing(N)
+   <- +answer(Lot, Price, B, no);
+      -+missing(N - 1).
