@@ -336,7 +336,13 @@ impl Engine {
     }
 
     async fn request(&self, subject: &str, request: Request) -> Result<Message, Trouble> {
-        match self.client.send_request(subject.to_owned(), request).await {
+        let answer = tokio::select! {
+            answer = self.client.send_request(subject.to_owned(), request) => answer,
+            // Nobody answers over a connection that is gone: to wait for that until the time is over may take longer than others
+            // wait for a sign of life of this node.
+            () = lost(self.connected.clone()) => return Err(Trouble::NoAnswer("the connection was lost".into())),
+        };
+        match answer {
             Ok(message) if message.status.is_none_or(|status| status == StatusCode::OK) => {
                 *lock(&self.answered) = Instant::now();
                 Ok(message)
@@ -366,6 +372,17 @@ impl Engine {
             self.leaving.store(false, Ordering::Release);
         }
     }
+}
+
+/// Returns when a connection goes that is there, or comes.
+async fn lost(mut connected: watch::Receiver<bool>) {
+    connected.mark_unchanged();
+    while connected.changed().await.is_ok() {
+        if !*connected.borrow_and_update() {
+            return;
+        }
+    }
+    std::future::pending().await
 }
 
 fn understood<T: serde::de::DeserializeOwned>(message: &Message) -> Result<T, Trouble> {
@@ -451,5 +468,44 @@ fn server_of(varz: &Value) -> Server {
         sync_interval: Duration::from_nanos(number("/jetstream/config/sync_interval")),
         storage_bytes: number("/jetstream/stats/storage"),
         uptime: text("/uptime"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::nats::Options;
+
+    /// A server that lets one client in, and hangs up when it is asked something.
+    fn hang_up_when_asked(listener: &TcpListener) {
+        let (mut socket, _) = listener.accept().unwrap();
+        socket
+            .write_all(
+                b"INFO {\"server_id\":\"S\",\"version\":\"2.15.0\",\"headers\":true,\"max_payload\":1048576}\r\n",
+            )
+            .unwrap();
+        let lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
+        for line in lines.take_while(|line| !line.starts_with("PUB")).filter(|line| line.starts_with("PING")) {
+            assert_eq!(line, "PING");
+            socket.write_all(b"PONG\r\n").unwrap();
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_an_answer_over_a_connection_that_is_gone() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = format!("nats://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || hang_up_when_asked(&listener));
+        let minute = Duration::from_secs(60);
+        let address = Address::parse(&server, Options { request_timeout: minute, ..Options::default() }).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let trouble = runtime.block_on(async {
+            let engine = Engine::connect(&address).await.unwrap();
+            engine.ask("INFO", &Value::Null).await.unwrap_err()
+        });
+        assert_eq!(trouble, Trouble::NoAnswer("the connection was lost".into()));
     }
 }

@@ -90,7 +90,7 @@ impl Keeping {
             Some(listen) => Some(listen.clone()),
             None => Some(default_address(&place)?),
         };
-        let store = open(&place, on_engine)?;
+        let store = open(&place, on_engine, arguments.takeover.unwrap_or(PATIENCE))?;
         // In a folder all agents live in one process, whatever the project says of nodes.
         let layout = match on_engine {
             true => society.layout(store.partitions())?,
@@ -208,9 +208,9 @@ fn shown(place: &str) -> String {
     place.to_string()
 }
 
-fn open(place: &str, on_engine: bool) -> anyhow::Result<Arc<dyn Store>> {
+fn open(place: &str, on_engine: bool, patience: Duration) -> anyhow::Result<Arc<dyn Store>> {
     if on_engine {
-        return open_engine(place);
+        return open_engine(place, patience);
     }
     let store = Embedded::open(place, &Options::default());
     Ok(Arc::new(store.with_context(|| format!("cannot keep the society in {place}"))?))
@@ -221,14 +221,22 @@ fn open(place: &str, on_engine: bool) -> anyhow::Result<Arc<dyn Store>> {
 #[cfg(feature = "nats")]
 pub const ENGINE_PARTITIONS: u16 = 16;
 
+/// Requests to an engine that can get no answer before a node is taken for dead.
 #[cfg(feature = "nats")]
-fn open_engine(place: &str) -> anyhow::Result<Arc<dyn Store>> {
+const TRIES: u32 = 3;
+
+#[cfg(feature = "nats")]
+fn open_engine(place: &str, patience: Duration) -> anyhow::Result<Arc<dyn Store>> {
     use whimbrel_store::nats::{Nats, Options};
-    Ok(Arc::new(Nats::connect(place, Options { partitions: ENGINE_PARTITIONS, ..Options::default() })?))
+    let usual = Options::default();
+    // Whose request got lost is to have tried again before others take this node for dead.
+    let request_timeout = usual.request_timeout.min(patience / TRIES);
+    let options = Options { partitions: ENGINE_PARTITIONS, request_timeout, ..usual };
+    Ok(Arc::new(Nats::connect(place, options)?))
 }
 
 #[cfg(not(feature = "nats"))]
-fn open_engine(place: &str) -> anyhow::Result<Arc<dyn Store>> {
+fn open_engine(place: &str, _: Duration) -> anyhow::Result<Arc<dyn Store>> {
     anyhow::bail!("cannot keep the society in {place}: this program was built without NATS")
 }
 
