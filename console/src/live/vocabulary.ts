@@ -53,6 +53,7 @@ export interface LinkInfo {
   readonly peer: string | null;
   readonly address: string | null;
   readonly up: boolean;
+  readonly left?: boolean;
   readonly connections: number;
   readonly waiting: number;
   readonly items_in: number;

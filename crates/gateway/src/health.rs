@@ -78,13 +78,20 @@ impl Facts {
         facts
     }
 
+    /// Whether a link is to a node that its cluster goes on without: what became of that one is told of members.
+    fn is_over(&self, link: &LinkInfo) -> bool {
+        let gone = |member: &MemberInfo| matches!(member.state, MemberState::Left | MemberState::Silent);
+        let takes_part = |peer: &str| self.nodes.iter().any(|member| member.node == peer && !gone(member));
+        !self.nodes.is_empty() && link.peer.as_deref().is_some_and(|peer| !takes_part(peer))
+    }
+
     /// What is wrong.
     pub fn wrong(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         if self.node.is_none() {
             wrong.push("the node does not answer".to_owned());
         }
-        for link in self.links.iter().filter(|link| !link.up) {
+        for link in self.links.iter().filter(|link| !link.up && !link.left && !self.is_over(link)) {
             let peer = link.peer.as_deref().or(link.address.as_deref()).unwrap_or("another node");
             wrong.push(match link.waiting {
                 0 => format!("there is no connection to {peer}"),
@@ -102,5 +109,48 @@ impl Facts {
         }
         wrong.extend(self.vacant.iter().map(|partition| format!("nobody serves {partition}")));
         wrong
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, from_value, json};
+
+    use super::*;
+
+    fn link(peer: &str, up: bool, left: bool) -> Value {
+        json!({ "node": "n1", "peer": peer, "address": null, "up": up, "left": left, "connections": 1, "waiting": 0,
+            "items_in": 1, "items_out": 1, "bytes_in": 1, "bytes_out": 1 })
+    }
+
+    fn member(node: &str, state: &str) -> Value {
+        json!({ "node": node, "number": "1", "state": state, "standby": false, "placer": false, "level": 2, "weight": 1,
+            "partitions": 1, "leaving": 0, "agents": 1, "load": null, "address": "", "process": "", "labels": [],
+            "unserved": [], "troubles": [] })
+    }
+
+    /// What is wrong with links of which one is given, beside these members.
+    fn wrong(links: &[Value], members: &[Value]) -> Vec<String> {
+        let links = links.iter().map(|link| from_value(link.clone()).expect("a link")).collect();
+        let nodes = members.iter().map(|member| from_value(member.clone()).expect("a member")).collect();
+        let mut wrong = Facts { links, nodes, ..Facts::default() }.wrong();
+        wrong.retain(|what| !what.contains("does not answer"));
+        wrong
+    }
+
+    #[test]
+    fn a_node_that_left_in_good_order_is_nothing_wrong() {
+        assert!(wrong(&[link("n2", false, true)], &[]).is_empty());
+        assert_eq!(wrong(&[link("n2", false, false)], &[]), ["there is no connection to n2"]);
+        assert!(wrong(&[link("n2", true, false)], &[]).is_empty());
+    }
+
+    #[test]
+    fn what_became_of_a_member_is_said_once_and_only_until_others_have_what_it_had() {
+        let (here, down) = (member("n1", "running"), [link("n2", false, false)]);
+        assert_eq!(wrong(&down, &[here.clone(), member("n2", "running")]), ["there is no connection to n2"]);
+        assert_eq!(wrong(&down, &[here.clone(), member("n2", "silent")]), ["node n2 gives no sign of life"]);
+        assert!(wrong(&down, &[here.clone(), member("n2", "left")]).is_empty());
+        assert!(wrong(&down, &[here]).is_empty());
     }
 }

@@ -115,6 +115,8 @@ pub struct LinkStatus {
     pub address: Option<String>,
     /// Whether there is a connection now.
     pub up: bool,
+    /// Whether the peer left in good order: nobody waits for it.
+    pub left: bool,
     /// Connections made so far.
     pub connections: u64,
     /// Messages that wait, unacknowledged ones included.
@@ -370,6 +372,7 @@ fn status_of(peer: &Peer) -> LinkStatus {
         node: peer.name.get().cloned(),
         address: peer.address(),
         up: peer.up.load(Ordering::Acquire),
+        left: peer.left.load(Ordering::Acquire),
         connections: figure(&figures.connections),
         waiting: peer.waiting() as u64,
         items_in: figure(&figures.items_in),

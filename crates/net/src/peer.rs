@@ -41,6 +41,8 @@ pub(crate) struct Peer {
     pub leaving: AtomicBool,
     /// The link is no more.
     pub ended: AtomicBool,
+    /// Because the peer said good-bye.
+    pub left: AtomicBool,
     /// Why the peer does not want this node.
     pub refused: OnceLock<String>,
     /// Why what answered where it should be is no node.
@@ -98,6 +100,7 @@ impl Peer {
             up: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
             ended: AtomicBool::new(false),
+            left: AtomicBool::new(false),
             refused: OnceLock::new(),
             no_node: OnceLock::new(),
             complaint: Mutex::default(),

@@ -488,7 +488,10 @@ impl Task {
                 self.peer.done(messages.len());
                 self.hub.station.refuse(messages);
             }
-            LinkEvent::Left => self.next = Next::End,
+            LinkEvent::Left => {
+                self.peer.left.store(true, Ordering::Release);
+                self.next = Next::End;
+            }
             _ => {}
         }
     }

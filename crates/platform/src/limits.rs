@@ -661,6 +661,8 @@ pub const DOCUMENTS_LISTED_MAX: usize = 1_000;
 pub const DOCUMENT_READ_BYTES_MAX: usize = 1 << 20;
 /// How long another node may take to answer what an operator asks of it.
 pub const QUESTION_PATIENCE_MS: u64 = 4_000;
+/// How long a node tries to find out whether an agent that it was told to end has ended, if the agent's node does not say so.
+pub const KILL_PATIENCE_MS: u64 = 30_000;
 /// How long a node remembers that another one does not let it look at something.
 pub const DENIALS_KEPT_MS: u64 = 300_000;
 /// Bytes of such a question...

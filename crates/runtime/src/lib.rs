@@ -49,7 +49,7 @@ mod worker;
 
 pub use agent::{Agent, Behaviours, behaving};
 pub use census::AgentFigures;
-pub use cluster::{AdoptError, Adopted, NotAdopted, YieldError};
+pub use cluster::{AdoptError, Adopted, Ended, NotAdopted, YieldError};
 pub use context::Context;
 pub use devices::{DEVICES, DeviceSeen, Devices, Roll};
 pub use durable::{Kept, RecoverError, erase, recover};

@@ -25,7 +25,7 @@ use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Service
 use crate::agent::{Agent, NativeBody};
 use crate::census::AgentFigures;
 use crate::clock::Clock;
-use crate::cluster::{AdoptError, Adopted, Cluster, YieldError};
+use crate::cluster::{AdoptError, Adopted, Cluster, Ended, YieldError};
 use crate::durable::scribe::{Orders, Scribe};
 use crate::durable::{Entrant, Kept};
 use crate::durable_agent::{DurableAgent, DurableBody, Envoy, Founder, Kinds, Minion};
@@ -490,6 +490,11 @@ impl Platform {
     /// Ends an agent; false if there is none of that name.
     pub fn kill(&self, agent: Aid) -> bool {
         self.services().kill(agent)
+    }
+
+    /// Ends an agent of this node, and waits until that outlives the node, if the agent does.
+    pub fn end(&self, agent: Aid, at_most: Duration) -> Ended {
+        self.node().end_here(agent.name, at_most)
     }
 
     /// Takes an agent one step through its life: suspends, resumes it and so on.

@@ -123,6 +123,9 @@ pub struct LinkInfo {
     pub address: Option<String>,
     /// Whether there is a connection now.
     pub up: bool,
+    /// Whether the other end left in good order: nobody waits for it.
+    #[serde(default)]
+    pub left: bool,
     /// Connections made so far.
     pub connections: u64,
     /// Messages that wait, unacknowledged ones included.

@@ -125,7 +125,8 @@ pub enum Request {
     Move {
         /// Its local name.
         agent: String,
-        /// The node's name, or that of a device: of the agent that speaks for it.
+        /// The node's name, or that of a device: of the agent that speaks for it. `*` takes back that a durable agent is wanted on a
+        /// node: its partition may be on any again.
         to: String,
     },
     /// Call an agent home, wherever it is. Answered by [`Answer::Done`] when it is there.

@@ -49,7 +49,15 @@ impl Request {
         if let Self::At { ask, .. } = self {
             return ask.takes_long();
         }
-        matches!(self, Self::Send(_) | Self::Spawn(_) | Self::Move { .. } | Self::Recall { .. } | Self::Advise { .. })
+        matches!(
+            self,
+            Self::Send(_)
+                | Self::Spawn(_)
+                | Self::Kill { .. }
+                | Self::Move { .. }
+                | Self::Recall { .. }
+                | Self::Advise { .. }
+        )
     }
 
     /// Whether other nodes are asked, which may not answer.

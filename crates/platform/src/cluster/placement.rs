@@ -160,10 +160,11 @@ impl Placement {
         }
     }
 
-    /// Because of load, a partition is to be handed over to this node. It goes on counting to the share that it counts to.
-    pub fn relieve(&mut self, partition: Partition, to: Nonce) {
+    /// Because of load, a partition is to be handed over to this node. It goes on counting to the share that it counts to, unless it is one
+    /// that is kept apart from others: those are counted where they are.
+    pub fn relieve(&mut self, partition: Partition, to: Nonce, is_apart: bool) {
         if let Some(part) = self.part_mut(partition) {
-            part.home = part.home.or(part.owner);
+            part.home = if is_apart { Some(to) } else { part.home.or(part.owner) };
             part.next = Some(to);
         }
     }
@@ -172,6 +173,16 @@ impl Placement {
     pub fn wish(&mut self, partition: Partition, to: Nonce) {
         if let Some(part) = self.part_mut(partition) {
             part.wish = Some(to);
+        }
+    }
+
+    /// Nobody wants a partition to be anywhere any more: shares decide where it is, as if nobody had.
+    pub fn unwish(&mut self, partition: Partition) {
+        if let Some(part) = self.part_mut(partition)
+            && let Some(wish) = part.wish.take()
+        {
+            part.home = None;
+            part.next = part.next.filter(|next| *next != wish);
         }
     }
 

@@ -69,12 +69,15 @@ impl Pressure {
         let may_go = |partition: Partition| {
             let stays = self.relieved_at.get(&partition);
             stays.is_none_or(|since| now - *since >= Duration::from_millis(LOAD_STAY_MS))
-                && !rules.apart.iter().any(|apart| apart.contains(&partition))
                 && table.part(partition).is_some_and(|part| part.next.is_none() && part.wish.is_none())
         };
-        let (partition, to) = relief(table, &bearers, may_give, may_go)?;
+        let may_come = |partition: Partition, node: Nonce| {
+            let has = |part: &super::Part| part.owner == Some(node) || part.next == Some(node);
+            !rules.crowds(partition, |other| table.part(other).is_some_and(has))
+        };
+        let (partition, to) = relief(table, &bearers, may_give, may_go, may_come)?;
         let mut proposed = table.clone();
-        proposed.relieve(partition, to);
+        proposed.relieve(partition, to, rules.is_apart(partition));
         Some(proposed)
     }
 
@@ -101,6 +104,7 @@ pub fn relief(
     bearers: &[Bearer],
     may_give: impl Fn(&Bearer) -> bool,
     may_go: impl Fn(Partition) -> bool,
+    may_come: impl Fn(Partition, Nonce) -> bool,
 ) -> Option<(Partition, Nonce)> {
     let mut givers: Vec<&Bearer> =
         bearers.iter().filter(|bearer| bearer.load.busy > LOAD_BUSY && may_give(bearer)).collect();
@@ -112,8 +116,10 @@ pub fn relief(
             let is_its = table.part(*partition).is_some_and(|part| part.owner == Some(from));
             *share >= LOAD_PART_MIN && is_its && may_go(*partition)
         };
+        let may_come = &may_come;
         let outcomes = parts.filter(may).flat_map(|(partition, share)| {
-            let others = bearers.iter().filter(move |other| other.candidate.node != from);
+            let is_free = move |to: Nonce| to != from && may_come(partition, to);
+            let others = bearers.iter().filter(move |other| is_free(other.candidate.node));
             others.filter_map(move |other| {
                 Some((outcome(giver, other, partition, share)?, partition, other.candidate.node))
             })

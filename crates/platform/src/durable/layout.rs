@@ -63,6 +63,19 @@ pub struct Rules {
     pub apart: Vec<BTreeSet<Partition>>,
 }
 
+impl Rules {
+    /// Whether a partition is one of those that are kept apart.
+    pub fn is_apart(&self, partition: Partition) -> bool {
+        self.apart.iter().any(|apart| apart.contains(&partition))
+    }
+
+    /// Whether somebody who `has` some partitions has one that this one is to be kept apart from.
+    pub fn crowds(&self, partition: Partition, has: impl Fn(Partition) -> bool) -> bool {
+        let groups = self.apart.iter().filter(|apart| apart.contains(&partition));
+        groups.flatten().any(|other| *other != partition && has(*other))
+    }
+}
+
 /// Which partition each agent belongs to. All nodes of a society must have the same, for ever: it decides where a store's agents
 /// are found.
 #[derive(Clone, Debug, PartialEq, Eq)]

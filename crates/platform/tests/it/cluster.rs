@@ -183,7 +183,7 @@ fn step(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> Option<(Pa
     let loads = loads(owners, works, candidates);
     let bearers: Vec<Bearer> =
         candidates.iter().zip(&loads).map(|(candidate, load)| Bearer { candidate, load }).collect();
-    relief(&table, &bearers, |_| true, |_| true)
+    relief(&table, &bearers, |_| true, |_| true, |_, _| true)
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn what_moved_because_of_load_counts_to_where_it_came_from() {
     let mut table = Placement { parts: [1, 1, 1, 1, 2, 2, 2, 2].map(part).to_vec() };
     assert_eq!(settled(&table, &members), None);
     for partition in [0, 1] {
-        table.relieve(Partition(partition), Nonce(2));
+        table.relieve(Partition(partition), Nonce(2), false);
         assert_eq!(settled(&table, &members), None, "it is on its way");
         table.hand_over(Nonce(1), &[Partition(partition)]);
         assert_eq!(settled(&table, &members), None, "it is where it is to be");

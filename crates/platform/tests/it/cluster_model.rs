@@ -749,6 +749,38 @@ fn a_partition_goes_where_it_is_wanted_and_stays_there() {
 }
 
 #[test]
+fn what_somebody_wanted_can_be_taken_back() {
+    let mut world = pair(32);
+    let Partition(wanted) = world.served_by(0)[0];
+    assert!(!world.nodes[0].part.ask_to_free(Partition(wanted)), "nobody wants it anywhere");
+    let to = world.ask_to_move(0, wanted, "n2").expect("it may");
+    world.run(seconds(2));
+    assert_eq!((world.server_of(wanted), world.has(0), world.has(1)), (Some("n2"), 7, 9));
+    // By whichever node. Then shares count again.
+    assert!(world.nodes[1].part.ask_to_free(Partition(wanted)));
+    world.run(seconds(20));
+    world.assert_all_served();
+    assert!(world.table().iter().all(|(_, part)| part.wish.is_none() && part.home.is_none()));
+    assert_eq!((world.has(0), world.has(1)), (8, 8));
+    // Before it is there: who waits for it is told.
+    world.nodes[0].moved.clear();
+    let Partition(other) = world.served_by(0)[0];
+    world.ask_to_move(0, other, "n2").expect("it may");
+    assert!(world.nodes[0].part.ask_to_free(Partition(other)));
+    world.run(seconds(20));
+    let told = &world.nodes[0].moved[..];
+    assert!(
+        matches!(told, [(Partition(it), node, Err(HopError::Busy { .. }))] if (*it, *node) == (other, to)),
+        "{told:?}"
+    );
+    assert_eq!((world.server_of(other), world.has(0), world.has(1)), (Some("n1"), 8, 8));
+    // And it may be wanted there once more.
+    world.ask_to_move(0, other, "n2").expect("it may");
+    world.run(seconds(2));
+    assert_eq!(world.server_of(other), Some("n2"));
+}
+
+#[test]
 fn what_cannot_be_where_it_is_wanted_stays_and_says_why() {
     let mut world = pair(31);
     let Partition(wanted) = world.served_by(0)[0];
@@ -1127,6 +1159,36 @@ fn a_busy_node_gives_to_an_idle_one_until_it_is_busy_no_more() {
 }
 
 #[test]
+fn what_is_kept_apart_goes_because_of_load_to_who_has_no_other_of_it() {
+    let apart: Vec<Partition> = ["c1", "c2", "c3"].map(|name| hints().partition_of(Symbol::new(name))).to_vec();
+    let busy_with_apart = |nodes: usize| {
+        let mut world = World::new(33);
+        for _ in 0..nodes {
+            world.start(|terms| terms.layout = hints());
+        }
+        world.run(seconds(40));
+        assert_eq!(world.places()[2].len(), 3);
+        let busy = (0..nodes).find(|index| world.served_by(*index).contains(&apart[0])).expect("somebody has it");
+        let others = world.served_by(busy).into_iter().filter(|partition| !apart.contains(partition)).take(2);
+        let others: Vec<Partition> = others.collect();
+        world.demand(others, 250);
+        world.demand([apart[0]], 450);
+        let before = world.nodes[busy].name.clone();
+        world.run(seconds(90));
+        assert_eq!(world.places()[2].len(), 3, "no node has two of them");
+        assert!(world.busy().iter().all(|busy| *busy <= LOAD_BUSY), "{:?}", world.busy());
+        let has_moved = world.server_of(apart[0].0) != Some(&before);
+        // And there it stays.
+        let moved = world.relieved;
+        world.run(seconds(600));
+        assert_eq!((world.relieved, world.places()[2].len()), (moved, 3));
+        has_moved
+    };
+    assert!(busy_with_apart(4), "there is a node that has none");
+    assert!(!busy_with_apart(3), "something else goes: each node has one");
+}
+
+#[test]
 fn nothing_moves_because_of_load_if_that_helps_nobody() {
     let all = |_: &World| (0..PARTITIONS).map(Partition).collect::<Vec<_>>();
     let half = |world: &World| world.served_by(0);
@@ -1244,6 +1306,10 @@ fn strike(world: &mut World) {
         (14 | 15, Some(index)) => {
             let (partition, to) = (world.random.between(0..=u64::from(PARTITIONS) - 1), world.random.between(1..=9));
             let _ = world.ask_to_move(index, partition as u16, &format!("n{to}"));
+        }
+        (11, Some(index)) => {
+            let partition = Partition(world.random.between(0..=u64::from(PARTITIONS) - 1) as u16);
+            world.nodes[index].part.ask_to_free(partition);
         }
         (12 | 13, Some(index)) => {
             let (hot, demand) = (world.served_by(index), world.random.between(0..=300) as u32);

@@ -1,5 +1,7 @@
 //! Ending agents, wherever they are.
 
+use std::time::Duration;
+
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, Place};
@@ -7,7 +9,50 @@ use whimbrel_platform::route::{NodeId, Place};
 use super::{Part, Server};
 use crate::node::Node;
 
+/// What became of the order to end an agent, as far as one node can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It has ended; if it was kept, that is written.
+    Yes,
+    /// There is no such agent, and none whose end is still to be written.
+    NoSuchAgent,
+    /// The node of this name has it.
+    Elsewhere(Symbol),
+    /// Nobody serves its partition. It is to end when somebody does, unless this node is gone by then.
+    Unserved,
+    /// It is to end, and that was not written in time: who goes on with it if this node dies may find it alive.
+    Unwritten,
+}
+
 impl Node {
+    /// Ends an agent that is on this node, and waits until that is written, if it is one that is kept. (An agent is off the
+    /// directories as soon as it ends; if its node dies then, it is there again, unless its end was written.)
+    pub fn end_here(&self, name: Symbol, at_most: Duration) -> Ended {
+        if let Place::Node(node) = self.routes.look_up(name).place() {
+            return Ended::Elsewhere(self.name_of(node));
+        }
+        let (mut is_there, mut is_late) = (false, false);
+        let mut end = || {
+            is_there = self.with_ams(|ams| ams.kill(Aid::local(name)).is_ok());
+            is_late = !is_there && self.kill_later(name);
+        };
+        let Some(scribe) = self.scribe.as_ref().filter(|scribe| scribe.is_durable(name)) else {
+            end();
+            return match (is_there, is_late) {
+                (true, _) => Ended::Yes,
+                (false, true) => Ended::Unserved,
+                (false, false) => Ended::NoSuchAgent,
+            };
+        };
+        match scribe.await_end(name, at_most, end) {
+            true => Ended::Yes,
+            false if is_late => Ended::Unserved,
+            false if is_there || scribe.is_durable(name) => Ended::Unwritten,
+            // Its end was written in the moment before.
+            false => Ended::NoSuchAgent,
+        }
+    }
+
     /// Ends an agent, on whichever node it is; one that is on its way between two, as soon as it is somewhere. False if there is none
     /// of that name. `from` is the node that says so, if another one does.
     pub fn kill(&self, name: Symbol, from: Option<NodeId>) -> bool {

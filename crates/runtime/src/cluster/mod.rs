@@ -26,6 +26,7 @@ use whimbrel_platform::store::{Epoch, Partition};
 
 pub use self::adopt::{AdoptError, Adopted, NotAdopted};
 pub(crate) use self::create::Created;
+pub use self::kill::Ended;
 pub use self::yields::YieldError;
 pub(crate) use self::yields::Yielding;
 use crate::node::Node;

@@ -107,6 +107,8 @@ pub(crate) struct Scribe {
     lives: Mutex<Lives>,
     /// The agents that write down what they handle, those included that are only about to.
     durable: Mutex<FxHashSet<Symbol>>,
+    /// Who waits for the end of which agent to be written, each by a number of his own.
+    ends: Mutex<FxHashMap<u64, (Symbol, Sender<()>)>>,
 }
 
 /// Which lives agents have whose names others had before.
@@ -165,10 +167,8 @@ impl Scribe {
         let durable = Mutex::new(agents.keys().copied().collect());
         let pending = Mutex::new(Pending { agents, ended, letters, standings: Vec::new() });
         let (suspended, concluded) = (AtomicBool::new(false), AtomicBool::new(false));
-        (
-            Self { journal, jobs, thread: Mutex::new(None), pending, suspended, concluded, awaited, lives, durable },
-            orders,
-        )
+        let (thread, ends) = (Mutex::new(None), Mutex::default());
+        (Self { journal, jobs, thread, pending, suspended, concluded, awaited, lives, durable, ends }, orders)
     }
 
     /// The scribe of a node that serves nothing yet.
@@ -280,6 +280,25 @@ impl Scribe {
     /// Whether an agent of this node writes down what it handles.
     pub fn is_durable(&self, agent: Symbol) -> bool {
         locked(&self.durable).contains(&agent)
+    }
+
+    /// Does what ends an agent, and waits until that end is written; false if it is not in time.
+    pub fn await_end(&self, agent: Symbol, at_most: Duration, end: impl FnOnce()) -> bool {
+        let (tell, told) = channel();
+        let mut ends = locked(&self.ends);
+        let number = ends.keys().max().map_or(0, |last| last + 1);
+        ends.insert(number, (agent, tell));
+        drop(ends);
+        end();
+        let is_written = told.recv_timeout(at_most).is_ok();
+        locked(&self.ends).remove(&number);
+        is_written
+    }
+
+    /// It is written that the agent which had this name has ended.
+    fn tell_end(&self, agent: Symbol) {
+        let ends = locked(&self.ends);
+        ends.values().filter(|(awaited, _)| *awaited == agent).for_each(|(_, tell)| _ = tell.send(()));
     }
 
     /// Messages as they are sent once more.
@@ -639,8 +658,11 @@ impl Desk {
                 scribe.concluded.store(true, Ordering::Release);
             }
             self.ledger.note(record);
-            if let Some(agent) = gone.filter(|agent| !self.ledger.is_durable(*agent)) {
-                scribe.forget(agent);
+            if let Some(agent) = gone {
+                if !self.ledger.is_durable(agent) {
+                    scribe.forget(agent);
+                }
+                scribe.tell_end(agent);
             }
         }
     }

@@ -77,12 +77,14 @@ pub struct Kill {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel move bidder7 n2
-  whimbrel move 'bidder*' n2")]
+  whimbrel move 'bidder*' n2
+  whimbrel move bidder7 '*'")]
 pub struct Move {
     /// Their name, in which `*` stands for any text and `?` for any one character.
     #[arg(value_name = "AGENT")]
     pub agent: String,
-    /// The node's name, as `whimbrel nodes` shows it; it may be on another machine.
+    /// The node's name, as `whimbrel nodes` shows it; it may be on another machine. `*` takes an earlier order back: an agent that
+    /// several nodes keep may then be on any of them again.
     #[arg(value_name = "NODE")]
     pub to: String,
     #[command(flatten)]

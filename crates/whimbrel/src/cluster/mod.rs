@@ -218,6 +218,13 @@ impl View {
         self.inputs.send(Input::Drain { node: node.to_owned(), drains, answer }).map_err(|_| gone())?;
         answers.recv().unwrap_or_else(|_| Err(gone()))
     }
+
+    /// Takes back what somebody wanted of a partition, so that it may be on any node again. False if nobody wanted it anywhere, or this
+    /// node ends.
+    pub fn free(&self, partition: Partition) -> bool {
+        let (answer, answers) = sync_channel(1);
+        self.inputs.send(Input::Free(partition, answer)).is_ok() && answers.recv().unwrap_or_default()
+    }
 }
 
 impl Mover for View {

@@ -32,6 +32,8 @@ pub(super) enum Input {
     Dropped,
     /// A partition is wanted on another node.
     Move(Partition, Wish),
+    /// Nobody wants it anywhere any more. Told is whether somebody did.
+    Free(Partition, SyncSender<bool>),
     Drain {
         node: String,
         drains: bool,
@@ -145,6 +147,7 @@ impl Thread {
                 Ok(to) => self.wishes.push((partition, to, wish)),
                 Err(why) => wish.over(Err(why)),
             },
+            Input::Free(partition, answer) => drop(answer.send(self.participant.ask_to_free(partition))),
             Input::Drain { node, drains, answer } => {
                 let _ = answer.send(self.participant.ask_to_drain(&node, drains, now));
             }

@@ -9,7 +9,7 @@ use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
 
 use crate::arguments::{Move, Stop, Whom};
-use crate::control::{Found, MOVE_PATIENCE, Target, choose, natural};
+use crate::control::{ANYWHERE, Found, KILL_PATIENCE, MOVE_PATIENCE, Target, choose, natural};
 use crate::screen::print;
 use crate::table::harmless;
 use crate::terminal;
@@ -24,7 +24,8 @@ pub fn kill(whom: &Whom) -> anyhow::Result<ExitCode> {
 
 /// Has agents go to another node.
 pub fn move_to(order: &Move) -> anyhow::Result<ExitCode> {
-    let (to, done) = (&order.to, format!("moved to {}", harmless(&order.to)));
+    let to = &order.to;
+    let done = if to == ANYWHERE { "may be on any node".to_owned() } else { format!("moved to {}", harmless(to)) };
     let whom = std::slice::from_ref(&order.agent);
     act(whom, &order.target, &done, Some(to), |agent| Request::Move { agent, to: to.clone() })
 }
@@ -133,8 +134,11 @@ pub(super) fn local(name: &str) -> &str {
 pub(super) fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> anyhow::Result<Answer> {
     let named = |name: &str| nodes.iter().find(|found| found.info.node == name);
     let first = node.and_then(named).or(nodes.first()).context("nothing runs here")?;
-    let patience =
-        if matches!(request, Request::Move { .. } | Request::Recall { .. }) { MOVE_PATIENCE } else { Duration::ZERO };
+    let patience = match request {
+        Request::Move { .. } | Request::Recall { .. } => MOVE_PATIENCE,
+        Request::Kill { .. } => KILL_PATIENCE,
+        _ => Duration::ZERO,
+    };
     let error = match first.ask(request, patience) {
         Ok(answer) => return Ok(answer),
         Err(error) => error,

@@ -118,7 +118,11 @@ fn page(seen: &Seen, room: Room) -> String {
     let colored = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
     let row = |row: &Row| {
         let link = &row.link;
-        let state = if link.up { ("up", colored(AnsiColor::Green)) } else { ("down", colored(AnsiColor::Red)) };
+        let state = match link.up {
+            true => ("up", colored(AnsiColor::Green)),
+            false if link.left => ("left", Style::new()),
+            false => ("down", colored(AnsiColor::Red)),
+        };
         let counted = |figure: u64| cell(count(figure as f64));
         let sized = |figure: u64| cell(bytes(figure as f64));
         vec![

@@ -11,8 +11,8 @@ use whimbrel_platform::limits::{DENIALS_KEPT_MS, QUESTION_ANSWER_BYTES_MAX, QUES
 use whimbrel_platform::policy::Action;
 use whimbrel_runtime::QuestionError;
 
-use super::MOVE_PATIENCE;
 use super::panel::{Panel, merge};
+use super::{MOVE_PATIENCE, killing};
 
 /// How long another node may take for a look.
 const PATIENCE: Duration = Duration::from_millis(QUESTION_PATIENCE_MS);
@@ -27,6 +27,11 @@ pub fn ask(panel: &Panel, node: &str, request: &Request) -> Answer {
         return Answer::Error(refusal);
     }
     let patience = if request.takes_long() { MOVE_PATIENCE } else { PATIENCE };
+    ask_within(panel, node, request, patience)
+}
+
+/// What another node answers that may take so long for it.
+pub(super) fn ask_within(panel: &Panel, node: &str, request: &Request, patience: Duration) -> Answer {
     let question = match serde_json::to_vec(request) {
         Ok(question) => question,
         Err(error) => return refused(Reason::BadRequest, &error.to_string()),
@@ -159,7 +164,13 @@ pub fn listen(panel: &Arc<Panel>) {
 fn answer(panel: &Panel, from: Symbol, question: &[u8]) -> Answer {
     match serde_json::from_slice::<Request>(question) {
         Ok(request) => match permit(panel, from, &request) {
-            Ok(()) => panel.answer(request, &|| false),
+            Ok(()) => match request {
+                // Two nodes that each take the other one for its agent's would ask each other for ever.
+                Request::Kill { agent } => {
+                    killing::kill_here(panel, &agent).map_or_else(Answer::Error, |()| Answer::Done)
+                }
+                request => panel.answer(request, &|| false),
+            },
             Err(refusal) => Answer::Error(refusal),
         },
         Err(error) => refused(Reason::BadRequest, &format!("node {} does not know this: {error}", panel.node())),

@@ -7,6 +7,7 @@ mod cursor;
 mod devices;
 mod folder;
 pub mod history;
+mod killing;
 mod mail;
 mod merge;
 mod minds;
@@ -24,7 +25,7 @@ mod upkeep;
 
 use std::time::Duration;
 
-use whimbrel_platform::limits::LINK_GIVE_UP_MS;
+use whimbrel_platform::limits::{KILL_PATIENCE_MS, LINK_GIVE_UP_MS};
 
 pub use self::afar::listen;
 pub use self::choice::{Target, choose, platforms};
@@ -38,3 +39,7 @@ pub use self::tap::{began_us, happening, wall_us};
 
 /// How long a node waits for another one to which it offered an agent.
 pub const MOVE_PATIENCE: Duration = Duration::from_millis(LINK_GIVE_UP_MS + 5_000);
+/// What is said instead of a node's name if an agent may be on any.
+pub const ANYWHERE: &str = "*";
+/// How long a node may take to find out whether an agent has ended.
+pub const KILL_PATIENCE: Duration = Duration::from_millis(KILL_PATIENCE_MS);

@@ -26,12 +26,12 @@ use whimbrel_platform::{Directory, Time};
 use whimbrel_runtime::{Platform, Roll};
 use whimbrel_store::ConversationLog;
 
-use super::MOVE_PATIENCE;
 use super::afar::Denials;
 use super::mail::Mail;
 use super::society::{self, Tally};
 use super::tap;
-use super::{afar, devices, history, minds, natural, security, spawning, upkeep};
+use super::{ANYWHERE, MOVE_PATIENCE};
+use super::{afar, devices, history, killing, minds, natural, security, spawning, upkeep};
 use crate::refusals::Refusals;
 
 /// How much alike a name must be to be proposed instead of one that is not there, from 0 to 1.
@@ -179,7 +179,7 @@ impl Panel {
                 spawning::spawn(self, *spawning).map_or_else(Answer::Error, |agents| Answer::Spawned { agents })
             }
             Request::Clone { agent, name } => done(spawning::clone(self, &agent, &name)),
-            Request::Kill { agent } => done(self.kill(&agent)),
+            Request::Kill { agent } => done(killing::kill(self, &agent)),
             Request::Move { agent, to } => self.move_to(&agent, &to).unwrap_or_else(Answer::Error),
             Request::Recall { agent } => done(self.recall(&agent)),
             Request::Mind { agent, follow } => {
@@ -369,6 +369,7 @@ impl Panel {
             peer: link.node,
             address: link.address,
             up: link.up,
+            left: link.left,
             connections: link.connections,
             waiting: link.waiting,
             items_in: link.items_in,
@@ -410,11 +411,19 @@ impl Panel {
 
     fn move_to(&self, agent: &str, to: &str) -> Result<Answer, Refusal> {
         self.not_ours(agent)?;
+        if to == ANYWHERE {
+            return self.free(agent);
+        }
         self.is_here(agent)?;
         let (tell, told) = std::sync::mpsc::sync_channel(1);
         let known = self.known(agent)?;
         self.platform.move_agent(known, to, move |outcome| drop(tell.send(outcome)));
-        await_hop(agent, &told)?;
+        let hop = await_hop(agent, &told);
+        if hop.as_ref().is_err_and(|refusal| refusal.reason == Reason::NoAnswer) {
+            // Who is told that it stays is not to find it there later.
+            drop(self.free(agent));
+        }
+        hop?;
         // Of a society that several nodes keep, only whole partitions move.
         let moved = |partition: Partition| Answer::Moved { partition: partition.0, agents: self.agents_in(partition) };
         Ok(self.platform.partition_of(known.name).map_or(Answer::Done, moved))
@@ -425,6 +434,16 @@ impl Panel {
         let elsewhere = self.directory().and_then(|directory| directory.with_ams(|ams| ams.agents_elsewhere()));
         let is_in = |(name, ..): &(Symbol, NodeId, AgentKind)| self.platform.partition_of(*name) == Some(partition);
         elsewhere.unwrap_or_default().iter().filter(|agent| is_in(agent)).count() as u64
+    }
+
+    /// Where an agent's partition is, nobody wants it any more.
+    fn free(&self, agent: &str) -> Result<Answer, Refusal> {
+        let known = self.known(agent)?;
+        let partition = self.platform.partition_of(known.name);
+        match self.cluster.as_ref().zip(partition) {
+            Some((cluster, partition)) if cluster.free(partition) => Ok(Answer::Done),
+            _ => Err(Refusal::new(Reason::BadState, format!("nobody wants {agent} on any one node"))),
+        }
     }
 
     fn recall(&self, agent: &str) -> Result<(), Refusal> {
@@ -442,11 +461,6 @@ impl Panel {
             let reason = if matches!(error, AdviseError::Job(_)) { Reason::BadJob } else { Reason::NoSuchNode };
             Refusal { reason, text: error.to_string(), node: None }
         })
-    }
-
-    fn kill(&self, agent: &str) -> Result<(), Refusal> {
-        self.not_ours(agent)?;
-        if self.platform.kill(self.known(agent)?) { Ok(()) } else { Err(self.nobody(agent)) }
     }
 
     /// The platform's own agents are not to be touched.

@@ -11,8 +11,8 @@ use whimbrel::platform::link::News;
 use whimbrel::platform::route::{NodeId, ShardIndex};
 use whimbrel::platform::store::{Epoch, Partition};
 use whimbrel::runtime::AdoptError;
-use whimbrel::runtime::{Counters, Founder};
-use whimbrel::store::Memory;
+use whimbrel::runtime::{Counters, Ended, Founder};
+use whimbrel::store::{Fault, Memory, Point};
 use whimbrel::{AclMessage, Aid, Performative, Platform, Society, Value};
 use whimbrel_acl::Envelope;
 use whimbrel_net::{Hub, HubConfig};
@@ -570,6 +570,34 @@ fn an_agent_that_is_killed_on_its_way_between_nodes_ends() {
         nodes.serve(3, 0..PARTITIONS);
         assert_eq!(nodes.nodes[3].platform.services().agents(), [Aid::local("b")]);
     }
+}
+
+#[test]
+fn who_ends_an_agent_is_told_when_that_is_written() {
+    let mut nodes =
+        Nodes::new(&[("sums.mas2j", "MAS one { agents: a; b; }"), ("a.asl", "idle."), ("b.asl", "idle.")], 2);
+    nodes.serve(0, 0..PARTITIONS);
+    let knows = |node: &Node| node.platform.services().agents().len() == 2;
+    wait_for("all know them", || nodes.nodes.iter().all(knows));
+    let (a, b, brief) = (Aid::local("a"), Aid::local("b"), Duration::from_millis(50));
+    let [here, there] = [0, 1].map(|node| nodes.nodes[node].platform.clone());
+    let partition = there.partition_of(a.name).expect("it is of a cluster");
+    wait_for("messages find it", || there.server_of(partition) == Some("n0".into()));
+    assert_eq!(there.end(a, brief), Ended::Elsewhere("n0".into()));
+    assert_eq!(here.end(Aid::local("nobody"), brief), Ended::NoSuchAgent);
+    // The store is away: the agent is gone from the directories, and would be there again if this node died now.
+    nodes.memory.set_faults(|point| if matches!(point, Point::Append(_)) { Fault::Fails } else { Fault::None });
+    assert_eq!(here.end(a, brief), Ended::Unwritten);
+    wait_for("it is gone", || here.services().agents() == [b]);
+    assert_eq!(here.end(a, brief), Ended::Unwritten);
+    nodes.memory.clear_faults();
+    wait_for("that is written", || here.end(a, brief) != Ended::Unwritten);
+    assert_eq!(here.end(a, brief), Ended::NoSuchAgent);
+    assert_eq!(here.end(b, PATIENCE), Ended::Yes);
+    // Who goes on with their partitions finds neither.
+    nodes.kill(0);
+    nodes.serve(1, 0..PARTITIONS);
+    assert_eq!(there.services().agents(), []);
 }
 
 #[test]

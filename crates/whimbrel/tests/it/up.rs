@@ -259,6 +259,7 @@ fn nodes_share_a_society_hand_it_over_and_end_with_it() {
     nodes.signal(1, Signal::INT);
     assert_eq!(nodes.wait_for_end(1), Some(130));
     nodes.wait_for_partitions(&[("n1", 16)]);
+    nodes.wait_for("its link is no loss", |nodes| nodes.command(&["links", "--json"]).0.contains("\"left\":true"));
     nodes.start();
     nodes.wait_for_partitions(&[("n1", 8), ("n3", 8)]);
     nodes.end(&[0, 2]);
@@ -284,6 +285,36 @@ fn what_a_killed_node_served_goes_on_elsewhere() {
     nodes.end(&[0, 2]);
     // A line may be written down and not printed when a process is killed; the agent knows better.
     nodes.all_told();
+}
+
+#[test]
+fn who_ends_an_agent_of_a_node_that_is_dying_hears_when_it_has_ended() {
+    let Some(program) = program() else { return };
+    let engine = Engine::start(program);
+    let mut nodes = Nodes::new(engine.store("ended"));
+    nodes.start();
+    nodes.wait_for_partitions(&[("n1", 16)]);
+    nodes.start();
+    nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
+    let theirs = nodes.agents_of("n2");
+    let victim = theirs.iter().find(|agent| agent.starts_with("counter")).expect("it has some");
+    // What it is told from now on it never does.
+    nodes.signal(1, Signal::STOP);
+    let (said, done) = nodes.command(&["kill", "--node", "n1", victim]);
+    assert!(done && said.contains("killed"), "{said}");
+    assert_eq!(nodes.partitions(), [("n1".to_owned(), 16)], "others went on with it before it ended");
+    nodes.signal(1, Signal::KILL);
+    nodes.wait_for_end(1);
+    // Nobody finds it alive later.
+    nodes.start();
+    nodes.wait_for_partitions(&[("n1", 8), ("n3", 8)]);
+    let all = |nodes: &Nodes| [nodes.agents_of("n1"), nodes.agents_of("n3")].concat();
+    nodes.wait_for("the others go on", |nodes| {
+        all(nodes).iter().filter(|agent| agent.starts_with("count")).count() == 5
+    });
+    assert!(!all(&nodes).contains(victim), "{:?}", all(&nodes));
+    let (said, done) = nodes.command(&["kill", "--node", "n1", victim]);
+    assert!(!done && said.contains("there is no agent"), "{said}");
 }
 
 #[test]

@@ -217,6 +217,8 @@ pub struct Participant {
     wishes: Vec<(Nonce, bool)>,
     /// Partitions that somebody here waits for to be on other nodes.
     asks: Vec<Ask>,
+    /// Partitions that are to be nowhere in particular any more.
+    frees: Vec<Partition>,
     /// Partitions that were found opened in a higher epoch than the table says.
     too_low: BTreeMap<Partition, Epoch>,
     /// What has been said of partitions that wait for a node.
@@ -284,6 +286,7 @@ impl Participant {
             to_do: VecDeque::new(),
             wishes: Vec::new(),
             asks: Vec::new(),
+            frees: Vec::new(),
             too_low: BTreeMap::new(),
             told_vacant: Vec::new(),
             taken: None,

@@ -2,7 +2,7 @@
 //!
 //! What is wanted stands in the table ([`Part::wish`](crate::cluster::Part::wish)), and the placer has it handed over as any other
 //! partition. So nobody has to remember anything: whoever asked looks what becomes of it, and if its node dies before, the
-//! partition still goes there.
+//! partition still goes there. Where it is then it stays, until somebody takes that back or wants it elsewhere.
 
 use super::levels::LEVEL_WISHES;
 use super::{Action, Participant, Phase};
@@ -45,8 +45,24 @@ impl Participant {
         if part.owner == Some(to) && part.next.is_none() && part.wish.is_none_or(|wish| wish == to) {
             return Err(HopError::AlreadyThere(name.into()));
         }
+        self.frees.retain(|free| *free != partition);
         self.asks.push(Ask { partition, to, told: false, served: false });
         Ok(to)
+    }
+
+    /// Takes back what somebody wanted of a partition: it may be anywhere again. False if nobody wants it anywhere.
+    pub fn ask_to_free(&mut self, partition: Partition) -> bool {
+        let is_wished = self.wish_of(partition).is_some() || self.awaited().any(|awaited| awaited == partition);
+        // Whoever waits for it hears that, and nobody writes it once more.
+        self.asks.iter_mut().filter(|ask| ask.partition == partition).for_each(|ask| ask.told = true);
+        if is_wished {
+            self.frees.push(partition);
+        }
+        is_wished
+    }
+
+    fn wish_of(&self, partition: Partition) -> Option<Nonce> {
+        self.table.as_ref()?.value.part(partition)?.wish
     }
 
     /// Why a partition cannot be on this node, or not go there.
@@ -115,17 +131,20 @@ impl Participant {
         }
         let objection = self.objection_to_move(ask.partition, ask.to, now).map(Err);
         let other = || {
-            let (node, reason) = (self.name_of(ask.to).as_str().into(), "it is wanted elsewhere by now".to_owned());
+            let (node, reason) = (self.name_of(ask.to).as_str().into(), "nobody wants it there any more".to_owned());
             Err(HopError::Busy { node, reason })
         };
         objection.or_else(|| ask.told.then(other))
     }
 
-    /// Writes into the table what is wanted and does not stand there.
+    /// Writes into the table what is wanted and does not stand there, or is wanted no more and does.
     pub(super) fn write_wishes(&mut self) -> Option<Action> {
         let mut table = self.table.as_ref()?.value.clone();
+        let is_wished = |partition: &Partition| table.part(*partition).is_some_and(|part| part.wish.is_some());
+        self.frees.retain(is_wished);
+        self.frees.iter().for_each(|partition| table.unwish(*partition));
         let untold = self.asks.iter().filter(|ask| !ask.told);
-        let count = untold.map(|ask| table.wish(ask.partition, ask.to)).count();
+        let count = untold.map(|ask| table.wish(ask.partition, ask.to)).count() + self.frees.len();
         (count > 0).then(|| self.write_table(table))
     }
 }

@@ -1,0 +1,82 @@
+//! Ending agents for an operator, who is told only what is so: that an agent has ended when that outlives any node, or that it is
+//! not known.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use whimbrel_acl::{Aid, Symbol};
+use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request};
+use whimbrel_platform::limits::{KILL_PATIENCE_MS, QUESTION_PATIENCE_MS};
+use whimbrel_runtime::Ended;
+
+use super::afar;
+use super::panel::Panel;
+
+/// How long to wait before it is looked again for who has the agent.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Ends an agent, wherever it is. If its node dies before the end is written, whoever goes on with the agent is asked.
+pub(super) fn kill(panel: &Panel, agent: &str) -> Result<(), Refusal> {
+    panel.not_ours(agent)?;
+    let known = panel.known(agent)?;
+    let until = Instant::now() + Duration::from_millis(KILL_PATIENCE_MS);
+    // Somebody may have ended it who could not say so.
+    let mut asked = false;
+    loop {
+        let server = match panel.platform().end(known, until.saturating_duration_since(Instant::now())) {
+            Ended::Yes => return Ok(()),
+            Ended::NoSuchAgent if !asked => return Err(panel.nobody(agent)),
+            Ended::NoSuchAgent => match panel.platform().partition_of(known.name) {
+                Some(partition) => panel.platform().server_of(partition),
+                None => return Ok(()),
+            },
+            Ended::Elsewhere(node) => Some(node),
+            Ended::Unserved | Ended::Unwritten => None,
+        };
+        match server {
+            // It is served here, and gone.
+            Some(node) if node.as_str() == panel.node() => return Ok(()),
+            Some(node) if ask(panel, &node, agent, asked)? => return Ok(()),
+            _ => asked = true,
+        }
+        if Instant::now() >= until {
+            let text = format!(
+                "it is not known whether {agent} has ended: its node does not say so, and no other one goes on with it so far"
+            );
+            return Err(Refusal::new(Reason::NoAnswer, text));
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// Has the node that serves an agent end it; false if it is not known what came of that.
+fn ask(panel: &Panel, node: &Symbol, agent: &str, asked: bool) -> Result<bool, Refusal> {
+    let patience = Duration::from_millis(QUESTION_PATIENCE_MS);
+    match afar::ask_within(panel, node.as_str(), &Request::Kill { agent: agent.to_owned() }, patience) {
+        Answer::Done => Ok(true),
+        Answer::Error(Refusal { reason: Reason::NoSuchAgent, .. }) => Ok(asked),
+        Answer::Error(refusal) => match refusal.reason {
+            Reason::Elsewhere | Reason::NoAnswer | Reason::NoSuchNode | Reason::Busy => Ok(false),
+            _ => Err(refusal),
+        },
+        _ => Ok(false),
+    }
+}
+
+/// Ends an agent of this node for another one, which looks further itself if it is not here.
+pub(super) fn kill_here(panel: &Panel, agent: &str) -> Result<(), Refusal> {
+    panel.not_ours(agent)?;
+    let known = Symbol::known(agent).map(Aid::local).ok_or_else(|| panel.nobody(agent))?;
+    let at_most = Duration::from_millis(QUESTION_PATIENCE_MS * 3 / 4);
+    let unknown = |text: &str| Refusal::new(Reason::NoAnswer, format!("{agent}: {text}"));
+    match panel.platform().end(known, at_most) {
+        Ended::Yes => Ok(()),
+        Ended::NoSuchAgent => Err(panel.nobody(agent)),
+        Ended::Elsewhere(node) => {
+            let text = format!("agent {agent} lives on node {node}");
+            Err(Refusal { reason: Reason::Elsewhere, text, node: Some(node.to_string()) })
+        }
+        Ended::Unserved => Err(unknown("nobody serves its partition")),
+        Ended::Unwritten => Err(unknown("its end is not written yet")),
+    }
+}
