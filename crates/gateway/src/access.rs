@@ -3,13 +3,15 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
-use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue};
 use ring::digest::{SHA256, digest};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use whimbrel_platform::crowd::household;
 use whimbrel_platform::limits::{HTTP_ADDRESSES_MAX, HTTP_JOINS_AT_ONCE_MAX, HTTP_JOINS_PER_S};
+
+use crate::console::POLICY;
 
 /// What somebody may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -33,6 +35,8 @@ pub struct Access {
     /// Other origins whose pages may ask.
     origins: Vec<String>,
     any_origin: bool,
+    /// The port that other processes share, if there may be any.
+    shared_port: Option<u16>,
 }
 
 impl Access {
@@ -71,6 +75,27 @@ impl Access {
         self
     }
 
+    /// Other processes share this port, and clients of some are sent to this one at a port of its own: their pages are its own.
+    #[must_use]
+    pub fn with_shared_port(self, port: u16) -> Self {
+        Self { shared_port: Some(port), ..self }
+    }
+
+    /// What pages may load, if that is more than usual: where processes share a port, they may connect to each at its own.
+    pub(crate) fn page_policy(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        self.shared_port?;
+        let host = headers.get(HOST)?.to_str().ok()?.to_ascii_lowercase();
+        let host = host_of(&host);
+        let policy = POLICY.replace("connect-src 'self'", &format!("connect-src 'self' ws://{host}:* wss://{host}:*"));
+        policy.parse().ok()
+    }
+
+    /// Whether this is the port that is shared, of the host that a request is for.
+    fn is_siblings(&self, authority: &str, host: &str) -> bool {
+        let Some(port) = self.shared_port else { return false };
+        authority.rsplit_once(':').is_some_and(|(name, said)| name == host_of(host) && said == port.to_string())
+    }
+
     /// What clients may call this node that came through a proxy which calls it otherwise: the hosts, with their ports, of the origins that are let in.
     pub fn public_names(&self) -> &[String] {
         &self.public_names
@@ -105,7 +130,8 @@ impl Access {
         }
         let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
         let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
-        let is_own = origin.split_once("://").is_some_and(|(_, authority)| authority == host);
+        let is_own = |authority: &str| authority == host || self.is_siblings(authority, &host);
+        let is_own = origin.split_once("://").is_some_and(|(_, authority)| is_own(authority));
         if is_own || self.any_origin || self.origins.contains(&origin) {
             return Ok(());
         }
@@ -237,6 +263,21 @@ mod tests {
         assert!(any.check(&headers("localhost", Some("null"))).is_ok());
         assert_eq!(any.foreign_origin(&headers("localhost", Some("https://a.example"))), Some("https://a.example"));
         assert_eq!(access.foreign_origin(&headers("localhost", Some("https://a.example"))), None);
+    }
+
+    #[test]
+    fn pages_of_a_shared_port_are_those_of_all_who_share_it() {
+        let access = Access::none().with_shared_port(8420);
+        let check = |host: &str, origin: &str| access.check(&headers(host, Some(origin))).is_ok();
+        assert!(check("127.0.0.1:40001", "http://127.0.0.1:8420"));
+        assert!(!check("127.0.0.1:40001", "http://127.0.0.1:9000"), "another program of this machine");
+        assert!(!check("127.0.0.1:40001", "http://localhost:8420"), "the same by another name is another origin");
+        let policy = access.page_policy(&headers("[::1]:8420", None)).expect("there is more to load");
+        let policy = policy.to_str().expect("it is text");
+        assert!(
+            policy.contains("connect-src 'self' ws://[::1]:* wss://[::1]:*;") && policy.contains("object-src 'none'")
+        );
+        assert_eq!(Access::none().page_policy(&headers("127.0.0.1:8420", None)), None);
     }
 
     #[test]

@@ -4,11 +4,12 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::{Request, Response};
 use axum::response::IntoResponse;
 use hyper::body::Incoming;
@@ -20,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason};
@@ -66,9 +68,9 @@ pub struct GatewayConfig {
 /// A node's HTTP port, which is there until it is closed or dropped.
 pub struct Gateway {
     shared: Arc<Shared>,
-    tls: Arc<Mutex<Option<TlsAcceptor>>>,
+    door: Door,
     address: SocketAddr,
-    accepting: tokio::task::AbortHandle,
+    accepting: Mutex<Vec<AbortHandle>>,
 }
 
 /// Who sent a request.
@@ -87,16 +89,30 @@ impl Gateway {
     pub fn open(config: GatewayConfig, listener: std::net::TcpListener, runtime: &Handle) -> io::Result<Self> {
         let GatewayConfig { operator, sessions, access, pages, tls, auditor } = config;
         let pages = pages.as_deref().map(Pages::of).transpose()?;
-        listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared::new(operator, sessions, access, pages, auditor));
         let tls = Arc::new(Mutex::new(tls.map(TlsAcceptor::from)));
+        let door = Door { router: routes::router(Arc::clone(&shared)), shared: Arc::clone(&shared), tls };
+        let gateway = Self { shared, door, address, accepting: Mutex::default() };
+        gateway.listen_also(listener, runtime)?;
+        Ok(gateway)
+    }
+
+    /// Serves what connects to this listener, too.
+    ///
+    /// # Errors
+    /// It is of no use.
+    pub fn listen_also(&self, listener: std::net::TcpListener, runtime: &Handle) -> io::Result<()> {
+        listener.set_nonblocking(true)?;
         let _context = runtime.enter();
         let listener = TcpListener::from_std(listener)?;
-        let door =
-            Door { router: routes::router(Arc::clone(&shared)), shared: Arc::clone(&shared), tls: Arc::clone(&tls) };
-        let accepting = runtime.spawn(accept(listener, door)).abort_handle();
-        Ok(Self { shared, tls, address, accepting })
+        let accepting = runtime.spawn(accept(listener, self.door.clone())).abort_handle();
+        self.accepting().push(accepting);
+        Ok(())
+    }
+
+    fn accepting(&self) -> MutexGuard<'_, Vec<AbortHandle>> {
+        self.accepting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where it listens.
@@ -106,7 +122,7 @@ impl Gateway {
 
     /// Encrypts connections that are made from now on with this.
     pub fn set_tls(&self, tls: Arc<rustls::ServerConfig>) {
-        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = Some(TlsAcceptor::from(tls));
+        *self.door.tls.lock().unwrap_or_else(PoisonError::into_inner) = Some(TlsAcceptor::from(tls));
     }
 
     /// What was refused so far, by reason.
@@ -135,7 +151,7 @@ impl Gateway {
     /// Takes no more connections, says good-bye to those that are there, and waits until that is written, for as long as this.
     /// Sessions are closed by whoever holds them.
     pub fn close(self, at_most: Duration) {
-        self.accepting.abort();
+        self.accepting().drain(..).for_each(|accepting| accepting.abort());
         self.shared.closing.send_replace(true);
         let until = Instant::now() + at_most;
         while self.shared.connections.load(std::sync::atomic::Ordering::Acquire) > 0 && Instant::now() < until {
@@ -146,7 +162,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        self.accepting.abort();
+        self.accepting().drain(..).for_each(|accepting| accepting.abort());
         self.shared.closing.send_replace(true);
     }
 }
@@ -239,12 +255,17 @@ impl Door {
             return routes::guarded(preflight::answer(request.headers()), Some(origin));
         }
         let shown = Shown(self.shared.access.role_of(request.headers()));
+        let policy = self.shared.access.page_policy(request.headers());
         let extensions = request.extensions_mut();
         extensions.insert(Peer(from));
         extensions.insert(shown);
         extensions.insert(counted);
         let response = self.router.call(request).await.into_response();
-        routes::guarded(response, foreign.as_deref())
+        let mut response = routes::guarded(response, foreign.as_deref());
+        if let Some(policy) = policy {
+            response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+        }
+        response
     }
 }
 

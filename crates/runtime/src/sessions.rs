@@ -11,7 +11,7 @@ use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::policy::{Action, Principal, Verdict};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, ShardIndex};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::session::{Exchange, Host, Shelf};
+use whimbrel_platform::session::{Exchange, Host, Shelf, Whereabouts};
 use whimbrel_platform::{AgentBody, Arrival, Time};
 
 use crate::cluster::{Cluster, Server};
@@ -39,6 +39,28 @@ impl Host for NodeHost {
         self.0.now()
     }
 
+    fn whereabouts(&self, name: Symbol) -> Whereabouts {
+        let node = &self.0;
+        let there = match node.routes.look_up(name).place() {
+            Place::Local(_) => return Whereabouts::Here,
+            Place::Node(there) => Some(there),
+            _ => None,
+        };
+        let is_session = || node.with_ams(|ams| ams.kind_anywhere(Aid::local(name))) == Some(AgentKind::Session);
+        if let Some(there) = there {
+            // Whoever else has the name, it is taken.
+            return if is_session() { Whereabouts::With(node.name_of(there)) } else { Whereabouts::Here };
+        }
+        match node.cluster.as_ref().map(|cluster| cluster.server_of(name)) {
+            Some(Server::Node(there)) => Whereabouts::Due(node.name_of(there)),
+            _ => Whereabouts::Here,
+        }
+    }
+
+    fn has_neighbour(&self, node: &str) -> bool {
+        self.0.linked.links().is_some_and(|links| links.node_named(node).is_some())
+    }
+
     fn may_lodge(&self, name: Symbol) -> Result<(), CreateError> {
         if self.0.stopping.load(Ordering::Relaxed) {
             return Err(CreateError::Stopping);
@@ -56,11 +78,18 @@ impl Host for NodeHost {
         Ok(())
     }
 
-    fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+    fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>, is_home: bool) -> Result<Aid, CreateError> {
+        let is_served_here = || self.0.cluster.as_ref().is_none_or(|cluster| cluster.server_of(name) == Server::Here);
         self.may_lodge(name)?;
         let who = Introduction::new(name, AgentKind::Session);
         let shard = self.0.random() % self.0.seats.len() as u64;
-        self.0.create(shard as ShardIndex, who, |_| Ok(Box::new(Slot::new(body))))
+        let agent = self.0.create(shard as ShardIndex, who, |_| Ok(Box::new(Slot::new(body))))?;
+        // Whoever yields a partition says so before its agents leave: its name may have been free because of that.
+        if is_home && !is_served_here() {
+            let _ = self.0.with_ams(|ams| ams.kill(agent));
+            return Err(CreateError::NotYet(name));
+        }
+        Ok(agent)
     }
 
     fn shelf(&self) -> Arc<Shelf> {

@@ -4,14 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, TokenFile, Tokens};
+use whimbrel_gateway::vocabulary::{Answer, DoorsInfo, Request};
+use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, AskDoors, NodeDoors, TokenFile, Tokens};
 use whimbrel_net::{Credentials, HubView, Level};
 use whimbrel_platform::audit::Auditor;
+use whimbrel_platform::limits::QUESTION_PATIENCE_MS;
 use whimbrel_platform::session::Grant;
 use whimbrel_runtime::{DEVICES, Devices, Platform, Roll};
 
 use crate::arguments::AgentPortOptions;
 use crate::credentials::{Watched, alone};
+use crate::gateway::{Prepared, door_at};
 use crate::terminal;
 
 /// How long good-byes may take.
@@ -68,8 +71,8 @@ pub fn open(
         });
         constant.grant(token).or(listed).or_else(|| operators.grant(token))
     };
-    let config =
-        AgentPortConfig { level, credentials, links, authorise: Box::new(authorise), auditor, log: Box::new(log) };
+    let (authorise, log_there, doors) = (Box::new(authorise), Box::new(log), Some(doors_of(platform)));
+    let config = AgentPortConfig { level, credentials, links, doors, authorise, auditor, log: log_there };
     let port = match &address {
         Some(address) => AgentPort::open(config, platform.host(), address)?,
         None => AgentPort::without_address(config, platform.host())?,
@@ -78,6 +81,28 @@ pub fn open(
         log(&format!("agents can connect at {}", port.address()));
     }
     Ok(Some(Arc::new(port)))
+}
+
+/// Asks other nodes where their clients connect.
+fn doors_of(platform: &Platform) -> AskDoors {
+    let platform = platform.clone();
+    Box::new(move |node| {
+        let question = serde_json::to_vec(&Request::Doors).ok()?;
+        let answer = platform.ask_node(node, question, Duration::from_millis(QUESTION_PATIENCE_MS)).ok()?;
+        match serde_json::from_slice(&answer).ok()? {
+            Answer::Doors(DoorsInfo { http, agent_port }) => Some(NodeDoors { stream: agent_port, messages: http }),
+            _ => None,
+        }
+    })
+}
+
+/// Where clients connect with this node and no other.
+///
+/// # Errors
+/// The system does not say where it listens.
+pub fn doors(http: Option<&Prepared>, port: Option<&Arc<AgentPort>>) -> anyhow::Result<DoorsInfo> {
+    let at = |port: &Arc<AgentPort>| Some(door_at(port.address().parse().ok()?));
+    Ok(DoorsInfo { http: http.map(Prepared::door).transpose()?, agent_port: port.and_then(at) })
 }
 
 /// Has there be the agent that shares out work among devices, if programs outside can have agents here. When the society has begun: an agent

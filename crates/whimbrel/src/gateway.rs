@@ -109,13 +109,27 @@ impl Site<'_> {
         if let Some(pages) = pages.as_deref().filter(|pages| !pages.is_dir()) {
             bail!("{} is no folder of pages", pages.display());
         }
-        Ok(Some(Prepared { listener, tls, access, token, pages, credentials, quiet: self.quiet }))
+        let (own, access) = if self.options.http_reuse_port {
+            let shared = listener.local_addr()?;
+            // Whatever is free, where the shared one is.
+            let own = bind_at(SocketAddr::new(shared.ip(), 0), false)?;
+            (Some(own), access.with_shared_port(shared.port()))
+        } else {
+            (None, access)
+        };
+        Ok(Some(Prepared { listener, own, tls, access, token, pages, credentials, quiet: self.quiet }))
     }
 }
 
 /// Connections that wait to be accepted: thousands come at once, if a node was away for a moment. Who finds no room there tries again
 /// after a second, then two, then four.
 const BACKLOG: u32 = 4_096;
+
+/// What clients are told so that they connect there: the port only, if the node is at the host that they know already, as at all of a machine's.
+pub fn door_at(address: SocketAddr) -> String {
+    let ip = address.ip();
+    if ip.is_loopback() || ip.is_unspecified() { format!(":{}", address.port()) } else { address.to_string() }
+}
 
 /// Listens at an address; if it is shared, other processes may, too (`SO_REUSEPORT`).
 fn bind(address: &str, is_shared: bool) -> std::io::Result<TcpListener> {
@@ -172,6 +186,8 @@ impl std::fmt::Display for ConsoleAt {
 /// An HTTP port to be.
 pub struct Prepared {
     listener: TcpListener,
+    /// Where it is this process that answers, if others share the listener's port.
+    own: Option<TcpListener>,
     tls: Option<Arc<ServerConfig>>,
     access: Access,
     token: String,
@@ -187,6 +203,14 @@ impl Prepared {
         &self.token
     }
 
+    /// Where clients connect with this node and no other.
+    ///
+    /// # Errors
+    /// The system does not say where it listens.
+    pub fn door(&self) -> std::io::Result<String> {
+        Ok(door_at(self.own.as_ref().unwrap_or(&self.listener).local_addr()?))
+    }
+
     /// Where the console is.
     pub fn console(&self) -> std::io::Result<ConsoleAt> {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
@@ -200,10 +224,11 @@ impl Prepared {
         auditor: Option<Arc<dyn Auditor>>,
     ) -> anyhow::Result<Arc<Gateway>> {
         let console = self.console()?;
-        let Self { listener, tls, access, pages, credentials, quiet, .. } = self;
+        let Self { listener, own, tls, access, pages, credentials, quiet, .. } = self;
         let held = Arc::new(WebSessions::of(sessions));
         let config = GatewayConfig { operator, sessions: Some(held), access, pages, tls, auditor };
         let gateway = Arc::new(Gateway::open(config, listener, sessions.threads())?);
+        own.map(|own| gateway.listen_also(own, sessions.threads())).transpose()?;
         if !quiet {
             terminal::note(&format!("the console is at {console}"));
         }

@@ -8,7 +8,7 @@ use super::agents::AgentsFound;
 use super::devices::DevicesFound;
 use super::events::{ConversationsFound, DeadLettersFound};
 use super::minds::MindInfo;
-use super::nodes::{LinkInfo, MemberInfo, NodeInfo};
+use super::nodes::{DoorsInfo, LinkInfo, MemberInfo, NodeInfo};
 use super::security::{AuditFound, RefusalsFound, SecurityInfo};
 use super::services::{ServicesFound, SubscriptionsFound, TopicInfo};
 use super::society::{TotalsFound, TrafficFound};
@@ -52,6 +52,8 @@ pub enum Answer {
         /// One for each node that this one knows.
         links: Vec<LinkInfo>,
     },
+    /// To `doors`.
+    Doors(DoorsInfo),
     /// To `nodes`.
     Nodes {
         /// As the node that was asked sees them; none if it is of no cluster.

@@ -45,6 +45,15 @@ pub struct NodeInfo {
     pub peers: Vec<PeerInfo>,
 }
 
+/// Where clients of sessions connect with a node and no other: `HOST:PORT`, or `:PORT` at any host by which it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DoorsInfo {
+    /// Over WebSocket, if they can.
+    pub http: Option<String>,
+    /// At its agent port, if it has one.
+    pub agent_port: Option<String>,
+}
+
 /// A node that another one knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerInfo {

@@ -64,6 +64,8 @@ pub enum Request {
     },
     /// Its links to other nodes. Answered by [`Answer::Links`].
     Links,
+    /// Where clients of sessions connect with it and no other node. Answered by [`Answer::Doors`](super::Answer::Doors).
+    Doors,
     /// The nodes of its cluster. Answered by [`Answer::Nodes`].
     Nodes,
     /// How all nodes of the platform are doing. Answered by [`Answer::Totals`](super::Answer::Totals).

@@ -19,6 +19,7 @@ impl Request {
             | Self::Topics
             | Self::DeadLetters { .. }
             | Self::Links
+            | Self::Doors
             | Self::Nodes
             | Self::Totals
             | Self::Traffic { .. }

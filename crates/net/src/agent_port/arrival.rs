@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_HELLO_BYTES_MAX};
 use whimbrel_platform::session::{Challenge, Fault, Frame, FrameReader, FrameWriter, Framing, Hello};
 
+use super::doors::Carrier;
 use super::wire::{Framed, Letters, Messages, Moved, Wire};
 use crate::connection::HANDSHAKE_PATIENCE;
 use crate::security::{Identity, Tls};
@@ -66,6 +67,11 @@ impl Arrival {
     /// What the client may call this node, if certificates are to be shown in its hello here.
     pub fn places(&self) -> Option<&[String]> {
         self.wire.places()
+    }
+
+    /// What carries its frames.
+    pub fn carrier(&self) -> Carrier {
+        self.wire.carrier()
     }
 
     /// Has the client sign what nobody could have signed before: its signature.

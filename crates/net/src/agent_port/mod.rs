@@ -3,6 +3,7 @@
 
 mod arrival;
 mod code;
+mod doors;
 mod proof;
 mod task;
 #[cfg(test)]
@@ -23,7 +24,7 @@ use rustc_hash::FxHashMap;
 use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
-use whimbrel_acl::Symbol;
+use whimbrel_acl::{Symbol, sym};
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::crowd::{Crowd, household};
 use whimbrel_platform::limits::{
@@ -38,6 +39,8 @@ use whimbrel_platform::session::{
 use whimbrel_platform::{EndReason, Time};
 
 use self::arrival::Arrival;
+use self::doors::Doors;
+pub use self::doors::{AskDoors, Carrier, NodeDoors};
 use self::proof::{Rejected, Shown};
 pub use self::tokens::{TokenError, TokenFile, Tokens, new_token};
 pub use self::wire::Messages;
@@ -70,6 +73,8 @@ pub struct AgentPortConfig {
     pub credentials: Option<Credentials>,
     /// The node's links: other nodes are to know the certificates of agents here.
     pub links: Option<HubView>,
+    /// Finds out where the clients of other nodes connect, if there may be other nodes.
+    pub doors: Option<AskDoors>,
     /// Who may come in.
     pub authorise: Authorise,
     /// Who keeps a record of what is refused.
@@ -108,6 +113,9 @@ pub struct SessionStatus {
     /// Whether there is a connection now.
     pub connected: bool,
 }
+
+/// What stands in the name of a session between that of its node and the rest.
+const SESSION_OF: char = '.';
 
 /// Whose quotas a session uses up: who shows one token or certificate at one address. Many strangers may have one token, as the
 /// visitors of a page have; one of them is not to use up what is for the others.
@@ -202,6 +210,8 @@ struct Inner {
     shelf: Arc<Shelf>,
     /// Places for those whose code is being looked for, or taken in.
     admissions: Semaphore,
+    /// Where clients are sent whose sessions or agents are elsewhere.
+    doors: Doors,
 }
 
 /// See the module. Ends its sessions when it is dropped.
@@ -229,7 +239,7 @@ impl AgentPort {
     }
 
     fn begin(config: AgentPortConfig, host: Arc<dyn Host>, address: Option<&str>) -> Result<Self, AgentPortError> {
-        let AgentPortConfig { level, credentials, links, authorise, auditor, log } = config;
+        let AgentPortConfig { level, credentials, links, doors, authorise, auditor, log } = config;
         let tls = Mutex::new(Tls::of_agent_port(level, credentials.as_ref())?.map(Arc::new));
         let certifier = credentials.as_ref().map(|credentials| certifier(&*host, credentials)).transpose()?.flatten();
         let threads = Threads::half("whimbrel-agents").map_err(AgentPortError::Threads)?;
@@ -259,6 +269,7 @@ impl AgentPort {
             closing: AtomicBool::new(false),
             shelf,
             admissions: Semaphore::new(SESSION_CODE_ADMISSIONS_MAX),
+            doors: Doors::new(doors),
         });
         if let Some(listener) = listener {
             threads.spawn(accept(listener, Arc::clone(&inner)));
@@ -395,6 +406,8 @@ impl Inner {
                     }
                     return;
                 }
+                // Nothing is wrong, and thousands may be sent elsewhere at once.
+                Err(Rejected { fault, .. }) if fault.code == Code::Elsewhere => return arrival.turn_away(fault).await,
                 Err(Rejected { fault, reason }) => {
                     let seen = (reason, fault.to_string());
                     arrival.turn_away(fault).await;
@@ -436,8 +449,25 @@ impl Inner {
     /// Lets a client in, if it may.
     async fn welcome(self: &Arc<Self>, arrival: &mut Arrival) -> Result<Arc<Door>, Rejected> {
         check_version(&arrival.hello)?;
+        if let Some(node) = self.session_elsewhere(&arrival.hello) {
+            let at = self.doors.of(node, arrival.carrier()).await;
+            return Err(Fault::new(Code::Elsewhere, at).into());
+        }
         self.examine(arrival).await?;
         Ok(self.admit(arrival)?)
+    }
+
+    /// The other node that has the session which a client wants to go on with, if that follows: its name says which.
+    fn session_elsewhere<'a>(&self, hello: &'a Hello) -> Option<&'a str> {
+        let (node, _) = hello.resume.as_ref().filter(|_| hello.follows)?.session.rsplit_once(SESSION_OF)?;
+        (node != self.host.node().as_str() && self.host.has_neighbour(node)).then_some(node)
+    }
+
+    /// A name for a session, unlike any other, which says with which node it is.
+    fn new_session_name(&self) -> Option<String> {
+        let random = new_secret()?;
+        let node = self.host.node();
+        Some(if node == sym::EMPTY { random } else { format!("{node}{SESSION_OF}{random}") })
     }
 
     /// Has a client that shows a certificate in its hello prove that it is its own. Over TLS they are shown, and proven, before.
@@ -481,7 +511,8 @@ impl Inner {
         certificates: Option<Vec<CertificateDer<'static>>>,
     ) -> Result<Arc<Door>, Fault> {
         let busy = |text: &str| Fault::new(Code::Busy, text);
-        let (name, secret) = new_secret().zip(new_secret()).ok_or_else(|| busy("no random numbers are to be had"))?;
+        let (name, secret) =
+            self.new_session_name().zip(new_secret()).ok_or_else(|| busy("no random numbers are to be had"))?;
         let account = self.account(key).ok_or_else(|| busy("there were too many clients"))?;
         let opening = Opening {
             session: name.clone(),

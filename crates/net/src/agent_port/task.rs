@@ -8,11 +8,13 @@ use whimbrel_platform::limits::SESSION_FRAME_BYTES_MAX;
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
-    Code, Fault, Frame, FrameReader, FrameWriter, Framing, SessionBody, SessionEvent, SharedSession, WriteError,
+    Code, Fault, Frame, FrameReader, FrameWriter, Framing, SessionBody, SessionEvent, SharedSession, Whereabouts,
+    WriteError,
 };
 
 use super::arrival::Arrival;
 use super::code;
+use super::doors::Carrier;
 use super::wire::{Moved, WRITE_BYTES, Wire};
 use super::{Account, Door, Inner, taken_over};
 use crate::refusal;
@@ -23,6 +25,8 @@ struct Task {
     session: Arc<SharedSession>,
     account: Arc<Account>,
     door: Arc<Door>,
+    /// What carries, or carried last, what its client says, if that goes to other nodes when it is told to.
+    follows: Option<Carrier>,
 }
 
 /// What happened to a connection.
@@ -35,7 +39,7 @@ enum Happening {
 
 /// Runs a session until it is over.
 pub(super) async fn run(port: Arc<Inner>, session: Arc<SharedSession>, account: Arc<Account>, door: Arc<Door>) {
-    let mut task = Task { port, session, account, door };
+    let mut task = Task { port, session, account, door, follows: None };
     let mut arrival = None;
     loop {
         arrival = match arrival.take() {
@@ -75,6 +79,7 @@ impl Task {
             tokio::spawn(arrival.turn_away(fault));
             return None;
         }
+        self.follows = arrival.hello.follows.then(|| arrival.carrier());
         let (remember, message_bytes) = {
             let session = self.session.lock();
             (session.grant().remember, session.grant().message_bytes as usize)
@@ -166,15 +171,7 @@ impl Task {
 
     fn react(&self, event: SessionEvent) {
         match event {
-            SessionEvent::Create { agent, name } => {
-                let allowed = self.port.host.may_lodge(name);
-                if allowed.is_ok() && self.session.claim(agent, name) {
-                    return;
-                }
-                let body = Box::new(SessionBody::new(Arc::clone(&self.session), agent));
-                let outcome = allowed.and_then(|()| self.port.host.lodge(name, body)).map_err(|error| fault_of(&error));
-                self.session.lock().handle_created(agent, outcome);
-            }
+            SessionEvent::Create { agent, name } => self.create(agent, name),
             SessionEvent::Wake(agent) => self.port.host.wake(agent),
             SessionEvent::Certify { number, agent, name, request } => {
                 let outcome = self.port.certify(name, &request);
@@ -199,6 +196,42 @@ impl Task {
             }
             _ => {}
         }
+    }
+
+    /// Has a session's agent be: the one that is kept for it, or a new one; or says with which other node it is, or had better be. Only a session's
+    /// first agent decides where that is: one that has others has this one with them, if it is nowhere.
+    fn create(&self, agent: u32, name: Symbol) {
+        let host = &self.port.host;
+        let allowed = host.may_lodge(name);
+        // Before it is looked for here: it may leave meanwhile.
+        let place = host.whereabouts(name);
+        let node = match place {
+            Whereabouts::With(node) => Some(node),
+            Whereabouts::Due(node) => Some(node).filter(|_| self.session.lock().agents().next().is_none()),
+            Whereabouts::Here => None,
+        };
+        if let Some((node, carrier)) = node.zip(self.follows)
+            && allowed.is_ok()
+        {
+            return self.send_elsewhere(agent, node, carrier);
+        }
+        if allowed.is_ok() && self.session.claim(agent, name) {
+            return;
+        }
+        let is_home = place == Whereabouts::Here;
+        let body = Box::new(SessionBody::new(Arc::clone(&self.session), agent).at_home(is_home));
+        let outcome = allowed.and_then(|()| host.lodge(name, body, is_home)).map_err(|error| fault_of(&error));
+        self.session.lock().handle_created(agent, outcome);
+    }
+
+    /// Refuses an agent, and says where to connect to the node that it is with.
+    fn send_elsewhere(&self, agent: u32, node: Symbol, carrier: Carrier) {
+        let (port, session, door) = (Arc::clone(&self.port), Arc::clone(&self.session), Arc::clone(&self.door));
+        tokio::spawn(async move {
+            let at = port.doors.of(node.as_str(), carrier).await;
+            session.lock().handle_created(agent, Err(Fault::new(Code::Elsewhere, at)));
+            door.wake.notify_one();
+        });
     }
 
     /// Does what is to be done about an agent's code, where that holds up nobody: it is read from the disk, and compiled.

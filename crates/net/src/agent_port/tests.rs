@@ -27,7 +27,7 @@ impl Host for Nobody {
         Time::ZERO
     }
 
-    fn lodge(&self, _name: Symbol, _body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+    fn lodge(&self, _name: Symbol, _body: Box<dyn AgentBody>, _is_home: bool) -> Result<Aid, CreateError> {
         Err(CreateError::Stopping)
     }
 
@@ -37,7 +37,15 @@ impl Host for Nobody {
 pub(super) fn open(level: Level, credentials: Option<Credentials>) -> AgentPort {
     let authorise: Authorise =
         Box::new(|claim| Some(Grant::new(claim.certified.first().copied().or(claim.token)?, vec!["*".into()])));
-    let config = AgentPortConfig { level, credentials, links: None, authorise, auditor: None, log: Box::new(|_| ()) };
+    let config = AgentPortConfig {
+        level,
+        credentials,
+        links: None,
+        doors: None,
+        authorise,
+        auditor: None,
+        log: Box::new(|_| ()),
+    };
     AgentPort::open(config, Arc::new(Nobody), "127.0.0.1:0").unwrap()
 }
 

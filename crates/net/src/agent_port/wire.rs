@@ -11,6 +11,7 @@ use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use whimbrel_platform::session::{Code, Fault, Framing};
 
+use super::doors::Carrier;
 use crate::connection::HANDSHAKE_PATIENCE;
 use crate::stream::Stream;
 
@@ -82,6 +83,14 @@ impl Wire {
         match self {
             Self::Stream(framed) => framed.stream.socket().peer_addr().ok(),
             Self::Messages(letters) => letters.from,
+        }
+    }
+
+    /// What it is.
+    pub fn carrier(&self) -> Carrier {
+        match self {
+            Self::Stream(_) => Carrier::Stream,
+            Self::Messages(_) => Carrier::Messages,
         }
     }
 

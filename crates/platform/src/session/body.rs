@@ -189,6 +189,8 @@ pub struct SessionBody {
     pub(super) back: Option<Box<WayBack>>,
     /// What its client has not taken from its mailbox.
     backlog: Backlog,
+    /// If it is to be written down, it is so here, or it ends: another node is to have it.
+    is_home: bool,
 }
 
 impl SessionBody {
@@ -199,7 +201,16 @@ impl SessionBody {
 
     fn written_as(written: Option<Origin>, session: Arc<SharedSession>, agent: u32) -> Self {
         let backlog = Backlog::new(MAILBOX_HARD_BYTES);
-        Self { session, agent, ended: false, written, next: None, listed: None, passed_on: false, back: None, backlog }
+        let (next, listed, back) = (None, None, None);
+        Self { session, agent, ended: false, written, next, listed, passed_on: false, back, backlog, is_home: false }
+    }
+
+    /// The same of an agent that this node is the one for: should its partition pass on before any of it is written, it ends, and its client
+    /// has it where that is. Else what it is told to be safe would be in this node's memory only.
+    #[must_use]
+    pub fn at_home(mut self, is_home: bool) -> Self {
+        self.is_home = is_home;
+        self
     }
 
     /// The same, in another place.
@@ -215,13 +226,16 @@ impl SessionBody {
         self.written.is_none() && session.opening.shelf.has_journal() && session.keeps(self.agent)
     }
 
-    /// The same agent, which is written down from now on; nothing if it is not to be.
-    fn begin_to_be_written(&mut self, name: Symbol) -> Option<Box<Self>> {
-        self.written = Some(self.session.origin_of(name)?);
-        let same = self.pass_on();
+    /// In its turn, how the agent goes on that is written down from now on; nothing if it is not to be.
+    fn begin_to_be_written(&mut self, turn: &mut Turn<'_>) -> Option<Next> {
+        let Some(origin) = self.session.origin_of(turn.aid.name) else {
+            return self.is_home.then(|| self.end_unwritten(turn));
+        };
+        self.written = Some(origin);
+        self.next = Some(self.pass_on());
         // What is left behind was not.
         self.written = None;
-        Some(same)
+        Some(Next::Activate)
     }
 
     /// Sends what the client said, as far as the policy lets it.
@@ -300,6 +314,15 @@ impl SessionBody {
         }));
     }
 
+    /// Its partition passed on before it was written down.
+    fn end_unwritten(&mut self, turn: &mut Turn<'_>) -> Next {
+        let reason = EndReason::Failed("another node has its partition by now".to_owned());
+        self.ended = true;
+        let undelivered = self.session.lock().handle_agent_gone(self.agent, &reason);
+        Self::return_to_senders(turn, undelivered);
+        Next::End(reason)
+    }
+
     /// Sends back what the client did not acknowledge: their senders hear that nobody took it.
     fn return_to_senders(turn: &mut Turn<'_>, undelivered: Vec<Arc<AclMessage>>) {
         for message in undelivered {
@@ -345,9 +368,8 @@ impl AgentBody for SessionBody {
         let mut session = shared.lock();
         if self.may_begin_to_be_written(&session) {
             drop(session);
-            if let Some(same) = self.begin_to_be_written(turn.aid.name) {
-                self.next = Some(same);
-                return Next::Activate;
+            if let Some(next) = self.begin_to_be_written(turn) {
+                return next;
             }
             session = shared.lock();
         }

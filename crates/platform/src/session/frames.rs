@@ -97,6 +97,9 @@ pub struct Hello {
     /// Written if it is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// Whether it connects with another node if it is [told](Code::Elsewhere) to. Written if it is so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
 }
 
 /// Which session a client goes on with.
@@ -465,4 +468,7 @@ pub enum Code {
     NotMovable,
     /// Whether there may be an agent of that name shows soon: the same frame may be said again.
     NotYet,
+    /// Another node has the session or the agent, or is to have it. The text is where its clients connect: `HOST:PORT`, `:PORT` if the host is
+    /// the one that the client knows, or nothing if that is not known.
+    Elsewhere,
 }

@@ -217,7 +217,7 @@ fn more_than_its_fields() -> ReadError {
 }
 
 /// How many fields of a hello came later than the others: who has nothing to say in the last of them leaves these out.
-const LATER_HELLO_FIELDS: usize = 3;
+const LATER_HELLO_FIELDS: usize = 4;
 
 /// A hello; and whether that is all.
 fn compact_hello(fields: &[u8]) -> Result<(Hello, bool), ReadError> {
@@ -236,18 +236,17 @@ fn compact_hello(fields: &[u8]) -> Result<(Hello, bool), ReadError> {
 
 /// Writes a hello up to the last field in which something is said.
 fn write_compact_hello(hello: &Hello, out: &mut Vec<u8>) {
-    let early = Hello { moves: false, certificate: None, attempt: None, ..hello.clone() };
+    let early = Hello { moves: false, certificate: None, attempt: None, follows: false, ..hello.clone() };
+    let later: [(bool, Vec<u8>); LATER_HELLO_FIELDS] = [
+        (hello.moves, vec![u8::from(hello.moves)]),
+        (hello.certificate.is_some(), postcard::to_stdvec(&hello.certificate).unwrap_or_default()),
+        (hello.attempt.is_some(), postcard::to_stdvec(&hello.attempt).unwrap_or_default()),
+        (hello.follows, vec![u8::from(hello.follows)]),
+    ];
     out.push(HELLO);
     out.extend(postcard::to_stdvec(&early).unwrap_or_default());
-    if hello.moves || hello.certificate.is_some() || hello.attempt.is_some() {
-        out.push(u8::from(hello.moves));
-    }
-    if hello.certificate.is_some() || hello.attempt.is_some() {
-        out.extend(postcard::to_stdvec(&hello.certificate).unwrap_or_default());
-    }
-    if hello.attempt.is_some() {
-        out.extend(postcard::to_stdvec(&hello.attempt).unwrap_or_default());
-    }
+    let count = later.iter().rposition(|(is_said, _)| *is_said).map_or(0, |last| last + 1);
+    later.iter().take(count).for_each(|(_, field)| out.extend(field));
 }
 
 /// Fields that take all of `bytes`.
@@ -533,7 +532,7 @@ mod tests {
         let certificate = Some("PEM".into());
         let hello =
             Hello { versions: vec![1, 2], token: Some("t".into()), moves: true, certificate, ..Hello::default() };
-        let counted = Hello { attempt: Some(2), ..hello.clone() };
+        let counted = Hello { attempt: Some(2), follows: true, ..hello.clone() };
         for framing in [Framing::Json, Framing::Compact] {
             let mut bytes = written(&mut FrameWriter::new(framing, 0, 10), &Frame::Hello(counted.clone()));
             if framing == Framing::Compact {
@@ -546,6 +545,9 @@ mod tests {
             let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(third.clone()));
             assert_eq!(FrameReader::read_hello(&bytes), Ok((Framing::Compact, third)));
         }
+        let follower = Hello { follows: true, ..Hello::default() };
+        let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(follower.clone()));
+        assert_eq!((bytes.last(), FrameReader::read_hello(&bytes)), (Some(&1), Ok((Framing::Compact, follower))));
         let unmoved = Hello { moves: false, ..hello.clone() };
         let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(unmoved.clone()));
         assert_eq!(FrameReader::read_hello(&bytes), Ok((Framing::Compact, unmoved)));

@@ -38,6 +38,6 @@ pub use frames::{
 pub use framing::{FrameReader, FrameWriter, Framing, ReadError, WriteError};
 pub use grant::Grant;
 pub use keeping::SavedState;
-pub use port::{Exchange, Host};
+pub use port::{Exchange, Host, Whereabouts};
 pub use shelf::Shelf;
 pub use state::{Opening, Session, SessionEvent, check_version};

@@ -10,6 +10,17 @@ use crate::mobility::HopError;
 use crate::services::CreateError;
 use crate::{AgentBody, Time};
 
+/// Where an agent of a session is, as far as its node knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// On this node, or nowhere: this node may have it.
+    Here,
+    /// An agent of that name is a session's on the node of this name, or was: it waits there for its client, or goes on there.
+    With(Symbol),
+    /// There is none, and the node of this name serves the partition of its name: only there what is kept of it is written down.
+    Due(Symbol),
+}
+
 /// The scheduler, as sessions see it.
 pub trait Host: Send + Sync {
     /// The platform's name.
@@ -21,6 +32,16 @@ pub trait Host: Send + Sync {
     /// The time.
     fn now(&self) -> Time;
 
+    /// On which node of the platform an agent of this name is, or had better be.
+    fn whereabouts(&self, _name: Symbol) -> Whereabouts {
+        Whereabouts::Here
+    }
+
+    /// Whether another node of the platform has this name.
+    fn has_neighbour(&self, _node: &str) -> bool {
+        false
+    }
+
     /// Whether a session may have an agent of this name now, be it a new one or one that is kept for it.
     ///
     /// # Errors
@@ -29,11 +50,13 @@ pub trait Host: Send + Sync {
         Ok(())
     }
 
-    /// Creates an agent whose code is elsewhere, if [it may](Self::may_lodge). It exists when this returns; its first turn may come before.
+    /// Creates an agent whose code is elsewhere, if [it may](Self::may_lodge). It exists when this returns; its first turn may come before. If
+    /// it `is_home`, this node [was](Self::whereabouts) the one for it: it is not created if that is another one by now, which may have one of its
+    /// name.
     ///
     /// # Errors
-    /// The name is taken or no name, or the platform is stopping.
-    fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>) -> Result<Aid, CreateError>;
+    /// The name is taken or no name, or the platform is stopping; or who has an agent of that name is not known for the moment.
+    fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>, is_home: bool) -> Result<Aid, CreateError>;
 
     /// Who is kept here: what its sessions keep, and what was kept here before, if that outlives it.
     fn shelf(&self) -> Arc<Shelf> {

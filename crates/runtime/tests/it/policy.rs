@@ -281,7 +281,7 @@ fn a_rule_about_agents_is_not_about_programs_of_this_node() {
     let platform = &guarded.platform;
     platform.spawn("vault", does(|ctx, message| ctx.print(&message.sender.to_string()))).unwrap();
     for name in ["probe", "spy7"] {
-        platform.host().lodge(name.into(), Box::new(Writer)).unwrap();
+        platform.host().lodge(name.into(), Box::new(Writer), true).unwrap();
     }
     platform.spawn_body("amy", Box::new(Writer)).unwrap();
     guarded.arrives(inform("pump", Aid::local("vault"), "water"));

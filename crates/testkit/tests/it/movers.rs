@@ -71,7 +71,7 @@ impl Host for Movers {
     fn now(&self) -> Time {
         Time::ZERO
     }
-    fn lodge(&self, name: Symbol, _body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+    fn lodge(&self, name: Symbol, _body: Box<dyn AgentBody>, _is_home: bool) -> Result<Aid, CreateError> {
         Err(CreateError::NameTaken(name))
     }
     fn wake(&self, _agent: Aid) {}

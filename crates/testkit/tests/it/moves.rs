@@ -77,7 +77,7 @@ impl Host for Node {
     fn now(&self) -> Time {
         *self.seen.now.lock().unwrap()
     }
-    fn lodge(&self, name: Symbol, _body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+    fn lodge(&self, name: Symbol, _body: Box<dyn AgentBody>, _is_home: bool) -> Result<Aid, CreateError> {
         Err(CreateError::NameTaken(name))
     }
     fn wake(&self, _agent: Aid) {}

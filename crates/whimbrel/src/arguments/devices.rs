@@ -22,10 +22,11 @@ pub struct Devices {
     /// Figures of so many seconds each are told apart.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = value_parser!(u64).range(1..=3_600))]
     pub every: u64,
-    /// End the gateway's process by kill -9 after so many seconds, and start it again.
+    /// End the process of the gateway, or of one of them, by kill -9 after so many seconds, and start it again.
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400))]
     pub kill_after: Option<u64>,
-    /// Processes with a gateway, all at one port. A system has only so many open files for each.
+    /// Processes with a gateway, nodes of one platform, all at one port. A system has only so many open files for each. Several keep
+    /// states in a server of NATS, which is started for them.
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u8).range(1..=32))]
     pub gateways: u8,
     /// States are kept in memory only: what is told to be safe is not on the disk.

@@ -15,8 +15,8 @@ pub struct HttpOptions {
     /// machine connections are encrypted, unless `--security open` is said.
     #[arg(long, value_name = "ADDRESS|PORT|off", env = "WHIMBREL_HTTP", value_parser = http)]
     pub http: Option<Http>,
-    /// Share the port with other processes that say so, too: the system deals connections out among them. A session that lost its
-    /// connection may then come to another process, and begins anew there.
+    /// Share the port with other processes that say so, too: the system deals connections out among them. Let them be nodes of one platform:
+    /// a client that comes to another one than before is sent to the one that has its session or agent, at a port of its own that each has.
     #[arg(long, requires = "http")]
     pub http_reuse_port: bool,
     /// The token that lets one do everything there; made anew each time if not given.

@@ -80,6 +80,7 @@ pub fn run(what: &Sessions) -> anyhow::Result<Metrics> {
         level: Level::Open,
         credentials: None,
         links: None,
+        doors: None,
         authorise: Box::new(move |claim| (claim.token == Some(TOKEN)).then(|| grant.clone())),
         auditor: None,
         log: Box::new(|_| ()),

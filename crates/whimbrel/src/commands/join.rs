@@ -68,6 +68,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         arguments.quiet,
         &platform,
     )?;
+    let doors = agent_port::doors(http.as_ref(), agents_elsewhere.as_ref())?;
     let roll = Roll::default();
     agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
     if let Some(folder) = &arguments.credentials {
@@ -75,7 +76,8 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     }
     let log = logging.as_ref().map(Logging::log);
     let panel = Panel::new(&platform, society_name(&file), Some(membership.view())).with_log(log);
-    let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll).with_programs(programs));
+    let panel = panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll).with_programs(programs);
+    let panel = Arc::new(panel.with_doors(doors));
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let leaving = platform.clone();

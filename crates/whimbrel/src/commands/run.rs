@@ -12,6 +12,7 @@ use whimbrel::Society;
 use whimbrel::cluster::View;
 use whimbrel::shelving::Shelving;
 use whimbrel_gateway::Gateway;
+use whimbrel_gateway::vocabulary::DoorsInfo;
 use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
@@ -57,7 +58,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     (!arguments.quiet).then(|| offering::note_ungranted(&offered, &platform));
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
     let membership = become_member(arguments, keeping.as_ref(), &platform, &guards)?;
-    let (http, agents_elsewhere) =
+    let (http, agents_elsewhere, doors) =
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
     let console = http.as_ref().map(Prepared::console).transpose()?;
@@ -73,7 +74,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let (cluster, log) = (keeping.as_ref().map(Keeping::view), logging.as_ref().map(Logging::log));
     let panel = Panel::new(&platform, society_name(&file), links).with_log(log).with_cluster(cluster.clone());
     let panel = panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll.clone());
-    let panel = Arc::new(panel.with_programs(programs));
+    let panel = Arc::new(panel.with_programs(programs).with_doors(doors));
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let reasons = stopping.watch(arguments.node.is_none().then_some(SOCIETY), end_by(&platform, cluster.clone()));
@@ -234,15 +235,15 @@ fn begin_log(
 }
 
 /// The ports for those who are no nodes: where the console is to be, and where programs outside have agents. Of nodes that one
-/// command starts, the first has them.
+/// command starts, the first has them. And where clients find this node there.
 fn open_ports(
     arguments: &Run,
     guards: &Guards,
     links: Option<HubView>,
     platform: &Platform,
-) -> anyhow::Result<(Option<Prepared>, Option<Arc<AgentPort>>)> {
+) -> anyhow::Result<(Option<Prepared>, Option<Arc<AgentPort>>, DoorsInfo)> {
     if arguments.node.is_some() {
-        return Ok((None, None));
+        return Ok((None, None, DoorsInfo::default()));
     }
     let folder = arguments.credentials.as_deref();
     // The authority of `--nodes` is known to nobody else.
@@ -264,5 +265,6 @@ fn open_ports(
         let watched = if is_looked_after { Watched::following(folder) } else { Watched::new(folder) };
         agent_port::watch(port.as_ref(), watched);
     }
-    Ok((http, port))
+    let doors = agent_port::doors(http.as_ref(), port.as_ref())?;
+    Ok((http, port, doors))
 }

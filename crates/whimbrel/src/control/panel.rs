@@ -10,8 +10,8 @@ use whimbrel::cluster::View;
 use whimbrel::programs::SocietyLoader;
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_gateway::vocabulary::{
-    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MemberInfo, MemberState,
-    NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo,
+    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, DoorsInfo, LinkInfo, LogLine, LogWanted, MemberInfo,
+    MemberState, NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo,
 };
 use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_platform::advice::{Advice, AdviseError, Job};
@@ -52,6 +52,7 @@ pub struct Panel {
     pub(super) denials: Denials,
     pub(super) tally: Tally,
     pub(super) programs: Option<SocietyLoader>,
+    doors: DoorsInfo,
 }
 
 impl Panel {
@@ -69,6 +70,7 @@ impl Panel {
             tally: Tally::default(),
             roll: Roll::default(),
             programs: None,
+            doors: DoorsInfo::default(),
         }
     }
 
@@ -100,6 +102,12 @@ impl Panel {
     #[must_use]
     pub fn with_programs(self, programs: SocietyLoader) -> Self {
         Self { programs: Some(programs), ..self }
+    }
+
+    /// The same for a node whose sessions' clients connect there.
+    #[must_use]
+    pub fn with_doors(self, doors: DoorsInfo) -> Self {
+        Self { doors, ..self }
     }
 
     pub(super) fn random(&self) -> u64 {
@@ -166,6 +174,7 @@ impl Panel {
                 Answer::DeadLetters(tap::dead_letters(&self.platform, self.node(), agents, limit))
             }
             Request::Links => Answer::Links { links: self.links() },
+            Request::Doors => Answer::Doors(self.doors.clone()),
             Request::Nodes => Answer::Nodes { nodes: self.members(), vacant: self.vacant() },
             Request::Totals => Answer::Totals(society::totals(self)),
             Request::Traffic { limit, elsewhere } => Answer::Traffic(society::traffic(self, limit, elsewhere)),

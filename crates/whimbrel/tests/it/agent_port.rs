@@ -27,6 +27,7 @@ fn open_audited(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> 
         level: Level::Open,
         credentials: None,
         links: None,
+        doors: None,
         authorise: Box::new(|claim| Some(Grant::new(claim.token?, vec!["*".into()]))),
         auditor,
         log: Box::new(|_| ()),

@@ -1,5 +1,7 @@
 //! `whimbrel bench`: figures for people, for programs, and as pictures.
 
+#[cfg(all(target_os = "linux", feature = "nats"))]
+use crate::Seen;
 use crate::{Scratch, run_in};
 
 #[test]
@@ -181,6 +183,38 @@ fn gateways_share_a_port_and_more_devices_than_there_are_files_are_refused() {
     assert_eq!(line["metrics"]["ops_per_s"], serde_json::Value::Null);
     let seen = run(&["--devices", "200000"]);
     assert!(seen.code == Some(1) && seen.err.contains("say --gateways"), "{}", seen.err);
-    let seen = run(&["--devices", "30", "--gateways", "2", "--kill-after", "1"]);
-    assert!(seen.code == Some(1) && seen.err.contains("with --kill-after there is one gateway"), "{}", seen.err);
+}
+
+/// Each device comes back to any of the processes, and finds its state all the same.
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_of_several_gateways_find_the_states_that_they_were_told_are_safe() {
+    let scratch = Scratch::new();
+    let arguments = ["bench", "devices", "--devices", "60", "--ops", "60", "--seconds", "2", "--gateways", "3"];
+    let seen = run_in(&scratch.0, &[arguments.as_slice(), &["--volatile", "--folder", ".", "--json"]].concat());
+    assert_eq!(seen.code, Some(0), "{} {}", seen.out, seen.err);
+    let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
+    let metrics = &line["metrics"];
+    assert_eq!((metrics["lost"].as_f64(), metrics["verified"].as_f64()), (Some(0.0), Some(60.0)), "{}", seen.out);
+}
+
+/// What they were told is safe outlives the process that told them: others take its devices over.
+#[cfg(all(target_os = "linux", feature = "nats"))]
+#[test]
+fn devices_of_a_gateway_that_was_killed_find_their_states_with_the_others() {
+    let Some(server) = super::engine::program() else { return };
+    let scratch = Scratch::new();
+    let arguments = ["bench", "devices", "--devices", "30", "--ops", "30", "--seconds", "12", "--gateways", "3"];
+    let seen: Seen = super::whimbrel()
+        .args(arguments)
+        .args(["--kill-after", "3", "--folder", ".", "--json"])
+        .current_dir(&scratch.0)
+        .env("WHIMBREL_NATS_SERVER", server)
+        .output()
+        .expect("it runs")
+        .into();
+    assert_eq!(seen.code, Some(0), "{} {}", seen.out, seen.err);
+    let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
+    let metrics = &line["metrics"];
+    assert_eq!((metrics["lost"].as_f64(), metrics["verified"].as_f64()), (Some(0.0), Some(30.0)), "{}", seen.out);
 }

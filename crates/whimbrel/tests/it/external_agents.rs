@@ -32,6 +32,7 @@ fn open(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> (Platfor
         level: Level::Open,
         credentials: None,
         links: None,
+        doors: None,
         authorise: Box::new(move |claim| tokens.grant(claim.token?)),
         auditor,
         log: Box::new(|_| ()),

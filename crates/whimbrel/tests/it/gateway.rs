@@ -8,6 +8,7 @@ mod openapi;
 mod opening;
 mod routes;
 mod sessions;
+mod shared_port;
 mod spawning;
 
 use std::io::{BufRead, BufReader, Read, Write};

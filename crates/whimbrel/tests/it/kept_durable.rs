@@ -161,7 +161,7 @@ impl Tab {
                         let code = if matches!(error, CreateError::NotYet(_)) { Code::NotYet } else { Code::NameTaken };
                         whimbrel::platform::session::Fault::new(code, format!("{error}"))
                     };
-                    let outcome = self.host.lodge(name, body).map_err(fault);
+                    let outcome = self.host.lodge(name, body, true).map_err(fault);
                     self.session.lock().handle_created(agent, outcome);
                 }
                 SessionEvent::Wake(agent) => self.host.wake(agent),

@@ -39,6 +39,7 @@ mod own_keys;
 mod partitions_move;
 mod partitions_wished;
 mod run;
+mod sent_elsewhere;
 mod societies;
 #[cfg(feature = "nats")]
 mod standby;

@@ -59,6 +59,7 @@ fn what_an_agent_signs_with_its_own_key_can_be_proven_elsewhere() {
         level: Level::Open,
         credentials: Some(here),
         links: Some(one_hub.view()),
+        doors: None,
         authorise: Box::new(|claim| Some(Grant::new(claim.token?, vec!["*".into()]))),
         auditor: None,
         log: Box::new(|_| ()),

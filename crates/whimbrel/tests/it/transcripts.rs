@@ -251,6 +251,7 @@ fn replay_all(replay: impl Fn(&Transcript, Framing, AgentPort) -> Result<(), Str
                 level: Level::Open,
                 credentials,
                 links: None,
+                doors: None,
                 authorise: Box::new(move |claim| (claim.token == Some(TOKEN)).then(|| grant.clone())),
                 auditor: None,
                 log: Box::new(|_| ()),

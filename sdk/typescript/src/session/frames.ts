@@ -48,6 +48,7 @@ export const CODES = [
   "bad-state",
   "not-movable",
   "not-yet",
+  "elsewhere",
 ] as const;
 
 /** One of {@link CODES}. */
@@ -76,6 +77,8 @@ export interface Hello {
   readonly certificate?: string;
   /** Which of its connections for this session it is: an older one that comes late takes nothing over. */
   readonly attempt?: number;
+  /** Whether it connects with another node if it is told to, by `elsewhere`: false if not said. */
+  readonly follows?: boolean;
 }
 
 /** What a client is to sign that shows a certificate. */
@@ -288,6 +291,7 @@ const KINDS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
       ["moves", "bool", "+"],
       ["certificate", "text", "+"],
       ["attempt", "u32", "+"],
+      ["follows", "bool", "+"],
     ],
   ],
   [

@@ -36,6 +36,8 @@ const PAUSE_MS: (u64, u64) = (50, 500);
 const RETURN_PATIENCE: Duration = Duration::from_secs(180);
 /// How long it rests between two tries at most.
 const REST_MAX: Duration = Duration::from_secs(15);
+/// How often a device is sent to another node, at most, before it rests.
+const SENDINGS_MAX: u32 = 3;
 /// Bytes of the longest frame.
 const FRAME_BYTES_MAX: usize = 64 << 10;
 /// An acknowledgement is due after so many frames.
@@ -135,11 +137,44 @@ async fn visit(load: &Load, slot: &Slot, index: usize) -> anyhow::Result<()> {
     }
 }
 
+/// What came of asking for an agent.
+enum Welcome {
+    There,
+    /// It is with another node, whose clients connect there.
+    Elsewhere(String),
+}
+
 impl<'a> Visit<'a> {
+    /// Connects, and has the agent; with the node that has it, if another one says so.
     async fn begin(load: &'a Load, slot: &'a Slot, index: usize) -> anyhow::Result<Self> {
-        let device = load.first + index as u32;
         let _one_of_some = load.connecting.acquire().await?;
-        let socket = timeout(PATIENCE, connect(load.node, device)).await.context("it takes too long to connect")??;
+        for _ in 0..SENDINGS_MAX {
+            let mut visit = Self::connect(load, slot, index).await?;
+            let welcomed = timeout(PATIENCE, visit.welcome()).await.context("it takes too long to have an agent");
+            match welcomed.and_then(|welcomed| welcomed) {
+                Ok(Welcome::There) => return Ok(visit),
+                Ok(Welcome::Elsewhere(at)) => {
+                    // It begins nothing here.
+                    let _ = visit.write(&Frame::Bye).await;
+                    slot.door.set(Some(door_at(&at, load.node)?));
+                }
+                Err(error) => {
+                    // A session that nobody says good-bye to has the agent until its lease is over, and nobody else can.
+                    let _ = visit.write(&Frame::Bye).await;
+                    return Err(error);
+                }
+            }
+        }
+        bail!("it was sent from node to node {SENDINGS_MAX} times")
+    }
+
+    /// Connects, and asks for the agent.
+    async fn connect(load: &'a Load, slot: &'a Slot, index: usize) -> anyhow::Result<Self> {
+        let device = load.first + index as u32;
+        // Should that node be gone, any other says which one is in its place.
+        let node = slot.door.take().unwrap_or(load.node);
+        let socket = timeout(PATIENCE, connect(node, device)).await.context("it takes too long to connect")??;
+        slot.door.set((node != load.node).then_some(node));
         let mut visit = Self {
             load,
             slot,
@@ -154,26 +189,24 @@ impl<'a> Visit<'a> {
             under_way: None,
         };
         let token = Some(TOKEN.to_owned());
-        let hello = Hello { versions: vec![SESSION_VERSION], token, lease_ms: Some(LEASE_MS), ..Hello::default() };
+        let (versions, lease_ms) = (vec![SESSION_VERSION], Some(LEASE_MS));
+        let hello = Hello { versions, token, lease_ms, follows: true, ..Hello::default() };
         visit.write(&Frame::Hello(hello)).await?;
         visit.write(&Frame::Create(Create { number: 1, agent: 0, name: format!("device-{device}") })).await?;
         visit.write(&Frame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::Wait, holds: false })).await?;
-        let welcomed = timeout(PATIENCE, visit.welcome()).await.context("it takes too long to have an agent");
-        if let Err(error) = welcomed.and_then(|welcomed| welcomed) {
-            // A session that nobody says good-bye to has the agent until its lease is over, and nobody else can.
-            let _ = visit.write(&Frame::Bye).await;
-            return Err(error);
-        }
         Ok(visit)
     }
 
     /// Waits until the agent is there; its state comes before.
-    async fn welcome(&mut self) -> anyhow::Result<()> {
+    async fn welcome(&mut self) -> anyhow::Result<Welcome> {
         let (device, mut kept) = (self.device, None);
         loop {
             let frame = self.read().await?;
             match &frame {
                 Frame::State(state) => kept = Some(state.state.clone()),
+                Frame::Refused(refused) if refused.code == Code::Elsewhere => {
+                    return Ok(Welcome::Elsewhere(refused.text.clone()));
+                }
                 Frame::Refused(refused) if matches!(refused.code, Code::NameTaken | Code::NotYet) => {
                     bail!("its agent is not to be had yet: {}", refused.text)
                 }
@@ -190,7 +223,7 @@ impl<'a> Visit<'a> {
             None => 0,
             Some(None) => {
                 self.load.note_lost(format!("device {device} has a state that it never wrote"));
-                return Ok(());
+                return Ok(Welcome::There);
             }
         };
         if found < safe || found > written {
@@ -199,7 +232,7 @@ impl<'a> Visit<'a> {
         // What was under way when the connection broke is safe if it is there.
         self.slot.safe.set(found);
         self.slot.written.set(found.max(written));
-        Ok(())
+        Ok(Welcome::There)
     }
 
     async fn write(&mut self, frame: &Frame) -> anyhow::Result<()> {
@@ -294,6 +327,15 @@ impl<'a> Visit<'a> {
     }
 }
 
+/// Where the clients of a node connect, as another one of this address says: at a port of the same host, if it names none.
+fn door_at(text: &str, known: SocketAddr) -> anyhow::Result<SocketAddr> {
+    let at = match text.strip_prefix(':') {
+        Some(port) => SocketAddr::new(known.ip(), port.parse().context("no port")?),
+        None => text.parse().with_context(|| format!("its agent is elsewhere, and nobody knows where: {text:?}"))?,
+    };
+    Ok(at)
+}
+
 /// A WebSocket of the node, with small buffers: there are many of them.
 async fn connect(node: SocketAddr, device: u32) -> anyhow::Result<WebSocketStream<TcpStream>> {
     let socket = if node.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
@@ -339,6 +381,14 @@ fn number_in(state: &[u8], device: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_is_where_another_one_says_that_it_is() {
+        let known = "127.0.0.1:8420".parse().unwrap();
+        let at = |text| door_at(text, known).map(|at| at.to_string()).ok();
+        assert_eq!((at(":40001"), at("10.0.0.2:80")), (Some("127.0.0.1:40001".into()), Some("10.0.0.2:80".into())));
+        assert_eq!((at(""), at(":"), at("nowhere")), (None, None, None));
+    }
 
     #[test]
     fn a_state_is_known_again_and_no_other_is_taken_for_it() {

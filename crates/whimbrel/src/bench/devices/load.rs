@@ -89,6 +89,8 @@ pub struct Slot {
     /// The number of the last state that it had written, and of the last one that it was told is safe.
     pub written: Cell<u64>,
     pub safe: Cell<u64>,
+    /// Which node has its agent, if it was sent there.
+    pub door: Cell<Option<SocketAddr>>,
 }
 
 /// What all devices of this process share.

@@ -94,9 +94,6 @@ impl Devices {
 /// # Errors
 /// There are more devices than this system has files for, a process cannot be started or ends, or the devices do not all connect.
 pub fn run(what: &Devices) -> anyhow::Result<Outcome> {
-    if what.kill_after.is_some() && what.gateways > 1 {
-        bail!("with --kill-after there is one gateway: of several, a device that comes back finds another one");
-    }
     let files = files_open::raise();
     let room = files.saturating_sub(FILES_BESIDE).min(SESSIONS_MAX as u64);
     let each = u64::from(what.devices).div_ceil(u64::from(what.gateways));

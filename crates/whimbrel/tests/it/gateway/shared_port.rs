@@ -1,0 +1,167 @@
+//! Several processes at one port, nodes of one platform: whoever comes to another one than before is sent to the one that has its
+//! session or its agent.
+
+use super::*;
+
+/// Processes at one port; ended with the test.
+struct Processes {
+    first: Node,
+    others: Vec<Child>,
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        for child in &mut self.others {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// What follows these words in a line that a process says at first.
+fn told(lines: &mut impl Iterator<Item = String>, words: &str) -> String {
+    let line = lines.find(|line| line.contains(words)).expect("it says where it is");
+    line.split(words).nth(1).expect("an address").trim().to_owned()
+}
+
+impl Processes {
+    fn start(count: usize) -> Self {
+        const SHARED: [&str; 3] = ["--http-reuse-port", "--token", "secret-of-the-nodes"];
+        let scratch = market();
+        let mut child = command(&scratch, &[&SHARED[..], &["--listen", "127.0.0.1:0"]].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it runs");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+        let joined = told(&mut lines, "others can join at ");
+        let console = told(&mut lines, "the console is at http://");
+        std::thread::spawn(move || lines.for_each(drop));
+        let address = console.split('/').next().expect("an address").to_owned();
+        let join = |_| {
+            let mut command = whimbrel();
+            command.args(["join", &joined, "--http", &address, "--http-token", ADMIN, "--listen", "127.0.0.1:0"]);
+            command.args(SHARED).env("WHIMBREL_RUN_DIR", scratch.0.join("run"));
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it runs");
+            let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+            told(&mut lines, "the console is at http://");
+            std::thread::spawn(move || lines.for_each(drop));
+            child
+        };
+        let others = (1..count).map(join).collect();
+        Self { first: Node { child, address, scratch }, others }
+    }
+
+    /// A session's socket at this address, after a hello.
+    fn at(address: &str, hello: &str) -> (Socket, Value) {
+        let stream = TcpStream::connect(address).expect("it listens");
+        let mut socket = Socket::over(stream, address, "/session", "whimbrel.v1", &[]).expect("it is one");
+        socket.say(hello);
+        let answer = socket.hear().expect("it answers");
+        (socket, answer)
+    }
+
+    /// What the shared port answers when it is said by another process than before.
+    fn elsewhere<T>(&self, mut ask: impl FnMut(&str) -> Option<T>) -> T {
+        let begin = Instant::now();
+        loop {
+            if let Some(told) = ask(&self.first.address) {
+                return told;
+            }
+            assert!(begin.elapsed() < PATIENCE, "it is the same process each time");
+        }
+    }
+
+    /// Where a process is that is told of so.
+    fn door(&self, told: &Value) -> String {
+        let text = told["text"].as_str().expect("where");
+        assert!(text.starts_with(':'), "at the same host: {text}");
+        let host = self.first.address.split(':').next().expect("a host");
+        format!("{host}{text}")
+    }
+}
+
+const HELLO: &str = r#"{"type":"hello","versions":[1],"token":"admin-of-the-tests","follows":true}"#;
+
+/// The next frame that is no acknowledgement.
+#[track_caller]
+fn next(socket: &mut Socket) -> Value {
+    loop {
+        let frame = socket.hear().expect("it goes on");
+        if frame["type"] != "ack" {
+            return frame;
+        }
+    }
+}
+
+#[test]
+fn a_session_that_comes_to_another_process_is_sent_to_its_own_and_loses_nothing() {
+    let processes = Processes::start(3);
+    let (mut socket, welcome) = Processes::at(&processes.first.address, HELLO);
+    socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
+    assert_eq!(next(&mut socket)["type"], "created");
+    drop(socket);
+    for text in ["a", "b", "c"] {
+        let message = format!(r#"{{"message":{{"performative":"inform","receivers":["guest"],"content":"{text}"}}}}"#);
+        assert_eq!(processes.first.ask("POST", "/messages", ADMIN, &message).status, 200);
+    }
+    let (session, secret) = (&welcome["session"], &welcome["secret"]);
+    let resume = format!(
+        r#"{{"type":"hello","versions":[1],"resume":{{"session":{session},"secret":{secret},"received":1}},"follows":true}}"#
+    );
+    let told = processes.elsewhere(|address| {
+        let (_, answer) = Processes::at(address, &resume);
+        (answer["type"] == "error").then_some(answer)
+    });
+    assert_eq!(told["code"], "elsewhere", "{told}");
+    let (mut socket, again) = Processes::at(&processes.door(&told), &resume);
+    assert_eq!((&again["type"], &again["session"]), (&"welcome".into(), session), "{again}");
+    let heard: Vec<Value> = (0..3).map(|_| next(&mut socket)["message"]["content"].clone()).collect();
+    assert_eq!(heard, ["a", "b", "c"], "each once, in order");
+    // A process that there never was has no sessions.
+    let nowhere = resume.replace(session.as_str().expect("a name"), "n9.0123");
+    let (_, refused) = Processes::at(&processes.first.address, &nowhere);
+    assert_eq!(refused["code"], "session-gone", "{refused}");
+    // Who does not know of it hears what it knows.
+    let stays = resume.replace(r#","follows":true"#, "");
+    let gone = processes.elsewhere(|address| {
+        let (_, answer) = Processes::at(address, &stays);
+        (answer["type"] == "error").then_some(answer)
+    });
+    assert_eq!(gone["code"], "session-gone", "{gone}");
+}
+
+#[test]
+fn who_comes_back_for_a_kept_agent_to_another_process_is_sent_to_its_own() {
+    let processes = Processes::start(3);
+    let create = r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#;
+    let (mut socket, _) = Processes::at(&processes.first.address, HELLO);
+    socket.say(create);
+    socket.say(r#"{"type":"keep","number":2,"agent":0,"policy":"wait","holds":false}"#);
+    socket.say(r#"{"type":"save","number":3,"agent":0,"upto":0,"code":"ts:guest","state":"c3RhdGU=","also":[]}"#);
+    assert_eq!(next(&mut socket)["type"], "created");
+    assert_eq!(next(&mut socket)["type"], "saved");
+    socket.say(r#"{"type":"bye"}"#);
+    while socket.hear().is_some() {}
+    let refused = processes.elsewhere(|address| {
+        let (mut socket, _) = Processes::at(address, HELLO);
+        socket.say(create);
+        let told = next(&mut socket);
+        socket.say(r#"{"type":"bye"}"#);
+        (told["type"] == "refused").then_some(told)
+    });
+    assert_eq!((&refused["code"], &refused["of"]), (&"elsewhere".into(), &1.into()), "{refused}");
+    let door = processes.door(&refused);
+    let begin = Instant::now();
+    let state = loop {
+        let (mut socket, _) = Processes::at(&door, HELLO);
+        socket.say(create);
+        let told = next(&mut socket);
+        if told["type"] == "state" {
+            break told;
+        }
+        // Somebody before said good-bye just now, if it came to the right process while it looked for another one.
+        assert!(told["code"] == "name-taken" && begin.elapsed() < PATIENCE, "{told}");
+    };
+    assert_eq!((&state["code"], &state["state"]), (&"ts:guest".into(), &"c3RhdGU=".into()), "{state}");
+}
