@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use rustls::pki_types::CertificateDer;
 use tokio::net::TcpStream;
 use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_HELLO_BYTES_MAX};
-use whimbrel_platform::session::{Challenge, Fault, Frame, FrameReader, FrameWriter, Framing, Hello};
+use whimbrel_platform::session::{Challenge, Code, Fault, Frame, FrameReader, FrameWriter, Framing, Hello, ReadError};
 
 use super::doors::Carrier;
 use super::wire::{Framed, Letters, Messages, Moved, Wire};
@@ -54,9 +54,24 @@ impl Arrival {
 
     async fn hear_hello(mut wire: Wire) -> io::Result<Self> {
         loop {
-            if let Some(frame) = wire.frame(SESSION_HELLO_BYTES_MAX).map_err(invalid)? {
-                let (framing, hello) = FrameReader::read_hello(frame).map_err(invalid)?;
-                return Ok(Self { wire, framing, hello, identity: None, proven: None });
+            let read = match wire.frame(SESSION_HELLO_BYTES_MAX) {
+                Ok(None) => None,
+                Ok(Some(frame)) => {
+                    let fault = |error: ReadError| (Framing::of(frame), Fault::new(Code::Protocol, error.to_string()));
+                    Some(FrameReader::read_hello(frame).map_err(fault))
+                }
+                // Whatever it is, people can read JSON.
+                Err(fault) => Some(Err((Framing::Json, fault))),
+            };
+            match read {
+                Some(Ok((framing, hello))) => return Ok(Self { wire, framing, hello, identity: None, proven: None }),
+                Some(Err((framing, fault))) => {
+                    let why = invalid(fault.clone());
+                    // Whether that is heard is nothing to wait for.
+                    tokio::spawn(say_why(wire, framing, fault));
+                    return Err(why);
+                }
+                None => {}
             }
             if matches!(wire.exchange(true).await, Moved::Gone) {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -117,11 +132,16 @@ impl Arrival {
     }
 
     /// Tells the client why not, and closes the connection.
-    pub async fn turn_away(mut self, why: Fault) {
-        let mut writer = FrameWriter::new(self.framing, 0, SESSION_FRAME_BYTES_MAX);
-        let _ = self.wire.put(self.framing, |out| writer.write(&Frame::Error(why), out));
-        self.wire.close().await;
+    pub async fn turn_away(self, why: Fault) {
+        say_why(self.wire, self.framing, why).await;
     }
+}
+
+/// Tells the other end why its connection is of no use, and closes it.
+async fn say_why(mut wire: Wire, framing: Framing, why: Fault) {
+    let mut writer = FrameWriter::new(framing, 0, SESSION_FRAME_BYTES_MAX);
+    let _ = wire.put(framing, |out| writer.write(&Frame::Error(why), out));
+    wire.close().await;
 }
 
 async fn in_time(hearing: impl Future<Output = io::Result<Arrival>>) -> io::Result<Arrival> {

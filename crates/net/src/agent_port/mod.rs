@@ -396,28 +396,32 @@ impl Inner {
 
     /// Gives a client's connection to a session, or closes it.
     async fn take_in(self: &Arc<Self>, arrived: io::Result<Arrival>, from: SocketAddr) {
-        let (reason, why) = match arrived {
-            Err(error) => (refusal::of_connection(&error), error.to_string()),
-            Ok(mut arrival) => match self.welcome(&mut arrival).await {
-                Ok(door) => {
-                    // If its task ended just now, the connection is dropped with the door.
-                    if let Some(older) = door.put(Box::new(arrival)) {
-                        older.turn_away(taken_over()).await;
-                    }
-                    return;
-                }
-                // Nothing is wrong, and thousands may be sent elsewhere at once.
-                Err(Rejected { fault, .. }) if fault.code == Code::Elsewhere => return arrival.turn_away(fault).await,
-                Err(Rejected { fault, reason }) => {
-                    let seen = (reason, fault.to_string());
-                    arrival.turn_away(fault).await;
-                    seen
-                }
-            },
+        let mut arrival = match arrived {
+            Ok(arrival) => arrival,
+            Err(error) => return self.note_closed(from, refusal::of_connection(&error), &error.to_string()),
         };
+        match self.welcome(&mut arrival).await {
+            Ok(door) => {
+                // If its task ended just now, the connection is dropped with the door.
+                if let Some(older) = door.put(Box::new(arrival)) {
+                    older.turn_away(taken_over()).await;
+                }
+            }
+            Err(Rejected { fault, reason }) => {
+                // Thousands may be sent elsewhere at once, and nothing is wrong with them.
+                if fault.code != Code::Elsewhere {
+                    self.note_closed(from, reason, &fault.text);
+                }
+                arrival.turn_away(fault).await;
+            }
+        }
+    }
+
+    /// A connection from there came to nothing: why, and whether that counts as refused.
+    fn note_closed(&self, from: SocketAddr, reason: Option<RefusalReason>, why: &str) {
         (self.log)(&format!("an agent's connection from {from} was closed: {why}"));
         if let Some(reason) = reason {
-            self.refuse(&Refused::somebody(reason, &from.to_string(), &why));
+            self.refuse(&Refused::somebody(reason, &from.to_string(), why));
         }
     }
 

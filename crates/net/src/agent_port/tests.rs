@@ -197,3 +197,55 @@ fn visitors_who_are_gone_are_in_nobodys_way() {
     (0..10).for_each(|_| forget_idle(&mut accounts));
     assert_eq!(accounts.len(), 10, "whoever is there stays");
 }
+
+impl Client {
+    /// One that says this first.
+    async fn saying(port: &AgentPort, framing: Framing, first: &[u8]) -> Self {
+        let socket = TcpStream::connect(port.address()).await.unwrap();
+        let mut stream = Stream::connect(socket, None).await.unwrap();
+        stream.write_all(first).await.unwrap();
+        stream.flush().await.unwrap();
+        Self { stream, incoming: Incoming::default(), reader: FrameReader::new(framing, 0) }
+    }
+}
+
+#[test]
+fn who_begins_with_garbage_hears_what_is_wrong() {
+    let port = open(Level::Open, None);
+    let framed = |frame: &[u8]| [&(frame.len() as u32).to_be_bytes()[..], frame].concat();
+    block_on(async {
+        for (framing, first, code) in [
+            (Framing::Json, framed(br#"{"type":"nonsense"}"#), Code::Protocol),
+            (Framing::Json, framed(b"{"), Code::Protocol),
+            (Framing::Compact, framed(b"GET / HTTP/1.1"), Code::Protocol),
+            (Framing::Json, b"GET / HTTP/1.1\r\n\r\n".to_vec(), Code::TooLong),
+        ] {
+            let mut client = Client::saying(&port, framing, &first).await;
+            assert_eq!(client.hear().await, (Some(code), false), "{}", String::from_utf8_lossy(&first));
+        }
+    });
+    assert_eq!(port.refusals().of(RefusalReason::Malformed), 4);
+}
+
+#[test]
+fn who_floods_a_session_hears_what_is_wrong() {
+    let port = open(Level::Open, None);
+    block_on(async {
+        let mut client = Client::begin(&port, None, Some("eager")).await;
+        assert_eq!(client.hear().await, WELCOME);
+        let (mut writer, mut bytes) = (FrameWriter::new(Framing::Json, 0, 4096), Vec::new());
+        for number in 1..=20_000 {
+            let end = Frame::End(whimbrel_platform::session::End { number, agent: 0 });
+            write_frame(&mut bytes, |out| writer.write(&end, out)).unwrap();
+        }
+        // All of it is said before anything is heard.
+        client.stream.write_all(&bytes).await.unwrap();
+        client.stream.flush().await.unwrap();
+        let code = loop {
+            if let (Some(code), _) = client.hear().await {
+                break code;
+            }
+        };
+        assert_eq!(code, Code::OverCredit);
+    });
+}

@@ -22,6 +22,9 @@ const READ_BYTES: usize = 4 << 10;
 /// Bytes that are put together before they are written.
 pub(super) const WRITE_BYTES: usize = 64 << 10;
 
+/// Bytes that are read of a connection that closes, at most.
+const PASSED_OVER_BYTES_MAX: usize = 4 << 20;
+
 /// A connection whose frames are messages already. Each is JSON, as text, or compact; the first byte tells which (`{` is JSON).
 pub trait Messages: Send {
     /// The next message; `None` when the other end closed the connection.
@@ -164,12 +167,26 @@ impl Wire {
         moved.await.unwrap_or(Moved::Gone)
     }
 
-    /// Writes what was put, and closes.
+    /// Writes what was put, and closes. What the other end says until it has read that is passed over: it would not hear the last of it if what it
+    /// says met a closed connection.
     pub async fn close(mut self) {
-        let closing = std::future::poll_fn(|cx| match &mut self {
-            Self::Stream(framed) => framed.poll_close(cx),
-            Self::Messages(letters) => letters.poll_close(cx),
-        });
+        let closing = async {
+            let closing = std::future::poll_fn(|cx| match &mut self {
+                Self::Stream(framed) => framed.poll_close(cx),
+                Self::Messages(letters) => letters.poll_close(cx),
+            });
+            closing.await?;
+            let mut left = PASSED_OVER_BYTES_MAX;
+            while left > 0 {
+                let passed = std::future::poll_fn(|cx| match &mut self {
+                    Self::Stream(framed) => framed.poll_pass_over(cx),
+                    Self::Messages(letters) => letters.poll_pass_over(cx),
+                });
+                let Some(bytes) = passed.await? else { break };
+                left = left.saturating_sub(bytes);
+            }
+            io::Result::Ok(())
+        };
         let _ = tokio::time::timeout(HANDSHAKE_PATIENCE, closing).await;
     }
 }
@@ -219,6 +236,12 @@ impl Framed {
             ready!(self.poll_write(cx))?;
         }
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    /// Reads what nobody wants: how many bytes, nothing at the end.
+    fn poll_pass_over(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<usize>>> {
+        self.incoming = Incoming::default();
+        self.incoming.poll_read(&mut self.stream, cx).map_ok(|bytes| Some(bytes).filter(|bytes| *bytes > 0))
     }
 }
 
@@ -440,6 +463,11 @@ impl Letters {
             ready!(self.poll_write(cx))?;
         }
         self.messages.poll_close(cx)
+    }
+
+    /// Reads what nobody wants: how many bytes, nothing at the end.
+    fn poll_pass_over(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<usize>>> {
+        self.messages.poll_message(cx).map_ok(|message| message.map(|message| message.len().max(1)))
     }
 }
 
