@@ -45,7 +45,7 @@ pub struct Nodes {
 impl Drop for Nodes {
     fn drop(&mut self) {
         self.children.drain(..).for_each(end);
-        drop(self.store.take());
+        self.store = None;
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
