@@ -9,5 +9,6 @@ mod unify;
 mod univ;
 
 pub use bindings::{Bindings, Mark, close_gap, map_annots, map_vars, number_of, shift, variables};
+pub(crate) use solve::open_slots;
 pub use solve::{Found, Knowledge, Proof, Solver, key, open_value, relate};
 pub use unify::{match_annot_subsets, match_annots};

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 use whimbrel_platform::{Services, Time, limits};
 
-use super::bindings::variables;
+use super::bindings::{map_annots, variables};
 use super::shallow::{Shallow, ShallowProof};
 use super::{Bindings, Mark, levels, match_annot_subsets, match_annots};
 use crate::actions::{Action, Answer, Call};
@@ -397,10 +397,15 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         } else {
             let base = bindings.len();
             bindings.extend(open_slots(fact));
-            (query.term.args.iter().zip(&fact.args)).all(|(expr, value)| {
+            let matched = (query.term.args.iter().zip(&fact.args)).all(|(expr, value)| {
                 let value = Bindings::rename(value, base);
                 match_expr(solver, bindings, scope.base, scope.names, expr, &value)
-            })
+            });
+            let has_annots = !query.term.annots.is_empty() || query.term.annots_tail.is_some();
+            if matched && has_annots && !fact.annots.iter().all(Annot::is_ground) {
+                return self.open_annots(query, &fact.annots, base, scope, next, bindings);
+            }
+            matched
         };
         if !matched {
             return Next::Fail;
@@ -424,6 +429,25 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             return if match_annots(bindings, &wanted, fact) { Next::Proceed(next) } else { Next::Fail };
         }
         let ways = match_annot_subsets(&wanted, fact).into_iter();
+        self.annots(fact, ways, wanted, scope, next, bindings)
+    }
+
+    /// Annotations of a belief with variables, which are in the slots from `variables` on.
+    fn open_annots(
+        &mut self,
+        query: &Query<'f>,
+        fact: &'f [Annot],
+        variables: u32,
+        scope: Scope<'f>,
+        next: u32,
+        bindings: &mut Bindings,
+    ) -> Next<'f> {
+        let wanted = build_annots(self.solver, bindings, scope.base, scope.names, query.term);
+        let theirs = map_annots(fact, &mut |var| Value::Var(Var { slot: var.slot + variables, name: var.name }));
+        if query.term.annots_tail.is_some() {
+            return if match_annots(bindings, &wanted, &theirs) { Next::Proceed(next) } else { Next::Fail };
+        }
+        let ways = match_annot_subsets(&wanted, &theirs).into_iter();
         self.annots(fact, ways, wanted, scope, next, bindings)
     }
 
@@ -609,7 +633,7 @@ pub fn open_value(value: Value, bindings: &mut Bindings) -> Value {
     Bindings::rename(&value, base)
 }
 
-pub(super) fn open_slots(fact: &Structure) -> u32 {
+pub(crate) fn open_slots(fact: &Structure) -> u32 {
     let highest = |value: &Value| variables(value).iter().map(|var| var.slot + 1).max().unwrap_or(0);
     let args = fact.args.iter().map(highest).max().unwrap_or(0);
     let annots = fact.annots.iter().map(|annot| highest(&annot.to_value())).max().unwrap_or(0);

@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
-use whimbrel_acl::{Annot, Annots, Args, Structure, Value, sym};
+use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use crate::code::{Hint, Image, Key, Rule};
-use crate::logic::{Bindings, match_annots};
+use crate::logic::{Bindings, match_annots, open_slots};
+use crate::syntax::{ast, quote::quote};
 use changes::Noted;
 pub(crate) use changes::TableChange;
 
@@ -613,22 +614,44 @@ impl BeliefBase {
     }
 
     /// Deletes what the pattern says (Jason's `-b`): a ground pattern's annotations are taken off the equal belief if
-    /// it has them all, a pattern with variables finds the first belief that matches and binds them. The belief goes
-    /// when it has no source left. Answers the literal of the event `-b`.
-    pub fn delete(&mut self, pattern: &Structure, bindings: &mut Bindings) -> Change {
+    /// it has them all, a pattern with variables finds the first belief, or rule by its head, that matches and binds them. The
+    /// belief goes when it has no source left. Answers the literal of the event `-b`, whose variables are those of `bindings`.
+    pub fn delete(&mut self, pattern: &Structure, bindings: &mut Bindings, image: &Image) -> Change {
         let place = self.place(&Key::of(pattern))?;
         let table = self.tables.get_mut(place)?;
         let ground = pattern.args.iter().all(Value::is_ground);
-        let number = if ground { table.find_same(&pattern.args)? } else { find_matching(table, pattern, bindings)? };
-        let Some(Entry::Fact(fact)) = table.entry(number) else { return None };
-        let fact = Arc::clone(fact);
+        let number =
+            if ground { table.find_same(&pattern.args)? } else { find_matching(table, pattern, bindings, image)? };
+        let fact = match table.entry(number)? {
+            Entry::Fact(fact) => Arc::clone(fact),
+            Entry::Rule(_) => {
+                table.remove(number);
+                self.changed(place, number);
+                return Some(resolved(pattern, bindings));
+            }
+        };
         if ground && !match_annots(bindings, &pattern.annots, &fact.annots) {
             return None;
         }
         let given = bindings.resolve_annots(&pattern.annots);
-        let (event, stays) = table.delete_annots(number, &given)?;
+        let (mut event, stays) = table.delete_annots(number, &given)?;
+        if !event.is_ground() {
+            event = resolved(pattern, bindings);
+        }
         self.changed(place, number);
         (!stays || ground).then_some(event)
+    }
+
+    /// Deletes the first rule for this predicate that is the one. False if there is none.
+    pub fn delete_rule(&mut self, key: &Key, is_it: impl Fn(&RuleRef) -> bool) -> bool {
+        let Some(place) = self.place(key) else { return false };
+        let Some(table) = self.tables.get_mut(place) else { return false };
+        let last = table.front + table.entries.len() as i64;
+        let is_rule = |number: &i64| matches!(table.entry(*number), Some(Entry::Rule(rule)) if is_it(rule));
+        let Some(number) = (table.front..last).find(is_rule) else { return false };
+        table.remove(number);
+        self.changed(place, number);
+        true
     }
 
     /// Deletes as [`Self::delete`] does with a pattern of distinct variables: the first belief of the predicate that has
@@ -666,14 +689,14 @@ impl BeliefBase {
     }
 
     /// Replaces the believed percepts by this full set. Answers the beliefs that went and those that came.
-    pub fn perceive(&mut self, percepts: &[Structure]) -> (Vec<Structure>, Vec<Structure>) {
+    pub fn perceive(&mut self, percepts: &[Structure], image: &Image) -> (Vec<Structure>, Vec<Structure>) {
         let gone: Vec<Structure> = (self.facts())
             .filter(|fact| fact.annots.contains(&Annot::Source(sym::PERCEPT)))
             .filter(|fact| !percepts.iter().any(|percept| same_literal(fact, percept)))
             .map(|fact| fact.with_annots(Annots::from_iter([Annot::Source(sym::PERCEPT)])))
             .collect();
         let mut scratch = Bindings::default();
-        let gone = gone.into_iter().filter_map(|percept| self.delete(&percept, &mut scratch)).collect();
+        let gone = gone.into_iter().filter_map(|percept| self.delete(&percept, &mut scratch, image)).collect();
         let came = percepts
             .iter()
             .filter_map(|percept| {
@@ -690,13 +713,15 @@ fn same_literal(a: &Structure, b: &Structure) -> bool {
     Key::of(a) == Key::of(b) && a.args == b.args
 }
 
-fn find_matching(table: &Table, pattern: &Structure, bindings: &mut Bindings) -> Option<i64> {
-    let literal = Value::from(pattern.clone());
+fn find_matching(table: &Table, pattern: &Structure, bindings: &mut Bindings, image: &Image) -> Option<i64> {
     let first = pattern.args.first().map_or(Value::Null, |first| bindings.resolve(first));
     let mut try_number = |number: i64| {
-        let Some(Entry::Fact(fact)) = table.entry(number) else { return false };
         let mark = bindings.mark();
-        let matches = bindings.unify(&literal, &Value::Term(Arc::clone(fact)));
+        let matches = match table.entry(number) {
+            Some(Entry::Fact(fact)) => matches_fact(pattern, fact, bindings),
+            Some(Entry::Rule(rule)) => matches_head(pattern, rule.resolve(image), bindings),
+            None => return false,
+        };
         if !matches {
             bindings.undo(mark);
         }
@@ -707,6 +732,40 @@ fn find_matching(table: &Table, pattern: &Structure, bindings: &mut Bindings) ->
     }
     let last = table.front + table.entries.len() as i64;
     (table.front..last).find(|number| try_number(*number))
+}
+
+fn matches_fact(pattern: &Structure, fact: &Arc<Structure>, bindings: &mut Bindings) -> bool {
+    let literal = Value::from(pattern.clone());
+    if fact.is_ground() {
+        return bindings.unify(&literal, &Value::Term(Arc::clone(fact)));
+    }
+    let base = bindings.extend(open_slots(fact));
+    bindings.unify(&literal, &Bindings::rename(&Value::Term(Arc::clone(fact)), base))
+}
+
+/// Whether a rule's head matches. It has no other annotations than that it is the agent's own.
+fn matches_head(pattern: &Structure, rule: &Rule, bindings: &mut Bindings) -> bool {
+    let is_own = |annot: &Annot| matches!(annot, Annot::Source(sym::SELF));
+    if !pattern.annots.iter().all(is_own) {
+        return false;
+    }
+    let mut names: Vec<Symbol> = Vec::new();
+    let head = quote(&ast::Term::Literal(rule.source.head.clone()), &mut |name| {
+        let known = names.iter().position(|other| *other == name && name != sym::ANY);
+        let slot = known.unwrap_or(names.len()) as u32;
+        if known.is_none() {
+            names.push(name);
+        }
+        Var { slot, name }
+    });
+    let base = bindings.extend(names.len() as u32);
+    (pattern.args.iter().zip(head.args())).all(|(own, other)| bindings.unify(own, &Bindings::rename(other, base)))
+}
+
+fn resolved(pattern: &Structure, bindings: &Bindings) -> Structure {
+    let args = pattern.args.iter().map(|arg| bindings.resolve(arg)).collect();
+    let annots = bindings.resolve_annots(&pattern.annots);
+    Structure::full(pattern.namespace, pattern.negated, pattern.functor, args, annots)
 }
 
 /// Whether a belief is the agent's own, and has no other annotations.

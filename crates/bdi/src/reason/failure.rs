@@ -50,12 +50,15 @@ impl Cycle<'_> {
     pub(super) fn step_failed(&mut self, id: IntentionId, failure: Failure) {
         let reason = failure.error.to_string();
         let told = failure.message();
+        let mut vars = Vec::new();
+        let code = self.code_annots(id, &mut vars);
         let mut annots = vec![Value::term(sym::ERROR, [Value::atom(failure.error)])];
         if let Some(message) = failure.message {
             annots.push(Value::term(sym::ERROR_MSG, [message]));
         }
         annots.extend(failure.annots);
-        annots.extend(self.code_annots(id));
+        self.close_annots(id, &mut annots, &mut vars);
+        annots.extend(code);
         let source = self.current_source(id);
         let handled = self.fail_intention(id, annots, &reason);
         // What is said about the step is cut where it nests too deep.
@@ -99,14 +102,26 @@ impl Cycle<'_> {
         self.log(LogLevel::Severe, &text);
     }
 
+    /// Numbers the variables of annotations about a step: `vars` are those that have numbers.
+    fn close_annots(&self, id: IntentionId, annots: &mut [Value], vars: &mut Vec<u32>) {
+        if annots.iter().all(Value::is_ground) {
+            return;
+        }
+        let bindings = self.bindings_of(id);
+        annots.iter_mut().for_each(|annot| *annot = bindings.close(annot, vars));
+    }
+
+    fn bindings_of(&self, id: IntentionId) -> Bindings {
+        let mut bindings = Bindings::default();
+        bindings.resume(self.mind.intentions.find(id).map(|i| i.slots.clone()).unwrap_or_default());
+        bindings
+    }
+
     /// `code(..)`, `code_src(..)`, `code_line(..)` of the current step.
-    fn code_annots(&self, id: IntentionId) -> Vec<Value> {
+    fn code_annots(&self, id: IntentionId, vars: &mut Vec<u32>) -> Vec<Value> {
         let Some((_, line, file)) = self.current_source(id) else { return Vec::new() };
         let Some(code) = self.step_value(id) else { return Vec::new() };
-        let mut bindings = Bindings::default();
-        let slots = self.mind.intentions.find(id).map(|i| i.slots.clone()).unwrap_or_default();
-        bindings.resume(slots);
-        let code = map_vars(&bindings.close(&code, &mut Vec::new()), &mut |var| {
+        let code = map_vars(&self.bindings_of(id).close(&code, vars), &mut |var| {
             Value::Var(Var { slot: var.slot, name: whimbrel_acl::Symbol::new(&format!("_{}", var.slot + 1)) })
         });
         vec![
@@ -184,9 +199,10 @@ impl Cycle<'_> {
         let Some(intention) = self.mind.intentions.find(id) else { return };
         let Some(frame) = intention.frames.get(place) else { return };
         let literal = called_literal(frame, &intention.slots);
-        let mut event = Event::external(TriggerOp::Delete, frame.trigger.kind, annotated(&literal, annots));
+        let mut event = Event::external(TriggerOp::Delete, frame.trigger.kind, literal);
         event.open = frame.open;
         event.caller = frame.caller.clone();
+        annotate(&mut event, annots);
         event.intention = Some(id);
         event.keep = Some(place as u32);
         self.add_event(event);
@@ -207,7 +223,7 @@ impl Cycle<'_> {
         if self.has_plan_for_failure(&event) {
             let keep = event.intention.map_or(0, |id| self.depth_or_zero(id) as u32);
             let mut failure = Event { op: TriggerOp::Delete, keep: Some(keep), selected: None, ..event };
-            failure.literal = annotated(&failure.literal, annots);
+            annotate(&mut failure, annots);
             if self.mind.has_meta_plans {
                 self.tell_goal_failed(&failure, reason, true);
             }
@@ -353,17 +369,23 @@ fn arguments(frame: &Frame, slots: &[Value], as_called: bool) -> whimbrel_acl::A
     (0..arity).map(resolve).collect()
 }
 
-/// A literal with further annotations; those of a functor that is there already among `code`, `code_src` and
-/// `code_line` are left out.
-fn annotated(literal: &Structure, extra: Vec<Value>) -> Structure {
-    let mut annots = map_annots(&literal.annots, &mut Value::Var);
+/// Gives an event further annotations, whose variables, numbered from 0, are none of the event's own: whoever handles it binds
+/// nothing else by them. Those of a functor that is there already among `code`, `code_src` and `code_line` are left out.
+fn annotate(event: &mut Event, extra: Vec<Value>) {
+    let mut annots = map_annots(&event.literal.annots, &mut Value::Var);
     let kept = [sym::CODE, sym::CODE_SRC, sym::CODE_LINE];
+    let (open, mut more) = (event.open, 0);
     for value in extra {
         let there = |annot: &Annot| matches!(annot, Annot::Term(other) if other.functor() == value.functor());
         if value.functor().is_some_and(|functor| kept.contains(&functor)) && annots.iter().any(there) {
             continue;
         }
-        annots.push(Annot::new(value));
+        let apart = map_vars(&value, &mut |var| {
+            more = more.max(var.slot + 1);
+            Value::Var(Var { slot: var.slot + open, name: var.name })
+        });
+        annots.push(Annot::new(apart));
     }
-    literal.with_annots(annots)
+    event.open += more;
+    event.literal = event.literal.with_annots(annots);
 }

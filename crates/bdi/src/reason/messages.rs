@@ -8,6 +8,7 @@ use super::select::structure;
 use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::levels;
 use crate::mind::{Event, Feedback, IntentionId, Place, Resumption, WaitFor};
+use crate::syntax::quote;
 
 /// How the identifiers of questions begin that an intention waits for.
 const WAITED_FOR: &str = "samid";
@@ -97,9 +98,18 @@ impl Cycle<'_> {
         if !matches!(performative, sym::TELL | sym::ACHIEVE | sym::SIGNAL) {
             return Some(content);
         }
+        if quote::is_rule(&content) {
+            return if performative == sym::TELL { self.take_rule(&content) } else { Some(content) };
+        }
         let mut literal = sourced(content, sender)?;
         match performative {
-            sym::ACHIEVE => self.add_event(super::step_event(literal, TriggerKind::Achieve)),
+            sym::ACHIEVE => {
+                let event = super::step_event(literal, TriggerKind::Achieve);
+                if self.mind.has_meta_plans {
+                    self.tell_pending(&event);
+                }
+                self.add_event(event);
+            }
             sym::TELL => {
                 let event = super::step_event(literal, TriggerKind::Belief);
                 if let Some(changed) = self.mind.beliefs.add(event.literal.clone(), false) {
@@ -114,6 +124,17 @@ impl Cycle<'_> {
             }
         }
         None
+    }
+
+    /// A rule that somebody tells is one of the agent's own. It comes back if it is none.
+    fn take_rule(&mut self, told: &Value) -> Option<Value> {
+        match quote::unquote_rule(told) {
+            Ok(rule) => {
+                self.add_rule(&rule, false);
+                None
+            }
+            Err(_) => Some(told.clone()),
+        }
     }
 
     /// The name by which the program knows an agent: the local name if it is on this platform.
@@ -187,9 +208,29 @@ impl Cycle<'_> {
             // An answer nobody waits for (any more) is ignored if it came late, and news if it was never waited for.
             return self.is_late_answer(quoted);
         };
+        if let Some((asked, why)) = undelivered(message, content) {
+            self.question_undelivered(id, asked, why);
+            return true;
+        }
         let answer = self.answer_value(message, content);
         self.note_answer(id, message.sender, answer);
         true
+    }
+
+    /// A question did not reach whom it is for: the step fails, unless it asks others as well.
+    fn question_undelivered(&mut self, id: IntentionId, asked: Symbol, why: Symbol) {
+        let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+        let Place::Waiting(wait) = &mut intention.place else { return };
+        let WaitFor::Answer { missing, answers, many, target, .. } = &mut wait.until else { return };
+        missing.retain(|aid| aid.name != asked && aid.to_string() != asked.as_str());
+        if !*many {
+            let message = format!("the question to {asked} could not be delivered: {why}");
+            let annots = super::failure::error_annots(why.as_str(), Value::from(message));
+            self.wake(id, Resumption::Failed(annots, why.as_str().to_owned()));
+        } else if missing.is_empty() {
+            let (value, target) = (Value::list(std::mem::take(answers)), target.clone());
+            self.give_answer(id, &target, &value);
+        }
     }
 
     fn is_late_answer(&self, quoted: &Text) -> bool {
@@ -299,7 +340,7 @@ impl Cycle<'_> {
             (Some(functor), [added, removed]) if functor == sym::PERCEPTS => self.change_percepts(added, removed),
             _ => {
                 let percepts: Vec<Structure> = content.items().cloned().filter_map(structure).collect();
-                self.mind.beliefs.perceive(&percepts)
+                self.mind.beliefs.perceive(&percepts, self.image)
             }
         };
         for literal in gone {
@@ -318,7 +359,7 @@ impl Cycle<'_> {
         };
         let gone: Vec<Structure> = removed.items().filter_map(&mut percept).collect();
         let came: Vec<Structure> = added.items().filter_map(&mut percept).collect();
-        let gone = gone.iter().filter_map(|p| self.mind.beliefs.delete(p, &mut scratch)).collect();
+        let gone = gone.iter().filter_map(|p| self.mind.beliefs.delete(p, &mut scratch, self.image)).collect();
         let came = came.into_iter().filter_map(|p| self.mind.beliefs.add(p, false)).collect();
         (gone, came)
     }
@@ -326,6 +367,18 @@ impl Cycle<'_> {
     /// Notes that a message could not be delivered.
     pub fn undeliverable(&self, to: Aid, why: &str) {
         self.log(LogLevel::Warning, &format!("message to {to} was not delivered: {why}"));
+    }
+}
+
+/// Of the AMS's word that a message was not delivered: whom it was for, and why. Whoever asked the AMS itself hears its answer.
+fn undelivered(message: &AclMessage, content: &Value) -> Option<(Symbol, Symbol)> {
+    if message.performative != Performative::Failure || message.sender.name != sym::AMS {
+        return None;
+    }
+    let word = content.items().find(|it| it.functor().is_some_and(|name| name.as_str() == "undelivered"))?;
+    match word.args() {
+        [Value::Atom(asked), Value::Atom(why)] => Some((*asked, *why)),
+        _ => None,
     }
 }
 

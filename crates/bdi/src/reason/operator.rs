@@ -175,7 +175,7 @@ impl Cycle<'_> {
         self.take_up(None);
         self.bindings.extend(variables);
         let changed = if literal.annots.iter().any(is_source) {
-            self.mind.beliefs.delete(literal, self.bindings).into_iter().collect()
+            self.mind.beliefs.delete(literal, self.bindings, self.image).into_iter().collect()
         } else {
             let gone = self.mind.beliefs.abolish(literal, self.bindings);
             gone.iter().map(|gone| gone.with_annots(only_self())).collect::<Vec<_>>()

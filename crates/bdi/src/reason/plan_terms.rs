@@ -104,8 +104,14 @@ impl<'m> Cycle<'m> {
         self.mind.plans.replace(self.image, place, Arc::new(plan))
     }
 
-    /// Removes the plan that a term shows; false if the value is no plan.
+    /// Removes the plan or rule that a term shows; false if the value is neither.
     pub fn remove_plan_value(&mut self, value: &Value) -> bool {
+        if let Ok(wanted) = quote::unquote_rule(value) {
+            let key = compile_acquired_rule(&wanted, self.image).key;
+            let image = self.image;
+            self.mind.beliefs.delete_rule(&key, |rule| quote::same_rule(&rule.resolve(image).source, &wanted));
+            return true;
+        }
         let Ok(wanted) = quote::unquote_plan(value) else { return false };
         let found = self.mind.plans.all(self.image).into_iter().find(|(_, plan)| same_code(&plan.source, &wanted));
         if let Some((place, _)) = found {

@@ -418,7 +418,7 @@ impl<'m> Cycle<'m> {
     }
 
     fn delete_literal(&mut self, literal: &Structure, new_focus: bool, at: At<'_>) -> Stepped {
-        let Some(changed) = self.mind.beliefs.delete(literal, self.bindings) else { return Stepped::Next };
+        let Some(changed) = self.mind.beliefs.delete(literal, self.bindings, self.image) else { return Stepped::Next };
         let mut event = self.event(TriggerOp::Delete, TriggerKind::Belief, changed);
         if new_focus {
             event.caller.clear();
@@ -461,7 +461,7 @@ impl<'m> Cycle<'m> {
             .map(|i| Value::Var(whimbrel_acl::Var { slot: base + i, name: whimbrel_acl::sym::ANY }));
         let annots = literal.annots.clone();
         let pattern = Structure::full(literal.namespace, literal.negated, literal.functor, anonymous.collect(), annots);
-        let deleted = self.mind.beliefs.delete(&pattern, self.bindings);
+        let deleted = self.mind.beliefs.delete(&pattern, self.bindings, self.image);
         self.bindings.undo(mark);
         deleted
     }

@@ -22,6 +22,16 @@ impl Mind {
     }
 }
 
+/// Why an action fails where nobody can do it: as Jason says; an internal action of a package is a class there.
+fn no_environment_for(action: &Value) -> String {
+    match action.functor().map(|name| name.as_str()).filter(|name| name.contains('.')) {
+        Some(name) => {
+            format!("`{name}` is a Java class, which cannot run here, and there is no environment to do it instead")
+        }
+        None => "no environment configured!".to_owned(),
+    }
+}
+
 impl Cycle<'_> {
     /// Lets an intention wait, until `deadline` at the latest. With `elapsed` the end of the time is no failure.
     pub fn wait_for(&mut self, id: IntentionId, until: WaitFor, deadline: Option<Time>, elapsed: Option<Value>) {
@@ -130,13 +140,9 @@ impl Cycle<'_> {
         match self.mind.environment {
             Some(environment) => self.send_action(environment, serial, action),
             None => {
-                self.mind.feedback.push_back(Feedback {
-                    intention: id,
-                    result: Err(vec![
-                        Value::term("error_msg", [Value::from("no environment configured!")]),
-                        Value::atom("noenv"),
-                    ]),
-                });
+                let why = Value::term("error_msg", [Value::from(no_environment_for(&action))]);
+                let result = Err(vec![why, Value::atom("noenv")]);
+                self.mind.feedback.push_back(Feedback { intention: id, result });
             }
         }
     }

@@ -322,6 +322,12 @@ pub fn same_plan(a: &Plan, b: &Plan) -> bool {
     essence(a) == essence(b)
 }
 
+/// Whether two rules are the same but for their places.
+pub fn same_rule(a: &Rule, b: &Rule) -> bool {
+    let mut by_name = |name: Symbol| Var { slot: name.index(), name };
+    quote_rule(a, &mut by_name) == quote_rule(b, &mut by_name)
+}
+
 /// The body `$body(args)` after what its variables hold was put in their places: bodies among the steps are spliced in,
 /// literals become steps. Only the first step and what follows it are looked at; the rest must be in normal form.
 pub fn normal_body(args: &[Value]) -> Value {

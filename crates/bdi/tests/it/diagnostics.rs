@@ -63,6 +63,7 @@ wrong_programs! {
     function_without_dot: "{ register_function(\"sin\", 1, \"rule\") }\n";
     wrong_arity: "+!g <- .length([a]); .send(bob, tell); .my_name.\n";
     unknown_action: "+!g <- .pritn(a); .frobnicate(b).\n";
+    java_class: "+!g <- .print(hi); rooms.lib.go(3).\n";
     unknown_function: "+!g <- X = math.sine(1) + 1; Y = my.f(2) * 2; Z = math.abs(1, 2) - 1.\n";
     acting_in_a_context: "+!g : b & not .send(bob, tell, x) <- a.\n";
     acting_in_a_rule: "r(X) :- b(X) & .wait(10).\n";

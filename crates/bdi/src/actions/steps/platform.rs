@@ -7,7 +7,7 @@ use std::time::Duration;
 use whimbrel_acl::{Aid, Annots, Structure, Symbol, Value, sym};
 use whimbrel_platform::duration;
 use whimbrel_platform::environment::ActError;
-use whimbrel_platform::policy::Action;
+use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::{AgentSource, CreateAgent};
 
 use super::name_of;
@@ -88,6 +88,9 @@ pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let agent = call.cycle.agent_named(Symbol::new(&name_of(call.arg(0))));
     let delay = call.args.get(1).and_then(Value::as_f64).unwrap_or(0.0);
     let services = call.cycle.services;
+    if is_over(call) {
+        return Ok(Progress::Done);
+    }
     if !services.permits(services.principal(call.cycle.aid), Action::Kill, agent.name.as_str()) {
         return Err(Failure::new("forbidden", format!("the policy forbids to end {agent}")));
     }
@@ -101,6 +104,11 @@ pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let due = call.cycle.now + Duration::from_millis(delay as u64);
     call.cycle.mind.set_timer(due, TimerWhat::Kill(agent));
     Ok(Progress::Done)
+}
+
+/// Whether the agent has ended already and this is its last turn, as when the platform stops: nobody asks what it may do.
+fn is_over(call: &StepCall<'_, '_>) -> bool {
+    call.cycle.services.principal(call.cycle.aid) == Principal::Stranger
 }
 
 /// An agent has this many milliseconds left: `+jag_shutting_down(ms)`.
@@ -130,6 +138,9 @@ pub fn clone_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 /// `.stopMAS([ms [, exit code]])`: with a delay all agents are told first.
 pub fn stop(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let services = call.cycle.services;
+    if is_over(call) {
+        return Ok(Progress::Done);
+    }
     if !services.permits(services.principal(call.cycle.aid), Action::Kill, sym::AMS.as_str()) {
         return Err(Failure::new("forbidden", "the policy forbids to stop the platform"));
     }

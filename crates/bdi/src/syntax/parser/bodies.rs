@@ -269,6 +269,7 @@ impl Parser<'_, '_> {
             Term::Var(_) => return Ok(StepKind::Variable),
             Term::Literal(literal) if is_dotted(literal.functor.as_str()) => {
                 self.warn_function_step(literal, span);
+                self.warn_class(literal, span);
                 return Ok(StepKind::InternalAction);
             }
             Term::Literal(_) => return Ok(StepKind::Action),
@@ -286,6 +287,19 @@ impl Parser<'_, '_> {
             Term::Data(_) => ("data", "bind it to a variable"),
         };
         Err(self.error_with_help(span, format!("{what} is not a step of a body"), "not a step", help))
+    }
+
+    /// An internal action of a package is a class in Jason. Here it is an action like any other, for the environment.
+    fn warn_class(&mut self, literal: &Literal, span: Span) {
+        let (name, arity) = (literal.functor.as_str(), literal.args.len());
+        let is_known = name.starts_with('.')
+            || signatures::action_arity(name).is_some()
+            || self.is_function(literal.functor, arity);
+        if !is_known && !self.session.at_run_time {
+            let message = format!("the internal action `{name}` is a Java class, which cannot run here");
+            let help = "write it as a plan or a rule, or have the environment do it: it is asked as for any action";
+            self.warn(span, message, "a Java class", help);
+        }
     }
 
     fn warn_function_step(&mut self, literal: &Literal, span: Span) {

@@ -1,0 +1,2 @@
+^!g(X)[state(S)] <- .print(g, X, " ", S).
++!g(X) <- .print(work).

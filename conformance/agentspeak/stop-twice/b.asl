@@ -1,0 +1,3 @@
+!s.
++!s <- .wait(100); .stopMAS; .stopMAS.
+-!s[error(E)] <- .print(E).

@@ -1,0 +1,2 @@
+!s.
++!s <- .print(works).
