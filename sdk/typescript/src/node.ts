@@ -18,7 +18,7 @@ import type { Platform } from "./agents/platform.js";
 import { utf8 } from "./acl/compact/bytes.js";
 import { WhimbrelError } from "./acl/errors.js";
 import { FRAME_OVERHEAD_BYTES, MESSAGE_BYTES } from "./session/limits.js";
-import type { Connect, TransportEvents } from "./session/transport.js";
+import { addressAt, type Connect, type TransportEvents } from "./session/transport.js";
 
 export * from "./index.js";
 
@@ -67,13 +67,14 @@ export async function agentSpeakEngine(): Promise<WebAssembly.Module> {
 
 /** Connects by TCP, encrypted or not: each frame with its length before it. */
 export function tcp(address: URL, options: NodeConnectOptions = {}): Connect {
-  const [host, port] = [address.hostname.replace(/^\[|\]$/g, ""), Number(address.port)];
-  if (port === 0) throw new WhimbrelError(`${address.href} names no port`);
+  if (Number(address.port) === 0) throw new WhimbrelError(`${address.href} names no port`);
   const { authority: ca, certificate: cert, key } = options;
   if (key !== undefined && !isPem(key)) throw new WhimbrelError("over TLS the key is to be given as PEM");
   const [caText, certText, keyText] = [textOf(ca), textOf(cert), textOf(key)];
   const frameBytesMax = (options.messageBytes ?? MESSAGE_BYTES) + FRAME_OVERHEAD_BYTES;
-  return (events) => {
+  return (events, place) => {
+    const { hostname, port: digits } = addressAt(address, place);
+    const [host, port] = [hostname.replace(/^\[|\]$/g, ""), Number(digits)];
     if (address.protocol === "tcp:") return framed(connectTcp({ host, port }), "connect", events, frameBytesMax);
     const socket = connectTls({
       host,

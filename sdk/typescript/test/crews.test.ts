@@ -18,6 +18,8 @@ class Hand implements WorkerLike {
   static measured = 0;
   static measuring = 0;
   static measuringMost = 0;
+  /** Whether its session is with another node than all agents that are to be. */
+  isElsewhere = false;
   #tell: ((event: { readonly data: unknown; readonly message?: string }) => void) | undefined;
 
   addEventListener(type: string, listener: (event: { readonly data: unknown; readonly message?: string }) => void): void {
@@ -32,7 +34,13 @@ class Hand implements WorkerLike {
     if (order.type === "join") setImmediate(() => this.say({ type: "joined", platform: "home", agentsMax: 4 }));
     else if (order.type === "weigh") void this.#measure(order.id);
     else if (order.type === "ping") setImmediate(() => this.say({ type: "done", id: order.id, value: null }));
+    else if (order.type === "spawn") setImmediate(() => this.#spawn(order.id, order.name));
     else if (order.type === "leave") setImmediate(() => this.close());
+  }
+
+  #spawn(id: number, name: string): void {
+    if (this.isElsewhere) this.say({ type: "failed", id, fault: { name: "RefusedError", message: "elsewhere: :2", code: "elsewhere" } });
+    else this.say({ type: "spawned", id, name: `${name}@home` });
   }
 
   close(): void {
@@ -191,3 +199,15 @@ test("what waits goes on when the network is there again, and when all is over",
     [page["addEventListener"], page["removeEventListener"]] = before;
   }
 });
+
+test("an agent that is kept on another node than a Worker's goes to a Worker that is with that one", () =>
+  withCrews(async (crews, hands) => {
+    await crews.begin(3);
+    const order = { type: "spawn", name: "bob", module: "ws://node.example/bob.js", data: undefined, keep: {} } as const;
+    for (const hand of hands.slice(0, 2)) hand.isElsewhere = true;
+    const bob = await crews.lodge(order);
+    assert.deepEqual(crews.agents, [bob]);
+    for (const hand of hands) hand.isElsewhere = true;
+    await assert.rejects(crews.lodge({ ...order, name: "amy" }), { name: "RefusedError", code: "elsewhere" });
+    assert.deepEqual(crews.agents, [bob]);
+  }));

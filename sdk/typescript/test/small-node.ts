@@ -18,6 +18,8 @@ export interface Heard {
   readonly also?: readonly number[];
   readonly text?: string;
   readonly moves?: boolean;
+  readonly follows?: boolean;
+  readonly resume?: { readonly session: string } | null;
   readonly certificate?: string;
   readonly signature?: string;
   readonly bytes?: string;
@@ -36,6 +38,10 @@ export class SmallNode {
   notYet = 0;
   /** What agents were that come back: it is said before they are created. */
   readonly states = new Map<string, { readonly code: string; readonly state: string; readonly from?: string }>();
+  /** Where agents of these names are, and sessions that somebody wants to go on with: what it says of it. */
+  readonly agentsElsewhere = new Map<string, string>();
+  sessionsElsewhere: string | undefined;
+  #follows = false;
   #events: TransportEvents | undefined;
   #said = 0;
   #took = 0;
@@ -44,7 +50,7 @@ export class SmallNode {
     this.#events = events;
     this.connections++;
     queueMicrotask(() => (this.isThere ? events.onOpen() : events.onClose("no network")));
-    return { send: (frame) => this.#hear(JSON.parse(String(frame)) as Heard), close: () => undefined };
+    return { send: (frame) => this.#hearBy(events, JSON.parse(String(frame)) as Heard), close: () => undefined };
   };
 
   connect(signal?: AbortSignal): Promise<Platform> {
@@ -74,12 +80,25 @@ export class SmallNode {
     return this.of(type)[behind] as Heard;
   }
 
+  /** Answers whoever says it: one session may leave while the next one comes. */
+  #hearBy(events: TransportEvents, frame: Heard): void {
+    const last = this.#events;
+    this.#events = events;
+    this.#hear(frame);
+    this.#events = last;
+  }
+
   #hear(frame: Heard): void {
     this.heard.push(frame);
     const { type, agent, name, number } = frame;
     if (number !== undefined) this.#took = number;
     if (number !== undefined && !this.isDeaf) this.say({ type: "ack", received: number });
-    if (type === "hello" && frame.certificate !== undefined) this.say({ type: "challenge", text: this.challenge });
+    if (type === "hello") this.#follows = frame.follows ?? false;
+    if (type === "hello" && !frame.resume) this.#said = this.#took = 0;
+    const elsewhere = this.#follows && type === "create" ? this.agentsElsewhere.get(name ?? "") : undefined;
+    if (type === "hello" && frame.resume && this.#follows && this.sessionsElsewhere !== undefined) this.say({ type: "error", code: "elsewhere", text: this.sessionsElsewhere });
+    else if (elsewhere !== undefined) this.number({ type: "refused", of: number, code: "elsewhere", text: elsewhere });
+    else if (type === "hello" && frame.certificate !== undefined) this.say({ type: "challenge", text: this.challenge });
     else if (type === "hello" || type === "proof") this.#welcome();
     else if (type === "create" && name === "soon" && this.notYet-- > 0) this.number({ type: "refused", of: number, code: "not-yet", text: "soon" });
     else if (type === "create" && name === "taken") this.number({ type: "refused", of: number, code: "name-taken", text: "no" });
@@ -96,7 +115,6 @@ export class SmallNode {
   #welcome(): void {
     const limits = { lease_ms: this.leaseMs, window: 256, agents: 4, message_bytes: 1 << 20, messages_per_s: 10_000, remember: 0 };
     this.say({ type: "welcome", version: 1, session: "s1", secret: "hush", platform: "home", received: this.#took, credit: this.#took + 256, ...limits });
-
   }
 }
 

@@ -1,6 +1,6 @@
 import { WhimbrelError } from "../acl/errors.js";
 import type { SessionOptions } from "../session/session.js";
-import { webSocket, type Connect, type WebSocketClass } from "../session/transport.js";
+import { addressAt, webSocket, type Connect, type WebSocketClass } from "../session/transport.js";
 import { proofOf } from "./identity.js";
 import { Platform } from "./platform.js";
 
@@ -30,7 +30,7 @@ export interface ConnectOptions extends SessionOptions {
  */
 export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Platform> {
   const { key, signal, transport } = options;
-  const sign = key && ((challenge: string) => proofOf(key, new URL(url).host, challenge));
+  const sign = key && ((challenge: string, place?: string) => proofOf(key, addressAt(url, place).host, challenge));
   return Platform.begin(options, transport ?? webSocket(webSocketUrl(url), options.WebSocket), { signal, sign });
 }
 

@@ -2,8 +2,9 @@ import { Aid } from "../acl/aid.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
 import { Driver, type Sign } from "../session/driver.js";
-import type { Code, CodePart } from "../session/frames.js";
-import type { SessionError, SessionEvent, SessionOptions } from "../session/session.js";
+import type { Code, CodePart, Welcome } from "../session/frames.js";
+import { MISSES_MAX, PATIENCE_MS, SENDINGS_AT_ONCE, SENDINGS_MAX } from "../session/limits.js";
+import type { Beginning, SessionError, SessionEvent, SessionOptions } from "../session/session.js";
 import type { Connect } from "../session/transport.js";
 import { Agent, type Seat, type Setup } from "./agent.js";
 import { RefusedError, StayedError } from "./errors.js";
@@ -65,6 +66,12 @@ export interface Offer {
   readonly code: string;
 }
 
+/** How often in a row an agent was sent to other nodes, and how often those could not be reached. */
+interface Journey {
+  sendings: number;
+  misses: number;
+}
+
 /** How the node says that an agent ended here because it is elsewhere. */
 const MOVED = "it moved to ";
 
@@ -79,7 +86,12 @@ const SENT_MAX = 4096;
  * made again, and all goes on where it was; when the session is over, so are the agents.
  */
 export class Platform {
-  readonly #driver: Driver;
+  #driver: Driver;
+  /** Begins a session that takes the place of the one before. */
+  readonly #begin: (beginning: Beginning) => Driver;
+  /** What the last session was granted: one that was sent to another node is not welcome there yet. */
+  #granted: Welcome | undefined;
+  #isLeaving = false;
   readonly #lodgers = new Map<number, Lodger>();
   readonly #pending = new Map<number, Pending>();
   readonly #sent = new Map<number, Sent>();
@@ -94,8 +106,9 @@ export class Platform {
   readonly closed: Promise<SessionError> = new Promise((resolve) => (this.#over = resolve));
 
   private constructor(options: SessionOptions, connect: Connect, sign: Sign | undefined, welcomed: () => void, failed: (error: Error) => void) {
-    this.#driver = new Driver({ moves: true, ...options }, connect, sign, (event) => {
+    const told = (event: SessionEvent): void => {
       if (event.type === "welcome") {
+        this.#granted = event.welcome;
         this.#connected(true);
         welcomed();
       } else if (event.type === "lost") this.#connected(false, event.why);
@@ -104,7 +117,15 @@ export class Platform {
         failed(event.error);
       }
       this.#happened(event);
-    });
+    };
+    this.#begin = (beginning) => {
+      // One that takes the place of another may take as long as that would have lived without a connection.
+      const patienceMs = Math.max(options.patienceMs ?? PATIENCE_MS, this.#granted?.lease_ms ?? 0);
+      // Of a session that was left nobody hears any more.
+      const driver: Driver = new Driver({ moves: true, follows: true, ...options, patienceMs }, connect, sign, (event) => driver === this.#driver && told(event), beginning);
+      return driver;
+    };
+    this.#driver = this.#begin({});
   }
 
   /** Begins a session. @internal */
@@ -131,7 +152,7 @@ export class Platform {
 
   /** Whether there is a connection. If not one is being made, and what is sent waits. */
   get isConnected(): boolean {
-    return this.#isConnected;
+    return this.#isConnected && this.#driver.session.welcome !== undefined;
   }
 
   /** Calls back whenever the connection is lost, and when there is one again: for whoever shows that. What is returned ends that. */
@@ -154,12 +175,12 @@ export class Platform {
 
   /** The platform's name: what stands after `@` in its agents' names. */
   get name(): string {
-    return this.#driver.session.welcome?.platform ?? "";
+    return this.#granted?.platform ?? "";
   }
 
   /** How many agents this session may have at a time. */
   get agentsMax(): number {
-    return this.#driver.session.welcome?.agents ?? 0;
+    return this.#granted?.agents ?? 0;
   }
 
   /** The agents of this session. */
@@ -175,9 +196,11 @@ export class Platform {
   /**
    * Creates an agent: an object of a class of one's own, or a function that sets one up. Returns it when it is in the AMS and
    * set up. One that is kept goes on where it was, if an agent of its name waits for this client on this node; while its last session is not over, or its node is still bringing its agents back, that is waited for.
+   * If it waits on another node, or had better be there, and is to be the first agent here, the session begins anew with that node.
    * If it cannot be set up, it waits for another try, here or in another session.
    *
-   * @throws {@link RefusedError} if the node does not want it: `name-taken`, `not-allowed`, `bad-name`, `too-many-agents`.
+   * @throws {@link RefusedError} if the node does not want it: `name-taken`, `not-allowed`, `bad-name`, `too-many-agents`; `elsewhere` if it
+   * waits on another node, and there are other agents here.
    */
   create(name: string, setup?: Setup, keep?: Keep): Promise<Agent>;
   create<A extends Agent>(name: string, agent: A, keep?: Keep): Promise<A>;
@@ -185,16 +208,40 @@ export class Platform {
     const agent = given instanceof Agent ? given : new Agent();
     const setup = given instanceof Agent ? () => given.setup() : () => given(agent);
     const begun = performance.now();
-    const patience: Partial<Record<Code, number>> = { "name-taken": keep ? 2 * (this.#driver.session.welcome?.lease_ms ?? 0) : 0, "not-yet": CREATE_NOT_YET_MS_MAX };
+    const patience: Partial<Record<Code, number>> = { "name-taken": keep ? 2 * (this.#granted?.lease_ms ?? 0) : 0, "not-yet": CREATE_NOT_YET_MS_MAX };
+    const journey: Journey = { sendings: 0, misses: 0 };
     for (;;) {
+      const driver = this.#driver;
       try {
         return await this.#create(name, agent, setup, keep);
       } catch (error) {
-        const isComing = error instanceof RefusedError && performance.now() < begun + (patience[error.code] ?? 0);
-        if (!isComing || agent.signal.aborted) throw error;
-        await new Promise((resolve) => setTimeout(resolve, CREATE_AGAIN_MS));
+        if (!(error instanceof RefusedError) || agent.signal.aborted) throw error;
+        if (error.code === "elsewhere") await this.#follow(error, driver, journey);
+        else if (performance.now() < begun + (patience[error.code] ?? 0)) await pause(CREATE_AGAIN_MS);
+        else throw error;
       }
     }
+  }
+
+  /**
+   * Another node has an agent that is to be, or had better have it: a session without agents begins anew there. One with others stays, for their sake. If nodes cannot be reached where they are
+   * said to be, or send it on and on, the agent is to be wherever that leads.
+   */
+  async #follow(error: RefusedError, driver: Driver, journey: Journey): Promise<void> {
+    // Others that are to be may have led elsewhere meanwhile.
+    if (this.#driver !== driver) return;
+    const isSettled = (): boolean => this.#isLeaving || [...this.#lodgers.values()].some(({ created }) => created === undefined);
+    if (driver.session.hasMissed) journey.misses++;
+    const stays = ++journey.sendings > SENDINGS_MAX || journey.misses >= MISSES_MAX;
+    if (isSettled() || journey.sendings > SENDINGS_MAX + 1) throw error;
+    if (error.text === "" || journey.sendings > SENDINGS_AT_ONCE || this.#lodgers.size > 0) await pause(CREATE_AGAIN_MS);
+    if (this.#isLeaving) throw error;
+    if (this.#driver !== driver || this.#lodgers.size > 0) return;
+    this.#pending.clear();
+    this.#sent.clear();
+    this.#driver = this.#begin({ stays, ...(error.text !== "" && !stays && { place: error.text }) });
+    driver.session.bye();
+    driver.pump();
   }
 
   async #create(name: string, agent: Agent, setup: () => unknown, keep: Keep | undefined): Promise<Agent> {
@@ -263,7 +310,7 @@ export class Platform {
 
   #keeper(agent: number, keep: Keep): Keeper {
     const { session } = this.#driver;
-    const { message_bytes: bytes = Infinity } = session.welcome ?? {};
+    const { message_bytes: bytes = Infinity } = this.#granted ?? {};
     const keeper: Keeper = new Keeper(keep, {
       // In JSON it takes a third more.
       stateBytesMax: session.form === "json" ? Math.floor((bytes * 3) / 4) : bytes,
@@ -367,6 +414,7 @@ export class Platform {
 
   /** Ends all agents and the session, once all that they said is with the node. */
   async close(): Promise<void> {
+    this.#isLeaving = true;
     this.#driver.session.bye();
     this.#driver.pump();
     await this.closed;
@@ -524,3 +572,5 @@ export class Platform {
     for (const { failed } of lodger.certified) failed(lodger.agent.signal.reason);
   }
 }
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,6 +1,7 @@
 /** The Workers of a device: hired, measured, looked after, and replaced when they are lost. */
 import { WhimbrelError } from "../acl/errors.js";
 import type { Value } from "../acl/value.js";
+import { RefusedError } from "../agents/errors.js";
 import { TIMER_MS_MAX } from "../agents/limits.js";
 import type { Code } from "../session/frames.js";
 import { SessionError } from "../session/session.js";
@@ -23,7 +24,7 @@ const BUSY_TRIES_MAX = 5;
 /** After these a node does not let anybody in who comes again. */
 const FINAL: readonly string[] = ["unauthorised", "version"] satisfies readonly Code[];
 /** For these a Worker's session is over without its agents having to do with it. */
-const AWAY: readonly (string | undefined)[] = ["lease-over", "session-gone", "stopping"] satisfies readonly Code[];
+const AWAY: readonly (string | undefined)[] = ["lease-over", "session-gone", "stopping", "elsewhere"] satisfies readonly Code[];
 /** Why it is no more. */
 export const LEFT = "the device left the platform";
 
@@ -271,9 +272,22 @@ export class Crews {
 
   // ---- What they do
 
-  /** Has an agent come to be in the Worker that has the fewest, or in this one: another agent, or this one again. */
+  /** Has an agent come to be in the Worker that has the fewest, or in this one: another agent, or this one again. Others may be with the node that has it, if that Worker is not. */
   async lodge(order: Question, known?: DeviceAgent, wanted?: Crew): Promise<DeviceAgent> {
-    const crew = wanted ?? this.#freest();
+    let refused: unknown;
+    for (const crew of wanted ? [wanted] : this.#freest()) {
+      if (refused && !this.#crews.includes(crew)) continue;
+      try {
+        return await this.#lodgeIn(crew, order, known);
+      } catch (error) {
+        if (!(error instanceof RefusedError) || error.code !== "elsewhere") throw error;
+        refused = error;
+      }
+    }
+    throw refused;
+  }
+
+  async #lodgeIn(crew: Crew, order: Question, known: DeviceAgent | undefined): Promise<DeviceAgent> {
     const { line } = crew;
     const id = line.number();
     crew.coming.set(id, known);
@@ -293,11 +307,11 @@ export class Crews {
     }
   }
 
-  #freest(): Crew {
+  /** Those that have room, the one with the fewest first. */
+  #freest(): readonly Crew[] {
     const load = ({ agents, coming }: Crew): number => agents.size + coming.size;
     const free = this.#crews.filter((crew) => load(crew) < crew.line.agentsMax).sort((one, other) => load(one) - load(other));
-    const [first] = free;
-    if (first) return first;
+    if (free.length > 0) return free;
     if (this.#isOver) throw new WhimbrelError(LEFT);
     throw new WhimbrelError(this.size === 0 ? "the device's Workers are gone, and are being replaced" : "the device has as many agents as it may have");
   }

@@ -1,10 +1,10 @@
 /** Runs a session: connects, moves frames, keeps time. */
-import type { SessionEvent, SessionOptions } from "./session.js";
+import type { Beginning, SessionEvent, SessionOptions } from "./session.js";
 import { Session } from "./session.js";
 import type { Connect, Transport, TransportEvents } from "./transport.js";
 
-/** Signs what a node wants signed, with the key of the certificate that is shown to it. */
-export type Sign = (challenge: string) => Promise<Uint8Array>;
+/** Signs what a node wants signed, with the key of the certificate that is shown to it, at the place where it was sent if it was. */
+export type Sign = (challenge: string, place: string | undefined) => Promise<Uint8Array>;
 
 /**
  * What pages and Workers hear when the network is there again, or when the page was frozen or hidden and its timers with it: `online`
@@ -19,14 +19,16 @@ export class Driver {
   readonly #sign: Sign | undefined;
   readonly #handle: (event: SessionEvent) => void;
   #transport: Transport | undefined;
+  /** Where that leads, if a node said so. */
+  #place: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isPumpDue = false;
 
-  constructor(options: SessionOptions, connect: Connect, sign: Sign | undefined, handle: (event: SessionEvent) => void) {
+  constructor(options: SessionOptions, connect: Connect, sign: Sign | undefined, handle: (event: SessionEvent) => void, beginning: Beginning = {}) {
     this.#connect = connect;
     this.#sign = sign;
     this.#handle = handle;
-    this.session = new Session(options, now(), Math.random);
+    this.session = new Session(options, now(), Math.random, beginning);
     for (const type of WAKING) globalThis.addEventListener?.(type, this.#online);
     this.pump();
   }
@@ -73,7 +75,7 @@ export class Driver {
   }
 
   #happened(event: SessionEvent): void {
-    if (event.type === "connect") this.#open();
+    if (event.type === "connect") this.#open(event.place);
     else if (event.type === "disconnect") this.#close();
     else if (event.type === "challenge") void this.#prove(event.text);
     else this.#tell(event);
@@ -85,7 +87,7 @@ export class Driver {
   async #prove(challenge: string): Promise<void> {
     try {
       if (!this.#sign) throw new Error("the key of the certificate is not here");
-      this.session.prove(challenge, await this.#sign(challenge));
+      this.session.prove(challenge, await this.#sign(challenge, this.#place));
     } catch (error) {
       this.session.cannotProve(error instanceof Error ? error.message : String(error));
     }
@@ -106,8 +108,9 @@ export class Driver {
     this.#transport = undefined;
   }
 
-  #open(): void {
+  #open(place: string | undefined): void {
     const { session } = this;
+    this.#place = place;
     let transport: Transport | undefined;
     const isCurrent = (): boolean => transport !== undefined && this.#transport === transport;
     const events: TransportEvents = {
@@ -129,7 +132,7 @@ export class Driver {
       },
     };
     try {
-      transport = this.#connect(events);
+      transport = this.#connect(events, place);
     } catch (error) {
       session.handleClosed(now(), error instanceof Error ? error.message : String(error));
       this.pump();

@@ -20,6 +20,12 @@ export const RECONNECT_MS_MIN = 100;
 export const RECONNECT_MS_MAX = 5_000;
 /** How often a connection may end with an error behind the same number before the session is given up. */
 export const FAULTS_MAX = 3;
+/** How often in a row a client is sent from node to node before it gives that up. */
+export const SENDINGS_MAX = 16;
+/** How often in a row it goes there at once: then it rests first, as the nodes may not agree yet. */
+export const SENDINGS_AT_ONCE = 2;
+/** How often in a row nodes may not be reached where they are said to be: then the client tries where it was. */
+export const MISSES_MAX = 2;
 /** How long a first connection is tried, if nobody says otherwise. */
 export const PATIENCE_MS = 5_000;
 /** Bytes of memory that a message in JSON takes for each character, about. */

@@ -19,10 +19,13 @@ import {
   FAULTS_MAX,
   LEASE_MS,
   MESSAGE_BYTES,
+  MISSES_MAX,
   PATIENCE_MS,
   RECONNECT_MS_MAX,
   RECONNECT_MS_MIN,
   REMEMBER,
+  SENDINGS_AT_ONCE,
+  SENDINGS_MAX,
   SESSION_VERSION,
   WELCOME_MS_MAX,
   WINDOW,
@@ -49,8 +52,18 @@ export interface SessionOptions {
   readonly form?: Form;
   /** Whether its agents may be asked to go elsewhere, and others to come here: `yield` and `offer` are answered. */
   readonly moves?: boolean;
+  /** Whether it connects with another node of the platform if it is sent there, as its session or its agent is with that one. Sessions of `connect` do if not said. */
+  readonly follows?: boolean;
   /** How long the first connection is tried before giving up: 5 s if not said. */
   readonly patienceMs?: number;
+}
+
+/** How a session begins that is not the first of its client. */
+export interface Beginning {
+  /** Where it is tried first: `HOST:PORT`, or `:PORT` at the host that is known. */
+  readonly place?: string;
+  /** Its agents are to be with whichever node it comes to: it follows only where it went itself. */
+  readonly stays?: boolean;
 }
 
 /** Why a session is over: a node's code; `bye` after a good-bye; `unreachable` if there was never a connection. */
@@ -71,7 +84,7 @@ export class SessionError extends WhimbrelError {
 
 /** What happened. */
 export type SessionEvent =
-  | { readonly type: "connect" }
+  | { readonly type: "connect"; readonly place?: string }
   | { readonly type: "disconnect"; readonly why: string }
   | { readonly type: "challenge"; readonly text: string }
   | { readonly type: "welcome"; readonly welcome: Welcome; readonly resumed: boolean }
@@ -155,11 +168,19 @@ export class Session {
   readonly #misheard = new Faults();
   readonly #rejected = new Faults();
   #takenOverAt = -Infinity;
+  readonly #stays: boolean;
+  /** Where the node is that has the session, or is to have it: nothing if that is where all are. */
+  #place: string | undefined;
+  /** How often in a row it was sent elsewhere, and could not reach who was said to be there. */
+  #sendings = 0;
+  #misses = 0;
   /** Why there is no connection. */
   #why = "there was never a connection";
 
   /** `random` gives numbers from 0 to 1: it spreads over time what many clients do after a break. */
-  constructor(options: SessionOptions, now: number, random: () => number) {
+  constructor(options: SessionOptions, now: number, random: () => number, { place, stays = false }: Beginning = {}) {
+    this.#place = place;
+    this.#stays = stays;
     this.form = options.form ?? "json";
     this.#options = options;
     this.#random = random;
@@ -172,6 +193,11 @@ export class Session {
   /** What was granted; undefined until the first welcome. */
   get welcome(): Welcome | undefined {
     return this.#welcome;
+  }
+
+  /** Whether it is with another node than the one that it was to begin with, as that could not be reached. */
+  get hasMissed(): boolean {
+    return this.#misses > 0;
   }
 
   /** Why the session is over, if it is. */
@@ -304,8 +330,14 @@ export class Session {
     this.#connection = undefined;
     this.#openingSince = Infinity;
     this.#why = why;
+    const isMiss = this.#place !== undefined && !connection?.isWelcome;
+    if (isMiss) {
+      this.#place = undefined;
+      this.#misses++;
+    }
     if (connection?.isWelcome) this.#events.push({ type: "lost", why });
-    this.#failures = connection?.isWelcome ? 0 : this.#failures + 1;
+    // Where all nodes are it may be otherwise.
+    this.#failures = connection?.isWelcome || isMiss ? 0 : this.#failures + 1;
     this.#ackDueAt = Infinity;
     const backoff = Math.min(RECONNECT_MS_MIN * 2 ** this.#failures, RECONNECT_MS_MAX);
     const wait = this.#failures === 0 ? RECONNECT_MS_MIN : backoff;
@@ -320,19 +352,20 @@ export class Session {
     if (this.#connection || now < this.#connectAt) return;
     this.#connectAt = Infinity;
     this.#openingSince = now;
-    this.#events.push({ type: "connect" });
+    this.#events.push({ type: "connect", ...(this.#place !== undefined && { place: this.#place }) });
   }
 
   /**
    * When the connection, or the one that is being opened, is no good. The node speaks in each third of the lease: one that said
    * nothing in two of them is not heard any more, and the last third is left for another connection. One that goes on with the
-   * session is made, and welcomed, within a third, too, so that it is not the only one that is tried.
+   * session is made, and welcomed, within a third, too, so that it is not the only one that is tried; within a quarter where another node says that this one is, as that may be behind a wall.
    */
   get #dropAt(): number {
     const connection = this.#connection;
     if (connection?.isWelcome) return this.#heardAt + (2 * this.#leaseMs) / 3;
-    const patience = this.#welcome ? Math.min(WELCOME_MS_MAX, this.#leaseMs / 3) : WELCOME_MS_MAX;
-    return (connection?.since ?? this.#openingSince) + patience;
+    const whole = this.#welcome ? this.#leaseMs : this.#patienceMs;
+    const patience = this.#place !== undefined ? whole / 4 : this.#welcome ? whole / 3 : WELCOME_MS_MAX;
+    return (connection?.since ?? this.#openingSince) + Math.min(WELCOME_MS_MAX, patience);
   }
 
   /**
@@ -351,7 +384,8 @@ export class Session {
   handleFrame(bytes: string | Uint8Array, now: number): void {
     const connection = this.#connection;
     if (this.#over || !connection) return;
-    this.#heardAt = now;
+    // What is said before the welcome may be another node's word, which knows nothing of the session.
+    if (connection.isWelcome) this.#heardAt = now;
     let frame: Frame;
     try {
       frame = connection.reader.read(bytes);
@@ -374,9 +408,11 @@ export class Session {
     const fits = welcome.version === SESSION_VERSION && !connection.isWelcome && welcome.remember <= this.#remember;
     if (!fits || (resumed && welcome.session !== this.#welcome?.session)) return this.#fault(now, "protocol", "an unexpected welcome");
     this.#welcome = welcome;
+    this.#heardAt = now;
     connection.isWelcome = true;
     connection.writer = new FrameWriter(this.form, welcome.remember);
-    this.#failures = 0;
+    this.#failures = this.#sendings = 0;
+    if (resumed) this.#misses = 0;
     this.#told = this.#received;
     this.#credit = 0;
     this.#events.push({ type: "welcome", welcome, resumed });
@@ -423,6 +459,7 @@ export class Session {
     // It had read the good-bye before the connection broke.
     if (this.#leaving && code === "session-gone") return this.#end("bye", "the client left");
     if (this.#welcome && code === "taken-over") return this.#takenOver(text, now);
+    if (code === "elsewhere" && this.#options.follows) return this.#sent(text, now);
     const mayTryAgain = this.#welcome === undefined ? code === "busy" : !FINAL.includes(code);
     if (!mayTryAgain || this.#rejected.add(this.#last - this.unacknowledged)) return this.#end(code, text);
     this.#drop(now, `${code}: ${text}`);
@@ -437,6 +474,16 @@ export class Session {
     this.#takenOverAt = now;
     if (isAgain) this.#end("taken-over", text);
     else this.#drop(now, `taken-over: ${text}`);
+  }
+
+  /** Another node has the session: at this place, or nobody knows where. If it cannot be reached there, it may answer where all do. */
+  #sent(place: string, now: number): void {
+    if (++this.#sendings > SENDINGS_MAX) return this.#end("elsewhere", `it was sent from node to node ${SENDINGS_MAX} times`);
+    this.#place = undefined;
+    this.#drop(now, `the session is elsewhere: ${place || "nobody knows where"}`);
+    if (place === "" || this.#misses >= MISSES_MAX) return;
+    this.#place = place;
+    if (this.#sendings <= SENDINGS_AT_ONCE) this.#connectAt = now;
   }
 
   /** What the node said cannot be: over another connection it may say it better. */
@@ -467,7 +514,11 @@ export class Session {
 
   /** When there is no use in another connection. */
   get #giveUpAt(): number {
-    return this.#welcome ? this.#heardAt + this.#leaseMs : this.#startedAt + (this.#options.patienceMs ?? PATIENCE_MS);
+    return this.#welcome ? this.#heardAt + this.#leaseMs : this.#startedAt + this.#patienceMs;
+  }
+
+  get #patienceMs(): number {
+    return this.#options.patienceMs ?? PATIENCE_MS;
   }
 
   #end(code: EndCode, text: string): void {
@@ -535,7 +586,7 @@ export class Session {
   }
 
   #hello(): Outgoing {
-    const { token, certificate, leaseMs, window, messageBytes, moves = false } = this.#options;
+    const { token, certificate, leaseMs, window, messageBytes, moves = false, follows = false } = this.#options;
     const welcome = this.#welcome;
     return {
       type: "hello",
@@ -549,6 +600,7 @@ export class Session {
       ...(moves && { moves }),
       ...(certificate !== undefined && !welcome && { certificate }),
       ...(welcome && { attempt: this.#attempt }),
+      ...(follows && (welcome || !this.#stays) && { follows }),
     };
   }
 }

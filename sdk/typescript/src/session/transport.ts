@@ -16,8 +16,22 @@ export interface Transport {
   close(): void;
 }
 
-/** Opens a connection. */
-export type Connect = (events: TransportEvents) => Transport;
+/** Opens a connection: where it does so always, or at this place, `HOST:PORT`, or `:PORT` at the same host. There is a node to which another one sent the client. */
+export type Connect = (events: TransportEvents, place?: string) => Transport;
+
+/**
+ * The address of a node at this place, which has to do with sessions as the one at `url` has.
+ *
+ * @throws {@link WhimbrelError} if it is no place.
+ */
+export function addressAt(url: string | URL, place: string | undefined): URL {
+  const address = new URL(url);
+  if (place === undefined) return address;
+  const [, host = "", port] = /^([\w.-]*|\[[\da-f:.]+\]):(\d{1,5})$/i.exec(place) ?? [];
+  if (port === undefined) throw new WhimbrelError(`${place} is no place of a node`);
+  address.host = `${host || address.hostname}:${port}`;
+  return address;
+}
 
 /** The part of the standard's `WebSocket` that is used: the page's own, Node's from version 22 on, or package `ws`. */
 export interface WebSocketLike {
@@ -45,8 +59,8 @@ export function webSocket(url: string, given?: WebSocketClass): Connect {
   if (found === undefined) {
     throw new WhimbrelError("this Node has no WebSocket: take Node 22, pass the class of package ws as `WebSocket`, or connect to tcp:// with whimbrel/node");
   }
-  return (events) => {
-    const socket = new found(url, SUBPROTOCOL);
+  return (events, place) => {
+    const socket = new found(addressAt(url, place).href, SUBPROTOCOL);
     socket.binaryType = "arraybuffer";
     let isOpen = true;
     const close = (why: string): void => {

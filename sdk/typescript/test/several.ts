@@ -1,0 +1,69 @@
+/** Real nodes of one platform, processes that share their HTTP port. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { TOKEN, WHIMBREL } from "./society.js";
+
+const SHARED = ["--http-reuse-port", "--http-origin", "*", "--agent-port", "0", "--listen", "127.0.0.1:0", "--token", "secret of the nodes"];
+
+/** One of them. */
+interface Process {
+  readonly child: ChildProcess;
+  /** Where others join, where agents connect, and where HTTP is. */
+  readonly joinAt: string;
+  readonly agents: string;
+  readonly http: string;
+}
+
+/** See the module. The first has these AgentSpeak programs; ended by {@link Several.stop}. */
+export class Several {
+  readonly #folder = mkdtempSync(join(tmpdir(), "whimbrel-several-"));
+  readonly nodes: Process[] = [];
+
+  static async of(count: number, programs: Readonly<Record<string, string>>): Promise<Several> {
+    const several = new Several();
+    for (const [name, program] of Object.entries(programs)) writeFileSync(join(several.#folder, `${name}.asl`), program);
+    writeFileSync(join(several.#folder, "society.mas2j"), `MAS home { agents: ${Object.keys(programs).map((name) => `${name};`).join(" ")} }`);
+    try {
+      const first = await several.#start("run", several.#folder, "--http", "0");
+      for (let at = 1; at < count; at++) await several.#start("join", first.joinAt, "--http", first.http);
+    } catch (error) {
+      several.stop();
+      throw error;
+    }
+    return several;
+  }
+
+  /** What all of them have. */
+  get http(): string {
+    return this.nodes[0]?.http ?? "";
+  }
+
+  #start(...options: string[]): Promise<Process> {
+    const child = spawn(WHIMBREL, [...options, ...SHARED], {
+      env: { ...process.env, WHIMBREL_AGENT_TOKEN: TOKEN, WHIMBREL_RUN_DIR: join(this.#folder, "run") },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    return new Promise((resolve, reject) => {
+      let noted = "";
+      child.once("error", reject);
+      child.once("exit", (code) => reject(new Error(`a node ended (${code}) before it listened: ${noted}`)));
+      child.stderr.on("data", (data: Uint8Array) => {
+        noted += String(data);
+        const [agents, http] = [/connect at (\S+)/.exec(noted)?.[1], /console is at https?:\/\/([^/]+)/.exec(noted)?.[1]];
+        const joinAt = /others can join at (\S+)/.exec(noted)?.[1] ?? "";
+        if (agents === undefined || http === undefined || (this.nodes.length === 0 && joinAt === "")) return;
+        const node = { child, joinAt, agents, http };
+        this.nodes.push(node);
+        child.stderr.removeAllListeners("data").resume();
+        resolve(node);
+      });
+    });
+  }
+
+  stop(): void {
+    for (const { child } of this.nodes) child.kill("SIGKILL");
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
