@@ -170,6 +170,23 @@ mod tests {
     }
 
     #[test]
+    fn messages_look_as_the_document_says() {
+        let document: Value = serde_json::from_slice(&document()).expect("it is JSON");
+        let shape = &document["components"]["schemas"]["Message"];
+        assert_eq!(shape["required"], json!(["performative"]));
+        let members = shape["properties"].as_object().expect("members");
+        let vectors = include_str!("../../../../conformance/acl/messages.json");
+        let vectors: Vec<Value> = serde_json::from_str(vectors).expect("vectors");
+        let said: std::collections::BTreeSet<&String> =
+            vectors.iter().filter_map(|vector| vector["message"].as_object()).flat_map(Map::keys).collect();
+        assert_eq!(said, members.keys().collect(), "members of all messages, and those of the document");
+        for path in ["/paths/~1api~1v1~1messages/post/requestBody", "/components/schemas/Sending/properties/message"] {
+            let told = document.pointer(path).expect(path).to_string();
+            assert!(told.contains("schemas/Sending") || told.contains("schemas/Message"), "{path}: {told}");
+        }
+    }
+
+    #[test]
     fn what_is_referred_to_is_there() {
         let text = String::from_utf8(document().to_vec()).expect("text");
         let document: Value = serde_json::from_str(&text).expect("it is JSON");

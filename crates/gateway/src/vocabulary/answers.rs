@@ -74,6 +74,7 @@ pub enum Answer {
     /// To `send`: the answer to the message.
     Reply {
         /// An ACL message in its JSON encoding.
+        #[schemars(with = "super::message::MessageShape")]
         message: serde_json::Value,
     },
     /// To `spawn`.

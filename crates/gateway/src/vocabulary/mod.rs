@@ -6,6 +6,7 @@ mod answers;
 mod calls;
 mod devices;
 mod events;
+mod message;
 mod minds;
 mod nodes;
 mod requests;

@@ -207,6 +207,7 @@ pub enum Request {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sending {
     /// The ACL message in its JSON encoding. If it has no sender, it is sent from `cli`.
+    #[schemars(with = "super::message::MessageShape")]
     pub message: serde_json::Value,
     /// How long to wait for an answer; `None` for not at all.
     #[serde(default)]
