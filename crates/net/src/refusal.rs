@@ -42,6 +42,9 @@ pub(crate) fn of_tls(error: &Error) -> Option<RefusalReason> {
 pub(crate) fn of_no_node(error: &io::Error) -> Option<String> {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>())? {
         Error::InvalidMessage(_) => Some("what answers there does not speak TLS".to_owned()),
+        Error::InvalidCertificate(CertificateError::BadSignature | CertificateError::UnknownIssuer) => {
+            Some("what answers there has a certificate of another authority".to_owned())
+        }
         Error::AlertReceived(alert) => Some(format!("what answers there refuses the handshake: {alert:?}")),
         error => Some(format!("what answers there is not to be trusted: {error}")),
     }

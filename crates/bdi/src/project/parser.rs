@@ -297,7 +297,7 @@ impl Parser<'_> {
                 infrastructure.cycles = cycles.copied().filter(|cycles| *cycles > 0);
             }
             "Jade" => {
-                let help = "write `Local`, or leave it out; to join several machines see `whimbrel node`";
+                let help = "write `Local`, or leave it out; for several machines see `whimbrel join --help`";
                 self.warn(class.span, "the infrastructure Jade is run locally", "run as `Local`", help);
             }
             other => {

@@ -485,11 +485,24 @@ fn read_all(folder: &Path, mut take: impl FnMut(Line)) -> Result<(), EvidenceErr
     Ok(())
 }
 
-/// All that a folder of evidence has of a conversation, for others to verify.
+/// All that a folder of evidence has of a conversation, for others to verify. One without a name is that of two agents, in either order
+/// (`amy~bob`).
 ///
 /// # Errors
 /// The folder cannot be read or holds something else, or knows nothing of the conversation.
 pub fn prove(folder: &Path, conversation: &str) -> Result<Bundle, EvidenceError> {
+    match (prove_named(folder, conversation), conversation.split_once('~')) {
+        (Err(EvidenceError::NoConversation(name)), Some((one, other))) => {
+            prove_named(folder, &format!("{other}~{one}")).map_err(|error| match error {
+                EvidenceError::NoConversation(_) => EvidenceError::NoConversation(name),
+                error => error,
+            })
+        }
+        (proved, _) => proved,
+    }
+}
+
+fn prove_named(folder: &Path, conversation: &str) -> Result<Bundle, EvidenceError> {
     let (mut entries, mut all) = (Vec::new(), BTreeMap::new());
     read_all(folder, |line| match line {
         Line::Entry(entry) if entry.conversation == conversation => entries.push(*entry),
@@ -552,7 +565,7 @@ mod tests {
         for round in 1..=3 {
             let evidence = open(&folder, EVIDENCE_FILE_BYTES_MAX);
             sign(&mut authority, &evidence, 2);
-            let bundle = prove(&folder, "amy~bob").unwrap();
+            let bundle = prove(&folder, "bob~amy").unwrap();
             assert_eq!(bundle.len(), 2 * round);
             let second = Evidence::open(&folder, Box::new(|_| ()));
             assert!(matches!(second, Err(EvidenceError::InUse(_))), "one process at a time");
