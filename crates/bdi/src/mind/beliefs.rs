@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use crate::code::{Hint, Image, Key, Rule};
-use crate::logic::{Bindings, match_annots, open_slots};
+use crate::logic::{Bindings, map_annots, match_annots, open_slots};
 use crate::syntax::{ast, quote::quote};
 use changes::Noted;
 pub(crate) use changes::TableChange;
@@ -630,7 +630,7 @@ impl BeliefBase {
                 return Some(resolved(pattern, bindings));
             }
         };
-        if ground && !match_annots(bindings, &pattern.annots, &fact.annots) {
+        if ground && !has_annots(pattern, &fact, bindings) {
             return None;
         }
         let given = bindings.resolve_annots(&pattern.annots);
@@ -656,12 +656,24 @@ impl BeliefBase {
 
     /// Deletes as [`Self::delete`] does with a pattern of distinct variables: the first belief of the predicate that has
     /// these annotations.
-    pub fn delete_first(&mut self, key: Key, annots: &[Annot]) -> Change {
+    pub fn delete_first(&mut self, key: Key, annots: &[Annot], image: &Image) -> Change {
         let place = self.place(&key)?;
         let table = self.tables.get_mut(place)?;
-        let has_all = |fact: &Structure| annots.iter().all(|annot| fact.annots.contains(annot));
-        let number = table.facts_numbered().find(|(_, fact)| has_all(fact)).map(|(number, _)| number)?;
-        let deleted = table.delete_annots(number, annots);
+        let has_all = |all: &[Annot]| annots.iter().all(|annot| all.contains(annot));
+        let last = table.front + table.entries.len() as i64;
+        let (number, open) = (table.front..last).find_map(|number| match table.entry(number)? {
+            Entry::Fact(fact) => has_all(&fact.annots).then_some((number, None)),
+            // A fact with variables, as the program has it.
+            Entry::Rule(rule) => {
+                let rule = rule.resolve(image);
+                let head = rule.source.body.is_none().then(|| head_of(rule))?;
+                has_all(&head.annots).then_some((number, Some(head)))
+            }
+        })?;
+        let deleted = match open {
+            None => table.delete_annots(number, annots),
+            Some(head) => table.remove(number).map(|_| (head, false)),
+        };
         self.changed(place, number);
         deleted.filter(|(_, stays)| !stays).map(|(event, _)| event)
     }
@@ -675,8 +687,7 @@ impl BeliefBase {
         let (mut removed, mut gone) = (Vec::new(), Vec::new());
         for (number, fact) in numbers {
             let mark = bindings.mark();
-            let literal = Value::Term(Arc::clone(&fact));
-            if bindings.unify(&Value::from(pattern.clone()), &literal) && table.take_out(number).is_some() {
+            if matches_fact(pattern, &fact, bindings) && table.take_out(number).is_some() {
                 removed.push(fact);
                 gone.push(number);
             }
@@ -734,7 +745,8 @@ fn find_matching(table: &Table, pattern: &Structure, bindings: &mut Bindings, im
     (table.front..last).find(|number| try_number(*number))
 }
 
-fn matches_fact(pattern: &Structure, fact: &Arc<Structure>, bindings: &mut Bindings) -> bool {
+/// Whether a fact matches, whose variables are its own.
+pub fn matches_fact(pattern: &Structure, fact: &Arc<Structure>, bindings: &mut Bindings) -> bool {
     let literal = Value::from(pattern.clone());
     if fact.is_ground() {
         return bindings.unify(&literal, &Value::Term(Arc::clone(fact)));
@@ -743,12 +755,25 @@ fn matches_fact(pattern: &Structure, fact: &Arc<Structure>, bindings: &mut Bindi
     bindings.unify(&literal, &Bindings::rename(&Value::Term(Arc::clone(fact)), base))
 }
 
-/// Whether a rule's head matches. It has no other annotations than that it is the agent's own.
-fn matches_head(pattern: &Structure, rule: &Rule, bindings: &mut Bindings) -> bool {
-    let is_own = |annot: &Annot| matches!(annot, Annot::Source(sym::SELF));
-    if !pattern.annots.iter().all(is_own) {
-        return false;
+/// Whether a fact has the pattern's annotations: those that are known as they are (Jason's `hasSubsetAnnot`).
+fn has_annots(pattern: &Structure, fact: &Structure, bindings: &mut Bindings) -> bool {
+    if pattern.annots.iter().all(Annot::is_ground) {
+        return pattern.annots.iter().all(|annot| fact.annots.contains(annot));
     }
+    let base = bindings.extend(open_slots(fact));
+    let theirs = map_annots(&fact.annots, &mut |var| Value::Var(Var { slot: var.slot + base, name: var.name }));
+    match_annots(bindings, &pattern.annots, &theirs)
+}
+
+/// Whether a rule's head matches.
+fn matches_head(pattern: &Structure, rule: &Rule, bindings: &mut Bindings) -> bool {
+    let head = head_of(rule);
+    let base = bindings.extend(open_slots(&head));
+    bindings.unify(&Value::from(pattern.clone()), &Bindings::rename(&head.into_value(), base))
+}
+
+/// A rule's head, its variables numbered from 0. It is the agent's own if it says nothing else.
+fn head_of(rule: &Rule) -> Structure {
     let mut names: Vec<Symbol> = Vec::new();
     let head = quote(&ast::Term::Literal(rule.source.head.clone()), &mut |name| {
         let known = names.iter().position(|other| *other == name && name != sym::ANY);
@@ -758,8 +783,11 @@ fn matches_head(pattern: &Structure, rule: &Rule, bindings: &mut Bindings) -> bo
         }
         Var { slot, name }
     });
-    let base = bindings.extend(names.len() as u32);
-    (pattern.args.iter().zip(head.args())).all(|(own, other)| bindings.unify(own, &Bindings::rename(other, base)))
+    let key = rule.key;
+    let own = [Annot::Source(sym::SELF)];
+    let says = head.annots().iter().any(is_source);
+    let annots = head.annots().iter().chain(own.iter().filter(|_| !says)).cloned().collect();
+    Structure::full(key.namespace, key.negated, key.functor, head.args().iter().cloned().collect(), annots)
 }
 
 fn resolved(pattern: &Structure, bindings: &Bindings) -> Structure {

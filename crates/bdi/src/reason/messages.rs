@@ -95,11 +95,11 @@ impl Cycle<'_> {
 
     /// `tell`, `achieve` and `signal` need no plan. Gives the content back if it is none of these.
     fn receive_plainly(&mut self, sender: Symbol, performative: Symbol, content: Value) -> Option<Value> {
+        if quote::is_rule(&content) && matches!(performative, sym::TELL | sym::UNTELL) {
+            return self.take_rule(content, performative);
+        }
         if !matches!(performative, sym::TELL | sym::ACHIEVE | sym::SIGNAL) {
             return Some(content);
-        }
-        if quote::is_rule(&content) {
-            return if performative == sym::TELL { self.take_rule(&content) } else { Some(content) };
         }
         let mut literal = sourced(content, sender)?;
         match performative {
@@ -126,15 +126,14 @@ impl Cycle<'_> {
         None
     }
 
-    /// A rule that somebody tells is one of the agent's own. It comes back if it is none.
-    fn take_rule(&mut self, told: &Value) -> Option<Value> {
-        match quote::unquote_rule(told) {
-            Ok(rule) => {
-                self.add_rule(&rule, false);
-                None
-            }
-            Err(_) => Some(told.clone()),
+    /// A rule that somebody tells is one of the agent's own, until it is untold. It comes back if it is none.
+    fn take_rule(&mut self, told: Value, performative: Symbol) -> Option<Value> {
+        match quote::unquote_rule(&told) {
+            Ok(rule) if performative == sym::TELL => self.add_rule(&rule, false),
+            Ok(_) => drop(self.remove_plan_value(&told)),
+            Err(_) => return Some(told),
         }
+        None
     }
 
     /// The name by which the program knows an agent: the local name if it is on this platform.

@@ -453,7 +453,7 @@ impl<'m> Cycle<'m> {
     /// Deletes the belief that a literal replaces: the first of its predicate, whatever its arguments.
     fn delete_old(&mut self, literal: &Structure) -> Option<Structure> {
         if literal.annots.iter().all(whimbrel_acl::Annot::is_ground) {
-            return self.mind.beliefs.delete_first(crate::code::Key::of(literal), &literal.annots);
+            return self.mind.beliefs.delete_first(crate::code::Key::of(literal), &literal.annots, self.image);
         }
         let mark = self.bindings.mark();
         let base = self.bindings.extend(literal.args.len() as u32);

@@ -322,10 +322,20 @@ pub fn same_plan(a: &Plan, b: &Plan) -> bool {
     essence(a) == essence(b)
 }
 
-/// Whether two rules are the same but for their places.
+/// Whether two rules are the same but for their places and what their variables are called.
 pub fn same_rule(a: &Rule, b: &Rule) -> bool {
-    let mut by_name = |name: Symbol| Var { slot: name.index(), name };
-    quote_rule(a, &mut by_name) == quote_rule(b, &mut by_name)
+    let numbered = |rule: &Rule| {
+        let mut names: Vec<Symbol> = Vec::new();
+        quote_rule(rule, &mut |name| {
+            let known = names.iter().position(|other| *other == name);
+            let slot = known.unwrap_or(names.len()) as u32;
+            if known.is_none() {
+                names.push(name);
+            }
+            Var { slot, name: sym::ANY }
+        })
+    };
+    numbered(a) == numbered(b)
 }
 
 /// The body `$body(args)` after what its variables hold was put in their places: bodies among the steps are spliced in,

@@ -25,12 +25,33 @@ pub(super) struct Arrival {
     proven: Option<Vec<CertificateDer<'static>>>,
 }
 
+/// Why a connection is none of a client's, and what its other end is still to be told.
+pub(super) struct NoHello {
+    pub why: io::Error,
+    last_word: Option<(Wire, Framing, Fault)>,
+}
+
+impl NoHello {
+    /// Tells the other end, if it is there to hear it, and closes the connection.
+    pub async fn say(self) {
+        if let Some((wire, framing, fault)) = self.last_word {
+            say_why(wire, framing, fault).await;
+        }
+    }
+}
+
+impl From<io::Error> for NoHello {
+    fn from(why: io::Error) -> Self {
+        Self { why, last_word: None }
+    }
+}
+
 impl Arrival {
     /// Waits for what a client says first on a socket.
     ///
     /// # Errors
     /// It says nothing in time, or something else than hello.
-    pub async fn hear(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
+    pub async fn hear(socket: TcpStream, tls: Option<&Tls>) -> Result<Self, NoHello> {
         in_time(async {
             // Frames are put together here, not by the kernel.
             socket.set_nodelay(true)?;
@@ -48,11 +69,11 @@ impl Arrival {
     ///
     /// # Errors
     /// As [`Arrival::hear`].
-    pub async fn hear_messages(messages: Box<dyn Messages>, from: SocketAddr) -> io::Result<Self> {
+    pub async fn hear_messages(messages: Box<dyn Messages>, from: SocketAddr) -> Result<Self, NoHello> {
         in_time(Self::hear_hello(Wire::Messages(Box::new(Letters::new(messages, Some(from)))))).await
     }
 
-    async fn hear_hello(mut wire: Wire) -> io::Result<Self> {
+    async fn hear_hello(mut wire: Wire) -> Result<Self, NoHello> {
         loop {
             let read = match wire.frame(SESSION_HELLO_BYTES_MAX) {
                 Ok(None) => None,
@@ -66,15 +87,12 @@ impl Arrival {
             match read {
                 Some(Ok((framing, hello))) => return Ok(Self { wire, framing, hello, identity: None, proven: None }),
                 Some(Err((framing, fault))) => {
-                    let why = invalid(fault.clone());
-                    // Whether that is heard is nothing to wait for.
-                    tokio::spawn(say_why(wire, framing, fault));
-                    return Err(why);
+                    return Err(NoHello { why: invalid(fault.clone()), last_word: Some((wire, framing, fault)) });
                 }
                 None => {}
             }
             if matches!(wire.exchange(true).await, Moved::Gone) {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
             }
         }
     }
@@ -144,7 +162,7 @@ async fn say_why(mut wire: Wire, framing: Framing, why: Fault) {
     wire.close().await;
 }
 
-async fn in_time(hearing: impl Future<Output = io::Result<Arrival>>) -> io::Result<Arrival> {
+async fn in_time(hearing: impl Future<Output = Result<Arrival, NoHello>>) -> Result<Arrival, NoHello> {
     let in_time = tokio::time::timeout(HANDSHAKE_PATIENCE, hearing).await;
     in_time.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }

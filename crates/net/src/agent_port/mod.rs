@@ -38,7 +38,7 @@ use whimbrel_platform::session::{
 };
 use whimbrel_platform::{EndReason, Time};
 
-use self::arrival::Arrival;
+use self::arrival::{Arrival, NoHello};
 use self::doors::Doors;
 pub use self::doors::{AskDoors, Carrier, NodeDoors};
 use self::proof::{Rejected, Shown};
@@ -395,10 +395,14 @@ impl Inner {
     }
 
     /// Gives a client's connection to a session, or closes it.
-    async fn take_in(self: &Arc<Self>, arrived: io::Result<Arrival>, from: SocketAddr) {
+    async fn take_in(self: &Arc<Self>, arrived: Result<Arrival, NoHello>, from: SocketAddr) {
         let mut arrival = match arrived {
             Ok(arrival) => arrival,
-            Err(error) => return self.note_closed(from, refusal::of_connection(&error), &error.to_string()),
+            Err(silly) => {
+                self.note_closed(from, refusal::of_connection(&silly.why), &silly.why.to_string());
+                // It keeps its place until then: others wait for it.
+                return silly.say().await;
+            }
         };
         match self.welcome(&mut arrival).await {
             Ok(door) => {

@@ -272,10 +272,12 @@ impl Topics {
                 heard.push(Listener { node, crowded: false });
             }
         }
+        let members = known.map_or(&[][..], |known| &*known.elsewhere).iter().copied();
+        let on_their_way = self.roaming.held_members(name);
         Arc::new(Audience {
             local: local.chain(roaming).collect(),
             nodes: heard.into(),
-            elsewhere: known.map_or(&[][..], |known| &*known.elsewhere).into(),
+            elsewhere: members.chain(on_their_way).collect(),
             turn: known.map(|known| Arc::clone(&known.turn)).unwrap_or_default(),
             roaming: self.roaming.is_about(name),
         })

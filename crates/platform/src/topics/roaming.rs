@@ -106,6 +106,12 @@ impl Roaming {
         self.held.values().filter(move |(_, places)| places.contains(&name)).map(|(node, _)| *node)
     }
 
+    /// Members of this group that went to such nodes: they are not known there yet.
+    pub fn held_members(&self, name: Symbol) -> impl Iterator<Item = Symbol> {
+        let is_group = Cast::of(name) == Some(Cast::Multicast);
+        self.held.iter().filter(move |(_, (_, places))| is_group && places.contains(&name)).map(|(hop, _)| hop.agent)
+    }
+
     /// What is published for this agent goes to that node from now on, and nowhere else for its sake.
     fn hold(&mut self, hop: HopId, to: Option<NodeId>, places: Vec<Symbol>) {
         self.held.retain(|held, _| held.agent != hop.agent);
@@ -264,7 +270,10 @@ impl Topics {
             && let Some((earlier, missing)) = &mut leaving.earlier
             && *earlier == hop
         {
-            missing.remove(&node);
+            if !missing.remove(&node) {
+                // It did so late, and nobody waits for it.
+                self.roaming.settled.push(hop);
+            }
             let places = leaving.places.clone();
             places.into_iter().for_each(|name| self.note_change(name));
         } else if !self.roaming.arriving.contains_key(&hop.agent) {
@@ -403,9 +412,12 @@ impl Topics {
 
     /// Nothing comes here any more for the sake of an agent that left: other nodes hear of that.
     fn note_left(&mut self, agent: Symbol, name: Symbol) {
-        match Cast::of(name) {
-            Some(Cast::Multicast) => self.news.push_back(News::Left(name, agent)),
-            _ => return self.note_unheard(name),
+        if Cast::of(name) != Some(Cast::Multicast) {
+            return self.note_unheard(name);
+        }
+        // It may have come back since.
+        if !self.places_of(agent).contains(&name) {
+            self.news.push_back(News::Left(name, agent));
         }
         self.note_change(name);
     }

@@ -28,6 +28,11 @@ impl Node {
     /// Ends an agent that is on this node, and waits until that is written, if it is one that is kept. (An agent is off the
     /// directories as soon as it ends; if its node dies then, it is there again, unless its end was written.)
     pub fn end_here(&self, name: Symbol, at_most: Duration) -> Ended {
+        // It ends as soon as it is here: whoever asks again hears whether that was so.
+        if let (Some(source), Some(links)) = (self.doom_coming(name), self.linked.links()) {
+            links.tell(source, News::Kill(name));
+            return Ended::Unwritten;
+        }
         if let Place::Node(node) = self.routes.look_up(name).place() {
             return Ended::Elsewhere(self.name_of(node));
         }

@@ -4,6 +4,7 @@ use whimbrel_acl::{Annots, Structure, Value};
 
 use crate::actions::{Failure, Progress, StepCall};
 use crate::code::{TriggerKind, TriggerOp};
+use crate::logic::{Bindings, open_slots};
 use crate::mind::Event;
 use crate::reason::{own_source, step_event_of, structure};
 use crate::syntax::quote;
@@ -65,7 +66,8 @@ fn all_like(call: &mut StepCall<'_, '_>, pattern: &Value) -> Vec<Structure> {
     let bindings = &mut *call.cycle.bindings;
     let matches = |fact: &Structure| {
         let mark = bindings.mark();
-        let matched = bindings.unify(pattern, &fact.clone().into());
+        let base = bindings.extend(open_slots(fact));
+        let matched = bindings.unify(pattern, &Bindings::rename(&fact.clone().into(), base));
         bindings.undo(mark);
         matched
     };
