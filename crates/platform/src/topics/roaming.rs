@@ -553,6 +553,22 @@ mod tests {
     }
 
     #[test]
+    fn a_member_on_its_way_is_one_of_those_of_whom_one_is_chosen() {
+        let crew = crate::topics::group("crew").unwrap().name;
+        let mut topics = Topics::new();
+        topics.join("amy".into(), crew, false).unwrap();
+        topics.handle_leaving(hop(), D, [D]);
+        assert_eq!(topics.members(crew), ["amy".into()]);
+        topics.handle_own_followed(hop());
+        assert_eq!(topics.members(crew), ["amy".into()], "it is on its way to the node that will say so");
+        told(&mut topics);
+        topics.handle_followed(hop(), D);
+        assert_eq!(told(&mut topics), [News::Left(crew, "amy".into())]);
+        topics.handle_settled(hop(), D);
+        assert_eq!(topics.members(crew), [""; 0].map(Symbol::from));
+    }
+
+    #[test]
     fn who_is_introduced_hears_of_topics_of_those_on_their_way() {
         let mut topics = Topics::new();
         topics.join("amy".into(), news(), false).unwrap();

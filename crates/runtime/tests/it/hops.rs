@@ -19,7 +19,7 @@ use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::topics::group;
 use whimbrel_platform::{AgentBody, Counters, Links, Next, Turn};
-use whimbrel_runtime::{DurableAgent, DurableContext, Platform, durable};
+use whimbrel_runtime::{DurableAgent, DurableContext, Ended, Platform, durable};
 
 use crate::kit::{Lines, does, inform};
 
@@ -1328,6 +1328,28 @@ fn who_subscribed_and_moved_is_reached_afterwards_whichever_node_ends_and_when()
                 assert_eq!(count, 1, "n{lost} lost after {steps}, {node} published, it lives at n{home}: {heard:?}");
             }
         }
+    }
+}
+
+/// An operator ends an agent at the node that it goes to, at any moment of the hop.
+#[test]
+fn who_is_on_its_way_is_never_said_to_be_nobody() {
+    for steps in 0..24 {
+        let nodes = Nodes::new(3, 1);
+        let walker = nodes.walker(0, "walker");
+        nodes.at(0).send(inform("x", walker, go("n1")));
+        let pairs = nodes.pairs();
+        for step in 0..steps {
+            nodes.idle();
+            let (from, to) = pairs[step % pairs.len()];
+            nodes.step(from, to);
+        }
+        nodes.idle();
+        let said = nodes.at(1).end(walker, Duration::ZERO);
+        assert_ne!(said, Ended::NoSuchAgent, "after {steps}");
+        nodes.settle();
+        let lives = !nodes.homes("walker").is_empty();
+        assert_eq!(lives, matches!(said, Ended::Elsewhere(_)), "after {steps}: {said:?}");
     }
 }
 
