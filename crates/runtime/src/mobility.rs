@@ -604,6 +604,11 @@ impl Node {
         locked(&self.mobility.state).transits.door_of(name)
     }
 
+    /// Whether an agent is on its way here from that node.
+    pub fn comes_from(&self, name: Symbol, node: NodeId) -> bool {
+        self.has_transits() && locked(&self.mobility.state).transits.comes_from(name) == Some(node)
+    }
+
     /// Asks which agents are on their way here, while none comes or begins.
     pub fn with_coming<T>(&self, ask: impl FnOnce(&dyn Fn(Symbol) -> bool) -> T) -> T {
         let on_the_way = locked(&self.mobility.state);

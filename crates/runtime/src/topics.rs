@@ -96,7 +96,12 @@ impl Node {
                 News::Topics(topics)
             }
             News::Joined(group, mut members) => {
-                let lives_there = |member: Symbol| self.routes.look_up(member).place() == Place::Node(from);
+                // Or comes from there just now, and may stay after all.
+                let lives_there = |member: Symbol| match self.routes.look_up(member).place() {
+                    Place::Node(node) => node == from,
+                    Place::Local(_) => self.comes_from(member, from),
+                    _ => false,
+                };
                 members.retain(|member| lives_there(*member) && self.permits_joining(Aid::local(*member), group));
                 News::Joined(group, members)
             }
