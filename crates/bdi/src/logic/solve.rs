@@ -80,7 +80,7 @@ struct Choice<'f> {
 enum Alternatives<'f> {
     Formulas(&'f [Formula]),
     Entries { query: Query<'f>, rest: Candidates<'f> },
-    Annots { query: &'f [Annot], ways: std::vec::IntoIter<Vec<Annot>>, own: Annots },
+    Annots { ways: std::vec::IntoIter<Vec<Annot>>, own: Annots },
     Values { target: Value, values: Box<dyn Iterator<Item = Value> + 'f> },
 }
 
@@ -311,7 +311,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
                 Next::Prove(first, scope, next)
             }
             Alternatives::Entries { query, rest } => self.entries(query, rest, scope, next, bindings),
-            Alternatives::Annots { query, ways, own } => self.annots(query, ways, own, scope, next, bindings),
+            Alternatives::Annots { ways, own } => self.annots(ways, own, scope, next, bindings),
             Alternatives::Values { target, values } => self.values(target, values, scope, next, bindings),
         })
     }
@@ -403,7 +403,8 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             });
             let has_annots = !query.term.annots.is_empty() || query.term.annots_tail.is_some();
             if matched && has_annots && !fact.annots.iter().all(Annot::is_ground) {
-                return self.open_annots(query, &fact.annots, base, scope, next, bindings);
+                let apart = &mut |var: Var| Value::Var(Var { slot: var.slot + base, name: var.name });
+                return self.fact_annots(query, &map_annots(&fact.annots, apart), scope, next, bindings);
             }
             matched
         };
@@ -419,7 +420,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     fn fact_annots(
         &mut self,
         query: &Query<'f>,
-        fact: &'f [Annot],
+        fact: &[Annot],
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
@@ -429,32 +430,12 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             return if match_annots(bindings, &wanted, fact) { Next::Proceed(next) } else { Next::Fail };
         }
         let ways = match_annot_subsets(&wanted, fact).into_iter();
-        self.annots(fact, ways, wanted, scope, next, bindings)
-    }
-
-    /// Annotations of a belief with variables, which are in the slots from `variables` on.
-    fn open_annots(
-        &mut self,
-        query: &Query<'f>,
-        fact: &'f [Annot],
-        variables: u32,
-        scope: Scope<'f>,
-        next: u32,
-        bindings: &mut Bindings,
-    ) -> Next<'f> {
-        let wanted = build_annots(self.solver, bindings, scope.base, scope.names, query.term);
-        let theirs = map_annots(fact, &mut |var| Value::Var(Var { slot: var.slot + variables, name: var.name }));
-        if query.term.annots_tail.is_some() {
-            return if match_annots(bindings, &wanted, &theirs) { Next::Proceed(next) } else { Next::Fail };
-        }
-        let ways = match_annot_subsets(&wanted, &theirs).into_iter();
-        self.annots(fact, ways, wanted, scope, next, bindings)
+        self.annots(ways, wanted, scope, next, bindings)
     }
 
     /// Tries the ways in which a query's annotations may fit a belief's.
     fn annots(
         &mut self,
-        query: &'f [Annot],
         mut ways: std::vec::IntoIter<Vec<Annot>>,
         own: Annots,
         scope: Scope<'f>,
@@ -464,7 +445,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         while let Some(way) = ways.next() {
             let mark = bindings.mark();
             if ways.len() > 0 {
-                let alternatives = Alternatives::Annots { query, ways: ways.clone(), own: own.clone() };
+                let alternatives = Alternatives::Annots { ways: ways.clone(), own: own.clone() };
                 self.choose(alternatives, scope, next, bindings);
                 if match_annots(bindings, &own, &way) {
                     return Next::Proceed(next);

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
-use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
+use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var, sym};
 
 use crate::code::{Hint, Image, Key, Rule};
 use crate::logic::{Bindings, map_annots, match_annots, open_slots};
-use crate::syntax::{ast, quote::quote};
+use crate::syntax::ast;
+use crate::syntax::quote::{numbered, quote};
 use changes::Noted;
 pub(crate) use changes::TableChange;
 
@@ -684,10 +685,11 @@ impl BeliefBase {
         let Some(table) = self.tables.get_mut(place) else { return Vec::new() };
         let numbers: Vec<(i64, Arc<Structure>)> =
             table.facts_numbered().map(|(number, fact)| (number, Arc::clone(fact))).collect();
+        let wanted = Value::from(pattern.clone());
         let (mut removed, mut gone) = (Vec::new(), Vec::new());
         for (number, fact) in numbers {
             let mark = bindings.mark();
-            if matches_fact(pattern, &fact, bindings) && table.take_out(number).is_some() {
+            if matches_fact(&wanted, &fact, bindings) && table.take_out(number).is_some() {
                 removed.push(fact);
                 gone.push(number);
             }
@@ -726,11 +728,12 @@ fn same_literal(a: &Structure, b: &Structure) -> bool {
 
 fn find_matching(table: &Table, pattern: &Structure, bindings: &mut Bindings, image: &Image) -> Option<i64> {
     let first = pattern.args.first().map_or(Value::Null, |first| bindings.resolve(first));
+    let literal = Value::from(pattern.clone());
     let mut try_number = |number: i64| {
         let mark = bindings.mark();
         let matches = match table.entry(number) {
-            Some(Entry::Fact(fact)) => matches_fact(pattern, fact, bindings),
-            Some(Entry::Rule(rule)) => matches_head(pattern, rule.resolve(image), bindings),
+            Some(Entry::Fact(fact)) => matches_fact(&literal, fact, bindings),
+            Some(Entry::Rule(rule)) => matches_head(&literal, rule.resolve(image), bindings),
             None => return false,
         };
         if !matches {
@@ -746,13 +749,13 @@ fn find_matching(table: &Table, pattern: &Structure, bindings: &mut Bindings, im
 }
 
 /// Whether a fact matches, whose variables are its own.
-pub fn matches_fact(pattern: &Structure, fact: &Arc<Structure>, bindings: &mut Bindings) -> bool {
-    let literal = Value::from(pattern.clone());
+pub fn matches_fact(pattern: &Value, fact: &Arc<Structure>, bindings: &mut Bindings) -> bool {
+    let literal = Value::Term(Arc::clone(fact));
     if fact.is_ground() {
-        return bindings.unify(&literal, &Value::Term(Arc::clone(fact)));
+        return bindings.unify(pattern, &literal);
     }
     let base = bindings.extend(open_slots(fact));
-    bindings.unify(&literal, &Bindings::rename(&Value::Term(Arc::clone(fact)), base))
+    bindings.unify(pattern, &Bindings::rename(&literal, base))
 }
 
 /// Whether a fact has the pattern's annotations: those that are known as they are (Jason's `hasSubsetAnnot`).
@@ -766,23 +769,16 @@ fn has_annots(pattern: &Structure, fact: &Structure, bindings: &mut Bindings) ->
 }
 
 /// Whether a rule's head matches.
-fn matches_head(pattern: &Structure, rule: &Rule, bindings: &mut Bindings) -> bool {
+fn matches_head(pattern: &Value, rule: &Rule, bindings: &mut Bindings) -> bool {
     let head = head_of(rule);
     let base = bindings.extend(open_slots(&head));
-    bindings.unify(&Value::from(pattern.clone()), &Bindings::rename(&head.into_value(), base))
+    bindings.unify(pattern, &Bindings::rename(&head.into_value(), base))
 }
 
 /// A rule's head, its variables numbered from 0. It is the agent's own if it says nothing else.
 fn head_of(rule: &Rule) -> Structure {
-    let mut names: Vec<Symbol> = Vec::new();
-    let head = quote(&ast::Term::Literal(rule.source.head.clone()), &mut |name| {
-        let known = names.iter().position(|other| *other == name && name != sym::ANY);
-        let slot = known.unwrap_or(names.len()) as u32;
-        if known.is_none() {
-            names.push(name);
-        }
-        Var { slot, name }
-    });
+    let mut names = Vec::new();
+    let head = quote(&ast::Term::Literal(rule.source.head.clone()), &mut |name| numbered(&mut names, name));
     let key = rule.key;
     let own = [Annot::Source(sym::SELF)];
     let says = head.annots().iter().any(is_source);

@@ -1,12 +1,12 @@
 //! Options of an agent, as project files and `.create_agent` give them.
 
-use whimbrel_acl::{Symbol, Value, Var};
+use whimbrel_acl::{Symbol, Value};
 use whimbrel_platform::duration;
 
 use crate::AgentConfig;
 use crate::syntax::ast::Term;
 use crate::syntax::parse_term;
-use crate::syntax::quote::quote;
+use crate::syntax::quote::{numbered, quote};
 
 /// Applies one option.
 ///
@@ -50,14 +50,7 @@ fn passivate(text: &str) -> Result<i64, String> {
 /// A term as a value, its variables numbered in the order of their appearance.
 pub fn value_of(term: &Term) -> Value {
     let mut names = Vec::new();
-    let mut var = |name: Symbol| {
-        let slot = names.iter().position(|known| *known == name).unwrap_or_else(|| {
-            names.push(name);
-            names.len() - 1
-        });
-        Var { slot: slot as u32, name }
-    };
-    quote(term, &mut var)
+    quote(term, &mut |name| numbered(&mut names, name))
 }
 
 /// The terms of a list without its brackets: `b(1), c`.

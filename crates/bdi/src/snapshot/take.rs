@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use whimbrel_acl::Value;
 use whimbrel_acl::value::{shared_objects_met, with_shared_objects};
-use whimbrel_acl::{Value, Var};
 use whimbrel_platform::Time;
 
 use super::record::{Acquired, EntryData, FactData, Numbers, PlanData, Plans, Program, Queue, Rare, Record, TableData};
@@ -252,13 +252,7 @@ fn entry_data(entry: &Entry) -> EntryData<'_> {
 
 fn quoted(term: &ast::Term) -> Value {
     let mut names = Vec::new();
-    quote::quote(term, &mut |name| {
-        let slot = names.iter().position(|other| *other == name).unwrap_or_else(|| {
-            names.push(name);
-            names.len() - 1
-        });
-        Var { slot: slot as u32, name }
-    })
+    quote::quote(term, &mut |name| quote::numbered(&mut names, name))
 }
 
 fn plan_code(plan: &Plan) -> Value {

@@ -56,6 +56,16 @@ fn structure(functor: Symbol, args: impl IntoIterator<Item = Value>) -> Value {
     Structure::new(functor, args.into_iter().collect()).into()
 }
 
+/// The variable of that name, numbered in the order of appearance.
+pub fn numbered(names: &mut Vec<Symbol>, name: Symbol) -> Var {
+    let known = names.iter().position(|other| *other == name);
+    let slot = known.unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    });
+    Var { slot: slot as u32, name }
+}
+
 /// The term as a value; `var` gives the slot of each variable.
 pub fn quote(term: &Term, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
     match term {
@@ -324,18 +334,11 @@ pub fn same_plan(a: &Plan, b: &Plan) -> bool {
 
 /// Whether two rules are the same but for their places and what their variables are called.
 pub fn same_rule(a: &Rule, b: &Rule) -> bool {
-    let numbered = |rule: &Rule| {
-        let mut names: Vec<Symbol> = Vec::new();
-        quote_rule(rule, &mut |name| {
-            let known = names.iter().position(|other| *other == name);
-            let slot = known.unwrap_or(names.len()) as u32;
-            if known.is_none() {
-                names.push(name);
-            }
-            Var { slot, name: sym::ANY }
-        })
+    let nameless = |rule: &Rule| {
+        let mut names = Vec::new();
+        quote_rule(rule, &mut |name| Var { name: sym::ANY, ..numbered(&mut names, name) })
     };
-    numbered(a) == numbered(b)
+    nameless(a) == nameless(b)
 }
 
 /// The body `$body(args)` after what its variables hold was put in their places: bodies among the steps are spliced in,

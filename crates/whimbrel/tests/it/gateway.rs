@@ -224,6 +224,17 @@ impl Node {
 struct Socket(WebSocket<TcpStream>);
 
 impl Socket {
+    /// The next frame that is no acknowledgement.
+    #[track_caller]
+    fn next(&mut self) -> Value {
+        loop {
+            let frame = self.hear().expect("it goes on");
+            if frame["type"] != "ack" {
+                return frame;
+            }
+        }
+    }
+
     #[track_caller]
     fn over(
         stream: TcpStream,

@@ -1,6 +1,6 @@
 //! Beliefs, rules and namespaces as terms.
 
-use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var, sym};
+use whimbrel_acl::{Annot, Annots, Structure, Value, sym};
 
 use super::{Outcome, is_variable, nonsense, open};
 use crate::actions::{Answer, Call};
@@ -13,15 +13,8 @@ const KQML: &str = "kqml";
 
 /// A rule as a term, its variables numbered from 0.
 fn rule_term(rule: &Rule) -> Value {
-    let mut names: Vec<Symbol> = Vec::new();
-    quote::quote_rule(&rule.source, &mut |name| {
-        let known = names.iter().position(|other| *other == name);
-        let slot = known.unwrap_or_else(|| {
-            names.push(name);
-            names.len() - 1
-        });
-        Var { slot: slot as u32, name }
-    })
+    let mut names = Vec::new();
+    quote::quote_rule(&rule.source, &mut |name| quote::numbered(&mut names, name))
 }
 
 fn with_annots(literal: &Value, change: impl Fn(&[Annot]) -> Annots) -> Value {

@@ -214,14 +214,10 @@ fn frame_term(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
     let code: &Body = splice.map_or(&plan.body, |splice| &splice.body);
     let steps = remaining(code, frame.pc, splice.is_none().then_some(&plan.source.body));
     // Its variables are no longer those of the plan.
-    let mut names: Vec<Symbol> = Vec::new();
-    let body = quote::quote_body(&ast::Body { steps }, &mut |name| {
-        let known = names.iter().position(|other| *other == name);
-        let number = known.unwrap_or_else(|| {
-            names.push(name);
-            names.len() - 1
-        });
-        Var { slot: BODY_VARIABLES + number as u32, name: sym::ANY }
+    let mut names = Vec::new();
+    let body = quote::quote_body(&ast::Body { steps }, &mut |name| Var {
+        slot: BODY_VARIABLES + quote::numbered(&mut names, name).slot,
+        name: sym::ANY,
     });
     let label = located(&plans::label(plan), &plan.source);
     Value::term("im", [label, trigger, body, unifier(frame, plan, bindings)])

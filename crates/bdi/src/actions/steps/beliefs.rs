@@ -1,11 +1,12 @@
 //! Beliefs changed other than by `+` and `-`.
 
+use std::sync::Arc;
+
 use whimbrel_acl::{Annots, Structure, Value};
 
 use crate::actions::{Failure, Progress, StepCall};
 use crate::code::{TriggerKind, TriggerOp};
-use crate::logic::{Bindings, open_slots};
-use crate::mind::Event;
+use crate::mind::{Event, matches_fact};
 use crate::reason::{own_source, step_event_of, structure};
 use crate::syntax::quote;
 
@@ -62,16 +63,15 @@ pub fn abolish(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 
 /// The beliefs that unify with a variable, which may carry annotations.
 fn all_like(call: &mut StepCall<'_, '_>, pattern: &Value) -> Vec<Structure> {
-    let facts: Vec<Structure> = call.cycle.mind.beliefs.facts().map(|fact| (**fact).clone()).collect();
     let bindings = &mut *call.cycle.bindings;
-    let matches = |fact: &Structure| {
+    let mut matches = |fact: &Arc<Structure>| {
         let mark = bindings.mark();
-        let base = bindings.extend(open_slots(fact));
-        let matched = bindings.unify(pattern, &Bindings::rename(&fact.clone().into(), base));
+        let matched = matches_fact(pattern, fact, bindings);
         bindings.undo(mark);
         matched
     };
-    facts.into_iter().filter(matches).collect()
+    let facts = call.cycle.mind.beliefs.facts();
+    facts.filter(|fact| matches(fact)).map(|fact| (**fact).clone()).collect()
 }
 
 /// `.perceive`: percepts are taken in as they come, so that nothing is left to do.

@@ -2,10 +2,10 @@
 
 use whimbrel_acl::{Structure, Symbol, Value};
 
-use super::numbered;
 use crate::actions::{Failure, Progress, StepCall};
 use crate::mind::{Event, IntentionId, Place, TimerWhat, WaitFor};
 use crate::reason::{Cycle, Doomed, unify_apart};
+use crate::syntax::quote::numbered;
 use crate::syntax::{ast, quote};
 
 /// Why a suspended intention does not go on.

@@ -10,7 +10,7 @@ mod plans;
 mod platform;
 mod topics;
 
-use whimbrel_acl::{Symbol, Value, Var};
+use whimbrel_acl::{Symbol, Value};
 
 use super::{Failure, StepAction, StepCall};
 use crate::code::{TriggerKind, TriggerOp};
@@ -82,18 +82,8 @@ fn event_of(value: &Value) -> Option<(TriggerOp, TriggerKind, Value)> {
     let Value::Str(text) = value else { return quote::trigger_parts(value) };
     let trigger = crate::syntax::parse_trigger(text).ok()?;
     let mut names = Vec::new();
-    let literal = quote::quote(&trigger.term, &mut |name| numbered(&mut names, name));
+    let literal = quote::quote(&trigger.term, &mut |name| quote::numbered(&mut names, name));
     Some((trigger.op, trigger.kind, literal))
-}
-
-/// The variable of that name, numbered in the order of appearance.
-fn numbered(names: &mut Vec<Symbol>, name: Symbol) -> Var {
-    let known = names.iter().position(|other| *other == name);
-    let slot = known.unwrap_or_else(|| {
-        names.push(name);
-        names.len() - 1
-    });
-    Var { slot: slot as u32, name }
 }
 
 /// Code in a text is not well formed.

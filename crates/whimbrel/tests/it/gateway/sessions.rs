@@ -14,27 +14,16 @@ fn hello() -> String {
     format!(r#"{{"type":"hello","versions":[1],"token":"{ADMIN}"}}"#)
 }
 
-/// The next frame that is no acknowledgement.
-#[track_caller]
-fn next(socket: &mut Socket) -> Value {
-    loop {
-        let frame = socket.hear().expect("it goes on");
-        if frame["type"] != "ack" {
-            return frame;
-        }
-    }
-}
-
 #[test]
 fn a_program_has_agents_over_a_websocket() {
     let node = Node::with(&["--agent-token", "token-of-agents"]);
     let (mut socket, welcome) = begin(&node, r#"{"type":"hello","versions":[1],"token":"token-of-agents"}"#);
     assert_eq!(welcome["type"], "welcome", "{welcome}");
     socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
-    let created = next(&mut socket);
+    let created = socket.next();
     assert_eq!((&created["type"], &created["name"]), (&"created".into(), &"guest@whimbrel".into()));
     socket.say(r#"{"type":"message","number":2,"agent":0,"message":{"performative":"request","receivers":["seller"],"content":{"term":"price","args":[{"atom":"tea"}]},"reply_with":"q1"}}"#);
-    let answer = next(&mut socket);
+    let answer = socket.next();
     assert_eq!(
         (&answer["type"], &answer["message"]["content"]["args"][1]["num"]),
         (&"message".into(), &5.into()),
@@ -48,13 +37,13 @@ fn a_session_goes_on_over_another_connection_without_loss() {
     let node = Node::start();
     let (mut socket, welcome) = begin(&node, &hello());
     socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
-    assert_eq!(next(&mut socket)["number"], 1);
+    assert_eq!(socket.next()["number"], 1);
     let send = |text: &str| {
         let message = format!(r#"{{"message":{{"performative":"inform","receivers":["guest"],"content":"{text}"}}}}"#);
         assert_eq!(node.ask("POST", "/messages", ADMIN, &message).status, 200);
     };
     send("a");
-    let first = next(&mut socket);
+    let first = socket.next();
     assert_eq!((&first["number"], &first["message"]["content"]), (&2.into(), &"a".into()));
     // The network breaks; nothing was acknowledged.
     drop(socket);
@@ -68,7 +57,7 @@ fn a_session_goes_on_over_another_connection_without_loss() {
     let (mut socket, again) = begin(&node, &resume(1));
     assert_eq!((&again["type"], &again["received"]), (&"welcome".into(), &1.into()), "{again}");
     let told: Vec<_> = (0..4)
-        .map(|_| next(&mut socket))
+        .map(|_| socket.next())
         .map(|frame| (frame["number"].clone(), frame["message"]["content"].clone()))
         .collect();
     let expected: Vec<(Value, Value)> =
@@ -95,12 +84,12 @@ fn sessions_of_strangers_and_liars_are_refused() {
     }
     let (mut socket, _) = begin(&node, &hello());
     socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
-    assert_eq!(next(&mut socket)["type"], "created");
+    assert_eq!(socket.next()["type"], "created");
     socket.say(r#"{"type":"message","number":2,"agent":0,"message":{"performative":"inform","sender":"buyer","receivers":["seller"]}}"#);
-    let refused = next(&mut socket);
+    let refused = socket.next();
     assert_eq!((&refused["type"], &refused["code"]), (&"refused".into(), &"forged-sender".into()));
     let _ = socket.0.send(Message::text("x".repeat(2 << 20)));
-    let error = next(&mut socket);
+    let error = socket.next();
     assert_eq!((&error["type"], &error["code"]), (&"error".into(), &"too-long".into()), "{error}");
     // The session is still there, and counts what was refused.
     assert_eq!(node.get("/agents/guest")["kind"], "session");
@@ -139,7 +128,7 @@ fn a_node_with_sessions_stops_as_quickly_as_one_without() {
     let mut stop = whimbrel();
     stop.args(["stop"]).env("WHIMBREL_RUN_DIR", node.scratch.0.join("run"));
     assert!(stop.output().expect("it runs").status.success());
-    let error = next(&mut socket);
+    let error = socket.next();
     assert_eq!((&error["type"], &error["code"]), (&"error".into(), &"stopping".into()), "{error}");
     let told = Instant::now();
     assert!(node.child.wait().expect("it ends").success());

@@ -83,23 +83,12 @@ impl Processes {
 
 const HELLO: &str = r#"{"type":"hello","versions":[1],"token":"admin-of-the-tests","follows":true}"#;
 
-/// The next frame that is no acknowledgement.
-#[track_caller]
-fn next(socket: &mut Socket) -> Value {
-    loop {
-        let frame = socket.hear().expect("it goes on");
-        if frame["type"] != "ack" {
-            return frame;
-        }
-    }
-}
-
 #[test]
 fn a_session_that_comes_to_another_process_is_sent_to_its_own_and_loses_nothing() {
     let processes = Processes::start(3);
     let (mut socket, welcome) = Processes::at(&processes.first.address, HELLO);
     socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
-    assert_eq!(next(&mut socket)["type"], "created");
+    assert_eq!(socket.next()["type"], "created");
     drop(socket);
     for text in ["a", "b", "c"] {
         let message = format!(r#"{{"message":{{"performative":"inform","receivers":["guest"],"content":"{text}"}}}}"#);
@@ -116,7 +105,7 @@ fn a_session_that_comes_to_another_process_is_sent_to_its_own_and_loses_nothing(
     assert_eq!(told["code"], "elsewhere", "{told}");
     let (mut socket, again) = Processes::at(&processes.door(&told), &resume);
     assert_eq!((&again["type"], &again["session"]), (&"welcome".into(), session), "{again}");
-    let heard: Vec<Value> = (0..3).map(|_| next(&mut socket)["message"]["content"].clone()).collect();
+    let heard: Vec<Value> = (0..3).map(|_| socket.next()["message"]["content"].clone()).collect();
     assert_eq!(heard, ["a", "b", "c"], "each once, in order");
     // A process that there never was has no sessions.
     let nowhere = resume.replace(session.as_str().expect("a name"), "n9.0123");
@@ -139,14 +128,14 @@ fn who_comes_back_for_a_kept_agent_to_another_process_is_sent_to_its_own() {
     socket.say(create);
     socket.say(r#"{"type":"keep","number":2,"agent":0,"policy":"wait","holds":false}"#);
     socket.say(r#"{"type":"save","number":3,"agent":0,"upto":0,"code":"ts:guest","state":"c3RhdGU=","also":[]}"#);
-    assert_eq!(next(&mut socket)["type"], "created");
-    assert_eq!(next(&mut socket)["type"], "saved");
+    assert_eq!(socket.next()["type"], "created");
+    assert_eq!(socket.next()["type"], "saved");
     socket.say(r#"{"type":"bye"}"#);
     while socket.hear().is_some() {}
     let refused = processes.elsewhere(|address| {
         let (mut socket, _) = Processes::at(address, HELLO);
         socket.say(create);
-        let told = next(&mut socket);
+        let told = socket.next();
         socket.say(r#"{"type":"bye"}"#);
         (told["type"] == "refused").then_some(told)
     });
@@ -156,7 +145,7 @@ fn who_comes_back_for_a_kept_agent_to_another_process_is_sent_to_its_own() {
     let state = loop {
         let (mut socket, _) = Processes::at(&door, HELLO);
         socket.say(create);
-        let told = next(&mut socket);
+        let told = socket.next();
         if told["type"] == "state" {
             break told;
         }
