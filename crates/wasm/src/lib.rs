@@ -24,6 +24,7 @@ mod live;
 mod mind;
 mod module;
 mod owners;
+mod packing;
 mod resident;
 mod roost;
 

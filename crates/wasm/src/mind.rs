@@ -1,6 +1,5 @@
 //! A guest, whether it is in memory or written out.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use whimbrel_acl::Symbol;
@@ -14,13 +13,10 @@ use crate::bytes::{BadBytes, Input, put_varint};
 use crate::line::Line;
 use crate::live::{Image, Live, LiveError};
 use crate::module::Module;
+use crate::packing::{Packed, pack};
 
 /// The layout of states.
-const LAYOUT: u8 = 3;
-/// Bytes from which on what is in a state beside affairs is compressed, if that makes it shorter.
-const COMPRESSED_FROM: usize = 96;
-/// A byte of LZ4 stands for so many at most.
-const LZ4_FACTOR_MAX: usize = 255;
+const LAYOUT: u8 = 4;
 /// Bytes by which a state may grow when its times are counted from another moment; if it grows more, room is made.
 const SLACK: usize = 16;
 /// Times of a guest that is written out on its own node count from here.
@@ -221,8 +217,8 @@ impl Outline {
     fn of(state: &[u8], now: Time) -> Result<Self, BadBytes> {
         let mut input = Input::new(state);
         let line = read_affairs(&mut input, now)?.line;
-        let (more_pages, length) = (input.varint()?, input.varint()?);
-        let changes_bytes = if length == 0 { input.rest().len() as u64 } else { length };
+        let (more_pages, changes) = (input.varint()?, Packed::read(&mut input)?);
+        let changes_bytes = changes.len as u64;
         Ok(Self { line, more_pages, changes_bytes })
     }
 }
@@ -240,17 +236,12 @@ fn write(live: &mut Live, now: Time) -> Vec<u8> {
     state_of(&live.store.data().affairs, now, &image)
 }
 
-/// A state: the affairs, how many pages it has more than the module, then the length of its changes and these as LZ4, or 0 and
-/// they as they are if that is shorter.
+/// A state: the affairs, how many pages it has more than the module, then its changes, packed.
 fn state_of(affairs: &Affairs, now: Time, image: &Image) -> Vec<u8> {
-    let changes = &image.changes;
     let mut state = vec![LAYOUT];
     affairs.write(now, &mut state);
     put_varint(image.more_pages, &mut state);
-    let packed = (changes.len() >= COMPRESSED_FROM).then(|| lz4_flex::block::compress(changes));
-    let packed = packed.filter(|packed| packed.len() < changes.len());
-    put_varint(if packed.is_some() { changes.len() as u64 } else { 0 }, &mut state);
-    state.extend_from_slice(packed.as_deref().unwrap_or(changes));
+    pack(&image.changes, &mut state);
     // It may be kept for long.
     state.shrink_to_fit();
     state
@@ -260,16 +251,11 @@ fn state_of(affairs: &Affairs, now: Time, image: &Image) -> Vec<u8> {
 fn read(state: &[u8], from: Time) -> Result<(Affairs, Image<'_>), BadBytes> {
     let mut input = Input::new(state);
     let affairs = read_affairs(&mut input, from)?;
-    let (more_pages, length) = (input.varint()?, input.length()?);
-    // No bytes of LZ4 become more.
-    if length > GUEST_STATE_BYTES_MAX || length / LZ4_FACTOR_MAX > input.rest().len() {
+    let (more_pages, changes) = (input.varint()?, Packed::read(&mut input)?);
+    if changes.len > GUEST_STATE_BYTES_MAX {
         return Err(BadBytes);
     }
-    let changes = match length {
-        0 => Cow::Borrowed(input.rest()),
-        _ => Cow::Owned(lz4_flex::block::decompress(input.rest(), length).map_err(|_| BadBytes)?),
-    };
-    Ok((affairs, Image { more_pages, changes }))
+    Ok((affairs, Image { more_pages, changes: changes.unpack()? }))
 }
 
 fn read_affairs(input: &mut Input<'_>, from: Time) -> Result<Affairs, BadBytes> {

@@ -19,6 +19,7 @@ import { applyChanges, First } from "../src/guest/image.js";
 import { importsOf } from "../src/guest/imports.js";
 import { messageFrame, readMessage, readTemplate } from "../src/guest/frame.js";
 import { compress, decompress } from "../src/guest/lz4.js";
+import { pack, unpack } from "../src/guest/packing.js";
 import { readValue, valueBytes } from "../src/guest/value.js";
 import { GUESTS, guestModule, WITHOUT_GUESTS } from "./guests.js";
 import { repository } from "./vectors.js";
@@ -88,13 +89,39 @@ test("whatever bytes there are, packing and comparing lose none of them", () => 
   );
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
-      for (const reads of [() => readValue(noise), () => readMessage(noise, Aid.NOBODY), () => readTemplate(noise, "home"), () => readState(noise, 0), () => decompress(noise, 500)]) {
+      for (const reads of [() => readValue(noise), () => readMessage(noise, Aid.NOBODY), () => readTemplate(noise, "home"), () => readState(noise, 0), () => decompress(noise, 500), () => unpack(new Input(noise), 500)]) {
         try {
           reads();
         } catch (error) {
           assert.ok(error instanceof DecodeError, String(error));
         }
       }
+    }),
+  );
+});
+
+test("what an agent changed is packed as nodes pack it", () => {
+  const packed = (bytes: Uint8Array): Uint8Array => {
+    const out = new Output();
+    pack(bytes, out);
+    return out.take();
+  };
+  const unpacked = (bytes: Uint8Array, max = 1000): Uint8Array => unpack(new Input(bytes), max).slice();
+  // Nodes have the same (`packing.rs`).
+  assert.deepEqual([...packed(Uint8Array.of())], [0]);
+  assert.deepEqual([...packed(Uint8Array.of(0x55))], [0, 0x55]);
+  assert.deepEqual([...packed(Uint8Array.of(0, 1, 2, 3, 4))], [10, 0x28, 0x81, 0xc6]);
+  assert.deepEqual([...packed(new Uint8Array(200).fill(7)).slice(0, 2)], [0x91, 3], "LZ4");
+  const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+  const mostly = Uint8Array.from({ length: 1000 }, (_, at) => (at % 4 === 0 ? all[at % 256] as number : 0));
+  for (const bytes of [all, mostly]) assert.deepEqual(unpacked(packed(bytes)), bytes);
+  for (const bytes of [[], [1, 0], [10, 0x28, 0x81], [10, 0x28, 0x81, 0xc7], [10, 0x28, 0x81, 0xc6, 0], [8, 0x28, 0x81, 0xc6]]) {
+    assert.throws(() => unpacked(Uint8Array.from(bytes)), /no state/, String(bytes));
+  }
+  assert.throws(() => unpacked(packed(mostly), 999), /no state/);
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
+      assert.deepEqual(unpacked(packed(bytes)), bytes);
     }),
   );
 });
@@ -540,7 +567,7 @@ test("what is due later than any time is never due", () => {
   assert.equal(left(8n), 2n ** 53n);
   const back = readState(writeState(desk.affairs, place.clock, { morePages: 0, changes: new Uint8Array() }), 0).affairs;
   assert.deepEqual(back.timers, [{ at: 2 ** 53 * 1000, tag: 8n }, { at: Infinity, tag: 7n }]);
-  const far = new Output().byte(3).byte(2).varint(1).varint(2n ** 64n - 1n).u64(9n).varint(0).varint(0).take();
+  const far = new Output().byte(4).byte(2).varint(1).varint(2n ** 64n - 1n).u64(9n).varint(0).varint(0).take();
   assert.deepEqual(readState(far, 4096).affairs.timers, [{ at: Infinity, tag: 9n }]);
 });
 

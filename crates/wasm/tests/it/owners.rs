@@ -381,15 +381,17 @@ fn who_is_taken_in_can_have_a_turn() {
 #[test]
 fn a_state_that_says_that_it_becomes_more_than_its_memory_is_not_unpacked() {
     let (sim, host) = (world_under("{}"), host());
-    // A state of layout 3, of an agent that has started, with no further pages, of 48 MiB.
-    let mut state = vec![3, 1, 0, 0x80, 0x80, 0x80, 0x18];
+    // A state of layout 4, of an agent that has started, with no further pages, of 48 MiB as LZ4.
+    let mut state = vec![4, 1, 0, 0x81, 0x80, 0x80, 0x30];
     state.resize(300_000, 0x1F);
     let why = "its state says 50331648 bytes of a memory of 65536";
     let came = taken_in(&sim, &host, state.clone(), "guest", None, "(i32.const 0))");
     assert_eq!(came.err().as_deref(), Some(why));
+    // So many cannot become more than memory has.
     state.truncate(1_000);
-    let came = taken_in(&sim, &host, state, "guest", None, "(i32.const 0))");
-    assert_eq!(came.err().as_deref(), Some(why));
+    let module = compile(&host, &guest(&format!("{HANDLE} (i32.const 0))"))).unwrap();
+    let came = WasmAgent::restore(module, "guest.wasm".into(), &[State::Whole(state)], sim.now());
+    assert_eq!(came.err().as_deref(), Some("the bytes are no state of such an agent"));
 }
 
 /// The one node of the simulator is left by nobody: who tries is told so.

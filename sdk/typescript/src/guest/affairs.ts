@@ -1,7 +1,7 @@
 /** What is remembered of a guest between two calls, beside its memory. It travels with the agent. Times are microseconds. */
 import { badState, Input, Output } from "./bytes.js";
-import { compress, decompress } from "./lz4.js";
 import { LAST_WORDS_BYTES_MAX, NAME_BYTES_MAX, STATE_BYTES_MAX, TEMPLATE_BYTES_MAX, TIMERS_MAX } from "./limits.js";
+import { pack, unpack } from "./packing.js";
 
 /** A call of an export that may suspend. */
 export type Call = { readonly type: "start" | "handle" | "moved"; readonly ptr: number; readonly len: number } | { readonly type: "timer"; readonly tag: bigint };
@@ -185,11 +185,7 @@ function readWait(input: Input, now: number): Wait {
 }
 
 /** The layout of states. */
-const LAYOUT = 3;
-/** Bytes from which on what is in a state beside affairs is compressed, if that makes it shorter. */
-const COMPRESSED_FROM = 96;
-/** A byte of LZ4 stands for so many at most. */
-const LZ4_FACTOR_MAX = 255;
+const LAYOUT = 4;
 
 /** What of an instance differs from its module's beginning. */
 export interface Image {
@@ -199,13 +195,12 @@ export interface Image {
   readonly changes: Uint8Array;
 }
 
-/** A state: the affairs, how many pages it has more than the module, then the length of its changes and these packed, or 0 and they as they are. */
+/** A state: the affairs, how many pages it has more than the module, then its changes, packed. */
 export function writeState(affairs: Affairs, now: number, { morePages, changes }: Image): Uint8Array<ArrayBuffer> {
   const out = new Output().byte(LAYOUT);
   writeAffairs(affairs, now, out);
-  const packed = changes.length >= COMPRESSED_FROM ? compress(changes) : changes;
-  const isShorter = packed.length < changes.length;
-  return out.varint(morePages).varint(isShorter ? changes.length : 0).bytes(isShorter ? packed : changes).take();
+  pack(changes, out.varint(morePages));
+  return out.take();
 }
 
 /**
@@ -218,8 +213,5 @@ export function readState(state: Uint8Array, now: number): { readonly affairs: A
   const input = new Input(state);
   if (input.byte() !== LAYOUT) throw badState();
   const affairs = readAffairs(input, now);
-  const [morePages, length] = [input.length(), input.length(STATE_BYTES_MAX)];
-  const { rest } = input;
-  if (length / LZ4_FACTOR_MAX > rest.length + 1) throw badState();
-  return { affairs, image: { morePages, changes: length === 0 ? rest : decompress(rest, length) } };
+  return { affairs, image: { morePages: input.length(), changes: unpack(input, STATE_BYTES_MAX) } };
 }
