@@ -506,7 +506,8 @@ impl Task {
         let (peer, link, signing) = (&self.peer, &mut self.link, &self.hub.signing);
         self.hub.station.introduce(&mut |mut news| {
             peer.introduce();
-            news.extend(members.clone());
+            // Before all that it hears of this node: it links with the others, and waits for what they say.
+            news.splice(0..0, members.clone());
             news.extend(signing.iter().flat_map(|signing| signing.signer.introductions()));
             link.introduce(news);
         });

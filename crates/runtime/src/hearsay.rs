@@ -238,6 +238,11 @@ impl Node {
         self.follow_late(node);
     }
 
+    /// Whether a node has said all that there is to know of it.
+    pub fn has_introduced(&self, node: NodeId) -> bool {
+        locked(&self.linked.hearsay).introduced.contains(&node)
+    }
+
     pub fn forget_hearsay(&self, lost: NodeId) {
         let doubtful = locked(&self.linked.hearsay).forget(lost);
         if !doubtful.is_empty() {
@@ -286,7 +291,7 @@ impl Node {
     }
 
     /// Tells what these agents offer, and the groups they are in: who did not believe that they are here did not believe that either.
-    fn tell_standing(&self, agents: &FxHashSet<Symbol>, tell: &mut dyn FnMut(News)) {
+    pub fn tell_standing(&self, agents: &FxHashSet<Symbol>, tell: &mut dyn FnMut(News)) {
         if agents.is_empty() {
             return;
         }
@@ -345,6 +350,8 @@ impl Node {
                 if self.with_ams(|ams| ams.handle_elsewhere(name, from, kind)) {
                     self.routes.set(name, Route::node(from));
                     self.relieved(name);
+                } else {
+                    self.meet_namesake(name, from);
                 }
             }
         });

@@ -25,6 +25,7 @@ mod loader;
 mod luggage;
 mod mobility;
 mod monitors;
+mod namesakes;
 mod node;
 mod observers;
 mod operate;

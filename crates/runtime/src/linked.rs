@@ -120,10 +120,6 @@ impl Node {
         self.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::HereSoon)
     }
 
-    fn is_served_here(&self, name: Symbol) -> bool {
-        self.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::Here)
-    }
-
     /// Tells other nodes of a change to a directory entry of one of this node's agents.
     pub fn push_entry(&self, df: &Df, change: &DfChange) {
         let Some(links) = self.linked.links() else { return };
@@ -175,10 +171,8 @@ impl Node {
                 }
                 known
             });
-            // What comes late of the node that served an agent's partition before is not wrong.
-            if !known && !self.is_served_here(name) {
-                let text = format!("another node has an agent {name}, too: messages from here go to the one here");
-                self.output.log(Aid::local(sym::AMS), LogLevel::Warning, &text);
+            if !known {
+                self.meet_namesake(name, from);
             }
         }
         self.look_into(from, doubtful);
@@ -294,6 +288,7 @@ impl Station for NodeStation {
             News::AgentEnded(name, reason) => {
                 node.hear_denied(name, from);
                 node.agent_ended_elsewhere(name, from, &reason);
+                node.claim_name(name);
             }
             News::Introduced => node.hear_introduced(from),
             News::Asks(agents) => node.answer_asks(from, agents),
@@ -340,6 +335,7 @@ impl Station for NodeStation {
             News::Ask { number, question } => self.0.hear_question(from, number, question),
             News::Answer { number, answer } => node.hear_answer(from, number, answer),
             News::Yields { partitions, agents } => node.hear_yields(from, &partitions, &agents),
+            News::Namesake(word) => node.hear_namesake(from, word),
             _ => {}
         }
     }

@@ -682,6 +682,21 @@ impl Platform {
         self.node().attach(links)
     }
 
+    /// Whether another node has told of all its agents.
+    pub fn knows_all_of(&self, node: whimbrel_platform::route::NodeId) -> bool {
+        self.node().has_introduced(node)
+    }
+
+    /// Where agents of these names are already, of those that exist: each with its node, which is empty if it is this one.
+    pub fn namesakes(&self, names: impl IntoIterator<Item = Symbol>) -> Vec<(Symbol, Symbol)> {
+        let node = self.node();
+        let known = node.with_ams(|ams| {
+            let taken = names.into_iter().filter(|name| ams.exists(Aid::local(*name)));
+            taken.map(|name| (name, ams.node_of(name))).collect::<Vec<_>>()
+        });
+        known.into_iter().map(|(name, at)| (name, at.map_or_else(Symbol::default, |at| node.name_of(at)))).collect()
+    }
+
     /// This platform as its links to other nodes see it.
     pub fn station(&self) -> Arc<dyn Station> {
         Arc::new(NodeStation(Arc::clone(&self.inner.services.node)))

@@ -193,6 +193,10 @@ impl Services for World {
         locked(&self.topics).leave(agent.name, from.name)
     }
 
+    fn may_teach(&self, teacher: Aid, pupil: Aid) -> bool {
+        self.policy().allows(self.principal(teacher), Action::Teach, pupil.name.as_str())
+    }
+
     fn members(&self, group: Aid) -> Vec<Aid> {
         locked(&self.topics).members(group.name).into_iter().map(Aid::local).collect()
     }

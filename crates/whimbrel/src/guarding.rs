@@ -41,8 +41,8 @@ impl Guards {
         if let Some(file) = &arguments.policy {
             builder = match policy::open(file) {
                 Ok(policy) => builder.policy(policy),
-                Err(PolicyError::Error(diagnostic)) => {
-                    terminal::show(&[*diagnostic]);
+                Err(PolicyError::Errors { diagnostics, .. }) => {
+                    terminal::show(&diagnostics);
                     bail!("{} has errors", file.display());
                 }
                 Err(error) => return Err(error.into()),

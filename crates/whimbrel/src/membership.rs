@@ -13,12 +13,17 @@ use crate::arguments::{Join, Run, SecurityLevel};
 use crate::credentials::{self, Watched, alone};
 use crate::guarding::Guards;
 use crate::keeping::Keeping;
+use crate::stopping::Stopping;
 use crate::terminal;
 
 /// The name of the node that others join first, if its certificate says no other.
 const FIRST: &str = "n1";
 /// How long it may take until the platform that is joined has told of its agents.
 const JOIN_PATIENCE: Duration = Duration::from_secs(10);
+/// How long it may take beyond that until the platform's other nodes have, before agents begin without.
+const OTHERS_PATIENCE: Duration = Duration::from_secs(3);
+/// How often that is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How long good-byes may take.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -31,7 +36,8 @@ impl Membership {
     /// Lets other nodes join at `address`.
     pub fn listen(arguments: &Run, address: &str, platform: &Platform, guards: &Guards) -> anyhow::Result<Self> {
         let level = level_for(arguments.security, address, arguments.credentials.as_deref())?;
-        let mut config = config_of(None, FIRST, level, arguments.credentials.as_deref(), platform)?;
+        let asked = arguments.name.as_deref();
+        let mut config = config_of(asked, FIRST, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
         let member = Self::open(arguments, config, address, platform, guards)?;
         if !arguments.quiet {
@@ -83,8 +89,13 @@ impl Membership {
         self.hub.address().map(str::to_owned)
     }
 
-    /// Joins a platform, and waits until it has told of its agents.
-    pub fn join(arguments: &Join, platform: &Platform, guards: &Guards) -> anyhow::Result<Self> {
+    /// Joins a platform, and waits until it has told of its agents. `None` if this node is to end before.
+    pub fn join(
+        arguments: &Join,
+        platform: &Platform,
+        guards: &Guards,
+        stopping: &Stopping,
+    ) -> anyhow::Result<Option<Self>> {
         let mut level = level_for(arguments.security, &arguments.address, arguments.credentials.as_deref())?;
         if let Some(listen) = &arguments.listen {
             check_reachable(listen)?;
@@ -101,9 +112,9 @@ impl Membership {
         let hub = Arc::new(Hub::start(config, platform.station(), arguments.listen.as_deref())?);
         watch(arguments.credentials.as_deref(), &hub);
         platform.link_with(hub.links());
-        hub.connect(&arguments.address);
+        let first = hub.connect(&arguments.address);
         let until = Instant::now() + JOIN_PATIENCE;
-        while hub.status().first().is_none_or(|link| link.items_in == 0) {
+        while !platform.knows_all_of(first) {
             if let Some(why) = hub.refusal() {
                 bail!("the platform at {} does not want this node: {why}", arguments.address);
             }
@@ -115,9 +126,37 @@ impl Membership {
                 let why = obstacle.unwrap_or_else(|| "it does not tell of its agents".to_owned());
                 bail!("the platform at {} cannot be joined within {JOIN_PATIENCE:?}: {why}", arguments.address);
             }
-            std::thread::sleep(Duration::from_millis(5));
+            if stopping.within(LOOK_EVERY) {
+                return Ok(None);
+            }
         }
-        Ok(Self { hub })
+        let member = Self { hub };
+        Ok(member.hear_of_others(platform, stopping, arguments.quiet).then_some(member))
+    }
+
+    /// Waits until the other nodes of the platform have told of their agents, too: names that are theirs are taken. False if this node is
+    /// to end before.
+    fn hear_of_others(&self, platform: &Platform, stopping: &Stopping, quiet: bool) -> bool {
+        let links = self.hub.links();
+        let until = Instant::now() + OTHERS_PATIENCE;
+        let mut silent = links.nodes();
+        loop {
+            silent.retain(|node| !platform.knows_all_of(*node));
+            if silent.is_empty() || Instant::now() > until {
+                break;
+            }
+            if stopping.within(LOOK_EVERY) {
+                return false;
+            }
+        }
+        let names: Vec<String> = silent.into_iter().filter_map(|node| links.name_of(node)).collect();
+        if !names.is_empty() && !quiet {
+            let names = names.join(", ");
+            terminal::note(&format!(
+                "no link to {names} yet: if an agent there has the name of one here, one of the two ends"
+            ));
+        }
+        true
     }
 
     /// The links as an operator sees them.

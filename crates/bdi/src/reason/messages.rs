@@ -78,7 +78,8 @@ impl Cycle<'_> {
         if message.content.items().any(is_internal) || is_internal(&message.content) {
             return Some("these plans are the platform's own");
         }
-        let teaches = matches!(performative, sym::TELL_HOW | sym::UNTELL_HOW);
+        // An answer that an intention waits for is a value to it, whoever says it and how: what becomes of it is the agent's own doing.
+        let teaches = matches!(performative, sym::TELL_HOW | sym::UNTELL_HOW) && !self.awaits(message);
         if teaches && !self.services.may_teach(message.sender, self.aid) {
             return Some("the policy forbids to give it plans");
         }
@@ -193,6 +194,12 @@ impl Cycle<'_> {
             self.cycles_left = 0;
         }
         self.outbox.send(message);
+    }
+
+    /// Whether an intention waits for this answer.
+    fn awaits(&self, message: &AclMessage) -> bool {
+        let quoted = message.extras().in_reply_to.as_ref();
+        quoted.is_some_and(|quoted| self.mind.intentions.iter().any(|it| waits_for_answer(&it.place, quoted)))
     }
 
     /// If the message answers a question that an intention waits for: notes the answer.

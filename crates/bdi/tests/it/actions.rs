@@ -53,6 +53,33 @@ fn control_structures_take_code_from_variables() {
     assert_eq!(printed, ["if 7", "2", "else", "for 1", "for 2", "3", "first", "second", "joined"]);
 }
 
+/// What an intention waits for is a value to it, as if it had been told otherwise; plans that nobody asked for are given.
+#[test]
+fn plans_that_an_agent_asks_for_come_from_whoever_may_not_give_it_any() {
+    let pupil = r#"
+        !go.
+        +!go <- .send(teacher, askHow, {+!sing}, Plans); .length(Plans, Count); .print("got ", Count);
+                .remove_source_annot(Plans, Mine); .add_plan(Mine); !sing;
+                .send(teacher, achieve, teach(dance)); .wait(100); !dance.
+        -!dance <- .print("cannot dance").
+    "#;
+    let teacher = r#"
+        @song +!sing <- .print("la").
+        +!teach(dance) <- .send(pupil, tellHow, {+!dance <- .print("hop")}).
+    "#;
+    let mut simulation = Simulation::new(3);
+    let policy = r#"{"deny": [{"who": "agent:teacher", "teach": "pupil"}]}"#;
+    simulation.set_policy(serde_json::from_str(policy).expect("a policy"));
+    for (name, text) in [("teacher", teacher), ("pupil", pupil)] {
+        simulation.spawn(name, body(text));
+    }
+    simulation.run_for(2_000);
+    let (mut said, noted) = (simulation.output(), simulation.log());
+    said.retain(|line| line.starts_with("[pupil]"));
+    assert_eq!(said, ["[pupil] got 1", "[pupil] la", "[pupil] cannot dance"], "{noted:?}");
+    assert!(noted.iter().any(|line| line.contains("the policy forbids to give it plans")), "{noted:?}");
+}
+
 #[test]
 fn nobody_but_its_sender_has_a_minion_do_something() {
     // It listens to nobody: what others want of it goes by its own plan.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol};
 
+use super::Namesake;
 use super::codec::{MessageError, MessageReader, MessageWriter};
 use super::wire::{FrameError, take_number, write_number};
 use crate::EndReason;
@@ -142,6 +143,8 @@ pub enum News {
         /// The answer.
         answer: Vec<u8>,
     },
+    /// Both nodes have an agent of one name.
+    Namesake(Namesake),
 }
 
 /// A node of the platform that can be linked with.
@@ -669,6 +672,9 @@ mod tests {
             News::Left("group:g".into(), "bob".into()),
             News::Ask { number: 8, question: b"how many".to_vec() },
             News::Answer { number: 8, answer: b"seven".to_vec() },
+            News::Namesake(Namesake::Asks("bob".into(), 7)),
+            News::Namesake(Namesake::Has { agent: "bob".into(), asked: 7, life: 9, age_ms: 11 }),
+            News::Namesake(Namesake::Ends("bob".into(), 9)),
             News::Advice(AdviceNews::Ask { number: 7, code: Some(Origin::Type("t".to_owned())) }),
             News::Advice(AdviceNews::Tell {
                 number: 7,
@@ -736,7 +742,7 @@ mod tests {
         let print = bytes
             .iter()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
-        assert_eq!((LINK_VERSION, print), (2, 14_141_326_218_567_919_757));
+        assert_eq!((LINK_VERSION, print), (2, 15_931_627_568_074_566_479));
     }
 
     #[test]

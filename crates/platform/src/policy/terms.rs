@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use super::read::OneOrMore;
 use super::{Pattern, Policy, Principal, Who};
@@ -35,8 +36,10 @@ pub struct Grant {
 #[serde(deny_unknown_fields)]
 pub struct Quota {
     who: OneOrMore<Who>,
+    #[serde(default, deserialize_with = "call_cpu_ms")]
     call_cpu_ms: Option<u32>,
     cpu_ms_per_s: Option<u32>,
+    #[serde(default, deserialize_with = "memory_bytes")]
     memory_bytes: Option<usize>,
     messages_per_s: Option<u32>,
     message_bytes: Option<usize>,
@@ -49,6 +52,24 @@ pub struct Quota {
     owner_lifetime_s: Option<u64>,
     owner_clones: Option<u32>,
     owner_storage_bytes: Option<u64>,
+}
+
+/// What could not hold is no quota: it would bind nobody as it says.
+fn within<E: Error>(name: &str, value: u64, least: u64, most: u64) -> Result<u64, E> {
+    match (least..=most).contains(&value) {
+        true => Ok(value),
+        false => Err(E::custom(format_args!("`{name}` of {value}: {least} to {most} can be set"))),
+    }
+}
+
+fn call_cpu_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let value = u32::deserialize(deserializer)?;
+    within("call_cpu_ms", value.into(), 1, GUEST_CALL_CPU_MS_MAX.into()).map(|_| Some(value))
+}
+
+fn memory_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    let value = usize::deserialize(deserializer)?;
+    within("memory_bytes", value as u64, 0, GUEST_MEMORY_BYTES_MAX as u64).map(|_| Some(value))
 }
 
 /// The terms for one agent.
@@ -252,7 +273,7 @@ mod tests {
             r#"{"grant": [{"who": "agent:v*", "clock": true, "environments": "lib*"},
                           {"who": ["agent:visitor", "stranger"], "random": true, "topics": ["a", "b"]}],
                 "quota": [{"who": "*", "messages_per_s": 100, "call_cpu_ms": 500, "memory_bytes": 65536},
-                          {"who": "agent:visitor", "messages_per_s": 10, "call_cpu_ms": 999999, "lifetime_s": 60}]}"#,
+                          {"who": "agent:visitor", "messages_per_s": 10, "call_cpu_ms": 9999, "lifetime_s": 60}]}"#,
         );
         let visitor = policy.terms(agent("visitor"));
         assert!(visitor.clock && visitor.random && visitor.grants_environment("library"));

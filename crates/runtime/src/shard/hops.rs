@@ -462,19 +462,21 @@ impl Shard {
     /// route is looked up once: should the agent leave meanwhile, what went to its shard before still goes along.
     pub(super) fn route_arrived(&mut self, to: Aid, body: MessageBody) {
         let route = self.route_of(to);
-        if matches!(route.place(), Place::Node(_))
-            && let Some((door, _)) = self.node.door_of(to.name)
-        {
-            let late = HopOrder::Late(Envelope { to, body });
-            if door == self.index {
-                return self.handle_hop(late);
-            }
-            if let Some(batch) = self.outgoing.get_mut(usize::from(door)) {
-                batch.push(Parcel::Hop(Box::new(late)));
-            }
+        if !matches!(route.place(), Place::Node(_)) || self.node.cluster.is_some() {
+            self.route_by(route, to, body);
             return;
         }
-        self.route_by(route, to, body);
+        let Some((door, _)) = self.node.door_of(to.name) else {
+            // It was for another one of that name, which has ended: nothing that came over a link leaves over another one.
+            return self.undeliverable(to, body, DeadReason::AgentEnded);
+        };
+        let late = HopOrder::Late(Envelope { to, body });
+        if door == self.index {
+            return self.handle_hop(late);
+        }
+        if let Some(batch) = self.outgoing.get_mut(usize::from(door)) {
+            batch.push(Parcel::Hop(Box::new(late)));
+        }
     }
 
     /// The slot that keeps what comes for an agent that is gone.

@@ -123,7 +123,7 @@ impl Links for Wires {
 
 /// Notes what it is told; goes where it is told to (`move(Node)`), or has a clone there (`clone(Node)`).
 #[derive(Default, Serialize, Deserialize)]
-struct Walker {
+pub struct Walker {
     heard: Vec<String>,
     hops: u32,
 }
@@ -350,7 +350,7 @@ fn a_node_that_has_no_link_to_the_source_hears_where_it_is() {
 
 impl Nodes {
     /// There is a link from one node to another now: it introduces itself there, as the first that goes over it.
-    fn link(&self, from: usize, to: usize) {
+    pub fn link(&self, from: usize, to: usize) {
         let wires = &self.wires[from];
         wires.queues.lock().unwrap()[to].get_or_insert_default();
         self.at(from).station().introduce(&mut |news| {
@@ -379,7 +379,7 @@ impl Nodes {
     }
 
     /// There is none: what is on it is lost. The other end may not know that yet.
-    fn cut(&self, from: usize, to: usize) {
+    pub fn cut(&self, from: usize, to: usize) {
         self.wires[from].queues.lock().unwrap()[to] = None;
     }
 
@@ -391,7 +391,7 @@ impl Nodes {
         }
     }
 
-    fn knows(&self, node: usize, agent: Aid) -> bool {
+    pub fn knows(&self, node: usize, agent: Aid) -> bool {
         self.at(node).services().exists(agent)
     }
 }
@@ -1082,10 +1082,10 @@ fn who_fails_when_it_is_about_to_go_fails_as_in_a_turn() {
 }
 
 /// A small generator (splitmix64): what happens next is drawn from it, so that a seed tells most of a run.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, count: usize) -> usize {
+    pub fn below(&mut self, count: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -1094,7 +1094,7 @@ impl Dice {
     }
 }
 
-fn seeds() -> std::ops::Range<u64> {
+pub fn seeds() -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     match number("WHIMBREL_SEED") {
         Some(seed) => seed..seed + 1,
@@ -1102,7 +1102,7 @@ fn seeds() -> std::ops::Range<u64> {
     }
 }
 
-fn tell(to: &str, what: impl Into<Value>) -> Value {
+pub fn tell(to: &str, what: impl Into<Value>) -> Value {
     Value::term("tell", [Value::from(to), what.into()])
 }
 

@@ -14,6 +14,7 @@ mod kit;
 mod links;
 mod mailboxes;
 mod moves;
+mod namesakes;
 mod operate;
 mod policy;
 mod questions;

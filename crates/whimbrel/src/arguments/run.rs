@@ -59,8 +59,8 @@ pub struct Run {
     /// is ended, and nothing is lost.
     #[arg(long, value_name = "TIME", requires = "store", value_parser = crate::duration::parse_takeover, help_heading = KEEPING)]
     pub takeover: Option<Duration>,
-    /// This node's name, unlike any other's: n1, n2, ... if not given.
-    #[arg(long, value_name = "NAME", requires = "store", help_heading = KEEPING)]
+    /// This node's name among others, unlike any other's (with `--store` or `--listen`): n1, n2, ... if not given.
+    #[arg(long, value_name = "NAME", conflicts_with = "nodes", help_heading = KEEPING)]
     pub name: Option<String>,
     /// How much this node can do, beside others: it gets agents in proportion. Found by a moment of work if not given.
     #[arg(long, value_name = "N", requires = "store", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = KEEPING)]

@@ -64,7 +64,7 @@ impl Found {
     fn check_policy(&mut self, path: &Path) {
         match policy::open(path) {
             Ok(_) => {}
-            Err(PolicyError::Error(diagnostic)) => self.show(&[*diagnostic]),
+            Err(PolicyError::Errors { diagnostics, .. }) => self.show(&diagnostics),
             Err(error) => {
                 self.errors += 1;
                 terminal::complain(&error.into());

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use anyhow::bail;
 use whimbrel::Society;
 use whimbrel::shelving::Shelving;
 use whimbrel_runtime::{Platform, Roll};
@@ -20,12 +21,14 @@ use crate::guarding::Guards;
 use crate::logging::Logging;
 use crate::membership::{Membership, security_at};
 use crate::offering;
-use crate::stopping::{SOCIETY, Stopping};
-use crate::terminal::Lines;
+use crate::stopping::{INTERRUPTED, SOCIETY, Stopping};
+use crate::terminal::{Lines, note};
 use crate::watch::Watch;
 
 /// What the society of a node is called that has none of its own: its log is in the current folder.
 const VISITORS: &str = "visitors";
+/// Of agents whose names are taken, so many are named.
+const NAMES_SHOWN: usize = 10;
 
 /// Joins, and stays until the platform stops.
 pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
@@ -54,7 +57,11 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     if !arguments.quiet {
         offering::note_ungranted(&offered, &platform);
     }
-    let membership = Membership::join(arguments, &platform, &guards)?;
+    let Some(membership) = Membership::join(arguments, &platform, &guards, &stopping)? else {
+        note(&format!("ended before the platform at {} was joined", arguments.address));
+        return Ok(ExitCode::from(INTERRUPTED as u8));
+    };
+    check_names(&society, &platform)?;
     let logging = Logging::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform)?;
     society.start(&platform)?;
     let http = http_of(arguments).prepare()?;
@@ -91,6 +98,23 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     membership.end();
     guards.end();
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+}
+
+/// Agents of one name on two nodes: those that are there first keep it.
+fn check_names(society: &Society, platform: &Platform) -> anyhow::Result<()> {
+    let taken = platform.namesakes(society.members().into_iter().map(|seat| seat.name));
+    if taken.is_empty() {
+        return Ok(());
+    }
+    let more = taken.len().saturating_sub(NAMES_SHOWN);
+    let mut names: Vec<String> =
+        taken.iter().take(NAMES_SHOWN).map(|(name, node)| format!("{name} (on {node})")).collect();
+    names.extend((more > 0).then(|| format!("and {more} more")));
+    bail!(
+        "already-registered: the platform has agents of these names: {}; give those of this node other names, or end these \
+         first (`whimbrel kill NAME`)",
+        names.join(", ")
+    )
 }
 
 /// The HTTP port that is asked for.

@@ -115,6 +115,12 @@ fn summarise(watch: Option<Watch>, platform: &Platform, began: Instant) {
 
 /// The society as it is written, and with as many agents as are wanted.
 fn society_of(arguments: &Run, file: &Path) -> anyhow::Result<Society> {
+    if arguments.name.is_some() && arguments.store.is_none() && arguments.listen.is_none() {
+        bail!(
+            "--name is what other nodes call this one, and none can link with it: let others join with --listen ADDRESS, or keep \
+             the society with --store"
+        );
+    }
     let mut society = open(file, code_cache(arguments.code_cache.as_deref())?)?;
     if let Some(agents) = arguments.agents {
         society.set_population(agents as usize);

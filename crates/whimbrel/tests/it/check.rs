@@ -75,4 +75,13 @@ fn policies_are_checked_with_the_place_of_what_is_wrong() {
         assert_eq!(bad.code, Some(1));
     }
     assert_eq!(scratch.run(&["run", "a.asl", "--policy", "good.toml"]).code, Some(0));
+    let scratch = Scratch::with(&[(
+        "bad.toml",
+        "[[deny]]\nwho = \"strangers\"\nsned = \"*\"\n\n[[quota]]\nwho = \"*\"\ncall_cpu_ms = 0\n",
+    )]);
+    let bad = scratch.run(&["check", "bad.toml"]);
+    for place in ["bad.toml:2:", "bad.toml:3:", "bad.toml:7:"] {
+        assert!(bad.err.contains(place), "{}", bad.err);
+    }
+    assert!(bad.err.ends_with("3 errors and 0 warnings in 1 policy\n"), "{}", bad.err);
 }

@@ -423,3 +423,74 @@ fn joining_at_another_level_says_so() {
         let _ = host.wait();
     }
 }
+
+/// Agents whose names are taken, by whichever node, are named before any begins.
+#[test]
+fn joining_with_names_that_are_taken_says_which_and_where() {
+    let scratch = Scratch::with(&[
+        ("amy.asl", "!s. +!s <- .wait(60000)."),
+        ("bob.asl", "!s. +!s <- .wait(60000)."),
+        ("x.mas2j", "MAS x { agents: amy; bob; eve bob.asl; }"),
+    ]);
+    let start = |arguments: &[&str]| {
+        let mut command = whimbrel();
+        command.args(arguments).current_dir(&scratch.0).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.spawn().expect("it runs")
+    };
+    let listen = ["--listen", "127.0.0.1:0", "--token", "t"];
+    let mut first = start(&[&["run", "amy.asl", "--name", "home"][..], &listen].concat());
+    let mut noted = BufReader::new(first.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let address = noted.find_map(|line| Some(line.split_once("join at ")?.1.to_owned())).expect("it listens");
+    let mut second = start(&[&["join", &address, "bob.asl", "--name", "away"][..], &listen].concat());
+    let up = noted.find(|line| line.contains("link to away: up"));
+    assert!(up.is_some());
+    // Its agents begin a moment later.
+    let until = Instant::now() + Duration::from_secs(60);
+    let seen = loop {
+        let seen = scratch.run(&["join", &address, "x.mas2j", "--token", "t"]);
+        if seen.err.contains("bob") || Instant::now() > until {
+            break seen;
+        }
+    };
+    let last = seen.err.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with(
+            "error: already-registered: the platform has agents of these names: amy (on home), bob (on away);"
+        ),
+        "{}",
+        seen.err
+    );
+    assert_eq!((seen.out.as_str(), seen.code), ("", Some(1)));
+    for process in [&mut first, &mut second] {
+        process.kill().expect("it runs");
+        let _ = process.wait();
+    }
+}
+
+/// Who ends it before it has joined is not told that nothing answers.
+#[cfg(unix)]
+#[test]
+fn a_join_that_is_ended_says_so_at_once() {
+    let scratch = Scratch::with(&[("hi.asl", "!s. +!s <- .print(hi).")]);
+    // It listens, and says nothing.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("bound").to_string();
+    let mut command = whimbrel();
+    command.args(["join", &address, "hi.asl", "--token", "t"]).current_dir(&scratch.0).stderr(Stdio::piped());
+    let joining = command.stdout(Stdio::null()).spawn().expect("it runs");
+    let _connection = silent.accept().expect("it connects");
+    let killed = std::process::Command::new("kill").args(["-TERM", &joining.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    let seen = super::Seen::from(joining.wait_with_output().expect("it ends"));
+    assert!(seen.err.contains(&format!("ended before the platform at {address} was joined")), "{}", seen.err);
+    assert!(!seen.err.contains("within") && seen.code == Some(130), "{}", seen.err);
+}
+
+#[test]
+fn a_name_is_for_other_nodes() {
+    let scratch = Scratch::with(&[("hi.asl", "!s. +!s <- .stopMAS.")]);
+    let seen = scratch.run(&["run", "hi.asl", "--name", "home"]);
+    assert!(seen.err.contains("--listen ADDRESS") && seen.code == Some(1), "{}", seen.err);
+    let seen = scratch.run(&["run", "hi.asl", "--name", "home", "--listen", "127.0.0.1:0", "--token", "t"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
+}

@@ -1,0 +1,124 @@
+//! Two agents of one name, each on a node that knew nothing of the other: they were created at the same moment, or before the nodes were
+//! linked. The one that was there first keeps the name, the other one ends, and all who know them are told.
+//!
+//! An agent on its way between two nodes is never one of two: a node has a record of it from when it has heard that its old one has none any
+//! more. So what is compared are records. The node whose name is the first of the two asks ([`Namesake::Asks`]), and has had the same record
+//! when the answer comes: then there were two while the other node answered, however late any of these words is. Ages are compared on that one
+//! node, so that clocks that differ do no harm, and both nodes act on one decision.
+//!
+//! To give up a name for an agent of another node is to be killed by that node, and permitted as that is: nobody takes a name away by saying
+//! that he has had it for long, where the policy does not let him end the agent anyway.
+
+use std::time::Duration;
+
+use whimbrel_acl::{Aid, Symbol, sym};
+use whimbrel_platform::Time;
+use whimbrel_platform::ams::{AgentKind, Ams};
+use whimbrel_platform::link::{Namesake, News};
+use whimbrel_platform::policy::Action;
+use whimbrel_platform::route::NodeId;
+use whimbrel_platform::services::LogLevel;
+
+use crate::node::Node;
+
+/// When this agent of the node came to have its name, which no two of that name did at once; `None` if it is ending, or the platform's own.
+fn life_of(ams: &Ams, agent: Symbol) -> Option<Time> {
+    let known = ams.describe(Aid::local(agent))?;
+    (!known.ending && known.kind != AgentKind::Service).then_some(known.created)
+}
+
+impl Node {
+    /// Another node says that it has an agent, which this one has, too, or had a moment ago.
+    pub fn meet_namesake(&self, agent: Symbol, there: NodeId) {
+        let Some(links) = self.linked.links().filter(|_| self.cluster.is_none()) else { return };
+        self.with_ams(|ams| {
+            let Some(life) = life_of(ams, agent) else { return };
+            match (self.asks(there), ams.kind(Aid::local(agent))) {
+                (true, _) => links.tell(there, News::Namesake(Namesake::Asks(agent, life.0))),
+                (false, Some(kind)) => links.tell(there, News::Agents(vec![(agent, kind)])),
+                (false, None) => {}
+            }
+        });
+    }
+
+    /// Whether it is this one of two nodes that asks and decides.
+    fn asks(&self, other: NodeId) -> bool {
+        self.my_name().as_str() < self.name_of(other).as_str()
+    }
+
+    /// Word of an agent that both nodes have, or had.
+    pub fn hear_namesake(&self, from: NodeId, word: Namesake) {
+        match word {
+            Namesake::Asks(agent, asked) => self.with_ams(|ams| {
+                if let (Some(life), Some(links)) = (life_of(ams, agent), self.linked.links()) {
+                    let age_ms = u64::try_from((self.now() - life).as_millis()).unwrap_or(u64::MAX);
+                    links.tell(from, News::Namesake(Namesake::Has { agent, asked, life: life.0, age_ms }));
+                }
+            }),
+            Namesake::Has { agent, asked, life, age_ms } => {
+                let mine = self.with_ams(|ams| life_of(ams, agent)).filter(|mine| mine.0 == asked);
+                if let Some(mine) = mine.filter(|_| self.asks(from)) {
+                    self.decide_between(agent, mine, from, life, Duration::from_millis(age_ms));
+                }
+            }
+            Namesake::Ends(agent, life) => {
+                self.give_up_name(agent, Time(life), from);
+            }
+            _ => {}
+        }
+    }
+
+    /// One of two agents of one name ends: the later one, unless its node keeps it from that.
+    fn decide_between(&self, agent: Symbol, mine: Time, there: NodeId, life: u64, age: Duration) {
+        let was_later = self.now() - mine < age;
+        if was_later && self.give_up_name(agent, mine, there) {
+            return;
+        }
+        let (here, other) = (self.my_name(), self.name_of(there));
+        let text = format!(
+            "{other} has an agent {agent}, too: the one here ({here}) keeps the name, and {other} is told to end its own"
+        );
+        self.output.log(Aid::local(sym::AMS), LogLevel::Warning, &text);
+        if let Some(links) = self.linked.links() {
+            links.tell(there, News::Namesake(Namesake::Ends(agent, life)));
+        }
+    }
+
+    /// An agent here ends, as one of its name was on another node before it. False if it is another one by now, or the policy does not let
+    /// that node end it.
+    fn give_up_name(&self, agent: Symbol, life: Time, first: NodeId) -> bool {
+        let other = self.name_of(first);
+        let permitted = self.permits_node(first, Action::Kill, agent.as_str());
+        let ended = self.with_ams(|ams| {
+            let is_meant = life_of(ams, agent) == Some(life);
+            is_meant.then(|| permitted && ams.kill(Aid::local(agent)).is_ok())
+        });
+        let text = match ended {
+            None => return false,
+            Some(true) => {
+                let here = self.my_name();
+                format!(
+                    "already-registered: the name {agent} is an agent's of {other}, so the one here ({here}) ends; \
+                     start it under another name"
+                )
+            }
+            Some(false) => format!(
+                "the name {agent} is an agent's of {other}, and the policy here does not let {other} end the one here, too: \
+                 as long as both live, what is sent to {agent} goes to the one or the other"
+            ),
+        };
+        self.output.log(Aid::local(sym::AMS), LogLevel::Severe, &text);
+        ended == Some(true)
+    }
+
+    /// An agent of another node ended whose name one here has: whoever believed that it is there hears where it is.
+    pub fn claim_name(&self, agent: Symbol) {
+        let Some(links) = self.linked.links().filter(|_| self.cluster.is_none()) else { return };
+        self.with_ams(|ams| {
+            let kind = life_of(ams, agent).and_then(|_| ams.kind(Aid::local(agent)));
+            let Some(kind) = kind else { return };
+            links.tell_all(News::Agents(vec![(agent, kind)]));
+            self.tell_standing(&[agent].into_iter().collect(), &mut |news| links.tell_all(news));
+        });
+    }
+}
