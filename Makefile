@@ -56,7 +56,7 @@ $(WHIMBREL): | rust $(CONSOLE)
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: check harness guest-test sdk-test console-test unit conformance ## Everything below; what a change must pass
+test: check harness guest-test sdk-test console-test unit conformance fuzz-check ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy clippy ## What needs no test to be run
@@ -73,6 +73,11 @@ tidy: | rust ## The project's own rules: crate arrows, purity, long functions, n
 clippy: | rust ## Lints, none allowed; of a node without WebAssembly and NATS, too
 	@$(CARGO) clippy --quiet --locked --workspace --all-targets -- --deny warnings
 	@$(CARGO) clippy --quiet --locked --package whimbrel --no-default-features --all-targets -- --deny warnings
+
+# Tests replay what fuzzers found; here their targets are compiled, not linked, so that no fuzzer is needed.
+.PHONY: fuzz-check
+fuzz-check: | rust ## Fuzz targets compile
+	@CUSTOM_LIBFUZZER_PATH=none/libfuzzer.a $(CARGO) clippy --quiet --locked --manifest-path fuzz/Cargo.toml -- --deny warnings
 
 .PHONY: unit
 unit: guests | rust nats ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
