@@ -69,7 +69,7 @@ impl Facts {
         if let Answer::Node(node) = shared.answer(Request::Node).await {
             facts.node = Some(*node);
         }
-        if let Answer::Nodes { nodes, vacant } = shared.answer(Request::Nodes).await {
+        if let Answer::Nodes { nodes, vacant, .. } = shared.answer(Request::Nodes).await {
             (facts.nodes, facts.vacant) = (nodes, vacant);
         }
         if let Answer::Links { links } = shared.answer(Request::Links).await {

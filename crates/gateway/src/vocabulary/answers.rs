@@ -8,7 +8,7 @@ use super::agents::AgentsFound;
 use super::devices::DevicesFound;
 use super::events::{ConversationsFound, DeadLettersFound};
 use super::minds::MindInfo;
-use super::nodes::{DoorsInfo, LinkInfo, MemberInfo, NodeInfo};
+use super::nodes::{DoorsInfo, LinkInfo, MemberInfo, NodeInfo, WishInfo};
 use super::security::{AuditFound, RefusalsFound, SecurityInfo};
 use super::services::{ServicesFound, SubscriptionsFound, TopicInfo};
 use super::society::{TotalsFound, TrafficFound};
@@ -61,6 +61,9 @@ pub enum Answer {
         /// Which partitions are served by nobody because no node may have them, for people.
         #[serde(default)]
         vacant: Vec<String>,
+        /// Which partitions are wanted on a node: `move` of an agent of a cluster.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        wishes: Vec<WishInfo>,
     },
     /// To `totals`.
     Totals(TotalsFound),

@@ -26,7 +26,7 @@ pub use self::events::{
     ConversationsFound, DeadLettersFound, Event, Happening, LogLine, LogWanted, MessageInfo, SniffWanted,
 };
 pub use self::minds::MindInfo;
-pub use self::nodes::{DoorsInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo};
+pub use self::nodes::{DoorsInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, WishInfo};
 pub use self::requests::{Request, Sending, Spawning};
 pub use self::security::{AuditFound, CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};
 pub use self::services::{

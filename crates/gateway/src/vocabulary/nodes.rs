@@ -63,6 +63,17 @@ pub struct PeerInfo {
     pub address: Option<String>,
 }
 
+/// A partition that somebody wants on a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WishInfo {
+    /// Its number.
+    pub partition: u16,
+    /// The node's name.
+    pub node: String,
+    /// Some of its agents.
+    pub agents: Vec<String>,
+}
+
 /// A node of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberInfo {

@@ -780,6 +780,38 @@ fn what_somebody_wanted_can_be_taken_back() {
     assert_eq!(world.server_of(other), Some("n2"));
 }
 
+/// Who gives up waiting takes back what he wanted, and what nobody else does.
+#[test]
+fn who_gives_up_takes_back_only_what_he_wanted_himself() {
+    let mut world = pair(33);
+    let Partition(wanted) = world.served_by(0)[0];
+    let partition = Partition(wanted);
+    let wish = |world: &World| world.table().iter().find(|(it, _)| *it == partition).and_then(|(_, part)| part.wish);
+    // Each node has one who wants it on n2: the one at n2 gives up, who was not the first.
+    let to = world.ask_to_move(0, wanted, "n2").expect("it may");
+    world.run(seconds(2));
+    assert_eq!(wish(&world), Some(to));
+    world.nodes[1].part.give_up(partition, "n2");
+    world.run(seconds(2));
+    assert_eq!((wish(&world), world.server_of(wanted)), (Some(to), Some("n2")));
+    // Two at one node want it back on n1; when both have given up, nobody does.
+    let back = world.ask_to_move(0, wanted, "n1").expect("it may");
+    world.ask_to_move(0, wanted, "n1").expect("it may");
+    world.nodes[0].part.give_up(partition, "n1");
+    world.nodes[0].part.give_up(partition, "n1");
+    world.run(seconds(2));
+    assert_ne!(wish(&world), Some(back), "it was taken back");
+    // He gives up, and somebody else wants it elsewhere meanwhile.
+    world.start_one(|_| ());
+    world.run(seconds(20));
+    world.ask_to_move(0, wanted, "n1").expect("it may");
+    let to = world.ask_to_move(1, wanted, "n3").expect("it may");
+    world.nodes[0].part.give_up(partition, "n1");
+    world.run(seconds(5));
+    assert_eq!(wish(&world), Some(to));
+    assert_eq!(world.nodes[0].part.wishes(), [(partition, "n3".to_owned())]);
+}
+
 #[test]
 fn what_cannot_be_where_it_is_wanted_stays_and_says_why() {
     let mut world = pair(31);

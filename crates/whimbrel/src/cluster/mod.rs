@@ -197,6 +197,11 @@ impl View {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).vacant.clone()
     }
 
+    /// Which partitions somebody wants on a node, with its name.
+    pub fn wishes(&self) -> Vec<(Partition, String)> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).wishes.clone()
+    }
+
     /// This node's number.
     pub fn me(&self) -> Nonce {
         self.me
@@ -224,6 +229,14 @@ impl View {
     pub fn free(&self, partition: Partition) -> bool {
         let (answer, answers) = sync_channel(1);
         self.inputs.send(Input::Free(partition, answer)).is_ok() && answers.recv().unwrap_or_default()
+    }
+}
+
+impl View {
+    /// Nobody waits here any longer for a partition to be on that node: if it was wanted there for whoever did, it is no more.
+    pub fn give_up(&self, partition: Partition, to: &str) {
+        // A node that ends wants nothing more.
+        let _ = self.inputs.send(Input::GiveUp(partition, to.to_owned()));
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) enum Input {
     Move(Partition, Wish),
     /// Nobody wants it anywhere any more. Told is whether somebody did.
     Free(Partition, SyncSender<bool>),
+    /// Nobody waits here any longer for it to be on the node of this name.
+    GiveUp(Partition, String),
     Drain {
         node: String,
         drains: bool,
@@ -55,6 +57,7 @@ type Admission = Result<(String, String), String>;
 pub(super) struct Seen {
     pub nodes: Vec<NodeView>,
     pub vacant: Vec<String>,
+    pub wishes: Vec<(Partition, String)>,
 }
 
 /// The thread.
@@ -148,6 +151,7 @@ impl Thread {
                 Err(why) => wish.over(Err(why)),
             },
             Input::Free(partition, answer) => drop(answer.send(self.participant.ask_to_free(partition))),
+            Input::GiveUp(partition, to) => self.participant.give_up(partition, &to),
             Input::Drain { node, drains, answer } => {
                 let _ = answer.send(self.participant.ask_to_drain(&node, drains, now));
             }
@@ -264,7 +268,8 @@ impl Thread {
     /// Lets others see how things are.
     fn show(&mut self) {
         let now = self.now();
-        let seen = Seen { nodes: self.participant.nodes(now), vacant: self.participant.vacant(now) };
+        let (nodes, vacant) = (self.participant.nodes(now), self.participant.vacant(now));
+        let seen = Seen { nodes, vacant, wishes: self.participant.wishes() };
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
         if !self.handed_over.is_empty() && self.participant.has_handed_over(now) {
             for answer in self.handed_over.drain(..) {

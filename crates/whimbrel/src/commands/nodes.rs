@@ -6,7 +6,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use anyhow::bail;
 use serde::Serialize;
-use whimbrel_gateway::vocabulary::{Answer, MemberInfo, MemberState, Request};
+use whimbrel_gateway::vocabulary::{Answer, MemberInfo, MemberState, Request, WishInfo};
 use whimbrel_platform::cluster::{Load, Trouble, TroubleKind};
 
 use crate::arguments::Nodes;
@@ -20,6 +20,8 @@ struct Seen {
     nodes: Vec<MemberInfo>,
     /// Partitions that wait for a node.
     vacant: Vec<String>,
+    /// Partitions that somebody wants on a node.
+    wishes: Vec<WishInfo>,
     /// Of a platform that is no cluster: its nodes, by name.
     linked: Vec<String>,
 }
@@ -30,16 +32,19 @@ pub fn nodes(arguments: &Nodes) -> anyhow::Result<ExitCode> {
         &arguments.showing,
         || {
             let Some(node) = choose(&arguments.target)?.into_iter().next() else { bail!("no such node runs here") };
-            let Answer::Nodes { mut nodes, vacant } = node.ask(&Request::Nodes, Duration::ZERO)? else {
+            let Answer::Nodes { mut nodes, vacant, wishes } = node.ask(&Request::Nodes, Duration::ZERO)? else {
                 bail!("node {} does not tell of other nodes", node.info.node);
             };
             nodes.sort_by(|one, other| (one.node.len(), &one.node).cmp(&(other.node.len(), &other.node)));
             let linked = if nodes.is_empty() { linked(&node)? } else { Vec::new() };
-            Ok(Seen { nodes, vacant, linked })
+            Ok(Seen { nodes, vacant, wishes, linked })
         },
         page,
     )
 }
+
+/// So many wishes are shown of those that there are.
+const WISHES_SHOWN: usize = 8;
 
 const COLUMNS: [Column; 9] = [
     left("NODE"),
@@ -84,11 +89,25 @@ fn page(seen: &Seen, room: Room) -> String {
     };
     let rows: Vec<Vec<Cell>> = seen.nodes.iter().map(row).collect();
     let mut page = table(&COLUMNS, &rows, room.columns);
-    for line in troubles(&seen.nodes).into_iter().chain(mixture(&seen.nodes)).chain(seen.vacant.iter().cloned()) {
+    let said = troubles(&seen.nodes).into_iter().chain(mixture(&seen.nodes)).chain(seen.vacant.iter().cloned());
+    for line in said.chain(wanted(&seen.wishes)) {
         page += "\n";
         page += &line;
     }
     page
+}
+
+/// Where somebody wants which partitions.
+fn wanted(wishes: &[WishInfo]) -> Option<String> {
+    let one = |WishInfo { partition, node, agents }: &WishInfo| {
+        let agents = if agents.is_empty() { String::new() } else { format!(" (of {})", agents.join(", ")) };
+        format!("partition {partition}{agents} on {node}")
+    };
+    let shown: Vec<String> = wishes.iter().take(WISHES_SHOWN).map(one).collect();
+    let more = wishes.len().saturating_sub(WISHES_SHOWN);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    (!wishes.is_empty())
+        .then(|| format!("Wanted: {}{more}. `whimbrel move AGENT '*'` takes that back.", shown.join(", ")))
 }
 
 /// The names of a node and of those that it is linked with.

@@ -11,11 +11,11 @@ use whimbrel::programs::SocietyLoader;
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_gateway::vocabulary::{
     AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, DoorsInfo, LinkInfo, LogLine, LogWanted, MemberInfo,
-    MemberState, NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo,
+    MemberState, NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo, WishInfo,
 };
 use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_platform::advice::{Advice, AdviseError, Job};
-use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, LifecycleError, LifecycleStep, name_fits};
+use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, Ams, LifecycleError, LifecycleStep, name_fits};
 use whimbrel_platform::cluster::{self, NodeView};
 use whimbrel_platform::inspection::Instruction;
 use whimbrel_platform::links::ONLY_NODE;
@@ -53,6 +53,15 @@ pub struct Panel {
     pub(super) tally: Tally,
     pub(super) programs: Option<SocietyLoader>,
     doors: DoorsInfo,
+}
+
+/// Of the agents of a partition that is wanted somewhere, so many are named.
+const WISH_AGENTS_SHOWN: usize = 3;
+
+/// All agents that a node knows.
+fn names_of(ams: &Ams) -> Vec<Symbol> {
+    let elsewhere = ams.agents_elsewhere().into_iter().map(|(name, ..)| name);
+    ams.reachable().map(|(name, _)| name).chain(elsewhere).collect()
 }
 
 impl Panel {
@@ -175,7 +184,7 @@ impl Panel {
             }
             Request::Links => Answer::Links { links: self.links() },
             Request::Doors => Answer::Doors(self.doors.clone()),
-            Request::Nodes => Answer::Nodes { nodes: self.members(), vacant: self.vacant() },
+            Request::Nodes => Answer::Nodes { nodes: self.members(), vacant: self.vacant(), wishes: self.wishes() },
             Request::Totals => Answer::Totals(society::totals(self)),
             Request::Traffic { limit, elsewhere } => Answer::Traffic(society::traffic(self, limit, elsewhere)),
             Request::Drain { node, drains } => done(self.drain(&node, drains)),
@@ -232,6 +241,20 @@ impl Panel {
 
     fn members(&self) -> Vec<MemberInfo> {
         self.cluster.iter().flat_map(View::nodes).map(member_info).collect()
+    }
+
+    /// What operators, and agents that move, want on some node.
+    fn wishes(&self) -> Vec<WishInfo> {
+        let Some(cluster) = &self.cluster else { return Vec::new() };
+        let names = self.directory().and_then(|directory| directory.with_ams(|ams| names_of(ams))).unwrap_or_default();
+        let wish = |(partition, node)| {
+            let is_in = |name: &&Symbol| self.platform.partition_of(**name) == Some(partition);
+            let mut agents: Vec<String> =
+                names.iter().filter(is_in).take(WISH_AGENTS_SHOWN).map(Symbol::to_string).collect();
+            agents.sort_unstable();
+            WishInfo { partition: partition.0, node, agents }
+        };
+        cluster.wishes().into_iter().map(wish).collect()
     }
 
     fn vacant(&self) -> Vec<String> {
@@ -430,7 +453,9 @@ impl Panel {
         let hop = await_hop(agent, &told);
         if hop.as_ref().is_err_and(|refusal| refusal.reason == Reason::NoAnswer) {
             // Who is told that it stays is not to find it there later.
-            drop(self.free(agent));
+            if let Some((cluster, partition)) = self.cluster.as_ref().zip(self.platform.partition_of(known.name)) {
+                cluster.give_up(partition, to);
+            }
         }
         hop?;
         // Of a society that several nodes keep, only whole partitions move.

@@ -218,7 +218,7 @@ pub struct Participant {
     /// Partitions that somebody here waits for to be on other nodes.
     asks: Vec<Ask>,
     /// Partitions that are to be nowhere in particular any more.
-    frees: Vec<Partition>,
+    frees: Vec<(Partition, Option<Nonce>)>,
     /// Partitions that were found opened in a higher epoch than the table says.
     too_low: BTreeMap<Partition, Epoch>,
     /// What has been said of partitions that wait for a node.

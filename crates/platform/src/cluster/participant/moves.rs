@@ -17,10 +17,18 @@ use crate::time::Time;
 pub(super) struct Ask {
     partition: Partition,
     to: Nonce,
+    /// Nobody wanted it there before: whoever asked takes that back if he gives up.
+    first: bool,
     /// The table has said that it is wanted there.
     told: bool,
     /// That node serves it, as far as its agents' messages go.
     served: bool,
+}
+
+impl Ask {
+    fn is(&self, partition: Partition, to: Nonce) -> bool {
+        self.partition == partition && self.to == to
+    }
 }
 
 impl Participant {
@@ -45,8 +53,9 @@ impl Participant {
         if part.owner == Some(to) && part.next.is_none() && part.wish.is_none_or(|wish| wish == to) {
             return Err(HopError::AlreadyThere(name.into()));
         }
-        self.frees.retain(|free| *free != partition);
-        self.asks.push(Ask { partition, to, told: false, served: false });
+        self.frees.retain(|(free, _)| *free != partition);
+        let first = part.wish != Some(to) && !self.asks.iter().any(|ask| ask.is(partition, to));
+        self.asks.push(Ask { partition, to, first, told: false, served: false });
         Ok(to)
     }
 
@@ -56,9 +65,35 @@ impl Participant {
         // Whoever waits for it hears that, and nobody writes it once more.
         self.asks.iter_mut().filter(|ask| ask.partition == partition).for_each(|ask| ask.told = true);
         if is_wished {
-            self.frees.push(partition);
+            self.frees.push((partition, None));
         }
         is_wished
+    }
+
+    /// Somebody here does not wait any longer for a partition to be on the node of this name. If it was he who wanted it there, and nobody here
+    /// waits for that, too, he wants it there no more: what another one wants, here or elsewhere, is none of his.
+    pub fn give_up(&mut self, partition: Partition, name: &str) {
+        let (roster, asks) = (&self.roster, &self.asks);
+        let is_it =
+            |ask: &Ask| ask.partition == partition && roster.member(ask.to).is_some_and(|member| member.name == name);
+        let his: Vec<usize> = (0..asks.len()).filter(|at| asks.get(*at).is_some_and(is_it)).collect();
+        match *his {
+            [only] => {
+                let Some(ask) = self.asks.get_mut(only).filter(|ask| ask.first) else { return };
+                // Nobody writes it once more.
+                ask.told = true;
+                self.frees.push((partition, Some(ask.to)));
+            }
+            // Who came first is no more or less than the others now: the last of them takes it back.
+            [.., last] => drop(self.asks.remove(last)),
+            [] => {}
+        }
+    }
+
+    /// Partitions that somebody wants on a node, with its name.
+    pub fn wishes(&self) -> Vec<(Partition, String)> {
+        let Some(table) = &self.table else { return Vec::new() };
+        table.value.iter().filter_map(|(partition, part)| Some((partition, self.name_of(part.wish?)))).collect()
     }
 
     fn wish_of(&self, partition: Partition) -> Option<Nonce> {
@@ -140,9 +175,13 @@ impl Participant {
     /// Writes into the table what is wanted and does not stand there, or is wanted no more and does.
     pub(super) fn write_wishes(&mut self) -> Option<Action> {
         let mut table = self.table.as_ref()?.value.clone();
-        let is_wished = |partition: &Partition| table.part(*partition).is_some_and(|part| part.wish.is_some());
+        // By now somebody else may want it elsewhere.
+        let is_wished = |(partition, to): &(Partition, Option<Nonce>)| {
+            let wish = table.part(*partition).and_then(|part| part.wish);
+            wish.is_some_and(|wish| to.is_none_or(|to| to == wish))
+        };
         self.frees.retain(is_wished);
-        self.frees.iter().for_each(|partition| table.unwish(*partition));
+        self.frees.iter().for_each(|(partition, _)| table.unwish(*partition));
         let untold = self.asks.iter().filter(|ask| !ask.told);
         let count = untold.map(|ask| table.wish(ask.partition, ask.to)).count() + self.frees.len();
         (count > 0).then(|| self.write_table(table))
