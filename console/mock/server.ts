@@ -329,6 +329,7 @@ export class MockNode {
       if (!society.agents.has(to) && to !== "df") return { answer: "reply", message: { performative: "failure", sender: "ams", receivers: ["cli"], content: { term: "undelivered", args: [{ atom: to }, { atom: "unknown_agent" }] } } };
       return { answer: "reply", message: { performative: "inform", sender: to, receivers: ["cli"], content: { term: "heard", args: [message.content ?? null] } } };
     }
+    if (request.request === "register" || request.request === "modify" || request.request === "deregister") return society.agents.has(request.agent) ? { answer: "done" } : unknown(request.agent);
     if (request.request === "drain") {
       if (request.drains) society.draining.add(request.node);
       else society.draining.delete(request.node);

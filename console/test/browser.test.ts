@@ -295,7 +295,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       assert.deepEqual(node.orders.map((order) => ("order" in order ? order.order : order.request)), ["pause", "step", "believe", "believe", "believe", "pursue", "breakpoint", "continue"]);
     }));
 
-  test("the directory is searched, and an agent is registered by a message to df", () =>
+  test("the directory is searched, and an agent is registered, changed and taken out by hand", () =>
     visit(browser, {}, async (there, node) => {
       const { page } = there;
       await there.go("d", "Directory");
@@ -315,12 +315,24 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await option(page, "sensor1").waitFor();
       await page.getByRole("button", { name: "Register" }).click();
       const pane = page.getByRole("complementary", { name: "Register" });
+      await pane.getByLabel("Agent").fill("sensor1");
       await pane.getByLabel("Service").fill("tea");
       await pane.getByLabel("Type").fill("shop");
       await pane.getByRole("button", { name: "Register", exact: true }).click();
-      await pane.getByText(/^inform:/).waitFor();
-      const [order] = node.orders;
-      assert.ok(order?.request === "send" && JSON.stringify(order.message).includes('"service-description"'));
+      await pane.waitFor({ state: "detached" });
+      await page.getByRole("button", { name: "Services (DF)" }).click();
+      await option(page, "contractor1").click();
+      const entry = page.getByRole("complementary", { name: "Entry" });
+      await entry.getByRole("button", { name: /^Modify / }).click();
+      assert.equal(await pane.getByLabel("Type").inputValue(), "contractor");
+      await pane.getByLabel("Type").fill("painter");
+      await pane.getByRole("button", { name: "Modify", exact: true }).click();
+      await pane.waitFor({ state: "detached" });
+      await option(page, "contractor1").click();
+      await entry.getByRole("button", { name: "Deregister" }).click();
+      await entry.waitFor({ state: "detached" });
+      const told = node.orders.map((order) => (order.request === "register" || order.request === "modify" ? [order.request, order.agent, order.services[0]?.kind] : [order.request, "agent" in order && order.agent]));
+      assert.deepEqual(told, [["register", "sensor1", "shop"], ["modify", "contractor1", "painter"], ["deregister", "contractor1"]]);
     }));
 
   test("lists are gone through by keys without opening anything, and Enter opens what is chosen", () =>
@@ -624,6 +636,18 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
           await there.open(path);
           assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than a phone`);
         }
+        await there.open("conversations");
+        const list = page.getByRole("listbox", { name: "Messages" });
+        await list.waitFor();
+        const top = async (): Promise<number> => (await list.boundingBox())?.y ?? Infinity;
+        assert.ok((await top()) < 170, `messages begin at ${await top()} of 844`);
+        assert.equal(await page.getByLabel("Content", { exact: true }).isVisible(), false);
+        await page.getByRole("button", { name: "Filters" }).click();
+        await page.getByLabel("Content", { exact: true }).fill("job");
+        await page.getByRole("button", { name: "Export" }).waitFor();
+        await page.getByRole("button", { name: "Filters" }).click();
+        await page.locator('button[aria-pressed="true"]', { hasText: "Filters" }).waitFor();
+        assert.ok((await top()) < 170);
         await page.getByRole("link", { name: "Society" }).click();
         await option(page, "contractor3").click();
         await page.getByRole("button", { name: "Suspend" }).click();

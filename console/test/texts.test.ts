@@ -7,7 +7,7 @@ import { escapeXml, toJson, toMermaid, toSvg } from "../src/model/export.js";
 import { bytes, clock, count, duration, micros, short, visible, visibleLines } from "../src/model/format.js";
 import { BLANK, fault, letterOf, messageOf, readTerm, writeTerm, type Json } from "../src/model/letter.js";
 import { family, FIPA_PERFORMATIVES, KQML_PERFORMATIVES } from "../src/model/performative.js";
-import { registration } from "../src/model/registration.js";
+import { entryOf, registrationOf } from "../src/model/registration.js";
 import { pretty } from "../src/model/term.js";
 
 test("figures are short", () => {
@@ -85,12 +85,27 @@ test("a letter is the message that was meant, or it is said what is wrong", () =
   assert.equal(messageOf({ ...letter, contentIs: "text", content: "go(" }, 0)["content"], "go(");
 });
 
-test("a registration is what the directory facilitator reads", () => {
-  const { content, sender } = registration({ agent: "seller", name: "tea", kind: "shop", protocols: "fipa-request", ontologies: "", properties: "price=5 colour=green", leaseS: "60" }, "register");
-  const text = JSON.stringify(content);
-  assert.equal(sender, "seller");
-  for (const part of ['"term":"register"', '["type",{"atom":"shop"}]', '{"record":"property","fields":[["name",{"atom":"price"}],["value",5]]}', '["lease-time",{"term":"duration","args":[60000]}]']) assert.ok(text.includes(part), part);
-  assert.ok(!JSON.stringify(registration({ agent: "", name: "tea", kind: "shop", protocols: "", ontologies: "", properties: "", leaseS: "" }, "deregister")).includes("services"));
+test("an entry of the directory is written one service at a time, and what is not touched stays", () => {
+  const form = { agent: " seller ", name: "tea", kind: "shop", protocols: "fipa-request", ontologies: "", properties: "price=5, colour=green", lease: "60" };
+  const wanted = entryOf(form);
+  assert.deepEqual(wanted, {
+    agent: "seller",
+    services: [{ name: "tea", kind: "shop", owner: null, protocols: ["fipa-request"], ontologies: [], languages: [], properties: [["price", "5"], ["colour", "green"]] }],
+    protocols: [],
+    ontologies: [],
+    languages: [],
+    lease_ms: 60_000,
+  });
+  const [tea] = wanted.services;
+  assert.ok(tea);
+  const cake = { ...tea, name: "cake", owner: "amy", properties: [["of", "[flour, eggs]"]] as const };
+  const entry = { ...wanted, node: "n1", ontologies: ["food"], lease_left_ms: 1_500, services: [tea, cake] };
+  const shown = registrationOf(entry, cake);
+  assert.deepEqual([shown.name, shown.properties, shown.lease], ["cake", "of=[flour, eggs]", "2"]);
+  const changed = entryOf({ ...shown, kind: "bakery" }, entry, cake);
+  assert.deepEqual(changed.services, [tea, { ...cake, kind: "bakery" }]);
+  assert.deepEqual(changed.ontologies, ["food"]);
+  assert.deepEqual(entryOf({ ...registrationOf(entry), name: "milk", kind: "shop", lease: "" }, entry).services.map(({ name }) => name), ["tea", "cake", "milk"]);
 });
 
 const events: Event[] = [

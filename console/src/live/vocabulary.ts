@@ -169,6 +169,11 @@ export interface EntryInfo {
   readonly lease_left_ms: number | null;
 }
 
+/** What an operator has an entry say. */
+export interface EntryWanted extends Omit<EntryInfo, "node" | "lease_left_ms"> {
+  readonly lease_ms: number | null;
+}
+
 /** A standing search in the DF. */
 export interface SubscriptionInfo {
   readonly subscriber: string;
@@ -348,6 +353,8 @@ export type Request =
   | { readonly request: "services"; readonly service?: string; readonly agent?: string; readonly elsewhere_but?: readonly string[] | null }
   | { readonly request: "dead_letters"; readonly agents?: readonly string[]; readonly limit: number }
   | { readonly request: "drain"; readonly node: string; readonly drains: boolean }
+  | ({ readonly request: "register" | "modify" } & EntryWanted)
+  | { readonly request: "deregister"; readonly agent: string }
   | { readonly request: "send"; readonly message: unknown; readonly wait_ms?: number | null }
   | { readonly request: "step"; readonly agent: string; readonly step: LifecycleStep }
   | { readonly request: "kill"; readonly agent: string }

@@ -1,8 +1,7 @@
-/** A request to the directory facilitator, as docs/reference/fipa-agent-management.md writes it. */
-import type { Json } from "./letter.js";
+/** An agent's entry in the directory facilitator, as a person writes it: one service at a time. */
+import type { EntryInfo, EntryWanted, ServiceInfo } from "../live/vocabulary.js";
 
 export interface Registration {
-  /** Who is registered; empty for the console's own agent. */
   readonly agent: string;
   readonly name: string;
   readonly kind: string;
@@ -11,44 +10,42 @@ export interface Registration {
   readonly ontologies: string;
   /** `price=5 colour=green`. */
   readonly properties: string;
-  readonly leaseS: string;
+  /** In seconds; nothing for as long as the agent lives. */
+  readonly lease: string;
 }
-
-/** The agent from which nodes send what has no sender. */
-const OWN_AGENT = "cli";
 
 const words = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== "");
-const record = (name: string, fields: readonly (readonly [string, Json])[]): Json => ({ record: name, fields: fields.map((field) => [...field]) });
-const set = (items: readonly Json[]): Json => ({ term: "set", args: [...items] });
-const atom = (name: string): Json => ({ atom: name });
+const propertiesOf = (service?: ServiceInfo): string => service?.properties.map(([name, value]) => `${name}=${value}`).join(" ") ?? "";
 
-function value(text: string): Json {
-  return /^-?\d{1,15}$/.test(text) ? Number(text) : /^[a-z][\w-]*$/.test(text) ? atom(text) : text;
+/** What is in the form before anything was typed: a service of an entry, or nothing. */
+export function registrationOf(entry?: EntryInfo, service?: ServiceInfo): Registration {
+  return {
+    agent: entry?.agent ?? "",
+    name: service?.name ?? "",
+    kind: service?.kind ?? "",
+    protocols: service?.protocols.join(" ") ?? "",
+    ontologies: service?.ontologies.join(" ") ?? "",
+    properties: propertiesOf(service),
+    lease: entry?.lease_left_ms ? String(Math.ceil(entry.lease_left_ms / 1000)) : "",
+  };
 }
 
-export function registration(of: Registration, does: "register" | "deregister"): { [member: string]: Json } {
-  const agent = of.agent.trim() || OWN_AGENT;
-  const property = (text: string): Json => {
+/** What an entry is to say: as it does now, but for the service that the form is about; without `service` that is another one. */
+export function entryOf(form: Registration, entry?: EntryInfo, service?: ServiceInfo): EntryWanted {
+  const property = (text: string): readonly [string, string] => {
     const [name = "", ...rest] = text.split("=");
-    return record("property", [["name", atom(name)], ["value", value(rest.join("="))]]);
+    return [name, rest.join("=")];
   };
-  const some = (name: string, items: readonly Json[]): (readonly [string, Json])[] => (items.length === 0 ? [] : [[name, set(items)]]);
-  const service = record("service-description", [
-    ["name", value(of.name.trim())],
-    ["type", value(of.kind.trim())],
-    ...some("protocols", words(of.protocols).map(atom)),
-    ...some("ontologies", words(of.ontologies).map(atom)),
-    ...some("properties", words(of.properties).map(property)),
-  ]);
-  const name = ["name", record("agent-identifier", [["name", agent]])] as const;
-  const lease: [string, Json][] = Number(of.leaseS) > 0 ? [["lease-time", { term: "duration", args: [Math.round(Number(of.leaseS) * 1000)] }]] : [];
-  const description = record("df-agent-description", does === "deregister" ? [name] : [name, ["services", set([service])], ...lease]);
+  // What was not touched stays: it may have more in it than can be typed.
+  const properties = service && form.properties === propertiesOf(service) ? service.properties : words(form.properties).map(property);
+  const written: ServiceInfo = { owner: null, languages: [], ...service, name: form.name.trim(), kind: form.kind.trim(), protocols: words(form.protocols), ontologies: words(form.ontologies), properties };
+  const services = entry?.services ?? [];
   return {
-    performative: "request",
-    ...(of.agent.trim() !== "" && { sender: agent }),
-    receivers: ["df"],
-    ontology: "fipa-agent-management",
-    protocol: "fipa-request",
-    content: { term: does, args: [description] },
+    agent: form.agent.trim(),
+    services: service ? services.map((one) => (one === service ? written : one)) : [...services, written],
+    protocols: entry?.protocols ?? [],
+    ontologies: entry?.ontologies ?? [],
+    languages: entry?.languages ?? [],
+    lease_ms: Number(form.lease) > 0 ? Math.round(Number(form.lease) * 1000) : null,
   };
 }

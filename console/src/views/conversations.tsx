@@ -18,7 +18,7 @@ import { WhichNode } from "../parts/which-node.js";
 import { go, live, route, say, talk } from "../session.js";
 import { Diagram } from "./diagram.js";
 import { MessagePane } from "./message.js";
-import { Filters } from "./talk-filters.js";
+import { Filters, isAny } from "./talk-filters.js";
 import { Timeline } from "./timeline.js";
 
 /** What is shown while nothing moves: events as they were when it was stopped. */
@@ -28,6 +28,8 @@ interface Still {
 }
 const still = signal<Still | null>(null);
 const chosen = signal<Event | null>(null);
+/** On a phone: whether what is seldom pressed is there. */
+const showsMore = signal(false);
 const shape = signal<"diagram" | "lines">(matchMedia("(max-width: 720px)").matches ? "lines" : "diagram");
 /** From the first message, if the node remembers; it says so if it does not. */
 const source = signal<"live" | "log">("log");
@@ -158,7 +160,7 @@ export function ConversationsView() {
   const message = chosen.value && isMessage(chosen.value) ? chosen.value : null;
   return (
     <div class={`split ${message ? "has-pane" : ""}`}>
-      <section class="panel is-fill talk">
+      <section class={`panel is-fill talk ${showsMore.value ? "shows-more" : ""}`}>
         <Tools isStill={stopped !== null} toggle={toggle} whole={whole} />
         <Filters />
         <Timeline
@@ -213,6 +215,9 @@ function Tools({ isStill, toggle, whole }: { readonly isStill: boolean; readonly
           </button>
         ))}
       </div>
+      <button type="button" class="button only-phone" aria-expanded={showsMore.value} aria-pressed={!isAny(talk.filter.value)} onClick={() => (showsMore.value = !showsMore.value)}>
+        <Icon of="filter" /> Filters
+      </button>
       <WhichNode at={talk.filter.value.node} onPick={(node) => talk.want({ ...talk.filter.value, node })} />
       {live.offers("log") && hasLog.value ? (
         <div class="choice" role="group" aria-label="From where">

@@ -1,13 +1,11 @@
 /** Directory: who exists (AMS), who offers what (DF), who is told of it, topics and groups; and registering by hand. */
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { AgentInfo, EntryInfo, TopicInfo } from "../live/vocabulary.js";
+import type { AgentInfo, EntryInfo, EntryWanted, ServiceInfo, TopicInfo } from "../live/vocabulary.js";
 import { LiveError } from "../live/client.js";
-import { count, duration, short, visible, visibleLines } from "../model/format.js";
-import { writeTerm, type Json } from "../model/letter.js";
-import { registration } from "../model/registration.js";
+import { count, duration, short, visible } from "../model/format.js";
+import { entryOf, registrationOf, type Registration } from "../model/registration.js";
 import { quote, searchFits } from "../model/pattern.js";
-import { pretty } from "../model/term.js";
 import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Facts, Pane } from "../parts/pane.js";
@@ -22,6 +20,12 @@ const entries = signal<readonly EntryInfo[] | null>(null);
 const white = signal<{ readonly agents: readonly AgentInfo[]; readonly total: number } | null>(null);
 const topics = signal<readonly TopicInfo[] | null>(null);
 const wanted = signal("");
+
+/** What is written by hand: a new entry, or in one another service, or one that it has. */
+interface Registering {
+  readonly entry?: EntryInfo;
+  readonly service?: ServiceInfo;
+}
 
 /** The directory is asked again so often while it is looked at, in milliseconds. */
 const AGAIN_MS = 2_000;
@@ -55,13 +59,13 @@ const TABS: readonly (readonly [Tab, string])[] = [
 
 export function DirectoryView() {
   const chosen = useSignal<EntryInfo | null>(null);
-  const registers = useSignal(false);
+  const registers = useSignal<Registering | null>(null);
   useEffect(() => {
     void ask();
     const timer = setInterval(() => void ask(), AGAIN_MS);
     return () => clearInterval(timer);
   }, [tab.value, live.phase.value.is]);
-  useKeys({ Escape: () => (registers.value ? (registers.value = false) : chosen.value ? (chosen.value = null) : (wanted.value = "")) });
+  useKeys({ Escape: () => (registers.value ? (registers.value = null) : chosen.value ? (chosen.value = null) : (wanted.value = "")) });
   const pick = (one: Tab) => {
     tab.value = one;
     chosen.value = null;
@@ -83,14 +87,14 @@ export function DirectoryView() {
             <kbd>/</kbd>
           </label>
           {live.mayAct ? (
-            <button type="button" class="button" onClick={() => ((registers.value = true), (chosen.value = null))}>
+            <button type="button" class="button" onClick={() => ((registers.value = {}), (chosen.value = null))}>
               <Icon of="plus" /> Register
             </button>
           ) : null}
         </div>
-        {tab.value === "df" ? <Entries chosen={chosen.value} onChoose={(entry) => ((chosen.value = entry), (registers.value = false))} /> : tab.value === "ams" ? <White /> : tab.value === "topics" ? <Topics /> : <Subscriptions wanted={wanted.value.trim()} />}
+        {tab.value === "df" ? <Entries chosen={chosen.value} onChoose={(entry) => ((chosen.value = entry), (registers.value = null))} /> : tab.value === "ams" ? <White /> : tab.value === "topics" ? <Topics /> : <Subscriptions wanted={wanted.value.trim()} />}
       </section>
-      {registers.value ? <Register onClose={() => (registers.value = false)} /> : chosen.value ? <EntryPane entry={chosen.value} onClose={() => (chosen.value = null)} /> : null}
+      {registers.value ? <Register of={registers.value} onClose={() => (registers.value = null)} /> : chosen.value ? <EntryPane entry={chosen.value} onChange={(of) => ((registers.value = of), (chosen.value = null))} onClose={() => (chosen.value = null)} /> : null}
     </div>
   );
 }
@@ -137,8 +141,18 @@ function Entries({ chosen, onChoose }: { readonly chosen: EntryInfo | null; read
   );
 }
 
-function EntryPane({ entry, onClose }: { readonly entry: EntryInfo; readonly onClose: () => void }) {
+function EntryPane({ entry, onChange, onClose }: { readonly entry: EntryInfo; readonly onChange: (of: Registering) => void; readonly onClose: () => void }) {
   const list = (values: readonly string[]) => (values.length === 0 ? null : values.map((value) => visible(value, 80)).join(", "));
+  // Only its own node knows until when an entry is good.
+  const change = async (at?: number) => {
+    const answer = await order({ request: "at", node: entry.node, ask: { request: "services", agent: entry.agent } }, null);
+    const now = answer?.answer === "services" ? answer.entries.find(({ agent }) => agent === entry.agent) : undefined;
+    if (now) onChange({ entry: now, ...(at !== undefined && now.services[at] && { service: now.services[at] }) });
+  };
+  const deregister = async () => {
+    if (await order({ request: "deregister", agent: entry.agent }, "Taken out of the directory")) onClose();
+    void ask();
+  };
   return (
     <Pane title={<Name of={entry.agent} />} label="Entry" onClose={onClose}>
       <div class="links">
@@ -148,9 +162,19 @@ function EntryPane({ entry, onClose }: { readonly entry: EntryInfo; readonly onC
         <button type="button" class="button" onClick={() => go("compose", "", { to: quote(entry.agent) })}>
           <Icon of="send" /> Write
         </button>
+        {live.mayAct ? (
+          <>
+            <button type="button" class="button" onClick={() => void change()}>
+              Add a service
+            </button>
+            <button type="button" class="button" onClick={() => void deregister()}>
+              Deregister
+            </button>
+          </>
+        ) : null}
       </div>
       <Facts of={[["Node", visible(entry.node, 60)], ["Lease", entry.lease_left_ms === null ? "as long as the agent lives" : duration(entry.lease_left_ms)], ["Protocols", list(entry.protocols)], ["Ontologies", list(entry.ontologies)], ["Languages", list(entry.languages)]]} />
-      {entry.services.map((service) => (
+      {entry.services.map((service, at) => (
         <section class="service">
           <h3>{visible(service.name, 80)}</h3>
           <Facts
@@ -163,6 +187,11 @@ function EntryPane({ entry, onClose }: { readonly entry: EntryInfo; readonly onC
               ...service.properties.map(([name, value]) => [visible(name, 40), <code>{visible(value, 200)}</code>] as const),
             ]}
           />
+          {live.mayAct ? (
+            <button type="button" class="button" aria-label={`Modify ${visible(service.name, 80)}`} onClick={() => void change(at)}>
+              Modify
+            </button>
+          ) : null}
         </section>
       ))}
     </Pane>
@@ -234,50 +263,45 @@ function Topics() {
   );
 }
 
-/** Registers an agent by a request to the DF: an agent registers its own entry only, so it is sent in its name. */
-function Register({ onClose }: { readonly onClose: () => void }) {
-  const form = useSignal({ agent: "", name: "", kind: "", protocols: "", ontologies: "", properties: "", leaseS: "" });
-  const answer = useSignal<string | null>(null);
-  const field = (member: keyof typeof form.value, label: string, placeholder: string, required = false) => (
+/** Registers an agent, or changes what its entry says. */
+function Register({ of: { entry, service }, onClose }: { readonly of: Registering; readonly onClose: () => void }) {
+  const form = useSignal(registrationOf(entry, service));
+  const field = (member: keyof Registration, label: string, placeholder = "", required = false, disabled = false) => (
     <label>
       {label}
-      <input class="field" placeholder={placeholder} required={required} value={form.value[member]} onInput={(event) => (form.value = { ...form.value, [member]: event.currentTarget.value })} />
+      <input class="field" placeholder={placeholder} required={required} disabled={disabled} value={form.value[member]} onInput={(event) => (form.value = { ...form.value, [member]: event.currentTarget.value })} />
     </label>
   );
-  const send = async (remove: boolean) => {
-    const reply = await order({ request: "send", message: registration(form.value, remove ? "deregister" : "register"), wait_ms: 5_000 }, null);
-    if (reply?.answer !== "reply") return;
-    const { performative, content } = reply.message as { performative?: string; content?: unknown };
-    answer.value = `${performative ?? "?"}: ${pretty(writeTerm((content ?? null) as Json))}`;
-    if (performative === "inform" || performative === "agree") say(remove ? "Taken out of the directory" : "Registered");
+  const send = async (wanted: EntryWanted) => {
+    if (await order({ request: entry ? "modify" : "register", ...wanted }, entry ? "Modified" : "Registered")) onClose();
     void ask();
   };
   return (
-    <Pane title="Register by hand" label="Register" onClose={onClose}>
+    <Pane title={entry ? (service ? "Modify by hand" : "Add a service") : "Register by hand"} label="Register" onClose={onClose}>
       <form
         class="form"
         onSubmit={(event) => {
           event.preventDefault();
-          void send(false);
+          void send(entryOf(form.value, entry, service));
         }}
       >
-        <p class="is-quiet">A request to df, in the agent's name. Agents have entries of their own only; without a name it is the console's.</p>
-        {field("agent", "Agent", "cli, the console's own")}
+        {field("agent", "Agent", "seller", true, entry !== undefined)}
         {field("name", "Service", "tea", true)}
         {field("kind", "Type", "shop", true)}
         {field("protocols", "Protocols", "fipa-request")}
-        {field("ontologies", "Ontologies", "")}
+        {field("ontologies", "Ontologies")}
         {field("properties", "Properties", "price=5 colour=green")}
-        {field("leaseS", "Lease, in seconds", "as long as the agent lives")}
+        {field("lease", "Lease, in seconds", "as long as the agent lives")}
         <div class="links">
           <button type="submit" class="button is-main">
-            Register
+            {entry ? "Modify" : "Register"}
           </button>
-          <button type="button" class="button" onClick={() => void send(true)}>
-            Deregister
-          </button>
+          {service && entry && entry.services.length > 1 ? (
+            <button type="button" class="button" onClick={() => void send({ ...entryOf(form.value, entry, service), services: entry.services.filter((one) => one !== service) })}>
+              Remove
+            </button>
+          ) : null}
         </div>
-        {answer.value === null ? null : <pre class="content">{visibleLines(answer.value, 4_000)}</pre>}
       </form>
     </Pane>
   );

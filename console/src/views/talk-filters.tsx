@@ -7,11 +7,13 @@ import { AgentsKnown } from "../parts/known.js";
 import { Icon } from "../parts/icons.js";
 import { talk } from "../session.js";
 
+/** Whether nothing is left out. */
+export const isAny = (filter: TalkFilter): boolean => Object.values(filter).every((part) => part.length === 0);
+
 export function Filters() {
   const filter = talk.filter.value;
   const shows = useSignal(false);
   const set = (part: Partial<TalkFilter>) => talk.want({ ...filter, ...part });
-  const isAny = Object.values(filter).every((part) => part.length === 0);
   return (
     <>
       <div class="tools filters">
@@ -26,7 +28,7 @@ export function Filters() {
         <button type="button" class="button" aria-expanded={shows.value} aria-pressed={filter.performatives.length > 0} onClick={() => (shows.value = !shows.value)}>
           <Icon of="filter" /> Performatives{filter.performatives.length > 0 ? ` (${filter.performatives.length})` : ""}
         </button>
-        {isAny ? null : (
+        {isAny(filter) ? null : (
           <button type="button" class="button" onClick={() => talk.want(EVERYTHING)}>
             Show all
           </button>
