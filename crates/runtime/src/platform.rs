@@ -11,6 +11,7 @@ use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::cluster::{Mover, Work};
 use whimbrel_platform::dead_letters::DeadLetter;
+use whimbrel_platform::df::Df;
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::environment::Environments;
 use whimbrel_platform::inspection::{Inspection, Instruction, Look, Upkeep};
@@ -20,7 +21,7 @@ use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 use whimbrel_platform::session::Host;
 use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::store::{Epoch, Journal, Partition};
-use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station};
+use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station, Time};
 
 use crate::agent::{Agent, NativeBody};
 use crate::census::AgentFigures;
@@ -659,6 +660,16 @@ impl Platform {
     /// It is not here, in a turn that does not end, its worker does not answer in time, or it cannot be done.
     pub fn instruct(&self, agent: Aid, instruction: Instruction) -> Result<(), OperateError> {
         self.node().instruct(agent.name, instruction)
+    }
+
+    /// Has the directory facilitator do something with the entry of an agent of this node. Subscribers are told, and of a durable agent it is
+    /// written, as if the agent had done it.
+    pub fn with_df<T>(&self, agent: Aid, work: impl FnOnce(&mut Df, Time) -> T) -> T {
+        let now = self.services().now();
+        let outcome = self.node().with_df(|df| work(df, now));
+        self.services().note_standing(agent);
+        self.node().wake_df();
+        outcome
     }
 
     /// The topics and groups that somebody is in, by name: each with how many agents of this node are, and how many other

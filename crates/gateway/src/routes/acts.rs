@@ -11,7 +11,7 @@ use whimbrel_platform::limits::HTTP_WAIT_MS_MAX;
 
 use super::asked::Json;
 use super::{Admin, State, answered, refused};
-use crate::vocabulary::{Reason, Refusal, Request, Sending, Spawning};
+use crate::vocabulary::{EntryWanted, Reason, Refusal, Request, Sending, Spawning};
 
 /// Where an agent is to go.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -61,6 +61,18 @@ pub struct Pursuing {
 pub async fn send(state: State, _: Admin, Json(mut sending): Json<Sending>) -> Response<Body> {
     sending.wait_ms = sending.wait_ms.map(|wait| wait.min(HTTP_WAIT_MS_MAX));
     answered(&state.answer(Request::Send(Box::new(sending))).await)
+}
+
+pub async fn register(state: State, _: Admin, Json(entry): Json<EntryWanted>) -> Response<Body> {
+    answered(&state.answer(Request::Register(Box::new(entry))).await)
+}
+
+pub async fn modify(state: State, _: Admin, Json(entry): Json<EntryWanted>) -> Response<Body> {
+    answered(&state.answer(Request::Modify(Box::new(entry))).await)
+}
+
+pub async fn deregister(state: State, _: Admin, Path(agent): Path<String>) -> Response<Body> {
+    answered(&state.answer(Request::Deregister { agent }).await)
 }
 
 pub async fn step(state: State, _: Admin, Path((agent, step)): Path<(String, String)>) -> Response<Body> {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, delete, get, post, put};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{acts, looks, sockets};
 use crate::health::Health;
 use crate::shared::Shared;
-use crate::vocabulary::{AgentInfo, ConversationsFound, Sending, Spawning};
+use crate::vocabulary::{AgentInfo, ConversationsFound, EntryWanted, Sending, Spawning};
 
 /// A route.
 pub struct Route {
@@ -208,6 +208,21 @@ fn traffic() -> Vec<Route> {
         Route::of("get", "/api/v1/services", get(looks::services), "Entries of the directory facilitator.")
             .asks::<looks::ServicesAsked>()
             .answers(&["services"]),
+        Route::of("post", "/api/v1/services", post(acts::register), "Registers an agent with the DF, whoever it is.")
+            .takes::<EntryWanted>(),
+        Route::of(
+            "put",
+            "/api/v1/services",
+            put(acts::modify),
+            "Puts this in the place of what an agent's entry says.",
+        )
+        .takes::<EntryWanted>(),
+        Route::of(
+            "delete",
+            "/api/v1/services/{name}",
+            delete(acts::deregister),
+            "Takes an agent's entry out of the DF.",
+        ),
         Route::of("get", "/api/v1/dead-letters", get(looks::dead_letters), "The newest messages that reached nobody.")
             .asks::<looks::LettersAsked>()
             .answers(&["dead_letters"]),

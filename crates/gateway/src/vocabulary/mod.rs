@@ -30,7 +30,7 @@ pub use self::nodes::{DoorsInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, Pe
 pub use self::requests::{Request, Sending, Spawning};
 pub use self::security::{AuditFound, CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};
 pub use self::services::{
-    EntryInfo, ServiceInfo, ServicesFound, ServicesWanted, SubscriptionInfo, SubscriptionsFound, TopicInfo,
+    EntryInfo, EntryWanted, ServiceInfo, ServicesFound, ServicesWanted, SubscriptionInfo, SubscriptionsFound, TopicInfo,
 };
 pub use self::society::{PairInfo, Sum, TotalsFound, TrafficFound};
 pub use self::upkeep::{CodeForm, CodeInfo, CodesFound, QuotaInfo, QuotasFound, UsageInfo};

@@ -8,7 +8,7 @@ use whimbrel_platform::inspection::DebugOrder;
 
 use super::agents::AgentsWanted;
 use super::events::{LogWanted, SniffWanted};
-use super::services::ServicesWanted;
+use super::services::{EntryWanted, ServicesWanted};
 
 /// What can be asked of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +47,15 @@ pub enum Request {
     },
     /// What agents offer. Answered by [`Answer::Services`].
     Services(ServicesWanted),
+    /// Register an agent of this node with the DF, whoever it is. Answered by [`Answer::Done`](super::Answer::Done).
+    Register(Box<EntryWanted>),
+    /// Put this in the place of what the entry of an agent of this node says. Answered by [`Answer::Done`](super::Answer::Done).
+    Modify(Box<EntryWanted>),
+    /// Take the entry of an agent of this node out of the DF. Answered by [`Answer::Done`](super::Answer::Done).
+    Deregister {
+        /// Its local name.
+        agent: String,
+    },
     /// The standing searches in its DF. Answered by [`Answer::Subscriptions`](super::Answer::Subscriptions).
     Subscriptions {
         /// How many at most.

@@ -30,6 +30,9 @@ impl Request {
             | Self::Advise { .. } => true,
             Self::At { ask, .. } => ask.only_looks(),
             Self::Drain { .. }
+            | Self::Register(_)
+            | Self::Modify(_)
+            | Self::Deregister { .. }
             | Self::Send(_)
             | Self::Step { .. }
             | Self::Spawn(_)

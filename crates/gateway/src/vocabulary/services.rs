@@ -53,8 +53,27 @@ pub struct EntryInfo {
     pub lease_left_ms: Option<u64>,
 }
 
-/// A service.
+/// What an operator has an agent's entry say (FIPA00023 6.1.2). What is left out is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EntryWanted {
+    /// The agent's local name.
+    pub agent: String,
+    /// Its services.
+    pub services: Vec<ServiceInfo>,
+    /// Interaction protocols it speaks.
+    pub protocols: Vec<String>,
+    /// Ontologies it knows.
+    pub ontologies: Vec<String>,
+    /// Content languages it speaks.
+    pub languages: Vec<String>,
+    /// How long the entry is to last from now on; `None` for as long as the agent lives.
+    pub lease_ms: Option<u64>,
+}
+
+/// A service. What is left out where one is described is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct ServiceInfo {
     /// Its name.
     pub name: String,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Symbol, sym};
-use whimbrel_gateway::vocabulary::{AgentsFound, AgentsWanted, Answer, Reason, Refusal, Request};
+use whimbrel_gateway::vocabulary::{AgentsFound, AgentsWanted, Answer, EntryWanted, Reason, Refusal, Request};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::limits::{DENIALS_KEPT_MS, QUESTION_ANSWER_BYTES_MAX, QUESTION_PATIENCE_MS};
 use whimbrel_platform::policy::Action;
@@ -186,10 +186,12 @@ fn permit(panel: &Panel, from: Symbol, request: &Request) -> Result<(), Refusal>
         Request::Mind { agent, .. }
         | Request::Step { agent, .. }
         | Request::Kill { agent }
+        | Request::Deregister { agent }
         | Request::Debug { agent, .. }
         | Request::Breakpoint { agent, .. }
         | Request::Believe { agent, .. }
         | Request::Pursue { agent, .. } => (Action::Kill, agent.as_str()),
+        Request::Register(entry) | Request::Modify(entry) => return permit_entry(panel, from, entry),
         Request::Move { agent, .. } | Request::Recall { agent } => (Action::Move, agent.as_str()),
         Request::Clone { name, .. } => (Action::Create, name.as_str()),
         Request::At { .. } | Request::Totals | Request::Traffic { elsewhere: true, .. } => {
@@ -198,6 +200,16 @@ fn permit(panel: &Panel, from: Symbol, request: &Request) -> Result<(), Refusal>
         looks if looks.only_looks() => return Ok(()),
         _ => return Err(Refusal::new(Reason::NotAllowed, "this is done at the node that one is connected to")),
     };
+    require(panel, from, action, object)
+}
+
+/// Whether another node may have an agent registered so: who may end the agent, and register each of the services.
+fn permit_entry(panel: &Panel, from: Symbol, entry: &EntryWanted) -> Result<(), Refusal> {
+    require(panel, from, Action::Kill, &entry.agent)?;
+    entry.services.iter().try_for_each(|service| require(panel, from, Action::Register, &service.name))
+}
+
+fn require(panel: &Panel, from: Symbol, action: Action, object: &str) -> Result<(), Refusal> {
     if panel.platform().permits_node(from, action, object) {
         return Ok(());
     }

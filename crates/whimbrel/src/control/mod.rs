@@ -5,6 +5,7 @@ mod choice;
 mod client;
 mod cursor;
 mod devices;
+mod entries;
 mod folder;
 pub mod history;
 mod killing;

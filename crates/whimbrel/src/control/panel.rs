@@ -31,7 +31,7 @@ use super::mail::Mail;
 use super::society::{self, Tally};
 use super::tap;
 use super::{ANYWHERE, MOVE_PATIENCE};
-use super::{afar, devices, history, killing, minds, natural, security, spawning, upkeep};
+use super::{afar, devices, entries, history, killing, minds, natural, security, spawning, upkeep};
 use crate::refusals::Refusals;
 
 /// How much alike a name must be to be proposed instead of one that is not there, from 0 to 1.
@@ -177,6 +177,9 @@ impl Panel {
                 found.map_or_else(Answer::Error, Answer::Conversations)
             }
             Request::Services(wanted) => Answer::Services(ServicesFound { entries: self.services(&wanted) }),
+            Request::Register(entry) => done(entries::register(self, &entry)),
+            Request::Modify(entry) => done(entries::modify(self, &entry)),
+            Request::Deregister { agent } => done(entries::deregister(self, &agent)),
             Request::Subscriptions { limit } => Answer::Subscriptions(self.subscriptions(limit)),
             Request::Topics => Answer::Topics { topics: self.topics() },
             Request::DeadLetters { agents, limit } => {

@@ -131,7 +131,7 @@ fn service_info(service: &ServiceDescription) -> ServiceInfo {
 }
 
 /// A value as it is printed, text without its quotes.
-fn plain(value: &Value) -> String {
+pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::Str(text) => text.as_str().to_owned(),
         value => value.to_string(),

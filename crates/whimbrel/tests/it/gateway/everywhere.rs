@@ -33,6 +33,28 @@ fn agents_of_all_nodes_are_told_of_and_steered() {
 }
 
 #[test]
+fn an_agent_of_another_node_is_registered_there_if_its_policy_lets_one() {
+    let scratch = market();
+    std::fs::write(scratch.0.join("policy.toml"), "[[deny]]\nwho = \"node:n1\"\nregister = \"secrets\"\n")
+        .expect("a file");
+    let node = Node::of(scratch, &["--nodes", "2", "--policy", "policy.toml"]);
+    node.until(|node| node.ask("GET", "/codes?node=n2", ADMIN, "").status == 200);
+    node.until(|node| node.get("/agents?elsewhere=true&name=bank*")["total"] == 12);
+    let there = someone_on(&node, "n2");
+    let entry = |agent: &str, service: &str| {
+        format!(r#"{{"agent":"{agent}","services":[{{"name":"{service}","kind":"bank"}}]}}"#)
+    };
+    let registered = node.ask("POST", "/services", ADMIN, &entry(&there, "loans"));
+    assert_eq!(registered.status, 200, "{}", registered.body);
+    node.until(|node| node.get("/services?elsewhere=true&name=loans")["entries"][0]["node"] == "n2");
+    let refused = node.ask("PUT", "/services", ADMIN, &entry(&there, "secrets"));
+    assert_eq!((refused.status, &refused.json()["reason"]), (403, &"not_allowed".into()), "{}", refused.body);
+    let removed = node.ask("DELETE", &format!("/services/{there}"), ADMIN, "");
+    assert_eq!(removed.status, 200, "{}", removed.body);
+    node.until(|node| node.get("/services?elsewhere=true&name=loans")["entries"] == Value::Array(vec![]));
+}
+
+#[test]
 fn other_nodes_are_asked_and_who_does_not_answer_is_named() {
     let node = Node::with(&["--nodes", "2"]);
     node.until(|node| node.ask("GET", "/codes?node=n2", ADMIN, "").status == 200);

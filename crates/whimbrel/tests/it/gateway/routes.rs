@@ -89,6 +89,43 @@ fn a_node_is_steered() {
 }
 
 #[test]
+fn an_agent_is_registered_by_hand() {
+    let scratch = market();
+    let watcher = "!watch.\n+!watch <- .df_subscribe(\"savings\", \"bank\").\n+provider(bank1, _) <- .df_register(\"seen\", \"news\").\n";
+    std::fs::write(scratch.0.join("buyer.asl"), watcher).expect("a file");
+    let node = Node::of(scratch, &[]);
+    let act = |method: &str, path: &str, body: &str, status: u16| {
+        let response = node.ask(method, path, ADMIN, body);
+        assert_eq!(response.status, status, "{method} {path}: {}", response.body);
+        response.json()
+    };
+    let entries = |query: &str| node.get(&format!("/services?{query}"))["entries"].clone();
+    let loans = r#"{"agent":"bank1","services":[{"name":"loans","kind":"bank","protocols":["fipa-request"],"properties":[["rate","4"],["currency","eur"]]}],"ontologies":["money"],"lease_ms":60000}"#;
+    assert_eq!(act("POST", "/services", loans, 200)["answer"], "done");
+    let entry = entries("kind=bank")[0].clone();
+    assert_eq!((&entry["agent"], &entry["ontologies"][0]), (&"bank1".into(), &"money".into()), "{entry}");
+    assert_eq!(entry["services"][0]["properties"], serde_json::json!([["rate", "4"], ["currency", "eur"]]));
+    assert!(entry["lease_left_ms"].as_u64().is_some_and(|left| left <= 60_000), "{entry}");
+    assert_eq!(act("POST", "/services", loans, 409)["reason"], "bad_state");
+    let savings = r#"{"agent":"bank1","services":[{"name":"savings","kind":"bank"}]}"#;
+    act("PUT", "/services", savings, 200);
+    assert_eq!(entries("name=loans"), Value::Array(vec![]));
+    assert_eq!(entries("name=savings")[0]["lease_left_ms"], Value::Null, "for as long as it lives");
+    // Agents find it, too: the DF is the same.
+    let search = r#"{"message":{"performative":"request","receivers":["df"],"ontology":"fipa-agent-management","content":{"term":"search","args":[{"record":"df-agent-description","fields":[["services",{"term":"set","args":[{"record":"service-description","fields":[["name","savings"]]}]}]]}]}},"wait_ms":20000}"#;
+    assert!(act("POST", "/messages", search, 200)["message"].to_string().contains("bank1"));
+    node.until(|node| node.get("/services?name=seen")["entries"][0]["agent"] == "buyer");
+    act("DELETE", "/services/bank1", "", 200);
+    assert_eq!(entries("agent=bank1"), Value::Array(vec![]));
+    assert_eq!(act("DELETE", "/services/bank1", "", 409)["reason"], "bad_state");
+    assert_eq!(act("PUT", "/services", savings, 409)["reason"], "bad_state");
+    assert_eq!(act("POST", "/services", r#"{"agent":"nobody"}"#, 404)["reason"], "no_such_agent");
+    assert_eq!(act("POST", "/services", r#"{"agent":"bank1","servces":[]}"#, 400)["reason"], "bad_request");
+    assert_eq!(node.ask("POST", "/services", VIEWER, loans).status, 403);
+    assert_eq!(node.ask("DELETE", "/services/seller", VIEWER, "").status, 403);
+}
+
+#[test]
 fn a_log_is_read_in_pieces_without_a_gap() {
     let node = Node::with(&["--log"]);
     node.until(|node| node.get("/node")["sent"].as_u64() >= Some(20));
