@@ -8,11 +8,9 @@ import { atom, connect, DeadlineError, FailureError, isTerm, RefuseError, term, 
 import { weigh, type Mind } from "../src/device.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
-import { EXAMPLES, guestBytes, WITHOUT_GUESTS } from "./guests.js";
+import { EXAMPLES, guestBytes, LANGUAGES, WITHOUT_GUESTS } from "./guests.js";
 import { Proxy } from "./proxy.js";
 import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
-
-const LANGUAGES = ["rust", "assemblyscript", "c"];
 
 interface News {
   readonly broken?: string;

@@ -11,7 +11,7 @@ import { readState } from "../src/guest/affairs.js";
 import { messageFrame, readMessage } from "../src/guest/frame.js";
 import { Guest } from "../src/guest/guest.js";
 import { connect, FailureError, isTerm, term, type Value } from "../src/node.js";
-import { EXAMPLES, guestModule, WITHOUT_GUESTS } from "./guests.js";
+import { EXAMPLES, guestModule, LANGUAGES, WITHOUT_GUESTS } from "./guests.js";
 import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
 
 /** crates/wasm/examples/guest.rs: `make sdk-test` builds it. */
@@ -55,7 +55,6 @@ async function inJavaScript(name: string, state: Uint8Array | undefined, ...mess
   return { heard, state: guest.snapshot() };
 }
 
-const LANGUAGES = ["rust", "assemblyscript", "c"];
 const noted = message(null, "inform");
 const asked = message(null, "query-ref");
 const tour = message(term("tour", []));

@@ -1,8 +1,11 @@
 /** WebAssembly agents in JavaScript: the bytes of their interface, the examples in three languages, their states. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { Aid } from "../src/acl/aid.js";
@@ -21,7 +24,7 @@ import { messageFrame, readMessage, readTemplate } from "../src/guest/frame.js";
 import { compress, decompress } from "../src/guest/lz4.js";
 import { pack, unpack } from "../src/guest/packing.js";
 import { readValue, valueBytes } from "../src/guest/value.js";
-import { GUESTS, guestModule, WITHOUT_GUESTS } from "./guests.js";
+import { guestModule, GUESTS, lacking, LANGUAGES, WITHOUT_GUESTS } from "./guests.js";
 import { repository } from "./vectors.js";
 
 interface Vectors {
@@ -34,6 +37,15 @@ interface Vectors {
 const vectors = JSON.parse(readFileSync(join(repository(), "conformance/guest/frames.json"), "utf8")) as Vectors;
 const bytesOf = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, "hex"));
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+
+test("guests that are not built are named before anything is begun, with what builds them", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "whimbrel-guests-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  assert.match(lacking(folder) || "", /^counter-rust, .*worker-c.* are not built: make guests$/);
+  const guests = fileURLToPath(new URL("guests.js", import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, [guests], { env: { ...process.env, WHIMBREL_GUESTS: folder, WHIMBREL_REQUIRED: "1" }, encoding: "utf8", timeout: 60_000 });
+  assert.ok(status === 1 && stderr.includes("make guests"), stderr);
+});
 
 test("values and messages are the bytes of conformance/guest", () => {
   for (const { name, value, bytes } of vectors.values) {
@@ -251,8 +263,6 @@ class Traveller {
 
 const ints = (...numbers: number[]): Value => numbers.map(BigInt);
 const options = { skip: WITHOUT_GUESTS };
-const LANGUAGES = ["rust", "assemblyscript", "c"];
-
 for (const language of LANGUAGES) {
   test(`a worker in ${language} sums, and asks the platform to be found`, options, async () => {
     const worker = new Traveller(await guestModule(`worker-${language}`));
