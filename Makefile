@@ -94,7 +94,7 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 	@node --test --test-reporter=spec guest/test/guest.test.mjs
 
 .PHONY: sdk-test
-sdk-test: sdk agentspeak-wasm guests $(WHIMBREL) | chromium ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak and WebAssembly agents in Node and a browser, size, its example
+sdk-test: sdk agentspeak-wasm guests $(WHIMBREL) | chromium nats ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak and WebAssembly agents in Node and a browser, size, its example
 	@mkdir -p sdk/typescript/.build
 	@$(CARGO) run --quiet --locked --package whimbrel-device --example mind conformance/snapshots/layout-4/prog.asl > sdk/typescript/.build/mind.bin
 	@$(CARGO) build --quiet --locked --package whimbrel-wasm --example guest

@@ -122,6 +122,11 @@ pub trait AgentBody: Send {
         None
     }
 
+    /// Who wants what it just asked for by [`Next::Hop`], and is told what became of that, if it is not the agent itself.
+    fn take_wish(&mut self) -> Option<Wish> {
+        None
+    }
+
     /// Somebody else wants the agent to be elsewhere, and its code is in other hands than this node's: whoever has it is asked. The wish comes back if
     /// the agent can be written out here.
     fn yields(&mut self, wish: Wish, _now: Time) -> Option<Wish> {
@@ -147,6 +152,9 @@ pub trait AgentBody: Send {
     fn stays(&self) -> Option<&str> {
         None
     }
+
+    /// It stops on this node, to go on on another one that has its partition by then; what is written of it is all that it is there.
+    fn yielded(&mut self) {}
 
     /// It ends because its time to live is over; [`stopping`](Self::stopping) is called next.
     fn expired(&mut self) {}
@@ -311,6 +319,10 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
         (**self).awaits_hop()
     }
 
+    fn take_wish(&mut self) -> Option<Wish> {
+        (**self).take_wish()
+    }
+
     fn yields(&mut self, wish: Wish, now: Time) -> Option<Wish> {
         (**self).yields(wish, now)
     }
@@ -329,6 +341,10 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn stays(&self) -> Option<&str> {
         (**self).stays()
+    }
+
+    fn yielded(&mut self) {
+        (**self).yielded();
     }
 
     fn expired(&mut self) {

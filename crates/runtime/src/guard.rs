@@ -60,7 +60,7 @@ impl Node {
             return Principal::Stranger;
         }
         let node = match self.routes.look_up(agent.name).place() {
-            Place::Local(_) => self.my_name(),
+            Place::Local(_) => self.called(),
             Place::Node(node) => self.name_of(node),
             _ => return Principal::Stranger,
         };
@@ -90,7 +90,7 @@ impl Node {
     /// A clone of this name may be here only if it may not more than its original, nor what that is forbidden. Modules are asked themselves
     /// (`AgentBody::admit`): they know the first of those whose clones they are.
     pub fn permit_clone(&self, kind: AgentKind, name: Symbol, of: Symbol) -> Result<(), String> {
-        match kind != AgentKind::Wasm && self.guard.policy.favours(name, of, self.my_name()) {
+        match kind != AgentKind::Wasm && self.guard.policy.favours(name, of, self.called()) {
             true => Err(format!("the policy has other rules for {name} than for {of}, whose clone it is")),
             false => Ok(()),
         }
@@ -114,7 +114,7 @@ impl Node {
     /// Whether an agent of this node may send this. To be asked only if the policy restricts sending.
     #[cold]
     pub fn permits_sending(&self, envelope: &Envelope) -> bool {
-        self.permits_writing(envelope.body.sender.name, self.my_name(), envelope.to.name)
+        self.permits_writing(envelope.body.sender.name, self.called(), envelope.to.name)
     }
 
     /// Whether who has this name at this node may send a message to this agent, topic or group.

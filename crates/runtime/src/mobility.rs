@@ -11,7 +11,7 @@ use whimbrel_platform::durable::{Standing, State};
 use whimbrel_platform::limits::HOP_MADE_AT_ONCE_BYTES;
 use whimbrel_platform::link::News;
 use whimbrel_platform::mobility::{
-    Crossing, Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Step, Transits,
+    Crossing, Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Step, Transits, Wish,
 };
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
@@ -37,7 +37,8 @@ pub(crate) struct Mobility {
     state: Mutex<OnTheWay>,
     /// Whether any is: looked at without the lock.
     busy: AtomicBool,
-    /// Agents that somebody here called home, on other nodes: by a number, which node was asked, and who is told.
+    /// Agents that somebody here called home, on other nodes, or sent on to a client of another node: by a number, which node was asked, and who
+    /// is told.
     recalls: Mutex<FxHashMap<u64, (NodeId, HopCall)>>,
 }
 
@@ -79,6 +80,11 @@ impl Errand {
     /// What the agent itself asked for.
     pub fn of(request: HopRequest) -> Box<Self> {
         Box::new(Self { request, then: None })
+    }
+
+    /// What the agent asked for, perhaps because somebody wants that.
+    pub fn wanted(request: HopRequest, wish: Option<Wish>) -> Box<Self> {
+        Box::new(Self { request, then: wish.map(Wish::into_call) })
     }
 
     pub fn over(&mut self, outcome: Result<(), HopError>) {
@@ -284,7 +290,7 @@ impl Node {
     }
 
     pub fn no(&self, reason: &str) -> HopError {
-        HopError::Refused { node: self.my_name(), reason: reason.to_owned() }
+        HopError::Refused { node: self.called(), reason: reason.to_owned() }
     }
 
     /// Makes an agent that comes, or says why not.
@@ -342,7 +348,7 @@ impl Node {
         let who = self.traveller(from, offer);
         let object = offer.clone.filter(|clone| *clone != Symbol::default()).unwrap_or(name);
         let action = if offer.clone.is_some() { Action::Create } else { Action::Move };
-        if self.permits(who, action, object.as_str()) { Ok(()) } else { Err(HopError::Forbidden(self.my_name())) }
+        if self.permits(who, action, object.as_str()) { Ok(()) } else { Err(HopError::Forbidden(self.called())) }
     }
 
     /// Whether an agent that is on its way to a client of this node would be offered to it: if not it had better stay where it is.
@@ -386,12 +392,12 @@ impl Node {
     }
 
     /// The agent is made: from now on what is sent to it here waits.
-    fn prepare(&self, shard: ShardIndex, from: NodeId, offer: Offer, body: Box<dyn AgentBody>) {
+    fn prepare(self: &Arc<Self>, shard: ShardIndex, from: NodeId, offer: Offer, body: Box<dyn AgentBody>) {
         let ties = self.ties_of(&offer);
         let Offer { hop, kind, owner, recalled, onward, .. } = offer;
         // What is told when it begins here is kept from it: it is not where it goes yet.
         let goes_on = onward != Symbol::default();
-        let body = if goes_on { Box::new(DepartingBody::new(body, onward, None)) } else { body };
+        let body = if goes_on { self.sent_on(from, hop, onward, body) } else { body };
         self.with_transits(|it| {
             if !it.transits.is_offered(from, hop) {
                 return;
@@ -419,6 +425,33 @@ impl Node {
             // It ended since it was offered.
             it.transits.refuse(from, hop, self.no("it has ended"));
         });
+    }
+
+    /// An agent that is to go on to a client of this node. The node that it comes from hears what became of that.
+    fn sent_on(
+        self: &Arc<Self>,
+        from: NodeId,
+        hop: HopId,
+        onward: Symbol,
+        body: Box<dyn AgentBody>,
+    ) -> Box<dyn AgentBody> {
+        let node = Arc::clone(self);
+        let tell = move |outcome: Result<(), HopError>| {
+            node.tell_hop(from, HopNews::Recalled(hop.number, outcome.err()));
+        };
+        Box::new(DepartingBody::new(body, onward, Some(Wish::new(onward, Box::new(tell)))))
+    }
+
+    /// An agent leaves for a node from which it is to go on to a client: that node says what becomes of it, under the hop's number.
+    pub fn await_onward(&self, hop: HopId, to: NodeId, then: Option<HopCall>) {
+        if let Some(then) = then {
+            locked(&self.mobility.recalls).insert(hop.number, (to, then));
+        }
+    }
+
+    /// It did not leave after all.
+    pub fn await_no_more(&self, hop: HopId) -> Option<HopCall> {
+        locked(&self.mobility.recalls).remove(&hop.number).map(|(_, then)| then)
     }
 
     fn clone_here(
@@ -690,7 +723,7 @@ impl Node {
     /// Another node wants an agent to come home.
     fn hear_recall(self: &Arc<Self>, from: NodeId, agent: Symbol, number: u64) {
         if !self.permits_node(from, Action::Move, agent.as_str()) {
-            let why = HopError::Forbidden(self.my_name());
+            let why = HopError::Forbidden(self.called());
             return self.tell_hop(from, HopNews::Recalled(number, Some(why)));
         }
         let node = Arc::clone(self);

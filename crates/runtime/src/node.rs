@@ -648,7 +648,7 @@ impl Node {
         let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(original))).unwrap_or(AgentKind::Native);
         self.permit_clone(kind, name, original)?;
         let services = NodeServices { node: Arc::clone(self), shard };
-        let arrival = Arrival { name, owner, from: self.my_name(), clone_of: Some(original), services: &services };
+        let arrival = Arrival { name, owner, from: self.called(), clone_of: Some(original), services: &services };
         caught(|| body.admit(&arrival)).unwrap_or_else(Err).map(|()| body)
     }
 

@@ -32,7 +32,7 @@ impl Host for NodeHost {
     }
 
     fn node(&self) -> Symbol {
-        self.0.my_name()
+        self.0.called()
     }
 
     fn now(&self) -> Time {
@@ -70,7 +70,7 @@ impl Host for NodeHost {
             return Err(CreateError::NotYet(name));
         }
         // What it may be called says its token; the policy may forbid it all the same.
-        let principal = Principal::Session { name, node: self.0.my_name() };
+        let principal = Principal::Session { name, node: self.0.called() };
         if self.0.guard.policy.verdict(principal, Action::Create, name.as_str()) == Verdict::Denied {
             self.0.audit(&Refused::forbidden(&principal.to_string(), Action::Create, name.as_str()));
             return Err(CreateError::Forbidden(name));
@@ -112,7 +112,7 @@ impl Host for NodeHost {
     fn has_code(&self, name: Symbol, origin: &Origin) -> Option<bool> {
         let node = &self.0;
         // What sessions bring along may be run only where a rule says so.
-        let who = Principal::Session { name, node: node.my_name() };
+        let who = Principal::Session { name, node: node.called() };
         let object = origin.code_object()?;
         if !node.permits(who, Action::Move, name.as_str()) {
             return None;
@@ -143,7 +143,7 @@ impl Host for NodeHost {
         body.disown();
         let owner = Symbol::new(&Principal::Session { name, node: sym::EMPTY }.to_string());
         let services = NodeServices { node: Arc::clone(&self.0), shard: 0 };
-        let arrival = Arrival { name, owner, from: self.0.my_name(), clone_of: None, services: &services };
+        let arrival = Arrival { name, owner, from: self.0.called(), clone_of: None, services: &services };
         caught(|| body.admit(&arrival))??;
         Ok(body)
     }
@@ -160,7 +160,7 @@ impl Host for NodeHost {
     }
 
     fn may_move(&self, name: Symbol, object: &str) -> bool {
-        self.0.permits(Principal::Session { name, node: self.0.my_name() }, Action::Move, object)
+        self.0.permits(Principal::Session { name, node: self.0.called() }, Action::Move, object)
     }
 
     fn is_here(&self, to: Symbol) -> Result<bool, HopError> {

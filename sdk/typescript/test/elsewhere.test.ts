@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { connect, type ConnectOptions, type Platform } from "../src/index.js";
+import { Agent, connect, type ConnectOptions, type Platform } from "../src/index.js";
 import { FrameReader, type Frame } from "../src/session/frames.js";
 import { MISSES_MAX, SENDINGS_AT_ONCE, SENDINGS_MAX } from "../src/session/limits.js";
 import { Session, type SessionEvent } from "../src/session/session.js";
@@ -235,6 +235,46 @@ test("an agent that is elsewhere does not take others with it", async () => {
   const bob = await platform.create("bob");
   await assert.rejects(platform.create("amy"), { name: "RefusedError", code: "elsewhere" });
   assert.deepEqual([platform.agents, nodes.tried, bob.signal.aborted], [[bob], [undefined], false]);
+  await platform.close();
+});
+
+test("an agent that its node hands over to another one goes on there, as it was last saved", async () => {
+  const nodes = new SmallNodes();
+  const platform = await nodes.connect();
+  const lives: string[] = [];
+  const bob = await platform.create("bob", (agent) => void lives.push(agent.restored?.state ? "again" : "first"), { code: "ts:bob" });
+  nodes.at().agentsElsewhere.set("bob", ":2");
+  nodes.at(":2").states.set("bob", { code: "ts:bob", state: "AQ==" });
+  nodes.at().number({ type: "ended", agent: 0, reason: "it goes on at another node" });
+  assert.equal(await bob.ended, "it goes on at another node");
+  assert.throws(() => bob.send({ performative: "inform", receivers: "amy" }), { name: "EndedError" });
+  const again = await bob.successor;
+  assert.ok(again && again !== bob && again.name === "bob");
+  assert.deepEqual([lives, platform.agents, nodes.tried], [["first", "again"], [again], [undefined, ":2"]]);
+  again.send({ performative: "inform", receivers: "amy" });
+  await nodes.at(":2").next("message");
+  await platform.close();
+});
+
+test("one of a class needs somebody who makes another object of it, and one beside others stays ended", async () => {
+  class Bob extends Agent {}
+  const nodes = new SmallNodes();
+  const platform = await nodes.connect();
+  const hand = async (agent: Agent): Promise<Promise<Agent> | undefined> => {
+    nodes.at().number({ type: "ended", agent: 0, reason: "it goes on at another node" });
+    await agent.ended;
+    return agent.successor;
+  };
+  const lone = await platform.create("bob", new Bob(), { code: "ts:bob" });
+  assert.equal(await hand(lone), undefined);
+  const bob = await platform.create("bob", new Bob(), { code: "ts:bob", again: () => new Bob() });
+  assert.ok((await hand(bob)) instanceof Bob, "here, if no other node has it");
+  const [second] = platform.agents;
+  const amy = await platform.create("amy");
+  nodes.at().agentsElsewhere.set("bob", ":2");
+  assert.ok(second);
+  await assert.rejects(hand(second) as Promise<unknown>, { name: "RefusedError", code: "elsewhere" });
+  assert.deepEqual(platform.agents, [amy]);
   await platform.close();
 });
 

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
-use whimbrel_acl::{Symbol, sym};
+use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::crowd::{Crowd, household};
 use whimbrel_platform::limits::{
@@ -473,9 +473,7 @@ impl Inner {
 
     /// A name for a session, unlike any other, which says with which node it is.
     fn new_session_name(&self) -> Option<String> {
-        let random = new_secret()?;
-        let node = self.host.node();
-        Some(if node == sym::EMPTY { random } else { format!("{node}{SESSION_OF}{random}") })
+        Some(format!("{}{SESSION_OF}{}", self.host.node(), new_secret()?))
     }
 
     /// Has a client that shows a certificate in its hello prove that it is its own. Over TLS they are shown, and proven, before.

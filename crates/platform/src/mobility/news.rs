@@ -82,7 +82,8 @@ pub enum HopNews {
     },
     /// The node where somebody calls an agent home to the node that has it: have it come. The number is the asker's.
     Recall(Symbol, u64),
-    /// Back: it is home, or stays where it is.
+    /// Back: it is home, or stays where it is. Of an agent that was to go on to a client of the destination, under its hop's number: it is with that
+    /// client, or is not, and why.
     Recalled(u64, Option<HopError>),
     /// Source to every other node: the agent is at this node from now on.
     Departed(HopId, Symbol),

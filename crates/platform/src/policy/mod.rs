@@ -99,7 +99,7 @@ pub enum Principal {
     Agent {
         /// Its local name.
         name: Symbol,
-        /// The node that it lives on; empty for a platform of one node.
+        /// The node that it lives on, `n1` if that is the only one; empty where places have no names.
         node: Symbol,
     },
     /// A node of the platform, on its own account.

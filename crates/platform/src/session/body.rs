@@ -7,7 +7,7 @@ use whimbrel_acl::{AclMessage, Aid, Symbol};
 
 use super::burden::Backlog;
 use super::code_name::CodeName;
-use super::frames::{Code, Fault};
+use super::frames::{Code, Fault, PASSED};
 use super::invitation::Invitation;
 use super::keeping::{SavedState, Unsaved};
 use super::kept_body::KeptBody;
@@ -318,7 +318,7 @@ impl SessionBody {
     fn end_unwritten(&mut self, turn: &mut Turn<'_>) -> Next {
         let reason = EndReason::Failed("another node has its partition by now".to_owned());
         self.ended = true;
-        let undelivered = self.session.lock().handle_agent_gone(self.agent, &reason);
+        let undelivered = self.session.lock().handle_agent_gone(self.agent, PASSED);
         Self::return_to_senders(turn, undelivered);
         Next::End(reason)
     }
@@ -464,10 +464,16 @@ impl AgentBody for SessionBody {
         Inspection { details, ..Inspection::default() }
     }
 
+    fn yielded(&mut self) {
+        self.ended = true;
+        // Its messages are said again by their senders, to where it is then.
+        drop(self.session.lock().handle_agent_gone(self.agent, PASSED));
+    }
+
     fn stopping(&mut self, turn: &mut Turn<'_>) {
         self.ended = true;
         let mut session = self.session.lock();
-        let undelivered = session.handle_agent_gone(self.agent, &EndReason::Killed);
+        let undelivered = session.handle_agent_gone(self.agent, &EndReason::Killed.to_string());
         turn.mailbox.note_handled(session.take_covered(self.agent));
         drop(session);
         Self::return_to_senders(turn, undelivered);
@@ -482,7 +488,7 @@ impl Drop for SessionBody {
         }
         let mut session = self.session.lock();
         if !self.ended {
-            drop(session.handle_agent_gone(self.agent, &EndReason::Killed));
+            drop(session.handle_agent_gone(self.agent, &EndReason::Killed.to_string()));
         }
         session.handle_agent_left(self.agent);
         let shelf = Arc::clone(&session.opening.shelf);

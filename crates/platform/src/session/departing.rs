@@ -5,7 +5,7 @@ use whimbrel_acl::Symbol;
 
 use crate::durable::Origin;
 use crate::inspection::{Inspection, Look};
-use crate::mobility::{Hop, HopMode, HopRequest, Wish};
+use crate::mobility::{Hop, HopError, HopMode, HopRequest, Wish};
 use crate::{AgentBody, Arrival, Next, Time, Turn};
 
 /// See the module.
@@ -13,6 +13,7 @@ pub struct DepartingBody {
     body: Box<dyn AgentBody>,
     /// Where it goes in its first turn.
     to: Option<Symbol>,
+    /// Who wants it there, until it sets off.
     wish: Option<Wish>,
 }
 
@@ -55,9 +56,16 @@ impl AgentBody for DepartingBody {
         self.body.admit(arrival)
     }
 
+    fn take_wish(&mut self) -> Option<Wish> {
+        self.wish.take()
+    }
+
     fn recalled(&mut self) {
         // Whoever is called home does not go on.
         self.to = None;
+        if let Some(wish) = self.wish.take() {
+            wish.over(Err(HopError::NotMovable("it was called home".to_owned())));
+        }
         self.body.recalled();
     }
 
@@ -81,17 +89,7 @@ impl AgentBody for DepartingBody {
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
-        // Else it is gone when this is.
-        self.wish = None;
         self.body.stopping(turn);
-    }
-}
-
-impl Drop for DepartingBody {
-    fn drop(&mut self) {
-        if let Some(wish) = self.wish.take() {
-            wish.over(Ok(()));
-        }
     }
 }
 

@@ -205,9 +205,12 @@ pub struct Ended {
     pub number: u64,
     /// The agent.
     pub agent: u32,
-    /// Why: `finished`, `killed`, or `failed: ...`.
+    /// Why: `finished`, `killed`, `failed: ...`, or [`PASSED`].
     pub reason: String,
 }
+
+/// Why an agent ended for its client that is kept by another node by now: a [`Create`] of its name leads there, and it goes on as it was last saved.
+pub const PASSED: &str = "it goes on at another node";
 
 /// An agent's key is to be certified, which its client made and keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

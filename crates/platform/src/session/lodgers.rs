@@ -34,7 +34,7 @@ pub(super) struct Lodger {
     woken: bool,
     pub ending: Option<EndReason>,
     /// Its body was there and is not any more, for this reason.
-    gone: Option<EndReason>,
+    gone: Option<String>,
     /// What is kept of it, if it is to be kept.
     pub keeping: Option<Box<Keeping>>,
     /// Its client said that it is not to be kept, before it was there.
@@ -371,7 +371,7 @@ impl Session {
         match lodger.ending.clone() {
             Some(_) if lodger.aid.is_some() && lodger.parts && lodger.keeping.is_some() => self.part(agent),
             Some(reason) if lodger.aid.is_some() => {
-                let undelivered = self.handle_agent_gone(agent, &reason);
+                let undelivered = self.handle_agent_gone(agent, &reason.to_string());
                 Outlook::End(reason, undelivered)
             }
             _ => Outlook::Stay,
@@ -408,10 +408,10 @@ impl Session {
     }
 
     /// An agent is no more. Messages for it that the client did not acknowledge, each as if it had but this receiver.
-    pub(super) fn handle_agent_gone(&mut self, agent: u32, reason: &EndReason) -> Vec<Arc<AclMessage>> {
+    pub(super) fn handle_agent_gone(&mut self, agent: u32, reason: &str) -> Vec<Arc<AclMessage>> {
         if let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.aid.is_none()) {
             // Whether it ever was is told later.
-            lodger.gone = Some(reason.clone());
+            lodger.gone = Some(reason.to_owned());
             return Vec::new();
         }
         let Some(lodger) = self.lodgers.remove(&agent) else { return Vec::new() };
@@ -421,7 +421,7 @@ impl Session {
             self.cover(agent, keeping.forget(|_| true));
         }
         let undelivered = self.write_off(agent, "it ended");
-        self.parting.push((agent, reason.to_string()));
+        self.parting.push((agent, reason.to_owned()));
         undelivered
     }
 

@@ -32,7 +32,7 @@ pub use code_name::{CodeName, NoCodeName};
 pub use departing::DepartingBody;
 pub use frames::{
     Ack, Certified, Certify, Challenge, Code, CodePart, Create, Created, End, Ended, Fault, Frame, Hello, Keep, Lacks,
-    MessageFrame, OfferFrame, OnLeave, Proof, Refused, Resume, SESSION_VERSION, Save, Saved, StateFrame, Stays,
+    MessageFrame, OfferFrame, OnLeave, PASSED, Proof, Refused, Resume, SESSION_VERSION, Save, Saved, StateFrame, Stays,
     Welcome, Yield,
 };
 pub use framing::{FrameReader, FrameWriter, Framing, ReadError, WriteError};

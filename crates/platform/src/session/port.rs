@@ -26,7 +26,7 @@ pub trait Host: Send + Sync {
     /// The platform's name.
     fn platform(&self) -> Symbol;
 
-    /// This node's name; empty for a platform of one node.
+    /// What this node is called: `n1` if it is the only one.
     fn node(&self) -> Symbol;
 
     /// The time.

@@ -815,7 +815,7 @@ mod tests {
         let mut session = session(4);
         hear(&mut session, create(1, BOB, "bob")).unwrap();
         hear(&mut session, message_frame(2, message(5))).unwrap();
-        assert!(session.handle_agent_gone(BOB, &EndReason::Killed).is_empty());
+        assert!(session.handle_agent_gone(BOB, "killed").is_empty());
         session.handle_created(BOB, Ok(Aid::local("bob")));
         assert_eq!(said(&mut session), ["created 1 bob@home", "ended 2 killed"]);
         assert_eq!((session.queued, session.queued_bytes), (0, 0));

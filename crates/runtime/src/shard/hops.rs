@@ -39,6 +39,19 @@ pub(super) struct Hopping {
     state_at: u64,
     /// When it was offered, and how many bytes its state has.
     offered: (Time, u64),
+    /// It goes on to a client from there.
+    onward: bool,
+}
+
+/// An agent that was offered.
+struct Offered {
+    hop: HopId,
+    /// Its state, if there is more of that than can be sent at once.
+    state: Option<Vec<u8>>,
+    /// How many bytes that is.
+    bytes: u64,
+    /// See [`Hopping::onward`].
+    onward: bool,
 }
 
 impl Hopping {
@@ -112,10 +125,10 @@ impl Shard {
         let stays = stays.and_then(|slot| slot.body.stays().map(str::to_owned));
         let offered = stays.map_or_else(|| self.offer(index, &errand.request), |why| Err(HopError::NotMovable(why)));
         match offered {
-            Ok((hop, state, bytes)) => {
+            Ok(Offered { hop, state, bytes, onward }) => {
                 let (offered, state_at) = ((self.node.now(), bytes), HOP_PIECE_BYTES as u64);
-                let hopping =
-                    Hopping { hop, index, errand, gone: false, recalls: Vec::new(), state, state_at, offered };
+                let recalls = Vec::new();
+                let hopping = Hopping { hop, index, errand, gone: false, recalls, state, state_at, offered, onward };
                 self.hops.insert(hop.agent, hopping);
             }
             Err(why) => self.stay(index, *errand, why),
@@ -150,9 +163,8 @@ impl Shard {
         written.ok().flatten()
     }
 
-    /// Offers an agent to the node where it is to be; with its state, if there is more of that than can be sent at once, and how many
-    /// bytes that is. From now on it has no turns.
-    fn offer(&mut self, index: u32, request: &HopRequest) -> Result<(HopId, Option<Vec<u8>>, u64), HopError> {
+    /// Offers an agent to the node where it is to be. From now on it has no turns.
+    fn offer(&mut self, index: u32, request: &HopRequest) -> Result<Offered, HopError> {
         let (to, onward) = self.may_hop(index, request)?;
         // What it sent comes before it.
         self.flush();
@@ -197,7 +209,7 @@ impl Shard {
             }
             it.transits.handle_offered(hop, to, self.index, is_clone, code);
             self.node.tell_hop(to, HopNews::Offer(Box::new(offer)));
-            Ok((hop, rest, of))
+            Ok(Offered { hop, state: rest, bytes: of, onward: onward != Symbol::default() })
         })
     }
 
@@ -225,7 +237,7 @@ impl Shard {
         if self.node.linked.links().is_none() {
             return Err(HopError::OneNode);
         }
-        let (aid, me) = (self.may_leave(index)?, self.node.my_name());
+        let (aid, me) = (self.may_leave(index)?, self.node.called());
         let way = self.node.way_to(request.to).ok_or(HopError::NoSuchNode(request.to))?;
         if way.1 != Symbol::default() && !matches!(request.mode, HopMode::Move | HopMode::Recall) {
             return Err(HopError::NotMovable("clones do not go to clients".to_owned()));
@@ -333,6 +345,9 @@ impl Shard {
         let (generation, crowded) = (slot.generation, slot.crowded);
         let mut standing = Box::new(self.node.standing_of(name, 0));
         let node = &self.node;
+        let hopping = self.hops.get_mut(&name).filter(|hopping| hopping.onward);
+        // Before anybody can say what became of it.
+        node.await_onward(hop, to, hopping.and_then(|hopping| hopping.errand.then.take()));
         let gone = node.with_transits(|it| {
             if !it.transits.is_leaving(hop) {
                 // Its destination was lost just now: it is about to hear that it stays.
@@ -360,11 +375,21 @@ impl Shard {
                 None => Some(!it.transits.cancel(name)),
             }
         });
-        match gone {
-            Some(true) => {}
-            Some(false) => return self.called_off(index),
-            None => return,
+        if gone != Some(true)
+            && let Some(hopping) = self.hops.get_mut(&name).filter(|hopping| hopping.onward)
+        {
+            hopping.errand.then = node.await_no_more(hop);
         }
+        match gone {
+            Some(true) => self.note_left(index, generation, crowded, hop, to),
+            Some(false) => self.called_off(index),
+            None => {}
+        }
+    }
+
+    /// An agent is another node's from now on.
+    fn note_left(&mut self, index: u32, generation: u32, crowded: bool, hop: HopId, to: NodeId) {
+        let (name, node) = (hop.agent, &self.node);
         node.tell(Event::Left(Aid::local(name), node.name_of(to)));
         node.monitors.moved(name, Some(generation), None);
         node.with_df(|df| df.handle_left(Aid::local(name)));

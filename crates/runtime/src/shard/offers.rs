@@ -68,7 +68,7 @@ impl Shard {
     fn write_out(&mut self, index: u32, errand: &Errand) -> Result<(Origin, Vec<u8>), HopError> {
         let not_movable = |why: &str| Err(HopError::NotMovable(why.to_owned()));
         let HopRequest { to, mode } = errand.request;
-        let (aid, me) = (self.may_leave(index)?, self.node.my_name());
+        let (aid, me) = (self.may_leave(index)?, self.node.called());
         if mode != HopMode::Move {
             return not_movable("clones do not go to clients");
         }

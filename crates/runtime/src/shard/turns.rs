@@ -140,7 +140,10 @@ impl Shard {
             Outcome::End(reason) => self.end_or_fall(index, *reason),
             Outcome::Ended(reason) => self.end(index, *reason),
             Outcome::Renewed(new) => self.replace(index, *new),
-            Outcome::Hop(request) => self.begin_hop(index, Errand::of(*request)),
+            Outcome::Hop(request) => {
+                let wish = self.slots.at(index).and_then(|slot| slot.body.take_wish());
+                self.begin_hop(index, Errand::wanted(*request, wish));
+            }
             Outcome::Wait => {}
         }
     }

@@ -1,5 +1,7 @@
 //! Agents stop here, to go on on another node.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::route::Route;
 
@@ -35,6 +37,8 @@ impl Shard {
         }
         let Some(mut slot) = self.slots.vacate(index) else { return };
         self.bound.remove(&name);
+        // What is wrong with it is of no account any more.
+        let _ = catch_unwind(AssertUnwindSafe(|| slot.body.yielded()));
         self.node.left(name, generation);
         let (waiting, again) = slot.mailbox.take_all();
         self.tally.handled += u64::from(again);

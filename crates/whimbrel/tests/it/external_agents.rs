@@ -399,7 +399,11 @@ fn a_policy_says_to_whom_they_may_write_and_forged_senders_are_recorded() {
     let seen = refusals.0.lock().unwrap().clone();
     assert_eq!(
         seen,
-        ["forbidden session:spy1 of node:n1 amy", "forbidden session:boss boss", "forged session:eve friend"]
+        [
+            "forbidden session:spy1 of node:n1 amy",
+            "forbidden session:boss of node:n1 boss",
+            "forged session:eve of node:n1 friend"
+        ]
     );
     assert_eq!(port.refusals().of(RefusalReason::Forged), 1);
     platform.stop();

@@ -238,6 +238,31 @@ fn an_operator_sends_an_agent_to_a_client_and_has_it_back() {
 }
 
 #[test]
+fn who_sends_an_agent_to_a_client_of_another_node_hears_whether_it_is_there() {
+    let society = Society::begin("n2", POLICY);
+    let mut tab = society.tab();
+    let send = || {
+        let mut command = society.site.command(&["move", "scout", "tab"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs")
+    };
+    let outcome = |child: Child| {
+        let seen: super::Seen = child.wait_with_output().expect("it ends").into();
+        (seen.out, seen.err)
+    };
+    let moving = send();
+    tab.is_offered_the_scout();
+    tab.say(|number| Frame::Stays(Stays { number, name: "scout".into(), text: "no room".into() }));
+    let refused = "error: scout stays: node n1 cannot take it: no room\n".to_owned();
+    assert_eq!(outcome(moving), (String::new(), refused));
+    tab.tell(Value::term("hop", [Value::Atom("n2".into())]));
+    society.says("[scout] at n2");
+    let moving = send();
+    tab.is_offered_the_scout();
+    tab.take();
+    assert_eq!(outcome(moving), ("scout moved to tab\n".to_owned(), String::new()));
+}
+
+#[test]
 fn an_agent_comes_back_from_a_client_to_the_only_node() {
     let society = Society::on_one_node();
     let order = |arguments: &[&str]| {

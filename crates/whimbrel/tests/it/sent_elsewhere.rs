@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use whimbrel::platform::session::{
     Ack, Code, Create, Fault, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, Keep, MessageFrame, OnLeave,
-    Resume, Save, Welcome,
+    PASSED, Resume, Save, Welcome,
 };
 use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::Level;
@@ -349,8 +349,10 @@ impl Device {
                     code => panic!("{}: {code:?} {}", self.name, refused.text),
                 });
             }
-            // Its partition passes on.
-            Frame::Ended(_) => return Err(Over::Gone),
+            Frame::Ended(ended) => {
+                assert_eq!(ended.reason, PASSED);
+                return Err(Over::Gone);
+            }
             Frame::Error(fault) => return Err(self.over(&fault)),
             Frame::Bye => return Err(Over::Gone),
             other => panic!("{other:?}"),

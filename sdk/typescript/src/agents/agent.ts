@@ -75,6 +75,11 @@ export class Agent {
 
   /** Resolves with the reason when the agent ended: `finished`, `killed`, or `failed: ...`. */
   readonly ended: Promise<string> = new Promise((resolve) => (this.#ended = resolve));
+  /**
+   * If it ended because its node handed it over to another one, on which it goes on as it was last saved: the object that it is from then on, set up as this one was. It rejects
+   * if that cannot be reached, or the agent had others beside it in its session, which stay.
+   */
+  successor: Promise<Agent> | undefined;
   /** The directory of services (yellow pages). */
   readonly df: Df = new Df(this);
   /** The directory of agents (white pages). */
@@ -475,8 +480,9 @@ export class Agent {
   }
 
   /** @internal */
-  over(reason: string): void {
+  over(reason: string, successor?: Promise<Agent>): void {
     if (this.signal.aborted) return;
+    this.successor = successor;
     this.#ending.abort(new EndedError(`the agent ended: ${reason}`));
     this.#ended?.(reason);
     void this.#try(() => this.takeDown(reason));

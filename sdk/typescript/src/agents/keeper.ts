@@ -1,6 +1,7 @@
 /** An agent's state on its way to the node: when it is written, and what it covers. */
 import { WhimbrelError } from "../acl/errors.js";
 import type { OnLeave } from "../session/frames.js";
+import type { Agent } from "./agent.js";
 import { EndedError, RefusedError, StayedError } from "./errors.js";
 import { CHECKPOINT_MS, HELD_BYTES_DUE, HELD_BYTES_MAX, HELD_MESSAGES_DUE, HELD_MESSAGES_MAX, STATE_BYTES_MAX, UNSAVED_MESSAGES_MAX } from "./limits.js";
 
@@ -22,6 +23,11 @@ export interface Keep {
   readonly code?: string;
   /** Whether it goes elsewhere when somebody else wants that; true if not said. */
   readonly yields?: boolean;
+  /**
+   * Makes the object of an agent that goes on at another node, as its node handed it over to that ({@link Agent.successor}). For agents of classes of their own: one that a function
+   * sets up is set up by it again.
+   */
+  readonly again?: () => Agent | Promise<Agent>;
 }
 
 /** What an agent is: its state, and up to which of the node's messages that goes. */

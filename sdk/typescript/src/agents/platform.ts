@@ -47,6 +47,8 @@ interface Lodger {
   isLeft: boolean;
   /** Its code, if that is on its way here. */
   coming: Coming | undefined;
+  /** Creates it again, if that can be done. */
+  readonly again: (() => Promise<Agent>) | undefined;
 }
 
 interface Coming {
@@ -72,8 +74,9 @@ interface Journey {
   misses: number;
 }
 
-/** How the node says that an agent ended here because it is elsewhere. */
+/** How the node says that an agent ended here because it is elsewhere, or its node handed it over. */
 const MOVED = "it moved to ";
+const PASSED = "it goes on at another node";
 
 /** Hears whether there is a connection, and if there is none why. */
 export type ConnectionListener = (isConnected: boolean, why: string | undefined) => unknown;
@@ -197,7 +200,7 @@ export class Platform {
    * Creates an agent: an object of a class of one's own, or a function that sets one up. Returns it when it is in the AMS and
    * set up. One that is kept goes on where it was, if an agent of its name waits for this client on this node; while its last session is not over, or its node is still bringing its agents back, that is waited for.
    * If it waits on another node, or had better be there, and is to be the first agent here, the session begins anew with that node.
-   * If it cannot be set up, it waits for another try, here or in another session.
+   * If it cannot be set up, it waits for another try, here or in another session. If its node hands it over to another one, it ends, and its {@link Agent.successor} goes on.
    *
    * @throws {@link RefusedError} if the node does not want it: `name-taken`, `not-allowed`, `bad-name`, `too-many-agents`; `elsewhere` if it
    * waits on another node, and there are other agents here.
@@ -207,13 +210,15 @@ export class Platform {
   async create(name: string, given: Setup | Agent = () => undefined, keep?: Keep): Promise<Agent> {
     const agent = given instanceof Agent ? given : new Agent();
     const setup = given instanceof Agent ? () => given.setup() : () => given(agent);
+    const make = given instanceof Agent ? keep?.again : () => given;
+    const again = keep && make && (async () => this.create(name, (await make()) as Setup, keep));
     const begun = performance.now();
     const patience: Partial<Record<Code, number>> = { "name-taken": keep ? 2 * (this.#granted?.lease_ms ?? 0) : 0, "not-yet": CREATE_NOT_YET_MS_MAX };
     const journey: Journey = { sendings: 0, misses: 0 };
     for (;;) {
       const driver = this.#driver;
       try {
-        return await this.#create(name, agent, setup, keep);
+        return await this.#create(name, agent, setup, keep, again);
       } catch (error) {
         if (!(error instanceof RefusedError) || agent.signal.aborted) throw error;
         if (error.code === "elsewhere") await this.#follow(error, driver, journey);
@@ -244,7 +249,7 @@ export class Platform {
     driver.pump();
   }
 
-  async #create(name: string, agent: Agent, setup: () => unknown, keep: Keep | undefined): Promise<Agent> {
+  async #create(name: string, agent: Agent, setup: () => unknown, keep: Keep | undefined, again: Lodger["again"]): Promise<Agent> {
     const { session } = this.#driver;
     if (session.over) throw session.over;
     for (const [number, lodger] of this.#lodgers) if (keep && lodger.isLeft && lodger.name === name) return this.#takeOver(number, lodger, agent, setup, keep);
@@ -252,7 +257,7 @@ export class Platform {
     agent.claim();
     const frame = session.create(number, name);
     const keeper = keep && this.#keeper(number, keep);
-    const lodger: Lodger = { name, agent, frame, created: undefined, failed: undefined, certified: [], keeper, early: undefined, isLeft: false, coming: undefined };
+    const lodger: Lodger = { name, agent, frame, created: undefined, failed: undefined, certified: [], keeper, early: undefined, isLeft: false, coming: undefined, again };
     const made = new Promise<string>((created, failed) => {
       lodger.created = created;
       lodger.failed = failed;
@@ -565,10 +570,14 @@ export class Platform {
     if (lodger === undefined) return;
     for (const [frame, { agent }] of this.#pending) if (agent === number) this.#pending.delete(frame);
     for (const [frame, { agent }] of this.#sent) if (agent === lodger.agent) this.#sent.delete(frame);
-    lodger.failed?.(error ?? new WhimbrelError(reason));
+    const isPassed = reason === PASSED;
+    lodger.failed?.(error ?? (isPassed ? new RefusedError("not-yet", reason) : new WhimbrelError(reason)));
     lodger.coming?.failed(new WhimbrelError(reason));
     lodger.keeper?.over(reason.startsWith(MOVED));
-    lodger.agent.over(reason);
+    // This one is over first.
+    const successor = isPassed && lodger.created === undefined && !lodger.isLeft ? lodger.again && Promise.resolve().then(lodger.again) : undefined;
+    successor?.catch(() => undefined);
+    lodger.agent.over(reason, successor);
     for (const { failed } of lodger.certified) failed(lodger.agent.signal.reason);
   }
 }

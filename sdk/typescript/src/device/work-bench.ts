@@ -169,8 +169,8 @@ export class WorkBench {
     const { id, name, code, module } = order;
     if (code.startsWith("asl:")) return this.#acceptMind(order);
     if (code.startsWith("wasm:")) {
-      const agent = await this.#guestOf(name, (one) => this.#fetched(one, code), {}, true);
-      return this.#lodge(id, name, agent, { ...GUESTS, code });
+      const make = (isArriving: boolean): Promise<GuestAgent> => this.#guestOf(name, (one) => this.#fetched(one, code), {}, isArriving);
+      return this.#lodge(id, name, await make(true), { ...GUESTS, code, again: () => make(false) });
     }
     if (module === undefined) throw new WhimbrelError(`nobody here knows ${code}`);
     return this.#spawnScript({ ...order, module, data: undefined, keep: { ...SCRIPTS, code } });
@@ -193,29 +193,45 @@ export class WorkBench {
   /** An agent in TypeScript, or JavaScript. */
   async #spawnScript({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
     const { default: given } = (await import(/* @vite-ignore */ module)) as AgentModule;
-    const agent = isAgentClass(given) ? new given(data) : new Agent();
-    const tellOwn = agent.onError.bind(agent);
-    agent.onError = (error, message) => {
-      this.#tell({ type: "trouble", agent: name, fault: faultOf(error) });
-      tellOwn(error, message);
+    const make = (): Agent => {
+      const agent = isAgentClass(given) ? new given(data) : new Agent();
+      const tellOwn = agent.onError.bind(agent);
+      agent.onError = (error, message) => {
+        this.#tell({ type: "trouble", agent: name, fault: faultOf(error) });
+        tellOwn(error, message);
+      };
+      if (!isAgentClass(given)) agent.setup = () => given(agent, data);
+      return agent;
     };
-    if (!isAgentClass(given)) agent.setup = () => given(agent, data);
-    await this.#lodge(id, name, agent, keep);
+    await this.#lodge(id, name, make(), keep && { ...keep, again: make });
   }
 
   /** It is an agent of the platform from now on. */
   async #lodge(id: number, name: string, agent: Agent, keep?: Keep): Promise<void> {
-    if (this.#joined?.isWatched) agent.onTurn = () => this.#hasTurn(id);
-    await this.#here.create(name, agent, keep && { yields: this.#yields, ...keep });
+    const watched = <A extends Agent>(one: A): A => {
+      if (this.#joined?.isWatched) one.onTurn = () => this.#hasTurn(id);
+      return one;
+    };
+    const again = keep?.again;
+    await this.#here.create(name, watched(agent), keep && { yields: this.#yields, ...keep, ...(again && { again: async () => watched(await again()) }) });
+    this.#house(id, agent, keep !== undefined);
+    this.#tell({ type: "spawned", id, name: agent.aid.toString() });
+  }
+
+  /** The agent of this number is this one, until it ends or is another one. */
+  #house(id: number, agent: Agent, isKept: boolean): void {
     this.#take(id, {
       name: agent.name,
-      isKept: keep !== undefined,
+      isKept,
       end: () => agent.end(),
       suspend: (suspended) => (suspended ? agent.suspend() : agent.resume()),
       moveTo: (place) => agent.moveTo(place),
     });
-    this.#tell({ type: "spawned", id, name: agent.aid.toString() });
-    void agent.ended.then((reason) => this.#ended(id, reason));
+    void agent.ended.then(async (reason) => {
+      const successor = await agent.successor?.catch(() => undefined);
+      if (successor) this.#house(id, successor, isKept);
+      else await this.#ended(id, reason);
+    });
   }
 
   /** An agent that is a WebAssembly module: those of one address share its code. */
@@ -226,8 +242,8 @@ export class WorkBench {
       if (!response.ok) throw new WhimbrelError(`${module} is not to be had: ${response.status}`);
       return GuestModule.compile(await response.arrayBuffer());
     });
-    const agent = await this.#guestOf(name, loaded, (data ?? {}) as Readonly<Record<string, Value>>);
-    await this.#lodge(id, name, agent, keep && { ...keep, code: await loaded.codeName(module.split(/[?#]/)[0]?.split("/").at(-1) ?? "") });
+    const make = (): Promise<GuestAgent> => this.#guestOf(name, loaded, (data ?? {}) as Readonly<Record<string, Value>>);
+    await this.#lodge(id, name, await make(), keep && { ...keep, again: make, code: await loaded.codeName(module.split(/[?#]/)[0]?.split("/").at(-1) ?? "") });
   }
 
   async #guestOf(name: string, module: GuestModule | ((agent: GuestAgent) => Promise<GuestModule>), options: Readonly<Record<string, Value>>, isArriving = false): Promise<GuestAgent> {
