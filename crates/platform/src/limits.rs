@@ -547,10 +547,10 @@ pub const STORE_NATS_CHUNKS_AT_ONCE: usize = 8;
 pub const STORE_NATS_WATCH_EVENTS_MAX: usize = 65_536;
 /// Messages of a journal that a reader asks for, one after the other, before it has the rest sent.
 pub const STORE_NATS_ASKED_FOR: u32 = 16;
-/// How often a watcher hears from the engine if nothing happens.
+/// How often at least a watcher hears from the engine if nothing happens.
 pub const STORE_NATS_BEAT_MS: u64 = 1_000;
 /// Beats that may be missed before the engine counts as away.
-pub const STORE_NATS_BEATS_MISSED_MAX: u64 = 3;
+pub const STORE_NATS_BEATS_MISSED_MAX: u32 = 3;
 /// How long the engine remembers which messages it has.
 pub const STORE_NATS_REMEMBER_S: u64 = 120;
 /// How long it remembers that a key was removed.

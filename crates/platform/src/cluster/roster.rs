@@ -11,7 +11,8 @@ use crate::time::Time;
 
 /// An observer's view of the nodes. It counts, by its own clock, how long each node's key did not change; no two clocks are
 /// ever compared. Silence means nothing while the store cannot be reached, nor while the observer itself stood still: afterwards
-/// everybody has a full measure of patience again.
+/// everybody has a full measure of patience again. And who hears nothing of himself either is deaf, which is no sign of anybody's
+/// death: silence counts only until the observer last heard a sign of life of its own, which comes by the same way.
 #[derive(Debug)]
 pub struct Roster {
     patience: Duration,
@@ -26,6 +27,8 @@ pub struct Roster {
     complete: bool,
     /// When the observer last looked.
     looked: Option<Time>,
+    /// When it last heard a sign of life of its own, if it gives any.
+    heard_self: Option<Time>,
 }
 
 #[derive(Debug)]
@@ -49,6 +52,7 @@ impl Roster {
             telling: Some(BTreeSet::new()),
             complete: false,
             looked: None,
+            heard_self: None,
         }
     }
 
@@ -70,6 +74,11 @@ impl Roster {
                 self.seen.insert(node, seen);
             }
         }
+    }
+
+    /// This node was told of its own sign of life: it has heard all that was written before.
+    pub fn heard_self(&mut self, now: Time) {
+        self.heard_self = Some(now);
     }
 
     /// A node's key was removed: it left, or was taken for dead.
@@ -139,7 +148,7 @@ impl Roster {
         }
         let Some(seen) = self.seen.get(&node).filter(|_| self.is_clear()) else { return false };
         let left = seen.member.as_ref().is_some_and(Member::has_left);
-        seen.gone || left || now - seen.since >= self.patience
+        seen.gone || left || self.heard_self.unwrap_or(now) - seen.since >= self.patience
     }
 
     /// What a node says of itself, as long as it has a key.

@@ -45,6 +45,8 @@ struct Node {
     window: LoadWindow,
     load_at: Time,
     paused_until: Time,
+    /// Until when what is told does not reach it, though the store can be reached.
+    deaf_until: Option<Time>,
     /// What it cannot read.
     damaged: BTreeSet<Partition>,
     /// Until when agents of it do not stop.
@@ -132,6 +134,7 @@ impl World {
             jobs: VecDeque::new(),
             served: BTreeMap::new(),
             paused_until: self.now,
+            deaf_until: None,
             damaged: BTreeSet::new(),
             busy_until: self.now,
             leaving: false,
@@ -163,7 +166,7 @@ impl World {
 
     fn tell_all(&mut self, watched: &Watched) {
         let delay = self.random.between(0..=120);
-        for node in &mut self.nodes {
+        for node in self.nodes.iter_mut().filter(|node| node.deaf_until.is_none()) {
             let after = node.inbox.back().map_or(Time::ZERO, |(at, _)| *at);
             node.inbox.push_back((after.max(self.now + Duration::from_millis(delay)), watched.clone()));
         }
@@ -216,6 +219,22 @@ impl World {
         }
     }
 
+    /// Whoever brings a node what is told is gone, for so long: then it finds out, and hears all anew.
+    fn deafen(&mut self, index: usize, time: Duration) {
+        self.nodes[index].deaf_until = Some(self.now + time);
+    }
+
+    fn hear_anew(&mut self, index: usize) {
+        if self.away || self.nodes[index].deaf_until.is_none_or(|until| self.now < until) {
+            return;
+        }
+        let all: Vec<Watched> = [Watched::Away, Watched::Back].into_iter().chain(self.all_told()).collect();
+        let node = &mut self.nodes[index];
+        node.deaf_until = None;
+        let after = node.inbox.back().map_or(self.now, |(at, _)| (*at).max(self.now));
+        node.inbox.extend(all.into_iter().map(|watched| (after, watched)));
+    }
+
     fn run(&mut self, time: Duration) {
         let until = self.now + time;
         while self.now < until {
@@ -227,6 +246,7 @@ impl World {
     }
 
     fn step(&mut self, index: usize) {
+        self.hear_anew(index);
         let (now, node) = (self.now, &mut self.nodes[index]);
         if node.ended.is_some() || now < node.paused_until {
             return;
@@ -483,6 +503,25 @@ fn who_stood_still_for_too_long_is_deposed_and_says_nothing_more() {
     world.run(seconds(2));
     assert_eq!(world.nodes[0].ended, Some(Ending::Deposed));
     world.assert_all_served();
+}
+
+/// What brings it the keys of others died with a server; its own writes go through another one.
+#[test]
+fn who_hears_nothing_of_itself_takes_nobody_for_dead() {
+    for seed in 0..20 {
+        let mut world = World::new(seed);
+        (0..3).for_each(|_| world.start_one(|_| {}));
+        world.run(seconds(20));
+        let before = world.table();
+        world.deafen(seed as usize % 3, PATIENCE * 3 / 2);
+        world.run(seconds(10));
+        world.assert_all_served();
+        assert_eq!((world.living().count(), world.table()), (3, before), "seed {seed}");
+        // Who is dead is noticed all the same.
+        world.kill((seed as usize + 1) % 3);
+        world.run(PATIENCE + seconds(1));
+        world.assert_all_served();
+    }
 }
 
 #[test]
@@ -1307,7 +1346,7 @@ fn loads_of_any_kind_come_to_rest() {
 fn strike(world: &mut World) {
     let living: Vec<usize> = (0..world.nodes.len()).filter(|index| world.nodes[*index].ended.is_none()).collect();
     let one = world.random.pick(&living).copied();
-    match (world.random.between(0..=15), one) {
+    match (world.random.between(0..=16), one) {
         (0 | 1, _) if living.len() < 9 => {
             let (weight, standby) = (world.random.between(50..=200) as u32, world.random.one_in(6));
             let level = if world.random.one_in(3) { LEVEL - 1 } else { LEVEL };
@@ -1347,6 +1386,10 @@ fn strike(world: &mut World) {
             let (hot, demand) = (world.served_by(index), world.random.between(0..=300) as u32);
             world.demand(hot, demand);
         }
+        (16, Some(index)) => {
+            let ms = world.random.between(100..=6_000);
+            world.deafen(index, Duration::from_millis(ms));
+        }
         (8, _) if !world.away => world.store_goes(),
         (9 | 10, _) if world.away => world.store_comes_back(),
         _ => world.unknown = world.random.between(0..=8),
@@ -1367,6 +1410,8 @@ fn storm(seed: u64) {
         world.store_comes_back();
     }
     if world.has_hints {
+        // Who is about to be let in, or deaf, has its name by then.
+        world.run(seconds(7));
         // What is pinned is served by the node that has just come.
         let pinned = (0..world.nodes.len()).filter(|index| world.nodes[*index].name == "n2");
         pinned.collect::<Vec<_>>().into_iter().for_each(|index| world.kill(index));

@@ -40,21 +40,31 @@ impl Node {
         let mut end = || {
             is_there = self.with_ams(|ams| ams.kill(Aid::local(name)).is_ok());
             is_late = !is_there && self.kill_later(name);
+            // Who serves its partition next writes its end.
+            !is_late
         };
         let Some(scribe) = self.scribe.as_ref().filter(|scribe| scribe.is_durable(name)) else {
             end();
             return match (is_there, is_late) {
                 (true, _) => Ended::Yes,
                 (false, true) => Ended::Unserved,
-                (false, false) => Ended::NoSuchAgent,
+                (false, false) => self.not_here(name),
             };
         };
         match scribe.await_end(name, at_most, end) {
             true => Ended::Yes,
             false if is_late => Ended::Unserved,
             false if is_there || scribe.is_durable(name) => Ended::Unwritten,
-            // Its end was written in the moment before.
-            false => Ended::NoSuchAgent,
+            // Its end was written in the moment before, or its partition passed on.
+            false => self.not_here(name),
+        }
+    }
+
+    /// What there is to say of an agent that was not found here: it may have gone on elsewhere since it was looked for.
+    fn not_here(&self, name: Symbol) -> Ended {
+        match self.routes.look_up(name).place() {
+            Place::Node(node) => Ended::Elsewhere(self.name_of(node)),
+            _ => Ended::NoSuchAgent,
         }
     }
 

@@ -282,22 +282,37 @@ impl Scribe {
         locked(&self.durable).contains(&agent)
     }
 
-    /// Does what ends an agent, and waits until that end is written; false if it is not in time.
-    pub fn await_end(&self, agent: Symbol, at_most: Duration, end: impl FnOnce()) -> bool {
+    /// Does what ends an agent, and waits until that end is written; false if it is not in time, or if `end` says that the agent is
+    /// not this node's to end, or another node is to serve it.
+    pub fn await_end(&self, agent: Symbol, at_most: Duration, end: impl FnOnce() -> bool) -> bool {
         let (tell, told) = channel();
-        let mut ends = locked(&self.ends);
-        let number = ends.keys().max().map_or(0, |last| last + 1);
-        ends.insert(number, (agent, tell));
-        drop(ends);
-        end();
-        let is_written = told.recv_timeout(at_most).is_ok();
+        let number = {
+            let mut ends = locked(&self.ends);
+            let number = ends.keys().max().map_or(0, |last| last + 1);
+            ends.insert(number, (agent, tell));
+            number
+        };
+        let may_be_told = end() && {
+            let _ends = locked(&self.ends);
+            self.is_durable(agent)
+        };
+        // If it is no durable agent of this node by now, either that was told or nobody will.
+        let is_written = told.recv_timeout(if may_be_told { at_most } else { Duration::ZERO }).is_ok();
         locked(&self.ends).remove(&number);
         is_written
     }
 
-    /// It is written that the agent which had this name has ended.
-    fn tell_end(&self, agent: Symbol) {
+    /// These agents are another node's to end: nobody waits for that here.
+    fn give_up_ends(&self, gone: impl Fn(Symbol) -> bool) {
+        locked(&self.ends).retain(|_, (agent, _)| !gone(*agent));
+    }
+
+    /// It is written that the agent which had this name has ended. `is_last`: there is none of that name now.
+    fn tell_end(&self, agent: Symbol, is_last: bool) {
         let ends = locked(&self.ends);
+        if is_last {
+            self.forget(agent);
+        }
         ends.values().filter(|(awaited, _)| *awaited == agent).for_each(|(_, tell)| _ = tell.send(()));
     }
 
@@ -461,6 +476,7 @@ impl Desk {
                 if let Some(scribe) = &self.node.scribe {
                     let stays = |agent: &Symbol| !partitions.contains(&self.ledger.partition_of(*agent));
                     locked(&scribe.durable).retain(stays);
+                    scribe.give_up_ends(|agent| !stays(&agent));
                 }
                 let _ = answer.send(());
             }
@@ -659,10 +675,7 @@ impl Desk {
             }
             self.ledger.note(record);
             if let Some(agent) = gone {
-                if !self.ledger.is_durable(agent) {
-                    scribe.forget(agent);
-                }
-                scribe.tell_end(agent);
+                scribe.tell_end(agent, !self.ledger.is_durable(agent));
             }
         }
     }

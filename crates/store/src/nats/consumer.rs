@@ -6,9 +6,9 @@ use async_nats::{Message, Subscriber};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use tokio::sync::watch::Receiver;
 use whimbrel_platform::limits;
 
+use super::breaks::Unbroken;
 use super::engine::{Engine, Trouble};
 
 /// Whoever has it makes another one when it cannot be sure that nothing was missed.
@@ -16,7 +16,9 @@ pub(crate) struct Consumer {
     messages: Subscriber,
     /// How many messages it delivered.
     delivered: u64,
-    connected: Receiver<bool>,
+    connection: Unbroken,
+    /// How often it says that it lives, if nothing happens.
+    beat: Duration,
     /// What it is called, to end it.
     name: String,
     stream: String,
@@ -33,11 +35,13 @@ pub(crate) enum Came {
 impl Consumer {
     /// Makes one: `which` says where it begins, and what it leaves out.
     pub(crate) async fn begin(engine: &Engine, stream: &str, which: Value) -> Result<Self, Trouble> {
-        let connected = engine.connected();
+        let connection = engine.connection();
         let inbox = engine.client.new_inbox();
         let gone = |error: async_nats::SubscribeError| Trouble::NotTaken(error.to_string());
         let messages = engine.client.subscribe(inbox.clone()).await.map_err(gone)?;
-        let beat_ns = Duration::from_millis(limits::STORE_NATS_BEAT_MS).as_nanos() as u64;
+        // Who has little patience with requests is to know as soon that this one is gone with its server.
+        let beat = Duration::from_millis(limits::STORE_NATS_BEAT_MS).min(engine.timeout / 2);
+        let beat_ns = beat.as_nanos() as u64;
         let mut config = json!({
             "deliver_subject": inbox,
             "ack_policy": "none",
@@ -53,18 +57,15 @@ impl Consumer {
         let request = json!({ "stream_name": stream, "config": config });
         let made = engine.ask(&format!("CONSUMER.CREATE.{stream}"), &request).await?;
         let name = made.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        Ok(Self { messages, delivered: 0, connected, name, stream: stream.to_owned() })
+        Ok(Self { messages, delivered: 0, connection, beat, name, stream: stream.to_owned() })
     }
 
     /// What comes next; `None` if something may have been missed.
     pub(crate) async fn next(&mut self, engine: &Engine) -> Option<Came> {
-        let silence = Duration::from_millis(limits::STORE_NATS_BEAT_MS * limits::STORE_NATS_BEATS_MISSED_MAX);
+        let silence = self.beat * limits::STORE_NATS_BEATS_MISSED_MAX;
         let message = tokio::select! {
             message = tokio::time::timeout(silence, self.messages.next()) => message.ok()??,
-            lost = self.connected.wait_for(|connected| !connected) => {
-                drop(lost);
-                return None;
-            }
+            () = self.connection.broke() => return None,
         };
         if message.status.is_some_and(|status| status.as_u16() == 100) {
             if let Some(reply) = &message.reply {

@@ -2,21 +2,21 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use async_nats::{Client, ConnectOptions, Event, HeaderMap, Message, Request, RequestErrorKind, StatusCode};
+use async_nats::{Client, ConnectOptions, HeaderMap, Message, Request, RequestErrorKind, StatusCode};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use whimbrel_platform::limits;
 
 use super::ConnectError;
 use super::address::Address;
+use super::breaks::{Breaks, Unbroken};
 
 /// The subject's last message is not the one that was expected.
 pub(crate) const WRONG_LAST_SEQUENCE: u32 = 10_071;
@@ -170,7 +170,7 @@ struct GotMessage {
 pub(crate) struct Engine {
     pub(crate) client: Client,
     pub(crate) timeout: Duration,
-    connected: watch::Receiver<bool>,
+    breaks: Arc<Breaks>,
     answered: Mutex<Instant>,
     leaving: AtomicBool,
     written: AtomicU64,
@@ -179,7 +179,8 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) async fn connect(address: &Address) -> Result<Self, ConnectError> {
         let options = &address.options;
-        let (tell, connected) = watch::channel(true);
+        let breaks = Arc::new(Breaks::default());
+        let counted = breaks.clone();
         let mut connect = ConnectOptions::new()
             .name(format!("whimbrel store {}", options.name))
             .ping_interval(Duration::from_millis(limits::STORE_NATS_PING_MS))
@@ -188,11 +189,7 @@ impl Engine {
             .reconnect_delay_callback(|tries| Duration::from_millis((tries as u64).saturating_mul(50).min(500)))
             .subscription_capacity(limits::STORE_NATS_WATCH_EVENTS_MAX)
             .event_callback(move |event| {
-                match event {
-                    Event::Connected => drop(tell.send(true)),
-                    Event::Disconnected | Event::Closed => drop(tell.send(false)),
-                    _ => {}
-                }
+                counted.count(&event);
                 async {}
             });
         if address.tls {
@@ -215,7 +212,7 @@ impl Engine {
         Ok(Self {
             client,
             timeout: options.request_timeout,
-            connected,
+            breaks,
             answered: Mutex::new(Instant::now()),
             leaving: AtomicBool::new(false),
             written: AtomicU64::new(0),
@@ -227,9 +224,9 @@ impl Engine {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Tells whether there is a connection, and of changes.
-    pub(crate) fn connected(&self) -> watch::Receiver<bool> {
-        self.connected.clone()
+    /// The connection that is there, or comes next.
+    pub(crate) fn connection(&self) -> Unbroken {
+        self.breaks.connection()
     }
 
     /// Stores a message; its place in the stream.
@@ -336,11 +333,12 @@ impl Engine {
     }
 
     async fn request(&self, subject: &str, request: Request) -> Result<Message, Trouble> {
+        let mut connection = self.connection();
         let answer = tokio::select! {
             answer = self.client.send_request(subject.to_owned(), request) => answer,
             // Nobody answers over a connection that is gone: to wait for that until the time is over may take longer than others
             // wait for a sign of life of this node.
-            () = lost(self.connected.clone()) => return Err(Trouble::NoAnswer("the connection was lost".into())),
+            () = connection.broke() => return Err(Trouble::NoAnswer("the connection was lost".into())),
         };
         match answer {
             Ok(message) if message.status.is_none_or(|status| status == StatusCode::OK) => {
@@ -372,17 +370,6 @@ impl Engine {
             self.leaving.store(false, Ordering::Release);
         }
     }
-}
-
-/// Returns when a connection goes that is there, or comes.
-async fn lost(mut connected: watch::Receiver<bool>) {
-    connected.mark_unchanged();
-    while connected.changed().await.is_ok() {
-        if !*connected.borrow_and_update() {
-            return;
-        }
-    }
-    std::future::pending().await
 }
 
 fn understood<T: serde::de::DeserializeOwned>(message: &Message) -> Result<T, Trouble> {

@@ -6,6 +6,7 @@
 
 mod address;
 mod blobs;
+mod breaks;
 mod check;
 mod consumer;
 mod coord;

@@ -193,6 +193,8 @@ pub struct Register {
     pub unanswered: usize,
     /// The longest time in which nobody was answered.
     pub silence_s: f64,
+    /// When that began, counted as the times of what happens are.
+    pub silence_from_s: f64,
     pub violation: Option<String>,
 }
 
@@ -204,13 +206,17 @@ pub fn registers(histories: &Histories) -> Vec<Register> {
             let writes = history.iter().filter(|operation| matches!(operation.kind, OperationKind::Write(_))).count();
             let mut answers: Vec<Duration> = history.iter().filter_map(|operation| operation.answered).collect();
             answers.sort_unstable();
-            let gaps = answers.windows(2).filter_map(|pair| Some(pair.last()?.saturating_sub(*pair.first()?)));
+            let gaps = answers
+                .windows(2)
+                .filter_map(|pair| Some((pair.last()?.saturating_sub(*pair.first()?), *pair.first()?)));
+            let (silence, from) = gaps.max_by_key(|(gap, _)| *gap).unwrap_or_default();
             Register {
                 name: name.clone(),
                 reads: history.len() - writes,
                 writes,
                 unanswered: history.iter().filter(|operation| operation.answered.is_none()).count(),
-                silence_s: gaps.max().unwrap_or_default().as_secs_f64(),
+                silence_s: silence.as_secs_f64(),
+                silence_from_s: from.as_secs_f64(),
                 violation: violation(history).map(|violation| violation.to_string()),
             }
         })

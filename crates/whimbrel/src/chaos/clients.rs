@@ -40,10 +40,10 @@ struct Shared {
 }
 
 impl Clients {
-    /// So many of them begin.
-    pub fn begin(lookout: &Lookout, registers: Vec<String>, clients: u8, seed: u64) -> Self {
+    /// So many of them begin. They count time from `began`.
+    pub fn begin(lookout: &Lookout, registers: Vec<String>, clients: u8, seed: u64, began: Instant) -> Self {
         let shared = Arc::new(Shared {
-            began: Instant::now(),
+            began,
             lookout: lookout.clone(),
             registers,
             histories: Mutex::default(),

@@ -192,7 +192,13 @@ impl<'a> Trial<'a> {
                 if names.is_empty() { Err("none".to_owned()) } else { Ok(names) }
             })?;
             let names = names.map_err(|_| anyhow::anyhow!("[[register]]: no agent is called {}", register.agents))?;
-            all.push(Clients::begin(&self.lookout, names, register.clients, self.seed.wrapping_add(number as u64)));
+            all.push(Clients::begin(
+                &self.lookout,
+                names,
+                register.clients,
+                self.seed.wrapping_add(number as u64),
+                self.began,
+            ));
         }
         Ok(all)
     }
@@ -346,10 +352,10 @@ fn tell(report: &Report, as_json: bool) -> anyhow::Result<ExitCode> {
     lines.extend(report.messages.map(|sum| format!("messages  {} on the nodes that live", check::shown(sum))));
     lines.push(format!("agents    {}, each on one node", report.agents));
     for register in &report.registers {
-        let Register { name, reads, writes, unanswered, silence_s, violation } = register;
+        let Register { name, reads, writes, unanswered, silence_s, silence_from_s, violation } = register;
         let so = if violation.is_none() { "linearizable" } else { "not linearizable" };
         lines.push(format!(
-            "register  {name}: {so}; {reads} reads and {writes} writes, {unanswered} of them unanswered; nobody answered for {silence_s:.1} s at most"
+            "register  {name}: {so}; {reads} reads and {writes} writes, {unanswered} of them unanswered; nobody answered for {silence_s:.1} s at most, from {silence_from_s:.1} s on"
         ));
     }
     lines.push(format!("checks    {}", report.checks));

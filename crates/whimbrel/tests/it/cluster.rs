@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use whimbrel::platform::Links;
-use whimbrel::platform::ams::{AgentKind, AgentQuery};
+use whimbrel::platform::ams::{AgentKind, AgentQuery, LifecycleError};
 use whimbrel::platform::link::News;
 use whimbrel::platform::route::{NodeId, ShardIndex};
 use whimbrel::platform::store::{Epoch, Partition};
@@ -598,6 +598,37 @@ fn who_ends_an_agent_is_told_when_that_is_written() {
     nodes.kill(0);
     nodes.serve(1, 0..PARTITIONS);
     assert_eq!(there.services().agents(), []);
+}
+
+/// It has stopped, to go on elsewhere, and its node still writes how long it served its partition: who ends it then is told nothing by
+/// this node, so he does not wait for it.
+#[test]
+fn who_ends_an_agent_whose_partition_passes_on_does_not_wait_for_the_node_before() {
+    let files = [("sums.mas2j", "MAS one { agents: a; b; }"), ("a.asl", "idle."), ("b.asl", "idle.")];
+    let mut nodes = Nodes::new(&files, 1);
+    nodes.serve(0, 0..PARTITIONS);
+    let (a, here) = (Aid::local("a"), nodes.nodes[0].platform.clone());
+    wait_for("both are there", || here.services().agents().len() == 2);
+    here.wait_idle();
+    let partition = here.partition_of(a.name).expect("it is of a cluster");
+    nodes.memory.set_faults(|point| if matches!(point, Point::Append(_)) { Fault::Fails } else { Fault::None });
+    let yields = {
+        let here = here.clone();
+        std::thread::spawn(move || here.yield_up(&[partition], PATIENCE))
+    };
+    // An agent that is active can be resumed by nobody; one that is not here is unknown.
+    let is_here = || !matches!(here.resume(a), Err(LifecycleError::NoSuchAgent(_)));
+    wait_for("it has stopped", || !is_here());
+    let begun = Instant::now();
+    assert_eq!(here.end(a, PATIENCE), Ended::Unserved);
+    assert!(begun.elapsed() < PATIENCE);
+    nodes.memory.clear_faults();
+    assert_eq!(yields.join().expect("it does not panic"), []);
+    // It ends where it goes on, and that is written.
+    nodes.join();
+    nodes.serve(1, [partition.0]);
+    let there = nodes.nodes[1].platform.clone();
+    wait_for("it ends there", || there.end(a, PATIENCE) == Ended::NoSuchAgent);
 }
 
 #[test]

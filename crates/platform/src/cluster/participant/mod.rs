@@ -438,7 +438,12 @@ impl Participant {
     /// What a watch of all keys tells.
     pub fn told(&mut self, watched: Watched, now: Time) {
         match watched {
-            Watched::Written(key, revision, bytes) => self.key_is(&key, revision, &bytes, now),
+            Watched::Written(key, revision, bytes) => {
+                if key == self.my_key() {
+                    self.roster.heard_self(now);
+                }
+                self.key_is(&key, revision, &bytes, now);
+            }
             Watched::Removed(key) => {
                 if let Some(node) = key.strip_prefix(NODE).and_then(Nonce::parse) {
                     self.roster.removed(node, now);

@@ -1,0 +1,69 @@
+//! How often the connection to the engine broke.
+//!
+//! The client connects anew by itself, often within a millisecond: who looked only at whether there is a connection would see
+//! one, and wait for what was asked over the one before. So breaks are counted.
+
+use async_nats::Event;
+use tokio::sync::watch;
+
+/// Counts breaks, for any number of [`Unbroken`].
+#[derive(Debug, Default)]
+pub(crate) struct Breaks(watch::Sender<u64>);
+
+impl Breaks {
+    /// Something happened to the connection.
+    pub(crate) fn count(&self, event: &Event) {
+        if matches!(event, Event::Disconnected | Event::Closed) {
+            self.0.send_modify(|breaks| *breaks += 1);
+        }
+    }
+
+    /// The connection as it is now: the one that is there, or comes next.
+    pub(crate) fn connection(&self) -> Unbroken {
+        let mut breaks = self.0.subscribe();
+        breaks.mark_unchanged();
+        Unbroken(breaks)
+    }
+}
+
+/// A connection, from some moment on.
+#[derive(Debug)]
+pub(crate) struct Unbroken(watch::Receiver<u64>);
+
+impl Unbroken {
+    /// Returns when it broke, also if there has been another one since.
+    pub(crate) async fn broke(&mut self) {
+        if self.0.changed().await.is_err() {
+            // Nobody counts any more: the client is gone with all who could answer.
+            std::future::pending().await
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_break_is_one_also_if_there_is_another_connection_before_anybody_looked() {
+        let breaks = Breaks::default();
+        let mut before = breaks.connection();
+        assert!(before.broke().now_or_never().is_none());
+        breaks.count(&Event::Disconnected);
+        breaks.count(&Event::Connected);
+        assert!(before.broke().now_or_never().is_some());
+    }
+
+    #[test]
+    fn what_was_before_is_no_break_of_a_connection_that_is_yet_to_come() {
+        let breaks = Breaks::default();
+        breaks.count(&Event::Disconnected);
+        let mut next = breaks.connection();
+        breaks.count(&Event::Connected);
+        assert!(next.broke().now_or_never().is_none());
+        breaks.count(&Event::Closed);
+        assert!(next.broke().now_or_never().is_some());
+    }
+}
