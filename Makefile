@@ -59,7 +59,7 @@ $(WHIMBREL): | rust $(CONSOLE)
 test: check harness guest-test sdk-test console-test unit conformance fuzz-check ## Everything below; what a change must pass
 
 .PHONY: check
-check: fmt-check tidy clippy ## What needs no test to be run
+check: fmt-check tidy web-check clippy ## What needs no program to be built
 
 .PHONY: fmt-check
 fmt-check: | rust ## Formatting
@@ -73,6 +73,12 @@ tidy: | rust ## The project's own rules: crate arrows, purity, long functions, n
 clippy: | rust ## Lints, none allowed; of a node without WebAssembly and NATS, too
 	@$(CARGO) clippy --quiet --locked --workspace --all-targets -- --deny warnings
 	@$(CARGO) clippy --quiet --locked --package whimbrel --no-default-features --all-targets -- --deny warnings
+
+# A page that has grown too large should be known in seconds, not after a release has been built.
+.PHONY: web-check
+web-check: sdk console ## Types of the SDK and the console, and how many bytes a page loads
+	@cd sdk/typescript && node_modules/.bin/tsc && node --test --test-reporter=spec .build/test/size.test.js
+	@cd console && node_modules/.bin/tsc && node --test --test-reporter=spec .build/test/size.test.js
 
 # Tests replay what fuzzers found; here their targets are compiled, not linked, so that no fuzzer is needed.
 .PHONY: fuzz-check
