@@ -68,6 +68,20 @@ impl Access {
         self
     }
 
+    /// Takes requests to `HOST:PORT` for requests to this node, as one that clients reach through a proxy. Without a host it is that of all
+    /// nodes, which is known.
+    #[must_use]
+    pub fn with_public_name(mut self, authority: &str) -> Self {
+        let authority = authority.to_ascii_lowercase();
+        let host = host_of(&authority);
+        if !host.is_empty() {
+            self.hosts.push(host.to_owned());
+            let bare = [":443", ":80"].iter().find_map(|usual| authority.strip_suffix(usual));
+            self.public_names.push(bare.unwrap_or(&authority).to_owned());
+        }
+        self
+    }
+
     /// Takes requests to this host for requests to this node.
     #[must_use]
     pub fn with_host(mut self, host: &str) -> Self {
@@ -81,13 +95,21 @@ impl Access {
         Self { shared_port: Some(port), ..self }
     }
 
-    /// What pages may load, if that is more than usual: where processes share a port, they may connect to each at its own.
+    /// What pages may load, if that is more than usual: where processes share a port, they may connect to each at its own; and to the
+    /// nodes whose pages may connect to this one.
     pub(crate) fn page_policy(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        self.shared_port?;
-        let host = headers.get(HOST)?.to_str().ok()?.to_ascii_lowercase();
-        let host = host_of(&host);
-        let policy = POLICY.replace("connect-src 'self'", &format!("connect-src 'self' ws://{host}:* wss://{host}:*"));
-        policy.parse().ok()
+        // As `https` becomes `wss`.
+        let mut more: Vec<_> =
+            self.origins.iter().filter_map(|origin| Some(format!("ws{}", origin.strip_prefix("http")?))).collect();
+        if self.shared_port.is_some() {
+            let host = headers.get(HOST)?.to_str().ok()?.to_ascii_lowercase();
+            let host = host_of(&host);
+            more.push(format!("ws://{host}:* wss://{host}:*"));
+        }
+        if more.is_empty() {
+            return None;
+        }
+        POLICY.replace("connect-src 'self'", &format!("connect-src 'self' {}", more.join(" "))).parse().ok()
     }
 
     /// Whether this is the port that is shared, of the host that a request is for.
@@ -278,6 +300,25 @@ mod tests {
             policy.contains("connect-src 'self' ws://[::1]:* wss://[::1]:*;") && policy.contains("object-src 'none'")
         );
         assert_eq!(Access::none().page_policy(&headers("127.0.0.1:8420", None)), None);
+    }
+
+    #[test]
+    fn pages_may_connect_to_the_nodes_whose_pages_are_let_in() {
+        let access =
+            Access::none().with_origin("https://n2.example").with_origin("http://n3.example:81").with_origin("*");
+        let policy = access.page_policy(&headers("n1.example", None)).expect("more than usual");
+        let policy = policy.to_str().expect("text");
+        assert!(policy.contains("connect-src 'self' wss://n2.example ws://n3.example:81;"), "{policy}");
+    }
+
+    #[test]
+    fn a_public_name_is_this_nodes() {
+        let access = Access::none().with_public_name("N2.example:443").with_public_name(":8421");
+        assert_eq!(access.check(&headers("n2.example", None)), Ok(()));
+        assert!(access.check(&headers("n3.example", None)).is_err() && access.check(&headers("", None)).is_err());
+        assert_eq!(access.public_names(), ["n2.example"]);
+        assert!(access.check(&headers("n2.example", Some("https://n2.example"))).is_ok(), "its own pages");
+        assert!(access.check(&headers("n2.example", Some("https://n1.example"))).is_err(), "others' must be let in");
     }
 
     #[test]

@@ -90,6 +90,9 @@ impl Site<'_> {
         for origin in &self.options.http_origins {
             access = access.with_origin(origin);
         }
+        if let Some(public) = &self.options.http_public {
+            access = access.with_public_name(public);
+        }
         Ok((access, admin))
     }
 
@@ -117,7 +120,8 @@ impl Site<'_> {
         } else {
             (None, access)
         };
-        Ok(Some(Prepared { listener, own, tls, access, token, pages, credentials, quiet: self.quiet }))
+        let (public, quiet) = (self.options.http_public.clone(), self.quiet);
+        Ok(Some(Prepared { listener, own, public, tls, access, token, pages, credentials, quiet }))
     }
 }
 
@@ -188,6 +192,8 @@ pub struct Prepared {
     listener: TcpListener,
     /// Where it is this process that answers, if others share the listener's port.
     own: Option<TcpListener>,
+    /// Where clients reach it, if that is somewhere else.
+    public: Option<String>,
     tls: Option<Arc<ServerConfig>>,
     access: Access,
     token: String,
@@ -208,6 +214,9 @@ impl Prepared {
     /// # Errors
     /// The system does not say where it listens.
     pub fn door(&self) -> std::io::Result<String> {
+        if let Some(public) = &self.public {
+            return Ok(public.clone());
+        }
         Ok(door_at(self.own.as_ref().unwrap_or(&self.listener).local_addr()?))
     }
 

@@ -19,6 +19,10 @@ pub struct HttpOptions {
     /// a client that comes to another one than before is sent to the one that has its session or agent, at a port of its own that each has.
     #[arg(long, requires = "http")]
     pub http_reuse_port: bool,
+    /// Where clients reach this node and no other, if a proxy or a translation of addresses stands before it: HOST:PORT, or :PORT at the host
+    /// that they know. Other nodes send clients there that look for a session or an agent of this one.
+    #[arg(long, value_name = "HOST:PORT", requires = "http", value_parser = public)]
+    pub http_public: Option<String>,
     /// The token that lets one do everything there; made anew each time if not given.
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_HTTP_TOKEN", hide_env_values = true, value_parser = token)]
     pub http_token: Option<String>,
@@ -62,6 +66,20 @@ fn http(text: &str) -> Result<Http, String> {
     }
 }
 
+/// Whether this can be a host, with or without a port: nothing in it means something else in a URL, or in a page's policy.
+fn is_authority(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || "-._:[]".contains(c))
+}
+
+fn public(text: &str) -> Result<String, String> {
+    match text.rsplit_once(':') {
+        Some((host, port)) if is_authority(host) && port.parse::<u16>().is_ok_and(|port| port != 0) => {
+            Ok(text.to_ascii_lowercase())
+        }
+        _ => Err("expected an address as n2.bees.example:443, or :8421 at the host that clients know".to_owned()),
+    }
+}
+
 /// Bytes of a token, at least: it cannot be guessed within a lifetime.
 const TOKEN_BYTES_MIN: usize = 8;
 
@@ -76,7 +94,7 @@ fn origin(text: &str) -> Result<String, String> {
     let bare = text.trim_end_matches('/');
     match bare.split_once("://") {
         _ if bare == "*" => Ok(bare.to_owned()),
-        Some(("http" | "https", host)) if !host.is_empty() && !host.contains('/') => Ok(bare.to_owned()),
+        Some(("http" | "https", host)) if !host.is_empty() && is_authority(host) => Ok(bare.to_owned()),
         _ => Err("expected an origin as https://bees.example".to_owned()),
     }
 }
@@ -97,11 +115,23 @@ mod tests {
     }
 
     #[test]
+    fn public_addresses_are_checked() {
+        for good in ["n2.bees.example:443", ":8421", "[2001:db8::7]:443"] {
+            assert_eq!(public(good), Ok(good.to_owned()));
+        }
+        for none in ["", "n2.bees.example", "https://n2.bees.example:443", "n2:0", "n2:x", "a b:1", "n2:443/"] {
+            assert!(public(none).is_err(), "{none}");
+        }
+    }
+
+    #[test]
     fn origins_and_tokens_are_checked() {
         assert_eq!(origin("https://bees.example/"), Ok("https://bees.example".to_owned()));
         assert_eq!(origin("*"), Ok("*".to_owned()));
         assert!(
-            ["bees.example", "ftp://bees.example", "https://", "https://a/b"].iter().all(|text| origin(text).is_err())
+            ["bees.example", "ftp://bees.example", "https://", "https://a/b", "https://a;b"]
+                .iter()
+                .all(|text| origin(text).is_err())
         );
         assert!(token("12345678").is_ok() && token("1234567").is_err() && token("1234 5678").is_err());
     }

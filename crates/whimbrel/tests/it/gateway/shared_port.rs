@@ -26,9 +26,15 @@ fn told(lines: &mut impl Iterator<Item = String>, words: &str) -> String {
 
 impl Processes {
     fn start(count: usize) -> Self {
-        const SHARED: [&str; 3] = ["--http-reuse-port", "--token", "secret-of-the-nodes"];
+        let others = vec![&["--http-reuse-port"][..]; count - 1];
+        Self::with(&["--http-reuse-port"], &others).0
+    }
+
+    /// A node, and others that joined it, with these options: where the last one's console is, too.
+    fn with(options: &[&str], others: &[&[&str]]) -> (Self, String) {
+        const TOKEN: [&str; 2] = ["--token", "secret-of-the-nodes"];
         let scratch = market();
-        let mut child = command(&scratch, &[&SHARED[..], &["--listen", "127.0.0.1:0"]].concat())
+        let mut child = command(&scratch, &[options, &TOKEN[..], &["--listen", "127.0.0.1:0"]].concat())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -38,18 +44,20 @@ impl Processes {
         let console = told(&mut lines, "the console is at http://");
         std::thread::spawn(move || lines.for_each(drop));
         let address = console.split('/').next().expect("an address").to_owned();
-        let join = |_| {
+        let mut last = address.clone();
+        let join = |options: &&[&str]| {
+            let at = if options.contains(&"--http-reuse-port") { &address } else { "127.0.0.1:0" };
             let mut command = whimbrel();
-            command.args(["join", &joined, "--http", &address, "--http-token", ADMIN, "--listen", "127.0.0.1:0"]);
-            command.args(SHARED).env("WHIMBREL_RUN_DIR", scratch.0.join("run"));
+            command.args(["join", &joined, "--http", at, "--http-token", ADMIN, "--listen", "127.0.0.1:0"]);
+            command.args(*options).args(TOKEN).env("WHIMBREL_RUN_DIR", scratch.0.join("run"));
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it runs");
             let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
-            told(&mut lines, "the console is at http://");
+            last = told(&mut lines, "the console is at http://").split('/').next().expect("an address").to_owned();
             std::thread::spawn(move || lines.for_each(drop));
             child
         };
-        let others = (1..count).map(join).collect();
-        Self { first: Node { child, address, scratch }, others }
+        let others = others.iter().map(join).collect();
+        (Self { first: Node { child, address, scratch }, others }, last)
     }
 
     /// A session's socket at this address, after a hello.
@@ -118,6 +126,24 @@ fn a_session_that_comes_to_another_process_is_sent_to_its_own_and_loses_nothing(
         (answer["type"] == "error").then_some(answer)
     });
     assert_eq!(gone["code"], "session-gone", "{gone}");
+}
+
+#[test]
+fn whoever_looks_for_an_agent_of_a_node_behind_a_proxy_is_sent_to_the_proxy() {
+    const PUBLIC: &str = "n2.bees.example:443";
+    let (processes, second) = Processes::with(&[], &[&["--http-public", PUBLIC]]);
+    let stream = TcpStream::connect(&second).expect("it listens");
+    let mut socket =
+        Socket::over(stream, "n2.bees.example", "/session", "whimbrel.v1", &[]).expect("by that name, too");
+    socket.say(HELLO);
+    let welcome = socket.hear().expect("it answers");
+    assert_eq!(welcome["type"], "welcome", "{welcome}");
+    let (session, secret) = (&welcome["session"], &welcome["secret"]);
+    let resume = format!(
+        r#"{{"type":"hello","versions":[1],"resume":{{"session":{session},"secret":{secret},"received":0}},"follows":true}}"#
+    );
+    let (_, told) = Processes::at(&processes.first.address, &resume);
+    assert_eq!((&told["code"], &told["text"]), (&"elsewhere".into(), &PUBLIC.into()), "{told}");
 }
 
 #[test]
