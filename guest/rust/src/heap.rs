@@ -261,13 +261,14 @@ impl Heap {
 }
 
 impl Header {
-    /// Where so many free granules begin, at a multiple of `step`.
+    /// Where so many free granules begin, at a multiple of `step`, a power of two.
     fn find(&self, granules: usize, step: usize) -> Option<usize> {
-        let mut at = (self.first as usize).next_multiple_of(step);
+        let up = |at: usize| (at + step - 1) & !(step - 1);
+        let mut at = up(self.first as usize);
         while at + granules <= GRANULES {
             match self.next_taken(at, at + granules) {
                 None => return Some(at),
-                Some(taken) => at = self.next_free(taken + 1)?.next_multiple_of(step),
+                Some(taken) => at = up(self.next_free(taken + 1)?),
             }
         }
         None
@@ -275,24 +276,25 @@ impl Header {
 
     /// The first granule of these that is taken.
     fn next_taken(&self, from: usize, to: usize) -> Option<usize> {
-        self.next(from, |word| word).filter(|taken| *taken < to)
+        self.next(from, to, |word| word)
     }
 
     fn next_free(&self, from: usize) -> Option<usize> {
-        self.next(from, |word| !word)
+        self.next(from, GRANULES, |word| !word)
     }
 
-    /// The first bit from there on that is set in what is made of the map.
-    fn next(&self, from: usize, of: impl Fn(u64) -> u64) -> Option<usize> {
-        let mut left = u64::MAX << (from % 64);
-        for (index, word) in self.taken.iter().enumerate().skip(from / 64) {
-            let bits = of(*word) & left;
-            if bits != 0 {
-                return Some(index * 64 + bits.trailing_zeros() as usize);
+    /// The first bit between these that is set in what is made of the map. What lies behind them is not looked at.
+    fn next(&self, from: usize, to: usize, of: impl Fn(u64) -> u64) -> Option<usize> {
+        let mut index = from / 64;
+        let mut bits = of(*self.taken.get(index)?) & (u64::MAX << (from % 64));
+        while bits == 0 {
+            index += 1;
+            if index * 64 >= to {
+                return None;
             }
-            left = u64::MAX;
+            bits = of(*self.taken.get(index)?);
         }
-        None
+        Some(index * 64 + bits.trailing_zeros() as usize).filter(|found| *found < to)
     }
 
     fn mark(&mut self, from: usize, granules: usize, taken: bool) {
