@@ -22,10 +22,10 @@ const PAGES_MAX: usize = 1024;
 /// What stands in front of a page that blocks share.
 #[repr(C, align(16))]
 struct Header {
-    /// A bit for each granule that is taken.
+    /// A bit for each granule that is taken, but for those of the header itself: what is zero does not travel.
     taken: [u64; WORDS],
-    /// How many are free.
-    free: u64,
+    /// How many are.
+    used: u64,
     /// No granule before this is free. (It also fills the last granule: all of it is zero where a page is given back.)
     first: u64,
 }
@@ -174,8 +174,7 @@ impl Heap {
             *what = Use::Shared;
         }
         let header = self.header(page);
-        header.free = GRANULES as u64;
-        header.mark(0, HEADER, true);
+        header.first = HEADER as u64;
         self.take_of(page, granules, step).map(|at| (page, at))
     }
 
@@ -225,9 +224,9 @@ impl Heap {
         unsafe { block.write_bytes(0, granules * GRANULE) };
         let header = self.header(page);
         header.mark(at, granules, false);
-        let is_empty = header.free == (GRANULES - HEADER) as u64;
+        let is_empty = header.used == 0;
         if is_empty {
-            *header = Header { taken: [0; WORDS], free: 0, first: 0 };
+            *header = Header { taken: [0; WORDS], used: 0, first: 0 };
         }
         self.note_lack(page, 0);
         match self.uses.get_mut(page) {
@@ -313,7 +312,7 @@ impl Header {
             at += count;
         }
         let granules = granules as u64;
-        self.free = if taken { self.free - granules } else { self.free + granules };
+        self.used = if taken { self.used + granules } else { self.used - granules };
     }
 }
 
