@@ -68,6 +68,15 @@ impl AclMessage {
         Self { performative, sender, receivers: SmallVec::from_buf([receiver]), content: content.into(), extras: None }
     }
 
+    /// Becomes another message, as [`Self::new`] makes it, in the same memory.
+    pub fn refill(&mut self, performative: Performative, sender: Aid, receiver: Aid, content: Value) {
+        (self.performative, self.sender, self.content, self.extras) = (performative, sender, content, None);
+        match self.receivers.as_mut_slice() {
+            [only] => *only = receiver,
+            _ => self.receivers = SmallVec::from_buf([receiver]),
+        }
+    }
+
     /// Bytes of memory that it takes, roughly and from above; counted no further than soon after `enough`.
     pub fn footprint(&self, enough: usize) -> usize {
         let aids = self.receivers.len() + self.extras().reply_to.len();
@@ -359,6 +368,16 @@ mod tests {
     #[test]
     fn a_plain_message_is_small() {
         assert!(size_of::<AclMessage>() <= 88, "{}", size_of::<AclMessage>());
+    }
+
+    #[test]
+    fn a_message_that_is_refilled_has_nothing_of_the_one_before() {
+        let (amy, bob, eve) = (Aid::local("amy"), Aid::local("bob"), Aid::local("eve"));
+        let before = AclMessage::new(Performative::Request, amy, bob, "now");
+        for mut message in [before.clone(), before.to(eve).in_conversation("c1")] {
+            message.refill(Performative::Inform, bob, eve, Value::Nil);
+            assert_eq!(message, AclMessage::new(Performative::Inform, bob, eve, Value::Nil));
+        }
     }
 
     #[test]

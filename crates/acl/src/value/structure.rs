@@ -137,7 +137,8 @@ impl Structure {
     pub fn refill(&mut self, namespace: Symbol, negated: bool, functor: Symbol, args: impl IntoIterator<Item = Value>) {
         self.args.clear();
         self.annots.clear();
-        self.args.extend(args);
+        // One by one: most have one or two.
+        args.into_iter().for_each(|arg| self.args.push(arg));
         (self.ground, self.levels) = shape(&self.args);
         (self.namespace, self.negated, self.functor) = (namespace, negated, functor);
     }

@@ -199,7 +199,13 @@ pub fn match_expr(
 
 #[inline]
 fn match_slot(bindings: &mut Bindings, slot: u32, name: Option<Symbol>, value: &Value) -> bool {
-    if !matches!(bindings.slot(slot), Value::Null) {
+    let known = bindings.slot(slot);
+    if !matches!(known, Value::Null) {
+        match (known, value) {
+            (Value::Atom(a), Value::Atom(b)) => return a == b,
+            (Value::Num(a), Value::Num(b)) => return a == b,
+            _ => {}
+        }
         let var = Value::Var(Var { slot, name: name.unwrap_or(sym::ANY) });
         return bindings.unify(&var, value);
     }

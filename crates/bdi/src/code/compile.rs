@@ -31,6 +31,8 @@ struct Seen {
     functions: Cell<bool>,
     /// Whether a formula asks for the agent's desires.
     desires: Cell<bool>,
+    /// Whether a formula asks for the agent's intentions.
+    intentions: Cell<bool>,
 }
 
 impl<'a> Functions<'a> {
@@ -44,9 +46,13 @@ impl<'a> Functions<'a> {
         }
     }
 
-    fn asks_desires(&self) {
-        if let Some(seen) = self.seen {
-            seen.desires.set(true);
+    /// An internal action is called in a formula.
+    fn asks(&self, action: &str) {
+        let Some(seen) = self.seen else { return };
+        match action {
+            ".desire" => seen.desires.set(true),
+            ".intend" | ".intention" | ".current_intention" | ".suspended" => seen.intentions.set(true),
+            _ => {}
         }
     }
 
@@ -124,6 +130,7 @@ pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Ima
     image.source = Arc::new(program);
     image.calls_functions = seen.functions.get();
     image.asks_desires = seen.desires.get();
+    image.asks_intentions = seen.intentions.get();
     if image.asks_desires {
         image.index.hide_ordinary();
     }
@@ -451,9 +458,7 @@ impl<'a> Compiler<'a> {
             _ => {}
         }
         if is_internal_action(literal.functor) {
-            if literal.functor.as_str() == ".desire" {
-                self.functions.asks_desires();
-            }
+            self.functions.asks(literal.functor.as_str());
             return Formula::Call(Box::new(self.call(literal)));
         }
         if matches!(literal.namespace, Some(ast::Namespace::Var(_))) {

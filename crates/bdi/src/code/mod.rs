@@ -428,6 +428,8 @@ pub struct Image {
     /// Whether a context or another formula asks for the agent's desires, the one that is looked at among them: its
     /// events are all written out then.
     pub asks_desires: bool,
+    /// Whether a formula asks for the agent's intentions, the one that is at work among them.
+    pub asks_intentions: bool,
     /// Whether some plan is for the agent's falling idle or waking.
     pub tells_idleness: bool,
     /// Whether a plan of the program's own is for messages as such (`+!kqml_received`).

@@ -55,7 +55,8 @@ impl Bindings {
     #[inline]
     pub fn extend(&mut self, count: u32) -> u32 {
         let base = self.slots.len();
-        self.slots.resize(base + count as usize, Value::Null);
+        // Most need none or one.
+        (0..count).for_each(|_| self.slots.push(Value::Null));
         base as u32
     }
 
@@ -101,6 +102,23 @@ impl Bindings {
         }
     }
 
+    /// Has the slots from `base` on be these again, and nothing on the trail. What has not changed is left alone.
+    pub fn restore(&mut self, base: u32, saved: &[Value]) {
+        let base = base as usize;
+        self.slots.truncate(base + saved.len());
+        let kept = self.slots.len().saturating_sub(base);
+        for (place, value) in self.slots.iter_mut().skip(base).zip(saved) {
+            match (&*place, value) {
+                (Value::Null, Value::Null) => {}
+                (Value::Num(a), Value::Num(b)) if a.to_bits() == b.to_bits() => {}
+                (Value::Atom(a), Value::Atom(b)) if a == b => {}
+                _ => *place = value.clone(),
+            }
+        }
+        self.slots.extend_from_slice(saved.get(kept..).unwrap_or(&[]));
+        self.trail.clear();
+    }
+
     /// The state now.
     #[inline]
     pub fn mark(&self) -> Mark {
@@ -132,6 +150,12 @@ impl Bindings {
     /// The slots bound since the variables were taken up; the trail is empty then.
     pub fn take_trail(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.trail)
+    }
+
+    /// Gives the memory of a trail that was taken back, empty.
+    pub fn return_trail(&mut self, mut trail: Vec<u32>) {
+        trail.clear();
+        self.trail = trail;
     }
 
     /// What was bound stays bound.

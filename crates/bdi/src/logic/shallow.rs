@@ -38,7 +38,10 @@ impl ShallowProof<'_, '_> {
     /// Looks for the first solution. Unless there is one, bindings are to be undone by the caller.
     #[inline]
     pub(super) fn first(&self, formula: &Formula, bindings: &mut Bindings) -> Shallow {
-        self.prove(formula, None, bindings)
+        match self.only_way(formula, bindings) {
+            Shallow::Unknown => self.prove(formula, None, bindings),
+            found => found,
+        }
     }
 
     fn prove(&self, formula: &Formula, rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
@@ -63,12 +66,35 @@ impl ShallowProof<'_, '_> {
     }
 
     fn proceed(&self, rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
-        let Some(Rest { formulas, next }) = rest else { return Shallow::Holds };
-        match formulas {
-            [] => self.proceed(*next, bindings),
-            [last] => self.prove(last, *next, bindings),
-            [first, formulas @ ..] => self.prove(first, Some(&Rest { formulas, next: *next }), bindings),
+        let mut rest = rest;
+        while let Some(Rest { formulas, next }) = rest {
+            let mut left = *formulas;
+            while let [formula, formulas @ ..] = left {
+                match self.only_way(formula, bindings) {
+                    Shallow::Holds => left = formulas,
+                    Shallow::Fails => return Shallow::Fails,
+                    Shallow::Unknown => return self.prove(formula, Some(&Rest { formulas, next: *next }), bindings),
+                }
+            }
+            rest = *next;
         }
+        Shallow::Holds
+    }
+
+    /// Proves what has one solution at most: most of what contexts ask. Unknown if there may be more.
+    #[inline(always)]
+    fn only_way(&self, formula: &Formula, bindings: &mut Bindings) -> Shallow {
+        let holds = match formula {
+            Formula::Relation(relation) => self.relation(relation, bindings),
+            Formula::Query(term) if term.has_no_annots() => {
+                let table = self.solver.known.mind.beliefs.table_at(&term.key, &term.hint);
+                let Some(table) = table.filter(|table| !table.is_empty()) else { return Shallow::Fails };
+                let Some(fact) = table.only_fact() else { return Shallow::Unknown };
+                self.fact(term, fact, bindings)
+            }
+            _ => return Shallow::Unknown,
+        };
+        if holds { Shallow::Holds } else { Shallow::Fails }
     }
 
     fn alternatives(&self, formulas: &[Formula], rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {

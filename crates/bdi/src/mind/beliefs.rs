@@ -227,6 +227,20 @@ impl Table {
         self.live == 0
     }
 
+    /// How many sources the facts have together; none if that takes unification to say.
+    pub fn sources(&self) -> Option<usize> {
+        let of_fact = |fact: &Structure| {
+            let sources = fact.annots.iter().map(|annot| match annot {
+                Annot::Source(_) => Some(1),
+                Annot::Term(Value::Atom(_) | Value::Num(_) | Value::Str(_)) => Some(0),
+                // It may be a source, too, or be equal to one once it is evaluated.
+                Annot::Term(_) | Annot::Tail(_) => None,
+            });
+            sources.sum::<Option<usize>>()
+        };
+        self.iter().map(|entry| if let Entry::Fact(fact) = entry { of_fact(fact) } else { None }).sum()
+    }
+
     fn entry(&self, number: i64) -> Option<&Entry> {
         self.entries.get((number - self.front) as usize)?.as_ref()
     }

@@ -1,6 +1,6 @@
 //! The direct way of a message `achieve` to an agent that is at rest, or is so when the message's turn comes: a plan is
 //! selected and its steps are executed as long as nothing else is to be done, without an event, and without an intention
-//! if the first step is the last. The outcome and its order are those of the ordinary way: the cycle would have taken up
+//! up to the first step that needs one. The outcome and its order are those of the ordinary way: the cycle would have taken up
 //! this message, this event and this step next anyway.
 
 use whimbrel_acl::{AclMessage, Annot, Annots, Value, sym};
@@ -8,9 +8,22 @@ use whimbrel_acl::{AclMessage, Annot, Annots, Value, sym};
 use super::Cycle;
 use super::cycle::Handled;
 use super::messages::{is_internal_goal, kqml_name};
+use super::step::{At, Done, NOBODY};
 use crate::code::{Key, Plan, TriggerKind, TriggerOp};
 use crate::logic::levels::TERM_LEVELS_MAX;
 use crate::mind::{Event, Frame, Place, PlanRef, Request, TriggerKey};
+
+/// How far a plan came without an intention.
+enum Ahead {
+    /// To its end.
+    Ended,
+    /// To an operation that needs an intention, in this cycle.
+    Here(u32),
+    /// To this operation, which is to wait for its turn.
+    Later(u32),
+    /// To this operation of an atomic plan; meanwhile a message came in that may change what is to be done.
+    Interrupted(u32, Box<AclMessage>),
+}
 
 impl Cycle<'_> {
     /// Takes in a message that asks for a goal: handled at once if the agent is at rest, kept until its turn if not.
@@ -123,16 +136,20 @@ impl Cycle<'_> {
     /// Executes the plan whose slots are the bindings, as far as nothing else is to be done.
     fn begin_directly(&mut self, plan: &Plan, place: PlanRef, trigger: TriggerKey, source: [Annot; 1]) {
         self.top = self.bindings.len();
-        let first = plan.body.ops.first().filter(|_| !plan.atomic);
-        let executed = first.and_then(|op| self.execute_first(op, 0, &plan.names)).is_some();
         self.done = true;
-        if executed && plan.body.is_last(0) {
+        // Mostly the mind is only read.
+        if plan.atomic {
+            self.mind.atomic = Some(NOBODY);
+        }
+        let ahead = self.run_ahead(plan);
+        if plan.atomic {
+            self.mind.atomic = None;
+        }
+        let (Ahead::Here(pc) | Ahead::Later(pc) | Ahead::Interrupted(pc, _)) = ahead else {
             self.bindings.truncate(0);
             self.bindings.forget_trail();
             return;
-        }
-        self.settle();
-        self.top = self.bindings.len();
+        };
         let id = self.begin_intention();
         self.mind.atomic = plan.atomic.then_some(id);
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
@@ -141,11 +158,44 @@ impl Cycle<'_> {
         if intention.frames.capacity() == 0 {
             intention.frames.reserve_exact(1);
         }
-        let pc = plan.body.skip_jumps(u32::from(executed));
         let annots = Annots::from_buf(source);
         intention.frames.push(Frame { pc, slots: plan.slots, annots, ..Frame::new(place, trigger) });
-        if !executed || self.stays(id) {
+        let goes_on = match ahead {
+            Ahead::Here(_) => true,
+            Ahead::Interrupted(_, message) => self.goes_on_after(id, message),
+            _ => false,
+        };
+        if goes_on {
             self.run_in_hand(id);
+        } else {
+            self.leave_to_its_turn(id);
         }
+    }
+
+    /// Executes the steps of the plan whose slots are the bindings, one a cycle, for as long as nothing else is to be done
+    /// and none of them needs an intention: most plans for messages come to their end without.
+    fn run_ahead(&mut self, plan: &Plan) -> Ahead {
+        let (body, at) = (&*plan.body, At { id: NOBODY, base: 0, names: &plan.names });
+        let mut pc = body.skip_jumps(0);
+        while let Some(op) = body.ops.get(pc as usize) {
+            let Some(done) = self.execute_ahead(op, at) else { return Ahead::Here(pc) };
+            self.settle();
+            self.top = self.bindings.len();
+            pc = body.skip_jumps(pc + 1);
+            // A plan with a last step that would have had an event ends when that is handled: a cycle later.
+            if pc as usize >= body.ops.len() && done == Done::Alone {
+                return Ahead::Ended;
+            }
+            if self.cycles_left == 0 || !(plan.atomic || self.is_alone()) {
+                return Ahead::Later(pc);
+            }
+            if plan.atomic
+                && let Some(message) = self.message_meanwhile()
+            {
+                return Ahead::Interrupted(pc, message);
+            }
+            self.cycles_left -= 1;
+        }
+        Ahead::Ended
     }
 }

@@ -3,7 +3,7 @@
 //! without an event. The outcome and its order are those of the ordinary way, which is taken whenever in doubt.
 
 use smallvec::SmallVec;
-use whimbrel_acl::{Annot, Annots, Args, Value, Var, sym};
+use whimbrel_acl::{AclMessage, Annot, Annots, Args, Value, Var, sym};
 
 use super::select::{matches_head, settle};
 use super::step::At;
@@ -115,18 +115,37 @@ impl Cycle<'_> {
         if !self.is_undisturbed() || self.mind.atomic_event.is_some() {
             return false;
         }
-        let message = self.mailbox.take().map(whimbrel_acl::MessageBody::into_message);
-        if let Some(Err(message)) = message.map(|message| self.take_request(message)) {
-            self.put_down(Some(id));
-            self.receive(message);
-            self.sensed = true;
-            if !self.is_undisturbed() || self.mind.atomic != Some(id) {
-                return false;
-            }
-            self.sensed = false;
-            self.take_up(Some(id));
+        self.message_meanwhile().is_none_or(|message| self.stays_despite(id, message))
+    }
+
+    /// Takes the next message in while an atomic plan is at work: a request is kept until its turn, another one is the
+    /// answer.
+    pub(super) fn message_meanwhile(&mut self) -> Option<Box<AclMessage>> {
+        if self.mailbox.is_empty() {
+            return None;
         }
+        let message = self.mailbox.take()?.into_message();
+        self.take_request(message).err()
+    }
+
+    /// Whether an atomic intention stays in hand when this message, which is no request, is taken in.
+    fn stays_despite(&mut self, id: IntentionId, message: Box<AclMessage>) -> bool {
+        self.put_down(Some(id));
+        self.receive(message);
+        self.sensed = true;
+        if !self.is_undisturbed() || self.mind.atomic != Some(id) {
+            return false;
+        }
+        self.sensed = false;
+        self.take_up(Some(id));
         true
+    }
+
+    /// The same of one that has just begun, which goes on in the next cycle then.
+    pub(super) fn goes_on_after(&mut self, id: IntentionId, message: Box<AclMessage>) -> bool {
+        let stays = self.stays_despite(id, message);
+        self.cycles_left -= u32::from(stays);
+        stays
     }
 
     /// Whether the intention in hand is all there is to do, now and in the next cycle: what goes through the queue of

@@ -6,8 +6,9 @@ use whimbrel_acl::{Annot, Structure, Symbol, Value, Var, sym};
 use whimbrel_platform::services::LogLevel;
 
 use super::cycle::{Handled, is_scoped};
+use super::step::{At, NOBODY};
 use super::{Cycle, solver};
-use crate::code::{Expr, Head, Plan, TriggerKind, TriggerOp, build_annots, match_expr};
+use crate::code::{Expr, Head, Op, Plan, TriggerKind, TriggerOp, build_annots, match_expr};
 use crate::logic::{Bindings, Solver, close_gap, levels, match_annots, shift};
 use crate::mind::{Event, Frame, FrameExtra, IntentionId, PlanHold, PlanRef, Selected};
 
@@ -210,7 +211,9 @@ impl<'m> Cycle<'m> {
             return false;
         }
         self.top = self.bindings.len();
-        let done = self.execute_first(op, choice.base, &choice.plan.names).is_some();
+        let at = At { id: NOBODY, base: choice.base, names: &choice.plan.names };
+        let needs_intention = matches!(op, Op::Plain(..));
+        let done = !needs_intention && self.execute_ahead(op, at).is_some();
         self.settle();
         self.acted = done;
         done
@@ -529,14 +532,20 @@ fn head_annots(solver: &Solver<'_>, bindings: &mut Bindings, plan: &Plan, event:
 }
 
 /// Drops the variables above `top`; those that a kept variable's value refers to are given places just above `top`.
+#[inline]
 pub(super) fn settle(bindings: &mut Bindings, top: u32) {
     if bindings.len() == top {
         bindings.forget_trail();
-        return;
+    } else {
+        drop_above(bindings, top);
     }
+}
+
+fn drop_above(bindings: &mut Bindings, top: u32) {
     let mut kept: Vec<u32> = Vec::new();
-    for slot in bindings.take_trail() {
-        if slot >= top {
+    let trail = bindings.take_trail();
+    for slot in trail.iter().copied() {
+        if slot >= top || bindings.slot(slot).is_ground() {
             continue;
         }
         let value = bindings.resolve(bindings.slot(slot));
@@ -551,6 +560,7 @@ pub(super) fn settle(bindings: &mut Bindings, top: u32) {
     }
     bindings.truncate(top);
     bindings.extend(kept.len() as u32);
+    bindings.return_trail(trail);
 }
 
 /// Before a frame is replaced by a tail call: each result that the frame below waits for is either known, and given to

@@ -47,6 +47,18 @@ enum Stepped {
     Failed(Failure),
 }
 
+/// Stands for the intention of a step that is executed without one.
+pub(super) const NOBODY: IntentionId = IntentionId { index: u32::MAX, number: 0 };
+
+/// What a step did that needs no intention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    /// All there is to it.
+    Alone,
+    /// A change in beliefs, whose event is of no interest to any plan.
+    Unheard,
+}
+
 /// The error of a step in which a term nests too deep.
 pub(super) const TERM_TOO_DEEP: &str = "term_too_deep";
 
@@ -138,12 +150,17 @@ impl<'m> Cycle<'m> {
     pub(super) fn stays(&mut self, id: IntentionId) -> bool {
         let stays = self.stays_in_hand(id);
         if !stays {
-            if !self.bindings.is_empty() {
-                self.put_down(Some(id));
-            }
-            self.make_ready(id);
+            self.leave_to_its_turn(id);
         }
         stays
+    }
+
+    /// Puts the intention in hand among those that can go on.
+    pub(super) fn leave_to_its_turn(&mut self, id: IntentionId) {
+        if !self.bindings.is_empty() {
+            self.put_down(Some(id));
+        }
+        self.make_ready(id);
     }
 
     /// What became of a step in which a term nested too deep: it failed, unless the intention is elsewhere already.
@@ -242,37 +259,20 @@ impl<'m> Cycle<'m> {
         if step == PlainStep::Achieve {
             return self.achieve_plain(site, at);
         }
+        let unheard = self.goes_unheard(step, site, at.id);
         let solver = solver!(self);
-        let args = build_args(&solver, self.bindings, at.base, at.names, &site.args);
+        let mut args = build_args(&solver, self.bindings, at.base, at.names, &site.args);
         if levels::noted() {
             return unfit();
         }
-        let known = args.iter().all(Value::is_ground);
-        let quiet = known && self.hears_nothing(at.id);
-        let added = || site.trigger(TriggerOp::Add, TriggerKind::Belief);
-        let deleted = || site.trigger(TriggerOp::Delete, TriggerKind::Belief);
+        if unheard && args.iter().all(Value::is_ground) {
+            match self.change_own(step, site, args) {
+                Ok(Done::Unheard) => return Stepped::Unheard,
+                Ok(Done::Alone) => return Stepped::Next,
+                Err(unchanged) => args = unchanged,
+            }
+        }
         match step {
-            PlainStep::Add if quiet && self.no_plans(&site.on_add, added) => {
-                match self.mind.beliefs.add_own(site.key, &site.hint, args) {
-                    true => Stepped::Unheard,
-                    false => Stepped::Next,
-                }
-            }
-            PlainStep::Delete
-                if quiet
-                    && self.no_plans(&site.on_delete, deleted)
-                    && self.mind.beliefs.delete_own(site.key, &site.hint, &args) =>
-            {
-                Stepped::Unheard
-            }
-            PlainStep::Replace
-                if quiet && self.no_plans(&site.on_delete, deleted) && self.no_plans(&site.on_add, added) =>
-            {
-                match self.mind.beliefs.replace_own(site.key, &site.hint, args) {
-                    Ok(()) => Stepped::Unheard,
-                    Err(args) => self.replace_literal(own_literal(site.key, args), at),
-                }
-            }
             PlainStep::Add => self.add_literal(own_literal(site.key, args), AddMode::Front, at),
             PlainStep::Delete => {
                 let new_focus = !self.mind.options.same_focus;
@@ -280,6 +280,49 @@ impl<'m> Cycle<'m> {
             }
             PlainStep::Replace | PlainStep::Achieve => self.replace_literal(own_literal(site.key, args), at),
         }
+    }
+
+    /// Whether nobody would hear of a change in beliefs that the intention in hand makes.
+    fn goes_unheard(&self, step: PlainStep, site: &Site, id: IntentionId) -> bool {
+        let added = || self.no_plans(&site.on_add, || site.trigger(TriggerOp::Add, TriggerKind::Belief));
+        let deleted = || self.no_plans(&site.on_delete, || site.trigger(TriggerOp::Delete, TriggerKind::Belief));
+        let no_plans = match step {
+            PlainStep::Achieve => false,
+            PlainStep::Add => added(),
+            PlainStep::Delete => deleted(),
+            PlainStep::Replace => added() && deleted(),
+        };
+        no_plans && self.hears_nothing(id)
+    }
+
+    /// Changes a belief of the agent's own, given its ground arguments.
+    ///
+    /// # Errors
+    /// Others believe it, too, or it is not the only one to be replaced: the arguments.
+    fn change_own(&mut self, step: PlainStep, site: &Site, args: Args) -> Result<Done, Args> {
+        let beliefs = &mut self.mind.beliefs;
+        match step {
+            PlainStep::Add => {
+                let added = beliefs.add_own(site.key, &site.hint, args);
+                Ok(if added { Done::Unheard } else { Done::Alone })
+            }
+            PlainStep::Delete if beliefs.delete_own(site.key, &site.hint, &args) => Ok(Done::Unheard),
+            PlainStep::Replace => beliefs.replace_own(site.key, &site.hint, args).map(|()| Done::Unheard),
+            PlainStep::Delete | PlainStep::Achieve => Err(args),
+        }
+    }
+
+    /// As [`Self::plain`], if nobody would hear of it and it is so simple; nothing is done if not.
+    fn plain_ahead(&mut self, step: PlainStep, site: &Site, at: At<'_>) -> Option<Done> {
+        if !self.goes_unheard(step, site, at.id) {
+            return None;
+        }
+        let solver = solver!(self);
+        let args = build_args(&solver, self.bindings, at.base, at.names, &site.args);
+        if levels::noted() || !args.iter().all(Value::is_ground) {
+            return None;
+        }
+        self.change_own(step, site, args).ok()
     }
 
     fn achieve(&mut self, expr: &Expr, at: At<'_>) -> Stepped {
@@ -602,13 +645,13 @@ impl<'m> Cycle<'m> {
         if levels::noted() {
             return false;
         }
-        let outgoing = AclMessage::new(Performative::Other(message.performative), self.aid, receiver, content);
+        let performative = Performative::Other(message.performative);
         let outgoing = match self.spare_message.take() {
             Some(mut spare) => {
-                *spare = outgoing;
+                spare.refill(performative, self.aid, receiver, content);
                 spare
             }
-            None => Box::new(outgoing),
+            None => Box::new(AclMessage::new(performative, self.aid, receiver, content)),
         };
         self.post(outgoing);
         true
@@ -629,12 +672,16 @@ impl<'m> Cycle<'m> {
         self.value(expr, at)
     }
 
-    /// Executes a first step that needs no intention, if it is one that does not: `None` if it is another.
-    pub(super) fn execute_first(&mut self, op: &Op, base: u32, names: &[Symbol]) -> Option<bool> {
-        let at = At { id: IntentionId { index: u32::MAX, number: 0 }, base, names };
+    /// Executes a step that needs no intention: `None` if it is another, or cannot be done so, and was not done.
+    pub(super) fn execute_ahead(&mut self, op: &Op, at: At<'_>) -> Option<Done> {
+        // Somebody may look for the intention.
+        if self.image.asks_intentions {
+            return None;
+        }
         match op {
-            Op::Send(message) => self.send_directly(message, at).then_some(true),
-            Op::Constraint(formula) => self.first(formula, at).then_some(true),
+            Op::Send(message) => self.send_directly(message, at).then_some(Done::Alone),
+            Op::Constraint(formula) => self.first(formula, at).then_some(Done::Alone),
+            Op::Plain(step, site) => self.plain_ahead(*step, site, at),
             _ => None,
         }
     }
@@ -767,11 +814,7 @@ impl<'m> Cycle<'m> {
     fn restore_loop(&mut self, at: At<'_>) {
         let frame = self.mind.intentions.find(at.id).and_then(|i| i.frames.last());
         let Some(current) = frame.and_then(|f| f.extra.as_ref()).and_then(|e| e.loops.last()) else { return };
-        self.bindings.truncate(at.base);
-        for value in &current.saved {
-            self.bindings.push(value.clone());
-        }
-        self.bindings.forget_trail();
+        self.bindings.restore(at.base, &current.saved);
         self.top = self.bindings.len();
     }
 

@@ -213,6 +213,24 @@ fn a_condition_is_tested_with_variables_of_its_own_each_time() {
     assert_eq!(printed, ["three"]);
 }
 
+/// Each source is a solution of its own; what cannot be counted at a glance is proved.
+#[test]
+fn beliefs_are_counted_by_source() {
+    let printed = lines(
+        r#"
+        p(1)[source(ann)]. p(1)[source(bob)]. p(2). p(3)[source(ann), mark].
+        q(1)[source(f(x))]. q(2)[mark(1)]. r(X) :- p(X).
+        !go.
+        +!go <- .count(p(_), A); .count(p(_)[source(_)], B); .count(p(_)[source(ann)], C); .print(A, " ", B, " ", C);
+                S = bob; .count(p(_)[source(S)], D); .count(p(X)[source(X)], E); .count(p(3)[source(_)], F); .print(D, E, F);
+                .count(q(_)[source(_)], G); .count(r(_)[source(_)], H); .count(none(_)[source(_)], I); .print(G, H, I);
+                .count(p(_)[mark], J); .count(p(_)[source(_), mark], K); .count(p(_)[source(_)|_], L); .print(J, K, L);
+                .wait(.count(p(_)[source(_)], M) & M == 4); .print("four").
+        "#,
+    );
+    assert_eq!(printed, ["3 4 2", "101", "230", "113", "four"]);
+}
+
 #[test]
 fn the_outermost_goal_of_an_intention_can_be_failed() {
     let printed = lines(

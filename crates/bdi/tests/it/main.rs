@@ -8,6 +8,7 @@ mod diagnostics;
 mod fuzz;
 mod inspection;
 mod layouts;
+mod messages;
 mod parse;
 mod project;
 mod quote;

@@ -1,10 +1,11 @@
 //! Solutions of formulas.
 
-use whimbrel_acl::{Value, Var};
+use smallvec::SmallVec;
+use whimbrel_acl::{Value, Var, sym};
 
 use super::{Outcome, is_formula, nonsense};
 use crate::actions::{Answer, Call, Failure};
-use crate::code::{Expr, Formula};
+use crate::code::{Expr, Formula, TermExpr};
 use crate::logic::{Found, map_vars, number_of};
 
 /// The values of a template in each solution of argument `place`. A variable that a solution leaves open is the
@@ -87,24 +88,36 @@ fn number_of_solutions(call: &mut Call<'_, '_>) -> usize {
     count
 }
 
-/// How many beliefs a query finds that asks for all of a predicate, as `b(_, _)` does; none if it is no such query.
+/// How many solutions a query has that asks for all of a predicate, as `b(_, _)` does, or for all of it with each of its
+/// sources, as `b(_, _)[source(_)]` does; none if it is no such query.
 fn believed(call: &Call<'_, '_>) -> Option<usize> {
     let Some(Formula::Query(query)) = call.formula(0) else { return None };
-    let mut slots: Vec<u32> = Vec::with_capacity(query.args.len());
-    for arg in &query.args {
+    let mut slots: SmallVec<[u32; 4]> = SmallVec::new();
+    for arg in query.args.iter().chain(source_asked(query)) {
         let Expr::Slot(slot) = arg else { return None };
         if slots.contains(slot) || !matches!(call.bindings.slot(call.base + slot), Value::Null) {
             return None;
         }
         slots.push(*slot);
     }
-    if !query.annots.is_empty() || query.annots_tail.is_some() {
+    let each_source = slots.len() > query.args.len();
+    if query.annots_tail.is_some() || (!query.annots.is_empty() && !each_source) {
         return None;
     }
     match call.solver.known.mind.beliefs.table(&query.key) {
         None => Some(0),
-        Some(table) => (!table.has_rules()).then(|| table.len()),
+        Some(table) if table.has_rules() => None,
+        Some(table) if each_source => table.sources(),
+        Some(table) => Some(table.len()),
     }
+}
+
+/// What stands for the source in a query whose only annotation is `[source(..)]`.
+fn source_asked(query: &TermExpr) -> Option<&Expr> {
+    let [Expr::Term(annot)] = query.annots.as_slice() else { return None };
+    let [source] = annot.args.as_slice() else { return None };
+    let plain = annot.key.functor == sym::SOURCE && annot.key.namespace == sym::DEFAULT && !annot.key.negated;
+    (plain && annot.has_no_annots()).then_some(source)
 }
 
 /// `.eval(Truth, Formula)`: `true` or `false`; the formula binds nothing.

@@ -1,0 +1,103 @@
+//! Messages take a short way where nothing else is to be done: no event, and no intention up to the first step that needs
+//! one. An agent that somebody follows takes the ordinary way. What both say, and in which order, must be the same.
+
+use std::sync::Arc;
+
+use whimbrel_acl::{AclMessage, Aid, Performative, Text, Value};
+use whimbrel_bdi::code::Image;
+use whimbrel_bdi::syntax::NoFiles;
+use whimbrel_bdi::{Agent, AgentConfig};
+use whimbrel_platform::inspection::Look;
+use whimbrel_platform::{AgentBody, Next, Turn};
+use whimbrel_testkit::{Random, Simulation, with_seeds};
+
+/// Steps that need no intention and steps that do, atomic plans and others, changes that are heard and changes that are
+/// not, at each place of a plan.
+const HEARER: &str = r#"
+    n(0). last(0).
+    +!plain(X) : n(K) <- -+n(K + X); +got(X); .send(log, achieve, m(plain(X, K))).
+    +!ends_unheard(X) : last(L) <- .send(log, achieve, m(unheard(X, L))); X < 7; +got(X); -got(X); -+last(X).
+    -!ends_unheard(X) <- .send(log, achieve, m(too_large(X))).
+    +!nothing(_).
+    @a1[atomic] +!atomic(X) : n(K) <- +a(X); -a(X); .send(log, achieve, m(atomic(X, K))); -+n(X); +last(X).
+    @a2[atomic] +!calls(X) : n(K) <- -+last(X); !sub(X); +heard(X); .send(log, achieve, m(calls(X, K))); X < 6; -+n(X).
+    -!calls(X) <- .send(log, achieve, m(failed(X))).
+    +!sub(X) <- -+n(X + 1).
+    +heard(X) : n(K) <- .send(log, achieve, m(heard(X, K))); -heard(X).
+    +!to_itself(X) <- +d(X); .send(self, achieve, plain(X)); -d(X); .send(log, achieve, m(itself(X))).
+    +!waits(X) : n(K) <- -+n(K + 1); .wait(X); .send(log, achieve, m(waited(X))).
+    +told(X)[source(A)] : n(K) <- .send(log, achieve, m(told(X, A, K))); -told(X)[source(A)].
+    +!only(X)[source(A)] : got(X) & not n(X) <- .send(log, achieve, m(only(X, A))).
+    -!only(X) <- .send(log, achieve, m(no_plan(X))).
+"#;
+
+const LOG: &str = "+!m(What) <- .print(What).";
+
+const GOALS: [&str; 9] = ["plain", "ends_unheard", "nothing", "atomic", "calls", "to_itself", "waits", "only", "told"];
+
+fn image(text: &str) -> Arc<Image> {
+    let loaded = whimbrel_bdi::load(text, &Text::from("test.asl"), &mut NoFiles);
+    loaded.unwrap_or_else(|e| panic!("{:#?}", e.diagnostics)).0
+}
+
+/// An agent with turns of so many cycles, followed or not.
+struct Hearer {
+    agent: Agent,
+    budget: u32,
+    followed: bool,
+}
+
+impl AgentBody for Hearer {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        turn.budget = self.budget;
+        if self.followed {
+            drop(self.agent.inspect(Look { follow: true }, turn.now));
+        }
+        self.agent.turn(turn)
+    }
+}
+
+/// What the log prints when the hearer gets bursts of messages.
+fn heard(programs: &[Arc<Image>; 2], seed: u64, budget: u32, followed: bool) -> Vec<String> {
+    let mut random = Random::new(seed);
+    let mut simulation = Simulation::new(5);
+    let [hearer, log] = programs.each_ref().map(|image| Agent::new(AgentConfig::new(Arc::clone(image))));
+    simulation.spawn("hearer", Box::new(Hearer { agent: hearer, budget, followed }));
+    simulation.spawn("log", Box::new(log));
+    simulation.run_for(1);
+    let (to, from) = (Aid::local("hearer"), ["ann", "bob"].map(Aid::local));
+    for _ in 0..random.between(1..=6) {
+        for _ in 0..random.between(1..=6) {
+            let name = GOALS[random.between(0..=GOALS.len() as u64 - 1) as usize];
+            let content = Value::term(name, [Value::Num(random.between(0..=9) as f64)]);
+            let performative = if name == "told" { Performative::Inform } else { Performative::Request };
+            let sender = from[random.between(0..=1) as usize];
+            simulation.send(AclMessage::new(performative, sender, to, content));
+        }
+        simulation.run_for(random.between(0..=12));
+    }
+    simulation.run_for(100);
+    simulation.output()
+}
+
+#[test]
+fn messages_come_to_the_same_the_short_way_and_the_ordinary_one() {
+    let programs = [image(HEARER), image(LOG)];
+    with_seeds(300, |seed| {
+        let ordinary = heard(&programs, seed, 100, true);
+        for budget in [1, 2, 3, 100] {
+            assert_eq!(heard(&programs, seed, budget, false), ordinary, "seed {seed}, {budget} cycles a turn");
+        }
+    });
+}
+
+#[test]
+fn the_messages_tried_reach_each_plan() {
+    let programs = [image(HEARER), image(LOG)];
+    let all: String = (0..40).flat_map(|seed| heard(&programs, seed, 100, false)).collect();
+    for said in
+        ["plain", "unheard", "too_large", "atomic", "calls", "failed", "heard", "itself", "waited", "told", "only"]
+    {
+        assert!(all.contains(&format!("[log] {said}(")), "{said}");
+    }
+}
