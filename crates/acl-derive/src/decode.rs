@@ -48,7 +48,7 @@ fn of_struct(name: &str, fields: &[Field]) -> String {
     let one = object("Self", name, fields);
     let of = description(name, fields);
     let (mut places, mut arms, mut rows) = (String::new(), String::new(), String::new());
-    let (mut next, mut some, mut made) = (String::new(), String::new(), String::new());
+    let mut made = String::new();
     for (place, Field { ident, has_default, of, .. }) in fields.iter().enumerate() {
         let default = if *has_default {
             format!("|| {SOME}(<{of} as ::std::default::Default>::default())")
@@ -58,9 +58,7 @@ fn of_struct(name: &str, fields: &[Field]) -> String {
         places += &format!("let mut f{place}: ::std::option::Option<::std::vec::Vec<{of}>> = {NONE};");
         arms += &format!("{place} => f{place} = {SOME}({CALLS}::fields(r, count, {default}, &OF, {place})?),");
         rows += &format!("let mut f{place} = {CALLS}::rows(f{place}, count, {default}, &OF, {place})?;");
-        next += &format!("f{place}.next(),");
-        some += &format!("{SOME}(f{place}),");
-        made += &format!("{ident}: f{place},");
+        made += &format!("{ident}: ::std::iter::Iterator::next(&mut f{place})?,");
     }
     format!(
         "fn decode({SIGNATURE}) -> ::std::result::Result<Self, {ERROR}> {{ {one} }} \
@@ -70,8 +68,11 @@ fn of_struct(name: &str, fields: &[Field]) -> String {
            {CALLS}::inside(r, |r| {{ \
              for place in places.iter() {{ match place {{ {arms} _ => {CALLS}::skip_column(r, count)? }} }} {OK}(()) }})?; \
            {rows} \
-           for _ in 0..count {{ \
-             if let ({some}) = ({next}) {{ out.push(Self {{ {made} }}); }} }} \
+           out.reserve(count); \
+           let mut left = count; \
+           out.extend(::std::iter::from_fn(|| {{ \
+             left = left.checked_sub(1)?; \
+             {SOME}(Self {{ {made} }}) }})); \
            {OK}(()) }}"
     )
 }

@@ -6,149 +6,185 @@ pub(super) fn packed_bytes(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(8)
 }
 
-/// Appends the differences of `values` from `base`, each of `width` bits.
-pub(super) fn pack(out: &mut Vec<u8>, values: &[i64], base: i64, width: u32) {
-    // So many numbers are joined before they are put to the others.
-    match width {
-        0 => {}
-        1..=8 => pack_joined::<8>(out, values, base, width),
-        9..=10 => pack_joined::<6>(out, values, base, width),
-        11..=12 => pack_joined::<5>(out, values, base, width),
-        13..=16 => pack_joined::<4>(out, values, base, width),
-        17..=21 => pack_joined::<3>(out, values, base, width),
-        22..=32 => pack_joined::<2>(out, values, base, width),
-        _ => pack_joined::<1>(out, values, base, width),
+/// Numbers of few bits are packed and unpacked eight at a time, for those take whole bytes, by code made for their width:
+/// all shifts in it are known.
+type Eight = [u32; 8];
+
+/// Numbers on the stack, between the bytes and what they are to become.
+pub(super) type Block = [Eight; 16];
+
+/// How many those are.
+pub(super) const BLOCK: usize = size_of::<Block>() / size_of::<u32>();
+
+/// The widest numbers that have code of their own.
+pub(super) const NARROW: u32 = 32;
+
+/// What packs numbers of one width, and what unpacks them.
+type Pack = fn(&[Eight], &mut [u8]);
+type Unpack = fn(&[u8], &mut [Eight]);
+
+/// A function for each narrow width.
+macro_rules! by_width {
+    ($function:ident) => {
+        by_width!($function: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
+    };
+    ($function:ident: $($width:literal)*) => { [$($function::<$width>),*] };
+}
+
+/// Appends what `distance` makes of each value, in `width` bits.
+pub(super) fn pack<T: Copy>(out: &mut Vec<u8>, values: &[T], width: u32, distance: impl Fn(T) -> u64) {
+    const BY_WIDTH: [Pack; NARROW as usize + 1] = by_width!(pack_eights);
+    let Some(pack_block) = BY_WIDTH.get(width as usize) else { return pack_wide(out, values, width, distance) };
+    let mut block = Block::default();
+    for values in values.chunks(BLOCK) {
+        for (place, value) in block.as_flattened_mut().iter_mut().zip(values) {
+            *place = distance(*value) as u32;
+        }
+        let eights = values.len().div_ceil(8);
+        block.as_flattened_mut().get_mut(values.len()..eights * 8).unwrap_or_default().fill(0);
+        let start = out.len();
+        out.resize(start + eights * width as usize, 0);
+        pack_block(block.get(..eights).unwrap_or_default(), out.get_mut(start..).unwrap_or_default());
+        out.truncate(start + packed_bytes(values.len(), width));
     }
 }
 
-fn pack_joined<const JOINED: usize>(out: &mut Vec<u8>, values: &[i64], base: i64, width: u32) {
+fn pack_eights<const WIDTH: usize>(eights: &[Eight], out: &mut [u8]) {
+    if WIDTH > 0 {
+        for (eight, bytes) in eights.iter().zip(out.as_chunks_mut::<WIDTH>().0) {
+            let mut words = [0_u64; 4];
+            for (place, number) in eight.iter().enumerate() {
+                let (word, bit) = (place * WIDTH / 64, place * WIDTH % 64);
+                let number = u64::from(*number);
+                words.get_mut(word).into_iter().for_each(|word| *word |= number << bit);
+                if bit + WIDTH > 64 {
+                    words.get_mut(word + 1).into_iter().for_each(|word| *word |= number >> (64 - bit));
+                }
+            }
+            let words = words.map(u64::to_le_bytes);
+            bytes.copy_from_slice(words.as_flattened().get(..WIDTH).unwrap_or_default());
+        }
+    }
+}
+
+fn pack_wide<T: Copy>(out: &mut Vec<u8>, values: &[T], width: u32, distance: impl Fn(T) -> u64) {
     let start = out.len();
     let bytes = packed_bytes(values.len(), width);
     // Whole words are written; what is beyond the last byte goes again.
     out.resize(start + bytes.next_multiple_of(8) + 8, 0);
-    let mut words = out.get_mut(start..).unwrap_or_default().as_chunks_mut::<8>().0.iter_mut();
+    let words = out.get_mut(start..).unwrap_or_default().as_chunks_mut::<8>().0;
+    if width == 64 {
+        words.iter_mut().zip(values).for_each(|(word, value)| *word = distance(*value).to_le_bytes());
+        return out.truncate(start + bytes);
+    }
+    let mut words = words.iter_mut();
     let (mut word, mut filled) = (0_u64, 0);
-    let mut put = |bits: u64, count: u32| {
+    for value in values {
+        let bits = distance(*value);
         word |= bits << filled;
-        filled += count;
+        filled += width;
         if filled >= 64 {
             if let Some(place) = words.next() {
                 *place = word.to_le_bytes();
             }
             filled -= 64;
             // What did not fit; nothing if the bits ended with the word.
-            word = bits.checked_shr(count - filled).unwrap_or(0);
+            word = bits.checked_shr(width - filled).unwrap_or(0);
         }
-    };
-    let (groups, rest) = values.as_chunks::<JOINED>();
-    for group in groups {
-        let mut joined = 0;
-        for (place, value) in (0..).zip(group) {
-            joined |= (value.wrapping_sub(base) as u64) << (place * width);
-        }
-        put(joined, JOINED as u32 * width);
     }
-    rest.iter().for_each(|value| put(value.wrapping_sub(base) as u64, width));
     if let Some(place) = words.next() {
         *place = word.to_le_bytes();
     }
     out.truncate(start + bytes);
 }
 
-/// Fills `out` with what `make` makes of each number of `width` bits in `packed`, which has the right length.
-#[inline]
-pub(super) fn unpack_into<T>(packed: &[u8], width: u32, out: &mut [T], make: impl Fn(u64) -> T) {
+/// Fills `out` with `base` and more: each number of `width` bits in `packed`, which is long enough.
+pub(super) fn unpack(packed: &[u8], width: u32, base: i64, out: &mut [i64]) {
+    if width > NARROW {
+        let numbers = (0..).map(|place| wide(packed, place, width));
+        return out.iter_mut().zip(numbers).for_each(|(to, number)| *to = base.wrapping_add(number as i64));
+    }
+    let (mut rest, mut block) = (packed, Block::default());
+    for out in out.chunks_mut(BLOCK) {
+        let numbers = unpack_block(&mut rest, out.len(), width, &mut block);
+        out.iter_mut().zip(numbers).for_each(|(to, number)| *to = base.wrapping_add(i64::from(*number)));
+    }
+}
+
+/// Appends what `make` makes of each of `count` numbers of `width` bits.
+pub(super) fn unpack_to<T>(packed: &[u8], count: usize, width: u32, out: &mut Vec<T>, make: impl Fn(u64) -> T) {
+    out.reserve(count);
     match width {
-        1..=7 => unpack_groups::<8, T>(packed, width, out, make),
-        8..=11 => unpack_groups::<5, T>(packed, width, out, make),
-        12..=19 => unpack_groups::<3, T>(packed, width, out, make),
-        20..=28 => unpack_groups::<2, T>(packed, width, out, make),
-        _ => {
-            let mut places = out.iter_mut();
-            let count = places.len();
-            unpack(packed, count, width, |number| {
-                if let Some(place) = places.next() {
-                    *place = make(number);
-                }
-            });
-        }
+        0 => return out.extend((0..count).map(|_| make(0))),
+        64 => return out.extend(packed.as_chunks().0.iter().map(|number| make(u64::from_le_bytes(*number)))),
+        width if width > NARROW => return out.extend((0..count).map(|place| make(wide(packed, place, width)))),
+        _ => {}
+    }
+    let (mut rest, mut block) = (packed, Block::default());
+    for start in (0..count).step_by(BLOCK) {
+        let numbers = unpack_block(&mut rest, (count - start).min(BLOCK), width, &mut block);
+        out.extend(numbers.iter().map(|number| make(u64::from(*number))));
+    }
+}
+
+/// Takes the next `count` narrow numbers, at most a block of them; after whole blocks.
+pub(super) fn unpack_block<'b>(rest: &mut &[u8], count: usize, width: u32, block: &'b mut Block) -> &'b [u32] {
+    const BY_WIDTH: [Unpack; NARROW as usize + 1] = by_width!(unpack_eights);
+    if let Some(unpack) = BY_WIDTH.get(width as usize) {
+        unpack(rest, block.get_mut(..count.div_ceil(8)).unwrap_or_default());
+        *rest = rest.get(packed_bytes(BLOCK, width)..).unwrap_or_default();
+    }
+    block.as_flattened().get(..count).unwrap_or_default()
+}
+
+/// Bytes in which eight numbers are looked at: those of the widest, and what the last load goes beyond them.
+const WINDOW: usize = NARROW as usize + 8;
+
+fn unpack_eights<const WIDTH: usize>(packed: &[u8], eights: &mut [Eight]) {
+    let mut rest = packed;
+    let mut eights = eights.iter_mut();
+    while let Some(window) = rest.first_chunk::<WINDOW>() {
+        let Some(eight) = eights.next() else { return };
+        *eight = unpack_eight::<WIDTH>(window);
+        rest = rest.get(WIDTH..).unwrap_or_default();
+    }
+    // The last bytes, with zeros after them.
+    let mut padded = [0; 2 * WINDOW];
+    if let Some(place) = padded.get_mut(..rest.len()) {
+        place.copy_from_slice(rest);
+    }
+    for (place, eight) in eights.enumerate() {
+        let window = padded.get(place * WIDTH..).and_then(<[u8]>::first_chunk::<WINDOW>);
+        *eight = window.map(unpack_eight::<WIDTH>).unwrap_or_default();
     }
 }
 
 #[inline]
-fn unpack_groups<const JOINED: usize, T>(packed: &[u8], width: u32, out: &mut [T], make: impl Fn(u64) -> T) {
-    let mask = u64::MAX >> (64 - width);
-    let mut bit = 0;
-    let (groups, _) = out.as_chunks_mut::<JOINED>();
-    let mut done = 0;
-    for group in groups {
-        let Some((bytes, _)) = packed.get(bit >> 3..).and_then(<[u8]>::split_first_chunk::<8>) else { break };
-        let mut word = u64::from_le_bytes(*bytes) >> (bit & 7);
-        for place in group {
-            *place = make(word & mask);
-            word >>= width;
-        }
-        bit += JOINED * width as usize;
-        done += JOINED;
-    }
-    for place in out.get_mut(done..).unwrap_or_default() {
-        *place = make(single(packed, bit) & mask);
-        bit += width as usize;
-    }
+fn unpack_eight<const WIDTH: usize>(window: &[u8; WINDOW]) -> Eight {
+    let mask = ((1_u64 << WIDTH) - 1) as u32;
+    std::array::from_fn(|place| {
+        let bit = place * WIDTH;
+        let word = window.get(bit / 8..).and_then(<[u8]>::first_chunk::<8>).copied().unwrap_or_default();
+        (u64::from_le_bytes(word) >> (bit % 8)) as u32 & mask
+    })
 }
 
-/// The bits from this one on, at least 57 if there are as many.
-fn single(packed: &[u8], bit: usize) -> u64 {
-    let mut bytes = [0; 8];
-    let rest = packed.get(bit >> 3..).unwrap_or_default();
-    bytes.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-    u64::from_le_bytes(bytes) >> (bit & 7)
-}
-
-/// Calls `give` with each of `count` numbers of `width` bits in `packed`, which has the right length.
+/// The number at this place, of up to 64 bits.
 #[inline]
-pub(super) fn unpack(packed: &[u8], count: usize, width: u32, mut give: impl FnMut(u64)) {
-    match width {
-        0 => (0..count).for_each(|_| give(0)),
-        // As many as eight bytes hold wherever in a byte the first begins.
-        1..=7 => unpack_joined::<8>(packed, count, width, give),
-        8..=11 => unpack_joined::<5>(packed, count, width, give),
-        12..=19 => unpack_joined::<3>(packed, count, width, give),
-        20..=28 => unpack_joined::<2>(packed, count, width, give),
-        29..=57 => unpack_joined::<1>(packed, count, width, give),
-        _ => unpack_wide(packed, count, width, u64::MAX >> (64 - width), give),
-    }
-}
-
-#[inline]
-fn unpack_joined<const JOINED: usize>(packed: &[u8], count: usize, width: u32, mut give: impl FnMut(u64)) {
-    let mask = u64::MAX >> (64 - width);
-    let mut bit = 0;
-    let mut left = count;
-    while left >= JOINED {
-        let Some((bytes, _)) = packed.get(bit >> 3..).and_then(<[u8]>::split_first_chunk::<8>) else { break };
-        let mut word = u64::from_le_bytes(*bytes) >> (bit & 7);
-        for _ in 0..JOINED {
-            give(word & mask);
-            word >>= width;
+fn wide(packed: &[u8], place: usize, width: u32) -> u64 {
+    let bit = place * width as usize;
+    let (rest, shift) = (packed.get(bit / 8..).unwrap_or_default(), bit as u32 % 8);
+    let number = match rest.first_chunk::<8>() {
+        Some(word) => u64::from_le_bytes(*word) >> shift,
+        None => {
+            let mut word = [0; 8];
+            word.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            u64::from_le_bytes(word) >> shift
         }
-        bit += JOINED * width as usize;
-        left -= JOINED;
-    }
-    for _ in 0..left {
-        give(single(packed, bit) & mask);
-        bit += width as usize;
-    }
-}
-
-fn unpack_wide(packed: &[u8], count: usize, width: u32, mask: u64, mut give: impl FnMut(u64)) {
-    for place in 0..count {
-        let bit = place * width as usize;
-        let mut bytes = [0; 16];
-        let rest = packed.get(bit >> 3..).unwrap_or_default();
-        bytes.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-        give((u128::from_le_bytes(bytes) >> (bit & 7)) as u64 & mask);
-    }
+    };
+    // Bits in a ninth byte.
+    let ninth = if shift + width > 64 { rest.get(8).map_or(0, |byte| u64::from(*byte) << (64 - shift)) } else { 0 };
+    (number | ninth) & u64::MAX >> (64 - width)
 }
 
 /// Appends one bit per value.
@@ -211,22 +247,22 @@ mod tests {
     #[test]
     fn every_width_comes_back() {
         for width in 0..=64_u32 {
-            for count in [0, 1, 2, 7, 8, 9, 63, 64, 65, 200] {
+            for count in [0, 1, 2, 7, 8, 9, 63, 64, 65, 127, 128, 129, 300] {
                 let mask = if width == 0 { 0 } else { u64::MAX >> (64 - width) };
                 let numbers: Vec<u64> =
                     (0..count as u64).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17) & mask).collect();
                 let base = -17_i64;
                 let values: Vec<i64> = numbers.iter().map(|n| base.wrapping_add(*n as i64)).collect();
                 let mut packed = Vec::new();
-                pack(&mut packed, &values, base, width);
+                pack(&mut packed, &values, width, |value| value.wrapping_sub(base) as u64);
                 assert_eq!(packed.len(), packed_bytes(count, width), "{count} of {width} bits");
                 assert!(ends_clean(&packed, count * width as usize));
-                let mut read = Vec::new();
-                unpack(&packed, count, width, |n| read.push(n));
-                assert_eq!(read, numbers, "{count} of {width} bits");
-                let mut placed = vec![7; count];
-                unpack_into(&packed, width, &mut placed, |n| n);
-                assert_eq!(placed, numbers, "{count} of {width} bits");
+                let mut read = vec![7; count];
+                unpack(&packed, width, base, &mut read);
+                assert_eq!(read, values, "{count} of {width} bits");
+                let mut placed = vec![7];
+                unpack_to(&packed, count, width, &mut placed, |n| n);
+                assert_eq!(placed[1..], numbers, "{count} of {width} bits");
             }
         }
     }

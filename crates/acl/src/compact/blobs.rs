@@ -30,7 +30,7 @@ pub(super) fn write(w: &mut Writer<'_>, bytes: &[u8]) {
             pairs(bytes, stride, |widths, folded| {
                 w.tag((widths[0] | widths[1] << 4) as u8);
                 for (folded, width) in folded.chunks(BLOCK).zip(widths) {
-                    bits::pack(w.out, folded, 0, width);
+                    bits::pack(w.out, folded, width, |folded| folded as u64);
                 }
             });
         }
@@ -134,10 +134,12 @@ fn unpack_block(
         return Err(r.malformed("a byte of more than eight bits, or a block of no bytes"));
     }
     let packed = r.take(bits::packed_bytes(count, width))?;
-    bits::unpack(packed, count, width, |folded| {
+    let mut folded = [0; BLOCK];
+    bits::unpack(packed, width, 0, folded.get_mut(..count).unwrap_or_default());
+    for folded in folded.iter().take(count) {
         let before: u8 = out.len().checked_sub(stride).and_then(|at| out.get(at)).copied().unwrap_or(0);
-        out.push(before.wrapping_add(unfold(folded as u8)));
-    });
+        out.push(before.wrapping_add(unfold(*folded as u8)));
+    }
     Ok(())
 }
 

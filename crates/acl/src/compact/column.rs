@@ -108,7 +108,9 @@ const NULLS_PAY_FROM: usize = 8;
 
 fn pays(items: &[&Value]) -> bool {
     match Kind::of_all(items) {
-        Kind::Int => ints::pays(items.len(), items.iter().filter_map(|item| item.as_i64())),
+        Kind::Int => {
+            items.len() > ROWS || ints::pays(&items.iter().filter_map(|item| item.as_i64()).collect::<Vec<_>>())
+        }
         Kind::Other if items.len() >= NULLS_PAY_FROM => {
             let present = present(items);
             present.len() < items.len() && !matches!(Kind::of_all(&present), Kind::Other | Kind::Null)

@@ -36,19 +36,15 @@ fn width_of(distance: u64) -> u32 {
     64 - distance.leading_zeros()
 }
 
-/// The best way to write these numbers, of which there is at least one.
-pub(super) fn plan(values: &[i64]) -> Plan {
-    let first = values.first().copied().unwrap_or_default();
-    let (mut least, mut most) = (first, first);
-    for value in values {
-        least = least.min(*value);
-        most = most.max(*value);
-    }
-    plan_between(values, least, most)
-}
+/// Whole numbers, of any width: of narrow ones a processor handles several at once.
+pub(super) trait Whole: Copy + Ord + Default + Into<i64> + TryFrom<i64> {}
+impl<T: Copy + Ord + Default + Into<i64> + TryFrom<i64>> Whole for T {}
 
-/// The same, if the least and the most are known.
-pub(super) fn plan_between(values: &[i64], least: i64, most: i64) -> Plan {
+/// The best way to write these numbers, of which there is at least one.
+pub(super) fn plan<T: Whole>(values: &[T]) -> Plan {
+    let first = values.first().copied().unwrap_or_default();
+    let (lowest, highest) = values.iter().fold((first, first), |(least, most), n| (least.min(*n), most.max(*n)));
+    let (least, most): (i64, i64) = (lowest.into(), highest.into());
     let width = width_of(most.wrapping_sub(least) as u64);
     let count = values.len();
     let packed = 1 + varint::length(varint::zigzag(least)) + bits::packed_bytes(count, width);
@@ -61,35 +57,49 @@ pub(super) fn plan_between(values: &[i64], least: i64, most: i64) -> Plan {
     {
         best = steps;
     }
-    match varint_bytes(values, best.bytes) {
+    match varint_bytes(values, (lowest, highest), width, best.bytes) {
         Some(bytes) => Plan { form: Form::Varints, bytes },
         None => best,
     }
 }
 
-/// Bytes of a column of varints if they are fewer than `limit`; most columns show soon that they are not.
-fn varint_bytes(values: &[i64], limit: usize) -> Option<usize> {
-    // Each takes a byte at least; those of more than seven bits another one.
+/// Bytes of a column of varints if they are fewer than `limit`, which takes about `width` bits for each; most columns show
+/// soon that they are not.
+fn varint_bytes<T: Whole>(values: &[T], (least, most): (T, T), width: u32, limit: usize) -> Option<usize> {
+    // Numbers near enough to zero are shorter as varints; each of the others takes so many bytes at least.
+    let others_bytes = width as usize / 8 + 1;
+    let near = 1_i64 << (7 * (others_bytes - 1)) >> 1;
+    let (near_least, near_most) = (T::try_from(-near).unwrap_or(least), T::try_from(near - 1).unwrap_or(most));
     let mut least_bytes = 1 + values.len();
-    for values in values.chunks(STEPS_TRIED) {
+    for values in values.chunks(VARINTS_TRIED) {
         if least_bytes >= limit {
             return None;
         }
-        least_bytes += values.iter().filter(|value| !(-64..64).contains(*value)).count();
+        let near = values.iter().filter(|value| (near_least..=near_most).contains(*value)).count();
+        least_bytes += (values.len() - near) * (others_bytes - 1);
     }
-    let bytes = 1 + values.iter().map(|value| varint::length(varint::zigzag(*value))).sum::<usize>();
+    if least_bytes >= limit {
+        return None;
+    }
+    let bytes = 1 + values.iter().map(|value| varint::length(varint::zigzag((*value).into()))).sum::<usize>();
     (bytes < limit).then_some(bytes)
 }
+
+/// So many numbers are looked at before it is asked whether varints may still be shorter.
+const VARINTS_TRIED: usize = 64;
 
 /// So many steps show whether the others are worth a look.
 const STEPS_TRIED: usize = 16;
 
-fn plan_steps(values: &[i64], packed_width: u32, best_bytes: usize) -> Option<Plan> {
-    let first = values.first().copied()?;
-    // A step that does not fit 64 bits wraps; so it does on the way back.
-    let range = |values: &[i64]| {
-        let steps = values.iter().zip(values.get(1..).unwrap_or_default()).map(|(a, b)| b.wrapping_sub(*a));
-        steps.fold((i64::MAX, i64::MIN), |(least, most), step| (least.min(step), most.max(step)))
+/// What each number is more than the one before. A step that does not fit 64 bits wraps; so it does on the way back.
+fn steps<T: Whole>(values: &[T]) -> impl Iterator<Item = i64> {
+    values.iter().zip(values.get(1..).unwrap_or_default()).map(|(a, b)| (*b).into().wrapping_sub((*a).into()))
+}
+
+fn plan_steps<T: Whole>(values: &[T], packed_width: u32, best_bytes: usize) -> Option<Plan> {
+    let first = (*values.first()?).into();
+    let range = |values: &[T]| {
+        steps(values).fold((i64::MAX, i64::MIN), |(least, most), step| (least.min(step), most.max(step)))
     };
     let width = |(least, most): (i64, i64)| width_of(most.wrapping_sub(least) as u64);
     // All of them differ at least as much as the first of them; if the first need as many bits, so will all.
@@ -104,15 +114,15 @@ fn plan_steps(values: &[i64], packed_width: u32, best_bytes: usize) -> Option<Pl
 }
 
 /// Whether a list of so many whole numbers takes fewer bytes as an array than as values one after another.
-pub(super) fn pays(count: usize, values: impl Iterator<Item = i64> + Clone) -> bool {
-    if count > super::column::ROWS {
+pub(super) fn pays<T: Whole>(values: &[T]) -> bool {
+    if values.len() > super::column::ROWS {
         return true;
     }
-    if count < PACKED_COUNT_MIN {
+    if values.len() < PACKED_COUNT_MIN {
         return false;
     }
-    let alone: usize = values.clone().map(Writer::int_bytes).sum();
-    plan(&values.collect::<Vec<_>>()).bytes < alone
+    let alone: usize = values.iter().map(|value| Writer::int_bytes((*value).into())).sum();
+    plan(values).bytes < alone
 }
 
 /// Fewer numbers are never an array.
@@ -122,29 +132,28 @@ const PACKED_COUNT_MIN: usize = 4;
 const STEPS_COUNT_MIN: usize = 4;
 
 /// Writes a column of whole numbers.
-pub(super) fn write(w: &mut Writer<'_>, values: &[i64]) {
+pub(super) fn write<T: Whole>(w: &mut Writer<'_>, values: &[T]) {
     write_planned(w, values, plan(values));
 }
 
 /// Writes a column as planned.
-pub(super) fn write_planned(w: &mut Writer<'_>, values: &[i64], plan: Plan) {
+pub(super) fn write_planned<T: Whole>(w: &mut Writer<'_>, values: &[T], plan: Plan) {
     match plan.form {
         Form::Packed { least, width } => {
             w.tag(column::PACKED + width as u8);
             w.number(varint::zigzag(least));
-            bits::pack(w.out, values, least, width);
+            bits::pack(w.out, values, width, |value| value.into().wrapping_sub(least) as u64);
         }
         Form::Steps { first, least, width } => {
             w.tag(column::STEPS + width as u8);
             w.number(varint::zigzag(first));
             w.number(varint::zigzag(least));
-            let steps: Vec<i64> =
-                values.iter().zip(values.get(1..).unwrap_or_default()).map(|(a, b)| b.wrapping_sub(*a)).collect();
-            bits::pack(w.out, &steps, least, width);
+            let steps: Vec<i64> = steps(values).collect();
+            bits::pack(w.out, &steps, width, |step| step.wrapping_sub(least) as u64);
         }
         Form::Varints => {
             w.tag(column::VARINTS);
-            values.iter().for_each(|value| w.number(varint::zigzag(*value)));
+            values.iter().for_each(|value| w.number(varint::zigzag((*value).into())));
         }
     }
 }
@@ -154,17 +163,120 @@ pub(super) fn is_ints(tag: u8) -> bool {
     tag == column::VARINTS || (column::PACKED..=column::STEPS + 64).contains(&tag)
 }
 
+/// A column of whole numbers, as it lies in the bytes; all of it was looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers<'a> {
+    count: usize,
+    bytes: &'a [u8],
+    form: Form,
+}
+
+impl<'a> Numbers<'a> {
+    /// Takes the column of `count` numbers whose tag was read.
+    pub(super) fn take(r: &mut Reader<'a>, tag: u8, count: usize) -> Result<Self, DecodeError> {
+        let (form, bytes) = match tag {
+            column::VARINTS => {
+                let start = r.at();
+                for _ in 0..count {
+                    r.number()?;
+                }
+                (Form::Varints, r.slice(start, r.at()))
+            }
+            column::PACKED..column::STEPS => {
+                let width = u32::from(tag - column::PACKED);
+                (Form::Packed { least: r.signed()?, width }, take_packed(r, count, width)?)
+            }
+            column::STEPS..=column::STEPS_LAST => {
+                let width = u32::from(tag - column::STEPS);
+                let form = Form::Steps { first: r.signed()?, least: r.signed()?, width };
+                (form, take_packed(r, count.saturating_sub(1), width)?)
+            }
+            _ => return Err(r.mismatch("a column of whole numbers")),
+        };
+        Ok(Self { count, bytes, form })
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The number that all of them are, if its column says it once.
+    pub(super) fn constant(&self) -> Option<i64> {
+        if let Form::Packed { least, width: 0 } = self.form { Some(least) } else { None }
+    }
+
+    /// Calls `give` with each, in order.
+    // What calls it has the sum, or whatever it makes, in registers: nothing that is not part of it knows where that is.
+    #[inline(always)]
+    pub(super) fn for_each(mut self, mut give: impl FnMut(i64)) {
+        if let Form::Packed { least, width: width @ ..=bits::NARROW } = self.form {
+            let mut block = bits::Block::default();
+            while self.count > 0 {
+                let numbers = bits::unpack_block(&mut self.bytes, self.count.min(bits::BLOCK), width, &mut block);
+                numbers.iter().for_each(|number| give(least.wrapping_add(i64::from(*number))));
+                self.count -= numbers.len();
+            }
+            return;
+        }
+        let mut block = [0; bits::BLOCK];
+        while self.count > 0 {
+            self.next_block(&mut block).iter().for_each(|number| give(*number));
+        }
+    }
+
+    /// Takes the next of the numbers, as many as fit.
+    fn next_block<'b>(&mut self, block: &'b mut [i64; bits::BLOCK]) -> &'b [i64] {
+        let count = self.count.min(block.len());
+        self.count -= count;
+        let block = block.get_mut(..count).unwrap_or_default();
+        match &mut self.form {
+            Form::Varints => {
+                let mut at = 0;
+                for place in &mut *block {
+                    *place = varint::read(self.bytes, &mut at).map(varint::unzigzag).unwrap_or_default();
+                }
+                self.bytes = self.bytes.get(at..).unwrap_or_default();
+            }
+            Form::Packed { least, width } => {
+                bits::unpack(self.bytes, *width, *least, block);
+                self.bytes = self.bytes.get(bits::packed_bytes(bits::BLOCK, *width)..).unwrap_or_default();
+            }
+            Form::Steps { first, least, width } => {
+                bits::unpack(self.bytes, *width, *least, block);
+                self.bytes = self.bytes.get(bits::packed_bytes(bits::BLOCK, *width)..).unwrap_or_default();
+                for place in &mut *block {
+                    let step = std::mem::replace(place, *first);
+                    *first = first.wrapping_add(step);
+                }
+            }
+        }
+        block
+    }
+}
+
 /// Appends the `count` numbers of the column whose tag was read.
 pub(super) fn read_tagged(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut Vec<i64>) -> Result<(), DecodeError> {
-    if !(column::PACKED..column::STEPS).contains(&tag) {
-        out.reserve(count);
-        return for_each_tagged(r, tag, count, |n| out.push(n));
+    match tag {
+        column::PACKED..column::STEPS => read_packed(r, tag, count, out, |n| n),
+        column::VARINTS => {
+            out.reserve(count);
+            for _ in 0..count {
+                out.push(r.signed()?);
+            }
+            Ok(())
+        }
+        _ => {
+            let numbers = Numbers::take(r, tag, count)?;
+            out.reserve(count);
+            numbers.for_each(|number| out.push(number));
+            Ok(())
+        }
     }
-    read_packed(r, tag, count, out, |n| n)
 }
 
 /// Appends what `make` makes of the `count` numbers of a column of distances whose tag was read.
-pub(super) fn read_packed<T: Copy + Default>(
+pub(super) fn read_packed<T>(
     r: &mut Reader<'_>,
     tag: u8,
     count: usize,
@@ -174,10 +286,7 @@ pub(super) fn read_packed<T: Copy + Default>(
     let width = u32::from(tag - column::PACKED);
     let least = r.signed()?;
     let packed = take_packed(r, count, width)?;
-    let start = out.len();
-    out.resize(start + count, T::default());
-    let places = out.get_mut(start..).unwrap_or_default();
-    bits::unpack_into(packed, width, places, |n| make(least.wrapping_add(n as i64)));
+    bits::unpack_to(packed, count, width, out, |n| make(least.wrapping_add(n as i64)));
     Ok(())
 }
 
@@ -186,63 +295,6 @@ pub(super) fn bounds(r: &Reader<'_>, tag: u8) -> Option<(i64, i64)> {
     let width = u32::from(tag.checked_sub(column::PACKED).filter(|width| *width < 63)?);
     let least = r.peek_signed()?;
     Some((least, least.checked_add((1 << width) - 1)?))
-}
-
-/// Calls `give` with each of the `count` numbers of the column whose tag was read.
-#[inline]
-pub(super) fn for_each_tagged(
-    r: &mut Reader<'_>,
-    tag: u8,
-    count: usize,
-    mut give: impl FnMut(i64),
-) -> Result<(), DecodeError> {
-    match tag {
-        column::VARINTS => {
-            for _ in 0..count {
-                give(r.signed()?);
-            }
-        }
-        column::PACKED..column::STEPS => {
-            let width = u32::from(tag - column::PACKED);
-            let least = r.signed()?;
-            let packed = take_packed(r, count, width)?;
-            bits::unpack(packed, count, width, |n| give(least.wrapping_add(n as i64)));
-        }
-        column::STEPS..=column::STEPS_LAST => {
-            let width = u32::from(tag - column::STEPS);
-            let (mut value, least) = (r.signed()?, r.signed()?);
-            let count = count.saturating_sub(1);
-            let packed = take_packed(r, count, width)?;
-            give(value);
-            bits::unpack(packed, count, width, |n| {
-                value = value.wrapping_add(least).wrapping_add(n as i64);
-                give(value);
-            });
-        }
-        _ => return Err(r.mismatch("a column of whole numbers")),
-    }
-    Ok(())
-}
-
-/// Moves past the column whose tag was read.
-pub(super) fn skip_tagged(r: &mut Reader<'_>, tag: u8, count: usize) -> Result<(), DecodeError> {
-    match tag {
-        column::VARINTS => {
-            for _ in 0..count {
-                r.number()?;
-            }
-        }
-        column::PACKED..column::STEPS => {
-            r.number()?;
-            take_packed(r, count, u32::from(tag - column::PACKED))?;
-        }
-        _ => {
-            r.number()?;
-            r.number()?;
-            take_packed(r, count.saturating_sub(1), u32::from(tag.saturating_sub(column::STEPS)))?;
-        }
-    }
-    Ok(())
 }
 
 fn take_packed<'a>(r: &mut Reader<'a>, count: usize, width: u32) -> Result<&'a [u8], DecodeError> {
@@ -262,7 +314,7 @@ pub(super) fn read(r: &mut Reader<'_>, count: usize, out: &mut Vec<i64>) -> Resu
 /// Reads a column of counts or lengths: none is negative, and their sum is at most `sum_max`.
 pub(super) fn read_lengths(r: &mut Reader<'_>, count: usize, sum_max: usize) -> Result<(Vec<i64>, usize), DecodeError> {
     let at = r.at();
-    let mut lengths = Vec::new();
+    let mut lengths = Vec::with_capacity(count);
     read(r, count, &mut lengths)?;
     let mut sum = 0_usize;
     for length in &lengths {
@@ -290,6 +342,14 @@ mod tests {
         assert_eq!(read(&mut reader, values.len(), &mut read_back), Ok(()));
         assert_eq!(read_back, values);
         assert_eq!(reader.end(), Ok(()));
+
+        let mut reader = Reader::bare(&out, Limits::DEFAULT);
+        let tag = reader.byte().unwrap();
+        let numbers = Numbers::take(&mut reader, tag, values.len()).unwrap();
+        let mut given = Vec::new();
+        numbers.for_each(|number| given.push(number));
+        assert_eq!(given, values);
+        assert_eq!(reader.end(), Ok(()));
     }
 
     #[test]
@@ -301,5 +361,43 @@ mod tests {
         check(&[1, 1, 1, 1, 1, 1, i64::MAX], 1 + 6 + 9);
         check(&[i64::MIN, i64::MAX], 1 + 9 + 9);
         check(&[1_700_000_000_000, 1_700_000_000_250, 1_700_000_000_500, 1_700_000_000_750], 1 + 6 + 2);
+    }
+
+    #[test]
+    fn columns_longer_than_a_block_are_read_as_they_were_written() {
+        let count = 3 * bits::BLOCK as i64 + 5;
+        let values = |value: fn(i64) -> i64| (0..count).map(value).collect::<Vec<i64>>();
+        check(&values(|n| n * n % 1000), 1 + 1 + 487);
+        check(&values(|n| (n * n % 1000) << 30), 1 + 1 + 1945);
+        check(&values(|n| n * 1000 + n % 7), 1 + 1 + 2 + 146);
+        check(&values(|n| if n % 100 == 0 { 1 << 40 } else { n % 50 }), 1 + 385 + 4 * 6);
+    }
+
+    #[test]
+    fn varints_are_used_wherever_they_are_the_shortest() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 8
+        };
+        let mut used = 0;
+        for round in 0..3_000 {
+            let (few, many) = (1 + random() % 20, 1 + random() % 54);
+            let values: Vec<i64> = (0..1 + round % 150)
+                .map(|_| {
+                    let bits = if random() % 8 == 0 { many } else { few };
+                    (random() % (1 << bits)) as i64 - (random() % (1 << (bits - 1))) as i64
+                })
+                .collect();
+            let varints = 1 + values.iter().map(|value| varint::length(varint::zigzag(*value))).sum::<usize>();
+            let plan = plan(&values);
+            assert!(plan.bytes <= varints, "{values:?}");
+            used += u32::from(plan.form == Form::Varints);
+            check(&values, plan.bytes);
+            let narrow: Vec<i32> = values.iter().map(|value| *value as i32).collect();
+            let wide: Vec<i64> = narrow.iter().map(|value| i64::from(*value)).collect();
+            assert_eq!(super::plan(&narrow), super::plan(&wide));
+        }
+        assert!(used > 100, "{used}");
     }
 }

@@ -199,7 +199,10 @@ impl<'a> Reader<'a> {
                 if count > self.remaining() {
                     return Err(too_many);
                 }
-                let fields = (0..count).map(|_| self.plain_text()).collect::<Result<_, _>>()?;
+                let mut fields = Vec::with_capacity(count.min(FIELDS_AT_FIRST));
+                for _ in 0..count {
+                    fields.push(self.plain_text()?);
+                }
                 let kind = if kind == shape::RECORD { ShapeKind::Record } else { ShapeKind::Map };
                 Ok(Shape { kind, name, fields })
             }
@@ -267,6 +270,11 @@ impl<'a> Reader<'a> {
             return Err(DecodeError::Budget { at: self.at, budget_bytes: self.limits.budget_bytes });
         }
         Ok(())
+    }
+
+    /// Puts back what was charged for what was not taken.
+    pub(super) fn give_back(&mut self, bytes: usize) {
+        self.spent_bytes = self.spent_bytes.saturating_sub(bytes);
     }
 
     /// Reads something nested.
@@ -448,6 +456,9 @@ impl<'a> Reader<'a> {
         found.ok_or_else(|| self.malformed("a shape the dictionary does not have"))
     }
 }
+
+/// Fields that a shape has room for before they were read.
+const FIELDS_AT_FIRST: usize = 32;
 
 /// Arguments of a term in a shape.
 const TERM_ARGS_MAX: usize = 1 << 16;

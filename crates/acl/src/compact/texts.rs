@@ -8,7 +8,7 @@ use super::memory::hash_of;
 use super::reader::Reader;
 use super::tags::{self, column};
 use super::varint;
-use super::writer::{Writer, numeric, write_digits};
+use super::writer::{NUMBER_BYTES, Writer, numeric, write_digits};
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) fn write(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {
         };
     }
     if kind == Kind::Text {
-        if let Some(numbers) = rows.iter().map(|row| numeric(row)).collect::<Option<Vec<i64>>>() {
+        if let Some(numbers) = numbers(rows) {
             w.tag(column::NUMERIC_TEXTS);
             return ints::write(w, &numbers);
         }
@@ -38,6 +38,17 @@ pub(super) fn write(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {
         }
     }
     write_texts(w, rows, kind);
+}
+
+/// The numbers that the texts are, if all of them are.
+fn numbers(rows: &[&str]) -> Option<Vec<i64>> {
+    // Most texts are none, which the first one tells.
+    numeric(rows.first()?)?;
+    let mut numbers = Vec::with_capacity(rows.len());
+    for row in rows {
+        numbers.push(numeric(row)?);
+    }
+    Some(numbers)
 }
 
 fn write_texts(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {
@@ -150,6 +161,9 @@ pub(super) enum Rows<'a> {
     Made(Maker<'a>),
 }
 
+/// So many numbers become text together.
+const PLAIN_AT_ONCE: usize = 32;
+
 /// Makes texts of numbers.
 pub(super) struct Maker<'a> {
     before: &'a str,
@@ -161,34 +175,42 @@ pub(super) struct Maker<'a> {
 impl Maker<'_> {
     /// Calls `give` with each text.
     pub(super) fn for_each(&self, mut give: impl FnMut(&str)) {
-        // All as one first: that digits are text is then checked once.
-        let mut all = Vec::with_capacity(self.numbers.len().saturating_mul(self.bytes_max()));
-        let mut ends = Vec::with_capacity(self.numbers.len());
-        let is_plain = self.before.len() + self.after.len() + self.digits == 0;
-        for number in &self.numbers {
-            if is_plain {
-                write_digits(*number, &mut all);
-            } else {
-                self.make(*number, &mut all);
-            }
-            ends.push(all.len());
+        if self.before.len() + self.after.len() + self.digits == 0 {
+            return self.plain(give);
         }
-        let all = std::str::from_utf8(&all).unwrap_or_default();
-        let mut start = 0;
-        for end in ends {
-            give(all.get(start..end).unwrap_or_default());
-            start = end;
+        let mut one = Vec::with_capacity(self.bytes_max());
+        for number in &self.numbers {
+            one.clear();
+            self.make(*number, &mut one);
+            give(std::str::from_utf8(&one).unwrap_or_default());
+        }
+    }
+
+    /// The same, of numbers alone.
+    fn plain(&self, mut give: impl FnMut(&str)) {
+        // Many first: that digits are text is then checked once for all of them.
+        let mut cells = [[b'0'; NUMBER_BYTES]; PLAIN_AT_ONCE];
+        let mut starts = [0; PLAIN_AT_ONCE];
+        for numbers in self.numbers.chunks(PLAIN_AT_ONCE) {
+            for ((cell, start), number) in cells.iter_mut().zip(&mut starts).zip(numbers) {
+                *start = write_digits(*number, cell);
+            }
+            let mut rest = std::str::from_utf8(cells.as_flattened()).unwrap_or_default();
+            for start in starts.iter().take(numbers.len()) {
+                let (cell, more) = rest.split_at_checked(NUMBER_BYTES).unwrap_or_default();
+                give(cell.get(*start..).unwrap_or_default());
+                rest = more;
+            }
         }
     }
 
     fn make(&self, number: i64, all: &mut Vec<u8>) {
         all.extend_from_slice(self.before.as_bytes());
-        let start = all.len();
-        write_digits(number, all);
-        if all.len() < start + self.digits {
-            let zeros = start + self.digits - all.len();
-            all.splice(start..start, std::iter::repeat_n(b'0', zeros));
-        }
+        let mut cell = [0; NUMBER_BYTES];
+        let start = write_digits(number, &mut cell);
+        let number = cell.get(start..).unwrap_or_default();
+        all.extend(std::iter::repeat_n(b'0', self.digits.saturating_sub(number.len())));
+        all.extend_from_slice(number);
         all.extend_from_slice(self.after.as_bytes());
     }
 

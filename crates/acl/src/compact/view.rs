@@ -197,29 +197,23 @@ impl<'a> Column<'a> {
 
 /// Whole numbers, packed.
 #[derive(Clone, Copy, Debug)]
-pub struct Ints<'a> {
-    tag: u8,
-    rows: usize,
-    bytes: &'a [u8],
-}
+pub struct Ints<'a>(ints::Numbers<'a>);
 
 impl Ints<'_> {
     /// How many there are.
     pub fn rows(&self) -> usize {
-        self.rows
+        self.0.count()
     }
 
     /// Calls `give` with each, in order.
-    #[inline]
-    pub fn for_each(&self, mut give: impl FnMut(i64)) {
-        let mut r = Reader::bare(self.bytes, Limits::DEFAULT);
-        // The bytes were checked when the column was found.
-        let _ = ints::for_each_tagged(&mut r, self.tag, self.rows, &mut give);
+    #[inline(always)]
+    pub fn for_each(&self, give: impl FnMut(i64)) {
+        self.0.for_each(give);
     }
 
     /// All of them.
     pub fn to_vec(&self) -> Vec<i64> {
-        let mut all = Vec::with_capacity(self.rows);
+        let mut all = Vec::with_capacity(self.rows());
         self.for_each(|n| all.push(n));
         all
     }
@@ -319,7 +313,13 @@ fn numbered<'a>(r: &mut Reader<'a>, tag: u8) -> Result<Node<'a>> {
 
 fn nodes<'a>(r: &mut Reader<'a>, count: usize) -> Result<Vec<Node<'a>>> {
     r.charge(count.saturating_mul(size_of::<Node<'_>>()))?;
-    r.nested(|r| (0..count).map(|_| node(r)).collect())
+    let mut found = Vec::with_capacity(count);
+    r.nested(|r| {
+        for _ in 0..count {
+            found.push(node(r)?);
+        }
+        Ok(found)
+    })
 }
 
 fn object<'a>(r: &mut Reader<'a>, tag: u8) -> Result<Node<'a>> {
@@ -421,8 +421,11 @@ fn table<'a>(r: &mut Reader<'a>, rows: usize) -> Result<Table<'a>> {
         return Err(DecodeError::Truncated { at: r.at() });
     }
     r.charge(shape.len() * size_of::<Column<'_>>())?;
-    let columns =
-        (0..shape.len()).map(|_| r.peek().and_then(|tag| column(r, tag, rows, true))).collect::<Result<_>>()?;
+    let mut columns = Vec::with_capacity(shape.len());
+    for _ in 0..shape.len() {
+        let tag = r.peek()?;
+        columns.push(column(r, tag, rows, true)?);
+    }
     Ok(Table { shape, columns })
 }
 
@@ -441,23 +444,22 @@ fn run_of_texts<'a>(r: &mut Reader<'a>, tag: u8, rows: usize) -> Result<Cells<'a
 
 fn numbers<'a>(r: &mut Reader<'a>, rows: usize) -> Result<Ints<'a>> {
     let tag = r.byte()?;
-    if !ints::is_ints(tag) {
-        return Err(r.mismatch("a column of whole numbers"));
-    }
     numbers_tagged(r, tag, rows)
 }
 
 fn numbers_tagged<'a>(r: &mut Reader<'a>, tag: u8, rows: usize) -> Result<Ints<'a>> {
-    let start = r.at();
-    ints::skip_tagged(r, tag, rows)?;
-    Ok(Ints { tag, rows, bytes: r.slice(start, r.at()) })
+    ints::Numbers::take(r, tag, rows).map(Ints)
 }
 
 fn lengths<'a>(r: &mut Reader<'a>, rows: usize, sum_max: usize) -> Result<(Ints<'a>, usize)> {
     let at = r.at();
     let lengths = numbers(r, rows)?;
+    let size = |length| usize::try_from(length).unwrap_or(usize::MAX);
     let mut sum = 0_usize;
-    lengths.for_each(|length| sum = sum.saturating_add(usize::try_from(length).unwrap_or(usize::MAX)));
+    match lengths.0.constant() {
+        Some(length) => sum = size(length).saturating_mul(rows),
+        None => lengths.for_each(|length| sum = sum.saturating_add(size(length))),
+    }
     if sum > sum_max {
         Err(DecodeError::Malformed { at, what: "lengths beyond what there is" })
     } else {

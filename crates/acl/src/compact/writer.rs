@@ -19,6 +19,9 @@ const REFERENCES_MAX: usize = 128;
 /// Nesting that writers and readers allow.
 pub(super) const LEVELS: u32 = 96;
 
+/// Room for most shapes, so that memory is asked for once.
+const DEFINITION_BYTES: usize = 128;
+
 /// The texts and shapes of one body, each once.
 #[derive(Default)]
 pub(super) struct Dictionary {
@@ -121,6 +124,7 @@ impl Dictionary {
             varint::write(&mut self.items, u64::from(known) << 3 | 1 << 2 | item::KNOWN);
             return self.texts.insert((KNOWN, known), hash);
         }
+        self.items.reserve(text.len() + DEFINITION_BYTES);
         varint::write(&mut self.items, (text.len() as u64) << 2 | item::TEXT);
         let start = self.items.len() as u32;
         self.items.extend_from_slice(text.as_bytes());
@@ -143,6 +147,7 @@ impl Dictionary {
             return number;
         }
         self.count += 1;
+        self.items.reserve(definition.len() + DEFINITION_BYTES);
         varint::write(&mut self.items, (definition.len() as u64) << 2 | item::STRUCTURE);
         let start = self.items.len() as u32;
         self.items.extend_from_slice(definition);
@@ -158,6 +163,7 @@ impl Dictionary {
     ) -> u32 {
         let mut definition = std::mem::take(&mut self.scratch);
         definition.clear();
+        definition.reserve(DEFINITION_BYTES);
         define(&mut definition, kind, name, fields);
         let number = self.shape(&definition);
         self.scratch = definition;
@@ -298,7 +304,10 @@ impl<'a> Writer<'a> {
         let value_end = self.out.len();
         dictionary_tag(self.out, count);
         self.out.extend_from_slice(items);
-        self.out.get_mut(self.start..).unwrap_or_default().rotate_left(value_end - self.start);
+        // The value goes to its end once more, and then all back to where the value began.
+        self.out.extend_from_within(self.start..value_end);
+        self.out.copy_within(value_end.., self.start);
+        self.out.truncate(self.out.len() - (value_end - self.start));
         Ok(())
     }
 
@@ -537,59 +546,71 @@ pub(super) fn dictionary_tag(out: &mut Vec<u8>, count: u32) {
 }
 
 /// The number a text is, if it is just how a 64-bit number is written.
+#[inline]
 pub(super) fn numeric(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
-    let (negative, digits) = match bytes {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
+    // Signs are as good as random, so nothing branches on them.
+    let negative = bytes.first() == Some(&b'-');
+    let digits = bytes.get(usize::from(negative)..)?;
     match digits {
         [b'0'] if !negative => return Some(0),
         [b'1'..=b'9', ..] if digits.len() <= 19 => {}
         _ => return None,
     }
     let magnitude = magnitude(digits)?;
-    if negative { 0_i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
+    let most = i64::MAX as u64 + u64::from(negative);
+    let sign = -i64::from(negative);
+    (magnitude <= most).then_some((magnitude as i64 ^ sign).wrapping_sub(sign))
 }
 
-/// The number that up to 19 digits are.
+/// The number that up to 19 digits are: eight at a time, from the last one on.
+#[inline]
 fn magnitude(digits: &[u8]) -> Option<u64> {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
-    let Some(first) = digits.first_chunk::<8>() else {
+    const EIGHT: u64 = 100_000_000;
+    let (Some(first), Some((rest, last))) = (digits.first_chunk::<8>(), digits.split_last_chunk::<8>()) else {
         let mut eight = [b'0'; 8];
         eight.iter_mut().rev().zip(digits.iter().rev()).for_each(|(place, digit)| *place = *digit);
         return eight_digits(eight);
     };
-    let (few, eights) = digits.as_rchunks::<8>();
-    let mut magnitude = 0;
-    if !few.is_empty() {
-        // Zeros in front make them eight.
-        let bits = few.len() * 8;
-        let eight = u64::from_le_bytes(*first) << (64 - bits) | ZEROS >> bits;
-        magnitude = eight_digits(eight.to_le_bytes())?;
+    let last = eight_digits(*last)?;
+    let (few, middle) = match rest.split_last_chunk::<8>() {
+        Some((few, middle)) => (few, eight_digits(*middle)?),
+        None => (rest, 0),
+    };
+    if few.is_empty() {
+        return Some(middle * EIGHT + last);
     }
-    for eight in eights {
-        magnitude = magnitude * 100_000_000 + eight_digits(*eight)?;
-    }
-    Some(magnitude)
+    // Zeros in front make them eight.
+    let bits = few.len() * 8;
+    let eight = u64::from_le_bytes(*first) << (64 - bits) | ZEROS >> bits;
+    let few_value = eight_digits(eight.to_le_bytes())?;
+    let before = if rest.len() > 8 { few_value * EIGHT + middle } else { few_value };
+    Some(before * EIGHT + last)
 }
 
 /// The number that eight digits are: all looked at and put together at once.
+#[inline]
 fn eight_digits(digits: [u8; 8]) -> Option<u64> {
     let raw = u64::from_le_bytes(digits);
     // A digit's high half is 3, and stays 3 if 6 is added. A byte that carries into the next when 6 is added has no 3.
     let high = |bytes: u64| bytes & 0xF0F0_F0F0_F0F0_F0F0;
-    if high(raw) != 0x3030_3030_3030_3030 || high(raw.wrapping_add(0x0606_0606_0606_0606)) != 0x3030_3030_3030_3030 {
+    if high(raw) | high(raw.wrapping_add(0x0606_0606_0606_0606)) >> 4 != 0x3333_3333_3333_3333 {
         return None;
     }
-    let values = raw & 0x0F0F_0F0F_0F0F_0F0F;
-    let pairs = values.wrapping_mul(10).wrapping_add(values >> 8) & 0x00FF_00FF_00FF_00FF;
-    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
-    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF)
+    // Each product has in the upper half of its places what two neighbours are together.
+    let pairs = (raw & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(10 << 8 | 1) >> 8 & 0x00FF_00FF_00FF_00FF;
+    let fours = pairs.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_FFFF_0000_FFFF;
+    Some(fours.wrapping_mul(10_000 << 32 | 1) >> 32)
 }
 
-/// Appends a number as it is usually written, without going through the formatter; the bytes are ASCII.
-pub(super) fn write_digits(n: i64, out: &mut Vec<u8>) {
+/// Room for a number as text.
+pub(super) const NUMBER_BYTES: usize = 24;
+
+/// Writes a number as it is usually written, without going through the formatter, to the end of `cell`, and gives where it
+/// begins there; all bytes are ASCII.
+#[inline]
+pub(super) fn write_digits(n: i64, cell: &mut [u8; NUMBER_BYTES]) -> usize {
     const EIGHT: u64 = 100_000_000;
     let magnitude = n.unsigned_abs();
     let (high, low) = (magnitude / EIGHT, magnitude % EIGHT);
@@ -600,22 +621,20 @@ pub(super) fn write_digits(n: i64, out: &mut Vec<u8>) {
     };
     let zeros = |value: u64| value.trailing_zeros() as usize / 8;
     // Where the first digit that is not zero stands, or the last.
-    let mut start = match values {
+    let start = match values {
         [0, 0, third] => 16 + zeros(third).min(7),
         [0, second, _] => 8 + zeros(second),
         [first, ..] => zeros(first),
     };
-    let mut all = [0; 24];
-    for (place, value) in all.as_chunks_mut::<8>().0.iter_mut().zip(values) {
+    for (place, value) in cell.as_chunks_mut::<8>().0.iter_mut().zip(values) {
         *place = (value | 0x3030_3030_3030_3030).to_le_bytes();
     }
-    if n < 0 {
-        start -= 1;
-        if let Some(sign) = all.get_mut(start) {
-            *sign = b'-';
-        }
+    // A number takes twenty bytes at most, so there is one before it. Signs are as good as random: nothing branches on them.
+    let negative = n < 0;
+    if let Some(before) = cell.get_mut(start - 1) {
+        *before = if negative { b'-' } else { b'0' };
     }
-    out.extend_from_slice(all.get(start..).unwrap_or_default());
+    start - usize::from(negative)
 }
 
 /// The values of the eight digits of a number below a hundred million, the first in the lowest byte: all taken apart at
@@ -652,9 +671,9 @@ mod tests {
             i64::MAX,
         ] {
             assert_eq!(numeric(&n.to_string()), Some(n));
-            let mut digits = b"x".to_vec();
-            write_digits(n, &mut digits);
-            assert_eq!(digits, format!("x{n}").into_bytes());
+            let mut cell = [0; NUMBER_BYTES];
+            let start = write_digits(n, &mut cell);
+            assert_eq!(cell[start..], *n.to_string().as_bytes());
         }
         let nines = "9".repeat(20);
         let other =

@@ -27,8 +27,8 @@ impl Encode for Aid {
 }
 
 impl Decode for Aid {
-    fn duplicate(&self) -> Option<Self> {
-        Some(*self)
+    fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+        super::repeat_clones(self, count, out)
     }
 
     fn decode(r: &mut Reader<'_>) -> Result<Self> {

@@ -48,11 +48,15 @@ impl<T: Encode> Encode for Option<T> {
 }
 
 impl<T: Decode> Decode for Option<T> {
-    fn duplicate(&self) -> Option<Self> {
-        match self {
-            Some(inner) => inner.duplicate().map(Some),
-            None => Some(None),
-        }
+    fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+        let Some(inner) = self else {
+            out.extend((0..count).map(|_| None));
+            return true;
+        };
+        let mut inners = Vec::with_capacity(count);
+        let repeats = inner.repeat(count, &mut inners);
+        out.extend(inners.into_iter().map(Some));
+        repeats
     }
 
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
@@ -118,8 +122,8 @@ impl<T: Encode> Encode for Vec<T> {
 }
 
 impl<T: Decode> Decode for Vec<T> {
-    fn duplicate(&self) -> Option<Self> {
-        T::duplicate_list(self)
+    fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+        T::repeat_list(self, count, out)
     }
 
     /// One value is a list of one: a field may become a list.

@@ -91,14 +91,28 @@ pub trait Decode: Sized {
         None
     }
 
-    /// Another one alike, if that is cheaper than to read it again.
-    fn duplicate(&self) -> Option<Self> {
-        None
+    /// Appends so many more alike, if that is cheaper than to read them again; all or none.
+    fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+        let _ = (count, out);
+        false
     }
 
-    /// Another list alike, if that is cheaper than to read it again.
-    fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
-        list.iter().map(Self::duplicate).collect()
+    /// Appends so many lists alike, if that is cheaper than to read them again; all or none.
+    fn repeat_list(list: &[Self], count: usize, out: &mut Vec<Vec<Self>>) -> bool {
+        if list.is_empty() {
+            out.extend((0..count).map(|_| Vec::new()));
+            return true;
+        }
+        let mut copies = Vec::with_capacity(count);
+        for _ in 0..count {
+            let mut copy = Vec::with_capacity(list.len());
+            if !list.iter().all(|item| item.repeat(1, &mut copy)) {
+                return false;
+            }
+            copies.push(copy);
+        }
+        out.append(&mut copies);
+        true
     }
 
     /// Appends so many rows of a column; their own memory is charged already.
@@ -197,26 +211,35 @@ pub(super) fn any_tagged<T: Decode>(r: &mut Reader<'_>, tag: u8, count: usize, o
     }
 }
 
-/// Appends a constant column's value once per row: duplicates if the type can, else it is read again.
+/// Appends a constant column's value once per row: copies if the type can, else it is read again.
 fn repeated<T: Decode>(r: &mut Reader<'_>, count: usize, out: &mut Vec<T>) -> Result<()> {
     let (at, labels, spent) = (r.at(), r.labelled.len(), r.spent_bytes());
     let first = T::decode(r)?;
-    let each = r.spent_bytes() - spent;
-    for _ in 1..count {
-        match first.duplicate() {
-            Some(another) => {
-                r.charge(each)?;
-                out.push(another);
-            }
-            None => {
-                r.return_to(at);
-                r.labelled.truncate(labels);
-                out.push(T::decode(r)?);
-            }
+    let others = count.saturating_sub(1);
+    let bytes = (r.spent_bytes() - spent).saturating_mul(others);
+    r.charge(bytes)?;
+    if !first.repeat(others, out) {
+        r.give_back(bytes);
+        for _ in 0..others {
+            r.return_to(at);
+            r.labelled.truncate(labels);
+            out.push(T::decode(r)?);
         }
     }
     out.push(first);
     Ok(())
+}
+
+/// Appends so many clones of a thing; whether it did, which it does.
+fn repeat_clones<T: Clone>(thing: &T, count: usize, out: &mut Vec<T>) -> bool {
+    out.extend(std::iter::repeat_n(thing, count).cloned());
+    true
+}
+
+/// The same, of a list of what is cheaply copied.
+fn repeat_copies<T: Copy>(list: &[T], count: usize, out: &mut Vec<Vec<T>>) -> bool {
+    out.extend(std::iter::repeat_n(list, count).map(<[T]>::to_vec));
+    true
 }
 
 /// Writes `thing` as a document: with the format's mark and version, to be stored or sent.

@@ -1,9 +1,11 @@
 //! Numbers and truth.
 
+use std::borrow::Cow;
+
 use super::super::column::ROWS;
 use super::super::tags::{self, column};
 use super::super::{bits, blobs, floats, ints};
-use super::{Decode, Encode, Reader, Result, Writer, any_tagged, constant, lengths};
+use super::{Decode, Encode, Reader, Result, Writer, any_tagged, constant, lengths, repeat_clones, repeat_copies};
 
 /// Reads a whole number.
 fn whole(r: &mut Reader<'_>) -> Result<i64> {
@@ -34,25 +36,15 @@ macro_rules! whole_numbers {
             }
 
             fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
-                ints::write(w, &rows.iter().map(|row| i64::from(**row)).collect::<Vec<_>>());
+                ints::write(w, &rows.iter().map(|row| **row).collect::<Vec<Self>>());
             }
 
             fn pays(items: &[Self]) -> bool {
-                ints::pays(items.len(), items.iter().map(|item| i64::from(*item)))
+                ints::pays(items)
             }
 
             fn encode_elements(rows: &[&[Self]], w: &mut Writer<'_>) {
-                let all = rows.concat();
-                let mut numbers = Vec::with_capacity(all.len().min(ROWS));
-                for rows in all.chunks(ROWS) {
-                    // Found among narrow numbers, of which a processor compares several at once.
-                    let least = rows.iter().copied().min().unwrap_or_default();
-                    let most = rows.iter().copied().max().unwrap_or_default();
-                    numbers.clear();
-                    numbers.extend(rows.iter().map(|row| i64::from(*row)));
-                    let plan = ints::plan_between(&numbers, least.into(), most.into());
-                    ints::write_planned(w, &numbers, plan);
-                }
+                together(rows).chunks(ROWS).for_each(|rows| ints::write(w, rows));
             }
 
             fn same_lists(a: &[Self], b: &[Self]) -> bool {
@@ -61,12 +53,12 @@ macro_rules! whole_numbers {
         }
 
         impl Decode for $type {
-            fn duplicate(&self) -> Option<Self> {
-                Some(*self)
+            fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+                repeat_clones(self, count, out)
             }
 
-            fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
-                Some(list.to_vec())
+            fn repeat_list(list: &[Self], count: usize, out: &mut Vec<Vec<Self>>) -> bool {
+                repeat_copies(list, count, out)
             }
 
             fn decode(r: &mut Reader<'_>) -> Result<Self> {
@@ -100,6 +92,11 @@ macro_rules! whole_numbers {
 
 whole_numbers! { i8 i16 i32 u16 u32 }
 
+/// All elements of these lists.
+fn together<'a, T: Copy>(rows: &[&'a [T]]) -> Cow<'a, [T]> {
+    if let [one] = rows { Cow::Borrowed(one) } else { Cow::Owned(rows.concat()) }
+}
+
 /// Cuts elements that are cheaply copied into lists of these lengths.
 fn split_copies<T: Copy>(elements: &[T], lengths: &[i64], out: &mut Vec<Vec<T>>) {
     let mut rest = elements;
@@ -124,7 +121,11 @@ impl Encode for i64 {
     }
 
     fn pays(items: &[Self]) -> bool {
-        ints::pays(items.len(), items.iter().copied())
+        ints::pays(items)
+    }
+
+    fn encode_elements(rows: &[&[Self]], w: &mut Writer<'_>) {
+        together(rows).chunks(ROWS).for_each(|rows| ints::write(w, rows));
     }
 
     fn same_lists(a: &[Self], b: &[Self]) -> bool {
@@ -133,12 +134,12 @@ impl Encode for i64 {
 }
 
 impl Decode for i64 {
-    fn duplicate(&self) -> Option<Self> {
-        Some(*self)
+    fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+        repeat_clones(self, count, out)
     }
 
-    fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
-        Some(list.to_vec())
+    fn repeat_list(list: &[Self], count: usize, out: &mut Vec<Vec<Self>>) -> bool {
+        repeat_copies(list, count, out)
     }
 
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
@@ -178,18 +179,18 @@ macro_rules! large_numbers {
             }
 
             fn pays(items: &[Self]) -> bool {
-                let fits = items.iter().all(|item| i64::try_from(*item).is_ok());
-                fits && ints::pays(items.len(), items.iter().map(|item| *item as i64))
+                let numbers = items.iter().map(|item| i64::try_from(*item).ok()).collect::<Option<Vec<i64>>>();
+                numbers.is_some_and(|numbers| ints::pays(&numbers))
             }
         }
 
         impl Decode for $type {
-            fn duplicate(&self) -> Option<Self> {
-                Some(*self)
+            fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+                repeat_clones(self, count, out)
             }
 
-            fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
-                Some(list.to_vec())
+            fn repeat_list(list: &[Self], count: usize, out: &mut Vec<Vec<Self>>) -> bool {
+                repeat_copies(list, count, out)
             }
 
             fn decode(r: &mut Reader<'_>) -> Result<Self> {
@@ -249,12 +250,12 @@ impl Encode for u8 {
 }
 
 impl Decode for u8 {
-    fn duplicate(&self) -> Option<Self> {
-        Some(*self)
+    fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+        repeat_clones(self, count, out)
     }
 
-    fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
-        Some(list.to_vec())
+    fn repeat_list(list: &[Self], count: usize, out: &mut Vec<Vec<Self>>) -> bool {
+        repeat_copies(list, count, out)
     }
 
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
@@ -299,7 +300,7 @@ impl Encode for bool {
     }
 
     fn encode_elements(rows: &[&[Self]], w: &mut Writer<'_>) {
-        for rows in rows.concat().chunks(ROWS) {
+        for rows in together(rows).chunks(ROWS) {
             let first = rows.first().copied().unwrap_or_default();
             if rows.iter().all(|row| *row == first) {
                 w.tag(column::CONSTANT);
@@ -321,12 +322,12 @@ impl Encode for bool {
 }
 
 impl Decode for bool {
-    fn duplicate(&self) -> Option<Self> {
-        Some(*self)
+    fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+        repeat_clones(self, count, out)
     }
 
-    fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
-        Some(list.to_vec())
+    fn repeat_list(list: &[Self], count: usize, out: &mut Vec<Vec<Self>>) -> bool {
+        repeat_copies(list, count, out)
     }
 
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
@@ -376,12 +377,12 @@ macro_rules! floats {
         }
 
         impl Decode for $type {
-            fn duplicate(&self) -> Option<Self> {
-                Some(*self)
+            fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+                repeat_clones(self, count, out)
             }
 
-            fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
-                Some(list.to_vec())
+            fn repeat_list(list: &[Self], count: usize, out: &mut Vec<Vec<Self>>) -> bool {
+                repeat_copies(list, count, out)
             }
 
             /// Whole numbers are doubles, too.

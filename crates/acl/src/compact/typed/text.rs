@@ -116,8 +116,8 @@ macro_rules! textual {
         }
 
         impl Decode for $type {
-            fn duplicate(&self) -> Option<Self> {
-                Some(self.clone())
+            fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+                super::repeat_clones(self, count, out)
             }
 
             fn decode(r: &mut Reader<'_>) -> Result<Self> {
@@ -153,8 +153,8 @@ impl Encode for Symbol {
 }
 
 impl Decode for Symbol {
-    fn duplicate(&self) -> Option<Self> {
-        Some(*self)
+    fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+        super::repeat_clones(self, count, out)
     }
 
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
