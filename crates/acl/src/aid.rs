@@ -114,6 +114,12 @@ impl Aid {
         Self { platform: platform.into(), ..self }
     }
 
+    /// Whether both say the same of the same agent, addresses and resolvers included.
+    #[inline]
+    pub fn is_same(self, other: Self) -> bool {
+        self == other && self.contact == other.contact
+    }
+
     /// Addresses and resolvers; empty ones if none are known.
     pub fn contact(self) -> &'static Contact {
         self.contact.and_then(|id| CONTACTS.all.get(id.0.get() as usize - 1)).unwrap_or(&NO_CONTACT)

@@ -77,6 +77,29 @@ impl AclMessage {
         }
     }
 
+    /// Whether both are from the same agent to the same one, who is reached in the same way, and differ in nothing but their
+    /// content: plain messages in a row.
+    #[inline]
+    pub fn is_alike(&self, other: &Self) -> bool {
+        match (self.receivers.as_slice(), other.receivers.as_slice()) {
+            ([to], [other_to]) => {
+                self.performative == other.performative
+                    && self.sender.is_same(other.sender)
+                    && to.is_same(*other_to)
+                    && self.extras.is_none()
+                    && other.extras.is_none()
+            }
+            _ => false,
+        }
+    }
+
+    /// A message that is [alike](AclMessage::is_alike) this one, which has one receiver and no extras, with this content.
+    #[must_use]
+    pub fn alike(&self, content: Value) -> Self {
+        let receivers = SmallVec::from_slice(&self.receivers);
+        Self { performative: self.performative, sender: self.sender, receivers, content, extras: None }
+    }
+
     /// Bytes of memory that it takes, roughly and from above; counted no further than soon after `enough`.
     pub fn footprint(&self, enough: usize) -> usize {
         let aids = self.receivers.len() + self.extras().reply_to.len();
@@ -378,6 +401,27 @@ mod tests {
             message.refill(Performative::Inform, bob, eve, Value::Nil);
             assert_eq!(message, AclMessage::new(Performative::Inform, bob, eve, Value::Nil));
         }
+    }
+
+    #[test]
+    fn alike_are_messages_that_differ_in_their_content_alone() {
+        let (amy, bob) = (Aid::local("amy"), Aid::local("bob"));
+        let one = AclMessage::new(Performative::Inform, amy, bob, 1);
+        assert!(one.is_alike(&one.clone().with_content("x")));
+        assert_eq!(one.alike("x".into()), one.clone().with_content("x"));
+        let elsewhere = crate::Contact { addresses: vec!["http://a".to_owned()], ..crate::Contact::default() };
+        for other in [
+            AclMessage::new(Performative::Request, amy, bob, 1),
+            AclMessage::new(Performative::Inform, bob, bob, 1),
+            AclMessage::new(Performative::Inform, amy.with_contact(elsewhere), bob, 1),
+            AclMessage::new(Performative::Inform, amy, amy, 1),
+            one.clone().to(amy),
+            one.clone().in_conversation("c"),
+        ] {
+            assert!(!one.is_alike(&other) && !other.is_alike(&one), "{other:?}");
+        }
+        let to_two = one.to(amy);
+        assert!(!to_two.is_alike(&to_two), "each receiver of many may be another one");
     }
 
     #[test]

@@ -666,7 +666,7 @@ impl Inner {
 
     /// Signs what is about to leave, and hands it to the link. What cannot be signed does not leave.
     #[cold]
-    fn send_signed(&self, signing: &Signing, peer: &Peer, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
+    fn send_signed(&self, signing: &Signing, peer: &Peer, batch: &mut Vec<Envelope>) -> bool {
         // The platform's own agents speak from every shard, and their numbers have to leave in order.
         let common = batch.iter().any(|envelope| is_everywhere(envelope.body.sender.name));
         let _turn = common.then(|| signing.turn());
@@ -676,7 +676,7 @@ impl Inner {
             (self.log)(&format!("{} messages cannot be signed, so they are not sent", unsigned.len()));
             self.station.refuse_unsigned(unsigned);
         }
-        peer.send(batch, from, |taken| signing.signer.record(&signed, taken))
+        peer.send(batch, |taken| signing.signer.record(&signed, taken))
     }
 
     /// Counts `peer` among those that are there. What it should link with: all that were there before, so that of any
@@ -695,15 +695,19 @@ impl Inner {
 impl Links for Inner {
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
         let Some(peer) = self.peer(to) else { return usize::MAX };
-        let (room, driver) = match &self.signing {
-            None => (peer.send(batch, from, |_| ()), self.driver_of(to)),
-            Some(signing) => (self.send_signed(signing, peer, batch, from), None),
+        let (taken, driver) = match &self.signing {
+            None => (peer.send(batch, |_| ()), self.driver_of(to)),
+            Some(signing) => (self.send_signed(signing, peer, batch), None),
         };
+        if !taken {
+            return usize::MAX;
+        }
         // What is sent now is written now, if this thread can do that: whom it would wake has farther to go.
         if !driver.is_some_and(|driver| driver.drive(|| peer.wake.notify_one(), 1)) {
             peer.wake.notify_one();
         }
-        room
+        // What was written just now takes no room any more.
+        peer.room_for(from)
     }
 
     fn drive(&self, shard: ShardIndex) {

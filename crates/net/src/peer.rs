@@ -155,21 +155,30 @@ impl Peer {
     }
 
     /// Takes messages from a shard, as far as there is room: `taken` hears how many, before they leave. The link's task is
-    /// to be woken then. How many more may follow before their senders should wait; if none, the shard is told when they
-    /// may go on.
-    pub fn send(&self, batch: &mut Vec<Envelope>, from: ShardIndex, taken: impl FnOnce(usize)) -> usize {
+    /// to be woken then. False if the link is gone for good.
+    pub fn send(&self, batch: &mut Vec<Envelope>, taken: impl FnOnce(usize)) -> bool {
         let waiting = self.waiting.load(Ordering::Relaxed);
         let room = LINK_HARD_MESSAGES.saturating_sub(waiting).min(batch.len());
         let mut outbox = self.outbox();
         if outbox.closed {
-            return usize::MAX;
+            return false;
         }
         taken(room);
         outbox.items.extend(batch.drain(..room).map(Item::Message));
         self.waiting.fetch_add(room, Ordering::Relaxed);
+        true
+    }
+
+    /// How many more messages of a shard may follow before their senders should wait; if none, the shard is told when they
+    /// may go on.
+    pub fn room_for(&self, shard: ShardIndex) -> usize {
+        let mut outbox = self.outbox();
+        if outbox.closed {
+            return usize::MAX;
+        }
         let left = self.soft.load(Ordering::Relaxed).saturating_sub(outbox.items.len() + outbox.unsent);
-        if left == 0 && !outbox.waiters.contains(&from) {
-            outbox.waiters.push(from);
+        if left == 0 && !outbox.waiters.contains(&shard) {
+            outbox.waiters.push(shard);
             self.has_waiters.store(true, Ordering::Release);
         }
         left

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, Sleep};
-use whimbrel_acl::Envelope;
+use whimbrel_acl::{Aid, Envelope};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::link::{FrameKind, Hello, Item, Link, LinkError, LinkEvent};
@@ -367,10 +367,17 @@ impl Task {
         let hub = Arc::clone(&self.hub);
         let signing = hub.signing.as_ref().zip(self.peer.name.get());
         let mut verified = None;
+        // Whom it was asked about last: messages of one sender mostly come in a row.
+        let mut spoken_for: Option<(Aid, bool)> = None;
         for item in self.arrived.drain(..) {
             match item {
                 Item::Message(envelope) => {
-                    let speaks = !verify || self.hub.station.speaks_for(self.peer.id, envelope.body.sender);
+                    let sender = envelope.body.sender;
+                    let speaks = !verify
+                        || match spoken_for {
+                            Some((last, speaks)) if last == sender => speaks,
+                            _ => spoken_for.insert((sender, self.hub.station.speaks_for(self.peer.id, sender))).1,
+                        };
                     match signing.map(|(signing, node)| signing.check(node, &envelope, &mut verified)) {
                         Some(Err(why)) if speaks => self.unsigned.push((envelope, why)),
                         None | Some(Ok(_)) if speaks => self.messages.push(envelope),
@@ -379,6 +386,7 @@ impl Task {
                     }
                 }
                 Item::Forwarded(envelope) => {
+                    spoken_for = None;
                     if !self.messages.is_empty() {
                         self.hub.station.arrive(self.peer.id, &mut self.messages);
                     }
@@ -386,6 +394,7 @@ impl Task {
                 }
                 Item::Void => {}
                 Item::News(news) => {
+                    spoken_for = None;
                     if !self.messages.is_empty() {
                         self.hub.station.arrive(self.peer.id, &mut self.messages);
                     }

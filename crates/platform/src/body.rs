@@ -445,7 +445,7 @@ impl Mailbox {
     }
 
     /// [`Mailbox::push_using`] for several messages at once, all of them [plain](MessageBody::is_plain).
-    pub fn extend_using(&mut self, mut messages: Row<'_, '_>, spare: &mut SpareQueues) {
+    pub fn extend_using(&mut self, mut messages: impl ExactSizeIterator<Item = MessageBody>, spare: &mut SpareQueues) {
         if self.is_empty() {
             self.first = messages.next();
         }

@@ -17,6 +17,9 @@ use crate::topics::Audiences;
 /// Receivers per link whose way into the node is remembered.
 const WAYS_MAX: usize = 1 << 20;
 
+/// Messages that are one parcel at most: whether a mailbox is full is asked for each parcel.
+const ROW_MAX: usize = 1_024;
+
 /// What is remembered between arrivals.
 #[derive(Default)]
 pub(crate) struct Arrivals {
@@ -73,21 +76,42 @@ impl Arrivals {
         let by_shard = node.seats.iter().map(|_| Vec::new()).collect();
         let ways = ways.entry(from).or_default();
         let mut sorted = Sorted { node, from, ways, by_shard, more: 0, for_nobody: 0 };
-        for envelope in messages.drain(..) {
-            match node.routes.look_up(envelope.to.name).place() {
-                Place::Local(place) => match node.refuse_creation(node.for_keeps(envelope)) {
+        let mut messages = messages.drain(..);
+        while let Some(envelope) = messages.as_slice().first() {
+            let to = envelope.to;
+            let place = match node.routes.look_up(to.name).place() {
+                Place::Local(place) => Some(place),
+                _ => None,
+            };
+            let row = place.map_or(0, |_| row_of(messages.as_slice()));
+            if let (Some(place), 2..) = (place, row) {
+                sorted.put_row(to, place, messages.by_ref().take(row).map(|envelope| envelope.body).collect());
+                continue;
+            }
+            let Some(envelope) = messages.next() else { break };
+            match place {
+                Some(place) => match node.refuse_creation(node.for_keeps(envelope)) {
                     Ok(()) => sorted.for_nobody += 1,
                     Err(envelope) => sorted.put(envelope, place),
                 },
-                _ => match Cast::of(envelope.to.name) {
+                None => match Cast::of(to.name) {
                     None => sorted.put_elsewhere(envelope),
-                    Some(cast) => sorted.put_cast(cast, audiences.of(envelope.to.name, &node.forum), envelope),
+                    Some(cast) => sorted.put_cast(cast, audiences.of(to.name, &node.forum), envelope),
                 },
             }
         }
+        drop(messages);
         node.count_copies(sorted.more, sorted.for_nobody);
         sorted.by_shard
     }
+}
+
+/// How many of these messages, from the first on, are plain ones to the same agent.
+fn row_of(messages: &[Envelope]) -> usize {
+    let Some(to) = messages.first().map(|envelope| envelope.to) else { return 0 };
+    let is_of_row =
+        |envelope: &&Envelope| envelope.to == to && envelope.body.is_plain() && envelope.body.extras.is_none();
+    messages.iter().take(ROW_MAX).take_while(is_of_row).count()
 }
 
 /// Messages that came over a link, by the shard through which they enter.
@@ -107,6 +131,15 @@ impl Sorted<'_> {
         let shard = self.way_of(envelope.to.name, place);
         if let Some(batch) = self.by_shard.get_mut(usize::from(shard)) {
             batch.push(Parcel::Arrived(envelope));
+        }
+    }
+
+    /// Messages in a row to one agent are one parcel.
+    fn put_row(&mut self, to: Aid, place: LocalRoute, messages: Vec<MessageBody>) {
+        let shard = usize::from(self.way_of(to.name, place));
+        if let (Some(batch), Some(seat)) = (self.by_shard.get_mut(shard), self.node.seats.get(shard)) {
+            seat.copies.fetch_add(messages.len(), Ordering::Relaxed);
+            batch.push(Parcel::ArrivedRow(to, messages));
         }
     }
 
@@ -166,7 +199,8 @@ impl Sorted<'_> {
         }
     }
 
-    /// A message for several agents is one parcel for each shard, however many they are.
+    /// A message for several agents is one parcel for each shard, however many they are, and so are those that follow it
+    /// for the same.
     fn put_copies(&mut self, to: Symbol, audience: Arc<Audience>, message: &Arc<AclMessage>) {
         if self.ways.fans.get(&to).is_none_or(|fan| !Arc::ptr_eq(&fan.audience, &audience)) {
             let fan = self.fan(audience);
@@ -179,7 +213,12 @@ impl Sorted<'_> {
         for ((agents, batch), seat) in fan.by_shard.iter().zip(&mut self.by_shard).zip(&self.node.seats) {
             if !agents.is_empty() {
                 seat.copies.fetch_add(agents.len(), Ordering::Relaxed);
-                batch.push(Parcel::Copies(Arc::clone(agents), Arc::clone(message)));
+                match batch.last_mut() {
+                    Some(Parcel::Copies(same, row)) if Arc::ptr_eq(same, agents) && row.len() < ROW_MAX => {
+                        row.push(Arc::clone(message));
+                    }
+                    _ => batch.push(Parcel::Copies(Arc::clone(agents), vec![Arc::clone(message)])),
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What crosses from one thread to a shard: messages, orders, new agents.
 
-use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::mobility::HopRequest;
@@ -26,8 +26,10 @@ pub(crate) enum Parcel {
     /// A message from another node, to an agent of this one: as if it were posted, but if the agent has left meanwhile it is
     /// passed on.
     Arrived(Envelope),
-    /// A message from another node to a topic or group, for these agents: as so many posted one by one.
-    Copies(Arc<[Symbol]>, Arc<AclMessage>),
+    /// Plain messages that came in a row from another node to one agent: as so many that [arrived](Parcel::Arrived).
+    ArrivedRow(Aid, Vec<MessageBody>),
+    /// Messages from another node to a topic or group, each for all these agents: as so many posted one by one.
+    Copies(Arc<[Symbol]>, Vec<Arc<AclMessage>>),
     /// A message that cannot be sent where its receiver is: its sender is to hear of it.
     Undeliverable(Envelope, DeadReason),
     /// A change to an agent, from another shard, as messages come.

@@ -14,7 +14,7 @@ use crate::sync::{Arc, Mutex};
 /// The public side of one shard.
 pub(crate) struct Seat {
     pub inbox: Inbox<Parcel, Newcomer>,
-    /// Copies of messages in the inbox that stand for several.
+    /// Messages in parcels of the inbox that stand for several.
     pub copies: AtomicUsize,
     pub figures: CachePadded<Figures>,
     /// The shard's present worker.

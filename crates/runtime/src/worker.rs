@@ -22,6 +22,9 @@ use crate::turn::LateTurn;
 const SPIN_US_MAX: u32 = 50;
 /// How often a busy worker sees to links.
 const DRIVE_EVERY_US: u64 = 50;
+/// How long an idle worker sleeps at least, as the operating system's own timers do: agents whose times are closer to each
+/// other than this have their turns together, and what they send leaves together.
+const TIMER_SLACK: Duration = Duration::from_micros(50);
 /// Timers farther away than this are never.
 const SLEEP_MAX: Duration = Duration::from_secs(1 << 30);
 
@@ -145,7 +148,7 @@ impl Worker {
             if unfinished {
                 node.activity.begin();
             }
-            self.sleep(shard, seat, at_most);
+            self.sleep(shard, seat, at_most.map(|left| left.max(TIMER_SLACK)));
             if unfinished {
                 node.activity.end();
             }

@@ -7,6 +7,7 @@ use super::DecodeError;
 use super::bits;
 use super::reader::Reader;
 use super::tags;
+use super::varint;
 use super::writer::Writer;
 
 /// Fewer bytes are never packed.
@@ -34,12 +35,24 @@ pub(super) fn write(w: &mut Writer<'_>, bytes: &[u8]) {
                 }
             });
         }
-        None => {
-            w.tag(tags::BYTES);
-            w.number(bytes.len() as u64);
-            w.out.extend_from_slice(bytes);
-        }
+        None => write_plain(w.out, bytes),
     }
+}
+
+/// Writes bytes as they are.
+pub(super) fn write_plain(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(tags::BYTES);
+    varint::write(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// The bytes that a whole body is, if it is nothing but bytes as they are and these are so many at most: no more is to be
+/// known for that. [`read`] says what is wrong with any other.
+pub(super) fn read_plain(body: &[u8], bytes_max: usize) -> Option<&[u8]> {
+    let mut at = 1;
+    let length = (*body.first()? == tags::BYTES).then(|| varint::read(body, &mut at).ok()).flatten()?;
+    let bytes = body.get(at..)?;
+    (bytes.len() as u64 == length && bytes.len() <= bytes_max).then_some(bytes)
 }
 
 /// The stride at which packing saves at least an eighth.

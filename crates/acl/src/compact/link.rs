@@ -9,7 +9,9 @@ use super::memory::{Heard, Lookup, Said, hash_of};
 use super::reader::Reader;
 use super::tags::item;
 use super::writer::{Dictionary, Writer, dictionary_tag};
-use super::{Decode, DecodeError, Encode, EncodeError, EncodedMessage, head, known, value_in, value_out, varint};
+use super::{
+    Decode, DecodeError, Encode, EncodeError, EncodedMessage, blobs, head, known, value_in, value_out, varint,
+};
 use crate::{AclMessage, Aid, Symbol, Text, Value};
 
 /// The sending end of one direction of a connection.
@@ -156,23 +158,47 @@ impl Encoder {
     /// # Errors
     /// The content is nested too deeply; nothing was written then, and nothing remembered.
     pub fn encode_message(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        if let Value::Str(_) | Value::Bytes(_) | Value::Atom(_) | Value::Null = message.content {
+        self.encode(Some(message), &message.content, out)
+    }
+
+    /// Appends the content of a message alone, to be decoded by [`Decoder::decode_content`]: of one whose head the other end
+    /// knows.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode_message`].
+    pub fn encode_content(&mut self, content: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        self.encode(None, content, out)
+    }
+
+    fn encode(&mut self, head: Option<&AclMessage>, content: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        if let (Value::Bytes(bytes), false) = (content, self.packs_bytes) {
+            self.head(head, out);
+            blobs::write_plain(out, bytes);
+            return Ok(());
+        }
+        if let Value::Str(_) | Value::Bytes(_) | Value::Atom(_) | Value::Null = content {
             // Nothing can go wrong, and there is no dictionary.
-            head::write(out, message, &mut self.said);
-            value_out::value(&mut Writer::of_message(out, &mut self.dictionary, self.packs_bytes), &message.content);
+            self.head(head, out);
+            value_out::value(&mut Writer::of_message(out, &mut self.dictionary, self.packs_bytes), content);
             return Ok(());
         }
         let mut body = std::mem::take(&mut self.scratch);
         body.clear();
         let mut writer = Writer::of_message(&mut body, &mut self.dictionary, self.packs_bytes);
-        value_out::value(&mut writer, &message.content);
+        value_out::value(&mut writer, content);
         let written = writer.check();
         if written.is_ok() {
-            head::write(out, message, &mut self.said);
+            self.head(head, out);
             self.body(&body, u32::MAX, out);
         }
         self.keep_room(body);
         written
+    }
+
+    fn head(&mut self, of: Option<&AclMessage>, out: &mut Vec<u8>) {
+        if let Some(message) = of {
+            head::write(out, message, &mut self.said);
+        }
     }
 
     /// Keeps room for the next body, unless this one was uncommonly long.
@@ -409,11 +435,30 @@ impl Decoder {
     pub fn decode_message(&mut self, bytes: &[u8]) -> Result<AclMessage, DecodeError> {
         let mut r = Reader::bare(bytes, self.limits);
         let mut message = head::read(&mut r, &mut self.heard)?;
+        message.content = self.content(r)?;
+        Ok(message)
+    }
+
+    /// Decodes what [`Encoder::encode_content`] made, all of it.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode_message`].
+    pub fn decode_content(&mut self, bytes: &[u8]) -> Result<Value, DecodeError> {
+        match blobs::read_plain(bytes, self.limits.budget_bytes.saturating_sub(value_in::COMPOUND_BYTES)) {
+            Some(plain) => Ok(Value::from(plain.to_vec())),
+            None => self.content(Reader::bare(bytes, self.limits)),
+        }
+    }
+
+    /// Reads a content, which is the rest.
+    fn content(&mut self, r: Reader<'_>) -> Result<Value, DecodeError> {
+        // A reader of what is gone sooner than the bytes.
+        let mut r = r;
         let items = self.heard.dictionary(&mut r)?;
         refer_to(&items, &mut r)?;
-        message.content = value_in::value(&mut r)?;
+        let content = value_in::value(&mut r)?;
         r.end()?;
-        Ok(message)
+        Ok(content)
     }
 
     /// Decodes what [`Encoder::encode_body_of`] wrote, all of it.
@@ -492,6 +537,33 @@ mod tests {
         ends.0.encode_body_of(&names.to_vec(), usize::MAX, &mut out).unwrap();
         assert_eq!(ends.1.decode_body_as::<Vec<Symbol>>(&out).as_deref(), Ok(names));
         out.len()
+    }
+
+    #[test]
+    fn contents_alone_share_what_was_said_in_messages() {
+        let mut ends = (Encoder::default(), Decoder::default());
+        let list = || Value::list([Value::from("a text of some length"), Value::atom("atom")]);
+        let message = AclMessage::new(crate::Performative::Inform, Aid::local("amy"), Aid::local("bob"), list());
+        let mut out = Vec::new();
+        ends.0.encode_message(&message, &mut out).unwrap();
+        assert_eq!(ends.1.decode_message(&out), Ok(message));
+        let text = Value::from("a text of some length");
+        for content in [Value::Null, text, Value::from(vec![7; 3]), Value::from(vec![7; 3_000]), list()] {
+            out.clear();
+            ends.0.encode_content(&content, &mut out).unwrap();
+            for cut in 0..out.len() {
+                assert!(Decoder::default().decode_content(&out[..cut]).is_err(), "{cut} of {out:?}");
+            }
+            let mut longer = out.clone();
+            longer.push(0);
+            assert!(ends.1.decode_content(&longer).is_err());
+            assert_eq!(ends.1.decode_content(&out), Ok(content));
+        }
+        assert!(out.len() < 10, "its texts were said before: {out:?}");
+        let small = Limits::MESSAGE.with_budget_bytes(1_000);
+        let mut bytes = Vec::new();
+        ends.0.encode_content(&Value::from(vec![7; 3_000]), &mut bytes).unwrap();
+        assert!(Decoder::new(small, LinkLimits::DEFAULT).decode_content(&bytes).is_err());
     }
 
     #[test]

@@ -156,8 +156,8 @@ fn a_busy_node_is_not_flooded() {
     }
     std::thread::sleep(Duration::from_millis(500));
     let arrived = one.desk.messages.lock().unwrap().len() as u64;
-    // A message takes eight bytes, a batch more may be under way.
-    assert!(arrived < LINK_FLIGHT_BYTES / 7, "{arrived} arrived though there was no room");
+    // A message like the one before takes five bytes, a batch more may be under way.
+    assert!(arrived < LINK_FLIGHT_BYTES / 4, "{arrived} arrived though there was no room");
     one.desk.busy.store(false, Ordering::Relaxed);
     one.hub.links().go_on();
     until("the rest arrives", || one.desk.messages.lock().unwrap().len() == 600_000);
@@ -180,7 +180,7 @@ fn senders_wait_for_a_full_link_and_are_told_when_to_go_on() {
         }
         sent += 1;
     }
-    assert!(sent < LINK_FLIGHT_BYTES / 7 + 2 * LINK_SOFT_MESSAGES as u64, "{sent} were sent before they had to wait");
+    assert!(sent < LINK_FLIGHT_BYTES / 4 + 2 * LINK_SOFT_MESSAGES as u64, "{sent} were sent before they had to wait");
     let told = two.desk.drained.load(Ordering::Relaxed);
     one.desk.busy.store(false, Ordering::Relaxed);
     one.hub.links().go_on();

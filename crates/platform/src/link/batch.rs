@@ -189,6 +189,9 @@ const TAG_NUMBERED: u64 = 6;
 /// The message that follows is passed on for an agent that left.
 const TAG_FORWARDED: u64 = 7;
 
+/// The message is as the one before but for its content, which follows.
+const TAG_ALIKE: u64 = 8;
+
 /// What writing items came to.
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -210,12 +213,23 @@ impl BatchWriter {
     }
 
     /// Writes items, beginning with the one at `from`, until `bytes_max` are written. A message to several agents is
-    /// written once, if its envelopes stand together.
+    /// written once, if its envelopes stand together; of messages in a row that differ in their contents alone, the first
+    /// is written whole.
     pub fn write(&mut self, items: &VecDeque<Item>, from: usize, bytes_max: usize, out: &mut Vec<u8>) -> Written {
         let (limit, mut at, mut refused) = (out.len() + bytes_max, from, Vec::new());
+        let mut before: Option<&AclMessage> = None;
         while out.len() < limit
             && let Some(item) = items.get(at)
         {
+            let alone = alone_in(item);
+            if let (Some(before), Some(message)) = (before, alone)
+                && message.is_alike(before)
+                && self.write_alike(message, out)
+            {
+                at += 1;
+                continue;
+            }
+            before = None;
             at += match item {
                 Item::Void => {
                     write_number(TAG_VOID, out);
@@ -225,31 +239,10 @@ impl BatchWriter {
                     self.write_news(news, out);
                     1
                 }
-                Item::Message(Envelope { to, body }) | Item::Forwarded(Envelope { to, body }) => {
-                    let forwarded = matches!(item, Item::Forwarded(_));
-                    let together = match body {
-                        body if !forwarded => body.shared().map_or(1, |message| {
-                            let most = items.len().min(at + LINK_RECEIVERS_MAX);
-                            (at..most).take_while(|index| shares(items.get(*index), message)).count()
-                        }),
-                        _ => 1,
-                    };
-                    if self.encode(body, out) {
-                        if forwarded {
-                            write_number(TAG_FORWARDED, out);
-                        }
-                        if let MessageBody::Numbered(numbered) = body {
-                            write_number(TAG_NUMBERED, out);
-                            write_number(numbered.number, out);
-                            write_number(numbered.telling, out);
-                        }
-                        if together == 1 {
-                            write_receivers(body, std::iter::once(*to), 1, out);
-                        } else {
-                            write_receivers(body, items.range(at..at + together).filter_map(receiver), together, out);
-                        }
-                        write_number(self.scratch.len() as u64, out);
-                        out.extend_from_slice(&self.scratch);
+                Item::Message(envelope) | Item::Forwarded(envelope) => {
+                    let together = together(items, at);
+                    if self.write_message(item, envelope, items.range(at..at + together), out) {
+                        before = alone;
                     } else {
                         refused.extend(at..at + together);
                         (0..together).for_each(|_| write_number(TAG_VOID, out));
@@ -259,6 +252,58 @@ impl BatchWriter {
             };
         }
         Written { items: at - from, refused }
+    }
+
+    /// Writes the content of a message that has all else in common with the one before. False, and nothing is written, if
+    /// that is not possible: not in this encoding, or not at all.
+    fn write_alike(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        // The tag and the length, mostly.
+        out.extend_from_slice(&[TAG_ALIKE as u8, 0]);
+        let content = out.len();
+        let written = matches!(self.writer.write_content(&message.content, out), Ok(true));
+        let length = out.len() - content;
+        if !written || length > LINK_MESSAGE_BYTES_MAX {
+            out.truncate(start);
+            return false;
+        }
+        match out.get_mut(content - 1) {
+            Some(byte) if length < 0x80 => *byte = length as u8,
+            _ => {
+                self.scratch.clear();
+                write_number(length as u64, &mut self.scratch);
+                drop(out.splice(content - 1..content, self.scratch.drain(..)));
+            }
+        }
+        true
+    }
+
+    /// Writes the message of this item, which all of `together` share; false if that is not possible.
+    fn write_message<'a>(
+        &mut self,
+        item: &Item,
+        Envelope { to, body }: &Envelope,
+        together: impl ExactSizeIterator<Item = &'a Item> + Clone,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        if !self.encode(body, out) {
+            return false;
+        }
+        if matches!(item, Item::Forwarded(_)) {
+            write_number(TAG_FORWARDED, out);
+        }
+        if let MessageBody::Numbered(numbered) = body {
+            write_number(TAG_NUMBERED, out);
+            write_number(numbered.number, out);
+            write_number(numbered.telling, out);
+        }
+        match together.len() {
+            1 => write_receivers(body, std::iter::once(*to), 1, out),
+            several => write_receivers(body, together.filter_map(receiver), several, out),
+        }
+        write_number(self.scratch.len() as u64, out);
+        out.extend_from_slice(&self.scratch);
+        true
     }
 
     fn write_news(&mut self, news: &News, out: &mut Vec<u8>) {
@@ -284,6 +329,26 @@ impl BatchWriter {
         self.writer.forget();
         write_number(TAG_FORGET, out);
         false
+    }
+}
+
+/// How many items, from this one on, share its message and are written together.
+fn together(items: &VecDeque<Item>, at: usize) -> usize {
+    let Some(Item::Message(Envelope { body, .. })) = items.get(at) else { return 1 };
+    body.shared().map_or(1, |message| {
+        let most = items.len().min(at + LINK_RECEIVERS_MAX);
+        (at..most).take_while(|index| shares(items.get(*index), message)).count()
+    })
+}
+
+/// The message of an item that says nothing else: neither numbered nor passed on, and for its only receiver.
+fn alone_in(item: &Item) -> Option<&AclMessage> {
+    match item {
+        Item::Message(Envelope { body: MessageBody::Numbered(_), .. }) => None,
+        Item::Message(Envelope { to, body }) => {
+            matches!(body.receivers.as_slice(), [only] if only == to).then_some(&**body)
+        }
+        _ => None,
     }
 }
 
@@ -354,6 +419,11 @@ pub fn read_items(
             }
         }
         let to = match tag {
+            TAG_ALIKE => {
+                let alike = read_alike(&mut bytes, reader, items.get(before..).unwrap_or_default())?;
+                items.push(alike);
+                continue;
+            }
             TAG_NEWS => {
                 items.push(Item::News(Box::new(read_news(&mut bytes, reader)?)));
                 continue;
@@ -378,13 +448,11 @@ pub fn read_items(
             TAG_OTHERS => To::Others(read_list(&mut bytes, read_name)?),
             _ => return Err(BatchError::Receivers),
         };
-        let length = usize::try_from(take_number(&mut bytes)?).map_err(|_| FrameError::Number)?;
-        let (encoded, rest) = bytes.split_at_checked(length).ok_or(FrameError::Number)?;
-        bytes = rest;
+        let encoded = take_bytes(&mut bytes)?;
         let message = reader.read(encoded)?;
         match number {
             Some(number) => items.push(Item::Message(numbered(message, number, &to)?)),
-            None if length >= MESSAGE_WEIGHED_BYTES => {
+            None if encoded.len() >= MESSAGE_WEIGHED_BYTES => {
                 address(MessageBody::Owned(Box::new(message)).weighed(), &to, items)?
             }
             None => address(MessageBody::Owned(Box::new(message)), &to, items)?,
@@ -394,6 +462,28 @@ pub fn read_items(
         }
     }
     Ok(items.len() - before)
+}
+
+/// Reads a message that is as the last of these items but for its content.
+fn read_alike(bytes: &mut &[u8], reader: &mut dyn MessageReader, items: &[Item]) -> Result<Item, BatchError> {
+    let (to, before) = match items.last() {
+        Some(Item::Message(envelope)) => (envelope.to, items.last().and_then(alone_in)),
+        _ => return Err(BatchError::Receivers),
+    };
+    let before = before.filter(|before| before.extras.is_none()).ok_or(BatchError::Receivers)?;
+    let encoded = take_bytes(bytes)?;
+    let content = reader.read_content(encoded)?;
+    let body = MessageBody::Owned(Box::new(before.alike(content)));
+    let body = if encoded.len() >= MESSAGE_WEIGHED_BYTES { body.weighed() } else { body };
+    Ok(Item::Message(Envelope { to, body }))
+}
+
+/// Takes as many bytes as the number before them says.
+fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], BatchError> {
+    let length = usize::try_from(take_number(bytes)?).map_err(|_| FrameError::Number)?;
+    let (taken, rest) = bytes.split_at_checked(length).ok_or(FrameError::Number)?;
+    *bytes = rest;
+    Ok(taken)
 }
 
 /// What was just read is one message, passed on for an agent that left.
@@ -539,6 +629,69 @@ mod tests {
         let envelope = Envelope { to: Aid::new("eve", "there"), body: MessageBody::Owned(message(&["bob"])) };
         let (_, back) = there_and_back(vec![Item::Message(envelope)]);
         assert_eq!(names(&back), ["eve@there"]);
+    }
+
+    /// Messages of these senders to these receivers, each with the number of its place as its content.
+    fn row(pairs: &[(&str, &str)]) -> Vec<Item> {
+        let item = |(number, (from, to)): (usize, &(&str, &str))| {
+            let (from, to) = (Aid::local(*from), Aid::local(*to));
+            let message = AclMessage::new(Performative::Inform, from, to, Value::Int(number as i64));
+            Item::Message(Envelope { to, body: MessageBody::Owned(Box::new(message)) })
+        };
+        pairs.iter().enumerate().map(item).collect()
+    }
+
+    fn messages(items: &[Item]) -> Vec<AclMessage> {
+        items.iter().cloned().filter_map(Item::into_message).map(|envelope| *envelope.body.into_message()).collect()
+    }
+
+    #[test]
+    fn of_messages_alike_only_the_first_is_written_whole() {
+        let (bytes, back) = there_and_back(row(&[("amy", "bob"); 100]));
+        assert_eq!(messages(&back), messages(&row(&[("amy", "bob"); 100])));
+        let (one, _) = there_and_back(row(&[("amy", "bob")]));
+        assert!(bytes <= one + 99 * 4, "{bytes} of which the first takes {one}");
+    }
+
+    #[test]
+    fn what_differs_in_more_than_its_content_is_written_whole() {
+        let mut items = row(&[("amy", "bob"), ("amy", "bob"), ("amy", "eve"), ("bob", "eve"), ("bob", "eve")]);
+        let change = |item: &mut Item, change: &dyn Fn(&mut AclMessage)| {
+            if let Item::Message(Envelope { body: MessageBody::Owned(message), .. }) = item {
+                change(message);
+            }
+        };
+        items.extend(row(&[("bob", "eve"); 6]));
+        change(&mut items[5], &|message| message.performative = Performative::Request);
+        change(&mut items[6], &|message| message.extras_mut().reply_with = Some("q".into()));
+        change(&mut items[8], &|message| message.content = Value::from("x".repeat(300)));
+        change(&mut items[9], &|message| {
+            message.content = Value::list((0..9).map(|n| Value::from(format!("text{n}"))))
+        });
+        change(&mut items[10], &|message| message.receivers.push(Aid::local("bob")));
+        items.extend([Item::Void, Item::News(Box::new(News::NoService("bob".into())))]);
+        items.extend(row(&[("bob", "eve"), ("bob", "eve")]));
+        let (_, back) = there_and_back(items.clone());
+        assert_eq!(messages(&back), messages(&items));
+        let kinds = |items: &[Item]| items.iter().map(std::mem::discriminant).collect::<Vec<_>>();
+        assert_eq!((kinds(&back), names(&back)), (kinds(&items), names(&items)));
+    }
+
+    #[test]
+    fn nothing_is_like_what_is_no_plain_message_of_the_same_batch() {
+        let alike = [TAG_ALIKE as u8, 1, 0];
+        let (mut reader, mut items) = (reader(Encoding::Compact), row(&[("amy", "bob")]));
+        assert_eq!(read_items(&alike, &mut *reader, &mut items), Err(BatchError::Receivers), "of an earlier batch");
+        let void = [TAG_VOID as u8, TAG_ALIKE as u8, 1, 0];
+        assert_eq!(read_items(&void, &mut *reader, &mut items), Err(BatchError::Receivers));
+        for encoding in [Encoding::Json, Encoding::String] {
+            let (items, mut bytes, mut back) = (VecDeque::from(row(&[("amy", "bob"); 3])), Vec::new(), Vec::new());
+            BatchWriter::new(writer(encoding)).write(&items, 0, usize::MAX / 2, &mut bytes);
+            assert_eq!(read_items(&bytes, &mut *super::super::codec::reader(encoding), &mut back), Ok(3));
+            bytes.extend(alike);
+            let read = read_items(&bytes, &mut *super::super::codec::reader(encoding), &mut back);
+            assert!(matches!(read, Err(BatchError::Message(_))), "{read:?}");
+        }
     }
 
     #[test]

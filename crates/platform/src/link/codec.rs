@@ -2,7 +2,7 @@
 //! and gone with it: they may remember what went before.
 
 use whimbrel_acl::compact::{self, Decoder, Encoder, Limits};
-use whimbrel_acl::{AclMessage, Encoding};
+use whimbrel_acl::{AclMessage, Encoding, Value};
 
 use super::batch::News;
 use crate::limits::LINK_NEWS_BYTES_MAX;
@@ -19,6 +19,15 @@ pub trait MessageWriter: Send {
     /// # Errors
     /// It cannot be written: then nothing was, and the next one can be.
     fn write(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> Result<(), MessageError>;
+
+    /// Appends the content of a message that has all else in common with the one written last
+    /// ([`AclMessage::is_alike`]); false, and nothing is written, if this encoding writes each message whole.
+    ///
+    /// # Errors
+    /// As [`MessageWriter::write`].
+    fn write_content(&mut self, _content: &Value, _out: &mut Vec<u8>) -> Result<bool, MessageError> {
+        Ok(false)
+    }
 
     /// Appends news, in the compact encoding whatever messages are written in.
     ///
@@ -45,6 +54,14 @@ pub trait MessageReader: Send {
     /// # Errors
     /// They are none, or one that breaks a limit. Nothing more can be read then.
     fn read(&mut self, bytes: &[u8]) -> Result<AclMessage, MessageError>;
+
+    /// The content that these bytes are, all of them.
+    ///
+    /// # Errors
+    /// As [`MessageReader::read`].
+    fn read_content(&mut self, _bytes: &[u8]) -> Result<Value, MessageError> {
+        Err(MessageError("each message is written whole in this encoding".to_owned()))
+    }
 
     /// The news that these bytes are, all of them.
     ///
@@ -79,6 +96,10 @@ impl MessageWriter for Encoder {
         self.encode_message(message, out).map_err(|error| MessageError(error.to_string()))
     }
 
+    fn write_content(&mut self, content: &Value, out: &mut Vec<u8>) -> Result<bool, MessageError> {
+        self.encode_content(content, out).map(|()| true).map_err(|error| MessageError(error.to_string()))
+    }
+
     fn write_news(&mut self, news: &News, out: &mut Vec<u8>) -> Result<(), MessageError> {
         self.encode_body_of(news, LINK_NEWS_BYTES_MAX, out).map_err(|error| MessageError(error.to_string()))
     }
@@ -91,6 +112,10 @@ impl MessageWriter for Encoder {
 impl MessageReader for Decoder {
     fn read(&mut self, bytes: &[u8]) -> Result<AclMessage, MessageError> {
         self.decode_message(bytes).map_err(|error| MessageError(error.to_string()))
+    }
+
+    fn read_content(&mut self, bytes: &[u8]) -> Result<Value, MessageError> {
+        self.decode_content(bytes).map_err(|error| MessageError(error.to_string()))
     }
 
     fn read_news(&mut self, bytes: &[u8]) -> Result<News, MessageError> {

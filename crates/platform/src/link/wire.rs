@@ -323,7 +323,12 @@ pub fn read_number(bytes: &[u8]) -> Result<Option<(u64, usize)>, FrameError> {
 ///
 /// # Errors
 /// There is none.
+#[inline]
 pub fn take_number(bytes: &mut &[u8]) -> Result<u64, FrameError> {
+    if let [byte @ ..0x80, rest @ ..] = *bytes {
+        *bytes = rest;
+        return Ok(u64::from(*byte));
+    }
     let (number, taken) = read_number(bytes)?.ok_or(FrameError::Number)?;
     *bytes = bytes.get(taken..).unwrap_or_default();
     Ok(number)

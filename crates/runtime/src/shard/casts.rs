@@ -118,14 +118,20 @@ impl Shard {
         }
     }
 
-    /// Takes in a message from another node for several agents, as if it had come for each.
-    pub(super) fn take_copies(&mut self, agents: &[Symbol], message: &Arc<AclMessage>) {
-        let body = MessageBody::Shared(Arc::clone(message)).weighed();
+    /// Takes in messages from another node for several agents, as if each had come for each.
+    pub(super) fn take_copies(&mut self, agents: &[Symbol], messages: Vec<Arc<AclMessage>>) {
+        let copies = agents.len() * messages.len();
+        let row: Vec<MessageBody> = messages.into_iter().map(|one| MessageBody::Shared(one).weighed()).collect();
+        let at_once = !self.observed && row.iter().all(MessageBody::is_plain);
         for name in agents {
-            self.route_arrived(Aid::local(*name), body.clone());
+            let to = Aid::local(*name);
+            match self.slot_here(to).filter(|_| at_once) {
+                Some(slot) => self.deliver_row(slot, row.iter().cloned()),
+                None => row.iter().for_each(|body| self.route_arrived(to, body.clone())),
+            }
         }
         if let Some(seat) = self.node.seat(self.index) {
-            seat.copies.fetch_sub(agents.len(), Ordering::Relaxed);
+            seat.copies.fetch_sub(copies, Ordering::Relaxed);
         }
     }
 

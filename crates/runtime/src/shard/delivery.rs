@@ -2,7 +2,6 @@
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::Event;
-use whimbrel_platform::body::Row;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::topics::Cast;
@@ -16,8 +15,11 @@ use crate::sync::locked;
 /// Parcels that wait for the end of the round at most.
 const BATCH_MAX: usize = 4_096;
 
-/// Messages for one node that wait for the end of the round at most.
-const LINK_BATCH_MAX: usize = 256;
+/// Messages for one node that wait for the end of the round at most: as many small ones as a socket is given at once. Of larger ones
+/// those for which the link has room.
+const LINK_BATCH_MAX: usize = 1_024;
+/// The room of a link that has not said yet how much it has.
+const LINK_ROOM_AT_FIRST: usize = 256;
 
 /// What is sent to another node in this round.
 pub(super) struct Departing {
@@ -30,7 +32,7 @@ pub(super) struct Departing {
 
 impl Default for Departing {
     fn default() -> Self {
-        Self { messages: Vec::new(), room: LINK_BATCH_MAX, drained: false }
+        Self { messages: Vec::new(), room: LINK_ROOM_AT_FIRST, drained: false }
     }
 }
 
@@ -114,14 +116,25 @@ impl Shard {
 
     /// Puts a message into the batch for another node.
     pub(super) fn send_linked(&mut self, node: NodeId, envelope: Envelope, route: Route) -> Reception {
+        self.send_row_linked(node, envelope.to, std::iter::once(envelope.body), route)
+    }
+
+    /// The same for several to one receiver.
+    pub(super) fn send_row_linked(
+        &mut self,
+        node: NodeId,
+        to: Aid,
+        row: impl ExactSizeIterator<Item = MessageBody>,
+        route: Route,
+    ) -> Reception {
         let index = node.0 as usize;
         if self.linked.len() <= index {
             self.linked.resize_with(index + 1, Departing::default);
         }
         let Some(batch) = self.linked.get_mut(index) else { return Reception::Fine };
-        let crowded = if route.is_crowded() { Reception::Crowded(envelope.to.name) } else { Reception::Fine };
-        batch.messages.push(envelope);
-        batch.room = batch.room.saturating_sub(1);
+        let crowded = if route.is_crowded() { Reception::Crowded(to.name) } else { Reception::Fine };
+        batch.room = batch.room.saturating_sub(row.len());
+        batch.messages.extend(row.map(|body| Envelope { to, body }));
         self.urgent |= batch.messages.len() >= LINK_BATCH_MAX || batch.room == 0;
         if batch.room == 0 { Reception::LinkFull(node) } else { crowded }
     }
@@ -255,7 +268,7 @@ impl Shard {
     }
 
     /// [`Shard::deliver`] for several messages at once, unobserved.
-    pub(super) fn deliver_row(&mut self, index: u32, row: Row<'_, '_>) {
+    pub(super) fn deliver_row(&mut self, index: u32, row: impl ExactSizeIterator<Item = MessageBody>) {
         let Some(slot) = self.slots.at(index) else { return row.for_each(|body| self.deliver_away(index, body)) };
         let waited = slot.mailbox.len();
         slot.mailbox.extend_using(row, &mut self.spare_queues);

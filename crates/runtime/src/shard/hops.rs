@@ -504,6 +504,18 @@ impl Shard {
         }
     }
 
+    /// Takes in messages that came in a row from another node for one agent.
+    pub(super) fn take_row(&mut self, to: Aid, row: Vec<MessageBody>) {
+        let count = row.len();
+        match self.slot_here(to).filter(|_| !self.observed) {
+            Some(slot) => self.deliver_row(slot, row.into_iter()),
+            None => row.into_iter().for_each(|body| self.route_arrived(to, body)),
+        }
+        if let Some(seat) = self.node.seat(self.index) {
+            seat.copies.fetch_sub(count, Ordering::Relaxed);
+        }
+    }
+
     /// The slot that keeps what comes for an agent that is gone.
     pub(super) fn gone_slot(&self, name: Symbol) -> Option<u32> {
         self.hops.get(&name).filter(|hopping| hopping.gone).map(|hopping| hopping.index)

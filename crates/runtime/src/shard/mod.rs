@@ -287,7 +287,8 @@ impl Shard {
                 self.route(envelope.to, envelope.body);
             }
             Parcel::Arrived(envelope) => self.route_arrived(envelope.to, envelope.body),
-            Parcel::Copies(agents, message) => self.take_copies(&agents, &message),
+            Parcel::ArrivedRow(to, row) => self.take_row(to, row),
+            Parcel::Copies(agents, messages) => self.take_copies(&agents, messages),
             Parcel::Undeliverable(envelope, why) => self.undeliverable(envelope.to, envelope.body, why),
             Parcel::Change(whom, change) => self.take_change(whom, change),
             Parcel::PostedChange(whom, change) => self.change(whom, change),

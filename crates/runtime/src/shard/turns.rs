@@ -2,6 +2,7 @@
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody};
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::{Event, Outbox, Time};
 
 use super::delivery::Reception;
@@ -86,16 +87,21 @@ impl Shard {
         self.route(to, body)
     }
 
-    /// Routes all but the first: those in a row for an agent of this shard at once.
+    /// Routes all but the first: those in a row for an agent of this shard, or of another node, at once.
     #[inline(never)]
     fn send_rest(&mut self, outbox: &mut Outbox, first: Reception) -> Reception {
         let (mut reception, one_by_one) = (first, self.observed || outbox.is_mixed());
         outbox.take_rest(|to, row| {
             // While this agent's messages are routed, nobody of this shard leaves or ends.
-            let slot = if one_by_one { None } else { self.slot_here(to) };
-            if let Some(slot) = slot {
+            let route = if one_by_one { Route::UNKNOWN } else { self.route_of(to) };
+            if let Some(slot) = route.slot_at(self.here) {
                 self.tally.sent += row.len() as u64;
                 return self.deliver_row(slot, row);
+            }
+            if let Place::Node(node) = route.place() {
+                self.tally.sent += row.len() as u64;
+                reception = reception.max(self.send_row_linked(node, to, row, route));
+                return;
             }
             for body in row {
                 reception = reception.max(self.send(to, body));

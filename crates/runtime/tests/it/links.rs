@@ -187,6 +187,67 @@ fn nodes_that_send_hear_that_an_agent_is_crowded() {
     assert_eq!(crowded(&links), [News::Crowded(slow.name, true), News::Crowded(slow.name, false)]);
 }
 
+/// Messages come in rows, which are taken in as one.
+#[test]
+fn what_came_in_rows_is_handled_in_order_and_counted() {
+    for workers in [1, 2] {
+        let (platform, _) = linked(workers);
+        let heard: Arc<Mutex<Vec<(usize, i64)>>> = Arc::default();
+        let agents: Vec<Aid> = (0..3)
+            .map(|agent| {
+                let heard = Arc::clone(&heard);
+                let note = move |_: &mut Context<'_, '_>, message: MessageBody| {
+                    heard.lock().unwrap().push((agent, message.content.as_i64().unwrap_or(-1)));
+                };
+                platform.spawn(format!("taker{agent}").as_str(), does(note)).unwrap()
+            })
+            .collect();
+        let gone = Aid::local("gone");
+        let mut number = 0;
+        for rows in [[1, 5, 0, 3], [7, 1, 1, 1], [0, 2_500, 4, 2], [1, 1, 30, 0]] {
+            let mut messages = Vec::new();
+            for (to, count) in agents.iter().copied().chain([gone]).zip(rows) {
+                for _ in 0..count {
+                    number += 1;
+                    let message = inform("far", to, number);
+                    // One that says more than its content is in no row, but keeps its place.
+                    let message = if number % 5 == 0 { message.in_conversation("c") } else { message };
+                    messages.push(Envelope { to, body: MessageBody::Owned(Box::new(message)) });
+                }
+            }
+            platform.station().arrive(OTHER, &mut messages);
+            assert!(messages.is_empty());
+        }
+        platform.wait_idle();
+        let heard = heard.lock().unwrap();
+        for agent in 0..3 {
+            let numbers: Vec<i64> = heard.iter().filter(|one| one.0 == agent).map(|one| one.1).collect();
+            assert!(numbers.is_sorted(), "{numbers:?}");
+        }
+        assert_eq!(heard.len(), 9 + 2_507 + 35);
+        let counters = platform.counters();
+        assert_eq!((counters.came, counters.dead), (number as u64, 6));
+        counters.check().unwrap();
+    }
+}
+
+/// A mailbox takes in no more of a row than it does of messages one by one.
+#[test]
+fn a_full_mailbox_refuses_the_rest_of_what_came_in_rows() {
+    let platform = Platform::builder().workers(1).mailbox_limits(10, 3_000).build();
+    platform.link_with(Arc::new(Narrow::default()));
+    let slow = platform.spawn("slow", does(|_, _| ())).unwrap();
+    platform.suspend(slow).unwrap();
+    let message = |number| Envelope { to: slow, body: MessageBody::Owned(Box::new(inform("far", slow, number))) };
+    for _ in 0..2 {
+        platform.station().arrive(OTHER, &mut (0..2_000).map(message).collect());
+    }
+    platform.wait_idle();
+    let counters = platform.counters();
+    assert_eq!((counters.came, counters.queued), (4_000, 3_000));
+    counters.check().unwrap();
+}
+
 /// Who was held up by a full mailbox goes on when it is not full any more, however patient it had become.
 #[test]
 fn senders_go_on_as_soon_as_a_mailbox_has_room() {

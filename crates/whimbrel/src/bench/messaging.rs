@@ -4,7 +4,6 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -174,7 +173,7 @@ fn age_us(content: &Value, now_ns: u64) -> Option<f64> {
 
 /// Sends messages to one consumer, or on a topic.
 struct Producer {
-    template: AclMessage,
+    to: Aid,
     left: u64,
     bytes: usize,
     /// When the next is due, if it paces itself.
@@ -186,9 +185,7 @@ impl Producer {
         let mut content = Vec::with_capacity(self.bytes);
         content.extend_from_slice(&now_ns.to_le_bytes());
         content.resize(self.bytes, b'x');
-        let mut message = Box::new(self.template.clone());
-        message.content = Value::Bytes(Arc::new(content));
-        turn.outbox.send(message);
+        turn.outbox.send(AclMessage::new(Performative::Inform, turn.aid, self.to, content));
         self.left -= 1;
     }
 }
@@ -196,7 +193,6 @@ impl Producer {
 impl AgentBody for Producer {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         while turn.mailbox.take().is_some() {}
-        self.template.sender = turn.aid;
         let Some(next) = self.next else {
             let now_ns = wall_ns();
             for _ in 0..self.left.min(u64::from(turn.budget)) {
@@ -334,11 +330,10 @@ pub fn produce(what: &Messaging, first: &str) -> anyhow::Result<()> {
             Scenario::ManyToOne => pick(0),
             Scenario::Broadcast => news,
         };
-        let template = AclMessage::new(Performative::Inform, to, to, Value::Null);
         // Not all in the same instant.
         let offset = Duration::from_micros(PACE_US * index as u64 / producers);
         let next = (what.mode == Mode::Paced).then(|| begin + offset);
-        Box::new(Producer { template, left: what.each(), bytes: usize::from(what.bytes), next })
+        Box::new(Producer { to, left: what.each(), bytes: usize::from(what.bytes), next })
     })?;
     // Until the pipe is closed.
     while std::io::stdin().read_line(&mut line)? > 0 {}
