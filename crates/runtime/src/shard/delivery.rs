@@ -200,8 +200,17 @@ impl Shard {
     pub(super) fn take_message(&mut self, envelope: Envelope) {
         match self.leaver(envelope.to.name) {
             Some(index) => self.deliver_crowded(index, envelope),
-            None => {
-                self.route(envelope.to, envelope.body);
+            None => self.route_again(envelope.to, envelope.body),
+        }
+    }
+
+    /// Sends on what was put where its receiver was meant to be, and is not.
+    pub(super) fn route_again(&mut self, to: Aid, body: MessageBody) {
+        match self.route_of(body.sender).place() {
+            // It came over a link: nobody would believe this node that it speaks for another one's agent.
+            Place::Node(_) => self.route_arrived(to, body),
+            _ => {
+                self.route(to, body);
             }
         }
     }

@@ -525,7 +525,7 @@ impl Shard {
     fn send_back(&mut self, name: Symbol) {
         for early in self.expected.remove(&name).unwrap_or_default() {
             if let Early::Message(body) = early {
-                self.route(Aid::local(name), body);
+                self.route_again(Aid::local(name), body);
             }
         }
     }
