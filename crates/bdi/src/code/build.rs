@@ -56,6 +56,23 @@ fn build_compound(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
     }
 }
 
+/// Whether the value of an expression is found without calling a function, seen at a glance: if in doubt, no.
+pub fn calls_nothing(bindings: &Bindings, base: u32, expr: &Expr) -> bool {
+    let nothing = |expr: &Expr| calls_nothing(bindings, base, expr);
+    match expr {
+        Expr::Const(_) => true,
+        // Calls that a value was made with before it was known are made once it is.
+        Expr::Slot(slot) => {
+            let value = bindings.deref(bindings.slot(base + slot));
+            value.is_ground() || matches!(value, Value::Var(_))
+        }
+        Expr::Arith(arith) => nothing(&arith.left) && arith.right.as_ref().is_none_or(nothing),
+        Expr::Term(term) => term.has_no_annots() && term.args.iter().all(nothing),
+        Expr::Cons(cell) => nothing(&cell.0) && nothing(&cell.1),
+        Expr::Function(_) | Expr::Operation(..) | Expr::Quote(_) => false,
+    }
+}
+
 /// The number an expression of numbers, bound variables and operations comes to.
 #[inline(always)]
 pub fn number(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {

@@ -161,12 +161,15 @@ fn open(annots: &[Annot]) -> bool {
     matches!(annots.last(), Some(Annot::Tail(_)))
 }
 
-fn decorated(value: &Value) -> bool {
+/// Whether a value is a variable with something around it.
+#[inline]
+pub(crate) fn decorated(value: &Value) -> bool {
     matches!(value, Value::Term(term) if term.functor == reserved::DECORATED)
 }
 
 /// A plain variable is of the default namespace: a literal of another one is not its value.
-fn namespaced(value: &Value) -> bool {
+#[inline]
+pub(crate) fn namespaced(value: &Value) -> bool {
     matches!(value, Value::Term(term) if term.namespace != sym::DEFAULT)
 }
 

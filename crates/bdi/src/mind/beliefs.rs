@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var, sym};
 
 use crate::code::{Hint, Image, Key, Rule};
-use crate::logic::{Bindings, map_annots, match_annots, open_slots};
+use crate::logic::{Bindings, decorated, map_annots, match_annots, namespaced, open_slots};
 use crate::syntax::ast;
 use crate::syntax::quote::{numbered, quote};
 use changes::Noted;
@@ -78,6 +78,8 @@ pub struct Table {
     index: Option<Box<Index>>,
     /// Whether entries have got other numbers since the last save.
     renumbered: bool,
+    /// Whether a fact is there, or was, with an argument that is no value of a plain variable.
+    elusive: bool,
 }
 
 /// Entry numbers by a hash, last of the query order first (new beliefs go to the front).
@@ -209,12 +211,26 @@ fn hash_first(value: &Value) -> Option<u64> {
 
 impl Table {
     fn new(key: Key) -> Self {
-        Self { key, entries: VecDeque::new(), front: 0, live: 0, rules: 0, index: None, renumbered: false }
+        Self {
+            key,
+            entries: VecDeque::new(),
+            front: 0,
+            live: 0,
+            rules: 0,
+            index: None,
+            renumbered: false,
+            elusive: false,
+        }
     }
 
     /// Whether a rule is among the entries.
     pub fn has_rules(&self) -> bool {
         self.rules > 0
+    }
+
+    /// Whether each entry is one solution of a query whose arguments are distinct variables.
+    pub fn is_countable(&self) -> bool {
+        self.rules == 0 && !self.elusive
     }
 
     /// How many entries there are.
@@ -300,8 +316,9 @@ impl Table {
     /// Adds an entry; answers its number.
     fn add(&mut self, entry: Entry, at_end: bool) -> i64 {
         let number = if at_end { self.front + self.entries.len() as i64 } else { self.front - 1 };
-        if matches!(entry, Entry::Rule(_)) {
-            self.rules += 1;
+        match &entry {
+            Entry::Fact(fact) => self.elusive |= fact.args.iter().any(is_elusive),
+            Entry::Rule(_) => self.rules += 1,
         }
         self.live += 1;
         self.enter_index(&entry, number, at_end);
@@ -486,11 +503,15 @@ impl BeliefBase {
         self.tables.get(place)
     }
 
-    fn table_mut_at(&mut self, key: Key, hint: &Hint) -> Option<&mut Table> {
-        if self.tables.get(hint.place()).is_none_or(|table| table.key != key) {
-            hint.note(self.place(&key)?);
+    /// The place of a predicate's entries, and they. That place is the one to use: the hint may say another one by now,
+    /// as agents in other threads change it, too.
+    fn place_at(&mut self, key: Key, hint: &Hint) -> Option<(usize, &mut Table)> {
+        let mut place = hint.place();
+        if self.tables.get(place).is_none_or(|table| table.key != key) {
+            place = self.place(&key)?;
+            hint.note(place);
         }
-        self.tables.get_mut(hint.place())
+        Some((place, self.tables.get_mut(place)?))
     }
 
     fn place(&self, key: &Key) -> Option<usize> {
@@ -580,28 +601,27 @@ impl BeliefBase {
 
     /// Adds a belief of the agent's own at the front, for when nobody asks what has changed.
     pub fn add_own(&mut self, key: Key, hint: &Hint, args: Args) -> bool {
-        let annots = Annots::from_buf([Annot::Source(sym::SELF)]);
-        if self.table_mut_at(key, hint).is_none_or(|table| table.find_same(&args).is_some()) {
-            return self.add(Structure::full(key.namespace, key.negated, key.functor, args, annots), false).is_some();
-        }
         let mut fact = Structure::bare(key.namespace, key.negated, key.functor, args);
-        fact.annots = annots;
-        if let Some(table) = self.tables.get_mut(hint.place()) {
-            let number = table.add(Entry::Fact(Arc::new(fact)), false);
-            self.changed(hint.place(), number);
+        fact.annots.push(Annot::Source(sym::SELF));
+        match self.place_at(key, hint) {
+            Some((place, table)) if table.find_same(&fact.args).is_none() => {
+                let number = table.add(Entry::Fact(Arc::new(fact)), false);
+                self.changed(place, number);
+                true
+            }
+            _ => self.add(fact, false).is_some(),
         }
-        true
     }
 
     /// Deletes the belief with these ground arguments, if it is the agent's own and nobody else's. False if it is not.
     pub fn delete_own(&mut self, key: Key, hint: &Hint, args: &[Value]) -> bool {
-        let Some(table) = self.table_mut_at(key, hint) else { return true };
+        let Some((place, table)) = self.place_at(key, hint) else { return true };
         let Some(number) = table.find_same(args) else { return true };
         if !matches!(table.entry(number), Some(Entry::Fact(fact)) if is_own(fact)) {
             return false;
         }
         table.remove(number);
-        self.changed(hint.place(), number);
+        self.changed(place, number);
         true
     }
 
@@ -610,10 +630,11 @@ impl BeliefBase {
     /// # Errors
     /// It is not so simple; the arguments.
     pub fn replace_own(&mut self, key: Key, hint: &Hint, args: Args) -> Result<(), Args> {
-        let Some(table) = self.table_mut_at(key, hint) else { return Err(args) };
+        let Some((place, table)) = self.place_at(key, hint) else { return Err(args) };
         if table.index.is_some() || table.only_fact().is_none_or(|fact| !is_own(fact)) {
             return Err(args);
         }
+        table.elusive |= args.iter().any(is_elusive);
         let Some(Some(Entry::Fact(fact))) = table.entries.front_mut() else { return Err(args) };
         match Arc::get_mut(fact) {
             Some(fact) => fact.set_args(args),
@@ -624,7 +645,7 @@ impl BeliefBase {
             }
         }
         let number = table.front;
-        self.changed(hint.place(), number);
+        self.changed(place, number);
         Ok(())
     }
 
@@ -804,6 +825,12 @@ fn resolved(pattern: &Structure, bindings: &Bindings) -> Structure {
     let args = pattern.args.iter().map(|arg| bindings.resolve(arg)).collect();
     let annots = bindings.resolve_annots(&pattern.annots);
     Structure::full(pattern.namespace, pattern.negated, pattern.functor, args, annots)
+}
+
+/// Whether a plain variable does not stand for an argument.
+#[inline]
+fn is_elusive(arg: &Value) -> bool {
+    decorated(arg) || namespaced(arg)
 }
 
 /// Whether a belief is the agent's own, and has no other annotations.

@@ -101,11 +101,21 @@ impl Cycle<'_> {
     pub(super) fn stays_in_hand(&mut self, id: IntentionId) -> bool {
         let Some(intention) = self.mind.intentions.find(id) else { return false };
         let ready = matches!(intention.place, Place::Ready) && intention.suspended.is_none();
-        if self.cycles_left == 0 || !ready {
+        if !ready {
             return false;
         }
-        let stays = if intention.is_atomic() { self.stays_atomic(id) } else { self.is_alone() };
-        self.cycles_left -= u32::from(stays);
+        let atomic = intention.is_atomic();
+        self.begins_cycle(|cycle| if atomic { cycle.stays_atomic(id) } else { cycle.is_alone() })
+    }
+
+    /// Begins the next cycle of this turn, if there is one, with an intention that stays in hand; if it does not stay,
+    /// the cycle is left to the turn. It is counted before `stays` takes a message in, which may end the turn: with this
+    /// cycle then.
+    fn begins_cycle(&mut self, stays: impl FnOnce(&mut Self) -> bool) -> bool {
+        let Some(left) = self.cycles_left.checked_sub(1) else { return false };
+        self.cycles_left = left;
+        let stays = stays(self);
+        self.cycles_left += u32::from(!stays);
         stays
     }
 
@@ -141,11 +151,10 @@ impl Cycle<'_> {
         true
     }
 
-    /// The same of one that has just begun, which goes on in the next cycle then.
+    /// The same of one that has just begun, which goes on in the next cycle then: there is one, or the message would not
+    /// have been taken.
     pub(super) fn goes_on_after(&mut self, id: IntentionId, message: Box<AclMessage>) -> bool {
-        let stays = self.stays_despite(id, message);
-        self.cycles_left -= u32::from(stays);
-        stays
+        self.begins_cycle(|cycle| cycle.stays_despite(id, message))
     }
 
     /// Whether the intention in hand is all there is to do, now and in the next cycle: what goes through the queue of
@@ -200,6 +209,7 @@ impl Cycle<'_> {
         let plans = site.on_add.plans(image, || trigger);
         let mut results = Results::new();
         let tail = match plans.plain
+            && self.can_repeat(&site.args, at)
             && self.push_args(site, at)
             && !levels::noted()
             && open_variables(self.bindings.from(base), base, &mut results)

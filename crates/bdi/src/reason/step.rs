@@ -10,7 +10,7 @@ use super::{Cycle, solver};
 use crate::actions::{Action, Answer, Call, Failure, Progress, StepCall};
 use crate::code::{
     AddMode, Body, CallExpr, Expr, Formula, Key, Op, PlainStep, SendExpr, Site, TriggerKind, TriggerOp, build,
-    build_args,
+    build_args, calls_nothing,
 };
 use crate::logic::{Found, levels, open_value};
 use crate::mind::{Event, IntentionId, Loop, PlanHold, Selected, Splice};
@@ -633,6 +633,9 @@ impl<'m> Cycle<'m> {
 
     /// Sends a message to an agent given by its name; false if the receiver is something else, or not there.
     fn send_directly(&mut self, message: &SendExpr, at: At<'_>) -> bool {
+        if !self.can_repeat([&message.to], at) {
+            return false;
+        }
         let Value::Atom(name) = self.value(&message.to, at) else { return false };
         let mut receiver = Aid::local(name);
         if name == sym::SELF || !self.services.exists(receiver) {
@@ -678,12 +681,27 @@ impl<'m> Cycle<'m> {
         if self.image.asks_intentions {
             return None;
         }
-        match op {
+        let mark = self.bindings.mark();
+        let done = match op {
             Op::Send(message) => self.send_directly(message, at).then_some(Done::Alone),
-            Op::Constraint(formula) => self.first(formula, at).then_some(Done::Alone),
-            Op::Plain(step, site) => self.plain_ahead(*step, site, at),
+            Op::Constraint(formula @ Formula::Relation(sides)) if self.can_repeat([&sides.left, &sides.right], at) => {
+                self.first(formula, at).then_some(Done::Alone)
+            }
+            Op::Plain(step, site) if self.can_repeat(&site.args, at) => self.plain_ahead(*step, site, at),
             _ => None,
+        };
+        if levels::take() {
+            // The step fails, which takes an intention: it is noted again there.
+            self.bindings.undo(mark);
+            return None;
         }
+        done
+    }
+
+    /// Whether a step with these expressions may be tried, and executed again if it could not be done: nobody sees that
+    /// unless they call functions, which may say something or draw lots.
+    pub(super) fn can_repeat<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>, at: At<'_>) -> bool {
+        exprs.into_iter().all(|expr| calls_nothing(self.bindings, at.base, expr))
     }
 
     fn query_action(&mut self, action: crate::actions::QueryAction, call: &CallExpr, at: At<'_>) -> Stepped {

@@ -231,6 +231,21 @@ fn beliefs_are_counted_by_source() {
     assert_eq!(printed, ["3 4 2", "101", "230", "113", "four"]);
 }
 
+/// A plain variable does not stand for what is of another namespace.
+#[test]
+fn beliefs_about_what_is_of_another_namespace_are_counted_by_proof() {
+    let printed = lines(
+        r#"
+        p(a). p(other::b). s(other::a).
+        !go.
+        +!go <- .count(p(_), A); .count(p(_)[source(_)], B); .count(p(other::_), C); .print(A, B, C);
+                +q(1); +q(other::c); .count(q(_), D); -q(other::c); .count(q(_)[source(_)], E); .print(D, E);
+                .count(s(_), F); -+s(b); .count(s(_), G); -+s(other::c); .count(s(_), H); .print(F, G, H).
+        "#,
+    );
+    assert_eq!(printed, ["111", "11", "010"]);
+}
+
 #[test]
 fn the_outermost_goal_of_an_intention_can_be_failed() {
     let printed = lines(

@@ -116,3 +116,31 @@ fn messages_that_nest_too_deep_are_ignored() {
         assert!(simulation.log().join("\n").contains("nests more than 5000 levels deep: it is ignored"));
     });
 }
+
+/// A step that needs no intention fails as others do, whether an intention follows or not; nothing that comes later does.
+#[test]
+fn a_relation_at_the_beginning_of_a_plan_for_a_message_fails() {
+    on_a_worker(|| {
+        let program = "+!last(T) <- U = [[[T]]]. +!first(T) <- U = [[[T]]]; .print(never). +!belief(T) <- +b([[[T]]]).
+                       -!G[error(E)] <- .print(E). @a[atomic] +!ok <- .print(ok). +heard(T) <- U = [[[T]]]; .print(never).";
+        let deep = (0..TERM_LEVELS_MAX - 2).fold(Value::Nil, |value, _| Value::term("g", [value]));
+        let (ann, prog) = (Aid::local("ann"), Aid::local("prog"));
+        let (goal_fails, nobody_asked) = (&["[prog] term_too_deep", "[prog] ok"][..], &["[prog] ok"][..]);
+        for (performative, name, said) in [
+            (Performative::Request, "last", goal_fails),
+            (Performative::Request, "first", goal_fails),
+            (Performative::Request, "belief", goal_fails),
+            (Performative::Inform, "heard", nobody_asked),
+        ] {
+            let mut simulation = Simulation::new(1);
+            simulation.spawn("prog", Box::new(agent(program)));
+            simulation.send(AclMessage::new(performative, ann, prog, Value::term(name, [deep.clone()])));
+            simulation.run_for(10);
+            simulation.send(AclMessage::new(Performative::Request, ann, prog, Value::atom("ok")));
+            simulation.run_for(10);
+            assert_eq!(simulation.output(), said, "{name}");
+            let told = simulation.log().join("\n").contains("a term nests more than 5000 levels deep in plan");
+            assert_eq!(told, said == nobody_asked, "{name}");
+        }
+    });
+}

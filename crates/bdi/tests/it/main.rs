@@ -6,6 +6,7 @@ mod deltas;
 mod depth;
 mod diagnostics;
 mod fuzz;
+mod hints;
 mod inspection;
 mod layouts;
 mod messages;

@@ -101,3 +101,69 @@ fn the_messages_tried_reach_each_plan() {
         assert!(all.contains(&format!("[log] {said}(")), "{said}");
     }
 }
+
+/// What an agent prints that gets these messages in one turn, each from its sender, followed or not.
+fn printed(program: &str, messages: &[(Performative, Aid, Value)], budget: u32, followed: bool) -> Vec<String> {
+    let mut simulation = Simulation::new(5);
+    let agent = Agent::new(AgentConfig::new(image(program)));
+    simulation.spawn("hearer", Box::new(Hearer { agent, budget, followed }));
+    simulation.run_for(1);
+    for (performative, sender, content) in messages {
+        simulation.send(AclMessage::new(*performative, *sender, Aid::local("hearer"), content.clone()));
+    }
+    simulation.run_for(100);
+    simulation.output()
+}
+
+/// The refusal of a message ends the turn if the sender is the receiver's namesake: it may be for itself.
+#[test]
+fn a_message_that_is_refused_while_an_atomic_plan_is_at_work_may_end_the_turn() {
+    let program =
+        "@a[atomic] +!atomic <- +a; -a; +a; !sub; .print(done). +!sub <- .print(sub); -a. +!next <- .print(next).
+                   @s[atomic] +!still <- .print(1); .print(2); .print(3).";
+    let goal = |name: &str| (Performative::Request, Aid::local("ann"), Value::atom(name));
+    let namesake = Aid::new("hearer", "elsewhere");
+    let refused = (Performative::Inform, namesake, Value::term("kqml_received", (0..4).map(|n| Value::Num(n.into()))));
+    let all = [goal("atomic"), refused.clone(), refused.clone(), goal("still"), refused.clone(), refused, goal("next")];
+    for messages in [&all[..2], &all[..], &all[3..]] {
+        let ordinary = printed(program, messages, 100, true);
+        assert!(ordinary.len() >= 2, "{ordinary:?}");
+        for budget in [1, 2, 3, 100] {
+            assert_eq!(printed(program, messages, budget, false), ordinary, "{budget} cycles a turn");
+        }
+    }
+}
+
+/// What a step says or draws, it does so once, also if it is tried without an intention first.
+#[test]
+fn functions_are_called_once_a_step() {
+    let program = r#"
+        {register_function("my.said", 1, "said")}
+        said(X, X) :- .print(said(X)).
+        n(0).
+        +!relation(X) <- my.said(X) < 0; .print(never).
+        -!relation(X) <- .print(failed(X)).
+        +!belief(X) <- -+n(my.said(X)); .print(replaced).
+        +!open(X) <- +b(_, my.said(X)); .print(added).
+        +!goal(X) <- !sub(my.said(X)).
+        +!sub(X) <- .print(achieved(X)).
+        +!asks(X) <- !answer(_, f(_, my.said(X))).
+        +!answer(Y, f(_, X)) <- .print(asked(X)).
+        name(X, nobody) :- .print(said(X)).
+        {register_function("my.name", 1, "name")}
+        +!sends(X) <- .send(my.name(X), tell, hello).
+        -!sends(X)[error(E)] <- .print(E).
+    "#;
+    let goals = [
+        ("relation", "failed(1)"),
+        ("belief", "replaced"),
+        ("open", "added"),
+        ("goal", "achieved(1)"),
+        ("asks", "asked(1)"),
+        ("sends", "receiver_not_found"),
+    ];
+    for (goal, last) in goals {
+        let goal = (Performative::Request, Aid::local("ann"), Value::term(goal, [Value::Num(1.0)]));
+        assert_eq!(printed(program, &[goal], 100, false), ["[hearer] said(1)".to_owned(), format!("[hearer] {last}")],);
+    }
+}

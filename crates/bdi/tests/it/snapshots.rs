@@ -194,3 +194,15 @@ fn a_snapshot_of_another_program_is_refused() {
             .is_err()
     );
 }
+
+#[test]
+fn beliefs_that_are_read_back_are_counted_as_before() {
+    let program = "p(a). p(other::b). !go. +!go <- .wait(10); .count(p(_), N); .print(N).";
+    let image = whimbrel_bdi::load(program, &Text::from("p.asl"), &mut whimbrel_bdi::syntax::NoFiles);
+    let image = image.expect("it compiles").0;
+    let agent = Agent::new(AgentConfig::new(Arc::clone(&image)));
+    let mut simulation = Simulation::new(1);
+    simulation.spawn("prog", Box::new(Restless { agent, image, every: 1, state: 0, restored: 0, budget: 1 }));
+    simulation.run_for(PROGRAM_MS);
+    assert_eq!(simulation.output(), ["[prog] 1"]);
+}

@@ -106,7 +106,7 @@ fn believed(call: &Call<'_, '_>) -> Option<usize> {
     }
     match call.solver.known.mind.beliefs.table(&query.key) {
         None => Some(0),
-        Some(table) if table.has_rules() => None,
+        Some(table) if !table.is_countable() => None,
         Some(table) if each_source => table.sources(),
         Some(table) => Some(table.len()),
     }

@@ -1,7 +1,7 @@
 //! Which beliefs changed since the last save. Entries have numbers that stay the same as long as they are there, so a
 //! copy of a predicate follows by being told what is at the numbers that changed.
 
-use super::{BeliefBase, Entry, INDEXED_FROM, Table};
+use super::{BeliefBase, Entry, INDEXED_FROM, Table, is_elusive};
 use crate::code::Key;
 
 /// Notes are put in order, and doubles dropped, once there are this many, and then whenever they have doubled.
@@ -165,6 +165,9 @@ impl Table {
             let at = usize::try_from(number.wrapping_sub(self.front)).ok();
             if let Some(place) = at.and_then(|at| self.entries.get_mut(at)) {
                 let came = entry.as_ref().map(kind);
+                if let Some(Entry::Fact(fact)) = &entry {
+                    self.elusive |= fact.args.iter().any(is_elusive);
+                }
                 let went = std::mem::replace(place, entry).as_ref().map(kind);
                 self.count(came, true);
                 self.count(went, false);

@@ -1,0 +1,45 @@
+//! Agents of one program share what was found out about its steps, also while they run in several threads.
+
+use whimbrel_acl::{Args, Symbol, Value, sym};
+use whimbrel_bdi::code::{Hint, Key};
+use whimbrel_bdi::mind::BeliefBase;
+
+/// More than what it takes for the threads to come between each other's steps.
+const ROUNDS: u32 = 50_000;
+
+fn key(name: &str) -> Key {
+    Key { namespace: sym::DEFAULT, negated: false, functor: Symbol::new(name), arity: 1 }
+}
+
+fn number(n: u32) -> Args {
+    [Value::Num(n.into())].into_iter().collect()
+}
+
+/// Changes beliefs of one predicate by a hint that others change, too; beliefs of another predicate stay.
+fn change_beliefs(predicates: [Key; 2], changed: Key, hint: &Hint) {
+    let mut beliefs = BeliefBase::default();
+    for key in predicates {
+        beliefs.add_own(key, &Hint::default(), number(0));
+    }
+    for round in 1..ROUNDS {
+        assert_eq!(beliefs.replace_own(changed, hint, number(round)), Ok(()), "round {round}");
+        assert!(beliefs.add_own(changed, hint, number(0)), "round {round}");
+        assert!(beliefs.delete_own(changed, hint, &number(0)), "round {round}");
+        for key in &predicates {
+            let facts = beliefs.facts().filter(|fact| Key::of(fact) == *key);
+            assert_eq!(facts.count(), 1, "round {round}");
+            assert_eq!(beliefs.table(key).map(|table| table.len()), Some(1), "round {round}");
+        }
+    }
+}
+
+#[test]
+fn agents_in_several_threads_change_their_beliefs_by_one_hint() {
+    let (hint, a, b) = (Hint::default(), key("a"), key("b"));
+    std::thread::scope(|scope| {
+        for predicates in [[a, b], [b, a]] {
+            let hint = &hint;
+            scope.spawn(move || change_beliefs(predicates, a, hint));
+        }
+    });
+}
