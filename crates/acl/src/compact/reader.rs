@@ -272,11 +272,6 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Puts back what was charged for what was not taken.
-    pub(super) fn give_back(&mut self, bytes: usize) {
-        self.spent_bytes = self.spent_bytes.saturating_sub(bytes);
-    }
-
     /// Reads something nested.
     #[inline]
     pub(super) fn nested<T>(

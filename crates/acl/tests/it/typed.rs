@@ -233,6 +233,22 @@ fn what_is_shared_comes_back_shared() {
 }
 
 #[test]
+fn equal_rows_share_a_long_text_and_are_charged_for_it_once() {
+    let text = Text::from("x".repeat(70_000).as_str());
+    let rows = (text.clone(), vec![(text, 7_u8); 1024]);
+    assert_eq!(read::<(Text, Vec<(Text, u8)>)>(&bytes_of(&rows)), Ok(rows));
+}
+
+#[test]
+fn copies_of_a_text_said_before_are_charged() {
+    let text = Text::from("x".repeat(1 << 20).as_str());
+    let texts = (text.clone(), vec![text; 1000]);
+    let bytes = bytes_of(&texts);
+    assert_eq!(read::<(Text, Vec<Text>)>(&bytes), Ok(texts), "they are one");
+    assert!(matches!(read::<(Text, Vec<String>)>(&bytes), Err(DecodeError::Budget { .. })), "a gigabyte");
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     assert!(matches!(read::<String>(&bytes_of(&1_i32)), Err(DecodeError::Mismatch { .. })));
     assert!(matches!(read::<u8>(&bytes_of(&256_i32)), Err(DecodeError::Mismatch { .. })));

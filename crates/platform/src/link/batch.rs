@@ -242,7 +242,7 @@ impl BatchWriter {
                 Item::Message(envelope) | Item::Forwarded(envelope) => {
                     let together = together(items, at);
                     if self.write_message(item, envelope, items.range(at..at + together), out) {
-                        before = alone;
+                        before = alone.filter(|_| together == 1);
                     } else {
                         refused.extend(at..at + together);
                         (0..together).for_each(|_| write_number(TAG_VOID, out));
@@ -257,24 +257,13 @@ impl BatchWriter {
     /// Writes the content of a message that has all else in common with the one before. False, and nothing is written, if
     /// that is not possible: not in this encoding, or not at all.
     fn write_alike(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> bool {
-        let start = out.len();
-        // The tag and the length, mostly.
-        out.extend_from_slice(&[TAG_ALIKE as u8, 0]);
-        let content = out.len();
-        let written = matches!(self.writer.write_content(&message.content, out), Ok(true));
-        let length = out.len() - content;
-        if !written || length > LINK_MESSAGE_BYTES_MAX {
-            out.truncate(start);
+        self.scratch.clear();
+        let written = matches!(self.writer.write_content(&message.content, &mut self.scratch), Ok(true));
+        if !self.is_short(out) || !written {
             return false;
         }
-        match out.get_mut(content - 1) {
-            Some(byte) if length < 0x80 => *byte = length as u8,
-            _ => {
-                self.scratch.clear();
-                write_number(length as u64, &mut self.scratch);
-                drop(out.splice(content - 1..content, self.scratch.drain(..)));
-            }
-        }
+        write_number(TAG_ALIKE, out);
+        self.write_scratch(out);
         true
     }
 
@@ -301,9 +290,13 @@ impl BatchWriter {
             1 => write_receivers(body, std::iter::once(*to), 1, out),
             several => write_receivers(body, together.filter_map(receiver), several, out),
         }
+        self.write_scratch(out);
+        true
+    }
+
+    fn write_scratch(&self, out: &mut Vec<u8>) {
         write_number(self.scratch.len() as u64, out);
         out.extend_from_slice(&self.scratch);
-        true
     }
 
     fn write_news(&mut self, news: &News, out: &mut Vec<u8>) {
@@ -313,17 +306,21 @@ impl BatchWriter {
             return write_number(TAG_VOID, out);
         }
         write_number(TAG_NEWS, out);
-        write_number(self.scratch.len() as u64, out);
-        out.extend_from_slice(&self.scratch);
+        self.write_scratch(out);
     }
 
-    /// Writes a message into the scratch; false if that is not possible. If it is too long, what was said before is
-    /// forgotten: it has been said by a message that the other end will never see.
+    /// Writes a message into the scratch; false if that is not possible.
     fn encode(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> bool {
         self.scratch.clear();
         let written = self.writer.write(message, &mut self.scratch).is_ok();
+        self.is_short(out) && written
+    }
+
+    /// Whether what is in the scratch can be sent at all. If it is too long, what was said before is forgotten: it has been said by something
+    /// that the other end will never see.
+    fn is_short(&mut self, out: &mut Vec<u8>) -> bool {
         if self.scratch.len() <= LINK_MESSAGE_BYTES_MAX {
-            return written;
+            return true;
         }
         self.scratch = Vec::new();
         self.writer.forget();
@@ -935,6 +932,30 @@ mod tests {
             })
             .collect();
         assert_eq!(protocols, [Some("one"), None, Some("two"), Some("one")]);
+    }
+
+    #[test]
+    fn a_content_that_is_too_long_behind_an_alike_message_is_not_remembered() {
+        let texts = || (0..40).map(|number| Value::from(format!("{number:01000}")));
+        let bytes = Value::from(vec![7_u8; LINK_MESSAGE_BYTES_MAX - 20_000]);
+        let long = Value::list(texts().chain([bytes]).collect::<Vec<_>>());
+        let items: VecDeque<Item> = [Value::from(1), long, Value::list(texts()), Value::from(2)]
+            .map(|content| {
+                let message = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), content);
+                Item::Message(Envelope { to: Aid::local("bob"), body: MessageBody::Owned(Box::new(message)) })
+            })
+            .into();
+        let (mut bytes, mut back) = (Vec::new(), Vec::new());
+        let mut batches = BatchWriter::new(writer(Encoding::Compact));
+        let written = batches.write(&items, 0, usize::MAX / 2, &mut bytes);
+        assert_eq!((written.items, written.refused), (4, vec![1]));
+        assert_eq!(read_items(&bytes, &mut *reader(Encoding::Compact), &mut back), Ok(4));
+        let content = |item: &Item| match item {
+            Item::Message(envelope) => Some(envelope.body.content.clone()),
+            _ => None,
+        };
+        let sent = [content(&items[0]), None, content(&items[2]), content(&items[3])];
+        assert_eq!(back.iter().map(content).collect::<Vec<_>>(), sent);
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Shard {
         batch.push(Parcel::Message(envelope));
         // Who has nothing to do should not wait for the end of this round.
         self.urgent |= batch.len() >= BATCH_MAX || seat.figures.is_idle();
-        seat.inbox.parcels() + batch.len() > self.mailbox_limits.soft
+        seat.waiting() + batch.len() > self.mailbox_limits.soft
     }
 
     /// Puts a message into the batch for another node.
@@ -280,6 +280,11 @@ impl Shard {
     pub(super) fn deliver_row(&mut self, index: u32, row: impl ExactSizeIterator<Item = MessageBody>) {
         let Some(slot) = self.slots.at(index) else { return row.for_each(|body| self.deliver_away(index, body)) };
         let waited = slot.mailbox.len();
+        if waited + row.len() > self.mailbox_limits.hard {
+            // Those for which there is no room are refused one by one.
+            let to = slot.aid();
+            return row.for_each(|body| self.deliver_crowded(index, Envelope { to, body }));
+        }
         slot.mailbox.extend_using(row, &mut self.spare_queues);
         let full = waited < self.mailbox_limits.soft && slot.mailbox.len() >= self.mailbox_limits.soft;
         if slot.status == Status::Idle || slot.status == Status::Leaving {

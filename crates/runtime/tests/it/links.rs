@@ -234,18 +234,20 @@ fn what_came_in_rows_is_handled_in_order_and_counted() {
 /// A mailbox takes in no more of a row than it does of messages one by one.
 #[test]
 fn a_full_mailbox_refuses_the_rest_of_what_came_in_rows() {
-    let platform = Platform::builder().workers(1).mailbox_limits(10, 3_000).build();
-    platform.link_with(Arc::new(Narrow::default()));
-    let slow = platform.spawn("slow", does(|_, _| ())).unwrap();
-    platform.suspend(slow).unwrap();
-    let message = |number| Envelope { to: slow, body: MessageBody::Owned(Box::new(inform("far", slow, number))) };
-    for _ in 0..2 {
-        platform.station().arrive(OTHER, &mut (0..2_000).map(message).collect());
+    for hard in [20, 3_000] {
+        let platform = Platform::builder().workers(1).mailbox_limits(10, hard).build();
+        platform.link_with(Arc::new(Narrow::default()));
+        let slow = platform.spawn("slow", does(|_, _| ())).unwrap();
+        platform.suspend(slow).unwrap();
+        let message = |number| Envelope { to: slow, body: MessageBody::Owned(Box::new(inform("far", slow, number))) };
+        for _ in 0..2 {
+            platform.station().arrive(OTHER, &mut (0..2_000).map(message).collect());
+        }
+        platform.wait_idle();
+        let counters = platform.counters();
+        assert_eq!((counters.came, counters.queued), (4_000, hard as u64));
+        counters.check().unwrap();
     }
-    platform.wait_idle();
-    let counters = platform.counters();
-    assert_eq!((counters.came, counters.queued), (4_000, 3_000));
-    counters.check().unwrap();
 }
 
 /// Who was held up by a full mailbox goes on when it is not full any more, however patient it had become.

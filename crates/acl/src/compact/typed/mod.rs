@@ -216,10 +216,11 @@ fn repeated<T: Decode>(r: &mut Reader<'_>, count: usize, out: &mut Vec<T>) -> Re
     let (at, labels, spent) = (r.at(), r.labelled.len(), r.spent_bytes());
     let first = T::decode(r)?;
     let others = count.saturating_sub(1);
-    let bytes = (r.spent_bytes() - spent).saturating_mul(others);
-    r.charge(bytes)?;
-    if !first.repeat(others, out) {
-        r.give_back(bytes);
+    // What is read again is charged as it is read: some of the first one's bytes are taken only once.
+    if first.repeat(0, out) {
+        r.charge((r.spent_bytes() - spent).saturating_mul(others))?;
+        first.repeat(others, out);
+    } else {
         for _ in 0..others {
             r.return_to(at);
             r.labelled.truncate(labels);

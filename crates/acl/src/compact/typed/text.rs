@@ -9,11 +9,16 @@ use crate::{Symbol, Text};
 
 /// A type that is text.
 trait Textual: Sized + Clone {
+    /// Whether a clone takes no memory of its own.
+    const IS_SHARED: bool;
+
     fn of(text: &str) -> Self;
     fn of_dictionary(r: &mut Reader<'_>, number: u64) -> Result<Self>;
 }
 
 impl Textual for String {
+    const IS_SHARED: bool = false;
+
     fn of(text: &str) -> Self {
         text.to_owned()
     }
@@ -26,6 +31,8 @@ impl Textual for String {
 }
 
 impl Textual for Text {
+    const IS_SHARED: bool = true;
+
     fn of(text: &str) -> Self {
         Self::from(text)
     }
@@ -36,6 +43,8 @@ impl Textual for Text {
 }
 
 impl Textual for Arc<str> {
+    const IS_SHARED: bool = true;
+
     fn of(text: &str) -> Self {
         text.into()
     }
@@ -67,10 +76,11 @@ fn decode_texts<T: Textual + Decode>(r: &mut Reader<'_>, count: usize, out: &mut
     match tag {
         column::ANY => return super::any_tagged(r, tag, count, out),
         column::CONSTANT => {
-            let at = r.at();
+            let spent = r.spent_bytes();
             let text: T = decode_text(r)?;
-            // Each copy may be one in memory.
-            r.charge((r.at() - at).saturating_mul(count))?;
+            if !T::IS_SHARED {
+                r.charge((r.spent_bytes() - spent).saturating_mul(count))?;
+            }
             out.extend(std::iter::repeat_n(text, count));
             return Ok(());
         }
