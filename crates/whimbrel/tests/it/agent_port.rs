@@ -164,7 +164,7 @@ fn who_was_refused_is_recorded_as_the_policy_calls_them() {
         client.socket.write_all(&[0, 0, 0, 2, b'{', b'}']).expect("it is open");
         assert_eq!(client.last_error(), Some(Code::Protocol));
     }
-    assert_eq!(*names.0.lock().unwrap(), ["session:eve", "session:eve", &address]);
+    assert_eq!(*names.0.lock().unwrap(), ["session:eve of node:n1", "session:eve of node:n1", &address]);
     platform.stop();
     port.close(Duration::from_secs(1));
 }
