@@ -340,7 +340,8 @@ fn a_receiver_that_does_nothing_costs_the_senders_node_little() {
         more < 5_000 && grown < 20 << 20
     });
     assert_eq!(figure(0, "dead") + figure(1, "dead"), 0, "nothing is lost by it");
-    assert!(figure(1, "queued") < 40_000, "{} messages wait", figure(1, "queued"));
+    // What a link takes before it waits is counted in bytes on the wire: of messages that are alike five each.
+    assert!(figure(1, "queued") < 100_000, "{} messages wait", figure(1, "queued"));
     assert_eq!(see(&["resume", "sleepy"]).code, Some(0));
     let handled = figure(1, "handled");
     until(&|| figure(1, "handled") > handled + 20_000);
