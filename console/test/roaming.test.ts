@@ -219,6 +219,7 @@ test("in the console an agent is dragged from a tab to a node, and on to another
     await scout.getByText("tab_wren").waitFor();
     // By keys, and by hand from the list of all places.
     await scout.click();
+    await page.getByRole("button", { name: "Move to" }).waitFor();
     await page.keyboard.press("v");
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("option").filter({ hasText: "n2" }).getByText("node").waitFor();
