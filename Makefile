@@ -83,7 +83,7 @@ web-check: sdk console ## Types of the SDK and the console, and how many bytes a
 # Tests replay what fuzzers found; here their targets are compiled, not linked, so that no fuzzer is needed.
 .PHONY: fuzz-check
 fuzz-check: | rust ## Fuzz targets compile
-	@CUSTOM_LIBFUZZER_PATH=none/libfuzzer.a $(CARGO) clippy --quiet --locked --manifest-path fuzz/Cargo.toml -- --deny warnings
+	@CUSTOM_LIBFUZZER_PATH=none/libfuzzer.a $(CARGO) clippy --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir '$(TARGET)' -- --deny warnings
 
 .PHONY: unit
 unit: guests | rust nats ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom

@@ -144,6 +144,9 @@ pub const LINK_DOUBTFUL_BYTES_MAX: usize = 4 << 20;
 pub const LINK_NAME_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of encoded messages after which a frame is closed. One longer message makes a longer frame.
 pub const LINK_BATCH_BYTES: usize = 32 << 10;
+/// Tags of a batch, each with an item or a message to several: more than one for each byte, and those of what could not be written last, nobody
+/// writes. Whoever does would have a few bytes take much memory.
+pub const LINK_BATCH_TAGS_MAX: usize = LINK_BATCH_BYTES + LINK_RECEIVERS_MAX;
 /// Bytes a link hands to its connection at once, roughly.
 pub const LINK_WRITE_BYTES: usize = 128 << 10;
 /// Bytes a node lets each peer send before it must have dealt with some of them.

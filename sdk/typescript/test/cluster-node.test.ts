@@ -4,25 +4,12 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import WebSocket from "ws";
 import { compact } from "../src/compact.js";
-import { connect, FailureError, type Agent, type Keep, type Platform } from "../src/node.js";
+import { connect, FailureError, type Agent, type Platform } from "../src/node.js";
 import { Cluster, WITHOUT_CLUSTER } from "./cluster.js";
+import { counter, KEPT } from "./counter.js";
 import { TOKEN } from "./society.js";
 
-const KEPT: Keep = { onLeave: "wait", code: "ts:counter" };
 const LEASE_MS = 10_000;
-
-/** An agent that adds up what it is told. */
-function counter(agent: Agent): void {
-  let sum = 0n;
-  agent.state(
-    () => sum,
-    (value) => (sum = value as bigint),
-  );
-  agent.onMessage({ performative: "request" }, (message) => {
-    sum += message.content as bigint;
-    agent.reply(message, "inform", sum);
-  });
-}
 
 describe("a society of several nodes, encrypted", { skip: WITHOUT_CLUSTER, concurrency: false, timeout: 300_000 }, () => {
   let cluster: Cluster;

@@ -5,8 +5,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import WebSocket from "ws";
 import { compact } from "../src/compact.js";
 import { Device } from "../src/device.js";
-import { connect, FailureError, term, type Agent, type Keep, type Platform, type Value } from "../src/node.js";
+import { connect, FailureError, term, type Agent, type Platform, type Value } from "../src/node.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
+import { counter, KEPT } from "./counter.js";
 import { KEPT as KEPT_AGENT, Thread } from "./device-thread.js";
 import { Proxy } from "./proxy.js";
 import { Several } from "./several.js";
@@ -40,20 +41,6 @@ class Sockets {
   }
 }
 
-/** An agent that counts what it is told. */
-function counter(agent: Agent): void {
-  let sum = 0n;
-  agent.state(
-    () => sum,
-    (value) => (sum = value as bigint),
-  );
-  agent.onMessage({ performative: "request" }, (message) => {
-    sum += message.content as bigint;
-    agent.reply(message, "inform", sum);
-  });
-}
-
-const KEPT: Keep = { onLeave: "wait", code: "ts:counter" };
 
 describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout: 300_000 }, () => {
   let several: Several;

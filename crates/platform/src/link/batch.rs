@@ -14,7 +14,7 @@ use crate::advice::AdviceNews;
 use crate::ams::AgentKind;
 use crate::df::DfDescription;
 use crate::durable::Facts;
-use crate::limits::{LINK_MESSAGE_BYTES_MAX, LINK_RECEIVERS_MAX, MESSAGE_WEIGHED_BYTES};
+use crate::limits::{LINK_BATCH_TAGS_MAX, LINK_MESSAGE_BYTES_MAX, LINK_RECEIVERS_MAX, MESSAGE_WEIGHED_BYTES};
 use crate::mobility::HopNews;
 
 /// What travels on a link, each piece exactly once and in order.
@@ -172,6 +172,9 @@ pub enum BatchError {
     /// A message is for a receiver that it does not have, or for too many.
     #[error("receivers that the message does not have")]
     Receivers,
+    /// It has more in it than anybody writes into one.
+    #[error("more than {LINK_BATCH_TAGS_MAX} items in a batch")]
+    TooMany,
 }
 
 const TAG_NEWS: u64 = 0;
@@ -398,23 +401,14 @@ pub fn read_items(
     reader: &mut dyn MessageReader,
     items: &mut Vec<Item>,
 ) -> Result<usize, BatchError> {
-    let before = items.len();
+    let (before, mut tags) = (items.len(), 0);
     while !bytes.is_empty() {
-        let (mut tag, mut number) = (take_number(&mut bytes)?, None);
-        let (forwarded, first) = (tag == TAG_FORWARDED, items.len());
-        if forwarded {
-            tag = take_number(&mut bytes)?;
-            if !matches!(tag, TAG_NUMBERED | TAG_ALL | TAG_SOME | TAG_OTHERS) {
-                return Err(BatchError::Receivers);
-            }
+        tags += 1;
+        if tags > LINK_BATCH_TAGS_MAX {
+            return Err(BatchError::TooMany);
         }
-        if tag == TAG_NUMBERED {
-            number = Some((take_number(&mut bytes)?, take_number(&mut bytes)?));
-            tag = take_number(&mut bytes)?;
-            if !matches!(tag, TAG_ALL | TAG_SOME | TAG_OTHERS) {
-                return Err(BatchError::Receivers);
-            }
-        }
+        let first = items.len();
+        let Head { tag, forwarded, number } = read_head(&mut bytes)?;
         let to = match tag {
             TAG_ALIKE => {
                 let alike = read_alike(&mut bytes, reader, items.get(before..).unwrap_or_default())?;
@@ -459,6 +453,32 @@ pub fn read_items(
         }
     }
     Ok(items.len() - before)
+}
+
+/// What comes before an item: what it is, whether it is passed on for an agent that left, and the numbers its sender gave it.
+struct Head {
+    tag: u64,
+    forwarded: bool,
+    number: Option<(u64, u64)>,
+}
+
+fn read_head(bytes: &mut &[u8]) -> Result<Head, BatchError> {
+    let mut head = Head { tag: take_number(bytes)?, forwarded: false, number: None };
+    if head.tag == TAG_FORWARDED {
+        head.forwarded = true;
+        head.tag = take_number(bytes)?;
+        if !matches!(head.tag, TAG_NUMBERED | TAG_ALL | TAG_SOME | TAG_OTHERS) {
+            return Err(BatchError::Receivers);
+        }
+    }
+    if head.tag == TAG_NUMBERED {
+        head.number = Some((take_number(bytes)?, take_number(bytes)?));
+        head.tag = take_number(bytes)?;
+        if !matches!(head.tag, TAG_ALL | TAG_SOME | TAG_OTHERS) {
+            return Err(BatchError::Receivers);
+        }
+    }
+    Ok(head)
 }
 
 /// Reads a message that is as the last of these items but for its content.
@@ -956,6 +976,16 @@ mod tests {
         };
         let sent = [content(&items[0]), None, content(&items[2]), content(&items[3])];
         assert_eq!(back.iter().map(content).collect::<Vec<_>>(), sent);
+    }
+
+    #[test]
+    fn no_batch_has_more_items_than_anybody_writes() {
+        let read = |count: usize| {
+            let mut items = Vec::new();
+            read_items(&vec![TAG_VOID as u8; count], &mut *reader(Encoding::Compact), &mut items)
+        };
+        assert_eq!(read(LINK_BATCH_TAGS_MAX), Ok(LINK_BATCH_TAGS_MAX));
+        assert_eq!(read(LINK_BATCH_TAGS_MAX + 1), Err(BatchError::TooMany));
     }
 
     #[test]

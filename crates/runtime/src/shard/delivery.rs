@@ -206,13 +206,15 @@ impl Shard {
 
     /// Sends on what was put where its receiver was meant to be, and is not.
     pub(super) fn route_again(&mut self, to: Aid, body: MessageBody) {
-        match self.route_of(body.sender).place() {
-            // It came over a link: nobody would believe this node that it speaks for another one's agent.
-            Place::Node(_) => self.route_arrived(to, body),
-            _ => {
-                self.route(to, body);
-            }
+        let sender = body.sender;
+        // As long as something is on its way here that was sent before its sender left, what the sender left behind is here, too.
+        let came_over_link =
+            matches!(self.route_of(sender).place(), Place::Node(_)) && self.node.door_of(sender.name).is_none();
+        if came_over_link {
+            // Nobody would believe this node that it speaks for another one's agent.
+            return self.route_arrived(to, body);
         }
+        self.route(to, body);
     }
 
     /// The slot of an agent of this shard, new agents waiting in the inbox let in first if it is among them.

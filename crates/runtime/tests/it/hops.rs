@@ -229,6 +229,18 @@ impl Nodes {
         true
     }
 
+    /// Some of what is on its way arrives, over whatever links; those that were to begin late begin at both ends before anything comes over them.
+    pub fn step_some(&self, dice: &mut Dice, late: &mut Vec<(usize, (usize, usize))>) {
+        let pairs = self.pairs();
+        for _ in 0..dice.below(8) {
+            let (from, to) = pairs[dice.below(pairs.len())];
+            for (_, (from, to)) in late.extract_if(.., |(_, wire)| *wire == (to, from)) {
+                self.link(from, to);
+            }
+            self.step(from, to);
+        }
+    }
+
     pub fn pairs(&self) -> Vec<(usize, usize)> {
         let count = self.platforms.len();
         (0..count).flat_map(|from| (0..count).map(move |to| (from, to))).filter(|(from, to)| from != to).collect()
@@ -1405,7 +1417,6 @@ fn all_nodes_know_who_lives_where_however_late_they_are_linked() {
         }
         let mut walkers: Vec<String> = Vec::new();
         let mut late = vec![(dice.below(60), (1, 2)), (dice.below(60), (2, 1))];
-        let pairs = nodes.pairs();
         for now in 0..80 {
             for (_, (from, to)) in late.extract_if(.., |(when, _)| *when == now) {
                 nodes.link(from, to);
@@ -1428,16 +1439,7 @@ fn all_nodes_know_who_lives_where_however_late_they_are_linked() {
                 (6, Some(walker), Some(home)) => {
                     nodes.at(home).services().df_deregister(Aid::local(walker.as_str()), "walks", &walker);
                 }
-                _ => {
-                    for _ in 0..dice.below(8) {
-                        let (from, to) = pairs[dice.below(pairs.len())];
-                        // A link begins at both ends before anything comes over it.
-                        for (_, (from, to)) in late.extract_if(.., |(_, wire)| *wire == (to, from)) {
-                            nodes.link(from, to);
-                        }
-                        nodes.step(from, to);
-                    }
-                }
+                _ => nodes.step_some(dice, &mut late),
             }
         }
         late.into_iter().for_each(|(_, (from, to))| nodes.link(from, to));

@@ -136,7 +136,7 @@ fn each_name_is_one_agents_in_the_end_whoever_begins_moves_and_is_linked_late() 
         let nodes = apart(3, 1 + dice.below(2), |_, builder| builder);
         let mut late: Vec<(usize, (usize, usize))> =
             nodes.pairs().into_iter().map(|pair| (dice.below(50), pair)).collect();
-        let (names, pairs) = (["a", "b", "c"], nodes.pairs());
+        let names = ["a", "b", "c"];
         for now in 0..100 {
             for (_, (from, to)) in late.extract_if(.., |(when, _)| *when == now) {
                 nodes.link(from, to);
@@ -151,16 +151,7 @@ fn each_name_is_one_agents_in_the_end_whoever_begins_moves_and_is_linked_late() 
                 }
                 (4, Some(home)) => drop(nodes.at(*home).kill(Aid::local(name))),
                 (5, _) => say(&nodes, node, name),
-                _ => {
-                    for _ in 0..dice.below(8) {
-                        let (from, to) = pairs[dice.below(pairs.len())];
-                        // A link begins at both ends before anything comes over it.
-                        for (_, (from, to)) in late.extract_if(.., |(_, wire)| *wire == (to, from)) {
-                            nodes.link(from, to);
-                        }
-                        nodes.step(from, to);
-                    }
-                }
+                _ => nodes.step_some(dice, &mut late),
             }
         }
         late.into_iter().for_each(|(_, (from, to))| nodes.link(from, to));
