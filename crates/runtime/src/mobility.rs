@@ -117,8 +117,8 @@ pub(crate) enum HopOrder {
     Empty(HopId, NodeId),
     /// Tell this node behind what was passed on.
     TellBehind(NodeId, HopNews),
-    /// A message for an agent that is gone.
-    Late(Envelope),
+    /// A message for an agent that is gone to this node. When it is at the door, all that comes for it may be.
+    Late(Envelope, NodeId),
     /// An agent does not come: what waited for it goes where it is.
     Return(Symbol),
     /// An agent was called home when it had not heard yet what became of its last hop: call it again.

@@ -320,7 +320,7 @@ impl Shard {
             }
             HopOrder::Empty(hop, to) => self.empty(hop, to),
             HopOrder::TellBehind(to, news) => self.node.tell_hop(to, news),
-            HopOrder::Late(envelope) => self.take_late(envelope),
+            HopOrder::Late(envelope, to) => self.take_late(envelope, to),
             HopOrder::Return(name) => self.send_back(name),
             HopOrder::CallAgain(name, generation) => self.call_again(name, generation),
             HopOrder::Unmoved(bearer, why) => self.unmoved(bearer, why),
@@ -472,14 +472,11 @@ impl Shard {
         }
     }
 
-    /// A message from another node, for an agent that was here when it was sent.
-    fn take_late(&mut self, envelope: Envelope) {
-        match (self.leaver(envelope.to.name), self.node.door_of(envelope.to.name)) {
-            (Some(index), _) => self.deliver(index, envelope.body),
-            (None, Some((_, to))) => self.pass_on_all(to, vec![envelope]),
-            (None, None) => {
-                self.route(envelope.to, envelope.body);
-            }
+    /// A message from another node, for an agent that was here when it was sent, and went there.
+    fn take_late(&mut self, envelope: Envelope, to: NodeId) {
+        match self.leaver(envelope.to.name) {
+            Some(index) => self.deliver(index, envelope.body),
+            None => self.pass_on_all(to, vec![envelope]),
         }
     }
 
@@ -491,11 +488,11 @@ impl Shard {
             self.route_by(route, to, body);
             return;
         }
-        let Some((door, _)) = self.node.door_of(to.name) else {
+        let Some((door, gone_to)) = self.node.door_of(to.name) else {
             // It was for another one of that name, which has ended: nothing that came over a link leaves over another one.
             return self.undeliverable(to, body, DeadReason::AgentEnded);
         };
-        let late = HopOrder::Late(Envelope { to, body });
+        let late = HopOrder::Late(Envelope { to, body }, gone_to);
         if door == self.index {
             return self.handle_hop(late);
         }
