@@ -170,7 +170,7 @@ impl Services for World {
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
         let level = match level {
             LogLevel::Debug => "debug",
-            LogLevel::Info => "info",
+            LogLevel::Info | LogLevel::Notice => "info",
             LogLevel::Warning => "warning",
             LogLevel::Severe => "severe",
         };

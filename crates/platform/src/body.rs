@@ -227,15 +227,43 @@ pub enum EndReason {
     Failed(String),
     /// Its time to live was over.
     Expired,
+    /// It was a session's, and nothing was heard of its page or program for as long as the session's lease.
+    LeaseOver {
+        /// The lease, in milliseconds.
+        lease_ms: u64,
+    },
+}
+
+impl EndReason {
+    /// Why it ended, if it failed: for monitors, supervisors and clients, who decide by it.
+    pub fn failure(&self) -> Option<&str> {
+        match self {
+            Self::Failed(why) => Some(why),
+            Self::LeaseOver { .. } => Some("its lease is over"),
+            Self::Finished | Self::Killed | Self::Expired => None,
+        }
+    }
+
+    /// The same for people. That a page was closed is nothing to look into.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::LeaseOver { lease_ms } => {
+                let seconds = Duration::from_millis(*lease_ms).as_secs_f64();
+                let what = "its page or program, closed or out of reach, was not heard of for";
+                format!("{what} {seconds} s; nothing is wrong with the agent")
+            }
+            reason => reason.to_string(),
+        }
+    }
 }
 
 impl std::fmt::Display for EndReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Finished => f.write_str("finished"),
-            Self::Killed => f.write_str("killed"),
-            Self::Failed(reason) => write!(f, "failed: {reason}"),
-            Self::Expired => f.write_str("its time to live is over"),
+        match (self, self.failure()) {
+            (_, Some(why)) => write!(f, "failed: {why}"),
+            (Self::Killed, _) => f.write_str("killed"),
+            (Self::Expired, _) => f.write_str("its time to live is over"),
+            _ => f.write_str("finished"),
         }
     }
 }

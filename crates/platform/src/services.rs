@@ -258,6 +258,8 @@ pub enum LogLevel {
     Debug,
     /// Of interest.
     Info,
+    /// Nothing is wrong; who operates the node is told.
+    Notice,
     /// Something is probably wrong.
     Warning,
     /// Something failed.

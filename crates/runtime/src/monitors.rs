@@ -106,11 +106,13 @@ fn news(watcher: Aid, agent: Symbol, reason: Option<&EndReason>) -> AclMessage {
 
 /// Why an agent ended, as a value: `finished`, `killed`, `failed("why")`, `expired`, or `unknown` if there was none.
 pub(crate) fn reason_value(reason: Option<&EndReason>) -> Value {
+    if let Some(why) = reason.and_then(EndReason::failure) {
+        return Value::term("failed", [Value::from(why)]);
+    }
     match reason {
         Some(EndReason::Finished) => Value::atom("finished"),
         Some(EndReason::Killed) => Value::atom("killed"),
         Some(EndReason::Expired) => Value::atom("expired"),
-        Some(EndReason::Failed(why)) => Value::term("failed", [Value::from(why.as_str())]),
         _ => Value::atom("unknown"),
     }
 }

@@ -19,7 +19,7 @@ pub trait Output: Send + Sync {
     fn log(&self, agent: Aid, level: LogLevel, text: &str);
 }
 
-/// Prints `[agent] text` to standard output, and notes from [`LogLevel::Warning`] on to standard error.
+/// Prints `[agent] text` to standard output, and notes from [`LogLevel::Notice`] on to standard error.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Console;
 
@@ -36,7 +36,7 @@ impl Output for Console {
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
         let word = match level {
             LogLevel::Warning => "warning: ",
-            LogLevel::Severe => "",
+            LogLevel::Notice | LogLevel::Severe => "",
             LogLevel::Debug | LogLevel::Info => return,
         };
         let _ = writeln!(std::io::stderr().lock(), "{word}[{}] {text}", agent.name);

@@ -86,6 +86,7 @@ impl Output for Lines {
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
         let (word, color) = match level {
             _ if self.quiet => return,
+            LogLevel::Notice => ("", AnsiColor::White),
             LogLevel::Warning => ("warning: ", AnsiColor::Yellow),
             // As Jason prints them, so that what a program's failures look like is the same.
             LogLevel::Severe => ("", AnsiColor::Red),

@@ -126,7 +126,7 @@ impl fmt::Display for AmsChange {
         match (self.from, self.to, &self.reason) {
             (None, Some(to), _) => write!(f, "agent {agent} created, {to}"),
             (Some(from), Some(to), _) => write!(f, "agent {agent} {from}, now {to}"),
-            (_, None, Some(reason)) => write!(f, "agent {agent} ended: {reason}"),
+            (_, None, Some(reason)) => write!(f, "agent {agent} ended: {}", reason.in_words()),
             (_, None, None) => write!(f, "agent {agent} ended"),
         }
     }

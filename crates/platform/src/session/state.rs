@@ -457,7 +457,7 @@ impl Session {
         if now >= self.heard_at + self.lease() {
             let text = format!("nothing was heard for {} ms", self.opening.grant.lease_ms);
             let over = Frame::Error(Fault::new(Code::LeaseOver, text));
-            return self.end(now, EndReason::Failed("its lease is over".to_owned()), over);
+            return self.end(now, EndReason::LeaseOver { lease_ms: self.opening.grant.lease_ms }, over);
         }
         if now >= self.sign_of_life_at() {
             self.acknowledge_by(now);
@@ -743,7 +743,7 @@ mod tests {
         assert_eq!(session.poll_event(), Some(SessionEvent::Wake(Aid::local("bob"))));
         let (_, outlook) = turn(&mut session, &mut vec![8]);
         let Outlook::End(reason, undelivered) = outlook else { panic!("it goes on") };
-        assert_eq!(reason, EndReason::Failed("its lease is over".into()));
+        assert_eq!(reason, EndReason::LeaseOver { lease_ms: 9_000 });
         assert_eq!(undelivered.len(), 1, "what was not acknowledged goes back");
         assert!(session.is_over());
         assert_eq!(session.handle_hello(over, &resume(1)).map_err(|fault| fault.code), Err(Code::SessionGone));

@@ -47,6 +47,21 @@ fn an_agent_lives() {
     assert_eq!(changes.last().unwrap(), "agent bob ended: killed");
 }
 
+/// People read that a page was closed; programs go on comparing with what they always did.
+#[test]
+fn that_nothing_was_heard_for_a_lease_is_no_fault_to_people_and_a_failure_to_programs() {
+    let mut ams = Ams::new("home");
+    ams.observe(true);
+    let tab = ams.create(running("tab"), Time::ZERO).unwrap();
+    let reason = EndReason::LeaseOver { lease_ms: 1_500 };
+    assert_eq!(reason.to_string(), "failed: its lease is over");
+    assert!(ams.handle_ended(tab, reason));
+    let ended = std::iter::from_fn(|| ams.poll_change()).last().unwrap().to_string();
+    let why =
+        "its page or program, closed or out of reach, was not heard of for 1.5 s; nothing is wrong with the agent";
+    assert_eq!(ended, format!("agent tab ended: {why}"));
+}
+
 #[test]
 fn an_illegal_step_names_agent_and_state() {
     let mut ams = Ams::new("home");

@@ -207,7 +207,7 @@ impl Shard {
             return self.end(index, reason);
         }
         let Some(name) = self.slots.at(index).map(|slot| slot.name) else { return };
-        self.note_failure(Aid::local(name), &reason);
+        self.note_end(Aid::local(name), &reason);
         let news = supervision::fallen(Aid::local(name), Aid::local(supervisor), &reason);
         self.replace(index, Box::new(Slot::new(supervision::Fallen)));
         self.tell(news);
@@ -263,16 +263,20 @@ impl Shard {
         }
         // An agent's last words may be a panic, too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));
-        self.note_failure(aid, &reason);
+        self.note_end(aid, &reason);
         for news in self.node.monitors.ended(name, generation, &reason) {
             self.tell(news);
         }
         self.node.gone();
     }
 
-    fn note_failure(&self, agent: Aid, reason: &EndReason) {
-        if let EndReason::Failed(why) = reason {
-            self.node.output.log(agent, LogLevel::Severe, &format!("failed: {why}"));
+    fn note_end(&self, agent: Aid, reason: &EndReason) {
+        match reason {
+            EndReason::Failed(_) => self.node.output.log(agent, LogLevel::Severe, &reason.to_string()),
+            EndReason::LeaseOver { .. } => {
+                self.node.output.log(agent, LogLevel::Notice, &format!("ended: {}", reason.in_words()));
+            }
+            _ => {}
         }
     }
 

@@ -12,7 +12,8 @@ use whimbrel_net::Level;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Tokens};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::audit::{Auditor, RefusalReason, Refused};
-use whimbrel_runtime::{Agent, Context, Platform, PlatformBuilder};
+use whimbrel_platform::services::LogLevel;
+use whimbrel_runtime::{Agent, Context, Output, Platform, PlatformBuilder};
 
 use super::examples::{by_agent, repository};
 use super::whimbrel;
@@ -202,9 +203,36 @@ fn an_external_agent_is_an_agent_like_others() {
     port.close(Duration::from_secs(1));
 }
 
+/// What is noted for whoever operates the node.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Output for Notes {
+    fn print(&self, _: Aid, _: &str) {}
+
+    fn log(&self, agent: Aid, level: LogLevel, text: &str) {
+        self.0.lock().unwrap().push(format!("{level:?} [{}] {text}", agent.name));
+    }
+}
+
+/// Keeps an eye on another agent.
+struct Watcher(Aid, mpsc::Sender<String>);
+
+impl Agent for Watcher {
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        ctx.monitor(self.0);
+        let _ = self.1.send("watching".to_owned());
+    }
+
+    fn on_message(&mut self, _ctx: &mut Context<'_, '_>, message: MessageBody) {
+        let _ = self.1.send(message.content.to_string());
+    }
+}
+
 #[test]
 fn an_agent_ends_with_its_process_and_senders_hear_of_it() {
-    let (platform, port) = platform();
+    let notes = Notes::default();
+    let (platform, port) = open(Platform::builder().name("home").workers(2).output(notes.clone()), None);
     let mut python = Python::run(ECHO, port.address());
     let echo = wait_for(&platform, "echo");
     platform.ask(echo, Performative::Request, "are you there?").expect("an answer");
@@ -212,6 +240,9 @@ fn an_agent_ends_with_its_process_and_senders_hear_of_it() {
     platform.when_ended(echo, move |reason| {
         let _ = told.send(reason.map(ToString::to_string));
     });
+    let (seen, sees) = mpsc::channel();
+    platform.spawn("watcher", Watcher(echo, seen)).expect("it is free");
+    assert_eq!(sees.recv_timeout(PATIENCE).expect("it watches"), "watching");
     // SIGKILL: no good-bye.
     python.0.kill().expect("it lived");
     let killed = Instant::now();
@@ -221,6 +252,9 @@ fn an_agent_ends_with_its_process_and_senders_hear_of_it() {
     assert_eq!((answer.performative, answer.sender), (Performative::Failure, Aid::local("ams")));
     let reason = hears.recv_timeout(PATIENCE).expect("it ended");
     assert_eq!(reason.as_deref(), Some("failed: its lease is over"));
+    assert_eq!(sees.recv_timeout(PATIENCE).expect("it watches"), r#"ended(echo,failed("its lease is over"))"#);
+    let why = "its page or program, closed or out of reach, was not heard of for 4 s; nothing is wrong with the agent";
+    assert_eq!(*notes.0.lock().unwrap(), [format!("Notice [echo] ended: {why}")]);
     let lease = Duration::from_secs(4);
     assert!((lease / 2..lease * 10).contains(&killed.elapsed()), "{:?}", killed.elapsed());
     assert!(platform.ask(echo, Performative::Request, "and now?").is_err(), "there is no such agent any more");
