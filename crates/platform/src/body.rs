@@ -140,7 +140,7 @@ pub trait AgentBody: Send {
 
     /// What it runs and uses, likewise.
     fn upkeep(&mut self, _now: Time) -> Upkeep {
-        Upkeep { code: self.origin().and_then(|origin| origin.code()), ..Upkeep::default() }
+        self.origin().map_or_else(Upkeep::default, |origin| Upkeep::of(&origin))
     }
 
     /// Does what an operator wants, between two turns; a turn follows.

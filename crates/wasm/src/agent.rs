@@ -389,8 +389,8 @@ impl AgentBody for WasmAgent {
     }
 
     fn upkeep(&mut self, now: Time) -> Upkeep {
-        let code = self.origin().and_then(|origin| origin.code());
-        let Some(stay) = &self.stay else { return Upkeep { code, ..Upkeep::default() } };
+        let made = self.origin().map_or_else(Upkeep::default, |origin| Upkeep::of(&origin));
+        let Some(stay) = &self.stay else { return made };
         let memory = match &*self.mind() {
             Mind::Live { live, .. } => live.memory_bytes(),
             // What is written out takes no place.
@@ -399,7 +399,7 @@ impl AgentBody for WasmAgent {
         let owner = self.line.as_ref().map(|line| line.owner.to_string()).unwrap_or_default();
         let Terms { room, .. } = *stay.terms;
         let storage = stay.used.holder().map(|holder| (holder.clone(), room));
-        Upkeep { code, owner, quotas: stay.quotas(memory, now), storage }
+        Upkeep { owner, quotas: stay.quotas(memory, now), storage, ..made }
     }
 
     fn expired(&mut self) {

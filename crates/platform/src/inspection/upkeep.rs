@@ -1,5 +1,7 @@
 //! What agents run and use: asked of many at once, so it is little.
 
+use crate::ams::AgentKind;
+use crate::durable::Origin;
 use crate::mobility::CodeHash;
 use crate::storage::{Holder, Room};
 
@@ -8,12 +10,21 @@ use crate::storage::{Holder, Room};
 pub struct Upkeep {
     /// Its code, if that is known by a hash.
     pub code: Option<CodeHash>,
+    /// What runs it on this node, if its code says so.
+    pub kind: Option<AgentKind>,
     /// Who owns it where quotas are counted, for people; empty if nobody counts.
     pub owner: String,
     /// What is limited, or counted.
     pub quotas: Vec<QuotaSeen>,
     /// Under whose name it keeps something on the node, and how much it may, if it may.
     pub storage: Option<(Holder, Room)>,
+}
+
+impl Upkeep {
+    /// Of an agent that was made of this, and of which nothing is counted.
+    pub fn of(origin: &Origin) -> Self {
+        Self { code: origin.code(), kind: origin.kind(), ..Self::default() }
+    }
 }
 
 /// Something that an agent, or all of an owner, may use so much of.

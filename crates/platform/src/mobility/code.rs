@@ -5,6 +5,7 @@ use std::ops::Deref;
 
 use whimbrel_acl::compact::{Decode, DecodeError, Encode, Reader, Writer};
 
+use crate::ams::AgentKind;
 use crate::durable::Origin;
 
 /// What an agent's code is known by everywhere: SHA-256 of the bytes by which it travels.
@@ -40,6 +41,17 @@ impl Origin {
             Self::Program { code, .. } => code.map(CodeHash),
             Self::Module { hash, .. } => Some(CodeHash(*hash)),
             Self::Type(_) | Self::Kept { .. } | Self::GoneOn { .. } => None,
+        }
+    }
+
+    /// What runs an agent of it on a node; `None` if no node does.
+    pub fn kind(&self) -> Option<AgentKind> {
+        match self {
+            Self::Program { .. } => Some(AgentKind::AgentSpeak),
+            Self::Module { .. } => Some(AgentKind::Wasm),
+            Self::Type(_) => Some(AgentKind::Native),
+            Self::GoneOn { code, .. } => code.kind(),
+            Self::Kept { .. } => None,
         }
     }
 

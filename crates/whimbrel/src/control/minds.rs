@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use whimbrel_gateway::vocabulary::{MindInfo, Reason, Refusal};
-use whimbrel_platform::ams::AgentQuery;
+use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::inspection::{DebugOrder, Inspection, Instruction, Look};
 use whimbrel_runtime::OperateError;
 
@@ -21,9 +21,11 @@ pub(super) fn look(panel: &Panel, agent: &str, follow: bool) -> Result<MindInfo,
     let known = platform.search(&AgentQuery::named(agent));
     let known = known.into_iter().find(|known| known.aid.name.as_str() == agent).ok_or_else(|| panel.nobody(agent))?;
     let inside = inspect(panel, agent, Look { follow })?;
+    let name = known.aid.name;
+    let runs_here = if known.kind == AgentKind::Session { panel.kinds_here(&[name]).remove(&name) } else { None };
     Ok(MindInfo {
         agent: format!("{agent}@{}", platform.services().platform()),
-        kind: known.kind,
+        kind: runs_here.unwrap_or(known.kind),
         state: known.state,
         node: panel.node().to_owned(),
         inside,

@@ -368,13 +368,33 @@ impl Panel {
         let names: Vec<Symbol> = here.filter_map(|agent| Symbol::known(&agent.name)).collect();
         let figures = self.platform.figures_of(&names);
         let by_name: FxHashMap<&str, _> = figures.iter().map(|figures| (figures.name.as_str(), figures)).collect();
-        for agent in agents {
+        for agent in agents.iter_mut() {
             if let Some(figures) = by_name.get(agent.name.as_str()) {
                 agent.mailbox = Some(figures.waiting);
                 agent.handled = figures.handled;
                 agent.passive = figures.is_passive;
             }
         }
+        self.tell_what_runs(agents);
+    }
+
+    /// Agents that were with a client once are sessions' for ever, to the AMS and the policy. People are told what runs those on this node
+    /// that are with none now.
+    fn tell_what_runs(&self, agents: &mut [AgentInfo]) {
+        let of_clients = agents.iter().filter(|agent| agent.state.is_some() && agent.kind == AgentKind::Session);
+        let names: Vec<Symbol> = of_clients.filter_map(|agent| Symbol::known(&agent.name)).collect();
+        let kinds = self.kinds_here(&names);
+        for agent in agents {
+            if let Some(kind) = Symbol::known(&agent.name).and_then(|name| kinds.get(&name)) {
+                (agent.kind, agent.device) = (*kind, None);
+            }
+        }
+    }
+
+    /// What runs these agents on this node, of those that have code here.
+    pub(super) fn kinds_here(&self, names: &[Symbol]) -> FxHashMap<Symbol, AgentKind> {
+        let upkeep = self.platform.upkeep_of(names);
+        upkeep.into_iter().filter_map(|(name, upkeep)| Some((name, upkeep.kind?))).collect()
     }
 
     /// The names of the other nodes, each with whether there is a connection.

@@ -86,6 +86,12 @@ impl Society {
         assert_eq!(self.said.recv_timeout(PATIENCE).as_deref(), Ok(expected));
     }
 
+    /// What runs the scout, and where, as an operator sees it.
+    fn shown(&self) -> String {
+        let scout = &self.site.json(&["agents", "scout", "--json"])["agents"][0];
+        format!("{} {}", scout["kind"].as_str().unwrap_or_default(), scout["node"].as_str().unwrap_or_default())
+    }
+
     /// A client that takes agents, with one of its own.
     fn tab(&self) -> Tab {
         let hello = Hello {
@@ -220,11 +226,7 @@ fn an_operator_sends_an_agent_to_a_client_and_has_it_back() {
     tab.is_offered_the_scout();
     let scout = tab.take();
     assert_eq!(outcome(moving), ("scout moved to tab\n".to_owned(), String::new()));
-    let agents = society.site.json(&["agents", "scout", "--json"]);
-    assert_eq!(
-        (agents["agents"][0]["kind"].as_str(), agents["agents"][0]["node"].as_str()),
-        (Some("session"), Some("n1"))
-    );
+    assert_eq!(society.shown(), "session n1");
     let moving = order("n2");
     tab.until(|frame| matches!(frame, Frame::Yield(wish) if wish.to == "n2"));
     tab.say(|number| Frame::Stays(Stays { number, name: "scout".into(), text: "not now".into() }));
@@ -235,6 +237,12 @@ fn an_operator_sends_an_agent_to_a_client_and_has_it_back() {
     assert_eq!(outcome(moving), ("scout moved to n2\n".to_owned(), String::new()));
     tab.tell(Value::term("hop", [Value::Atom("n1".into())]));
     society.says("[scout] at n1");
+    // To the policy it is a session's for ever; people are told what runs it.
+    assert_eq!(society.shown(), "agentspeak n1");
+    tab.tell(Value::term("hop", [Value::Atom("n2".into())]));
+    society.says("[scout] at n2");
+    assert_eq!(society.shown(), "agentspeak n2");
+    assert_eq!(society.site.json(&["mind", "scout", "--json"])["kind"], "agentspeak");
 }
 
 #[test]
