@@ -32,6 +32,9 @@ pub const HOP_COMPRESSED_FROM_BYTES: usize = 512;
 pub const HOP_PIECE_BYTES: usize = 256 << 10;
 /// Bytes of an agent's state up to which the thread that hears of it makes the agent: it takes less than having another one called.
 pub const HOP_MADE_AT_ONCE_BYTES: usize = 4 << 10;
+/// What another node says at most of how long an agent that comes has lived (milliseconds), and of how many messages it has handled: as much as
+/// programs read exactly that have all numbers as doubles.
+pub const HOP_LIVED_MAX: u64 = 1 << 53;
 /// Bits of the number of a hop, four bytes on a link: drawn at random, and told from others of the same agent only, of which there are few at a time.
 pub const HOP_NUMBER_BITS: u32 = 27;
 /// Bytes of the states of agents of one other node that are on their way here at a time, if it is more than one agent.

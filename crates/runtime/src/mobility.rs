@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent, Ties};
 use whimbrel_platform::durable::{Standing, State};
-use whimbrel_platform::limits::HOP_MADE_AT_ONCE_BYTES;
+use whimbrel_platform::limits::{HOP_LIVED_MAX, HOP_MADE_AT_ONCE_BYTES};
 use whimbrel_platform::link::News;
 use whimbrel_platform::mobility::{
     Crossing, Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Step, Transits, Wish,
@@ -61,6 +61,8 @@ struct Prepared {
     doomed: bool,
     /// What binds it.
     ties: Ties,
+    /// How long it had lived when it was offered.
+    lived: Duration,
     /// It was called home.
     recalled: bool,
     /// Who calls it home while it comes.
@@ -394,6 +396,8 @@ impl Node {
     /// The agent is made: from now on what is sent to it here waits.
     fn prepare(self: &Arc<Self>, shard: ShardIndex, from: NodeId, offer: Offer, body: Box<dyn AgentBody>) {
         let ties = self.ties_of(&offer);
+        let lived = Duration::from_millis(offer.age_ms.min(HOP_LIVED_MAX));
+        let handled = offer.handled.min(HOP_LIVED_MAX);
         let Offer { hop, kind, owner, recalled, onward, .. } = offer;
         // What is told when it begins here is kept from it: it is not where it goes yet.
         let goes_on = onward != Symbol::default();
@@ -403,7 +407,8 @@ impl Node {
                 return;
             }
             let generation = self.next_generation(1);
-            let slot = christen(Box::new(Slot::new(body)), hop.agent, generation);
+            let mut slot = christen(Box::new(Slot::new(body)), hop.agent, generation);
+            slot.handled = handled;
             let route = LocalRoute { shard, slot: None, generation, crowded: false };
             let mut before = self.routes.look_up(hop.agent);
             while before.place() == Place::Node(from) {
@@ -411,8 +416,9 @@ impl Node {
                     Ok(()) => {
                         it.transits.handle_made(hop);
                         let (offers, recalls) = (false, Vec::new());
+                        let doomed = false;
                         let coming =
-                            Prepared { slot, kind, owner, shard, offers, doomed: false, ties, recalled, recalls };
+                            Prepared { slot, kind, owner, shard, offers, doomed, ties, lived, recalled, recalls };
                         it.prepared.insert(hop.agent, coming);
                         // It was another node's, and who waited because it was crowded waits for that node's word no more.
                         self.relieved(hop.agent);
@@ -505,10 +511,10 @@ impl Node {
         let Some(coming) = on_the_way.prepared.get_mut(&hop.agent) else { return };
         let places = std::mem::take(&mut standing.places);
         self.restrict(hop.agent, from, &mut standing);
-        let (kind, owner, state) = (coming.kind, coming.owner, standing.state);
+        let (kind, owner, state, lived) = (coming.kind, coming.owner, standing.state, coming.lived);
         let now = self.now();
         let new = NewAgent { owner, ..NewAgent::new(hop.agent, kind) };
-        self.with_ams(|ams| ams.handle_arrived(new, from, state, now));
+        self.with_ams(|ams| ams.handle_arrived(new, from, state, now, lived));
         self.count_living();
         let generation = coming.slot.generation;
         self.monitors.moved(hop.agent, None, Some(generation));

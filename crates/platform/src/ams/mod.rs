@@ -24,6 +24,7 @@ mod ties;
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -206,6 +207,8 @@ pub struct Ams {
     records: Records,
     elsewhere: Elsewhere,
     ties: AllTies,
+    /// How long those had lived that came from other nodes, when they came.
+    before: FxHashMap<Symbol, Duration>,
     /// By base name, a number below which no numbered name is free: where the search for one starts.
     next_number: FxHashMap<Symbol, u32>,
     commands: VecDeque<AmsCommand>,
@@ -222,6 +225,7 @@ impl Ams {
             records: Records::default(),
             elsewhere: Elsewhere::default(),
             ties: AllTies::default(),
+            before: FxHashMap::default(),
             next_number: FxHashMap::default(),
             commands: VecDeque::new(),
             changes: VecDeque::new(),
@@ -397,6 +401,7 @@ impl Ams {
         let removed = self.local_name(agent).and_then(|name| self.records.remove(name));
         if let Some(record) = removed {
             self.ties.remove(record.aid.name);
+            self.before.remove(&record.aid.name);
             self.free_number(record.aid.name);
             self.note(record.aid, Some(record.state), None, Some(reason));
         }
@@ -478,16 +483,18 @@ impl Ams {
     pub fn handle_left(&mut self, name: Symbol) {
         if let Some(record) = self.records.remove(name) {
             self.ties.remove(name);
+            self.before.remove(&name);
             self.elsewhere.add(name, NOWHERE, record.kind);
         }
     }
 
-    /// An agent of another node goes on on this one, in this state: nobody hears of an agent that is new.
-    pub fn handle_arrived(&mut self, new: NewAgent, from: NodeId, state: AgentState, now: Time) {
+    /// An agent of another node, which has lived for so long, goes on on this one, in this state: nobody hears of an agent that is new.
+    pub fn handle_arrived(&mut self, new: NewAgent, from: NodeId, state: AgentState, now: Time, lived: Duration) {
         self.elsewhere.remove(new.name, from);
         if !self.records.contains(new.name) {
             let NewAgent { name, kind, owner, .. } = new;
             self.records.add(Record { aid: Aid::local(name), owner, created: now, kind, state, ending: false });
+            self.before.insert(name, lived);
         }
     }
 
@@ -603,7 +610,8 @@ impl Ams {
     fn description(&self, record: &Record) -> AgentDescription {
         let aid = record.aid.at(self.platform);
         let Record { owner, state, kind, created, ending, .. } = *record;
-        AgentDescription { aid, owner, state, kind, created, ending }
+        let before = self.before.get(&aid.name).copied().unwrap_or_default();
+        AgentDescription { aid, owner, state, kind, created, before, ending }
     }
 
     fn admit(&self, count: usize) -> Result<(), CreateError> {

@@ -1,5 +1,7 @@
 //! Which agents are asked for: by name pattern, state, kind and owner.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{Aid, Symbol};
 
@@ -19,10 +21,19 @@ pub struct AgentDescription {
     pub state: AgentState,
     /// What runs it.
     pub kind: AgentKind,
-    /// When it was created.
+    /// When it was created, or came from another node.
     pub created: Time,
+    /// How long it had lived on other nodes by then.
+    pub before: Duration,
     /// Whether it was told to end and has not ended yet.
     pub ending: bool,
+}
+
+impl AgentDescription {
+    /// How long it has lived, on whichever nodes.
+    pub fn age(&self, now: Time) -> Duration {
+        self.before + (now - self.created)
+    }
 }
 
 /// Which agents to find. What is not set matches any.

@@ -116,6 +116,10 @@ pub struct Offer {
     pub home: Symbol,
     /// How long it may live from now on, if that is bounded, in milliseconds.
     pub lifetime_ms: Option<u64>,
+    /// How long it has lived, in milliseconds; nothing of a clone, which begins.
+    pub age_ms: u64,
+    /// How many messages it has handled, likewise.
+    pub handled: u64,
     /// It is [called home](super::HopMode::Recall).
     pub recalled: bool,
     /// The agent of a client of the destination to which it goes on from there; empty if it goes no further.

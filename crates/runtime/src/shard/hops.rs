@@ -189,19 +189,36 @@ impl Shard {
         slot.status = if slot.status == Status::Held { Status::LeavingHeld } else { Status::LeavingQueued };
         let hop = HopId { agent: slot.name, number: self.node.random() >> (u64::BITS - HOP_NUMBER_BITS) };
         let aid = slot.aid();
-        let (kind, owner) = self.node.with_ams(|ams| {
-            let owner = ams.describe(aid).map_or_else(Symbol::default, |described| described.owner);
-            (ams.kind(aid).unwrap_or(AgentKind::Native), owner)
-        });
+        let handled = slot.handled;
+        let known = self.node.with_ams(|ams| ams.describe(aid));
+        let (kind, owner) = known.map_or((AgentKind::Native, Symbol::default()), |known| (known.kind, known.owner));
         let recalled = request.mode == HopMode::Recall;
         let (clone, home, lifetime_ms) = self.bounds(aid, request.mode);
         let is_clone = clone.is_some();
+        let age = known.map(|known| known.age(self.node.now())).unwrap_or_default();
+        // A clone is a new agent.
+        let (age_ms, handled) = if is_clone { (0, 0) } else { (age.as_millis() as u64, handled) };
         let code = origin.code();
         let packed = Packed::of(state, &origin);
         let (of, unpacked) = (packed.bytes.len() as u64, packed.unpacked);
         let (state, rest) = packed.split();
         let origin = Whence(origin);
-        let offer = Offer { hop, kind, owner, origin, state, of, unpacked, clone, home, lifetime_ms, recalled, onward };
+        let offer = Offer {
+            hop,
+            kind,
+            owner,
+            origin,
+            state,
+            of,
+            unpacked,
+            clone,
+            home,
+            lifetime_ms,
+            age_ms,
+            handled,
+            recalled,
+            onward,
+        };
         self.node.with_transits(|it| {
             // It may be lost meanwhile. If it is from now on, the transits hear of that.
             if self.node.way_to(request.to) != Some((to, onward)) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
-use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::DfDescription;
 use whimbrel_platform::durable::Standing;
@@ -876,6 +876,40 @@ fn a_clone_begins_on_the_other_node() {
     assert_eq!((nodes.homes("walker"), nodes.homes("walker_1")), (vec![0], vec![1]));
     assert!(nodes.lines[0].all()[1].ends_with("walker_1 is at n1"), "{:?}", nodes.lines[0].all());
     assert!(nodes.lines[1].all()[0].ends_with("walker_1: I am walker of n0"), "{:?}", nodes.lines[1].all());
+    nodes.counters();
+}
+
+impl Nodes {
+    /// For how long an agent of this node has lived, and how many messages it has handled.
+    fn life(&self, node: usize, agent: Aid) -> (Duration, Option<u64>) {
+        let platform = self.at(node);
+        let known = platform.search(&AgentQuery::named(agent.name.as_str()));
+        let handled = platform.figures_of(&[agent.name]).first().and_then(|figures| figures.handled);
+        (known[0].age(platform.services().now()), handled)
+    }
+}
+
+#[test]
+fn an_agents_life_is_told_whole_wherever_it_goes_and_a_clones_begins() {
+    let nodes = Nodes::new(3, 2);
+    let walker = nodes.walker(0, "walker");
+    std::thread::sleep(Duration::from_millis(50));
+    for (node, next) in [(0, "n1"), (1, "n2"), (2, "n0")] {
+        nodes.at(node).send(inform("x", walker, 1));
+        nodes.settle();
+        let (age, handled) = nodes.life(node, walker);
+        nodes.at(node).send(inform("x", walker, go(next)));
+        nodes.settle();
+        let there = (node + 1) % 3;
+        let (later, more) = nodes.life(there, walker);
+        assert!(later.as_millis() >= age.as_millis(), "{age:?} {later:?}");
+        assert_eq!((handled, more), (Some(2 * node as u64 + 1), Some(2 * node as u64 + 2)));
+    }
+    let began = Instant::now();
+    nodes.at(0).send(inform("x", walker, Value::term("clone", [Value::from("n1")])));
+    nodes.settle();
+    let (age, handled) = nodes.life(1, Aid::local("walker_1"));
+    assert!(age <= began.elapsed() && handled == Some(0), "{age:?} {handled:?}");
     nodes.counters();
 }
 

@@ -331,7 +331,7 @@ impl Panel {
             node: self.node().to_owned(),
             device: device.map(Symbol::to_string),
             owner: Some(agent.owner.as_str()).filter(|owner| !owner.is_empty()).map(str::to_owned),
-            age_ms: Some(now.as_ms().saturating_sub(agent.created.as_ms())),
+            age_ms: Some(agent.age(now).as_millis() as u64),
             mailbox: None,
             handled: None,
             passive: false,
