@@ -73,7 +73,11 @@ impl<'a> Packed<'a> {
         Ok(match self.kind {
             Kind::Plain => Cow::Borrowed(self.bytes),
             Kind::Code => Cow::Owned(decode(self.bytes, self.len)?),
-            Kind::Lz4 => Cow::Owned(lz4_flex::block::decompress(self.bytes, self.len).map_err(|_| BadBytes)?),
+            Kind::Lz4 => {
+                let bytes = lz4_flex::block::decompress(self.bytes, self.len).map_err(|_| BadBytes)?;
+                // They may be fewer than was said.
+                Cow::Owned(Some(bytes).filter(|bytes| bytes.len() == self.len).ok_or(BadBytes)?)
+            }
         })
     }
 }
@@ -202,6 +206,7 @@ mod tests {
             &[10, 0x28, 0x81, 0xC7],
             &[10, 0x28, 0x81, 0xC6, 0],
             &[8, 0x28, 0x81, 0xC6],
+            &[29, 0x70, 0, 0, 0, 0, 0, 0, 0],
         ] {
             assert_eq!(unpacked(bytes), Err(BadBytes), "{bytes:?}");
         }
