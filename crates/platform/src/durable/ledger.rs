@@ -215,9 +215,19 @@ impl Ledger {
             }
             self.settled.entry(partition).or_default().push(ticket);
             self.confirming.insert(ticket, by);
-        } else if !self.confirming.contains_key(&ticket) {
+        } else if !self.confirming.contains_key(&ticket) && self.is_past(ticket) {
             // It is written that its sender knows.
             self.release(ticket, by);
+        }
+    }
+
+    /// Whether a message was sent, by what is written as far as these books know. One that is to come was sent by way of the books of a later
+    /// term: another node serves its sender by now, and is to say what becomes of it.
+    fn is_past(&self, ticket: Ticket) -> bool {
+        match self.accounts.get(&ticket.sender) {
+            Some(sender) if sender.born.is_some() => ticket.number <= sender.last,
+            // It has ended, and all that it sent is settled.
+            _ => ticket.number < numbers_of_life(self.lives),
         }
     }
 

@@ -666,6 +666,25 @@ impl Cluster {
 /// Rounds in which everything comes to rest.
 const ROUNDS: usize = 12;
 
+/// A node that was held up, and believes that it still serves a sender, has never heard of the message that is said to have been handled. It does
+/// not answer that its sender knows: the receiver would forget it, and handle it once more when it comes from who serves the sender by right.
+#[test]
+fn who_served_the_sender_once_does_not_have_receivers_forget() {
+    let mut cluster = Cluster::new();
+    let (eve, ann) = (4, 0);
+    let settle = |rounds, stalled| Input::Settle { rounds, stalled: Some(stalled) };
+    let held_up = [Input::Faint { agent: eve }, settle(1, 1), settle(1, 0), settle(2, 1)];
+    let handled = [Input::Send { from: eve, to: ann, count: 1 }, settle(2, 1), Input::Crash { node: 0 }];
+    for input in held_up.into_iter().chain(handled) {
+        cluster.apply(input);
+        cluster.check();
+    }
+    // That a message is written as handled twice fails in the store.
+    cluster.settle_down(ROUNDS, None);
+    cluster.check();
+    assert_eq!((cluster.store.sent.len(), cluster.store.handled.len()), (1, 1));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 

@@ -296,7 +296,12 @@ fn who_ends_an_agent_of_a_node_that_is_dying_hears_when_it_has_ended() {
     nodes.wait_for_partitions(&[("n1", 16)]);
     nodes.start();
     nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
-    let theirs = nodes.agents_of("n2");
+    let mut theirs = Vec::new();
+    // The node that is asked may have to hear of them first.
+    nodes.wait_for("it has some", |nodes| {
+        theirs = nodes.agents_of("n2");
+        theirs.iter().any(|agent| agent.starts_with("counter"))
+    });
     let victim = theirs.iter().find(|agent| agent.starts_with("counter")).expect("it has some");
     // What it is told from now on it never does.
     nodes.signal(1, Signal::STOP);
