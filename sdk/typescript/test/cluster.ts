@@ -87,11 +87,13 @@ export class Cluster {
     this.nodes.push({ name, child, agents, http });
   }
 
-  /** Until each node serves something. */
+  /** Until each node serves its share: nothing passes on any more. */
   async #settled(): Promise<void> {
     for (;;) {
       const { nodes } = JSON.parse(this.#run("nodes", "--json")) as { readonly nodes: readonly { readonly partitions: number; readonly unserved: readonly unknown[] }[] };
-      if (nodes.length === this.nodes.length && nodes.every(({ partitions, unserved }) => partitions > 0 && unserved.length === 0)) return;
+      const shares = nodes.map(({ partitions }) => partitions);
+      const settled = nodes.length === this.nodes.length && Math.min(...shares) > 0 && Math.max(...shares) - Math.min(...shares) <= 1;
+      if (settled && nodes.every(({ unserved }) => unserved.length === 0)) return;
       await pause(100);
     }
   }
