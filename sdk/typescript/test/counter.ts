@@ -1,17 +1,23 @@
 /** An agent that is kept, for tests of where it goes on. */
-import type { Agent, Keep } from "../src/node.js";
+import type { Agent, Keep, Value } from "../src/node.js";
 
 export const KEPT: Keep = { onLeave: "wait", code: "ts:counter" };
 
-/** An agent that adds up what it is told. */
-export function counter(agent: Agent): void {
-  let sum = 0n;
-  agent.state(
-    () => sum,
-    (value) => (sum = value as bigint),
-  );
-  agent.onMessage({ performative: "request" }, (message) => {
-    sum += message.content as bigint;
-    agent.reply(message, "inform", sum);
-  });
-}
+/** An agent that adds up what it is told, and says something of that. */
+export const counting =
+  (says: (told: bigint, sum: bigint) => Value) =>
+  (agent: Agent): void => {
+    let sum = 0n;
+    agent.state(
+      () => sum,
+      (value) => (sum = value as bigint),
+    );
+    agent.onMessage({ performative: "request" }, (message) => {
+      const told = message.content as bigint;
+      sum += told;
+      agent.reply(message, "inform", says(told, sum));
+    });
+  };
+
+/** One that says the sum. */
+export const counter = counting((_, sum) => sum);

@@ -2,22 +2,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { connect, type Agent, type Keep, type Message, type Platform } from "../src/node.js";
+import { counting } from "./counter.js";
 import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
 
 const LEASE_MS = 1000;
 
 /** An agent that counts, and says each number that it was told and the sum. */
-function counter(agent: Agent): void {
-  let sum = 0n;
-  agent.state(
-    () => sum,
-    (value) => (sum = value as bigint),
-  );
-  agent.onMessage({ performative: "request" }, (message) => {
-    sum += message.content as bigint;
-    agent.reply(message, "inform", [message.content, sum]);
-  });
-}
+const counter = counting((told, sum) => [told, sum]);
 
 let society: Society;
 before(async () => {
