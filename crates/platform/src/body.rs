@@ -153,8 +153,9 @@ pub trait AgentBody: Send {
         None
     }
 
-    /// It stops on this node, to go on on another one that has its partition by then; what is written of it is all that it is there.
-    fn yielded(&mut self) {}
+    /// It stops on this node, to go on on another one that has its partition by then; what is written of it is all that it is there. Messages
+    /// that it took, and that nothing written covers, it puts back.
+    fn yielded(&mut self, _mailbox: &mut Mailbox) {}
 
     /// It ends because its time to live is over; [`stopping`](Self::stopping) is called next.
     fn expired(&mut self) {}
@@ -371,8 +372,8 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
         (**self).stays()
     }
 
-    fn yielded(&mut self) {
-        (**self).yielded();
+    fn yielded(&mut self, mailbox: &mut Mailbox) {
+        (**self).yielded(mailbox);
     }
 
     fn expired(&mut self) {

@@ -9,7 +9,7 @@ use super::burden::Backlog;
 use super::code_name::CodeName;
 use super::frames::{Code, Fault, PASSED};
 use super::invitation::Invitation;
-use super::keeping::{SavedState, Unsaved};
+use super::keeping::{Keeping, SavedState, Unsaved};
 use super::kept_body::KeptBody;
 use super::lodgers::{Outlook, Waiting};
 use super::shelf::{Kept, Shelf};
@@ -22,7 +22,7 @@ use crate::limits::{MAILBOX_HARD_BYTES, SESSION_ROOM_MS, SESSION_STATE_BYTES_MAX
 use crate::mobility::{HopError, Wish};
 use crate::policy::{Principal, act_of_sending};
 use crate::topics::Cast;
-use crate::{AgentBody, EndReason, Next, Time, Turn};
+use crate::{AgentBody, EndReason, Mailbox, Next, Time, Turn};
 
 /// A session that its shell and the bodies of its agents share.
 pub struct SharedSession {
@@ -464,10 +464,13 @@ impl AgentBody for SessionBody {
         Inspection { details, ..Inspection::default() }
     }
 
-    fn yielded(&mut self) {
+    fn yielded(&mut self, mailbox: &mut Mailbox) {
         self.ended = true;
-        // Its messages are said again by their senders, to where it is then.
-        drop(self.session.lock().handle_agent_gone(self.agent, PASSED));
+        let mut session = self.session.lock();
+        // Where it is then it has them once more: who answers for one says it again, and the others are passed on.
+        let unsaved = session.keeping(self.agent).map(Keeping::take_unsaved).unwrap_or_default();
+        drop(session.handle_agent_gone(self.agent, PASSED));
+        mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {

@@ -38,7 +38,10 @@ impl Shard {
         let Some(mut slot) = self.slots.vacate(index) else { return };
         self.bound.remove(&name);
         // What is wrong with it is of no account any more.
-        let _ = catch_unwind(AssertUnwindSafe(|| slot.body.yielded()));
+        let slot = &mut *slot;
+        let _ = catch_unwind(AssertUnwindSafe(|| slot.body.yielded(&mut slot.mailbox)));
+        // What it put back was counted as handled.
+        self.tally.handled = self.tally.handled.wrapping_add_signed(i64::from(slot.mailbox.count_taken()));
         self.node.left(name, generation);
         let (waiting, again) = slot.mailbox.take_all();
         self.tally.handled += u64::from(again);

@@ -17,6 +17,7 @@ use whimbrel::{
     AclMessage, Aid, DurableAgent, DurableContext, MessageBody, Performative, Platform, PlatformBuilder, Value, durable,
 };
 
+use super::cluster::Nodes;
 use super::durable::{Lines, wait_for};
 
 /// How many numbers bob is told, two at a time.
@@ -210,6 +211,15 @@ impl Tab {
         told
     }
 
+    /// Hears until bob is told this.
+    fn hears(&mut self, number: i64, memo: &mut Memo) {
+        let began = Instant::now();
+        while !self.hear(memo).iter().any(|(_, told)| *told == number) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{number} does not come");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Hears until this is so.
     fn until(&mut self, memo: &mut Memo, what: impl Fn(&Self, &Memo) -> bool) {
         let began = Instant::now();
@@ -294,6 +304,31 @@ fn in_two_processes(
     let mut tab = Tab::with_bob(&platform.host(), policy, false);
     then(&platform, &mut tab, &mut memo);
     platform.stop();
+}
+
+/// Who says something once and does not answer for it is not the one to lose it: what no state covers comes again where the agent is then.
+#[test]
+fn what_a_client_was_given_and_no_state_covers_comes_again_when_its_partition_has_passed_on() {
+    let files = [("sums.mas2j", "MAS sums { agents: idle; }"), ("idle.asl", "!wait. +!wait <- .wait(600000).")];
+    let (mut nodes, mut memo) = (Nodes::new(&files, 2), Memo::default());
+    nodes.serve(0, 0..8);
+    let home = nodes.nodes[0].platform.partition_of("bob".into()).expect("it has partitions").0;
+    let mut tab = Tab::with_bob(&nodes.nodes[0].platform.host(), OnLeave::Wait, true);
+    tab.until(&mut memo, |tab, _| tab.is_created);
+    tab.state.push(0);
+    tab.save(0);
+    tab.until(&mut memo, |_, memo| memo.safe.is_some());
+    let bob = Aid::local("bob");
+    nodes.nodes[0].platform.send(AclMessage::new(Performative::Inform, Aid::local("x"), bob, 7));
+    tab.hears(7, &mut memo);
+    assert!(nodes.pass_on(0, 1, &[home]));
+    tab.until(&mut memo, |tab, _| tab.ended.is_some());
+    let mut tab = Tab::with_bob(&nodes.nodes[1].platform.host(), OnLeave::Wait, true);
+    tab.hears(7, &mut memo);
+    for node in &nodes.nodes {
+        node.platform.wait_idle();
+        assert_eq!(node.platform.counters().check(), Ok(()));
+    }
 }
 
 #[test]
