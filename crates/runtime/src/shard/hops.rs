@@ -456,7 +456,7 @@ impl Shard {
         let Some(mut slot) = self.slots.vacate(index) else { return };
         let aid = slot.aid();
         let (waiting, again) = slot.mailbox.take_all();
-        self.tally.handled += u64::from(again);
+        self.tally.handled += i64::from(again);
         // Its destination waits for what follows, and not for that.
         self.departed.push(slot);
         self.node.gone();

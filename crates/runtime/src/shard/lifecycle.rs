@@ -252,7 +252,7 @@ impl Shard {
         }
         let aid = Aid::local(name);
         let (waiting, again) = slot.mailbox.take_all();
-        self.tally.handled += u64::from(again);
+        self.tally.handled += i64::from(again);
         if let Some(unwritten) = slot.unwritten.take().filter(|_| self.node.writes_steps()) {
             // Who wrote to it hears of that when its end is written.
             self.write_end(name, *unwritten, waiting);

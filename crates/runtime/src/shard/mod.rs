@@ -139,7 +139,8 @@ enum Early {
 #[derive(Default)]
 struct Tally {
     sent: u64,
-    handled: u64,
+    /// Below zero if more was put back.
+    handled: i64,
     dead: u64,
 }
 
@@ -247,7 +248,7 @@ impl Shard {
         }
         if let Some(seat) = self.node.seat(self.index) {
             Figures::add(&seat.figures.sent, sent);
-            Figures::add(&seat.figures.handled, handled);
+            Figures::add(&seat.figures.handled, handled.cast_unsigned());
             Figures::add(&seat.figures.dead, dead);
             seat.figures.runnable.store(self.runnable.len() as u64, Ordering::Relaxed);
         }

@@ -28,8 +28,7 @@ impl Shard {
     #[inline(always)]
     pub fn finish(&mut self, mut slot: Box<Slot>, outcome: Outcome, outbox: &mut Outbox) {
         let handled = slot.mailbox.count_taken();
-        // Less than nothing, if it gave back more than it took.
-        self.tally.handled = self.tally.handled.wrapping_add_signed(handled.into());
+        self.tally.handled += i64::from(handled);
         slot.handled = slot.handled.wrapping_add_signed(handled.into());
         if self.observed && handled > 0 {
             self.node.tell(Event::Handled(slot.aid(), handled as usize));

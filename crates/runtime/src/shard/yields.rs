@@ -41,10 +41,10 @@ impl Shard {
         let slot = &mut *slot;
         let _ = catch_unwind(AssertUnwindSafe(|| slot.body.yielded(&mut slot.mailbox)));
         // What it put back was counted as handled.
-        self.tally.handled = self.tally.handled.wrapping_add_signed(i64::from(slot.mailbox.count_taken()));
+        self.tally.handled += i64::from(slot.mailbox.count_taken());
         self.node.left(name, generation);
         let (waiting, again) = slot.mailbox.take_all();
-        self.tally.handled += u64::from(again);
+        self.tally.handled += i64::from(again);
         waiting.into_iter().for_each(|body| self.pass_on(Envelope { to: Aid::local(name), body }));
     }
 
