@@ -9,6 +9,7 @@ use super::exceptions::{FailureReason, Misunderstanding, Refusal};
 use super::frames;
 use super::read::{self, AmsDescription};
 use crate::ams::{AgentModification, AgentQuery, Ams, LifecycleError};
+use crate::limits::SEARCH_RESULTS_MAX;
 use crate::policy::{Action, Principal, Verdict};
 use crate::topics::TopicError;
 use crate::{AgentBody, Next, Outbox, Services, Time, Turn};
@@ -197,6 +198,15 @@ fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Res
     }
 }
 
+/// The entries of all agents of the platform that fit: this node's, and behind them those of others.
+fn search(ams: &Ams, query: AgentQuery) -> Vec<Value> {
+    let here = ams.search(&query);
+    let left = query.results_max.min(SEARCH_RESULTS_MAX).saturating_sub(here.len());
+    let elsewhere = ams.search_elsewhere(&AgentQuery { results_max: left, ..query });
+    let here = here.iter().map(|found| frames::ams_agent_description(found, ams.platform()));
+    here.chain(elsewhere.into_iter().map(|agent| frames::ams_agent_named(agent, ams.platform()))).collect()
+}
+
 fn carry_out(ams: &mut Ams, request: AmsRequest) -> Result<Outcome, FailureReason> {
     let failure = |error: LifecycleError| match error {
         LifecycleError::NoSuchAgent(_) => FailureReason::NotRegistered,
@@ -207,9 +217,8 @@ fn carry_out(ams: &mut Ams, request: AmsRequest) -> Result<Outcome, FailureReaso
         AmsRequest::Deregister(agent) => ams.kill(agent).map(|()| Outcome::Done).map_err(failure),
         AmsRequest::Modify(agent, change) => ams.modify(agent, change).map(|()| Outcome::Done).map_err(failure),
         AmsRequest::Search(query) => {
-            let found = query.map(|query| ams.search(&query)).unwrap_or_default();
-            let frames = found.iter().map(|found| frames::ams_agent_description(found, ams.platform()));
-            Ok(Outcome::Result(frames::set(frames.collect())))
+            let found = query.map(|query| search(ams, query)).unwrap_or_default();
+            Ok(Outcome::Result(frames::set(found)))
         }
         AmsRequest::Describe => Ok(Outcome::Result(frames::ap_description(ams.platform()))),
     }

@@ -64,6 +64,12 @@ pub fn ams_agent_description(description: &AgentDescription, platform: Symbol) -
     record("ams-agent-description", fields)
 }
 
+/// The AMS entry of an agent of another node, which alone knows more of it.
+//= fipa00023 6.1.5
+pub fn ams_agent_named(agent: Aid, platform: Symbol) -> Value {
+    record("ams-agent-description", [("name", Some(agent_identifier(agent, platform)))])
+}
+
 /// The platform.
 //= fipa00023 6.1.6
 pub fn ap_description(platform: Symbol) -> Value {

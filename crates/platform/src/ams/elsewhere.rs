@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
 
-use super::AgentKind;
+use super::{AgentKind, name_fits};
 use crate::route::NodeId;
 
 /// Agents of other nodes by name.
@@ -43,6 +43,14 @@ impl Elsewhere {
     pub fn agents_on(&self, node: NodeId) -> Vec<Symbol> {
         let of_node = |(name, (other, _)): (&Symbol, &(NodeId, AgentKind))| (*other == node).then_some(*name);
         self.agents.iter().filter_map(of_node).collect()
+    }
+
+    /// The names that fit a pattern, sorted; an empty one fits all.
+    pub fn fitting(&self, pattern: &str) -> Vec<Symbol> {
+        let fits = |name: &&Symbol| pattern.is_empty() || name_fits(pattern, name.as_str());
+        let mut names: Vec<Symbol> = self.agents.keys().filter(fits).copied().collect();
+        names.sort_unstable_by_key(|name| name.as_str());
+        names
     }
 
     /// Forgets all agents of a node; returns their names, sorted.

@@ -451,6 +451,20 @@ impl Ams {
         page.map(|record| self.description(record)).collect()
     }
 
+    /// The agents of other nodes that fit, by name, `results_max` at most. Their states and owners are not known here: nobody fits a query for
+    /// one of these, nor is anybody skipped.
+    //= fipa00023 6.2.4
+    pub fn search_elsewhere(&self, query: &AgentQuery) -> Vec<Aid> {
+        if query.state.is_some() || query.owner.is_some() {
+            return Vec::new();
+        }
+        let known = || Symbol::known(&query.name).filter(|name| self.elsewhere.contains(*name));
+        let mut names = if query.is_exact() { Vec::from_iter(known()) } else { self.elsewhere.fitting(&query.name) };
+        names.retain(|name| query.kind.is_none_or(|kind| self.elsewhere.kind_of(*name) == Some(kind)));
+        names.truncate(query.results_max);
+        names.into_iter().map(|name| Aid::new(name, self.platform)).collect()
+    }
+
     /// The society's agents in order of creation: neither the platform's own nor those that are ending.
     pub fn agents(&self) -> impl Iterator<Item = Aid> + '_ {
         let counts = |record: &&Record| record.kind != AgentKind::Service && !record.ending;

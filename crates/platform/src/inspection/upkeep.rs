@@ -23,7 +23,11 @@ pub struct Upkeep {
 impl Upkeep {
     /// Of an agent that was made of this, and of which nothing is counted.
     pub fn of(origin: &Origin) -> Self {
-        Self { code: origin.code(), kind: origin.kind(), ..Self::default() }
+        match origin {
+            // How it came here is of no account.
+            Origin::GoneOn { code, .. } => Self::of(code),
+            _ => Self { code: origin.code(), kind: origin.kind(), ..Self::default() },
+        }
     }
 }
 
@@ -42,5 +46,21 @@ impl QuotaSeen {
     /// So much is used of so much.
     pub fn of(name: &'static str, used: u64, max: Option<impl Into<u64>>) -> Self {
         Self { name, used: Some(used), max: max.map(Into::into) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::OnLeave;
+
+    #[test]
+    fn who_went_on_here_from_a_client_runs_what_anybody_made_of_its_code_runs() {
+        let module = Origin::Module { path: "scout.wasm".to_owned(), hash: [7; 32] };
+        let made = Upkeep::of(&module);
+        assert_eq!((made.code, made.kind), (Some(CodeHash([7; 32])), Some(AgentKind::Wasm)));
+        let (account, on_leave) = ("ann".to_owned(), OnLeave::GoOn);
+        assert_eq!(Upkeep::of(&Origin::GoneOn { account, on_leave, holds: true, code: Box::new(module) }), made);
+        assert_eq!(Upkeep::of(&Origin::Kept { account: "ann".to_owned() }), Upkeep::default());
     }
 }

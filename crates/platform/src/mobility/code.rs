@@ -50,8 +50,7 @@ impl Origin {
             Self::Program { .. } => Some(AgentKind::AgentSpeak),
             Self::Module { .. } => Some(AgentKind::Wasm),
             Self::Type(_) => Some(AgentKind::Native),
-            Self::GoneOn { code, .. } => code.kind(),
-            Self::Kept { .. } => None,
+            Self::Kept { .. } | Self::GoneOn { .. } => None,
         }
     }
 

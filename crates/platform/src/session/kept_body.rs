@@ -148,7 +148,8 @@ impl AgentBody for KeptBody {
             self.until = turn.now + Duration::from_millis(KEPT_MS_MAX).saturating_sub(self.waited);
         }
         if turn.now >= self.until {
-            return Next::End(EndReason::Failed("its client did not come back".to_owned()));
+            turn.services.log(turn.aid, LogLevel::Notice, "ended: its client did not come back in time");
+            return Next::End(EndReason::Expired);
         }
         *next = Succession::Open;
         self.wait_until(self.until, turn)

@@ -5,6 +5,7 @@ use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::agent_management::frames;
 use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent};
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
+use whimbrel_platform::route::NodeId;
 use whimbrel_testkit::{Probe, Simulation, generators, simulate};
 
 fn record(name: &str, fields: &[(&str, Value)]) -> Value {
@@ -321,6 +322,33 @@ fn the_ams_finds_describes_and_changes_agents() {
         assert_eq!(platform[1], "inform [result(ACTION,ap-description{name: home})]");
         let register = amy.ask(sim, "ams", Value::term("register", [ams_entry("amy", &[])]));
         assert_eq!(register[1], "failure [ACTION,already-registered]");
+    });
+}
+
+#[test]
+fn the_ams_finds_agents_of_other_nodes_by_name() {
+    simulate(|sim| {
+        let amy = Client::new(sim, "amy");
+        sim.with_ams(|ams| {
+            for name in ["bob", "bea", "eve"] {
+                assert!(ams.handle_elsewhere(name.into(), NodeId(2), AgentKind::Native));
+            }
+        });
+        let search = |sim: &mut Simulation, args: Vec<Value>| {
+            let found = amy.ask(sim, "ams", Value::term("search", args));
+            let names =
+                found[1].split("name: \"").skip(1).map(|rest| rest.split('"').next().unwrap_or_default().to_owned());
+            names.collect::<Vec<String>>()
+        };
+        let most = |limit| record("search-constraints", &[("max-results", Value::Int(limit))]);
+        assert_eq!(search(sim, vec![ams_entry("b*", &[])]), ["bea@home", "bob@home"]);
+        assert_eq!(search(sim, vec![ams_entry("eve@home", &[])]), ["eve@home"]);
+        assert_eq!(search(sim, vec![ams_entry("*", &[]), most(5)]).last().unwrap(), "bob@home", "own ones come first");
+        assert!(
+            search(sim, vec![ams_entry("bob", &[("state", Value::atom("active"))])]).is_empty(),
+            "only its node knows"
+        );
+        assert!(search(sim, vec![ams_entry("zoe", &[])]).is_empty());
     });
 }
 

@@ -565,7 +565,7 @@ fn who_waited_before_its_node_began_anew_waits_for_the_rest() {
         sim.run_for(left.saturating_sub(1));
         assert_eq!(sim.ended("bob").is_some(), left == 0);
         sim.run_for(2);
-        assert_eq!(sim.ended("bob"), Some(EndReason::Failed("its client did not come back".into())));
+        assert_eq!(sim.ended("bob"), Some(EndReason::Expired));
         assert!(shelf.is_empty());
     }
 }

@@ -38,11 +38,14 @@ pub fn codes(panel: &Panel) -> CodesFound {
     CodesFound { codes: codes.into_iter().map(info).collect(), kept_bytes, kept_bytes_max }
 }
 
-/// What the agents of these kinds run and use.
+/// What the agents of these kinds run and use; those, too, that came from clients, and run here since.
 fn upkeep(panel: &Panel, wanted: impl Fn(AgentKind) -> bool) -> Vec<(Symbol, Upkeep)> {
+    let may_run = |kind| kind == AgentKind::Session || wanted(kind);
     let all = panel.platform().search(&AgentQuery::named(""));
-    let names: Vec<Symbol> = all.iter().filter(|agent| wanted(agent.kind)).map(|agent| agent.aid.name).collect();
-    panel.platform().upkeep_of(&names)
+    let names: Vec<Symbol> = all.iter().filter(|agent| may_run(agent.kind)).map(|agent| agent.aid.name).collect();
+    let mut found = panel.platform().upkeep_of(&names);
+    found.retain(|(_, upkeep)| upkeep.kind.is_none_or(&wanted));
+    found
 }
 
 /// What agents and their owners use; of agents so many at most, those nearest to a limit first.

@@ -108,6 +108,16 @@ impl Site {
         entries.map(|entry| entry.path()).collect()
     }
 
+    /// What a node answers to a request of that kind.
+    #[track_caller]
+    pub fn ask(&self, request: &str) -> Value {
+        let mut stream = UnixStream::connect(&self.sockets()[0]).expect("it listens");
+        writeln!(stream, r#"{{"version":1,"request":"{request}"}}"#).expect("it takes it");
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).expect("it answers");
+        serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error} in {answer}"))
+    }
+
     fn names(&self, arguments: &[&str]) -> Vec<String> {
         let found = self.json(&[&["agents", "--json"], arguments].concat());
         let agents = found["agents"].as_array().cloned().unwrap_or_default();

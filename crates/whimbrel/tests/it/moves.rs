@@ -92,6 +92,12 @@ impl Society {
         format!("{} {}", scout["kind"].as_str().unwrap_or_default(), scout["node"].as_str().unwrap_or_default())
     }
 
+    /// How many agents run code of the node, as an operator sees it.
+    fn runners(&self) -> u64 {
+        let found = self.site.ask("codes");
+        found["codes"].as_array().expect("codes").iter().filter_map(|code| code["agents"].as_u64()).sum()
+    }
+
     /// A client that takes agents, with one of its own.
     fn tab(&self) -> Tab {
         let hello = Hello {
@@ -284,10 +290,12 @@ fn an_agent_comes_back_from_a_client_to_the_only_node() {
     assert_eq!(seen.err, "error: scout stays: it is on node n1 already\n");
     let mut tab = society.tab();
     for back in [&["move", "scout", "n1"][..], &["recall", "scout"]] {
+        assert_eq!(society.runners(), 1);
         let moved = order(&["move", "scout", "tab"]);
         tab.is_offered_the_scout();
         let scout = tab.take();
         assert_eq!(moved().out, "scout moved to tab\n");
+        assert_eq!(society.runners(), 0);
         let moved = order(back);
         tab.until(|frame| matches!(frame, Frame::Yield(wish) if wish.to == "n1"));
         assert_eq!(tab.let_go(&scout, "n1"), None);

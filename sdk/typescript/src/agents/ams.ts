@@ -31,7 +31,10 @@ export class Ams {
     this.#agent = agent;
   }
 
-  /** The agents that match, in the order of their creation. */
+  /**
+   * The agents that match: those of the node in the order of their creation, then those of other nodes by name. Their nodes alone know the state and
+   * the owner of these: they are without, and who asks for one of both does not find them.
+   */
   async search(query: AgentQuery = {}, options: SearchOptions = {}): Promise<AgentDescription[]> {
     const { name, ownership, state } = query;
     const template = record("ams-agent-description", {
