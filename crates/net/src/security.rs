@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::{CipherSuite, ClientConfig, RootCertStore, ServerConfig};
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::audit::RefusalReason;
 use x509_parser::extensions::GeneralName;
@@ -206,7 +206,7 @@ impl Tls {
         }
         let credentials = credentials.ok_or(SecurityError::NoCredentials)?;
         let unfit = |error: &dyn std::fmt::Display| SecurityError::Unfit(error.to_string());
-        let provider = Arc::new(ring::default_provider());
+        let provider = Arc::new(provider());
         let mut roots = RootCertStore::empty();
         let authority = certificates(&credentials.authority_pem, "the authority's certificate")?;
         for certificate in &authority {
@@ -257,6 +257,13 @@ pub(crate) fn certificates(pem: &str, what: &'static str) -> Result<Vec<Certific
 
 pub(crate) fn key(pem: &str) -> Result<PrivateKeyDer<'static>, SecurityError> {
     PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| SecurityError::Unreadable("the node's key"))
+}
+
+/// AES-128 first: it takes two thirds of the time of AES-256, and who speaks TLS 1.3 has it (RFC 8446 9.1).
+fn provider() -> CryptoProvider {
+    let mut provider = ring::default_provider();
+    provider.cipher_suites.sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
+    provider
 }
 
 fn server_config(
@@ -361,4 +368,28 @@ impl Identity {
 fn address_of(bytes: &[u8]) -> Option<IpAddr> {
     let four = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
     four.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::{ClientConnection, ServerConnection};
+
+    use super::*;
+    use crate::Authority;
+
+    #[test]
+    fn links_agree_on_the_quickest_cipher() {
+        let credentials = Authority::create("p").unwrap().issue("n1", &[], 1).unwrap();
+        for level in [Level::Tls, Level::Authenticated, Level::Signed] {
+            let tls = Tls::new(level, Some(&credentials)).unwrap().unwrap();
+            let mut client = ClientConnection::new(tls.client, tls.name).unwrap();
+            let mut server = ServerConnection::new(tls.server).unwrap();
+            let mut bytes = Vec::new();
+            client.write_tls(&mut bytes).unwrap();
+            server.read_tls(&mut bytes.as_slice()).unwrap();
+            server.process_new_packets().unwrap();
+            let agreed = server.negotiated_cipher_suite().map(|suite| suite.suite());
+            assert_eq!(agreed, Some(CipherSuite::TLS13_AES_128_GCM_SHA256));
+        }
+    }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::{CipherSuite, ClientConfig, RootCertStore, ServerConfig};
 
 /// The name in both ends' certificates.
 pub const NAME: &str = "localhost";
@@ -15,7 +15,10 @@ pub const NAME: &str = "localhost";
 type Parts = (Arc<RootCertStore>, Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 fn read(folder: &Path) -> Result<Parts> {
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    // As ours: AES-128 before AES-256.
+    let mut provider = rustls::crypto::ring::default_provider();
+    provider.cipher_suites.sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
+    let _ = provider.install_default();
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(folder.join("authority.pem"))?)?;
     let chain = vec![CertificateDer::from_pem_file(folder.join("end.pem"))?];
