@@ -22,6 +22,8 @@ use crate::turn::LateTurn;
 const SPIN_US_MAX: u32 = 50;
 /// How often a busy worker sees to links.
 const DRIVE_EVERY_US: u64 = 50;
+/// How often what a busy worker has for other nodes leaves.
+const SEE_OFF_EVERY_US: u64 = 50;
 /// How long an idle worker sleeps at least, as the operating system's own timers do: agents whose times are closer to each
 /// other than this have their turns together, and what they send leaves together.
 const TIMER_SLACK: Duration = Duration::from_micros(50);
@@ -46,6 +48,8 @@ pub(crate) struct Worker {
     spin_us: u32,
     /// When this worker saw to links last.
     drove_at: Time,
+    /// When what it had for other nodes left last, while there was more to do.
+    saw_off_at: Time,
 }
 
 impl Worker {
@@ -58,8 +62,14 @@ impl Worker {
             *locked(&seat.holder) = Some(Holder { desk, thread: Thread::current() });
         }
         let services = NodeServices { node: Arc::clone(&node), shard: index };
-        let mut worker =
-            Self { node, services, outbox: Outbox::default(), spin_us: SPIN_US_MAX / 2, drove_at: Time::ZERO };
+        let mut worker = Self {
+            node,
+            services,
+            outbox: Outbox::default(),
+            spin_us: SPIN_US_MAX / 2,
+            drove_at: Time::ZERO,
+            saw_off_at: Time::ZERO,
+        };
         loop {
             worker.drive_links(&lease);
             worker.begin_round(&mut lease);
@@ -68,11 +78,13 @@ impl Worker {
                 None => return,
             };
             lease.end_round();
-            if lease.has_work() || lease.has_departed() {
+            if lease.has_departed() {
                 worker.see_off(&lease);
                 lease.drop_departed();
             }
-            if !lease.has_work() {
+            if lease.has_work() {
+                worker.see_off_in_time(&lease);
+            } else {
                 lease.go_idle(worker.node.now());
                 if !worker.wait_for_work(&lease) {
                     drop(lease.release());
@@ -84,13 +96,22 @@ impl Worker {
 
     /// Takes in what came. What is told to other nodes meanwhile leaves together, before agents have their turns: mostly when
     /// this thread waits on the links.
-    fn begin_round(&self, shard: &mut Shard) {
+    fn begin_round(&mut self, shard: &mut Shard) {
         {
             let _gathering = self.node.gather();
             shard.begin_round(self.node.now());
         }
         if shard.has_work() {
+            self.see_off_in_time(shard);
+        }
+    }
+
+    /// While there is more to do, what is for other nodes waits a moment for what follows: a write to a socket takes as long as the turns of
+    /// several agents.
+    fn see_off_in_time(&mut self, shard: &Shard) {
+        if shard.now.0 >= self.saw_off_at.0 + SEE_OFF_EVERY_US {
             self.see_off(shard);
+            self.saw_off_at = shard.now;
         }
     }
 
