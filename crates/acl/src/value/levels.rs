@@ -61,10 +61,10 @@ mod tests {
         assert_eq!((Value::Num(1.0).levels(), nested(1).levels(), nested(5).levels()), (0, 1, 5));
         let long = Value::list((0..100).map(|n| Value::Num(f64::from(n))).collect::<Vec<_>>());
         assert_eq!((long.levels(), Value::list([nested(3), long]).levels()), (1, 4));
-        let mut annotated = crate::Structure::new("a".into(), crate::value::Args::new());
+        let mut annotated = crate::Structure::new("a".into(), [nested(1)].into_iter().collect());
         annotated.set_annots([crate::value::Annot::Term(nested(4))].into_iter().collect());
         assert_eq!(annotated.levels(), 5);
-        annotated.set_args([nested(7)].into_iter().collect());
+        annotated.swap_args(&mut [nested(7)]);
         assert_eq!(Value::from(annotated).levels(), 8);
     }
 }

@@ -151,6 +151,15 @@ impl Value {
         }
     }
 
+    /// Drops it. What takes no memory of its own, as most values do not, is seen in place.
+    #[inline(always)]
+    pub fn discard(self) {
+        match self {
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Num(_) | Self::Atom(_) | Self::Nil | Self::Var(_) => {}
+            other => drop(other),
+        }
+    }
+
     /// How deep lists and structures nest in it; 0 for anything else, containers included, as messages bound the depth of
     /// maps and records.
     #[inline]

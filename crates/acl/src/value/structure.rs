@@ -134,11 +134,16 @@ impl Structure {
     }
 
     /// Becomes another structure without annotations, in the same memory.
-    pub fn refill(&mut self, namespace: Symbol, negated: bool, functor: Symbol, args: impl IntoIterator<Item = Value>) {
-        self.args.clear();
+    /// The arguments are taken: what is left there is nothing's.
+    #[inline]
+    pub fn refill(&mut self, namespace: Symbol, negated: bool, functor: Symbol, args: &mut [Value]) {
         self.annots.clear();
-        // One by one: most have one or two.
-        args.into_iter().for_each(|arg| self.args.push(arg));
+        if self.args.len() == args.len() {
+            self.args.iter_mut().zip(args).for_each(|(arg, other)| std::mem::swap(arg, other));
+        } else {
+            self.args.clear();
+            self.args.extend(args.iter_mut().map(std::mem::take));
+        }
         (self.ground, self.levels) = shape(&self.args);
         (self.namespace, self.negated, self.functor) = (namespace, negated, functor);
     }
@@ -156,9 +161,10 @@ impl Structure {
         self.look_again();
     }
 
-    /// Replaces the arguments.
-    pub fn set_args(&mut self, args: Args) {
-        self.args = args;
+    /// Exchanges the arguments with as many others.
+    #[inline]
+    pub fn swap_args(&mut self, others: &mut [Value]) {
+        self.args.iter_mut().zip(others).for_each(|(arg, other)| std::mem::swap(arg, other));
         self.look_again();
     }
 

@@ -11,18 +11,22 @@ use crate::logic::{Bindings, Solver, arith, levels, match_annots};
 #[inline(always)]
 pub fn build(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &Expr) -> Value {
     // What most arguments are is built in place; the rest by a call.
-    match expr {
-        Expr::Const(value) => value.clone(),
-        Expr::Slot(slot) => match bindings.slot(base + slot) {
-            Value::Num(n) => Value::Num(*n),
-            Value::Atom(name) => Value::Atom(*name),
-            _ => build_variable(solver, bindings, base, names, *slot),
-        },
-        Expr::Arith(arith) => match computed(bindings, base, arith) {
-            Some(n) => Value::Num(n),
-            None => build_arith(solver, bindings, base, names, arith),
-        },
-        _ => build_compound(solver, bindings, base, names, expr),
+    plain_value(bindings, base, expr).unwrap_or_else(|| build_compound(solver, bindings, base, names, expr))
+}
+
+/// The value of an expression that comes to an atom or a number without ado: what most do.
+#[inline(always)]
+pub fn plain_value(bindings: &Bindings, base: u32, expr: &Expr) -> Option<Value> {
+    let value = match expr {
+        Expr::Const(value) => value,
+        Expr::Slot(slot) => bindings.slot(base + slot),
+        Expr::Arith(arith) => return computed(bindings, base, arith).map(Value::Num),
+        _ => return None,
+    };
+    match value {
+        Value::Num(n) => Some(Value::Num(*n)),
+        Value::Atom(name) => Some(Value::Atom(*name)),
+        _ => None,
     }
 }
 
@@ -77,17 +81,32 @@ pub fn calls_nothing(bindings: &Bindings, base: u32, expr: &Expr) -> bool {
 #[inline(always)]
 pub fn number(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
     match expr {
-        Expr::Const(Value::Num(n)) => Some(*n),
-        Expr::Slot(slot) => match bindings.slot(base + slot) {
-            Value::Num(n) => Some(*n),
-            _ => None,
-        },
         Expr::Arith(operation) => computed(bindings, base, operation),
-        _ => None,
+        other => leaf(bindings, base, other),
     }
 }
 
+/// The same of one that is no operation.
+#[inline(always)]
+fn leaf(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
+    let value = match expr {
+        Expr::Const(value) => value,
+        Expr::Slot(slot) => bindings.slot(base + slot),
+        _ => return None,
+    };
+    if let Value::Num(n) = value { Some(*n) } else { None }
+}
+
+/// What an operation on numbers comes to. One on variables and constants, as most are, is seen in place.
+#[inline]
 fn computed(bindings: &Bindings, base: u32, operation: &ArithExpr) -> Option<f64> {
+    match (leaf(bindings, base, &operation.left), operation.right.as_ref().and_then(|it| leaf(bindings, base, it))) {
+        (Some(left), Some(right)) => arith::binary(operation.op, left, right),
+        _ => computed_deeply(bindings, base, operation),
+    }
+}
+
+fn computed_deeply(bindings: &Bindings, base: u32, operation: &ArithExpr) -> Option<f64> {
     let left = number(bindings, base, &operation.left)?;
     match &operation.right {
         Some(right) => arith::binary(operation.op, left, number(bindings, base, right)?),

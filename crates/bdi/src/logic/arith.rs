@@ -28,9 +28,15 @@ pub fn is_operation(functor: Symbol, arity: usize) -> bool {
 /// `a functor b`, if that is an arithmetic operation.
 #[inline]
 pub fn binary(functor: Symbol, a: f64, b: f64) -> Option<f64> {
+    match functor {
+        sym::ADD => Some(a + b),
+        sym::SUB => Some(a - b),
+        _ => rarer(functor, a, b),
+    }
+}
+
+fn rarer(functor: Symbol, a: f64, b: f64) -> Option<f64> {
     Some(match functor {
-        sym::ADD => a + b,
-        sym::SUB => a - b,
         sym::MUL => a * b,
         sym::DIV => a / b,
         sym::INTDIV => integer_division(a, b),

@@ -67,8 +67,13 @@ impl Bindings {
     }
 
     /// Removes all slots from `len` on.
+    #[inline]
     pub fn truncate(&mut self, len: u32) {
-        self.slots.truncate(len as usize);
+        while self.slots.len() > len as usize
+            && let Some(value) = self.slots.pop()
+        {
+            value.discard();
+        }
     }
 
     /// Removes the slots from `from` up to `to`; values above refer to their new places.
@@ -80,6 +85,11 @@ impl Bindings {
     /// The slots from `base` on.
     pub fn from(&self, base: u32) -> &[Value] {
         self.slots.get(base as usize..).unwrap_or(&[])
+    }
+
+    /// The same, to take what is in them.
+    pub fn from_mut(&mut self, base: u32) -> &mut [Value] {
+        self.slots.get_mut(base as usize..).unwrap_or(&mut [])
     }
 
     /// The content of a slot; null if it is unbound.
@@ -98,7 +108,7 @@ impl Bindings {
     #[inline(always)]
     pub fn set(&mut self, slot: u32, value: Value) {
         if let Some(place) = self.slots.get_mut(slot as usize) {
-            *place = value;
+            std::mem::replace(place, value).discard();
         }
     }
 
@@ -129,7 +139,7 @@ impl Bindings {
     #[inline]
     pub fn undo(&mut self, mark: Mark) {
         self.unbind(mark);
-        self.slots.truncate(mark.slots as usize);
+        self.truncate(mark.slots);
     }
 
     /// Unbinds what was bound since `mark`, keeping the slots.
@@ -145,6 +155,11 @@ impl Bindings {
     /// The slots bound since `mark`.
     pub fn bound_since(&self, mark: Mark) -> &[u32] {
         self.trail.get(mark.trail as usize..).unwrap_or(&[])
+    }
+
+    /// Whether no variable is in the slots below `top` that were bound since the variables were taken up.
+    pub fn is_trail_ground(&self, top: u32) -> bool {
+        self.trail.iter().all(|slot| *slot >= top || self.slot(*slot).is_ground())
     }
 
     /// The slots bound since the variables were taken up; the trail is empty then.

@@ -167,6 +167,11 @@ impl ShallowProof<'_, '_> {
     fn open_fact(&self, term: &TermExpr, rule: &Rule, bindings: &mut Bindings) -> bool {
         let base = bindings.extend(rule.slots);
         term.args.iter().zip(&rule.args).all(|(expr, head)| {
+            if let (Expr::Slot(slot), Expr::Slot(own)) = (expr, head)
+                && let Some(same) = bindings.unify_plainly(self.base + slot, base + own)
+            {
+                return same;
+            }
             let value = build(self.solver, bindings, self.base, self.names, expr);
             match_expr(self.solver, bindings, base, &rule.names, head, &value)
         })

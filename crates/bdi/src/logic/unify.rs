@@ -22,6 +22,23 @@ impl Bindings {
         }
     }
 
+    /// Makes two variables equal if one at least is an atom or a number, and the other one, too, or unbound: what most are. None if
+    /// it is not so simple, and nothing is changed.
+    #[inline]
+    pub(super) fn unify_plainly(&mut self, left: u32, right: u32) -> Option<bool> {
+        let (open, value) = match (self.slot(left), self.slot(right)) {
+            (Value::Atom(a), Value::Atom(b)) => return Some(a == b),
+            (Value::Num(a), Value::Num(b)) => return Some(a == b),
+            (Value::Null, Value::Atom(name)) => (left, Value::Atom(*name)),
+            (Value::Null, Value::Num(n)) => (left, Value::Num(*n)),
+            (Value::Atom(name), Value::Null) => (right, Value::Atom(*name)),
+            (Value::Num(n), Value::Null) => (right, Value::Num(*n)),
+            _ => return None,
+        };
+        self.bind(open, value);
+        Some(true)
+    }
+
     fn unify_variable(&mut self, left: &Value, right: &Value) -> bool {
         let (left, right) = (self.deref(left).clone(), self.deref(right).clone());
         match (&left, &right) {

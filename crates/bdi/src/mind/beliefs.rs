@@ -313,15 +313,15 @@ impl Table {
         })
     }
 
-    /// Adds an entry; answers its number.
-    fn add(&mut self, entry: Entry, at_end: bool) -> i64 {
+    /// Adds an entry; answers its number. `hash` is that of a fact's arguments, if it [was needed](Self::hash_of_args) before.
+    fn add(&mut self, entry: Entry, at_end: bool, hash: Option<u64>) -> i64 {
         let number = if at_end { self.front + self.entries.len() as i64 } else { self.front - 1 };
         match &entry {
             Entry::Fact(fact) => self.elusive |= fact.args.iter().any(is_elusive),
             Entry::Rule(_) => self.rules += 1,
         }
         self.live += 1;
-        self.enter_index(&entry, number, at_end);
+        self.enter_index(&entry, number, at_end, hash);
         if at_end {
             self.entries.push_back(Some(entry));
         } else {
@@ -340,7 +340,7 @@ impl Table {
         matches!(entry, Entry::Fact(fact) if fact.is_ground())
     }
 
-    fn enter_index(&mut self, entry: &Entry, number: i64, at_end: bool) {
+    fn enter_index(&mut self, entry: &Entry, number: i64, at_end: bool, hash: Option<u64>) {
         let Some(index) = &mut self.index else { return };
         let Entry::Fact(fact) = entry else {
             self.index = None;
@@ -350,7 +350,7 @@ impl Table {
             self.index = None;
             return;
         }
-        index.enter(fact, number, at_end);
+        index.enter(fact, number, at_end, hash);
     }
 
     fn rebuild_index(&mut self) {
@@ -360,9 +360,20 @@ impl Table {
         }
         let mut index = Box::<Index>::default();
         for (number, fact) in self.facts_numbered() {
-            index.enter(fact, number, true);
+            index.enter(fact, number, true, None);
         }
         self.index = Some(index);
+    }
+
+    /// As [`Self::remove`], of the only entry, a fact.
+    fn take_only(&mut self) {
+        if self.index.is_some() {
+            self.remove(self.front);
+            return;
+        }
+        self.entries.pop_front();
+        self.front += 1;
+        self.live = 0;
     }
 
     fn remove(&mut self, number: i64) -> Option<Entry> {
@@ -428,9 +439,19 @@ impl Table {
 
     /// The fact with exactly these arguments.
     fn find_same(&self, args: &[Value]) -> Option<i64> {
+        self.find_hashed(args, self.hash_of_args(args))
+    }
+
+    /// What the arguments of a fact are found by, if the predicate is indexed.
+    fn hash_of_args(&self, args: &[Value]) -> Option<u64> {
+        self.index.as_ref().map(|_| FxBuildHasher.hash_one(args))
+    }
+
+    /// As [`Self::find_same`], the hash being that of the arguments.
+    fn find_hashed(&self, args: &[Value], hash: Option<u64>) -> Option<i64> {
         let same = |fact: &Structure| fact.args.as_slice() == args;
-        if let Some(index) = &self.index {
-            let numbers = index.by_args.get(&FxBuildHasher.hash_one(args))?;
+        if let (Some(index), Some(hash)) = (&self.index, hash) {
+            let numbers = index.by_args.get(&hash)?;
             return numbers
                 .iter()
                 .copied()
@@ -441,13 +462,14 @@ impl Table {
 }
 
 impl Index {
-    fn enter(&mut self, fact: &Structure, number: i64, at_end: bool) {
+    fn enter(&mut self, fact: &Structure, number: i64, at_end: bool, hash: Option<u64>) {
         if let Some(by_first) = self.by_first.get_mut()
             && let Some(hash) = fact.args.first().and_then(hash_first)
         {
             put(by_first, hash, number, at_end);
         }
-        put(&mut self.by_args, FxBuildHasher.hash_one(fact.args.as_slice()), number, at_end);
+        let hash = hash.unwrap_or_else(|| FxBuildHasher.hash_one(fact.args.as_slice()));
+        put(&mut self.by_args, hash, number, at_end);
     }
 
     fn leave(&mut self, fact: &Structure, number: i64) {
@@ -571,7 +593,7 @@ impl BeliefBase {
     pub fn add_rule(&mut self, key: Key, rule: RuleRef, at_end: bool) {
         let place = self.place_made(key);
         let Some(table) = self.tables.get_mut(place) else { return };
-        let number = table.add(Entry::Rule(rule), at_end);
+        let number = table.add(Entry::Rule(rule), at_end, None);
         self.changed(place, number);
     }
 
@@ -582,7 +604,8 @@ impl BeliefBase {
         let table = self.tables.get_mut(place)?;
         // Beliefs with variables are each one of its own, however alike.
         let known = literal.args.iter().all(Value::is_ground);
-        if let Some(number) = known.then(|| table.find_same(&literal.args)).flatten() {
+        let hash = table.hash_of_args(&literal.args);
+        if let Some(number) = known.then(|| table.find_hashed(&literal.args, hash)).flatten() {
             let at = (number - table.front) as usize;
             let Some(Some(Entry::Fact(fact))) = table.entries.get_mut(at) else { return None };
             let new: Annots = literal.annots.iter().filter(|annot| !fact.annots.contains(annot)).cloned().collect();
@@ -594,7 +617,7 @@ impl BeliefBase {
             self.changed(place, number);
             return Some(literal.with_annots(new));
         }
-        let number = table.add(Entry::Fact(Arc::new(literal.clone())), at_end);
+        let number = table.add(Entry::Fact(Arc::new(literal.clone())), at_end, hash);
         self.changed(place, number);
         Some(literal)
     }
@@ -603,14 +626,14 @@ impl BeliefBase {
     pub fn add_own(&mut self, key: Key, hint: &Hint, args: Args) -> bool {
         let mut fact = Structure::bare(key.namespace, key.negated, key.functor, args);
         fact.annots.push(Annot::Source(sym::SELF));
-        match self.place_at(key, hint) {
-            Some((place, table)) if table.find_same(&fact.args).is_none() => {
-                let number = table.add(Entry::Fact(Arc::new(fact)), false);
-                self.changed(place, number);
-                true
-            }
-            _ => self.add(fact, false).is_some(),
+        let Some((place, table)) = self.place_at(key, hint) else { return self.add(fact, false).is_some() };
+        let hash = table.hash_of_args(&fact.args);
+        if table.find_hashed(&fact.args, hash).is_some() {
+            return self.add(fact, false).is_some();
         }
+        let number = table.add(Entry::Fact(Arc::new(fact)), false, hash);
+        self.changed(place, number);
+        true
     }
 
     /// Deletes the belief with these ground arguments, if it is the agent's own and nobody else's. False if it is not.
@@ -620,33 +643,31 @@ impl BeliefBase {
         if !matches!(table.entry(number), Some(Entry::Fact(fact)) if is_own(fact)) {
             return false;
         }
-        table.remove(number);
+        match table.entries.len() {
+            1 => table.take_only(),
+            _ => drop(table.remove(number)),
+        }
         self.changed(place, number);
         true
     }
 
-    /// Gives the only belief of the predicate other arguments, if it is the agent's own and nobody else's.
-    ///
-    /// # Errors
-    /// It is not so simple; the arguments.
-    pub fn replace_own(&mut self, key: Key, hint: &Hint, args: Args) -> Result<(), Args> {
-        let Some((place, table)) = self.place_at(key, hint) else { return Err(args) };
-        if table.index.is_some() || table.only_fact().is_none_or(|fact| !is_own(fact)) {
-            return Err(args);
+    /// Exchanges the arguments of the only belief of the predicate with these, which are ground, if it is the agent's own and nobody
+    /// else's. False if it is not so simple: nothing is changed then.
+    #[inline]
+    pub fn replace_own(&mut self, key: Key, hint: &Hint, args: &mut [Value]) -> bool {
+        let Some((place, table)) = self.place_at(key, hint) else { return false };
+        if table.index.is_some() || table.entries.len() != 1 {
+            return false;
+        }
+        let Some(Some(Entry::Fact(fact))) = table.entries.front_mut() else { return false };
+        if !fact.is_ground() || !is_own(fact) {
+            return false;
         }
         table.elusive |= args.iter().any(is_elusive);
-        let Some(Some(Entry::Fact(fact))) = table.entries.front_mut() else { return Err(args) };
-        match Arc::get_mut(fact) {
-            Some(fact) => fact.set_args(args),
-            None => {
-                let mut new = Structure::bare(key.namespace, key.negated, key.functor, args);
-                new.annots.push(Annot::Source(sym::SELF));
-                *fact = Arc::new(new);
-            }
-        }
+        Arc::make_mut(fact).swap_args(args);
         let number = table.front;
         self.changed(place, number);
-        Ok(())
+        true
     }
 
     /// Deletes what the pattern says (Jason's `-b`): a ground pattern's annotations are taken off the equal belief if

@@ -174,7 +174,7 @@ pub struct Loop {
     /// The frame's slots before it.
     pub saved: Vec<Value>,
     /// The solutions of `for` that are left, last first: the frame's slots in each.
-    pub solutions: Vec<Vec<(u32, Value)>>,
+    pub solutions: Vec<SmallVec<[(u32, Value); 1]>>,
 }
 
 /// Code that was data, in progress.

@@ -14,6 +14,7 @@ use super::cycle::with_own_source;
 use super::hops;
 use super::operator::{self, Aside};
 use super::passive::Passive;
+use super::spares::Spares;
 use crate::bundle::{Bundle, Included};
 use crate::code::{Image, TriggerKind, TriggerOp, compile};
 use crate::logic::{Bindings, levels};
@@ -156,8 +157,7 @@ macro_rules! cycle {
             mailbox: $turn.mailbox,
             outbox: $turn.outbox,
             top: 0,
-            spare_message: None,
-            spare_content: None,
+            spares: Spares::default(),
             acted: false,
             done: false,
             sensed: false,

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::{AclMessage, Aid, Annot, Annots, Structure, Value, sym};
+use whimbrel_acl::{Aid, Annot, Annots, Structure, Value, sym};
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{Mailbox, Outbox, Services, Time};
 
+use super::spares::Spares;
 use crate::code::{Image, TriggerKind, TriggerOp};
 use crate::logic::Bindings;
 use crate::mind::{Deferred, Event, IntentionId, Mind, Place, PlanHold, TimerWhat, TriggerKey};
@@ -35,10 +36,8 @@ pub struct Cycle<'m> {
     pub outbox: &'m mut Outbox,
     /// How many slots the intention at work had when it was taken up.
     pub top: u32,
-    /// The box of a message that was taken in, to be used for one that goes out.
-    pub spare_message: Option<Box<AclMessage>>,
-    /// The content of a message that was taken in, to be used for one that goes out.
-    pub spare_content: Option<Arc<Structure>>,
+    /// What is left of messages that were taken in, to be used for those that go out.
+    pub spares: Spares,
     /// Whether the step of this cycle has been executed already.
     pub acted: bool,
     /// Whether nothing is left to do in this cycle.

@@ -51,7 +51,9 @@ impl Cycle<'_> {
             }
         };
         let request = Request { sender, goal, message };
-        let taken = match self.is_at_rest() {
+        let mind = &*self.mind;
+        // As Self::is_at_rest says, what was looked at above left out.
+        let taken = match mind.events.is_empty() && mind.ready.is_empty() && mind.atomic.is_none() {
             true => self.achieve_directly(request),
             false => self.mind.events.push_request(request),
         };
@@ -65,7 +67,7 @@ impl Cycle<'_> {
             Ok(()) => Handled::Yes,
             Err(request) => {
                 let event = request.event();
-                self.spare_message = Some(request.message);
+                self.spares.keep_message(request.message);
                 self.handle_event(event)
             }
         }
@@ -81,13 +83,17 @@ impl Cycle<'_> {
         let candidates = image.index.ordinary_candidates(&trigger).filter(|_| self.mind.plans.is_original());
         let Some(candidates) = candidates else { return Err(request) };
         let Request { sender, goal: literal, message } = request;
-        self.spare_message = Some(message);
+        self.spares.keep_message(message);
         let source = [Annot::Source(sender)];
         self.begin_slots(&literal.args);
-        for place in candidates.iter().copied() {
+        for (number, place) in candidates.iter().copied().enumerate() {
             let Some(plan) = image.plans.get(place.0 as usize) else { continue };
-            if !plan.rejects(&literal.args) && self.applies(plan, 0, &[], &source) {
-                self.spare_content = Some(literal);
+            let is_last = number + 1 == candidates.len();
+            if plan.rejects(&literal.args) || (!is_last && plan.is_out_of_place(&self.mind.beliefs)) {
+                continue;
+            }
+            if self.applies(plan, 0, &[], &source) {
+                self.spares.keep_content(literal);
                 self.begin_directly(plan, place, trigger, source);
                 return Ok(());
             }
@@ -177,8 +183,11 @@ impl Cycle<'_> {
     fn run_ahead(&mut self, plan: &Plan) -> Ahead {
         let (body, at) = (&*plan.body, At { id: NOBODY, base: 0, names: &plan.names });
         let mut pc = body.skip_jumps(0);
+        // There is no intention that could go on, and what is done ahead leaves that as it is.
+        let goes_on = plan.atomic || (self.mailbox.is_empty() && self.mind.events.is_empty());
+        let unheard = goes_on && self.mind.options.same_focus && !self.mind.options.requeue;
         while let Some(op) = body.ops.get(pc as usize) {
-            let Some(done) = self.execute_ahead(op, at) else { return Ahead::Here(pc) };
+            let Some(done) = self.execute_ahead(op, unheard, at) else { return Ahead::Here(pc) };
             self.settle();
             self.top = self.bindings.len();
             pc = body.skip_jumps(pc + 1);
@@ -186,7 +195,7 @@ impl Cycle<'_> {
             if pc as usize >= body.ops.len() && done == Done::Alone {
                 return Ahead::Ended;
             }
-            if self.cycles_left == 0 || !(plan.atomic || self.is_alone()) {
+            if self.cycles_left == 0 || !goes_on {
                 return Ahead::Later(pc);
             }
             if plan.atomic

@@ -8,7 +8,7 @@ use whimbrel_acl::{AclMessage, Annot, Annots, Args, Value, Var, sym};
 use super::select::{matches_head, settle};
 use super::step::At;
 use super::{Cycle, solver};
-use crate::code::{Formula, Listeners, Plan, Site, TriggerKind, TriggerOp, build};
+use crate::code::{Formula, Listeners, Plan, Site, TriggerKind, TriggerOp};
 use crate::logic::levels;
 use crate::mind::{Frame, IntentionId, Place, PlanRef, TriggerKey};
 
@@ -209,8 +209,7 @@ impl Cycle<'_> {
         let plans = site.on_add.plans(image, || trigger);
         let mut results = Results::new();
         let tail = match plans.plain
-            && self.can_repeat(&site.args, at)
-            && self.push_args(site, at)
+            && self.push_values(&site.args, at)
             && !levels::noted()
             && open_variables(self.bindings.from(base), base, &mut results)
         {
@@ -221,11 +220,13 @@ impl Cycle<'_> {
             self.bindings.truncate(base);
             return None;
         };
-        for place in plans.places.iter().copied() {
+        for (number, place) in plans.places.iter().copied().enumerate() {
             let Some(plan) = image.plans.get(place.0 as usize) else { continue };
-            if !plan.rejects(self.bindings.from(base))
-                && self.applies(plan, base, &results, &[Annot::Source(sym::SELF)])
-            {
+            let is_last = number + 1 == plans.places.len();
+            if plan.rejects(self.bindings.from(base)) || (!is_last && plan.is_out_of_place(&self.mind.beliefs)) {
+                continue;
+            }
+            if self.applies(plan, base, &results, &[Annot::Source(sym::SELF)]) {
                 self.enter(at.id, plan, place, trigger, results, tail);
                 return Some(Called::Yes);
             }
@@ -233,18 +234,6 @@ impl Cycle<'_> {
         let args = self.bindings.from(base).iter().cloned().collect();
         self.bindings.truncate(base);
         Some(Called::NoPlan(args, !plans.places.is_empty()))
-    }
-
-    /// Builds the arguments on top of the bindings; false if that took other slots than theirs.
-    #[inline]
-    fn push_args(&mut self, site: &Site, at: At<'_>) -> bool {
-        let top = self.bindings.len() + site.args.len() as u32;
-        for arg in &site.args {
-            let solver = solver!(self);
-            let value = build(&solver, self.bindings, at.base, at.names, arg);
-            self.bindings.push(value);
-        }
-        self.bindings.len() == top
     }
 
     /// Whether a plan is relevant and applicable for a goal whose arguments are on top of the bindings from `base` on.

@@ -53,7 +53,7 @@ impl Cycle<'_> {
             match self.receive_plainly(sender, performative, content) {
                 None => {
                     if message.extras.is_none() {
-                        self.spare_message = Some(message);
+                        self.spares.keep_message(message);
                     }
                     return;
                 }

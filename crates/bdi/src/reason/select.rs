@@ -8,9 +8,9 @@ use whimbrel_platform::services::LogLevel;
 use super::cycle::{Handled, is_scoped};
 use super::step::{At, NOBODY};
 use super::{Cycle, solver};
-use crate::code::{Expr, Head, Op, Plan, TriggerKind, TriggerOp, build_annots, match_expr};
+use crate::code::{Expr, Formula, Head, Plan, TriggerKind, TriggerOp, build_annots, match_expr};
 use crate::logic::{Bindings, Solver, close_gap, levels, match_annots, shift};
-use crate::mind::{Event, Frame, FrameExtra, IntentionId, PlanHold, PlanRef, Selected};
+use crate::mind::{BeliefBase, Event, Frame, FrameExtra, IntentionId, PlanHold, PlanRef, Selected};
 
 type Path = smallvec::SmallVec<[u32; 2]>;
 
@@ -212,8 +212,7 @@ impl<'m> Cycle<'m> {
         }
         self.top = self.bindings.len();
         let at = At { id: NOBODY, base: choice.base, names: &choice.plan.names };
-        let needs_intention = matches!(op, Op::Plain(..));
-        let done = !needs_intention && self.execute_ahead(op, at).is_some();
+        let done = self.execute_ahead(op, false, at).is_some();
         self.settle();
         self.acted = done;
         done
@@ -356,11 +355,22 @@ impl Plan {
     #[inline]
     pub(super) fn rejects(&self, args: &[Value]) -> bool {
         let Head::Literal { args: patterns, .. } = &self.head else { return false };
-        patterns.iter().zip(args).any(|(pattern, arg)| match (pattern, arg) {
-            (Some(Expr::Const(Value::Num(a))), Value::Num(b)) => a != b,
-            (Some(Expr::Const(Value::Atom(a))), Value::Atom(b)) => a != b,
-            _ => false,
-        })
+        patterns.iter().zip(args).any(|(pattern, arg)| pattern.as_ref().is_some_and(|pattern| is_other(pattern, arg)))
+    }
+
+    /// Whether it is not applicable, seen without binding anything: what its context asks first is a belief, and there is none, or
+    /// just one with another constant. That pays where another plan is tried next.
+    pub(super) fn is_out_of_place(&self, beliefs: &BeliefBase) -> bool {
+        let first = match &self.context {
+            Formula::And(formulas) => formulas.first(),
+            formula => Some(formula),
+        };
+        let Some(Formula::Query(term)) = first else { return false };
+        let Some(table) = beliefs.table_at(&term.key, &term.hint) else { return true };
+        table.is_empty()
+            || table
+                .only_fact()
+                .is_some_and(|fact| term.args.iter().zip(&fact.args).any(|(expr, value)| is_other(expr, value)))
     }
 
     /// What the plan calls the argument at `place` if a goal has its variable `number` there: by its own variable, if it
@@ -405,6 +415,16 @@ impl Event {
             TriggerKind::Test => "?",
         };
         format!("{op}{kind}{}", self.literal)
+    }
+}
+
+/// Whether an expression is another constant than a value is.
+#[inline]
+fn is_other(expr: &Expr, value: &Value) -> bool {
+    match (expr, value) {
+        (Expr::Const(Value::Num(a)), Value::Num(b)) => a != b,
+        (Expr::Const(Value::Atom(a)), Value::Atom(b)) => a != b,
+        _ => false,
     }
 }
 
@@ -493,6 +513,7 @@ pub(super) fn matches_head(
 }
 
 /// Whether `[source(V)]` fits, seen without building it; none if the plan asks for something else.
+#[inline]
 fn match_source(bindings: &mut Bindings, plan: &Plan, theirs: &[Annot], base: u32) -> Option<bool> {
     let Head::Literal { source: Some(slot), .. } = &plan.head else { return None };
     let [Annot::Source(name)] = theirs else { return None };
@@ -542,6 +563,11 @@ pub(super) fn settle(bindings: &mut Bindings, top: u32) {
 }
 
 fn drop_above(bindings: &mut Bindings, top: u32) {
+    if bindings.is_trail_ground(top) {
+        bindings.truncate(top);
+        bindings.forget_trail();
+        return;
+    }
     let mut kept: Vec<u32> = Vec::new();
     let trail = bindings.take_trail();
     for slot in trail.iter().copied() {

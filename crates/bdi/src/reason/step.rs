@@ -2,15 +2,14 @@
 
 use std::sync::{Arc, LazyLock};
 
-use whimbrel_acl::{AclMessage, Aid, Annot, Args, Performative, Structure, Symbol, Value, sym};
+use whimbrel_acl::{Annot, Args, Structure, Symbol, Value, sym};
 
 use super::hand::Called;
 use super::select::structure;
 use super::{Cycle, solver};
 use crate::actions::{Action, Answer, Call, Failure, Progress, StepCall};
 use crate::code::{
-    AddMode, Body, CallExpr, Expr, Formula, Key, Op, PlainStep, SendExpr, Site, TriggerKind, TriggerOp, build,
-    build_args, calls_nothing,
+    AddMode, Body, CallExpr, Expr, Formula, Key, Op, Site, TriggerKind, TriggerOp, build, build_args, calls_nothing,
 };
 use crate::logic::{Found, levels, open_value};
 use crate::mind::{Event, IntentionId, Loop, PlanHold, Selected, Splice};
@@ -32,7 +31,7 @@ impl Code<'_> {
 }
 
 /// What a step did to its intention.
-enum Stepped {
+pub(super) enum Stepped {
     /// Go on with the operation after this one.
     Next,
     /// The same, after a change in beliefs whose event is of no interest to any plan.
@@ -216,7 +215,7 @@ impl<'m> Cycle<'m> {
         solver.first(formula, self.bindings, at.base, at.names)
     }
 
-    fn value(&mut self, expr: &Expr, at: At<'_>) -> Value {
+    pub(super) fn value(&mut self, expr: &Expr, at: At<'_>) -> Value {
         let solver = solver!(self);
         build(&solver, self.bindings, at.base, at.names, expr)
     }
@@ -254,84 +253,13 @@ impl<'m> Cycle<'m> {
         event
     }
 
-    /// A step about a literal without annotations: at once and without an event if nobody would hear of that.
-    fn plain(&mut self, step: PlainStep, site: &Site, at: At<'_>) -> Stepped {
-        if step == PlainStep::Achieve {
-            return self.achieve_plain(site, at);
-        }
-        let unheard = self.goes_unheard(step, site, at.id);
-        let solver = solver!(self);
-        let mut args = build_args(&solver, self.bindings, at.base, at.names, &site.args);
-        if levels::noted() {
-            return unfit();
-        }
-        if unheard && args.iter().all(Value::is_ground) {
-            match self.change_own(step, site, args) {
-                Ok(Done::Unheard) => return Stepped::Unheard,
-                Ok(Done::Alone) => return Stepped::Next,
-                Err(unchanged) => args = unchanged,
-            }
-        }
-        match step {
-            PlainStep::Add => self.add_literal(own_literal(site.key, args), AddMode::Front, at),
-            PlainStep::Delete => {
-                let new_focus = !self.mind.options.same_focus;
-                self.delete_literal(&own_literal(site.key, args), new_focus, at)
-            }
-            PlainStep::Replace | PlainStep::Achieve => self.replace_literal(own_literal(site.key, args), at),
-        }
-    }
-
-    /// Whether nobody would hear of a change in beliefs that the intention in hand makes.
-    fn goes_unheard(&self, step: PlainStep, site: &Site, id: IntentionId) -> bool {
-        let added = || self.no_plans(&site.on_add, || site.trigger(TriggerOp::Add, TriggerKind::Belief));
-        let deleted = || self.no_plans(&site.on_delete, || site.trigger(TriggerOp::Delete, TriggerKind::Belief));
-        let no_plans = match step {
-            PlainStep::Achieve => false,
-            PlainStep::Add => added(),
-            PlainStep::Delete => deleted(),
-            PlainStep::Replace => added() && deleted(),
-        };
-        no_plans && self.hears_nothing(id)
-    }
-
-    /// Changes a belief of the agent's own, given its ground arguments.
-    ///
-    /// # Errors
-    /// Others believe it, too, or it is not the only one to be replaced: the arguments.
-    fn change_own(&mut self, step: PlainStep, site: &Site, args: Args) -> Result<Done, Args> {
-        let beliefs = &mut self.mind.beliefs;
-        match step {
-            PlainStep::Add => {
-                let added = beliefs.add_own(site.key, &site.hint, args);
-                Ok(if added { Done::Unheard } else { Done::Alone })
-            }
-            PlainStep::Delete if beliefs.delete_own(site.key, &site.hint, &args) => Ok(Done::Unheard),
-            PlainStep::Replace => beliefs.replace_own(site.key, &site.hint, args).map(|()| Done::Unheard),
-            PlainStep::Delete | PlainStep::Achieve => Err(args),
-        }
-    }
-
-    /// As [`Self::plain`], if nobody would hear of it and it is so simple; nothing is done if not.
-    fn plain_ahead(&mut self, step: PlainStep, site: &Site, at: At<'_>) -> Option<Done> {
-        if !self.goes_unheard(step, site, at.id) {
-            return None;
-        }
-        let solver = solver!(self);
-        let args = build_args(&solver, self.bindings, at.base, at.names, &site.args);
-        if levels::noted() || !args.iter().all(Value::is_ground) {
-            return None;
-        }
-        self.change_own(step, site, args).ok()
-    }
-
     fn achieve(&mut self, expr: &Expr, at: At<'_>) -> Stepped {
         let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
         let event = self.event(TriggerOp::Add, TriggerKind::Achieve, literal);
         self.suspend_with(event, at.id)
     }
 
-    fn achieve_plain(&mut self, site: &Site, at: At<'_>) -> Stepped {
+    pub(super) fn achieve_plain(&mut self, site: &Site, at: At<'_>) -> Stepped {
         match self.call_in_hand(site, at) {
             Some(Called::Yes) => Stepped::Called,
             Some(Called::NoPlan(args, relevant)) => {
@@ -417,7 +345,7 @@ impl<'m> Cycle<'m> {
         self.add_literal(literal, mode, at)
     }
 
-    fn add_literal(&mut self, literal: Structure, mode: AddMode, at: At<'_>) -> Stepped {
+    pub(super) fn add_literal(&mut self, literal: Structure, mode: AddMode, at: At<'_>) -> Stepped {
         let Event { literal, open, caller, .. } = self.event(TriggerOp::Add, TriggerKind::Belief, literal);
         let Some(changed) = self.mind.beliefs.add(literal, mode == AddMode::End) else {
             return Stepped::Next;
@@ -460,7 +388,7 @@ impl<'m> Cycle<'m> {
         self.delete_literal(&literal, new_focus || !self.mind.options.same_focus, at)
     }
 
-    fn delete_literal(&mut self, literal: &Structure, new_focus: bool, at: At<'_>) -> Stepped {
+    pub(super) fn delete_literal(&mut self, literal: &Structure, new_focus: bool, at: At<'_>) -> Stepped {
         let Some(changed) = self.mind.beliefs.delete(literal, self.bindings, self.image) else { return Stepped::Next };
         let mut event = self.event(TriggerOp::Delete, TriggerKind::Belief, changed);
         if new_focus {
@@ -482,7 +410,7 @@ impl<'m> Cycle<'m> {
         self.replace_literal(literal, at)
     }
 
-    fn replace_literal(&mut self, literal: Structure, at: At<'_>) -> Stepped {
+    pub(super) fn replace_literal(&mut self, literal: Structure, at: At<'_>) -> Stepped {
         let deleted = self.delete_old(&literal);
         if let Some(deleted) = deleted {
             let event = super::step_event_of(TriggerOp::Delete, deleted, TriggerKind::Belief);
@@ -613,7 +541,7 @@ impl<'m> Cycle<'m> {
         })
     }
 
-    fn call(&mut self, call: &CallExpr, at: At<'_>) -> Stepped {
+    pub(super) fn call(&mut self, call: &CallExpr, at: At<'_>) -> Stepped {
         match call.action {
             Action::Query(action) => self.query_action(action, call, at),
             Action::Step(action) => self.step_action(action, call, at),
@@ -627,56 +555,9 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn send_message(&mut self, message: &SendExpr, at: At<'_>) -> Stepped {
-        if self.send_directly(message, at) || levels::noted() { Stepped::Next } else { self.call(&message.call, at) }
-    }
-
-    /// Sends a message to an agent given by its name; false if the receiver is something else, or not there.
-    fn send_directly(&mut self, message: &SendExpr, at: At<'_>) -> bool {
-        if !self.can_repeat([&message.to], at) {
-            return false;
-        }
-        let Value::Atom(name) = self.value(&message.to, at) else { return false };
-        let mut receiver = Aid::local(name);
-        if name == sym::SELF || !self.services.exists(receiver) {
-            receiver = self.agent_named(name);
-            if !self.services.exists(receiver) {
-                return false;
-            }
-        }
-        let content = self.content(&message.content, at);
-        if levels::noted() {
-            return false;
-        }
-        let performative = Performative::Other(message.performative);
-        let outgoing = match self.spare_message.take() {
-            Some(mut spare) => {
-                spare.refill(performative, self.aid, receiver, content);
-                spare
-            }
-            None => Box::new(AclMessage::new(performative, self.aid, receiver, content)),
-        };
-        self.post(outgoing);
-        true
-    }
-
-    /// What a message says: built where the last one that came had its content, if nobody else has that.
-    fn content(&mut self, expr: &Expr, at: At<'_>) -> Value {
-        if let Expr::Term(term) = expr
-            && term.has_no_annots()
-            && let Some(mut spare) = self.spare_content.take()
-            && let Some(structure) = Arc::get_mut(&mut spare)
-        {
-            let (solver, bindings, key) = (solver!(self), &mut *self.bindings, term.key);
-            let args = term.args.iter().map(|arg| build(&solver, bindings, at.base, at.names, arg));
-            structure.refill(key.namespace, key.negated, key.functor, args);
-            return levels::checked(Value::Term(spare));
-        }
-        self.value(expr, at)
-    }
-
-    /// Executes a step that needs no intention: `None` if it is another, or cannot be done so, and was not done.
-    pub(super) fn execute_ahead(&mut self, op: &Op, at: At<'_>) -> Option<Done> {
+    /// Executes a step that needs no intention: `None` if it is another, or cannot be done so, and was not done. Beliefs are changed if
+    /// an event of that would be `unheard` when no plan is for it.
+    pub(super) fn execute_ahead(&mut self, op: &Op, unheard: bool, at: At<'_>) -> Option<Done> {
         // Somebody may look for the intention.
         if self.image.asks_intentions {
             return None;
@@ -684,10 +565,13 @@ impl<'m> Cycle<'m> {
         let mark = self.bindings.mark();
         let done = match op {
             Op::Send(message) => self.send_directly(message, at).then_some(Done::Alone),
-            Op::Constraint(formula @ Formula::Relation(sides)) if self.can_repeat([&sides.left, &sides.right], at) => {
+            // Nobody sees that it is tried, and executed again if it does not hold.
+            Op::Constraint(formula @ Formula::Relation(sides))
+                if [&sides.left, &sides.right].into_iter().all(|side| calls_nothing(self.bindings, at.base, side)) =>
+            {
                 self.first(formula, at).then_some(Done::Alone)
             }
-            Op::Plain(step, site) if self.can_repeat(&site.args, at) => self.plain_ahead(*step, site, at),
+            Op::Plain(step, site) if unheard => self.plain_ahead(*step, site, at),
             _ => None,
         };
         if levels::take() {
@@ -696,12 +580,6 @@ impl<'m> Cycle<'m> {
             return None;
         }
         done
-    }
-
-    /// Whether a step with these expressions may be tried, and executed again if it could not be done: nobody sees that
-    /// unless they call functions, which may say something or draw lots.
-    pub(super) fn can_repeat<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>, at: At<'_>) -> bool {
-        exprs.into_iter().all(|expr| calls_nothing(self.bindings, at.base, expr))
     }
 
     fn query_action(&mut self, action: crate::actions::QueryAction, call: &CallExpr, at: At<'_>) -> Stepped {
@@ -915,7 +793,7 @@ impl<'m> Cycle<'m> {
 }
 
 /// A literal that the agent itself is the source of.
-fn own_literal(key: Key, args: Args) -> Structure {
+pub(super) fn own_literal(key: Key, args: Args) -> Structure {
     let mut literal = Structure::bare(key.namespace, key.negated, key.functor, args);
     literal.annots.push(Annot::Source(sym::SELF));
     literal
@@ -929,7 +807,7 @@ fn dynamic_kind(value: &Value) -> StepKind {
 }
 
 /// A step that was not done for a term in it nests too deep, as is noted.
-fn unfit() -> Stepped {
+pub(super) fn unfit() -> Stepped {
     Stepped::Failed(Failure::said_no())
 }
 
@@ -944,6 +822,9 @@ fn highest_slot(value: &Value) -> u32 {
 /// The value of a slot as it stands, variables above `top` moved to just above it.
 fn keep_value(bindings: &crate::logic::Bindings, slot: u32, top: u32, beyond: &mut Vec<u32>) -> Value {
     let value = bindings.resolve(bindings.slot(slot));
+    if value.is_ground() {
+        return value;
+    }
     crate::logic::map_vars(&value, &mut |var| {
         if var.slot < top {
             return Value::Var(var);

@@ -231,6 +231,22 @@ fn beliefs_are_counted_by_source() {
     assert_eq!(printed, ["3 4 2", "101", "230", "113", "four"]);
 }
 
+/// What most arguments are is matched in place, the rest by unification: both say the same.
+#[test]
+fn facts_with_variables_match_what_is_alike() {
+    let printed = lines(
+        r#"
+        alike(X, X).
+        !go.
+        +!go <- if (alike(1, 1) & alike(a, a)) { .print("both") }; for (.member(p(A, B), [p(1, 2), p(a, b), p(1, a), p(a, "a")])) {
+                    if (alike(A, B)) { .print(A, " is ", B) } };
+                C = 3; ?alike(C, D); E = f(C); ?alike(F, E); ?alike(G, H); H = 5; .print(D, F, G);
+                if (not (alike(I, I + 1) & I > 0)) { .print("no number") }; ?alike("t", J); ?alike([K | L], [1, 2]); .print(J, K, L).
+        "#,
+    );
+    assert_eq!(printed, ["both", "3f(3)5", "no number", "t1[2]"]);
+}
+
 /// A plain variable does not stand for what is of another namespace.
 #[test]
 fn beliefs_about_what_is_of_another_namespace_are_counted_by_proof() {

@@ -29,11 +29,17 @@ const HEARER: &str = r#"
     +told(X)[source(A)] : n(K) <- .send(log, achieve, m(told(X, A, K))); -told(X)[source(A)].
     +!only(X)[source(A)] : got(X) & not n(X) <- .send(log, achieve, m(only(X, A))).
     -!only(X) <- .send(log, achieve, m(no_plan(X))).
+    alike(Y, Y, same). alike(3, 7, other).
+    +!choice(X) : absent(X) <- .send(log, achieve, m(never(X))).
+    +!choice(X) : last(3) & not n(X) <- -last(3); .send(log, achieve, m(three(X))); .send(log, achieve, m(again)); +last(4).
+    +!choice(X) : n(K) & alike(X, K, How) <- .send(log, achieve, m(alike(X, How))); -+last(3).
+    +!choice(X) <- .send(log, achieve, m(unlike(X))); -+n(X).
 "#;
 
 const LOG: &str = "+!m(What) <- .print(What).";
 
-const GOALS: [&str; 9] = ["plain", "ends_unheard", "nothing", "atomic", "calls", "to_itself", "waits", "only", "told"];
+const GOALS: [&str; 10] =
+    ["plain", "ends_unheard", "nothing", "atomic", "calls", "to_itself", "waits", "only", "choice", "told"];
 
 fn image(text: &str) -> Arc<Image> {
     let loaded = whimbrel_bdi::load(text, &Text::from("test.asl"), &mut NoFiles);
@@ -95,9 +101,9 @@ fn messages_come_to_the_same_the_short_way_and_the_ordinary_one() {
 fn the_messages_tried_reach_each_plan() {
     let programs = [image(HEARER), image(LOG)];
     let all: String = (0..40).flat_map(|seed| heard(&programs, seed, 100, false)).collect();
-    for said in
-        ["plain", "unheard", "too_large", "atomic", "calls", "failed", "heard", "itself", "waited", "told", "only"]
-    {
+    let names =
+        ["plain", "unheard", "too_large", "atomic", "calls", "failed", "heard", "itself", "waited", "told", "only"];
+    for said in names.into_iter().chain(["three", "alike", "unlike"]) {
         assert!(all.contains(&format!("[log] {said}(")), "{said}");
     }
 }
