@@ -27,7 +27,7 @@ OURS = ("native", "asl", "mas2j", "whimbrel", "compact", "compact-owned")
 # One colour each, the same in all pictures.
 COLOURS = {"native": "C0", "asl": "C9", "mas2j": "C2", "erlang": "C3", "go": "C4", "pekko": "C5", "tokio": "C1",
            "jason": "C7", "pekko-throughput": "C8", "tokio-one-thread": "C6", "whimbrel": "C0", "compact": "C0",
-           "compact-owned": "C9", "jade": "C7"}
+           "compact-owned": "C9", "jade": "C7", "spade": "C5"}
 
 
 def main():

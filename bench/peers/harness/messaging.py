@@ -104,6 +104,8 @@ def peers():
         Pair("erlang-distribution", "erlang-distribution", erlang_node, erlang_version),
         Pair("rabbitmq", "rabbitmq", lambda *_: [go, "rabbitmq"],
              lambda: f"{rabbitmq_version()}, {required(gomod, 'amqp091-go')}", "rabbitmq"),
+        Pair("spade", "spade", lambda *_: [str(CACHE / "spade" / "bin" / "python"), str(MESSAGING / "spade" / "peer.py")],
+             lambda: f"SPADE {spade_version()}, {prosody_version()}", "prosody"),
         Jade("jade", "jade", jade, lambda: f"JADE {programs.pom(MESSAGING / 'jade' / 'pom.xml', 'jade')}"),
     ]
 
@@ -167,6 +169,16 @@ def zeromq_version():
 def erlang_version():
     ask = 'io:format("Erlang/OTP ~s~n", [erlang:system_info(otp_release)]), halt().'
     return first_line(["erl", "-noshell", "-eval", ask])
+
+
+def spade_version():
+    return re.search(r"spade==(\S+)", (MESSAGING / "spade" / "requirements.txt").read_text()).group(1)
+
+
+@cache
+def prosody_version():
+    package = next((CACHE / "prosody").glob("prosody_*.deb"))
+    return f"Prosody {package.name.split('_')[1]}"
 
 
 @cache

@@ -88,7 +88,7 @@ def running(name):
     """The server of a peer, started when first asked for."""
     if name not in RUNNING:
         RUNNING[name] = Server((free_port(), free_port()))
-        {"nats": nats, "rabbitmq": rabbitmq}[name](RUNNING[name])
+        {"nats": nats, "prosody": prosody, "rabbitmq": rabbitmq}[name](RUNNING[name])
     return RUNNING[name]
 
 
@@ -110,6 +110,35 @@ def nats(server):
         config = folder / f"nats-{port}.conf"
         config.write_text(f"listen: {HOST}:{port}\n{limits}{extra}")
         server.start([str(CACHE / "nats" / "bin" / "nats-server"), "-c", str(config)], [port])
+
+
+PROSODY_CONFIG = """\
+run_as_root = true
+data_path = "{home}"
+certificates = "{home}"
+log = {{ warn = "*console" }}
+interfaces = {{ "{host}" }}
+c2s_ports = {{ {secure} }}
+s2s_ports, http_ports, https_ports = {{}}, {{}}, {{}}
+modules_enabled = {{ "disco", "ping", "presence", "register_ibr", "roster", "saslauth", "tls" }}
+modules_disabled = {{ "offline", "s2s" }}
+allow_registration, registration_notification = true, false
+authentication, storage = "internal_hashed", "internal"
+c2s_require_encryption = true
+ssl = {{ certificate = "{folder}/end.pem", key = "{folder}/end.key", protocol = "tlsv1_3" }}
+VirtualHost "localhost"
+"""
+
+
+def prosody(server):
+    """Of both ports the one with TLS: SPADE's agents do not log in without."""
+    folder, (_, secure) = Folder.make(), server.ports
+    home = folder / "prosody"
+    home.mkdir()
+    config = home / "prosody.cfg.lua"
+    config.write_text(PROSODY_CONFIG.format(host=HOST, secure=secure, folder=folder, home=home))
+    program = CACHE / "prosody" / "usr" / "bin" / "prosody"
+    server.start(["lua5.4", str(program), "-F", "--config", str(config)], [secure])
 
 
 RABBITMQ_CONFIG = """\

