@@ -57,9 +57,10 @@ fn of_struct(name: &str, fields: &[Field]) -> String {
         };
         places += &format!("let mut f{place}: ::std::option::Option<::std::vec::Vec<{of}>> = {NONE};");
         arms += &format!("{place} => f{place} = {SOME}({CALLS}::fields(r, count, {default}, &OF, {place})?),");
-        rows += &format!("let mut f{place} = {CALLS}::rows(f{place}, count, {default}, &OF, {place})?;");
-        made += &format!("{ident}: ::std::iter::Iterator::next(&mut f{place})?,");
+        rows += &format!("let f{place} = {CALLS}::rows(f{place}, count, {default}, &OF, {place})?;");
+        made += &format!("{ident}: f{place},");
     }
+    let (zipped, names) = zipped(0, fields.len());
     format!(
         "fn decode({SIGNATURE}) -> ::std::result::Result<Self, {ERROR}> {{ {one} }} \
          fn decode_column({SIGNATURE}, count: usize, out: &mut ::std::vec::Vec<Self>) \
@@ -68,13 +69,23 @@ fn of_struct(name: &str, fields: &[Field]) -> String {
            {CALLS}::inside(r, |r| {{ \
              for place in places.iter() {{ match place {{ {arms} _ => {CALLS}::skip_column(r, count)? }} }} {OK}(()) }})?; \
            {rows} \
-           out.reserve(count); \
-           let mut left = count; \
-           out.extend(::std::iter::from_fn(|| {{ \
-             left = left.checked_sub(1)?; \
-             {SOME}(Self {{ {made} }}) }})); \
+           out.extend(::std::iter::Iterator::map({zipped}, |{names}| Self {{ {made} }})); \
            {OK}(()) }}"
     )
+}
+
+/// The columns of some fields as one iterator, of which it is known how long it is, and names for what it gives: zipped as a
+/// tree, for a row is moved once for each level.
+fn zipped(from: usize, to: usize) -> (String, String) {
+    match to - from {
+        0 => ("0..count".into(), "_".into()),
+        1 => (format!("f{from}"), format!("f{from}")),
+        fields => {
+            let (one, ones) = zipped(from, from + fields / 2);
+            let (other, others) = zipped(from + fields / 2, to);
+            (format!("::std::iter::zip({one}, {other})"), format!("({ones}, {others})"))
+        }
+    }
 }
 
 fn of_enum(name: &str, variants: &[Variant]) -> String {

@@ -100,6 +100,10 @@ fn pack_wide<T: Copy>(out: &mut Vec<u8>, values: &[T], width: u32, distance: imp
 
 /// Fills `out` with `base` and more: each number of `width` bits in `packed`, which is long enough.
 pub(super) fn unpack(packed: &[u8], width: u32, base: i64, out: &mut [i64]) {
+    if width == 64 {
+        let numbers = packed.as_chunks().0.iter().map(|number| i64::from_le_bytes(*number));
+        return out.iter_mut().zip(numbers).for_each(|(to, number)| *to = base.wrapping_add(number));
+    }
     if width > NARROW {
         let numbers = (0..).map(|place| wide(packed, place, width));
         return out.iter_mut().zip(numbers).for_each(|(to, number)| *to = base.wrapping_add(number as i64));
@@ -214,15 +218,27 @@ pub(super) fn pack_bool_slice(out: &mut Vec<u8>, values: &[bool]) {
     pack_bools(out, rest.iter().copied());
 }
 
+/// The truths that each byte's bits are, the lowest first.
+static TRUTHS: [[bool; 8]; 256] = truths();
+
+#[allow(clippy::indexing_slicing, reason = "a constant: the compiler finds out")]
+const fn truths() -> [[bool; 8]; 256] {
+    let mut all = [[false; 8]; 256];
+    let mut place = 0;
+    while place < 256 * 8 {
+        all[place / 8][place % 8] = (place / 8) >> (place % 8) & 1 == 1;
+        place += 1;
+    }
+    all
+}
+
 /// Appends so many of the bits of `packed`, the lowest of each byte first.
 pub(super) fn unpack_bools(out: &mut Vec<bool>, packed: &[u8], count: usize) {
     let start = out.len();
     out.resize(start + packed.len() * 8, false);
     let groups = out.get_mut(start..).unwrap_or_default().as_chunks_mut::<8>().0;
     for (group, byte) in groups.iter_mut().zip(packed) {
-        // The byte eight times, a bit of each kept.
-        let spread = u64::from(*byte).wrapping_mul(0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
-        *group = spread.to_le_bytes().map(|bit| bit != 0);
+        *group = TRUTHS.get(usize::from(*byte)).copied().unwrap_or_default();
     }
     out.truncate(start + count);
 }
@@ -283,6 +299,11 @@ mod tests {
             assert_eq!(one, other);
             unpack_bools(&mut back, &one, count);
             assert_eq!(back[1..], values);
+        }
+        for byte in 0..=255 {
+            let mut back = Vec::new();
+            unpack_bools(&mut back, &[byte], 8);
+            assert!(bools(&[byte]).eq(back));
         }
         assert!(!ends_clean(&[0b10], 1));
     }

@@ -178,21 +178,22 @@ fn mixed_out(w: &mut Writer<'_>, rows: &[&Value]) {
 fn bytes_out(w: &mut Writer<'_>, rows: &[&Value]) {
     let runs = || rows.iter().filter_map(|row| if let Value::Bytes(bytes) = row { Some(bytes) } else { None });
     w.tag(column::BYTES);
-    ints::write(w, &runs().map(|run| run.len() as i64).collect::<Vec<_>>());
+    ints::write_lengths(w, runs().map(|run| run.len()));
     runs().for_each(|run| w.out.extend_from_slice(run));
 }
 
 fn lists_out(w: &mut Writer<'_>, rows: &[&Value]) {
     w.tag(column::LISTS);
     let elements: Vec<&Value> = rows.iter().flat_map(|row| row.items()).collect();
-    ints::write(w, &rows.iter().map(|row| row.items().count() as i64).collect::<Vec<_>>());
+    let lengths: Vec<usize> = rows.iter().map(|row| row.items().count()).collect();
+    ints::write_lengths(w, lengths.iter().copied());
     values_out(w, &elements);
 }
 
 fn maps_out(w: &mut Writer<'_>, rows: &[&Value]) {
     let pairs = || rows.iter().filter_map(|row| if let Value::Map(pairs) = row { Some(pairs) } else { None });
     w.tag(column::MAPS);
-    ints::write(w, &pairs().map(|pairs| pairs.len() as i64).collect::<Vec<_>>());
+    ints::write_lengths(w, pairs().map(|pairs| pairs.len()));
     values_out(w, &pairs().flat_map(|pairs| pairs.iter().map(|(key, _)| key)).collect::<Vec<_>>());
     values_out(w, &pairs().flat_map(|pairs| pairs.iter().map(|(_, value)| value)).collect::<Vec<_>>());
 }

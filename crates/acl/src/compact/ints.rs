@@ -4,7 +4,7 @@
 use super::DecodeError;
 use super::bits;
 use super::reader::Reader;
-use super::tags::column;
+use super::tags::{self, column};
 use super::varint;
 use super::writer::Writer;
 
@@ -37,13 +37,38 @@ fn width_of(distance: u64) -> u32 {
 }
 
 /// Whole numbers, of any width: of narrow ones a processor handles several at once.
-pub(super) trait Whole: Copy + Ord + Default + Into<i64> + TryFrom<i64> {}
-impl<T: Copy + Ord + Default + Into<i64> + TryFrom<i64>> Whole for T {}
+pub(super) trait Whole: Copy + Ord + Default + Into<i64> + TryFrom<i64> {
+    /// The least and the most of these, if there are any.
+    fn range(values: &[Self]) -> Option<(Self, Self)> {
+        let first = *values.first()?;
+        Some(values.iter().fold((first, first), |(least, most), n| (least.min(*n), most.max(*n))))
+    }
+}
+
+macro_rules! whole { ($($type:ty)*) => { $(impl Whole for $type {})* } }
+whole! { i8 i16 u16 u32 i64 }
+
+impl Whole for i32 {
+    /// Most are small, and of numbers of 16 bits every processor finds the least and the most at once.
+    fn range(values: &[Self]) -> Option<(Self, Self)> {
+        let narrow = |n: Self| n.clamp(i16::MIN.into(), i16::MAX.into()) as i16;
+        let (mut least, mut most) = (i16::MAX, i16::MIN);
+        for some in values.chunks(NARROW_TRIED) {
+            (least, most) = some.iter().fold((least, most), |(l, m), n| (l.min(narrow(*n)), m.max(narrow(*n))));
+            if least == i16::MIN || most == i16::MAX {
+                return Some(values.iter().fold((Self::MAX, Self::MIN), |(l, m), n| (l.min(*n), m.max(*n))));
+            }
+        }
+        (!values.is_empty()).then_some((least.into(), most.into()))
+    }
+}
+
+/// So many numbers are looked at before it is asked whether they are small.
+const NARROW_TRIED: usize = 256;
 
 /// The best way to write these numbers, of which there is at least one.
 pub(super) fn plan<T: Whole>(values: &[T]) -> Plan {
-    let first = values.first().copied().unwrap_or_default();
-    let (lowest, highest) = values.iter().fold((first, first), |(least, most), n| (least.min(*n), most.max(*n)));
+    let (lowest, highest) = T::range(values).unwrap_or_default();
     let (least, most): (i64, i64) = (lowest.into(), highest.into());
     let width = width_of(most.wrapping_sub(least) as u64);
     let count = values.len();
@@ -75,8 +100,8 @@ fn varint_bytes<T: Whole>(values: &[T], (least, most): (T, T), width: u32, limit
         if least_bytes >= limit {
             return None;
         }
-        let near = values.iter().filter(|value| (near_least..=near_most).contains(*value)).count();
-        least_bytes += (values.len() - near) * (others_bytes - 1);
+        let near: u32 = values.iter().map(|value| u32::from((near_least..=near_most).contains(value))).sum();
+        least_bytes += (values.len() - near as usize) * (others_bytes - 1);
     }
     if least_bytes >= limit {
         return None;
@@ -115,14 +140,32 @@ fn plan_steps<T: Whole>(values: &[T], packed_width: u32, best_bytes: usize) -> O
 
 /// Whether a list of so many whole numbers takes fewer bytes as an array than as values one after another.
 pub(super) fn pays<T: Whole>(values: &[T]) -> bool {
-    if values.len() > super::column::ROWS {
-        return true;
-    }
+    values.len() > super::column::ROWS || paying_plan(values).is_some()
+}
+
+/// How to write whole numbers, at most a column of them, if they take fewer bytes so than as values one after another.
+fn paying_plan<T: Whole>(values: &[T]) -> Option<Plan> {
     if values.len() < PACKED_COUNT_MIN {
-        return false;
+        return None;
     }
     let alone: usize = values.iter().map(|value| Writer::int_bytes((*value).into())).sum();
-    plan(values).bytes < alone
+    Some(plan(values)).filter(|plan| plan.bytes < alone)
+}
+
+/// Writes a list of whole numbers as a value.
+pub(super) fn write_list<T: Whole>(w: &mut Writer<'_>, values: &[T]) {
+    let is_one_column = values.len() <= super::column::ROWS;
+    let plan = if is_one_column { paying_plan(values) } else { None };
+    if is_one_column && plan.is_none() {
+        w.list(values.len());
+        return w.nested(|w| values.iter().for_each(|value| w.int((*value).into())));
+    }
+    w.tag(tags::ARRAY);
+    w.number(values.len() as u64);
+    w.nested(|w| match plan {
+        Some(plan) => write_planned(w, values, plan),
+        None => values.chunks(super::column::ROWS).for_each(|rows| write(w, rows)),
+    });
 }
 
 /// Fewer numbers are never an array.
@@ -204,6 +247,17 @@ impl<'a> Numbers<'a> {
     /// The number that all of them are, if its column says it once.
     pub(super) fn constant(&self) -> Option<i64> {
         if let Form::Packed { least, width: 0 } = self.form { Some(least) } else { None }
+    }
+
+    /// What all of them are together, if they are lengths: a negative one is longer than anything.
+    pub(super) fn sum_of_lengths(&self) -> usize {
+        let size = |length| usize::try_from(length).unwrap_or(usize::MAX);
+        if let Some(length) = self.constant() {
+            return size(length).saturating_mul(self.count);
+        }
+        let mut sum = 0_usize;
+        self.for_each(|length| sum = sum.saturating_add(size(length)));
+        sum
     }
 
     /// Calls `give` with each, in order.
@@ -311,18 +365,30 @@ pub(super) fn read(r: &mut Reader<'_>, count: usize, out: &mut Vec<i64>) -> Resu
     read_tagged(r, tag, count, out)
 }
 
+/// Writes a column of counts or lengths.
+pub(super) fn write_lengths(w: &mut Writer<'_>, mut lengths: impl Iterator<Item = usize> + Clone) {
+    let rest = lengths.clone();
+    let Some(first) = lengths.next() else { return };
+    if lengths.all(|length| length == first) {
+        // So many of one number are written like one of it.
+        return write(w, &[first as i64]);
+    }
+    write(w, &rest.map(|length| length as i64).collect::<Vec<_>>());
+}
+
 /// Reads a column of counts or lengths: none is negative, and their sum is at most `sum_max`.
 pub(super) fn read_lengths(r: &mut Reader<'_>, count: usize, sum_max: usize) -> Result<(Vec<i64>, usize), DecodeError> {
     let at = r.at();
+    let tag = r.byte()?;
+    let numbers = Numbers::take(r, tag, count)?;
+    let sum = numbers.sum_of_lengths();
+    if sum > sum_max {
+        return Err(DecodeError::Malformed { at, what: "lengths beyond what there is" });
+    }
     let mut lengths = Vec::with_capacity(count);
-    read(r, count, &mut lengths)?;
-    let mut sum = 0_usize;
-    for length in &lengths {
-        let length = usize::try_from(*length).unwrap_or(usize::MAX);
-        sum = sum.saturating_add(length);
-        if sum > sum_max {
-            return Err(DecodeError::Malformed { at, what: "lengths beyond what there is" });
-        }
+    match numbers.constant() {
+        Some(length) => lengths.resize(count, length),
+        None => numbers.for_each(|length| lengths.push(length)),
     }
     Ok((lengths, sum))
 }
@@ -371,6 +437,19 @@ mod tests {
         check(&values(|n| (n * n % 1000) << 30), 1 + 1 + 1945);
         check(&values(|n| n * 1000 + n % 7), 1 + 1 + 2 + 146);
         check(&values(|n| if n % 100 == 0 { 1 << 40 } else { n % 50 }), 1 + 385 + 4 * 6);
+    }
+
+    #[test]
+    fn the_least_and_the_most_of_narrow_and_wide_numbers_are_found_wherever_they_stand() {
+        assert_eq!(<i32 as Whole>::range(&[]), None);
+        let edges = [i32::MIN, -32_769, -32_768, -32_767, -1, 0, 32_766, 32_767, 32_768, i32::MAX];
+        for (edge, count) in edges.into_iter().flat_map(|edge| [1, 7, 300, 600].map(|count| (edge, count))) {
+            for at in [0, count / 2, count - 1] {
+                let values: Vec<i32> = (0..count).map(|place| if place == at { edge } else { place % 50 }).collect();
+                let range = (*values.iter().min().unwrap(), *values.iter().max().unwrap());
+                assert_eq!(Whole::range(&values), Some(range), "{edge} at {at} of {count}");
+            }
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@
 mod bits;
 mod blobs;
 mod column;
+mod digits;
 mod error;
 mod floats;
 mod head;

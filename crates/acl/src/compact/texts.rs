@@ -3,12 +3,13 @@
 use hashbrown::HashTable;
 
 use super::DecodeError;
+use super::digits::{self, Digits, numeric, numeric_inlined};
 use super::ints;
 use super::memory::hash_of;
 use super::reader::Reader;
 use super::tags::{self, column};
 use super::varint;
-use super::writer::{NUMBER_BYTES, Writer, numeric, write_digits};
+use super::writer::Writer;
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +47,7 @@ fn numbers(rows: &[&str]) -> Option<Vec<i64>> {
     numeric(rows.first()?)?;
     let mut numbers = Vec::with_capacity(rows.len());
     for row in rows {
-        numbers.push(numeric(row)?);
+        numbers.push(numeric_inlined(row)?);
     }
     Some(numbers)
 }
@@ -61,8 +62,7 @@ fn write_texts(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {
         return ints::write(w, &refs);
     }
     w.tag(if kind == Kind::Text { column::TEXTS } else { column::ATOMS });
-    let lengths: Vec<i64> = rows.iter().map(|row| row.len() as i64).collect();
-    ints::write(w, &lengths);
+    ints::write_lengths(w, rows.iter().map(|row| row.len()));
     rows.iter().for_each(|row| w.out.extend_from_slice(row.as_bytes()));
 }
 
@@ -161,9 +161,6 @@ pub(super) enum Rows<'a> {
     Made(Maker<'a>),
 }
 
-/// So many numbers become text together.
-const PLAIN_AT_ONCE: usize = 32;
-
 /// Makes texts of numbers.
 pub(super) struct Maker<'a> {
     before: &'a str,
@@ -175,43 +172,23 @@ pub(super) struct Maker<'a> {
 impl Maker<'_> {
     /// Calls `give` with each text.
     pub(super) fn for_each(&self, mut give: impl FnMut(&str)) {
-        if self.before.len() + self.after.len() + self.digits == 0 {
-            return self.plain(give);
-        }
-        let mut one = Vec::with_capacity(self.bytes_max());
-        for number in &self.numbers {
-            one.clear();
-            self.make(*number, &mut one);
-            give(std::str::from_utf8(&one).unwrap_or_default());
-        }
-    }
-
-    /// The same, of numbers alone.
-    fn plain(&self, mut give: impl FnMut(&str)) {
-        // Many first: that digits are text is then checked once for all of them.
-        let mut cells = [[b'0'; NUMBER_BYTES]; PLAIN_AT_ONCE];
-        let mut starts = [0; PLAIN_AT_ONCE];
-        for numbers in self.numbers.chunks(PLAIN_AT_ONCE) {
-            for ((cell, start), number) in cells.iter_mut().zip(&mut starts).zip(numbers) {
-                *start = write_digits(*number, cell);
+        let is_plain = self.before.len() + self.after.len() + self.digits == 0;
+        let mut whole = String::with_capacity(if is_plain { 0 } else { self.bytes_max() });
+        for numbers in self.numbers.chunks(digits::AT_ONCE) {
+            let digits = Digits::of(numbers);
+            if is_plain {
+                digits.for_each(&mut give);
+                continue;
             }
-            let mut rest = std::str::from_utf8(cells.as_flattened()).unwrap_or_default();
-            for start in starts.iter().take(numbers.len()) {
-                let (cell, more) = rest.split_at_checked(NUMBER_BYTES).unwrap_or_default();
-                give(cell.get(*start..).unwrap_or_default());
-                rest = more;
-            }
+            digits.for_each(|number| {
+                whole.clear();
+                whole.push_str(self.before);
+                whole.extend(std::iter::repeat_n('0', self.digits.saturating_sub(number.len())));
+                whole.push_str(number);
+                whole.push_str(self.after);
+                give(&whole);
+            });
         }
-    }
-
-    fn make(&self, number: i64, all: &mut Vec<u8>) {
-        all.extend_from_slice(self.before.as_bytes());
-        let mut cell = [0; NUMBER_BYTES];
-        let start = write_digits(number, &mut cell);
-        let number = cell.get(start..).unwrap_or_default();
-        all.extend(std::iter::repeat_n(b'0', self.digits.saturating_sub(number.len())));
-        all.extend_from_slice(number);
-        all.extend_from_slice(self.after.as_bytes());
     }
 
     /// Bytes a text takes, at most.

@@ -454,12 +454,7 @@ fn numbers_tagged<'a>(r: &mut Reader<'a>, tag: u8, rows: usize) -> Result<Ints<'
 fn lengths<'a>(r: &mut Reader<'a>, rows: usize, sum_max: usize) -> Result<(Ints<'a>, usize)> {
     let at = r.at();
     let lengths = numbers(r, rows)?;
-    let size = |length| usize::try_from(length).unwrap_or(usize::MAX);
-    let mut sum = 0_usize;
-    match lengths.0.constant() {
-        Some(length) => sum = size(length).saturating_mul(rows),
-        None => lengths.for_each(|length| sum = sum.saturating_add(size(length))),
-    }
+    let sum = lengths.0.sum_of_lengths();
     if sum > sum_max {
         Err(DecodeError::Malformed { at, what: "lengths beyond what there is" })
     } else {

@@ -6,6 +6,7 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::digits::numeric;
 use super::tags::{self, item, shape};
 use super::{EncodeError, in_place, known, varint};
 use crate::Symbol;
@@ -304,10 +305,12 @@ impl<'a> Writer<'a> {
         let value_end = self.out.len();
         dictionary_tag(self.out, count);
         self.out.extend_from_slice(items);
-        // The value goes to its end once more, and then all back to where the value began.
-        self.out.extend_from_within(self.start..value_end);
-        self.out.copy_within(value_end.., self.start);
-        self.out.truncate(self.out.len() - (value_end - self.start));
+        // The value, which may be long, moves but once: to where the dictionary is, which stands behind that once more.
+        let moved = self.out.len() - value_end;
+        self.out.extend_from_within(value_end..);
+        self.out.copy_within(self.start..value_end, self.start + moved);
+        self.out.copy_within(value_end + moved.., self.start);
+        self.out.truncate(value_end + moved);
         Ok(())
     }
 
@@ -542,153 +545,5 @@ pub(super) fn dictionary_tag(out: &mut Vec<u8>, count: u32) {
     } else {
         out.push(tags::LONG_DICTIONARY);
         varint::write(out, u64::from(count));
-    }
-}
-
-/// The number a text is, if it is just how a 64-bit number is written.
-#[inline]
-pub(super) fn numeric(text: &str) -> Option<i64> {
-    let bytes = text.as_bytes();
-    // Signs are as good as random, so nothing branches on them.
-    let negative = bytes.first() == Some(&b'-');
-    let digits = bytes.get(usize::from(negative)..)?;
-    match digits {
-        [b'0'] if !negative => return Some(0),
-        [b'1'..=b'9', ..] if digits.len() <= 19 => {}
-        _ => return None,
-    }
-    let magnitude = magnitude(digits)?;
-    let most = i64::MAX as u64 + u64::from(negative);
-    let sign = -i64::from(negative);
-    (magnitude <= most).then_some((magnitude as i64 ^ sign).wrapping_sub(sign))
-}
-
-/// The number that up to 19 digits are: eight at a time, from the last one on.
-#[inline]
-fn magnitude(digits: &[u8]) -> Option<u64> {
-    const ZEROS: u64 = 0x3030_3030_3030_3030;
-    const EIGHT: u64 = 100_000_000;
-    let (Some(first), Some((rest, last))) = (digits.first_chunk::<8>(), digits.split_last_chunk::<8>()) else {
-        let mut eight = [b'0'; 8];
-        eight.iter_mut().rev().zip(digits.iter().rev()).for_each(|(place, digit)| *place = *digit);
-        return eight_digits(eight);
-    };
-    let last = eight_digits(*last)?;
-    let (few, middle) = match rest.split_last_chunk::<8>() {
-        Some((few, middle)) => (few, eight_digits(*middle)?),
-        None => (rest, 0),
-    };
-    if few.is_empty() {
-        return Some(middle * EIGHT + last);
-    }
-    // Zeros in front make them eight.
-    let bits = few.len() * 8;
-    let eight = u64::from_le_bytes(*first) << (64 - bits) | ZEROS >> bits;
-    let few_value = eight_digits(eight.to_le_bytes())?;
-    let before = if rest.len() > 8 { few_value * EIGHT + middle } else { few_value };
-    Some(before * EIGHT + last)
-}
-
-/// The number that eight digits are: all looked at and put together at once.
-#[inline]
-fn eight_digits(digits: [u8; 8]) -> Option<u64> {
-    let raw = u64::from_le_bytes(digits);
-    // A digit's high half is 3, and stays 3 if 6 is added. A byte that carries into the next when 6 is added has no 3.
-    let high = |bytes: u64| bytes & 0xF0F0_F0F0_F0F0_F0F0;
-    if high(raw) | high(raw.wrapping_add(0x0606_0606_0606_0606)) >> 4 != 0x3333_3333_3333_3333 {
-        return None;
-    }
-    // Each product has in the upper half of its places what two neighbours are together.
-    let pairs = (raw & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(10 << 8 | 1) >> 8 & 0x00FF_00FF_00FF_00FF;
-    let fours = pairs.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_FFFF_0000_FFFF;
-    Some(fours.wrapping_mul(10_000 << 32 | 1) >> 32)
-}
-
-/// Room for a number as text.
-pub(super) const NUMBER_BYTES: usize = 24;
-
-/// Writes a number as it is usually written, without going through the formatter, to the end of `cell`, and gives where it
-/// begins there; all bytes are ASCII.
-#[inline]
-pub(super) fn write_digits(n: i64, cell: &mut [u8; NUMBER_BYTES]) -> usize {
-    const EIGHT: u64 = 100_000_000;
-    let magnitude = n.unsigned_abs();
-    let (high, low) = (magnitude / EIGHT, magnitude % EIGHT);
-    let values = if high == 0 {
-        [0, 0, values_of_eight(low)]
-    } else {
-        [values_of_eight(high / EIGHT), values_of_eight(high % EIGHT), values_of_eight(low)]
-    };
-    let zeros = |value: u64| value.trailing_zeros() as usize / 8;
-    // Where the first digit that is not zero stands, or the last.
-    let start = match values {
-        [0, 0, third] => 16 + zeros(third).min(7),
-        [0, second, _] => 8 + zeros(second),
-        [first, ..] => zeros(first),
-    };
-    for (place, value) in cell.as_chunks_mut::<8>().0.iter_mut().zip(values) {
-        *place = (value | 0x3030_3030_3030_3030).to_le_bytes();
-    }
-    // A number takes twenty bytes at most, so there is one before it. Signs are as good as random: nothing branches on them.
-    let negative = n < 0;
-    if let Some(before) = cell.get_mut(start - 1) {
-        *before = if negative { b'-' } else { b'0' };
-    }
-    start - usize::from(negative)
-}
-
-/// The values of the eight digits of a number below a hundred million, the first in the lowest byte: all taken apart at
-/// once.
-fn values_of_eight(n: u64) -> u64 {
-    let fours = (n / 10_000) | ((n % 10_000) << 32);
-    let hundreds = (fours.wrapping_mul(10_486) >> 20) & 0x0000_007F_0000_007F;
-    let pairs = hundreds | ((fours - hundreds * 100) << 16);
-    let tens = (pairs.wrapping_mul(103) >> 10) & 0x000F_000F_000F_000F;
-    tens | ((pairs - tens * 10) << 8)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_as_text_are_told_from_other_text() {
-        for n in [
-            0,
-            7,
-            -7,
-            10,
-            99,
-            100,
-            9_999,
-            10_000,
-            12_345_678,
-            99_999_999,
-            100_000_000,
-            123_456_789,
-            -1_234_567_890_123_456_789,
-            i64::MIN,
-            i64::MAX,
-        ] {
-            assert_eq!(numeric(&n.to_string()), Some(n));
-            let mut cell = [0; NUMBER_BYTES];
-            let start = write_digits(n, &mut cell);
-            assert_eq!(cell[start..], *n.to_string().as_bytes());
-        }
-        let nines = "9".repeat(20);
-        let other =
-            ["", "-", "-0", "01", "+1", "1 ", "12345678x", "1234567:", "1234567/", "9223372036854775808", &nines];
-        for text in other {
-            assert_eq!(numeric(text), None, "{text}");
-        }
-        for byte in 0..=255_u8 {
-            for at in 0..8 {
-                let mut digits = *b"12345678";
-                if let Some(digit) = digits.get_mut(at) {
-                    *digit = byte;
-                }
-                assert_eq!(eight_digits(digits).is_some(), byte.is_ascii_digit(), "{byte}");
-            }
-        }
     }
 }

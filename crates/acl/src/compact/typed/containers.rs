@@ -6,8 +6,8 @@ use std::hash::{BuildHasher, Hash};
 use super::super::column as columns;
 use super::super::reader::ShapeKind;
 use super::super::tags::{self, column, shape};
-use super::super::{bits, value_in};
-use super::{Decode, Encode, Reader, Result, Writer, any, any_tagged, constant, lengths};
+use super::super::{bits, ints, value_in};
+use super::{Decode, Encode, Reader, Result, Writer, any, any_tagged, constant};
 
 impl<T: Encode> Encode for Option<T> {
     fn encode(&self, w: &mut Writer<'_>) {
@@ -274,7 +274,7 @@ fn encode_maps<'a, K: Encode + Key + 'a, V: Encode + 'a, M>(
 ) {
     let maps: Vec<Vec<(&K, &V)>> = rows.iter().map(|row| sorted(row)).collect();
     w.tag(column::MAPS);
-    lengths(maps.iter().map(Vec::len), w);
+    ints::write_lengths(w, maps.iter().map(Vec::len));
     w.nested(|w| map_columns(&maps.concat(), w));
 }
 

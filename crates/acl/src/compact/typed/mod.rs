@@ -13,7 +13,7 @@ use super::column::ROWS;
 use super::reader::Reader;
 use super::tags::{self, column};
 use super::writer::Writer;
-use super::{DecodeError, column as columns, value_in, value_out};
+use super::{DecodeError, column as columns, ints, value_in, value_out};
 use crate::Value;
 
 type Result<T> = std::result::Result<T, DecodeError>;
@@ -59,13 +59,16 @@ pub trait Encode: Sized {
     /// Writes lists of these as a column; no list is a row of more.
     fn encode_lists(rows: &[&[Self]], w: &mut Writer<'_>) {
         w.tag(column::LISTS);
-        lengths(rows.iter().map(|row| row.len()), w);
+        ints::write_lengths(w, rows.iter().map(|row| row.len()));
         w.nested(|w| Self::encode_elements(rows, w));
     }
 
     /// Writes all elements of these lists, as columns.
     fn encode_elements(rows: &[&[Self]], w: &mut Writer<'_>) {
-        let elements: Vec<&Self> = rows.iter().flat_map(|row| row.iter()).collect();
+        let elements: Vec<&Self> = match rows {
+            [one] => one.iter().collect(),
+            many => many.iter().flat_map(|row| row.iter()).collect(),
+        };
         elements.chunks(ROWS).for_each(|rows| Self::encode_column(rows, w));
     }
 
@@ -190,11 +193,6 @@ pub(super) fn constant<T: Encode>(rows: &[&T], w: &mut Writer<'_>) -> bool {
 pub(super) fn any<T: Encode>(rows: &[&T], w: &mut Writer<'_>) {
     w.tag(column::ANY);
     rows.iter().for_each(|row| row.encode(w));
-}
-
-/// Writes a column of lengths.
-pub(super) fn lengths(lengths: impl Iterator<Item = usize>, w: &mut Writer<'_>) {
-    super::ints::write(w, &lengths.map(|length| length as i64).collect::<Vec<_>>());
 }
 
 /// Reads a column whose tag was read, in the forms that every type's columns may have.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::super::column::ROWS;
 use super::super::tags::{self, column};
 use super::super::{bits, blobs, floats, ints};
-use super::{Decode, Encode, Reader, Result, Writer, any_tagged, constant, lengths, repeat_clones, repeat_copies};
+use super::{Decode, Encode, Reader, Result, Writer, any_tagged, constant, repeat_clones, repeat_copies};
 
 /// Reads a whole number.
 fn whole(r: &mut Reader<'_>) -> Result<i64> {
@@ -39,8 +39,8 @@ macro_rules! whole_numbers {
                 ints::write(w, &rows.iter().map(|row| **row).collect::<Vec<Self>>());
             }
 
-            fn pays(items: &[Self]) -> bool {
-                ints::pays(items)
+            fn encode_list(items: &[Self], w: &mut Writer<'_>) {
+                ints::write_list(w, items);
             }
 
             fn encode_elements(rows: &[&[Self]], w: &mut Writer<'_>) {
@@ -120,8 +120,8 @@ impl Encode for i64 {
         ints::write(w, &rows.iter().map(|row| **row).collect::<Vec<_>>());
     }
 
-    fn pays(items: &[Self]) -> bool {
-        ints::pays(items)
+    fn encode_list(items: &[Self], w: &mut Writer<'_>) {
+        ints::write_list(w, items);
     }
 
     fn encode_elements(rows: &[&[Self]], w: &mut Writer<'_>) {
@@ -240,7 +240,7 @@ impl Encode for u8 {
 
     fn encode_lists(rows: &[&[Self]], w: &mut Writer<'_>) {
         w.tag(column::BYTES);
-        lengths(rows.iter().map(|row| row.len()), w);
+        ints::write_lengths(w, rows.iter().map(|row| row.len()));
         rows.iter().for_each(|row| w.out.extend_from_slice(row));
     }
 
