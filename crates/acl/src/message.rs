@@ -69,8 +69,10 @@ impl AclMessage {
     }
 
     /// Becomes another message, as [`Self::new`] makes it, in the same memory.
+    #[inline]
     pub fn refill(&mut self, performative: Performative, sender: Aid, receiver: Aid, content: Value) {
-        (self.performative, self.sender, self.content, self.extras) = (performative, sender, content, None);
+        (self.performative, self.sender, self.extras) = (performative, sender, None);
+        self.content.put(content);
         match self.receivers.as_mut_slice() {
             [only] => *only = receiver,
             _ => self.receivers = SmallVec::from_buf([receiver]),

@@ -65,6 +65,12 @@ mod tests {
         annotated.set_annots([crate::value::Annot::Term(nested(4))].into_iter().collect());
         assert_eq!(annotated.levels(), 5);
         annotated.swap_args(&mut [nested(7)]);
-        assert_eq!(Value::from(annotated).levels(), 8);
+        assert_eq!(annotated.levels(), 8);
+        for (annots, levels) in [(vec![], 8), (vec![crate::value::Annot::Source("a".into())], 8)] {
+            annotated.set_annots(annots.into_iter().collect());
+            assert_eq!(annotated.levels(), levels);
+        }
+        annotated.swap_args(&mut [Value::Num(1.0)]);
+        assert_eq!(annotated.levels(), 1);
     }
 }

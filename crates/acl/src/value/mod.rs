@@ -151,12 +151,39 @@ impl Value {
         }
     }
 
-    /// Drops it. What takes no memory of its own, as most values do not, is seen in place.
+    /// Whether nothing is in it that nests, and it is no variable: so are most values.
+    #[inline]
+    pub(crate) fn is_flat(&self) -> bool {
+        !matches!(self, Self::List(_) | Self::Term(_) | Self::Var(_) | Self::Map(_) | Self::Record(_))
+    }
+
+    /// Whether it takes no memory of its own, so that there is nothing to do when it goes.
     #[inline(always)]
-    pub fn discard(self) {
-        match self {
-            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Num(_) | Self::Atom(_) | Self::Nil | Self::Var(_) => {}
-            other => drop(other),
+    pub fn is_slim(&self) -> bool {
+        matches!(
+            self,
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Num(_) | Self::Atom(_) | Self::Nil | Self::Var(_)
+        )
+    }
+
+    /// Becomes another value. That there was nothing to be dropped, as mostly, is seen in place.
+    #[inline(always)]
+    pub fn put(&mut self, value: Self) {
+        let slim = self.is_slim();
+        let old = std::mem::replace(self, value);
+        if slim {
+            std::mem::forget(old);
+        }
+    }
+
+    /// Exchanges two values. What most are is exchanged without the rest of their memory: a processor has to wait where it reads as one
+    /// what it has just written in parts.
+    #[inline]
+    pub fn exchange(&mut self, other: &mut Self) {
+        match (&mut *self, &mut *other) {
+            (Self::Num(one), Self::Num(other)) => std::mem::swap(one, other),
+            (Self::Atom(one), Self::Atom(other)) => std::mem::swap(one, other),
+            (one, other) => std::mem::swap(one, other),
         }
     }
 
@@ -372,6 +399,25 @@ mod tests {
             Value::map([(Value::Nil, 1.0.into()), (Value::Nil, 2.0.into())]),
             Value::map([(Value::Nil, 2.0.into())])
         );
+    }
+
+    #[test]
+    fn values_become_others_and_are_exchanged_whatever_they_are() {
+        let held = Arc::new(Structure::new("f".into(), Args::from_iter([Value::Nil])));
+        let term = Value::Term(Arc::clone(&held));
+        let flat =
+            [Value::Null, Value::Bool(true), Value::Num(1.0), Value::Num(2.0), Value::atom("a"), Value::atom("b")];
+        let all: Vec<Value> =
+            flat.into_iter().chain([Value::from("text"), Value::list([term.clone()]), term]).collect();
+        for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
+            let (mut first, mut second) = (one.clone(), other.clone());
+            first.exchange(&mut second);
+            assert_eq!((&first, &second), (other, one));
+            second.put(other.clone());
+            assert_eq!(&second, other);
+        }
+        drop(all);
+        assert_eq!(Arc::strong_count(&held), 1, "what went was dropped");
     }
 
     #[test]

@@ -98,18 +98,23 @@ impl From<Parts> for Structure {
 /// Whether no variable is in any of the arguments, and how deep a structure of them nests.
 #[inline]
 fn shape(args: &[Value]) -> (bool, u32) {
-    let (mut ground, mut levels) = (true, 0);
-    for arg in args {
-        ground &= arg.is_ground();
-        levels = levels.max(arg.levels());
-    }
-    (ground, levels + 1)
+    if args.iter().all(Value::is_flat) { (true, 1) } else { shape_of_nested(args) }
 }
 
-/// The same of annotations.
-fn shape_of_annots(annots: &[Annot]) -> (bool, u32) {
-    let levels = |annot: &Annot| if let Annot::Term(value) = annot { value.levels() + 1 } else { 1 };
-    (annots.iter().all(Annot::is_ground), annots.iter().map(levels).max().unwrap_or(1))
+/// The same where something nests, or is a variable.
+#[inline(never)]
+fn shape_of_nested(args: &[Value]) -> (bool, u32) {
+    let levels = args.iter().map(Value::levels).max().unwrap_or(0);
+    (args.iter().all(Value::is_ground), levels + 1)
+}
+
+/// The same of arguments and annotations.
+#[inline(never)]
+fn shape_of_both(args: &[Value], annots: &[Annot]) -> (bool, u32) {
+    let (ground, levels) = shape(args);
+    let of_annot = |annot: &Annot| if let Annot::Term(value) = annot { value.levels() + 1 } else { 1 };
+    let of_annots = annots.iter().map(of_annot).max().unwrap_or(1);
+    (ground && annots.iter().all(Annot::is_ground), levels.max(of_annots))
 }
 
 impl Structure {
@@ -128,9 +133,8 @@ impl Structure {
     /// All parts; annotations are sorted, doubles removed.
     pub fn full(namespace: Symbol, negated: bool, functor: Symbol, args: Args, mut annots: Annots) -> Self {
         normalize(&mut annots);
-        let (known, levels) = shape(&args);
-        let (noted, of_annots) = shape_of_annots(&annots);
-        Self { functor, namespace, negated, ground: known && noted, levels: levels.max(of_annots), args, annots }
+        let (ground, levels) = shape_of_both(&args, &annots);
+        Self { functor, namespace, negated, ground, levels, args, annots }
     }
 
     /// Becomes another structure without annotations, in the same memory.
@@ -139,7 +143,7 @@ impl Structure {
     pub fn refill(&mut self, namespace: Symbol, negated: bool, functor: Symbol, args: &mut [Value]) {
         self.annots.clear();
         if self.args.len() == args.len() {
-            self.args.iter_mut().zip(args).for_each(|(arg, other)| std::mem::swap(arg, other));
+            self.args.iter_mut().zip(args).for_each(|(arg, other)| arg.exchange(other));
         } else {
             self.args.clear();
             self.args.extend(args.iter_mut().map(std::mem::take));
@@ -164,18 +168,16 @@ impl Structure {
     /// Exchanges the arguments with as many others.
     #[inline]
     pub fn swap_args(&mut self, others: &mut [Value]) {
-        self.args.iter_mut().zip(others).for_each(|(arg, other)| std::mem::swap(arg, other));
+        self.args.iter_mut().zip(others).for_each(|(arg, other)| arg.exchange(other));
         self.look_again();
     }
 
     #[inline]
     fn look_again(&mut self) {
-        if let [] | [Annot::Source(_)] = self.annots.as_slice() {
-            (self.ground, self.levels) = shape(&self.args);
-            return;
-        }
-        let ((known, levels), (noted, of_annots)) = (shape(&self.args), shape_of_annots(&self.annots));
-        (self.ground, self.levels) = (known && noted, levels.max(of_annots));
+        (self.ground, self.levels) = match self.annots.as_slice() {
+            [] | [Annot::Source(_)] => shape(&self.args),
+            annots => shape_of_both(&self.args, annots),
+        };
     }
 
     /// How deep it nests; 1 if there is nothing but constants in it.

@@ -30,6 +30,34 @@ pub fn plain_value(bindings: &Bindings, base: u32, expr: &Expr) -> Option<Value>
     }
 }
 
+/// Puts the value of such an expression on top of the bindings; false if it is another one.
+#[inline(always)]
+pub fn push_plain_value(bindings: &mut Bindings, base: u32, expr: &Expr) -> bool {
+    match expr {
+        Expr::Const(value) => bindings.push_plain(value),
+        Expr::Slot(slot) => bindings.push_slot(base + slot),
+        Expr::Arith(arith) => match computed(bindings, base, arith) {
+            Some(number) => {
+                bindings.push_number(number);
+                true
+            }
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+/// The atom that an expression comes to without ado.
+#[inline(always)]
+pub fn plain_atom(bindings: &Bindings, base: u32, expr: &Expr) -> Option<Symbol> {
+    let value = match expr {
+        Expr::Const(value) => value,
+        Expr::Slot(slot) => bindings.slot(base + slot),
+        _ => return None,
+    };
+    if let Value::Atom(name) = value { Some(*name) } else { None }
+}
+
 fn build_variable(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], slot: u32) -> Value {
     match bindings.slot(base + slot) {
         Value::Null => {
@@ -50,7 +78,10 @@ fn build_compound(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
         Expr::Term(term) => build_term(solver, bindings, base, names, term),
         Expr::Cons(cell) => build_list(solver, bindings, base, names, cell),
         Expr::Function(call) => build_function(solver, bindings, base, names, call),
-        Expr::Operation(op, args) => Structure::new(*op, build_args(solver, bindings, base, names, args)).into(),
+        Expr::Operation(operation) => {
+            let (op, args) = &**operation;
+            Structure::new(*op, build_args(solver, bindings, base, names, args)).into()
+        }
         Expr::Quote(value) => {
             let resolved = bindings.resolve(&Bindings::rename(value, base));
             solver.compute(bindings, resolved)
@@ -73,7 +104,7 @@ pub fn calls_nothing(bindings: &Bindings, base: u32, expr: &Expr) -> bool {
         Expr::Arith(arith) => nothing(&arith.left) && arith.right.as_ref().is_none_or(nothing),
         Expr::Term(term) => term.has_no_annots() && term.args.iter().all(nothing),
         Expr::Cons(cell) => nothing(&cell.0) && nothing(&cell.1),
-        Expr::Function(_) | Expr::Operation(..) | Expr::Quote(_) => false,
+        Expr::Function(_) | Expr::Operation(_) | Expr::Quote(_) => false,
     }
 }
 

@@ -315,7 +315,10 @@ impl<'a> Compiler<'a> {
             let own = plain_variable(arg).is_some_and(|name| self.scope.names.get(place) == Some(&name));
             (!own).then(|| self.expr(arg))
         });
-        let args = args.collect();
+        let mut args: Vec<Option<Expr>> = args.collect();
+        if args.iter().all(Option::is_none) {
+            args.clear();
+        }
         let (annots, annots_tail) = self.annots(literal.annots.as_ref());
         let source = if annots_tail.is_none() { source_slot(&annots) } else { None };
         Head::Literal { key: literal_key(literal), args, annots, annots_tail, source }
@@ -338,13 +341,13 @@ impl<'a> Compiler<'a> {
         match term {
             ast::Term::Var(var) => match plain_variable(term) {
                 Some(name) => Expr::Slot(self.scope.slot(name)),
-                None => Expr::Quote(self.quoted(&ast::Term::Var(var.clone()))),
+                None => Expr::Quote(Box::new(self.quoted(&ast::Term::Var(var.clone())))),
             },
             ast::Term::Literal(literal) => self.literal_expr(literal),
             ast::Term::List { items, tail } => self.list_expr(items, tail.as_deref()),
             ast::Term::Op(op, args) => self.op_expr(*op, args),
             ast::Term::Num(_) | ast::Term::Str(_) | ast::Term::Code(_) | ast::Term::Data(_) => {
-                self.constant_or(term, Expr::Quote)
+                self.constant_or(term, |value| Expr::Quote(Box::new(value)))
             }
         }
     }
@@ -366,7 +369,7 @@ impl<'a> Compiler<'a> {
             if !literal.args.iter().all(|arg| plain(self.expr(arg))) {
                 self.functions.called();
             }
-            return Expr::Quote(self.quoted(&ast::Term::Literal(literal.clone())));
+            return Expr::Quote(Box::new(self.quoted(&ast::Term::Literal(literal.clone()))));
         }
         let term = self.term_expr(literal);
         constant(&term).map_or_else(|| Expr::Term(Box::new(term)), Expr::Const)
@@ -396,7 +399,7 @@ impl<'a> Compiler<'a> {
         if is_arithmetic(op) {
             return self.arithmetic(op, args);
         }
-        Expr::Operation(op_symbol(op), args.iter().map(|arg| self.expr(arg)).collect())
+        Expr::Operation(Box::new((op_symbol(op), args.iter().map(|arg| self.expr(arg)).collect())))
     }
 
     fn arithmetic(&mut self, op: ast::Op, args: &[ast::Term]) -> Expr {
@@ -462,7 +465,7 @@ impl<'a> Compiler<'a> {
             return Formula::Call(Box::new(self.call(literal)));
         }
         if matches!(literal.namespace, Some(ast::Namespace::Var(_))) {
-            return Formula::Dynamic(Expr::Quote(self.quoted(&ast::Term::Literal(literal.clone()))));
+            return Formula::Dynamic(Expr::Quote(Box::new(self.quoted(&ast::Term::Literal(literal.clone())))));
         }
         Formula::Query(Box::new(self.term_expr(literal)))
     }

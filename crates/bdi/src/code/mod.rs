@@ -13,9 +13,9 @@ use whimbrel_acl::{Annots, Structure, Symbol, Text, Value, sym};
 use crate::actions::Action;
 use crate::syntax::ast;
 pub use crate::syntax::ast::{TriggerKind, TriggerOp};
-pub use build::{build, build_annots, build_args, calls_nothing, match_expr, number, plain_value};
+pub use build::{build, build_annots, build_args, calls_nothing, match_expr, number, plain_atom, push_plain_value};
 pub use decorated::{decorate, unify_decorated};
-pub use site::{Hint, Listeners, Plans, Site};
+pub use site::{Hint, Plans, Site};
 
 /// Functors no program can write: code and special variables as data.
 pub mod reserved {
@@ -66,7 +66,8 @@ impl Key {
     }
 }
 
-/// An expression: builds a value, or is matched against one. Slots are relative to a frame's base.
+/// An expression: builds a value, or is matched against one. Slots are relative to a frame's base. What is rare has a box, so that
+/// it takes no more than a value does, and is told from one at a glance.
 #[derive(Clone, Debug)]
 pub enum Expr {
     /// A ground value.
@@ -82,9 +83,9 @@ pub enum Expr {
     /// A function call.
     Function(Box<FunctionExpr>),
     /// A logical or relational operation as data.
-    Operation(Symbol, Vec<Expr>),
+    Operation(Box<(Symbol, Vec<Expr>)>),
     /// Any other value with variables in it, relative to the frame: quoted code, decorated variables.
-    Quote(Value),
+    Quote(Box<Value>),
 }
 
 /// A structure to build or match.
@@ -264,7 +265,7 @@ pub enum Head {
     Literal {
         /// What it is called.
         key: Key,
-        /// What each argument must match; `None` if any will do.
+        /// What each argument must match; `None` if any will do. Empty if that is so of all.
         args: Vec<Option<Expr>>,
         /// Annotations that must be there.
         annots: Vec<Expr>,
@@ -348,6 +349,18 @@ pub enum PlainStep {
     Delete,
     /// `-+b`
     Replace,
+}
+
+impl PlainStep {
+    /// What a change in beliefs by the step is to plans.
+    pub fn triggers(self) -> &'static [TriggerOp] {
+        match self {
+            Self::Achieve => &[],
+            Self::Add => &[TriggerOp::Add],
+            Self::Delete => &[TriggerOp::Delete],
+            Self::Replace => &[TriggerOp::Add, TriggerOp::Delete],
+        }
+    }
 }
 
 /// One operation of a plan body: one step of an intention, but for jumps.

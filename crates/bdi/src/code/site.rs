@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{Expr, Image, Key, TriggerKind, TriggerOp};
+use super::{Expr, Image, Key, PlainStep, TriggerKind, TriggerOp};
 use crate::mind::{PlanRef, TriggerKey};
 
 /// A literal without annotations that a step is about.
@@ -16,10 +16,10 @@ pub struct Site {
     pub args: Vec<Expr>,
     /// Where the agent's beliefs of this predicate are.
     pub hint: Hint,
-    /// The plans for its being added: a goal, or a belief.
-    pub on_add: Listeners,
-    /// The plans for its being deleted.
-    pub on_delete: Listeners,
+    /// If it is a goal: the program's plans for it.
+    plans: OnceLock<Plans>,
+    /// If it is a belief: whether the program has no plan for what the step does to it.
+    unheard: OnceLock<bool>,
 }
 
 impl Site {
@@ -31,13 +31,24 @@ impl Site {
 
     /// A literal of which nothing is known yet.
     pub fn new(key: Key, args: Vec<Expr>) -> Self {
-        Self { key, args, hint: Hint::default(), on_add: Listeners::default(), on_delete: Listeners::default() }
+        Self { key, args, hint: Hint::default(), plans: OnceLock::new(), unheard: OnceLock::new() }
+    }
+
+    /// This program's plans for the goal; it must be the same each time.
+    #[inline]
+    pub fn plans(&self, image: &Image, trigger: impl FnOnce() -> TriggerKey) -> &Plans {
+        self.plans.get_or_init(|| Plans::of(image, image.index.candidates(&trigger())))
+    }
+
+    /// Whether this program has no plan for what the step does to beliefs; both must be the same each time.
+    #[inline]
+    pub fn is_unheard(&self, step: PlainStep, image: &Image) -> bool {
+        *self.unheard.get_or_init(|| {
+            let trigger = |op: &TriggerOp| self.trigger(*op, TriggerKind::Belief);
+            step.triggers().iter().all(|op| image.index.candidates(&trigger(op)).is_empty())
+        })
     }
 }
-
-/// The program's plans for a trigger, looked up once.
-#[derive(Clone, Debug, Default)]
-pub struct Listeners(OnceLock<Plans>);
 
 /// The program's plans for a trigger.
 #[derive(Clone, Debug)]
@@ -46,14 +57,6 @@ pub struct Plans {
     pub places: Box<[PlanRef]>,
     /// Whether all are ordinary plans ([`super::Plan::is_plain`]).
     pub plain: bool,
-}
-
-impl Listeners {
-    /// The plans of this program for the trigger; both must be the same each time.
-    #[inline]
-    pub fn plans(&self, image: &Image, trigger: impl FnOnce() -> TriggerKey) -> &Plans {
-        self.0.get_or_init(|| Plans::of(image, image.index.candidates(&trigger())))
-    }
 }
 
 impl Plans {

@@ -12,6 +12,8 @@ use super::{arith, levels};
 pub struct Bindings {
     slots: Vec<Value>,
     trail: Vec<u32>,
+    /// Whether a value with variables may have been bound since the trail was empty.
+    open: bool,
     /// How deep the term nests that is being looked at, variables followed.
     level: Cell<u32>,
 }
@@ -27,12 +29,12 @@ impl Bindings {
     /// Continues with slots that were kept elsewhere; nothing is on the trail.
     pub fn resume(&mut self, slots: Vec<Value>) {
         self.slots = slots;
-        self.trail.clear();
+        self.forget_trail();
     }
 
     /// Takes the slots out, to keep them elsewhere.
     pub fn suspend(&mut self) -> Vec<Value> {
-        self.trail.clear();
+        self.forget_trail();
         std::mem::take(&mut self.slots)
     }
 
@@ -55,8 +57,7 @@ impl Bindings {
     #[inline]
     pub fn extend(&mut self, count: u32) -> u32 {
         let base = self.slots.len();
-        // Most need none or one.
-        (0..count).for_each(|_| self.slots.push(Value::Null));
+        self.slots.extend(std::iter::repeat_with(|| Value::Null).take(count as usize));
         base as u32
     }
 
@@ -66,19 +67,58 @@ impl Bindings {
         self.slots.push(value);
     }
 
+    /// Adds a slot that holds a number. It is written where it belongs: see [`Value::exchange`].
+    #[inline(always)]
+    pub fn push_number(&mut self, number: f64) {
+        self.slots.extend(std::iter::once_with(|| Value::Num(number)));
+    }
+
+    /// Adds a slot that holds the same as `value`.
+    #[inline(always)]
+    pub fn push_same(&mut self, value: &Value) {
+        if !self.push_plain(value) {
+            self.slots.push(value.clone());
+        }
+    }
+
+    /// Adds a slot that holds the same as `value` if that is an atom or a number, as most are; false if it is something else.
+    #[inline(always)]
+    pub fn push_plain(&mut self, value: &Value) -> bool {
+        let plain = matches!(value, Value::Atom(_) | Value::Num(_));
+        if plain {
+            self.slots.push(value.clone());
+        }
+        plain
+    }
+
+    /// [`Self::push_plain`] of what a slot holds.
+    #[inline(always)]
+    pub fn push_slot(&mut self, slot: u32) -> bool {
+        let value = self.slot(slot);
+        let plain = matches!(value, Value::Atom(_) | Value::Num(_));
+        if plain {
+            let value = value.clone();
+            self.slots.push(value);
+        }
+        plain
+    }
+
     /// Removes all slots from `len` on.
     #[inline]
     pub fn truncate(&mut self, len: u32) {
-        while self.slots.len() > len as usize
-            && let Some(value) = self.slots.pop()
-        {
-            value.discard();
+        while self.slots.len() > len as usize {
+            let slim = self.slots.last().is_some_and(Value::is_slim);
+            let value = self.slots.pop();
+            // As in `Value::put`.
+            if slim {
+                std::mem::forget(value);
+            }
         }
     }
 
     /// Removes the slots from `from` up to `to`; values above refer to their new places.
     pub fn close_gap(&mut self, from: u32, to: u32) {
-        self.trail.clear();
+        self.forget_trail();
         close_gap(&mut self.slots, from, to);
     }
 
@@ -108,7 +148,7 @@ impl Bindings {
     #[inline(always)]
     pub fn set(&mut self, slot: u32, value: Value) {
         if let Some(place) = self.slots.get_mut(slot as usize) {
-            std::mem::replace(place, value).discard();
+            place.put(value);
         }
     }
 
@@ -126,7 +166,7 @@ impl Bindings {
             }
         }
         self.slots.extend_from_slice(saved.get(kept..).unwrap_or(&[]));
-        self.trail.clear();
+        self.forget_trail();
     }
 
     /// The state now.
@@ -159,7 +199,7 @@ impl Bindings {
 
     /// Whether no variable is in the slots below `top` that were bound since the variables were taken up.
     pub fn is_trail_ground(&self, top: u32) -> bool {
-        self.trail.iter().all(|slot| *slot >= top || self.slot(*slot).is_ground())
+        !self.open || self.trail.iter().all(|slot| *slot >= top || self.slot(*slot).is_ground())
     }
 
     /// The slots bound since the variables were taken up; the trail is empty then.
@@ -170,19 +210,31 @@ impl Bindings {
     /// Gives the memory of a trail that was taken back, empty.
     pub fn return_trail(&mut self, mut trail: Vec<u32>) {
         trail.clear();
-        self.trail = trail;
+        (self.trail, self.open) = (trail, false);
     }
 
     /// What was bound stays bound.
     #[inline]
     pub fn forget_trail(&mut self) {
         self.trail.clear();
+        self.open = false;
     }
 
     /// Binds an unbound variable.
     #[inline]
     pub fn bind(&mut self, slot: u32, value: Value) {
-        self.set(slot, value);
+        self.open |= !value.is_ground();
+        self.bind_ground(slot, value);
+    }
+
+    /// Binds an unbound variable to a value without variables.
+    #[inline(always)]
+    pub fn bind_ground(&mut self, slot: u32, value: Value) {
+        if let Some(place) = self.slots.get_mut(slot as usize) {
+            debug_assert!(matches!(place, Value::Null), "the variable is unbound");
+            // Nothing is there to be dropped.
+            std::mem::forget(std::mem::replace(place, value));
+        }
         self.trail.push(slot);
     }
 

@@ -38,10 +38,11 @@ impl ShallowProof<'_, '_> {
     /// Looks for the first solution. Unless there is one, bindings are to be undone by the caller.
     #[inline]
     pub(super) fn first(&self, formula: &Formula, bindings: &mut Bindings) -> Shallow {
-        match self.only_way(formula, bindings) {
-            Shallow::Unknown => self.prove(formula, None, bindings),
-            found => found,
-        }
+        let formulas = match formula {
+            Formula::And(formulas) => formulas,
+            formula => std::slice::from_ref(formula),
+        };
+        self.proceed(Some(&Rest { formulas, next: None }), bindings)
     }
 
     fn prove(&self, formula: &Formula, rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
@@ -124,7 +125,7 @@ impl ShallowProof<'_, '_> {
             return Shallow::Fails;
         };
         if let Some(fact) = table.only_fact() {
-            return if self.fact(term, fact, bindings) { self.proceed(rest, bindings) } else { Shallow::Fails };
+            return if self.any_fact(term, fact, bindings) { self.proceed(rest, bindings) } else { Shallow::Fails };
         }
         let mark = bindings.mark();
         let candidates = match term.args.first() {
@@ -177,7 +178,7 @@ impl ShallowProof<'_, '_> {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn fact(&self, term: &TermExpr, fact: &Structure, bindings: &mut Bindings) -> bool {
         for (expr, value) in term.args.iter().zip(&fact.args) {
             if !self.argument(expr, value, bindings) {
@@ -196,8 +197,7 @@ impl ShallowProof<'_, '_> {
             (Expr::Slot(slot), value) => {
                 let slot = self.base + slot;
                 match (bindings.slot(slot), value) {
-                    (Value::Null, Value::Atom(name)) => bindings.bind(slot, Value::Atom(*name)),
-                    (Value::Null, Value::Num(n)) => bindings.bind(slot, Value::Num(*n)),
+                    (Value::Null, Value::Atom(_) | Value::Num(_)) => bindings.bind_ground(slot, value.clone()),
                     (Value::Atom(a), Value::Atom(b)) => return a == b,
                     (Value::Num(a), Value::Num(b)) => return a == b,
                     _ => return match_expr(self.solver, bindings, self.base, self.names, expr, value),

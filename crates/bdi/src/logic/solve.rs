@@ -299,6 +299,19 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     }
 
     fn backtrack(&mut self, bindings: &mut Bindings) -> Option<Next<'f>> {
+        if let Choice { alternatives: Alternatives::Values { target, values }, mark, pending, next, .. } =
+            self.choices.last_mut()?
+        {
+            // It stays where it is: there may be many values.
+            bindings.undo(*mark);
+            self.pending.truncate(*pending as usize);
+            let next = *next;
+            if bindings.unify_next(target, values.as_mut()) {
+                return Some(Next::Proceed(next));
+            }
+            self.choices.pop();
+            return Some(Next::Fail);
+        }
         let choice = self.choices.pop()?;
         bindings.undo(choice.mark);
         self.pending.truncate(choice.pending as usize);
@@ -312,7 +325,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             }
             Alternatives::Entries { query, rest } => self.entries(query, rest, scope, next, bindings),
             Alternatives::Annots { ways, own } => self.annots(ways, own, scope, next, bindings),
-            Alternatives::Values { target, values } => self.values(target, values, scope, next, bindings),
+            Alternatives::Values { .. } => Next::Fail,
         })
     }
 
@@ -551,19 +564,13 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         next: u32,
         bindings: &mut Bindings,
     ) -> Next<'f> {
-        let mark = bindings.mark();
-        while let Some(value) = values.next() {
-            let before = bindings.mark();
-            let value = open_value(value, bindings);
-            if bindings.unify(&target, &value) {
-                let pending = self.pending.len() as u32;
-                let alternatives = Alternatives::Values { target, values };
-                self.choices.push(Choice { alternatives, scope, next, mark, pending });
-                return Next::Proceed(next);
-            }
-            bindings.undo(before);
+        let (mark, pending) = (bindings.mark(), self.pending.len() as u32);
+        if !bindings.unify_next(&target, values.as_mut()) {
+            return Next::Fail;
         }
-        Next::Fail
+        let alternatives = Alternatives::Values { target, values };
+        self.choices.push(Choice { alternatives, scope, next, mark, pending });
+        Next::Proceed(next)
     }
 
     fn relation(&self, relation: &RelationExpr, scope: Scope<'_>, bindings: &mut Bindings) -> bool {
@@ -601,6 +608,22 @@ fn unbound(goal: &Value) -> bool {
         Value::Var(_) => true,
         Value::Term(term) => term.functor == reserved::DECORATED,
         _ => false,
+    }
+}
+
+impl Bindings {
+    /// Unifies a target with the next value that it can be unified with, whose variables are numbered from 0. False if there is none;
+    /// nothing is bound then.
+    pub fn unify_next(&mut self, target: &Value, values: &mut dyn Iterator<Item = Value>) -> bool {
+        let mark = self.mark();
+        for value in values {
+            let value = open_value(value, self);
+            if self.unify(target, &value) {
+                return true;
+            }
+            self.undo(mark);
+        }
+        false
     }
 }
 

@@ -29,13 +29,11 @@ impl Bindings {
         let (open, value) = match (self.slot(left), self.slot(right)) {
             (Value::Atom(a), Value::Atom(b)) => return Some(a == b),
             (Value::Num(a), Value::Num(b)) => return Some(a == b),
-            (Value::Null, Value::Atom(name)) => (left, Value::Atom(*name)),
-            (Value::Null, Value::Num(n)) => (left, Value::Num(*n)),
-            (Value::Atom(name), Value::Null) => (right, Value::Atom(*name)),
-            (Value::Num(n), Value::Null) => (right, Value::Num(*n)),
+            (Value::Null, value @ (Value::Atom(_) | Value::Num(_))) => (left, value.clone()),
+            (value @ (Value::Atom(_) | Value::Num(_)), Value::Null) => (right, value.clone()),
             _ => return None,
         };
-        self.bind(open, value);
+        self.bind_ground(open, value);
         Some(true)
     }
 

@@ -527,10 +527,11 @@ impl BeliefBase {
 
     /// The place of a predicate's entries, and they. That place is the one to use: the hint may say another one by now,
     /// as agents in other threads change it, too.
-    fn place_at(&mut self, key: Key, hint: &Hint) -> Option<(usize, &mut Table)> {
+    #[inline]
+    fn place_at(&mut self, key: &Key, hint: &Hint) -> Option<(usize, &mut Table)> {
         let mut place = hint.place();
-        if self.tables.get(place).is_none_or(|table| table.key != key) {
-            place = self.place(&key)?;
+        if self.tables.get(place).is_none_or(|table| table.key != *key) {
+            place = self.place(key)?;
             hint.note(place);
         }
         Some((place, self.tables.get_mut(place)?))
@@ -623,7 +624,7 @@ impl BeliefBase {
     }
 
     /// Adds a belief of the agent's own at the front, for when nobody asks what has changed.
-    pub fn add_own(&mut self, key: Key, hint: &Hint, args: Args) -> bool {
+    pub fn add_own(&mut self, key: &Key, hint: &Hint, args: Args) -> bool {
         let mut fact = Structure::bare(key.namespace, key.negated, key.functor, args);
         fact.annots.push(Annot::Source(sym::SELF));
         let Some((place, table)) = self.place_at(key, hint) else { return self.add(fact, false).is_some() };
@@ -637,7 +638,7 @@ impl BeliefBase {
     }
 
     /// Deletes the belief with these ground arguments, if it is the agent's own and nobody else's. False if it is not.
-    pub fn delete_own(&mut self, key: Key, hint: &Hint, args: &[Value]) -> bool {
+    pub fn delete_own(&mut self, key: &Key, hint: &Hint, args: &[Value]) -> bool {
         let Some((place, table)) = self.place_at(key, hint) else { return true };
         let Some(number) = table.find_same(args) else { return true };
         if !matches!(table.entry(number), Some(Entry::Fact(fact)) if is_own(fact)) {
@@ -651,10 +652,10 @@ impl BeliefBase {
         true
     }
 
-    /// Exchanges the arguments of the only belief of the predicate with these, which are ground, if it is the agent's own and nobody
-    /// else's. False if it is not so simple: nothing is changed then.
+    /// Exchanges the arguments of the only belief of the predicate with these, if it is the agent's own and nobody else's, and they are
+    /// ground. False if it is not so simple: nothing is changed then.
     #[inline]
-    pub fn replace_own(&mut self, key: Key, hint: &Hint, args: &mut [Value]) -> bool {
+    pub fn replace_own(&mut self, key: &Key, hint: &Hint, args: &mut [Value]) -> bool {
         let Some((place, table)) = self.place_at(key, hint) else { return false };
         if table.index.is_some() || table.entries.len() != 1 {
             return false;
@@ -663,8 +664,16 @@ impl BeliefBase {
         if !fact.is_ground() || !is_own(fact) {
             return false;
         }
-        table.elusive |= args.iter().any(is_elusive);
-        Arc::make_mut(fact).swap_args(args);
+        let fact = Arc::make_mut(fact);
+        fact.swap_args(args);
+        if !fact.is_ground() {
+            fact.swap_args(args);
+            return false;
+        }
+        // Else there are no structures in it.
+        if fact.levels() > 1 {
+            table.elusive |= fact.args.iter().any(is_elusive);
+        }
         let number = table.front;
         self.changed(place, number);
         true

@@ -18,6 +18,9 @@ pub struct Cycle<'m> {
     pub image: &'m Image,
     /// The same, to be given to another agent.
     pub program: &'m Arc<Image>,
+    /// What goes. It is not beside the mailbox, as in the turn it comes from: both would be copied as one, for which a processor waits
+    /// until what was written one by one has got to memory.
+    pub outbox: &'m mut Outbox,
     /// The mind.
     pub mind: &'m mut Mind,
     /// The variables of the intention at work.
@@ -32,8 +35,6 @@ pub struct Cycle<'m> {
     pub services: &'m dyn Services,
     /// What came.
     pub mailbox: &'m mut Mailbox,
-    /// What goes.
-    pub outbox: &'m mut Outbox,
     /// How many slots the intention at work had when it was taken up.
     pub top: u32,
     /// What is left of messages that were taken in, to be used for those that go out.

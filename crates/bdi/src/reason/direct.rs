@@ -3,7 +3,7 @@
 //! up to the first step that needs one. The outcome and its order are those of the ordinary way: the cycle would have taken up
 //! this message, this event and this step next anyway.
 
-use whimbrel_acl::{AclMessage, Annot, Annots, Value, sym};
+use whimbrel_acl::{AclMessage, Annot, Annots, Symbol, Value, sym};
 
 use super::Cycle;
 use super::cycle::Handled;
@@ -94,7 +94,7 @@ impl Cycle<'_> {
             }
             if self.applies(plan, 0, &[], &source) {
                 self.spares.keep_content(literal);
-                self.begin_directly(plan, place, trigger, source);
+                self.begin_directly(plan, place, trigger, sender);
                 return Ok(());
             }
         }
@@ -113,7 +113,7 @@ impl Cycle<'_> {
         self.bindings.truncate(0);
         self.bindings.forget_trail();
         for value in values {
-            self.bindings.push(value.clone());
+            self.bindings.push_same(value);
         }
     }
 
@@ -140,7 +140,7 @@ impl Cycle<'_> {
     }
 
     /// Executes the plan whose slots are the bindings, as far as nothing else is to be done.
-    fn begin_directly(&mut self, plan: &Plan, place: PlanRef, trigger: TriggerKey, source: [Annot; 1]) {
+    fn begin_directly(&mut self, plan: &Plan, place: PlanRef, trigger: TriggerKey, sender: Symbol) {
         self.top = self.bindings.len();
         self.done = true;
         // Mostly the mind is only read.
@@ -151,11 +151,19 @@ impl Cycle<'_> {
         if plan.atomic {
             self.mind.atomic = None;
         }
-        let (Ahead::Here(pc) | Ahead::Later(pc) | Ahead::Interrupted(pc, _)) = ahead else {
+        if matches!(ahead, Ahead::Ended) {
             self.bindings.truncate(0);
             self.bindings.forget_trail();
-            return;
-        };
+        } else {
+            let annots = Annots::from_buf([Annot::Source(sender)]);
+            self.intend_from(ahead, plan, Frame { annots, ..Frame::new(place, trigger) });
+        }
+    }
+
+    /// Has an intention go on from where a plan came without one.
+    #[inline(never)]
+    fn intend_from(&mut self, ahead: Ahead, plan: &Plan, frame: Frame) {
+        let (Ahead::Here(pc) | Ahead::Later(pc) | Ahead::Interrupted(pc, _)) = ahead else { return };
         let id = self.begin_intention();
         self.mind.atomic = plan.atomic.then_some(id);
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
@@ -164,8 +172,7 @@ impl Cycle<'_> {
         if intention.frames.capacity() == 0 {
             intention.frames.reserve_exact(1);
         }
-        let annots = Annots::from_buf(source);
-        intention.frames.push(Frame { pc, slots: plan.slots, annots, ..Frame::new(place, trigger) });
+        intention.frames.push(Frame { pc, slots: plan.slots, ..frame });
         let goes_on = match ahead {
             Ahead::Here(_) => true,
             Ahead::Interrupted(_, message) => self.goes_on_after(id, message),
@@ -186,10 +193,12 @@ impl Cycle<'_> {
         // There is no intention that could go on, and what is done ahead leaves that as it is.
         let goes_on = plan.atomic || (self.mailbox.is_empty() && self.mind.events.is_empty());
         let unheard = goes_on && self.mind.options.same_focus && !self.mind.options.requeue;
+        // Somebody may look for the intention.
+        if self.image.asks_intentions && !body.ops.is_empty() {
+            return Ahead::Here(pc);
+        }
         while let Some(op) = body.ops.get(pc as usize) {
             let Some(done) = self.execute_ahead(op, unheard, at) else { return Ahead::Here(pc) };
-            self.settle();
-            self.top = self.bindings.len();
             pc = body.skip_jumps(pc + 1);
             // A plan with a last step that would have had an event ends when that is handled: a cycle later.
             if pc as usize >= body.ops.len() && done == Done::Alone {

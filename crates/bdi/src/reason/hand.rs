@@ -8,7 +8,7 @@ use whimbrel_acl::{AclMessage, Annot, Annots, Args, Value, Var, sym};
 use super::select::{matches_head, settle};
 use super::step::At;
 use super::{Cycle, solver};
-use crate::code::{Formula, Listeners, Plan, Site, TriggerKind, TriggerOp};
+use crate::code::{Formula, Plan, Site, TriggerKind, TriggerOp};
 use crate::logic::levels;
 use crate::mind::{Frame, IntentionId, Place, PlanRef, TriggerKey};
 
@@ -186,15 +186,6 @@ impl Cycle<'_> {
         self.is_heard_next(id) && options.same_focus && !options.requeue
     }
 
-    /// Whether no plan is for a trigger in the program.
-    #[inline]
-    pub(super) fn no_plans(&self, listeners: &Listeners, trigger: impl Fn() -> TriggerKey) -> bool {
-        if self.mind.plans.is_original() {
-            return listeners.plans(self.image, trigger).places.is_empty();
-        }
-        !self.has_candidates(&trigger())
-    }
-
     /// Intends a plan for a goal of the intention in hand at once, if that is what the next cycle would do. The goal's
     /// arguments are built where the plan wants them: on top of the bindings. None if the goal has to go the ordinary
     /// way.
@@ -206,11 +197,10 @@ impl Cycle<'_> {
         }
         let image = self.image;
         let trigger = site.trigger(TriggerOp::Add, TriggerKind::Achieve);
-        let plans = site.on_add.plans(image, || trigger);
+        let plans = site.plans(image, || trigger);
         let mut results = Results::new();
         let tail = match plans.plain
             && self.push_values(&site.args, at)
-            && !levels::noted()
             && open_variables(self.bindings.from(base), base, &mut results)
         {
             true => self.is_tail_call(at.id, &trigger, &results),

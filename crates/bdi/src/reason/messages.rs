@@ -188,12 +188,18 @@ impl Cycle<'_> {
         self.post(Box::new(message));
     }
 
-    /// Sends a message. One to oneself is there in the next cycle, as in Jason: the turn ends with this one.
+    /// Sends a message.
     pub(super) fn post(&mut self, message: Box<AclMessage>) {
-        if message.receivers.iter().any(|receiver| receiver.name == self.aid.name) {
+        message.receivers.iter().for_each(|receiver| self.note_sent_to(*receiver));
+        self.outbox.send(message);
+    }
+
+    /// A message to oneself is there in the next cycle, as in Jason: the turn ends with this one.
+    #[inline]
+    pub(super) fn note_sent_to(&mut self, receiver: Aid) {
+        if receiver.name == self.aid.name {
             self.cycles_left = 0;
         }
-        self.outbox.send(message);
     }
 
     /// Whether an intention waits for this answer.

@@ -9,7 +9,7 @@ use whimbrel_acl::{AclMessage, Aid, Args, Performative, Structure, Symbol, Value
 use super::step::{At, Done, Stepped, own_literal, unfit};
 use super::{Cycle, solver};
 use crate::code::{
-    AddMode, Expr, Key, PlainStep, SendExpr, Site, TriggerKind, TriggerOp, build_args, calls_nothing, plain_value,
+    AddMode, Expr, Key, PlainStep, SendExpr, Site, TriggerKind, build_args, calls_nothing, plain_atom, push_plain_value,
 };
 use crate::logic::levels;
 use crate::mind::BeliefBase;
@@ -45,10 +45,8 @@ impl Cycle<'_> {
             return None;
         }
         let base = self.bindings.len();
-        let fits = self.push_values(&site.args, at) && !levels::noted();
-        let args = self.bindings.from_mut(base);
-        let done = match fits && args.iter().all(Value::is_ground) {
-            true => change_own(&mut self.mind.beliefs, step, site, args),
+        let done = match self.push_values(&site.args, at) {
+            true => change_own(&mut self.mind.beliefs, step, site, self.bindings.from_mut(base)),
             false => None,
         };
         self.bindings.truncate(base);
@@ -57,29 +55,32 @@ impl Cycle<'_> {
 
     /// Whether no plan is for a change in beliefs.
     fn has_no_plans(&self, step: PlainStep, site: &Site) -> bool {
-        let added = || self.no_plans(&site.on_add, || site.trigger(TriggerOp::Add, TriggerKind::Belief));
-        let deleted = || self.no_plans(&site.on_delete, || site.trigger(TriggerOp::Delete, TriggerKind::Belief));
-        match step {
-            PlainStep::Achieve => false,
-            PlainStep::Add => added(),
-            PlainStep::Delete => deleted(),
-            PlainStep::Replace => added() && deleted(),
+        if self.mind.plans.is_original() {
+            return site.is_unheard(step, self.image);
         }
+        let heard = |op| self.has_candidates(&site.trigger(op, TriggerKind::Belief));
+        step.triggers().iter().all(|op| !heard(*op))
     }
 
-    /// Builds the values of expressions on top of the bindings. False if one of them calls functions, which may say something, draw
-    /// lots, or leave variables: some values may be there then, but nobody sees that they were built.
+    /// Builds the values of expressions on top of the bindings. False if one of them nests too deep, as is noted, or calls functions,
+    /// which may say something, draw lots, or leave variables: some values may be there then, but nobody sees that they were built.
     #[inline(always)]
     pub(super) fn push_values(&mut self, exprs: &[Expr], at: At<'_>) -> bool {
         for expr in exprs {
-            let value = match plain_value(self.bindings, at.base, expr) {
-                Some(value) => value,
-                None if calls_nothing(self.bindings, at.base, expr) => self.value(expr, at),
-                None => return false,
-            };
-            self.bindings.push(value);
+            if !push_plain_value(self.bindings, at.base, expr) && !self.push_compound(expr, at) {
+                return false;
+            }
         }
         true
+    }
+
+    fn push_compound(&mut self, expr: &Expr, at: At<'_>) -> bool {
+        if !calls_nothing(self.bindings, at.base, expr) {
+            return false;
+        }
+        let value = self.value(expr, at);
+        self.bindings.push(value);
+        !levels::noted()
     }
 
     pub(super) fn send_message(&mut self, message: &SendExpr, at: At<'_>) -> Stepped {
@@ -96,11 +97,17 @@ impl Cycle<'_> {
                 return false;
             }
         }
-        let content = self.content(&message.content, at);
-        if levels::noted() {
-            return false;
-        }
         let performative = Performative::Other(message.performative);
+        if let Some(structure) = self.structure(&message.content, at) {
+            self.dispatch(performative, receiver, Value::Term(structure));
+            return true;
+        }
+        let content = self.content_of_another_kind(&message.content, at);
+        content.map(|content| self.dispatch(performative, receiver, content)).is_some()
+    }
+
+    #[inline(always)]
+    fn dispatch(&mut self, performative: Performative, receiver: Aid, content: Value) {
         let outgoing = match self.spares.message() {
             Some(mut spare) => {
                 spare.refill(performative, self.aid, receiver, content);
@@ -108,51 +115,70 @@ impl Cycle<'_> {
             }
             None => Box::new(AclMessage::new(performative, self.aid, receiver, content)),
         };
-        self.post(outgoing);
-        true
+        self.note_sent_to(receiver);
+        self.outbox.send(outgoing);
     }
 
     /// The name that an expression comes to, if it is one and calls no functions.
     #[inline]
     fn receiver_name(&mut self, expr: &Expr, at: At<'_>) -> Option<Symbol> {
-        let value = match plain_value(self.bindings, at.base, expr) {
-            Some(value) => value,
-            None if calls_nothing(self.bindings, at.base, expr) => self.value(expr, at),
-            None => return None,
-        };
-        if let Value::Atom(name) = value { Some(name) } else { None }
+        plain_atom(self.bindings, at.base, expr).or_else(|| self.built_name(expr, at))
     }
 
-    /// What a message says: built where one that came had its content, if nobody else has that.
-    fn content(&mut self, expr: &Expr, at: At<'_>) -> Value {
-        let Expr::Term(term) = expr else { return self.value(expr, at) };
-        let base = self.bindings.len();
-        if !term.has_no_annots() || !self.push_values(&term.args, at) {
-            self.bindings.truncate(base);
-            return self.value(expr, at);
+    fn built_name(&mut self, expr: &Expr, at: At<'_>) -> Option<Symbol> {
+        if !calls_nothing(self.bindings, at.base, expr) {
+            return None;
         }
-        let (Key { namespace, negated, functor, .. }, args) = (term.key, self.bindings.from_mut(base));
-        let mut spare = self.spares.content();
-        let content = match spare.as_mut().and_then(Arc::get_mut) {
-            Some(structure) => {
-                structure.refill(namespace, negated, functor, args);
-                spare
-            }
-            None => Some(Arc::new(Structure::bare(namespace, negated, functor, taken(args)))),
-        };
+        if let Value::Atom(name) = self.value(expr, at) { Some(name) } else { None }
+    }
+
+    /// What a message says, if it is a structure without annotations: built where one that came had its content, if nobody else has
+    /// that. None if it is something else, calls functions or nests too deep.
+    #[inline(always)]
+    fn structure(&mut self, expr: &Expr, at: At<'_>) -> Option<Arc<Structure>> {
+        let Expr::Term(term) = expr else { return None };
+        let base = self.bindings.len();
+        let built = term.has_no_annots() && self.push_values(&term.args, at);
+        let structure = if built { Some(self.structure_of(term.key, base)) } else { None };
         self.bindings.truncate(base);
-        levels::checked(content.map_or(Value::Null, Value::Term))
+        structure.filter(|structure| structure.levels() <= levels::TERM_LEVELS_MAX)
+    }
+
+    /// A structure of the values on top of the bindings, which are used up.
+    #[inline(always)]
+    fn structure_of(&mut self, key: Key, base: u32) -> Arc<Structure> {
+        let (Key { namespace, negated, functor, .. }, args) = (key, self.bindings.from_mut(base));
+        if let Some(mut spare) = self.spares.content()
+            && let Some(structure) = Arc::get_mut(&mut spare)
+        {
+            structure.refill(namespace, negated, functor, args);
+            return spare;
+        }
+        Arc::new(Structure::bare(namespace, negated, functor, taken(args)))
+    }
+
+    /// What a message says, whatever that is. None if it nests too deep, as is noted.
+    fn content_of_another_kind(&mut self, expr: &Expr, at: At<'_>) -> Option<Value> {
+        let mark = self.bindings.mark();
+        let value = self.value(expr, at);
+        if levels::noted() {
+            self.bindings.undo(mark);
+            return None;
+        }
+        self.settle_all();
+        Some(value)
     }
 }
 
-/// Changes a belief of the agent's own, given its ground arguments, which are used up. None if others believe it, too, or it is not
-/// the only one to be replaced: nothing is changed then.
+/// Changes a belief of the agent's own, given its arguments, which are used up. None if they are not ground, others believe it, too,
+/// or it is not the only one to be replaced: nothing is changed then.
 fn change_own(beliefs: &mut BeliefBase, step: PlainStep, site: &Site, args: &mut [Value]) -> Option<Done> {
     let unheard = match step {
-        PlainStep::Add if !beliefs.add_own(site.key, &site.hint, taken(args)) => return Some(Done::Alone),
+        PlainStep::Add if !args.iter().all(Value::is_ground) => false,
+        PlainStep::Add if !beliefs.add_own(&site.key, &site.hint, taken(args)) => return Some(Done::Alone),
         PlainStep::Add => true,
-        PlainStep::Delete => beliefs.delete_own(site.key, &site.hint, args),
-        PlainStep::Replace => beliefs.replace_own(site.key, &site.hint, args),
+        PlainStep::Delete => args.iter().all(Value::is_ground) && beliefs.delete_own(&site.key, &site.hint, args),
+        PlainStep::Replace => beliefs.replace_own(&site.key, &site.hint, args),
         PlainStep::Achieve => false,
     };
     unheard.then_some(Done::Unheard)

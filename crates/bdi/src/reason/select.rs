@@ -87,6 +87,13 @@ impl<'m> Cycle<'m> {
         settle(self.bindings, self.top);
     }
 
+    /// The same; those that are left are the intention's.
+    #[inline]
+    pub(super) fn settle_all(&mut self) {
+        self.settle();
+        self.top = self.bindings.len();
+    }
+
     fn find_plan(&mut self, event: &Event) -> (Option<Choice<'m>>, bool) {
         let mut relevant = false;
         if self.mind.scoped_frames > 0
@@ -203,7 +210,9 @@ impl<'m> Cycle<'m> {
     fn run_first_step(&mut self, choice: &Choice<'m>) -> bool {
         let mind = &*self.mind;
         let next_anyway = mind.ready.is_empty() && mind.feedback.is_empty() && mind.atomic.is_none();
-        if !next_anyway || mind.has_meta_plans || mind.scoped_frames > 0 || choice.plan.atomic {
+        // Somebody may look for the intention.
+        let asked_for = mind.has_meta_plans || self.image.asks_intentions;
+        if !next_anyway || asked_for || mind.scoped_frames > 0 || choice.plan.atomic {
             return false;
         }
         let Some(op) = choice.plan.body.ops.first() else { return false };
@@ -213,7 +222,6 @@ impl<'m> Cycle<'m> {
         self.top = self.bindings.len();
         let at = At { id: NOBODY, base: choice.base, names: &choice.plan.names };
         let done = self.execute_ahead(op, false, at).is_some();
-        self.settle();
         self.acted = done;
         done
     }
@@ -377,7 +385,7 @@ impl Plan {
     /// has one there.
     pub(super) fn name_of_argument(&self, place: u32, number: u32) -> Symbol {
         let Head::Literal { args, .. } = &self.head else { return super::step::anonymous(number) };
-        let own = args.get(place as usize).is_some_and(Option::is_none);
+        let own = args.get(place as usize).is_none_or(Option::is_none);
         let name = self.names.get(place as usize).copied().filter(|_| own);
         name.unwrap_or_else(|| super::step::anonymous(number))
     }
@@ -519,7 +527,7 @@ fn match_source(bindings: &mut Bindings, plan: &Plan, theirs: &[Annot], base: u3
     let [Annot::Source(name)] = theirs else { return None };
     match bindings.slot(base + slot) {
         Value::Null => {
-            bindings.bind(base + slot, Value::Atom(*name));
+            bindings.bind_ground(base + slot, Value::Atom(*name));
             Some(true)
         }
         Value::Atom(known) => Some(known == name),

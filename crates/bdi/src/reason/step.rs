@@ -9,9 +9,10 @@ use super::select::structure;
 use super::{Cycle, solver};
 use crate::actions::{Action, Answer, Call, Failure, Progress, StepCall};
 use crate::code::{
-    AddMode, Body, CallExpr, Expr, Formula, Key, Op, Site, TriggerKind, TriggerOp, build, build_args, calls_nothing,
+    AddMode, Body, CallExpr, Expr, Formula, Key, Op, PlainStep, Site, TriggerKind, TriggerOp, build, build_args,
+    calls_nothing,
 };
-use crate::logic::{Found, levels, open_value};
+use crate::logic::{Found, levels};
 use crate::mind::{Event, IntentionId, Loop, PlanHold, Selected, Splice};
 use crate::syntax::ast::StepKind;
 
@@ -125,8 +126,7 @@ impl<'m> Cycle<'m> {
                     return false;
                 }
             };
-            self.settle();
-            self.top = self.bindings.len();
+            self.settle_all();
             let frame = self.mind.intentions.in_hand(at.id).and_then(|i| i.frames.last_mut());
             let Some(frame) = frame else { return false };
             frame.pc = pc;
@@ -557,29 +557,36 @@ impl<'m> Cycle<'m> {
 
     /// Executes a step that needs no intention: `None` if it is another, or cannot be done so, and was not done. Beliefs are changed if
     /// an event of that would be `unheard` when no plan is for it.
+    #[inline(always)]
     pub(super) fn execute_ahead(&mut self, op: &Op, unheard: bool, at: At<'_>) -> Option<Done> {
-        // Somebody may look for the intention.
-        if self.image.asks_intentions {
-            return None;
-        }
-        let mark = self.bindings.mark();
         let done = match op {
             Op::Send(message) => self.send_directly(message, at).then_some(Done::Alone),
-            // Nobody sees that it is tried, and executed again if it does not hold.
-            Op::Constraint(formula @ Formula::Relation(sides))
-                if [&sides.left, &sides.right].into_iter().all(|side| calls_nothing(self.bindings, at.base, side)) =>
-            {
-                self.first(formula, at).then_some(Done::Alone)
-            }
-            Op::Plain(step, site) if unheard => self.plain_ahead(*step, site, at),
+            Op::Constraint(formula) => self.constraint_ahead(formula, at).then_some(Done::Alone),
+            Op::Plain(step, site) if unheard && *step != PlainStep::Achieve => self.plain_ahead(*step, site, at),
             _ => None,
         };
-        if levels::take() {
-            // The step fails, which takes an intention: it is noted again there.
-            self.bindings.undo(mark);
-            return None;
+        if done.is_none() {
+            // If the step fails, which takes an intention, it is noted again there.
+            levels::take();
         }
         done
+    }
+
+    /// Whether a relation holds. Nobody sees that it is tried, and executed again if it does not hold.
+    fn constraint_ahead(&mut self, formula: &Formula, at: At<'_>) -> bool {
+        let Formula::Relation(sides) = formula else { return false };
+        let calls_nothing = |side| calls_nothing(self.bindings, at.base, side);
+        if ![&sides.left, &sides.right].into_iter().all(calls_nothing) {
+            return false;
+        }
+        let mark = self.bindings.mark();
+        let holds = self.first(formula, at);
+        if levels::noted() {
+            self.bindings.undo(mark);
+            return false;
+        }
+        self.settle_all();
+        holds
     }
 
     fn query_action(&mut self, action: crate::actions::QueryAction, call: &CallExpr, at: At<'_>) -> Stepped {
@@ -595,16 +602,11 @@ impl<'m> Cycle<'m> {
             Ok(Answer::Yes) => Stepped::Next,
             Ok(Answer::No) => Stepped::Failed(Failure::said_no()),
             Ok(Answer::Each(target, mut values)) => {
-                let found = values.any(|value| {
-                    let mark = self.bindings.mark();
-                    let value = open_value(value, self.bindings);
-                    let unified = self.bindings.unify(&target, &value);
-                    if !unified {
-                        self.bindings.undo(mark);
-                    }
-                    unified
-                });
-                if found { Stepped::Next } else { Stepped::Failed(Failure::said_no()) }
+                if self.bindings.unify_next(&target, values.as_mut()) {
+                    Stepped::Next
+                } else {
+                    Stepped::Failed(Failure::said_no())
+                }
             }
             Err(failure) => Stepped::Failed(failure),
         }

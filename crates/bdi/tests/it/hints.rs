@@ -1,6 +1,6 @@
 //! Agents of one program share what was found out about its steps, also while they run in several threads.
 
-use whimbrel_acl::{Args, Symbol, Value, sym};
+use whimbrel_acl::{Args, Symbol, Value, Var, sym};
 use whimbrel_bdi::code::{Hint, Key};
 use whimbrel_bdi::mind::BeliefBase;
 
@@ -19,12 +19,12 @@ fn number(n: u32) -> Args {
 fn change_beliefs(predicates: [Key; 2], changed: Key, hint: &Hint) {
     let mut beliefs = BeliefBase::default();
     for key in predicates {
-        beliefs.add_own(key, &Hint::default(), number(0));
+        beliefs.add_own(&key, &Hint::default(), number(0));
     }
     for round in 1..ROUNDS {
-        assert!(beliefs.replace_own(changed, hint, &mut number(round)), "round {round}");
-        assert!(beliefs.add_own(changed, hint, number(0)), "round {round}");
-        assert!(beliefs.delete_own(changed, hint, &number(0)), "round {round}");
+        assert!(beliefs.replace_own(&changed, hint, &mut number(round)), "round {round}");
+        assert!(beliefs.add_own(&changed, hint, number(0)), "round {round}");
+        assert!(beliefs.delete_own(&changed, hint, &number(0)), "round {round}");
         for key in &predicates {
             let facts = beliefs.facts().filter(|fact| Key::of(fact) == *key);
             assert_eq!(facts.count(), 1, "round {round}");
@@ -42,4 +42,17 @@ fn agents_in_several_threads_change_their_beliefs_by_one_hint() {
             scope.spawn(move || change_beliefs(predicates, a, hint));
         }
     });
+}
+
+#[test]
+fn a_belief_is_exchanged_for_ground_arguments_or_left_as_it_is() {
+    let (mut beliefs, predicate, hint) = (BeliefBase::default(), key("only"), Hint::default());
+    beliefs.add_own(&predicate, &hint, number(1));
+    let unbound = Value::Var(Var { slot: 0, name: sym::ANY });
+    for open in [unbound.clone(), Value::term("f", [unbound])] {
+        assert!(!beliefs.replace_own(&predicate, &hint, &mut [open]));
+        assert!(beliefs.facts().all(|fact| fact.is_ground() && fact.args == number(1)));
+    }
+    assert!(beliefs.replace_own(&predicate, &hint, &mut [Value::list([Value::Nil])]));
+    assert!(beliefs.facts().all(|fact| fact.is_ground() && fact.levels() == 2));
 }
