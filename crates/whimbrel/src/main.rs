@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 mod agent_port;
+mod allocator;
 mod arguments;
 mod bench;
 #[cfg(feature = "nats")]
@@ -32,9 +33,8 @@ mod watch;
 use arguments::{Arguments, Command};
 use whimbrel::duration;
 
-/// Agents come and go by the million, on all cores at once: that is what this allocator is for.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> ExitCode {
     let typed = arguments::with_summary(Arguments::command()).get_matches();
