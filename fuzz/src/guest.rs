@@ -113,7 +113,7 @@ fn begin(agent: WasmAgent, script: &[u8]) -> (Simulation, Probe) {
     sim.set_policy(policy());
     sim.spawn("probe", probe.body());
     sim.spawn("guest", Box::new(agent));
-    let content = Value::Bytes(Arc::new(script.to_vec()));
+    let content = Value::from(script);
     let (probe_at, guest) = (Aid::new("probe", "home"), Aid::new("guest", "home"));
     sim.send(AclMessage::new(Performative::Request, probe_at, guest, content));
     (sim, probe)

@@ -26,7 +26,7 @@ pub use performative::{Performative, UnknownPerformative};
 pub use symbol::{Symbol, sym};
 pub use template::Template;
 pub use transport::{Received, TransportEnvelope};
-pub use value::{Annot, Annots, Args, Cons, Object, Record, Structure, Value, Var};
+pub use value::{Annot, Annots, Args, Bytes, Cons, Object, Record, Structure, Value, Var};
 
 /// Cheaply cloned immutable text of any length (message identifiers, string content).
 pub use arcstr::ArcStr as Text;

@@ -8,9 +8,8 @@
 //! | `read(Name, From)`, `read(Name, From, Count)` | `part(Content, Next)`: from that byte; `Next` is where to go on, its length in the end |
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use whimbrel_acl::{Aid, Text, Value};
+use whimbrel_acl::{Aid, Bytes, Text, Value};
 use whimbrel_platform::environment::Environment;
 use whimbrel_platform::limits::{
     DOCUMENT_BYTES_MAX, DOCUMENT_FOLDERS_DEEP_MAX, DOCUMENT_NAME_BYTES_MAX, DOCUMENT_READ_BYTES_MAX,
@@ -66,7 +65,7 @@ struct Document {
 #[derive(Debug)]
 enum Content {
     Text(Text),
-    Bytes(Arc<Vec<u8>>),
+    Bytes(Bytes),
 }
 
 impl Documents {
@@ -160,7 +159,7 @@ impl Content {
     fn new(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => Self::Text(text.into()),
-            Err(no_text) => Self::Bytes(Arc::new(no_text.into_bytes())),
+            Err(no_text) => Self::Bytes(no_text.into_bytes().into()),
         }
     }
 
@@ -174,7 +173,7 @@ impl Content {
     fn value(&self) -> Value {
         match self {
             Self::Text(text) => Value::Str(text.clone()),
-            Self::Bytes(bytes) => Value::Bytes(Arc::clone(bytes)),
+            Self::Bytes(bytes) => Value::Bytes(bytes.clone()),
         }
     }
 
@@ -185,7 +184,7 @@ impl Content {
         match self {
             Self::Bytes(bytes) => {
                 let next = from.saturating_add(count).min(bytes.len());
-                (Value::Bytes(Arc::new(bytes.get(from..next).unwrap_or_default().to_vec())), next)
+                (Value::from(bytes.get(from..next).unwrap_or_default()), next)
             }
             Self::Text(text) => {
                 let begin = text.ceil_char_boundary(from);

@@ -82,7 +82,7 @@ pub(super) fn list_value(items: Vec<Value>, at: usize) -> Result<Value, DecodeEr
 pub(super) fn bytes_value(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => Value::from(text),
-        Err(_) => Value::from(bytes.to_vec()),
+        Err(_) => Value::from(bytes),
     }
 }
 

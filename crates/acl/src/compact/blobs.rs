@@ -109,14 +109,17 @@ fn unfold(n: u8) -> u8 {
 /// Reads bytes whose tag was read; `None` if it is no tag of bytes.
 pub(super) fn read(r: &mut Reader<'_>, tag: u8) -> Result<Option<Vec<u8>>, DecodeError> {
     match tag {
-        tags::BYTES => {
-            let length = r.count_of_bytes(1)?;
-            r.charge(length)?;
-            Ok(Some(r.take(length)?.to_vec()))
-        }
+        tags::BYTES => read_run(r).map(|bytes| Some(bytes.to_vec())),
         tags::PACKED_BYTES => read_packed(r).map(Some),
         _ => Ok(None),
     }
+}
+
+/// Reads bytes as they are, whose tag was read.
+pub(super) fn read_run<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+    let length = r.count_of_bytes(1)?;
+    r.charge(length)?;
+    r.take(length)
 }
 
 fn read_packed(r: &mut Reader<'_>) -> Result<Vec<u8>, DecodeError> {

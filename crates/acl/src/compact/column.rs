@@ -376,7 +376,7 @@ fn bytes_in(r: &mut Reader<'_>, count: usize, out: &mut Vec<Value>) -> Result<()
     r.charge(sum + count * value_in::CELL_BYTES)?;
     for length in lengths {
         let bytes = r.take(usize::try_from(length).unwrap_or(usize::MAX))?;
-        out.push(Value::from(bytes.to_vec()));
+        out.push(Value::from(bytes));
     }
     Ok(())
 }

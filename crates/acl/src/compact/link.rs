@@ -445,7 +445,7 @@ impl Decoder {
     /// As [`Decoder::decode_message`].
     pub fn decode_content(&mut self, bytes: &[u8]) -> Result<Value, DecodeError> {
         match blobs::read_plain(bytes, self.limits.budget_bytes.saturating_sub(value_in::COMPOUND_BYTES)) {
-            Some(plain) => Ok(Value::from(plain.to_vec())),
+            Some(plain) => Ok(Value::from(plain)),
             None => self.content(Reader::bare(bytes, self.limits)),
         }
     }

@@ -58,7 +58,11 @@ fn rarer(r: &mut Reader<'_>, tag: u8) -> Result<Value> {
             r.charge(CELL_BYTES)?;
             Ok(Value::from(n.to_string()))
         }
-        tags::BYTES | tags::PACKED_BYTES => {
+        tags::BYTES => {
+            r.charge(COMPOUND_BYTES)?;
+            super::blobs::read_run(r).map(Value::from)
+        }
+        tags::PACKED_BYTES => {
             r.charge(COMPOUND_BYTES)?;
             Ok(Value::from(super::blobs::read(r, tag)?.unwrap_or_default()))
         }

@@ -84,7 +84,7 @@ mod tests {
         };
         near(&Value::Int(7), size_of::<Value>());
         near(&text, 1_000);
-        near(&Value::Bytes(Arc::new(vec![7; 1_000])), 1_000);
+        near(&Value::from(vec![7; 1_000]), 1_000);
         near(&Value::list([text.clone(), text.clone()]), 2_000);
         near(&Value::term("pair", [text.clone(), text.clone()]), 2_000);
         near(&Value::Map(Arc::new(vec![(Value::Int(1), text.clone())])), 1_000);

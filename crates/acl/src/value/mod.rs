@@ -5,6 +5,7 @@
 //! ones are shared, so that cloning is cheap and a message between agents copies nothing. The one exception is
 //! [`Object`], a mutable container that AgentSpeak's `.map`, `.set` and `.queue` need.
 
+mod bytes;
 mod code;
 mod drop;
 mod footprint;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use bytes::Bytes;
 pub use code::Bare;
 pub use list::{Cons, Items};
 pub use object::{Contents, Object, shared_objects_met, with_shared_objects};
@@ -54,7 +56,7 @@ pub enum Value {
     /// Text.
     Str(Text),
     /// Bytes.
-    Bytes(Arc<Vec<u8>>),
+    Bytes(Bytes),
     /// The empty list.
     Nil,
     /// A list of at least one element.
@@ -316,9 +318,17 @@ impl From<Text> for Value {
     }
 }
 
+/// Copies them.
+impl From<&[u8]> for Value {
+    fn from(bytes: &[u8]) -> Self {
+        Self::Bytes(bytes.into())
+    }
+}
+
+/// Copies them.
 impl From<Vec<u8>> for Value {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::Bytes(Arc::new(bytes))
+        Self::Bytes(bytes.into())
     }
 }
 

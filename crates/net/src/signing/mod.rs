@@ -170,7 +170,7 @@ impl Signature {
 
     /// Gives it to a message.
     pub fn put_into(self, message: &mut AclMessage) {
-        let value = Value::Bytes(std::sync::Arc::new(self.to_bytes()));
+        let value = Value::from(self.to_bytes());
         message.extras_mut().user.push((Symbol::new(PARAMETER), value));
     }
 }

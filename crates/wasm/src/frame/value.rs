@@ -1,7 +1,5 @@
 //! Content values.
 
-use std::sync::Arc;
-
 use whimbrel_acl::limits::VALUE_DEPTH_MAX;
 use whimbrel_acl::value::Contents;
 use whimbrel_acl::{Annot, Object, Structure, Symbol, Text, Value, Var, sym};
@@ -184,7 +182,7 @@ fn read(reader: &mut Reader<'_>, depth: usize) -> Result<Value, FrameError> {
         tag::NUM => Value::Num(reader.f64()?),
         tag::TEXT => Value::Str(Text::from(reader.text()?)),
         tag::ATOM => Value::atom(Symbol::new(reader.text()?)),
-        tag::BYTES => Value::Bytes(Arc::new(reader.bytes()?.to_vec())),
+        tag::BYTES => Value::from(reader.bytes()?),
         tag::LIST => Value::list(read_many(reader, 1, within)?),
         tag::MAP => {
             let count = reader.count(2)?;

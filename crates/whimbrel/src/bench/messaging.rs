@@ -175,17 +175,18 @@ fn age_us(content: &Value, now_ns: u64) -> Option<f64> {
 struct Producer {
     to: Aid,
     left: u64,
-    bytes: usize,
+    /// The content: a moment, as eight bytes, then as many others as were asked for.
+    content: Vec<u8>,
     /// When the next is due, if it paces itself.
     next: Option<Time>,
 }
 
 impl Producer {
     fn send(&mut self, turn: &mut Turn<'_>, now_ns: u64) {
-        let mut content = Vec::with_capacity(self.bytes);
-        content.extend_from_slice(&now_ns.to_le_bytes());
-        content.resize(self.bytes, b'x');
-        turn.outbox.send(AclMessage::new(Performative::Inform, turn.aid, self.to, content));
+        if let Some(moment) = self.content.first_chunk_mut() {
+            *moment = now_ns.to_le_bytes();
+        }
+        turn.outbox.send(AclMessage::new(Performative::Inform, turn.aid, self.to, self.content.as_slice()));
         self.left -= 1;
     }
 }
@@ -333,7 +334,7 @@ pub fn produce(what: &Messaging, first: &str) -> anyhow::Result<()> {
         // Not all in the same instant.
         let offset = Duration::from_micros(PACE_US * index as u64 / producers);
         let next = (what.mode == Mode::Paced).then(|| begin + offset);
-        Box::new(Producer { to, left: what.each(), bytes: usize::from(what.bytes), next })
+        Box::new(Producer { to, left: what.each(), content: vec![b'x'; usize::from(what.bytes)], next })
     })?;
     // Until the pipe is closed.
     while std::io::stdin().read_line(&mut line)? > 0 {}

@@ -1,7 +1,5 @@
 //! Folders of documents that agents act on: `--offer`, `offers:`, and what agents get of them.
 
-use std::sync::Arc;
-
 use whimbrel::documents::Documents;
 use whimbrel::{Aid, Value};
 use whimbrel_platform::environment::Environment;
@@ -43,7 +41,7 @@ fn documents_are_listed_and_read() {
     assert_eq!(ask(&documents, "list(1, 1)"), r#"[document("b.txt",3)]"#);
     assert_eq!(ask(&documents, "list(3)"), "[]");
     assert_eq!(ask(&documents, r#"read("b.txt")"#), r#""two""#);
-    assert_eq!(read(&documents, "c/d"), Ok(Value::Bytes(Arc::new(vec![0xff, 0]))));
+    assert_eq!(read(&documents, "c/d"), Ok(Value::from(vec![0xff, 0])));
 }
 
 #[test]

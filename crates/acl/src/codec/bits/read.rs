@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
         };
         self.grows = grows;
         match item.is_bytes {
-            true => Ok(Value::from(item.text.to_vec())),
+            true => Ok(Value::from(&*item.text)),
             false => Ok(Value::from(utf8(&item.text, at + 1)?)),
         }
     }
