@@ -98,7 +98,10 @@ impl AclMessage {
     /// A message that is [alike](AclMessage::is_alike) this one, which has one receiver and no extras, with this content.
     #[must_use]
     pub fn alike(&self, content: Value) -> Self {
-        let receivers = SmallVec::from_slice(&self.receivers);
+        let receivers = match self.receivers.as_slice() {
+            [only] => SmallVec::from_buf([*only]),
+            all => SmallVec::from_slice(all),
+        };
         Self { performative: self.performative, sender: self.sender, receivers, content, extras: None }
     }
 

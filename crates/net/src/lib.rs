@@ -7,6 +7,7 @@
 
 pub mod agent_port;
 mod alarm;
+mod arrived;
 mod audit;
 mod audit_pages;
 pub mod authority;

@@ -11,16 +11,18 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, Sleep};
-use whimbrel_acl::{Aid, Envelope};
+use whimbrel_acl::{AclMessage, Aid, Envelope};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::link::{FrameKind, Hello, Item, Link, LinkError, LinkEvent};
 
+use crate::arrived::{Arrived, Came, Row};
 use crate::connection::{Accepted, Connection};
 use crate::hub::Inner;
 use crate::peer::Peer;
 use crate::refusal;
 use crate::security::Level;
+use crate::signing::Digest;
 
 /// How long a link waits until it looks again whether its node has room, if it is not told.
 const NO_ROOM_WAIT: Duration = Duration::from_millis(20);
@@ -39,7 +41,7 @@ struct Task {
     /// From the outbox, on its way to the link.
     fresh: Vec<Item>,
     /// From the wire, on its way to the scheduler.
-    arrived: Vec<Item>,
+    arrived: Arrived,
     messages: Vec<Envelope>,
     /// Of these, whose senders the peer may not speak for.
     forged: Vec<Envelope>,
@@ -58,6 +60,15 @@ struct Task {
     dials: bool,
     /// How often the hub's credentials had changed when the peer was looked over last.
     tls_changes: u64,
+}
+
+/// What was found out of what came, as far as what follows may be alike.
+#[derive(Default)]
+struct Known {
+    /// Whether the peer speaks for the sender that it was asked about last: messages of one sender mostly come in a row.
+    speaks: Option<(Aid, bool)>,
+    /// The message whose signature was looked at last, if it may be for several.
+    verified: Option<(Arc<AclMessage>, Digest)>,
 }
 
 enum Next {
@@ -89,7 +100,7 @@ pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: 
         link,
         accepted,
         fresh: Vec::new(),
-        arrived: Vec::new(),
+        arrived: Arrived::default(),
         messages: Vec::new(),
         forged: Vec::new(),
         unsigned: Vec::new(),
@@ -362,55 +373,73 @@ impl Task {
         }
         // What begins comes before what is said: whoever hears it may answer, and is heard only when introduced.
         self.react_to_all();
-        let count = self.arrived.len() as u64;
-        let verify = self.hub.level >= Level::Authenticated;
-        let hub = Arc::clone(&self.hub);
-        let signing = hub.signing.as_ref().zip(self.peer.name.get());
-        let mut verified = None;
-        // Whom it was asked about last: messages of one sender mostly come in a row.
-        let mut spoken_for: Option<(Aid, bool)> = None;
-        for item in self.arrived.drain(..) {
-            match item {
-                Item::Message(envelope) => {
-                    let sender = envelope.body.sender;
-                    let speaks = !verify
-                        || match spoken_for {
-                            Some((last, speaks)) if last == sender => speaks,
-                            _ => spoken_for.insert((sender, self.hub.station.speaks_for(self.peer.id, sender))).1,
-                        };
-                    match signing.map(|(signing, node)| signing.check(node, &envelope, &mut verified)) {
-                        Some(Err(why)) if speaks => self.unsigned.push((envelope, why)),
-                        None | Some(Ok(_)) if speaks => self.messages.push(envelope),
-                        Some(Err(_)) => self.forged.push(envelope),
-                        _ => self.forged.extend(self.hub.station.keep_doubtful(self.peer.id, envelope)),
-                    }
-                }
-                Item::Forwarded(envelope) => {
-                    spoken_for = None;
-                    if !self.messages.is_empty() {
-                        self.hub.station.arrive(self.peer.id, &mut self.messages);
-                    }
+        let (count, mut all) = self.arrived.take();
+        let mut known = Known::default();
+        for came in all.drain(..) {
+            match came {
+                Came::Row(row) => self.hand_on_row(row, &mut known),
+                Came::Item(Item::Message(envelope)) => self.sort_out(envelope, &mut known),
+                Came::Item(Item::Forwarded(envelope)) => {
+                    known.speaks = None;
+                    self.let_arrive();
                     self.hub.station.arrive_forwarded(self.peer.id, envelope);
                 }
-                Item::Void => {}
-                Item::News(news) => {
-                    spoken_for = None;
-                    if !self.messages.is_empty() {
-                        self.hub.station.arrive(self.peer.id, &mut self.messages);
-                    }
+                Came::Item(Item::Void) => {}
+                Came::Item(Item::News(news)) => {
+                    known.speaks = None;
+                    self.let_arrive();
                     self.hub.hear(self.peer.id, *news);
                 }
             }
         }
-        if !self.messages.is_empty() {
-            self.hub.station.arrive(self.peer.id, &mut self.messages);
-        }
-        self.peer.figures.items_in.fetch_add(count, Ordering::Relaxed);
+        self.arrived.keep_room(all);
+        self.let_arrive();
+        self.peer.figures.items_in.fetch_add(count as u64, Ordering::Relaxed);
         if !self.forged.is_empty() {
             self.refuse_forged();
         }
         if !self.unsigned.is_empty() {
             self.refuse_unsigned();
+        }
+    }
+
+    /// Hands on the messages that are sorted out so far.
+    fn let_arrive(&mut self) {
+        if !self.messages.is_empty() {
+            self.hub.station.arrive(self.peer.id, &mut self.messages);
+        }
+    }
+
+    /// Whether the peer may speak for this sender.
+    fn speaks_for(&self, sender: Aid, known: &mut Known) -> bool {
+        if self.hub.level < Level::Authenticated {
+            return true;
+        }
+        match known.speaks {
+            Some((last, speaks)) if last == sender => speaks,
+            _ => known.speaks.insert((sender, self.hub.station.speaks_for(self.peer.id, sender))).1,
+        }
+    }
+
+    /// Messages in a row are all from one sender: if they are from who they say, and none is signed, no more is to be known.
+    fn hand_on_row(&mut self, row: Row, known: &mut Known) {
+        let sender = row.bodies.first().map(|first| first.sender);
+        if self.hub.signing.is_some() || !sender.is_some_and(|sender| self.speaks_for(sender, known)) {
+            return row.into_envelopes().for_each(|envelope| self.sort_out(envelope, known));
+        }
+        self.let_arrive();
+        self.hub.station.arrive_row(self.peer.id, row.to, row.bodies);
+    }
+
+    /// Puts a message to those that are good, or to those that are not.
+    fn sort_out(&mut self, envelope: Envelope, known: &mut Known) {
+        let speaks = self.speaks_for(envelope.body.sender, known);
+        let signing = self.hub.signing.as_ref().zip(self.peer.name.get());
+        match signing.map(|(signing, node)| signing.check(node, &envelope, &mut known.verified)) {
+            Some(Err(why)) if speaks => self.unsigned.push((envelope, why)),
+            None | Some(Ok(())) if speaks => self.messages.push(envelope),
+            Some(Err(_)) => self.forged.push(envelope),
+            _ => self.forged.extend(self.hub.station.keep_doubtful(self.peer.id, envelope)),
         }
     }
 

@@ -503,20 +503,21 @@ impl Mailbox {
     pub fn take(&mut self) -> Option<MessageBody> {
         loop {
             let message = match self.first.take() {
-                None if self.behind > 0 => self.take_behind(),
-                first => first,
+                Some(first) => first,
+                None if self.behind > 0 => self.take_behind()?,
+                None => return None,
             };
-            if self.note_taken(message.as_ref()) {
-                return message;
+            if self.note_taken(&message) {
+                return Some(message);
             }
         }
     }
 
     /// False if it was taken before.
     #[inline]
-    fn note_taken(&mut self, message: Option<&MessageBody>) -> bool {
-        self.taken += u32::from(message.is_some());
-        message.is_none_or(|message| message.is_plain() || self.note_rare(message))
+    fn note_taken(&mut self, message: &MessageBody) -> bool {
+        self.taken += 1;
+        message.is_plain() || self.note_rare(message)
     }
 
     #[cold]
@@ -608,7 +609,7 @@ impl Mailbox {
     pub fn take_matching(&mut self, template: &Template) -> Option<MessageBody> {
         loop {
             let message = self.remove_matching(template)?;
-            if self.note_taken(Some(&message)) {
+            if self.note_taken(&message) {
                 return Some(message);
             }
         }

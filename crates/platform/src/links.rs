@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use whimbrel_acl::{Aid, Envelope};
+use whimbrel_acl::{Aid, Envelope, MessageBody};
 
 use crate::Time;
 use crate::link::{Measured, News};
@@ -89,6 +89,11 @@ pub trait Links: Send + Sync {
 pub trait Station: Send + Sync {
     /// Messages came from another node, in order. Takes them all.
     fn arrive(&self, from: NodeId, messages: &mut Vec<Envelope>);
+
+    /// [Plain](MessageBody::is_plain) messages without rarer parameters came from another node, in a row from one agent to this one.
+    fn arrive_row(&self, from: NodeId, to: Aid, row: Vec<MessageBody>) {
+        self.arrive(from, &mut row.into_iter().map(|body| Envelope { to, body }).collect());
+    }
 
     /// A message came from another node, which passes it on for an agent that left there: whoever sent it.
     fn arrive_forwarded(&self, from: NodeId, message: Envelope);

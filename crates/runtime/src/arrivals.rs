@@ -45,6 +45,19 @@ struct Fan {
 }
 
 impl Ways {
+    /// By which shard a message from another node to `name` enters. If it is the first from there, that node hears whether its receiver
+    /// is crowded.
+    fn enter(&mut self, node: &Node, from: NodeId, name: Symbol, place: LocalRoute) -> ShardIndex {
+        let (shard, first) = self.of(name, place);
+        if first
+            && place.crowded
+            && let Some(links) = node.linked.links()
+        {
+            links.tell(from, News::Crowded(name, true));
+        }
+        shard
+    }
+
     /// By which shard a message to `name` enters, and whether it is the first that its bearer gets from there.
     fn of(&mut self, name: Symbol, place: LocalRoute) -> (ShardIndex, bool) {
         if self.by_name.len() >= WAYS_MAX && !self.by_name.contains_key(&name) {
@@ -68,6 +81,12 @@ impl Arrivals {
     /// A node is lost: should it come back, it knows nothing.
     pub fn forget(&mut self, node: NodeId) {
         self.ways.remove(&node);
+    }
+
+    /// By which shard messages in a row enter that came from another node for this agent; `None` if it is none of this node's.
+    pub fn enter(&mut self, node: &Node, from: NodeId, to: Aid) -> Option<ShardIndex> {
+        let Place::Local(place) = node.routes.look_up(to.name).place() else { return None };
+        Some(self.ways.entry(from).or_default().enter(node, from, to.name, place))
     }
 
     /// Messages that came from another node, by the shard through which they enter; `messages` is empty afterwards.
@@ -144,14 +163,7 @@ impl Sorted<'_> {
     }
 
     fn way_of(&mut self, name: Symbol, place: LocalRoute) -> ShardIndex {
-        let (shard, first) = self.ways.of(name, place);
-        if first
-            && place.crowded
-            && let Some(links) = self.node.linked.links()
-        {
-            links.tell(self.from, News::Crowded(name, true));
-        }
-        shard
+        self.ways.enter(self.node, self.from, name, place)
     }
 
     /// A message for an agent that is none of this node: it may have been until a moment ago, so the message goes the way of

@@ -19,7 +19,7 @@ pub(crate) struct Guard {
     /// Whether agents of this platform may be kept from writing to some: otherwise no message is ever asked about.
     pub restricts_sending: bool,
     /// The same of agents, and programs, of other nodes.
-    restricts_arriving: bool,
+    pub restricts_arriving: bool,
     restricts_creating: bool,
     me: OnceLock<Symbol>,
 }

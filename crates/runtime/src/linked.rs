@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
-use whimbrel_acl::{Aid, Envelope, Symbol, sym};
+use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, is_everywhere};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::{Df, DfChange, DfChangeKind, DfDescription, DfQuery};
@@ -270,6 +270,21 @@ impl Station for NodeStation {
                 node.fill(shard as ShardIndex, |content| content.parcels.append(batch));
             }
         }
+    }
+
+    fn arrive_row(&self, from: NodeId, to: Aid, row: Vec<MessageBody>) {
+        let node = &*self.0;
+        // What may be forbidden is looked at one by one.
+        let shard = match node.guard.restricts_arriving {
+            true => None,
+            false => locked(&node.linked.arrivals).enter(node, from, to),
+        };
+        let Some((shard, seat)) = shard.and_then(|shard| Some((shard, node.seat(shard)?))) else {
+            return self.arrive(from, &mut row.into_iter().map(|body| Envelope { to, body }).collect());
+        };
+        node.linked.came.fetch_add(row.len() as u64, Ordering::Relaxed);
+        seat.copies.fetch_add(row.len(), Ordering::Relaxed);
+        node.fill(shard, |content| content.parcels.push(Parcel::ArrivedRow(to, row)));
     }
 
     fn arrive_forwarded(&self, from: NodeId, message: Envelope) {

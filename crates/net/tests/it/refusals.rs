@@ -119,6 +119,20 @@ fn a_forged_sender() {
     assert!(host.logged("its sender agent-of-host is not an agent of that node"));
 }
 
+/// Messages that differ in their contents alone are sorted out as one.
+#[test]
+fn forged_senders_of_messages_in_a_row() {
+    let mut authority = Authority::create("p").unwrap();
+    let host = TestNode::start("host", secure(authority.issue("host", &[], 1).unwrap()));
+    let other = TestNode::start("other", secure(authority.issue("other", &[], 1).unwrap()));
+    let to = other.hub.connect(host.address());
+    (1..10).for_each(|number| other.send(to, if number % 6 < 3 { "agent-of-other" } else { "agent-of-host" }, number));
+    until("the honest ones arrive", || host.numbers().len() == 5);
+    assert_eq!(host.numbers(), [1, 2, 6, 7, 8]);
+    until("the others are refused", || host.hub.forged() == 4);
+    assert_eq!(numbers(&host.desk.forged), [3, 4, 5, 9]);
+}
+
 #[test]
 fn a_node_that_does_not_know_the_secret() {
     let host = TestNode::start("host", Setting { token: Some("right"), ..Setting::default() });

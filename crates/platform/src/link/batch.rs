@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use whimbrel_acl::compact::{Decode, Encode};
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, Value};
 
 use super::Namesake;
 use super::codec::{MessageError, MessageReader, MessageWriter};
-use super::wire::{FrameError, take_number, write_number};
+use super::wire::{FrameError, begin_sized, end_sized, take_number, write_number};
 use crate::EndReason;
 use crate::advice::AdviceNews;
 use crate::ams::AgentKind;
@@ -207,12 +207,11 @@ pub(super) struct Written {
 /// Writes messages, each with its length before it.
 pub(super) struct BatchWriter {
     writer: Box<dyn MessageWriter>,
-    scratch: Vec<u8>,
 }
 
 impl BatchWriter {
     pub fn new(writer: Box<dyn MessageWriter>) -> Self {
-        Self { writer, scratch: Vec::new() }
+        Self { writer }
     }
 
     /// Writes items, beginning with the one at `from`, until `bytes_max` are written. A message to several agents is
@@ -260,14 +259,11 @@ impl BatchWriter {
     /// Writes the content of a message that has all else in common with the one before. False, and nothing is written, if
     /// that is not possible: not in this encoding, or not at all.
     fn write_alike(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> bool {
-        self.scratch.clear();
-        let written = matches!(self.writer.write_content(&message.content, &mut self.scratch), Ok(true));
-        if !self.is_short(out) || !written {
-            return false;
-        }
+        let start = out.len();
         write_number(TAG_ALIKE, out);
-        self.write_scratch(out);
-        true
+        let sized = begin_sized(out);
+        let written = matches!(self.writer.write_content(&message.content, out), Ok(true));
+        self.end_message(written, start, sized, out)
     }
 
     /// Writes the message of this item, which all of `together` share; false if that is not possible.
@@ -278,9 +274,7 @@ impl BatchWriter {
         together: impl ExactSizeIterator<Item = &'a Item> + Clone,
         out: &mut Vec<u8>,
     ) -> bool {
-        if !self.encode(body, out) {
-            return false;
-        }
+        let start = out.len();
         if matches!(item, Item::Forwarded(_)) {
             write_number(TAG_FORWARDED, out);
         }
@@ -293,42 +287,49 @@ impl BatchWriter {
             1 => write_receivers(body, std::iter::once(*to), 1, out),
             several => write_receivers(body, together.filter_map(receiver), several, out),
         }
-        self.write_scratch(out);
-        true
-    }
-
-    fn write_scratch(&self, out: &mut Vec<u8>) {
-        write_number(self.scratch.len() as u64, out);
-        out.extend_from_slice(&self.scratch);
+        let sized = begin_sized(out);
+        let written = self.writer.write(body, out).is_ok();
+        self.end_message(written, start, sized, out)
     }
 
     fn write_news(&mut self, news: &News, out: &mut Vec<u8>) {
-        self.scratch.clear();
-        // What cannot be written is a description with values nested too deeply, or with far too many.
-        if self.writer.write_news(news, &mut self.scratch).is_err() {
-            return write_number(TAG_VOID, out);
-        }
+        let start = out.len();
         write_number(TAG_NEWS, out);
-        self.write_scratch(out);
-    }
-
-    /// Writes a message into the scratch; false if that is not possible.
-    fn encode(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> bool {
-        self.scratch.clear();
-        let written = self.writer.write(message, &mut self.scratch).is_ok();
-        self.is_short(out) && written
-    }
-
-    /// Whether what is in the scratch can be sent at all. If it is too long, what was said before is forgotten: it has been said by something
-    /// that the other end will never see.
-    fn is_short(&mut self, out: &mut Vec<u8>) -> bool {
-        if self.scratch.len() <= LINK_MESSAGE_BYTES_MAX {
-            return true;
+        let sized = begin_sized(out);
+        match self.writer.write_news(news, out) {
+            Ok(()) => end_sized(sized, out),
+            // It is a description with values nested too deeply, or with far too many.
+            Err(_) => {
+                out.truncate(start);
+                write_number(TAG_VOID, out);
+            }
         }
-        self.scratch = Vec::new();
-        self.writer.forget();
-        write_number(TAG_FORGET, out);
-        false
+    }
+
+    /// Ends a message that begins at `start`, and whose encoding, which was or was not written, begins at `sized`. False, and nothing
+    /// of it is left, if it cannot be sent.
+    #[inline]
+    fn end_message(&mut self, written: bool, start: usize, sized: usize, out: &mut Vec<u8>) -> bool {
+        let bytes = out.len() - sized;
+        let fits = written && bytes <= LINK_MESSAGE_BYTES_MAX;
+        if fits {
+            end_sized(sized, out);
+        } else {
+            self.take_back(bytes, start, out);
+        }
+        fits
+    }
+
+    /// Takes back what was written of a message since `start`. If it is too long, what was said before is forgotten: it has been said by
+    /// something that the other end will never see.
+    #[cold]
+    fn take_back(&mut self, bytes: usize, start: usize, out: &mut Vec<u8>) {
+        out.truncate(start);
+        if bytes > LINK_MESSAGE_BYTES_MAX {
+            out.shrink_to_fit();
+            self.writer.forget();
+            write_number(TAG_FORGET, out);
+        }
     }
 }
 
@@ -392,6 +393,38 @@ fn write_name(aid: Aid, out: &mut Vec<u8>) {
     }
 }
 
+/// Where items that come are put, in order.
+pub trait Basket {
+    /// Puts an item in.
+    fn put(&mut self, item: Item);
+
+    /// Puts in a message from the same agent and to the same one as the item before, which is one, too: but for their contents they
+    /// are alike.
+    fn put_alike(&mut self, envelope: Envelope) {
+        self.put(Item::Message(envelope));
+    }
+
+    /// How many items were put in.
+    fn count(&self) -> usize;
+
+    /// The item put in last, unless it was [alike](Basket::put_alike) the one before.
+    fn last(&self) -> Option<&Item>;
+}
+
+impl Basket for Vec<Item> {
+    fn put(&mut self, item: Item) {
+        self.push(item);
+    }
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn last(&self) -> Option<&Item> {
+        self.as_slice().last()
+    }
+}
+
 /// Reads all items of a batch, in order; returns how many.
 ///
 /// # Errors
@@ -399,60 +432,60 @@ fn write_name(aid: Aid, out: &mut Vec<u8>) {
 pub fn read_items(
     mut bytes: &[u8],
     reader: &mut dyn MessageReader,
-    items: &mut Vec<Item>,
+    items: &mut impl Basket,
 ) -> Result<usize, BatchError> {
-    let (before, mut tags) = (items.len(), 0);
+    let (before, mut tags) = (items.count(), 0);
+    // What is common to messages in a row, since the second of them.
+    let mut row: Option<Alike> = None;
     while !bytes.is_empty() {
         tags += 1;
         if tags > LINK_BATCH_TAGS_MAX {
             return Err(BatchError::TooMany);
         }
-        let first = items.len();
-        let Head { tag, forwarded, number } = read_head(&mut bytes)?;
-        let to = match tag {
-            TAG_ALIKE => {
-                let alike = read_alike(&mut bytes, reader, items.get(before..).unwrap_or_default())?;
-                items.push(alike);
-                continue;
+        if let [first, rest @ ..] = bytes
+            && u64::from(*first) == TAG_ALIKE
+        {
+            bytes = rest;
+            if row.is_none() {
+                row = items.last().filter(|_| items.count() > before).and_then(Alike::of);
             }
+            let alike = row.as_ref().ok_or(BatchError::Receivers)?;
+            items.put_alike(alike.read(&mut bytes, reader)?);
+            continue;
+        }
+        let Head { tag, forwarded, number } = read_head(&mut bytes)?;
+        if tag == TAG_FORGET {
+            reader.forget();
+            continue;
+        }
+        row = None;
+        let to = match tag {
             TAG_NEWS => {
-                items.push(Item::News(Box::new(read_news(&mut bytes, reader)?)));
+                items.put(Item::News(Box::new(read_news(&mut bytes, reader)?)));
                 continue;
             }
             TAG_VOID => {
-                items.push(Item::Void);
+                items.put(Item::Void);
                 continue;
             }
-            TAG_FORGET => {
-                reader.forget();
-                continue;
-            }
-            TAG_ALL => To::All,
-            TAG_SOME => {
-                let mut place = 0u64;
-                To::Some(read_list(&mut bytes, |bytes| {
-                    let this = place.saturating_add(take_number(bytes)?);
-                    place = this.saturating_add(1);
-                    Ok(usize::try_from(this).unwrap_or(usize::MAX))
-                })?)
-            }
-            TAG_OTHERS => To::Others(read_list(&mut bytes, read_name)?),
-            _ => return Err(BatchError::Receivers),
+            _ => read_to(tag, &mut bytes)?,
         };
         let encoded = take_bytes(&mut bytes)?;
         let message = reader.read(encoded)?;
         match number {
-            Some(number) => items.push(Item::Message(numbered(message, number, &to)?)),
-            None if encoded.len() >= MESSAGE_WEIGHED_BYTES => {
-                address(MessageBody::Owned(Box::new(message)).weighed(), &to, items)?
-            }
-            None => address(MessageBody::Owned(Box::new(message)), &to, items)?,
-        }
-        if forwarded {
-            forward(items, first)?;
+            Some(number) if forwarded => items.put(Item::Forwarded(numbered(message, number, &to)?)),
+            Some(number) => items.put(Item::Message(numbered(message, number, &to)?)),
+            None if forwarded => items.put(Item::Forwarded(for_one(boxed(message, encoded), &to)?)),
+            None => address(boxed(message, encoded), &to, |envelope| items.put(Item::Message(envelope)))?,
         }
     }
-    Ok(items.len() - before)
+    Ok(items.count() - before)
+}
+
+/// A message that came as these bytes: weighed, if they are many.
+fn boxed(message: AclMessage, encoded: &[u8]) -> MessageBody {
+    let body = MessageBody::Owned(Box::new(message));
+    if encoded.len() >= MESSAGE_WEIGHED_BYTES { body.weighed() } else { body }
 }
 
 /// What comes before an item: what it is, whether it is passed on for an agent that left, and the numbers its sender gave it.
@@ -481,18 +514,26 @@ fn read_head(bytes: &mut &[u8]) -> Result<Head, BatchError> {
     Ok(head)
 }
 
-/// Reads a message that is as the last of these items but for its content.
-fn read_alike(bytes: &mut &[u8], reader: &mut dyn MessageReader, items: &[Item]) -> Result<Item, BatchError> {
-    let (to, before) = match items.last() {
-        Some(Item::Message(envelope)) => (envelope.to, items.last().and_then(alone_in)),
-        _ => return Err(BatchError::Receivers),
-    };
-    let before = before.filter(|before| before.extras.is_none()).ok_or(BatchError::Receivers)?;
-    let encoded = take_bytes(bytes)?;
-    let content = reader.read_content(encoded)?;
-    let body = MessageBody::Owned(Box::new(before.alike(content)));
-    let body = if encoded.len() >= MESSAGE_WEIGHED_BYTES { body.weighed() } else { body };
-    Ok(Item::Message(Envelope { to, body }))
+/// What messages in a row have in common.
+struct Alike {
+    to: Aid,
+    /// The first, without its content.
+    message: AclMessage,
+}
+
+impl Alike {
+    /// What those have in common with this item that may follow it.
+    fn of(first: &Item) -> Option<Self> {
+        let message = alone_in(first).filter(|message| message.extras.is_none())?;
+        Some(Self { to: receiver(first)?, message: message.alike(Value::Null) })
+    }
+
+    /// Reads the next.
+    fn read(&self, bytes: &mut &[u8], reader: &mut dyn MessageReader) -> Result<Envelope, BatchError> {
+        let encoded = take_bytes(bytes)?;
+        let content = reader.read_content(encoded)?;
+        Ok(Envelope { to: self.to, body: boxed(self.message.alike(content), encoded) })
+    }
 }
 
 /// Takes as many bytes as the number before them says.
@@ -503,26 +544,38 @@ fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], BatchError> {
     Ok(taken)
 }
 
-/// What was just read is one message, passed on for an agent that left.
-fn forward(items: &mut Vec<Item>, first: usize) -> Result<(), BatchError> {
-    match items.pop() {
-        Some(Item::Message(envelope)) if items.len() == first => items.push(Item::Forwarded(envelope)),
-        _ => {
-            items.truncate(first);
-            return Err(BatchError::Receivers);
-        }
-    }
-    Ok(())
-}
-
 enum To {
     All,
     Some(Vec<usize>),
     Others(Vec<Aid>),
 }
 
-fn address(message: MessageBody, to: &To, items: &mut Vec<Item>) -> Result<(), BatchError> {
-    let mut push = |envelope| items.push(Item::Message(envelope));
+/// For whom a message is, as this tag says.
+fn read_to(tag: u64, bytes: &mut &[u8]) -> Result<To, BatchError> {
+    match tag {
+        TAG_ALL => Ok(To::All),
+        TAG_SOME => {
+            let mut place = 0u64;
+            let places = read_list(bytes, |bytes| {
+                let this = place.saturating_add(take_number(bytes)?);
+                place = this.saturating_add(1);
+                Ok(usize::try_from(this).unwrap_or(usize::MAX))
+            })?;
+            Ok(To::Some(places))
+        }
+        TAG_OTHERS => read_list(bytes, read_name).map(To::Others),
+        _ => Err(BatchError::Receivers),
+    }
+}
+
+/// The message in an envelope, of which there is one.
+fn for_one(message: MessageBody, to: &To) -> Result<Envelope, BatchError> {
+    let mut all = Vec::new();
+    address(message, to, |envelope| all.push(envelope))?;
+    all.pop().filter(|_| all.is_empty()).ok_or(BatchError::Receivers)
+}
+
+fn address(message: MessageBody, to: &To, mut push: impl FnMut(Envelope)) -> Result<(), BatchError> {
     match to {
         To::All => match message.receivers.as_slice() {
             [] => return Err(BatchError::Receivers),
@@ -599,7 +652,7 @@ fn read_news(bytes: &mut &[u8], reader: &mut dyn MessageReader) -> Result<News, 
 
 #[cfg(test)]
 mod tests {
-    use whimbrel_acl::{Encoding, Performative, Value, compact};
+    use whimbrel_acl::{Encoding, Performative, compact};
 
     use super::super::LINK_VERSION;
     use super::super::codec::{reader, writer};

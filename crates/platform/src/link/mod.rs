@@ -11,7 +11,7 @@ mod namesake;
 mod state;
 mod wire;
 
-pub use batch::{BatchError, Item, Member, News, read_items};
+pub use batch::{Basket, BatchError, Item, Member, News, read_items};
 pub use codec::{MessageError, MessageReader, MessageWriter, reader, writer};
 pub use gauge::Measured;
 pub use namesake::Namesake;

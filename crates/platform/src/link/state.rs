@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use whimbrel_acl::{Encoding, Envelope, Symbol};
 
-use super::batch::{BatchError, BatchWriter, Item, News, read_items};
+use super::batch::{Basket, BatchError, BatchWriter, Item, News, read_items};
 use super::codec::{MessageReader, reader, writer};
 use super::flight::Flight;
 use super::gauge::{Allowance, Gauge, Measured};
@@ -338,7 +338,10 @@ impl Link {
 
     /// Puts items on the link, in order; `items` is empty afterwards.
     pub fn offer(&mut self, items: &mut Vec<Item>) {
-        self.window.extend(items.drain(..));
+        // As one run of memory, not one by one.
+        let mut fresh = VecDeque::from(std::mem::take(items));
+        self.window.append(&mut fresh);
+        *items = fresh.into();
     }
 
     /// Puts what a new peer has to know before everything else. To be called on [`LinkEvent::Began`], before anything is
@@ -450,7 +453,7 @@ impl Link {
     ///
     /// # Errors
     /// The connection is of no use any more: close it, and call nothing but what connects again.
-    pub fn handle_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut Vec<Item>) -> Result<(), LinkError> {
+    pub fn handle_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl Basket) -> Result<(), LinkError> {
         let outcome = self.take_frame(now, frame, items);
         if outcome.is_err() {
             self.handle_disconnected(now);
@@ -458,7 +461,7 @@ impl Link {
         outcome
     }
 
-    fn take_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut Vec<Item>) -> Result<(), LinkError> {
+    fn take_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl Basket) -> Result<(), LinkError> {
         let Some(connection) = &mut self.connection else { return Err(LinkError::OutOfTurn(frame.kind)) };
         connection.heard_at = now;
         if frame.kind == FrameKind::Refuse {
@@ -539,7 +542,7 @@ impl Link {
         Ok(())
     }
 
-    fn handle_batch(&mut self, now: Time, frame: &Frame<'_>, items: &mut Vec<Item>) -> Result<(), LinkError> {
+    fn handle_batch(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl Basket) -> Result<(), LinkError> {
         let (Some(connection), Some(session)) = (&mut self.connection, &mut self.session) else {
             return Err(LinkError::OutOfTurn(FrameKind::Batch));
         };
@@ -559,9 +562,9 @@ impl Link {
         let Some(reader) = connection.reader.as_deref_mut() else {
             return Err(LinkError::OutOfTurn(FrameKind::Batch));
         };
-        let (before, names) = (items.len(), Symbol::bytes_made_here());
+        let (before, names) = (items.count(), Symbol::bytes_made_here());
         let read = read_items(content, reader, items);
-        session.received += (items.len() - before) as u64;
+        session.received += (items.count() - before) as u64;
         connection.ack_due = connection.ack_due.min(now + Duration::from_millis(LINK_ACK_DELAY_MS));
         self.name_bytes += Symbol::bytes_made_here() - names;
         if self.name_bytes > LINK_NAME_BYTES_MAX {

@@ -291,6 +291,29 @@ pub fn end_frame(start: usize, out: &mut Vec<u8>) {
     }
 }
 
+/// Begins something whose length, written before it, is not known yet; returns where it begins, for [`end_sized`].
+pub fn begin_sized(out: &mut Vec<u8>) -> usize {
+    out.push(0);
+    out.len()
+}
+
+/// Ends it. Where the length takes more than the byte that was kept for it, what it is of is moved.
+#[inline]
+pub fn end_sized(start: usize, out: &mut Vec<u8>) {
+    let length = out.len() - start;
+    match out.get_mut(start - 1) {
+        Some(place) if length < 0x80 => *place = length as u8,
+        _ => move_behind(length as u64, start, out),
+    }
+}
+
+#[inline(never)]
+fn move_behind(length: u64, start: usize, out: &mut Vec<u8>) {
+    let mut head = Vec::with_capacity(LENGTH_BYTES + 1);
+    write_number(length, &mut head);
+    drop(out.splice(start - 1..start, head));
+}
+
 /// Writes a number, seven bits a byte, the lowest first.
 pub fn write_number(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
@@ -380,6 +403,19 @@ mod tests {
             let frame = Frame::first(&bytes[6..]).unwrap().unwrap();
             assert_eq!((frame.content.len(), frame.bytes + 6), (length, bytes.len()));
             assert!(frame.content.iter().all(|byte| *byte == 7));
+        }
+    }
+
+    #[test]
+    fn what_is_written_after_its_length_is_of_any_size() {
+        for length in [0, 1, 127, 128, 16_383, 16_384, 1 << 21] {
+            let (content, mut bytes) = (vec![7; length], b"before".to_vec());
+            let start = begin_sized(&mut bytes);
+            bytes.extend_from_slice(&content);
+            end_sized(start, &mut bytes);
+            let mut rest = bytes.strip_prefix(b"before").unwrap();
+            assert_eq!(take_number(&mut rest), Ok(length as u64));
+            assert_eq!(rest, content);
         }
     }
 

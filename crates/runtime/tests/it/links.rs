@@ -231,6 +231,34 @@ fn what_came_in_rows_is_handled_in_order_and_counted() {
     }
 }
 
+/// What a link found to be a row is as so many messages, wherever their receiver is.
+#[test]
+fn a_row_from_a_link_keeps_its_place_and_is_counted() {
+    for workers in [1, 2] {
+        let (platform, _) = linked(workers);
+        let heard: Arc<Mutex<Vec<i64>>> = Arc::default();
+        let noted = Arc::clone(&heard);
+        let note = move |_: &mut Context<'_, '_>, message: MessageBody| {
+            noted.lock().unwrap().push(message.content.as_i64().unwrap_or(-1));
+        };
+        let taker = platform.spawn("taker", does(note)).unwrap();
+        let gone = Aid::local("gone");
+        let body = |to, number| MessageBody::Owned(Box::new(inform("far", to, number)));
+        let station = platform.station();
+        for rows in [1_i64..2, 2..3, 3..600, 600..602] {
+            station.arrive(OTHER, &mut vec![Envelope { to: taker, body: body(taker, 2 * rows.start - 1) }]);
+            station.arrive_row(OTHER, taker, rows.clone().map(|number| body(taker, 2 * number)).collect());
+            station.arrive_row(OTHER, gone, rows.map(|number| body(gone, number)).collect());
+        }
+        platform.wait_idle();
+        let heard = heard.lock().unwrap();
+        assert!(heard.is_sorted() && heard.len() == 601 + 4, "{heard:?}");
+        let counters = platform.counters();
+        assert_eq!((counters.came, counters.dead), (2 * 601 + 4, 601));
+        counters.check().unwrap();
+    }
+}
+
 /// A mailbox takes in no more of a row than it does of messages one by one.
 #[test]
 fn a_full_mailbox_refuses_the_rest_of_what_came_in_rows() {

@@ -125,6 +125,20 @@ fn a_message_of_another_node_that_is_forbidden_is_answered_failure() {
 }
 
 #[test]
+fn messages_in_a_row_are_forbidden_one_by_one() {
+    let guarded = Guarded::by(r#"{"deny": [{"who": "agent:spy", "send": "vault*"}]}"#);
+    let vault = guarded.platform.spawn("vault1", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
+    for sender in ["spy", "guest"] {
+        let row = ["one", "two"].map(|text| MessageBody::Owned(Box::new(inform(sender, vault, text))));
+        guarded.platform.station().arrive_row(N2, vault, row.into());
+    }
+    guarded.platform.wait_idle();
+    assert_eq!(guarded.lines.all(), ["vault1: \"one\"", "vault1: \"two\""]);
+    assert_eq!((guarded.left().len(), guarded.recorded().len()), (2, 2));
+    assert!(guarded.platform.counters().check().is_ok());
+}
+
+#[test]
 fn agents_of_this_node_are_restricted_if_a_rule_says_so() {
     let guarded = Guarded::by(r#"{"deny": [{"who": "node:n1", "send": ["vault", "guest"], "create": "x*"}]}"#);
     let platform = &guarded.platform;

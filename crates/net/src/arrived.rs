@@ -1,0 +1,138 @@
+//! What came over a link, on its way to the scheduler: messages in a row are one thing.
+
+use whimbrel_acl::{Aid, Envelope, MessageBody};
+use whimbrel_platform::link::{Basket, Item};
+
+/// Messages that are one row at most: whether there is room for more is asked for each.
+const ROW_MAX: usize = 1_024;
+
+/// In the order it came.
+#[derive(Default)]
+pub(crate) struct Arrived {
+    all: Vec<Came>,
+    /// Items, those in rows counted one by one.
+    count: usize,
+}
+
+/// An item, or several of them.
+pub(crate) enum Came {
+    Item(Item),
+    Row(Row),
+}
+
+/// Plain messages from one agent to another one that are alike but for their contents.
+pub(crate) struct Row {
+    pub to: Aid,
+    pub bodies: Vec<MessageBody>,
+}
+
+impl Row {
+    pub fn into_envelopes(self) -> impl Iterator<Item = Envelope> {
+        let to = self.to;
+        self.bodies.into_iter().map(move |body| Envelope { to, body })
+    }
+}
+
+impl Arrived {
+    /// Takes all of it, and how many items that are.
+    pub fn take(&mut self) -> (usize, Vec<Came>) {
+        let Self { all, count } = std::mem::take(self);
+        (count, all)
+    }
+
+    /// The room of what was taken is used again.
+    pub fn keep_room(&mut self, mut taken: Vec<Came>) {
+        taken.clear();
+        self.all = taken;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    #[cold]
+    fn begin_row(&mut self, Envelope { to, body }: Envelope) {
+        let bodies = match self.all.pop() {
+            Some(Came::Item(Item::Message(first))) if first.body.is_plain() => vec![first.body, body],
+            last => {
+                self.all.extend(last);
+                vec![body]
+            }
+        };
+        self.all.push(Came::Row(Row { to, bodies }));
+    }
+}
+
+impl Basket for Arrived {
+    fn put(&mut self, item: Item) {
+        self.count += 1;
+        self.all.push(Came::Item(item));
+    }
+
+    fn put_alike(&mut self, envelope: Envelope) {
+        if !envelope.body.is_plain() {
+            return self.put(Item::Message(envelope));
+        }
+        self.count += 1;
+        match self.all.last_mut() {
+            Some(Came::Row(row)) if row.bodies.len() < ROW_MAX => row.bodies.push(envelope.body),
+            _ => self.begin_row(envelope),
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn last(&self) -> Option<&Item> {
+        match self.all.last()? {
+            Came::Item(item) => Some(item),
+            Came::Row(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::{AclMessage, Performative, Value};
+
+    use super::*;
+
+    fn message(content: impl Into<Value>) -> Envelope {
+        let (amy, bob) = (Aid::local("amy"), Aid::local("bob"));
+        let message = AclMessage::new(Performative::Inform, amy, bob, content);
+        Envelope { to: bob, body: MessageBody::Owned(Box::new(message)).weighed() }
+    }
+
+    fn lengths(came: &[Came]) -> Vec<usize> {
+        came.iter().map(|came| if let Came::Row(row) = came { row.bodies.len() } else { 0 }).collect()
+    }
+
+    #[test]
+    fn alike_messages_are_a_row_with_the_one_before_them() {
+        let mut arrived = Arrived::default();
+        arrived.put(Item::Void);
+        for row in [1, 4, ROW_MAX + 2] {
+            arrived.put(Item::Message(message(0)));
+            (1..row).for_each(|number| arrived.put_alike(message(number as i64)));
+        }
+        assert_eq!(arrived.count(), 1 + 1 + 4 + ROW_MAX + 2);
+        let (count, came) = arrived.take();
+        assert_eq!((count, lengths(&came)), (ROW_MAX + 8, vec![0, 0, 4, ROW_MAX, 2]));
+        let contents = came.into_iter().flat_map(|came| match came {
+            Came::Row(row) => row.into_envelopes().collect(),
+            Came::Item(item) => item.into_message().into_iter().collect::<Vec<_>>(),
+        });
+        let numbers: Vec<i64> = contents.filter_map(|envelope| envelope.body.content.as_i64()).collect();
+        assert_eq!(numbers, [0..1, 0..4, 0..ROW_MAX as i64 + 2].into_iter().flatten().collect::<Vec<_>>());
+        assert!(arrived.is_empty() && arrived.count() == 0);
+    }
+
+    #[test]
+    fn what_is_bulky_is_in_no_row() {
+        let (mut arrived, bulky) = (Arrived::default(), || message(vec![7_u8; 10_000]));
+        arrived.put(Item::Message(bulky()));
+        [message(1), message(2), bulky(), message(3)].into_iter().for_each(|envelope| arrived.put_alike(envelope));
+        assert_eq!(lengths(&arrived.take().1), [0, 2, 0, 1]);
+    }
+}
