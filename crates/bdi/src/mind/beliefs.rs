@@ -637,19 +637,20 @@ impl BeliefBase {
         true
     }
 
-    /// Deletes the belief with these ground arguments, if it is the agent's own and nobody else's. False if it is not.
-    pub fn delete_own(&mut self, key: &Key, hint: &Hint, args: &[Value]) -> bool {
-        let Some((place, table)) = self.place_at(key, hint) else { return true };
-        let Some(number) = table.find_same(args) else { return true };
+    /// Deletes the belief with these ground arguments, if it is the agent's own and nobody else's: whether there was one. None, and
+    /// nothing is changed, if others believe it, too.
+    pub fn delete_own(&mut self, key: &Key, hint: &Hint, args: &[Value]) -> Option<bool> {
+        let Some((place, table)) = self.place_at(key, hint) else { return Some(false) };
+        let Some(number) = table.find_same(args) else { return Some(false) };
         if !matches!(table.entry(number), Some(Entry::Fact(fact)) if is_own(fact)) {
-            return false;
+            return None;
         }
         match table.entries.len() {
             1 => table.take_only(),
             _ => drop(table.remove(number)),
         }
         self.changed(place, number);
-        true
+        Some(true)
     }
 
     /// Exchanges the arguments of the only belief of the predicate with these, if it is the agent's own and nobody else's, and they are

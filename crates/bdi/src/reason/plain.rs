@@ -170,18 +170,17 @@ impl Cycle<'_> {
     }
 }
 
-/// Changes a belief of the agent's own, given its arguments, which are used up. None if they are not ground, others believe it, too,
-/// or it is not the only one to be replaced: nothing is changed then.
+/// Changes a belief of the agent's own, given its arguments, which are used up: there is an event unless nothing changes. None if they
+/// are not ground, others believe it, too, or it is not the only one to be replaced: nothing is changed then.
 fn change_own(beliefs: &mut BeliefBase, step: PlainStep, site: &Site, args: &mut [Value]) -> Option<Done> {
-    let unheard = match step {
-        PlainStep::Add if !args.iter().all(Value::is_ground) => false,
-        PlainStep::Add if !beliefs.add_own(&site.key, &site.hint, taken(args)) => return Some(Done::Alone),
-        PlainStep::Add => true,
-        PlainStep::Delete => args.iter().all(Value::is_ground) && beliefs.delete_own(&site.key, &site.hint, args),
-        PlainStep::Replace => beliefs.replace_own(&site.key, &site.hint, args),
-        PlainStep::Achieve => false,
+    let is_ground = |args: &[Value]| args.iter().all(Value::is_ground);
+    let changed = match step {
+        PlainStep::Add if is_ground(args) => beliefs.add_own(&site.key, &site.hint, taken(args)),
+        PlainStep::Delete if is_ground(args) => beliefs.delete_own(&site.key, &site.hint, args)?,
+        PlainStep::Replace if beliefs.replace_own(&site.key, &site.hint, args) => true,
+        _ => return None,
     };
-    unheard.then_some(Done::Unheard)
+    Some(if changed { Done::Unheard } else { Done::Alone })
 }
 
 /// The values, which are null then.

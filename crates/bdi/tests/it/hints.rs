@@ -24,7 +24,7 @@ fn change_beliefs(predicates: [Key; 2], changed: Key, hint: &Hint) {
     for round in 1..ROUNDS {
         assert!(beliefs.replace_own(&changed, hint, &mut number(round)), "round {round}");
         assert!(beliefs.add_own(&changed, hint, number(0)), "round {round}");
-        assert!(beliefs.delete_own(&changed, hint, &number(0)), "round {round}");
+        assert_eq!(beliefs.delete_own(&changed, hint, &number(0)), Some(true), "round {round}");
         for key in &predicates {
             let facts = beliefs.facts().filter(|fact| Key::of(fact) == *key);
             assert_eq!(facts.count(), 1, "round {round}");

@@ -15,3 +15,4 @@ mod project;
 mod quote;
 mod round_trip;
 mod snapshots;
+mod ways;

@@ -101,7 +101,7 @@ impl AgentBody for Saved {
     }
 }
 
-fn output_of_saved(image: &Arc<Image>, every: u64, seed: u64) -> Vec<String> {
+pub(crate) fn output_of_saved(image: &Arc<Image>, every: u64, seed: u64) -> Vec<String> {
     let mut simulation = Simulation::new(7);
     let agent = Agent::new(AgentConfig::new(Arc::clone(image)));
     let body = Saved { agent, image: Arc::clone(image), every, random: Random::new(seed), chain: Vec::new() };
