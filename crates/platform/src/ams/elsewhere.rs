@@ -45,11 +45,22 @@ impl Elsewhere {
         self.agents.iter().filter_map(of_node).collect()
     }
 
-    /// The names that fit a pattern, sorted; an empty one fits all.
-    pub fn fitting(&self, pattern: &str) -> Vec<Symbol> {
-        let fits = |name: &&Symbol| pattern.is_empty() || name_fits(pattern, name.as_str());
-        let mut names: Vec<Symbol> = self.agents.keys().filter(fits).copied().collect();
-        names.sort_unstable_by_key(|name| name.as_str());
+    /// The first so many names, as they are sorted, of agents of a kind, if one is given, that fit a pattern; an empty one fits all.
+    pub fn first_fitting(&self, most: usize, pattern: &str, kind: Option<AgentKind>) -> Vec<Symbol> {
+        if most == 0 {
+            return Vec::new();
+        }
+        let fits = |name: &Symbol| pattern.is_empty() || name_fits(pattern, name.as_str());
+        let of_kind = |other: AgentKind| kind.is_none_or(|kind| kind == other);
+        let found = self.agents.iter().filter(|(name, (_, kind))| of_kind(*kind) && fits(name));
+        let mut names: Vec<Symbol> = found.map(|(name, _)| *name).collect();
+        let by_name = |one: &Symbol, other: &Symbol| one.as_str().cmp(other.as_str());
+        // There may be a million, and whoever asks may want one.
+        if most < names.len() {
+            names.select_nth_unstable_by(most, by_name);
+            names.truncate(most);
+        }
+        names.sort_unstable_by(by_name);
         names
     }
 

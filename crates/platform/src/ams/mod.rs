@@ -459,9 +459,12 @@ impl Ams {
             return Vec::new();
         }
         let known = || Symbol::known(&query.name).filter(|name| self.elsewhere.contains(*name));
-        let mut names = if query.is_exact() { Vec::from_iter(known()) } else { self.elsewhere.fitting(&query.name) };
-        names.retain(|name| query.kind.is_none_or(|kind| self.elsewhere.kind_of(*name) == Some(kind)));
-        names.truncate(query.results_max);
+        let names = if query.is_exact() {
+            let of_kind = |name: &Symbol| query.kind.is_none_or(|kind| self.elsewhere.kind_of(*name) == Some(kind));
+            known().filter(of_kind).into_iter().take(query.results_max).collect()
+        } else {
+            self.elsewhere.first_fitting(query.results_max, &query.name, query.kind)
+        };
         names.into_iter().map(|name| Aid::new(name, self.platform)).collect()
     }
 

@@ -342,6 +342,8 @@ fn the_ams_finds_agents_of_other_nodes_by_name() {
         };
         let most = |limit| record("search-constraints", &[("max-results", Value::Int(limit))]);
         assert_eq!(search(sim, vec![ams_entry("b*", &[])]), ["bea@home", "bob@home"]);
+        assert_eq!(search(sim, vec![ams_entry("b*", &[]), most(1)]), ["bea@home"]);
+        assert_eq!(search(sim, vec![ams_entry("*", &[]), most(1)]).len(), 1, "there are own ones");
         assert_eq!(search(sim, vec![ams_entry("eve@home", &[])]), ["eve@home"]);
         assert_eq!(search(sim, vec![ams_entry("*", &[]), most(5)]).last().unwrap(), "bob@home", "own ones come first");
         assert!(
