@@ -22,7 +22,7 @@ use crate::turn::LateTurn;
 const SPIN_US_MAX: u32 = 50;
 /// How often a busy worker sees to links.
 const DRIVE_EVERY_US: u64 = 50;
-/// How often what a busy worker has for other nodes leaves.
+/// How often what a busy worker tells other nodes leaves, which is no message: those leave at the end of each round.
 const SEE_OFF_EVERY_US: u64 = 50;
 /// How long an idle worker sleeps at least, as the operating system's own timers do: agents whose times are closer to each
 /// other than this have their turns together, and what they send leaves together.
@@ -48,7 +48,7 @@ pub(crate) struct Worker {
     spin_us: u32,
     /// When this worker saw to links last.
     drove_at: Time,
-    /// When what it had for other nodes left last, while there was more to do.
+    /// When what it told other nodes left last, while there was more to do.
     saw_off_at: Time,
 }
 
@@ -106,7 +106,7 @@ impl Worker {
         }
     }
 
-    /// While there is more to do, what is for other nodes waits a moment for what follows: a write to a socket takes as long as the turns of
+    /// While there is more to do, what other nodes are told waits a moment for what follows: a write to a socket takes as long as the turns of
     /// several agents.
     fn see_off_in_time(&mut self, shard: &Shard) {
         if shard.now.0 >= self.saw_off_at.0 + SEE_OFF_EVERY_US {
