@@ -375,10 +375,12 @@ impl Plan {
         };
         let Some(Formula::Query(term)) = first else { return false };
         let Some(table) = beliefs.table_at(&term.key, &term.hint) else { return true };
-        table.is_empty()
-            || table
-                .only_fact()
-                .is_some_and(|fact| term.args.iter().zip(&fact.args).any(|(expr, value)| is_other(expr, value)))
+        // What stands behind a call, which may say something, is looked at after that.
+        let is_plain = |(expr, _): &(&Expr, &Value)| matches!(expr, Expr::Const(_) | Expr::Slot(_));
+        let is_other_than = |fact: &Structure| {
+            term.args.iter().zip(&fact.args).take_while(is_plain).any(|(expr, value)| is_other(expr, value))
+        };
+        table.is_empty() || table.only_fact().is_some_and(is_other_than)
     }
 
     /// What the plan calls the argument at `place` if a goal has its variable `number` there: by its own variable, if it

@@ -159,6 +159,9 @@ fn functions_are_called_once_a_step() {
         {register_function("my.name", 1, "name")}
         +!sends(X) <- .send(my.name(X), tell, hello).
         -!sends(X)[error(E)] <- .print(E).
+        p(1, 3).
+        +!chooses(X) : p(my.said(X), 2) <- .print(never).
+        +!chooses(X) <- .print(chosen(X)).
     "#;
     let goals = [
         ("relation", "failed(1)"),
@@ -167,6 +170,7 @@ fn functions_are_called_once_a_step() {
         ("goal", "achieved(1)"),
         ("asks", "asked(1)"),
         ("sends", "receiver_not_found"),
+        ("chooses", "chosen(1)"),
     ];
     for (goal, last) in goals {
         let goal = (Performative::Request, Aid::local("ann"), Value::term(goal, [Value::Num(1.0)]));
