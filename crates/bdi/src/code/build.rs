@@ -26,6 +26,16 @@ pub fn plain_value(bindings: &Bindings, base: u32, expr: &Expr) -> Option<Value>
     match value {
         Value::Num(n) => Some(Value::Num(*n)),
         Value::Atom(name) => Some(Value::Atom(*name)),
+        Value::Var(_) => followed(bindings, value),
+        _ => None,
+    }
+}
+
+/// What a variable stands for, if that is a number, an atom, or nothing yet.
+#[inline]
+fn followed(bindings: &Bindings, value: &Value) -> Option<Value> {
+    match bindings.deref(value) {
+        value @ (Value::Num(_) | Value::Atom(_) | Value::Var(_)) => Some(value.clone()),
         _ => None,
     }
 }
@@ -125,7 +135,14 @@ fn leaf(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
         Expr::Slot(slot) => bindings.slot(base + slot),
         _ => return None,
     };
-    if let Value::Num(n) = value { Some(*n) } else { None }
+    match value {
+        Value::Num(n) => Some(*n),
+        Value::Var(_) => match bindings.deref(value) {
+            Value::Num(n) => Some(*n),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// What an operation on numbers comes to. One on variables and constants, as most are, is seen in place.
@@ -355,9 +372,10 @@ fn match_list(
             match_expr(solver, bindings, base, names, &cell.0, &other.head)
                 && match_expr(solver, bindings, base, names, &cell.1, &other.tail)
         }
-        Value::Var(_) => {
+        Value::Var(var) => {
+            let slot = var.slot;
             let built = build_list(solver, bindings, base, names, cell);
-            bindings.unify(&built, value)
+            !bindings.occurs(slot, &built) && bindings.bind_value(slot, built)
         }
         _ => false,
     }

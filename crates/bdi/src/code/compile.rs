@@ -163,12 +163,13 @@ fn add_belief(image: &mut Image, rule: &ast::Rule, functions: Functions<'_>) {
 /// Compiles a rule; a fact is a rule that always holds.
 pub fn compile_rule(rule: &ast::Rule, functions: Functions<'_>) -> Rule {
     let mut compiler = Compiler::new(functions, rule.file.clone());
-    let head = compiler.term_expr(&rule.head);
+    let args = compiler.rule_args(&rule.head.args);
+    let annots = compiler.annots(rule.head.annots.as_ref()).0;
     let body = rule.body.as_ref().map_or(Formula::True, |body| compiler.formula(body));
     Rule {
-        key: head.key,
-        args: head.args,
-        annots: head.annots,
+        key: literal_key(&rule.head),
+        args,
+        annots,
         body,
         slots: compiler.scope.names.len() as u32,
         names: compiler.scope.names.into(),
@@ -322,6 +323,24 @@ impl<'a> Compiler<'a> {
         let (annots, annots_tail) = self.annots(literal.annots.as_ref());
         let source = if annots_tail.is_none() { source_slot(&annots) } else { None };
         Head::Literal { key: literal_key(literal), args, annots, annots_tail, source }
+    }
+
+    /// The arguments of a rule's head: see [`Rule::args`].
+    fn rule_args(&mut self, args: &[ast::Term]) -> Vec<Option<Expr>> {
+        // No program can write such a name.
+        let nobodys = |place| Symbol::new(&format!("_{SLOT_PREFIX}{place}"));
+        self.scope.names.extend((0..args.len()).map(nobodys));
+        let compiled = args.iter().enumerate().map(|(place, arg)| {
+            let new = plain_variable(arg).filter(|name| !self.scope.known(*name));
+            match (new, self.scope.names.get_mut(place)) {
+                (Some(name), Some(own)) => {
+                    *own = name;
+                    None
+                }
+                _ => Some(self.expr(arg)),
+            }
+        });
+        compiled.collect()
     }
 
     fn annots(&mut self, annots: Option<&ast::Annotations>) -> (Vec<Expr>, Option<Expr>) {

@@ -207,8 +207,9 @@ pub struct CallExpr {
 pub struct Rule {
     /// What its head is called.
     pub key: Key,
-    /// The head's arguments.
-    pub args: Vec<Expr>,
+    /// What the head asks of the arguments of a query, of which each is in the slot of its place: nothing if it is a variable that
+    /// the head has not had before, which is that slot.
+    pub args: Vec<Option<Expr>>,
     /// The head's annotations.
     pub annots: Vec<Expr>,
     /// What must hold.

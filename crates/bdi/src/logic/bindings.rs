@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var};
 
 use super::{arith, levels};
@@ -238,6 +239,21 @@ impl Bindings {
         self.trail.push(slot);
     }
 
+    /// Binds a variable to a number, or what it stands for; false, and nothing is bound, if that is bound already.
+    #[inline]
+    pub(super) fn bind_number(&mut self, slot: u32, number: f64) -> bool {
+        let mut slot = slot;
+        loop {
+            match self.slot(slot) {
+                Value::Null => break,
+                Value::Var(var) => slot = var.slot,
+                _ => return false,
+            }
+        }
+        self.bind_ground(slot, Value::Num(number));
+        true
+    }
+
     /// Binds an unbound variable to what is no variable; false if that nests too deep.
     #[inline]
     pub fn bind_value(&mut self, slot: u32, value: Value) -> bool {
@@ -285,7 +301,8 @@ impl Bindings {
         if value.is_ground() {
             return false;
         }
-        let mut left = vec![value];
+        let mut left = SmallVec::<[&Value; 8]>::new();
+        left.push(value);
         while let Some(value) = left.pop() {
             match self.deref(value) {
                 Value::Var(var) if var.slot == slot => return true,

@@ -2,11 +2,11 @@
 //! goes is bounded by the program's text. What may need more than that, rules and internal actions, is left to the
 //! prover proper.
 
-use whimbrel_acl::{Structure, Symbol, Value, sym};
+use whimbrel_acl::{Structure, Symbol, Value};
 
 use super::Bindings;
-use super::solve::{Solver, open_slots, relate};
-use crate::code::{Expr, Formula, RelationExpr, Rule, TermExpr, build, match_expr, number};
+use super::solve::{Solver, open_slots, relation_holds};
+use crate::code::{Expr, Formula, RelationExpr, Rule, TermExpr, build, match_expr};
 use crate::mind::Entry;
 
 /// What came of a proof the short way.
@@ -111,13 +111,7 @@ impl ShallowProof<'_, '_> {
 
     #[inline]
     fn relation(&self, relation: &RelationExpr, bindings: &mut Bindings) -> bool {
-        let numbers = (number(bindings, self.base, &relation.left), number(bindings, self.base, &relation.right));
-        if let ((Some(left), Some(right)), false) = (numbers, relation.op == sym::UNIV) {
-            return relate(bindings, relation.op, &Value::Num(left), &Value::Num(right));
-        }
-        let left = build(self.solver, bindings, self.base, self.names, &relation.left);
-        let right = build(self.solver, bindings, self.base, self.names, &relation.right);
-        relate(bindings, relation.op, &left, &right)
+        relation_holds(self.solver, bindings, self.base, self.names, relation)
     }
 
     fn query(&self, term: &TermExpr, rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
@@ -128,15 +122,16 @@ impl ShallowProof<'_, '_> {
             return if self.any_fact(term, fact, bindings) { self.proceed(rest, bindings) } else { Shallow::Fails };
         }
         let mark = bindings.mark();
-        let candidates = match term.args.first() {
+        let mut candidates = match term.args.first() {
             None => table.candidates(&Value::Null),
             Some(Expr::Const(value)) => table.candidates(value),
             Some(expr) => table.candidates(&build(self.solver, bindings, self.base, self.names, expr)),
         };
-        for entry in candidates {
+        let image = self.solver.known.image;
+        while let Some(entry) = candidates.next(image) {
             let holds = match entry {
                 Entry::Fact(fact) => self.any_fact(term, fact, bindings),
-                Entry::Rule(rule) => match rule.resolve(self.solver.known.image) {
+                Entry::Rule(rule) => match rule.resolve(image) {
                     rule if matches!(rule.body, Formula::True) => self.open_fact(term, rule, bindings),
                     _ => return Shallow::Unknown,
                 },
@@ -167,7 +162,9 @@ impl ShallowProof<'_, '_> {
     /// A rule without a condition: a fact with variables of its own.
     fn open_fact(&self, term: &TermExpr, rule: &Rule, bindings: &mut Bindings) -> bool {
         let base = bindings.extend(rule.slots);
-        term.args.iter().zip(&rule.args).all(|(expr, head)| {
+        term.args.iter().zip(&rule.args).enumerate().all(|(place, (expr, head))| {
+            let own = Expr::Slot(place as u32);
+            let head = head.as_ref().unwrap_or(&own);
             if let (Expr::Slot(slot), Expr::Slot(own)) = (expr, head)
                 && let Some(same) = bindings.unify_plainly(self.base + slot, base + own)
             {

@@ -12,11 +12,11 @@ use whimbrel_platform::{Services, Time, limits};
 
 use super::bindings::{map_annots, variables};
 use super::shallow::{Shallow, ShallowProof};
-use super::{Bindings, Mark, levels, match_annot_subsets, match_annots};
+use super::{Bindings, Mark, arith, decorated, levels, match_annot_subsets, match_annots, namespaced};
 use crate::actions::{Action, Answer, Call};
 use crate::code::{
     CallExpr, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, Rule, TermExpr, build, build_annots,
-    build_args, match_expr, reserved,
+    build_args, match_expr, number, push_plain_value, reserved,
 };
 use crate::mind::{Candidates, Entry, Mind};
 use crate::syntax::quote;
@@ -85,11 +85,19 @@ enum Alternatives<'f> {
 }
 
 /// A query in progress.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Query<'f> {
     term: &'f TermExpr,
-    /// The arguments, built if rules may need them.
-    args: Option<Args>,
+    /// Its arguments, if rules may need them.
+    args: Option<Passed>,
+}
+
+/// The values of a query's arguments: slots that a rule's variables are, or follow.
+#[derive(Clone, Copy)]
+struct Passed {
+    base: u32,
+    /// Whether any variable can be bound to each of them as it is.
+    plain: bool,
 }
 
 /// One proof in progress.
@@ -229,7 +237,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             next = match next {
                 Next::Prove(formula, scope, rest) => self.prove(formula, scope, rest, bindings),
                 Next::Proceed(NOTHING) => return true,
-                Next::Proceed(at) => self.proceed(at),
+                Next::Proceed(at) => self.proceed(at, bindings),
                 // A term nests too deep: that fails the whole proof.
                 Next::Fail if levels::noted() => return false,
                 Next::Fail => match self.backtrack(bindings) {
@@ -240,14 +248,32 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         }
     }
 
-    fn proceed(&mut self, at: u32) -> Next<'f> {
+    fn proceed(&mut self, at: u32, bindings: &mut Bindings) -> Next<'f> {
         let Some(Pending { formulas, scope, next }) = self.pending.get(at as usize) else { return Next::Fail };
         let (formulas, scope, next) = (*formulas, *scope, *next);
-        self.conjunction(formulas, scope, next)
+        let comes_back = self.choices.last().is_some_and(|choice| choice.pending > at);
+        if !comes_back && at as usize + 1 == self.pending.len() {
+            self.pending.pop();
+        }
+        self.conjunction(formulas, scope, next, bindings)
     }
 
+    /// Relations come at once: what a rule begins with mostly says whether it applies.
     #[inline]
-    fn conjunction(&mut self, formulas: &'f [Formula], scope: Scope<'f>, next: u32) -> Next<'f> {
+    fn conjunction(
+        &mut self,
+        formulas: &'f [Formula],
+        scope: Scope<'f>,
+        next: u32,
+        bindings: &mut Bindings,
+    ) -> Next<'f> {
+        let mut formulas = formulas;
+        while let [Formula::Relation(relation), rest @ ..] = formulas {
+            if !relation_holds(self.solver, bindings, scope.base, scope.names, relation) {
+                return Next::Fail;
+            }
+            formulas = rest;
+        }
         match formulas {
             [] => Next::Proceed(next),
             [last] => Next::Prove(last, scope, next),
@@ -265,7 +291,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         match formula {
             Formula::True => Next::Proceed(next),
             Formula::False => Next::Fail,
-            Formula::And(formulas) => self.conjunction(formulas, scope, next),
+            Formula::And(formulas) => self.conjunction(formulas, scope, next, bindings),
             Formula::Or(formulas) => match formulas.as_slice() {
                 [] => Next::Fail,
                 [first, rest @ ..] => {
@@ -281,13 +307,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             }
             Formula::Query(term) => self.query(term, scope, next, bindings),
             Formula::Call(call) => self.call(call, scope, next, bindings),
-            Formula::Relation(relation) => {
-                if self.relation(relation, scope, bindings) {
-                    Next::Proceed(next)
-                } else {
-                    Next::Fail
-                }
-            }
+            Formula::Relation(_) => self.conjunction(std::slice::from_ref(formula), scope, next, bindings),
             Formula::Dynamic(expr) => self.dynamic(expr, scope, next, bindings),
         }
     }
@@ -330,24 +350,44 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     }
 
     fn query(&mut self, term: &'f TermExpr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> Next<'f> {
-        let Some(table) = self.solver.known.mind.beliefs.table(&term.key) else { return Next::Fail };
-        let first = match term.args.first() {
-            None => Value::Null,
-            Some(Expr::Const(value)) => value.clone(),
-            Some(expr) => build(self.solver, bindings, scope.base, scope.names, expr),
+        let Some(table) = self.solver.known.mind.beliefs.table_at(&term.key, &term.hint) else { return Next::Fail };
+        if table.has_rules() {
+            let args = self.pass(&term.args, scope, bindings);
+            let rest = table.candidates(bindings.slot(args.base));
+            return self.entries(Query { term, args: Some(args) }, rest, scope, next, bindings);
+        }
+        let rest = match term.args.first() {
+            None => table.candidates(&Value::Null),
+            Some(Expr::Const(value)) => table.candidates(value),
+            Some(expr) => table.candidates(&build(self.solver, bindings, scope.base, scope.names, expr)),
         };
-        let rest = table.candidates(&first);
-        let args = table.has_rules().then(|| self.query_args(term, first, scope, bindings));
-        self.entries(Query { term, args }, rest, scope, next, bindings)
+        self.entries(Query { term, args: None }, rest, scope, next, bindings)
     }
 
-    fn query_args(&self, term: &TermExpr, first: Value, scope: Scope<'f>, bindings: &mut Bindings) -> Args {
-        let mut args = Args::new();
-        if let [_, others @ ..] = term.args.as_slice() {
-            args.push(first);
-            args.extend(build_args(self.solver, bindings, scope.base, scope.names, others));
+    /// Puts the values of a query's arguments on top of the bindings.
+    fn pass(&self, args: &[Expr], scope: Scope<'f>, bindings: &mut Bindings) -> Passed {
+        let (base, mut plain) = (bindings.len(), true);
+        for (place, expr) in args.iter().enumerate() {
+            if push_plain_value(bindings, scope.base, expr) {
+                continue;
+            }
+            let top = bindings.len();
+            let value = build(self.solver, bindings, scope.base, scope.names, expr);
+            plain &= is_plain(&value);
+            if bindings.len() > top {
+                // A function has left variables: the values are to be side by side.
+                let before = bindings.from_mut(base).iter_mut().take(place).map(std::mem::take);
+                let mut values: Args = before.chain([value]).collect();
+                let rest = args.get(place + 1..).unwrap_or_default();
+                values.extend(build_args(self.solver, bindings, scope.base, scope.names, rest));
+                let base = bindings.len();
+                let plain = values.iter().all(is_plain);
+                values.into_iter().for_each(|value| bindings.push(value));
+                return Passed { base, plain };
+            }
+            bindings.push(value);
         }
-        args
+        Passed { base, plain }
     }
 
     /// Tries the candidates in turn until one matches; leaves a choice point only if others may match too.
@@ -359,21 +399,21 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         next: u32,
         bindings: &mut Bindings,
     ) -> Next<'f> {
-        while let Some(entry) = rest.next() {
-            let more = rest.skip_mismatches();
-            let mark = bindings.mark();
-            let choices = self.choices.len();
-            let query_again = if more { Some(query.clone()) } else { None };
-            if let Some(query) = query_again {
-                self.choose(Alternatives::Entries { query, rest: rest.clone() }, scope, next, bindings);
+        let image = self.solver.known.image;
+        let mark = bindings.mark();
+        let (choices, pending) = (self.choices.len(), self.pending.len() as u32);
+        while let Some(entry) = rest.next(image) {
+            let found = self.entry(&query, entry, scope, next, bindings);
+            if matches!(found, Next::Fail) && self.choices.len() == choices {
+                bindings.undo(mark);
+                continue;
             }
-            match self.entry(&query, entry, scope, next, bindings) {
-                Next::Fail if self.choices.len() <= choices + usize::from(more) => {
-                    self.choices.truncate(choices);
-                    bindings.undo(mark);
-                }
-                found => return found,
+            if rest.skip_mismatches(image) {
+                // Below those that the entry's annotations left.
+                let alternatives = Alternatives::Entries { query, rest };
+                self.choices.insert(choices, Choice { alternatives, scope, next, mark, pending });
             }
+            return found;
         }
         Next::Fail
     }
@@ -483,21 +523,36 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         if bindings.len() > limits::PROOF_SLOTS_MAX || levels::noted() {
             return Next::Fail;
         }
-        let base = bindings.extend(rule.slots);
-        let inner = Scope { base, names: &rule.names };
-        let Some(args) = &query.args else { return Next::Fail };
-        for (head, value) in rule.args.iter().zip(args) {
-            if !match_expr(self.solver, bindings, base, inner.names, head, value) {
-                return Next::Fail;
-            }
-        }
-        let query = query.term;
-        if (!query.annots.is_empty() || query.annots_tail.is_some())
-            && !self.rule_annots(query, rule, scope, inner, bindings)
-        {
+        let Some(args) = query.args else { return Next::Fail };
+        let Some(inner) = self.rule_head(rule, args, bindings) else { return Next::Fail };
+        if !query.term.has_no_annots() && !self.rule_annots(query.term, rule, scope, inner, bindings) {
             return Next::Fail;
         }
-        Next::Prove(&rule.body, inner, next)
+        match &rule.body {
+            Formula::And(formulas) => self.conjunction(formulas, inner, next, bindings),
+            Formula::Relation(_) => self.conjunction(std::slice::from_ref(&rule.body), inner, next, bindings),
+            body => Next::Prove(body, inner, next),
+        }
+    }
+
+    /// Matches a rule's head with arguments on top of the bindings. Where its variables are then.
+    fn rule_head(&self, rule: &'f Rule, args: Passed, bindings: &mut Bindings) -> Option<Scope<'f>> {
+        let arity = rule.args.len() as u32;
+        let base = if args.plain { args.base } else { bindings.extend(arity) };
+        bindings.extend(rule.slots - arity);
+        for (place, head) in (0..arity).zip(&rule.args) {
+            let own = Expr::Slot(place);
+            let head = match head {
+                Some(head) => head,
+                None if args.plain => continue,
+                None => &own,
+            };
+            let value = bindings.slot(args.base + place).clone();
+            if !match_expr(self.solver, bindings, base, &rule.names, head, &value) {
+                return None;
+            }
+        }
+        Some(Scope { base, names: &rule.names })
     }
 
     fn rule_annots(
@@ -573,12 +628,6 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         Next::Proceed(next)
     }
 
-    fn relation(&self, relation: &RelationExpr, scope: Scope<'_>, bindings: &mut Bindings) -> bool {
-        let left = build(self.solver, bindings, scope.base, scope.names, &relation.left);
-        let right = build(self.solver, bindings, scope.base, scope.names, &relation.right);
-        relate(bindings, relation.op, &left, &right)
-    }
-
     fn dynamic(&mut self, expr: &Expr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> Next<'f> {
         let goal = build(self.solver, bindings, scope.base, scope.names, expr);
         if unbound(&goal) {
@@ -600,6 +649,42 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         bindings.undo(mark);
         self.values(target, Box::new(solutions.into_iter()), scope, next, bindings)
     }
+}
+
+/// Whether a variable can be bound to a value as it is.
+fn is_plain(value: &Value) -> bool {
+    let Value::Term(term) = value else { return true };
+    let computed = arith::is_operation(term.functor, term.args.len());
+    !computed && !decorated(value) && !namespaced(value)
+}
+
+/// Whether a relation holds; `=` and `=..` bind variables.
+#[inline]
+pub(super) fn relation_holds(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    base: u32,
+    names: &[Symbol],
+    relation: &RelationExpr,
+) -> bool {
+    let RelationExpr { op, left, right } = relation;
+    let (one, other) = (number(bindings, base, left), number(bindings, base, right));
+    match (one, other, *op) {
+        (Some(one), Some(other), op) if op != sym::UNIV => {
+            return relate(bindings, op, &Value::Num(one), &Value::Num(other));
+        }
+        (None, Some(number), sym::UNIFY) => {
+            if let Expr::Slot(slot) = left
+                && bindings.bind_number(base + slot, number)
+            {
+                return true;
+            }
+        }
+        _ => {}
+    }
+    let left = build(solver, bindings, base, names, left);
+    let right = build(solver, bindings, base, names, right);
+    relate(bindings, *op, &left, &right)
 }
 
 /// Whether a dynamic goal is any belief: a variable, bare or decorated.

@@ -38,7 +38,17 @@ impl Bindings {
     }
 
     fn unify_variable(&mut self, left: &Value, right: &Value) -> bool {
-        let (left, right) = (self.deref(left).clone(), self.deref(right).clone());
+        let (left, right) = (self.deref(left), self.deref(right));
+        match (left, right) {
+            (Value::Var(var), value @ (Value::Atom(_) | Value::Num(_) | Value::Nil))
+            | (value @ (Value::Atom(_) | Value::Num(_) | Value::Nil), Value::Var(var)) => {
+                let (slot, value) = (var.slot, value.clone());
+                self.bind_ground(slot, value);
+                return true;
+            }
+            _ => {}
+        }
+        let (left, right) = (left.clone(), right.clone());
         match (&left, &right) {
             (Value::Var(a), Value::Var(b)) => {
                 // The younger variable points to the older one: older slots outlive younger ones.

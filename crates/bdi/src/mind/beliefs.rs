@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
-use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var, sym};
+use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
-use crate::code::{Hint, Image, Key, Rule};
+use crate::code::{Expr, Hint, Image, Key, Rule};
 use crate::logic::{Bindings, decorated, map_annots, match_annots, namespaced, open_slots};
 use crate::syntax::ast;
 use crate::syntax::quote::{numbered, quote};
@@ -94,57 +94,72 @@ struct Index {
 }
 
 /// The entries of a predicate that may match a query, in query order.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub struct Candidates<'a> {
     table: &'a Table,
     first: Quick,
     source: Positions<'a>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 enum Positions<'a> {
     All { next: usize },
     Indexed { numbers: &'a [i64] },
 }
 
 /// What the first argument of a query is known to be: enough to skip most entries without unification.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 enum Quick {
     Unknown,
-    Value(Value),
+    Atom(Symbol),
+    Num(f64),
+    Str,
+    Nil,
+    List,
 }
 
 impl Quick {
     fn of(value: &Value) -> Self {
         match value {
-            Value::Atom(_) | Value::Num(_) | Value::Str(_) | Value::Nil => Self::Value(value.clone()),
-            Value::List(_) => Self::Value(Value::Null),
+            Value::Atom(name) => Self::Atom(*name),
+            Value::Num(number) => Self::Num(*number),
+            Value::Str(_) => Self::Str,
+            Value::Nil => Self::Nil,
+            Value::List(_) => Self::List,
             _ => Self::Unknown,
         }
     }
 
     /// Whether a first argument may match.
     #[inline]
-    fn may_be(&self, value: &Value) -> bool {
-        let Self::Value(wanted) = self else { return true };
-        match (wanted, value) {
-            (Value::Atom(a), Value::Atom(b)) => a == b,
-            (Value::Num(a), Value::Num(b)) => a == b,
-            (Value::Str(a), Value::Str(b)) => a == b,
-            (_, Value::Var(_) | Value::Term(_)) => true,
-            (Value::Nil, Value::Nil) | (Value::Null, Value::List(_)) => true,
+    fn may_be(self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Unknown, _) | (_, Value::Var(_) | Value::Term(_)) => true,
+            (Self::Atom(a), Value::Atom(b)) => a == *b,
+            (Self::Num(a), Value::Num(b)) => a == *b,
+            (Self::Str, Value::Str(_)) | (Self::Nil, Value::Nil) | (Self::List, Value::List(_)) => true,
             _ => false,
         }
     }
 
+    /// Whether the first argument of a rule's head may match.
     #[inline]
-    fn may_match_entry(&self, entry: &Entry) -> bool {
+    fn may_match_head(self, rule: &Rule) -> bool {
+        match rule.args.first() {
+            Some(Some(Expr::Const(value))) => self.may_be(value),
+            Some(Some(Expr::Cons(_))) => matches!(self, Self::List | Self::Unknown),
+            _ => true,
+        }
+    }
+
+    #[inline]
+    fn may_match_entry(self, entry: &Entry, image: &Image) -> bool {
         if matches!(self, Self::Unknown) {
             return true;
         }
         match entry {
             Entry::Fact(fact) => fact.args.first().is_none_or(|first| self.may_be(first)),
-            Entry::Rule(_) => true,
+            Entry::Rule(rule) => self.may_match_head(rule.resolve(image)),
         }
     }
 }
@@ -175,24 +190,21 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Moves on to the next entry that may match; false if there is none.
-    pub fn skip_mismatches(&mut self) -> bool {
+    /// Moves on to the next entry that may match; false if there is none. The rules are those of this program, or the agent's own.
+    pub fn skip_mismatches(&mut self, image: &Image) -> bool {
         while !self.exhausted() {
-            if self.peek().is_some_and(|entry| self.first.may_match_entry(entry)) {
+            if self.peek().is_some_and(|entry| self.first.may_match_entry(entry, image)) {
                 return true;
             }
             self.advance();
         }
         false
     }
-}
 
-impl<'a> Iterator for Candidates<'a> {
-    type Item = &'a Entry;
-
+    /// The next entry that may match.
     #[inline]
-    fn next(&mut self) -> Option<&'a Entry> {
-        if !self.skip_mismatches() {
+    pub fn next(&mut self, image: &Image) -> Option<&'a Entry> {
+        if !self.skip_mismatches(image) {
             return None;
         }
         let entry = self.peek();

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Args, Structure, Symbol, Value, sym};
 
 use super::hand::Called;
@@ -614,7 +615,7 @@ impl<'m> Cycle<'m> {
 
     fn step_action(&mut self, action: crate::actions::StepAction, call: &CallExpr, at: At<'_>) -> Stepped {
         let solver = solver!(self);
-        let mut args = smallvec::SmallVec::with_capacity(call.args.len());
+        let mut args = SmallVec::with_capacity(call.args.len());
         for arg in &call.args {
             args.push(build(&solver, self.bindings, at.base, at.names, arg));
         }
@@ -637,26 +638,24 @@ impl<'m> Cycle<'m> {
     }
 
     fn run_while(&mut self, condition: &Formula, end: u32, at: At<'_>) -> Stepped {
-        let pc = self.enter_loop(at);
-        self.restore_loop(at);
+        if !self.in_loop(at) {
+            self.enter_loop(at);
+        }
+        self.next_round(at);
         if self.first(condition, at) {
             return Stepped::Next;
         }
-        self.leave_loop(at, pc);
+        self.leave_loop(at);
         Stepped::Jump(end)
     }
 
     fn run_for(&mut self, condition: &Formula, end: u32, at: At<'_>) -> Stepped {
-        let first_time = !self.in_loop(at);
-        let pc = self.enter_loop(at);
-        if first_time {
+        if !self.in_loop(at) {
+            self.enter_loop(at);
             self.collect_solutions(condition, at);
         }
-        self.restore_loop(at);
-        let frame = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut());
-        let next = frame.and_then(|frame| frame.extra_mut().loops.last_mut()?.solutions.pop());
-        let Some(solution) = next else {
-            self.leave_loop(at, pc);
+        let Some(solution) = self.next_round(at) else {
+            self.leave_loop(at);
             return Stepped::Jump(end);
         };
         let highest = solution.iter().map(|(_, value)| highest_slot(value)).max().unwrap_or(0);
@@ -695,31 +694,27 @@ impl<'m> Cycle<'m> {
         frame.is_some_and(|frame| frame.in_loop(frame.pc))
     }
 
-    fn enter_loop(&mut self, at: At<'_>) -> u32 {
-        let entered = self.in_loop(at);
-        let saved = if entered { Vec::new() } else { self.bindings.from(at.base).to_vec() };
-        let Some(frame) = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut()) else { return 0 };
+    fn enter_loop(&mut self, at: At<'_>) {
+        let saved = self.bindings.from(at.base).to_vec();
+        let Some(frame) = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut()) else { return };
         let pc = frame.pc;
-        if !entered {
-            let extra = frame.extra_mut();
-            let splices = extra.splices.len() as u32;
-            extra.loops.push(Loop { pc, splices, saved, solutions: Vec::new() });
-        }
-        pc
+        let extra = frame.extra_mut();
+        let splices = extra.splices.len() as u32;
+        extra.loops.push(Loop { pc, splices, saved, solutions: Vec::new() });
     }
 
-    /// Gives the frame's variables the values they had before the loop.
-    fn restore_loop(&mut self, at: At<'_>) {
-        let frame = self.mind.intentions.find(at.id).and_then(|i| i.frames.last());
-        let Some(current) = frame.and_then(|f| f.extra.as_ref()).and_then(|e| e.loops.last()) else { return };
+    /// Gives the frame's variables the values they had before the loop; answers what they are in the next round of a `for`.
+    fn next_round(&mut self, at: At<'_>) -> Option<SmallVec<[(u32, Value); 1]>> {
+        let frame = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut());
+        let current = frame?.extra.as_mut()?.loops.last_mut()?;
         self.bindings.restore(at.base, &current.saved);
         self.top = self.bindings.len();
+        current.solutions.pop()
     }
 
-    fn leave_loop(&mut self, at: At<'_>, pc: u32) {
-        let frame = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut());
-        if let Some(frame) = frame
-            && frame.in_loop(pc)
+    fn leave_loop(&mut self, at: At<'_>) {
+        if self.in_loop(at)
+            && let Some(frame) = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut())
         {
             frame.extra_mut().loops.pop();
         }

@@ -65,7 +65,9 @@ pub fn belief(call: &mut Call<'_, '_>) -> Outcome {
     } else {
         let key = Key::of_value(pattern).ok_or_else(nonsense)?;
         let first = pattern.args().first().unwrap_or(&Value::Null);
-        let entries = beliefs.table(&key).into_iter().flat_map(|table| table.candidates(first));
+        let image = call.solver.known.image;
+        let mut candidates = beliefs.table(&key).map(|table| table.candidates(first));
+        let entries = std::iter::from_fn(|| candidates.as_mut()?.next(image));
         entries.filter_map(|entry| belief_term(entry, call)).collect()
     };
     Ok(Answer::Each(pattern.clone(), Box::new(found.into_iter())))
