@@ -266,7 +266,7 @@ pub fn match_expr(
     value: &Value,
 ) -> bool {
     match expr {
-        Expr::Slot(slot) => match_slot(bindings, base + slot, names.get(*slot as usize).copied(), value),
+        Expr::Slot(slot) => match_slot(bindings, base, names, *slot, value),
         Expr::Const(constant) => match (constant, value) {
             (Value::Atom(a), Value::Atom(b)) => a == b,
             (Value::Num(a), Value::Num(b)) => a == b,
@@ -281,8 +281,11 @@ pub fn match_expr(
     }
 }
 
+/// [`match_expr`] of a variable.
 #[inline]
-fn match_slot(bindings: &mut Bindings, slot: u32, name: Option<Symbol>, value: &Value) -> bool {
+pub fn match_slot(bindings: &mut Bindings, base: u32, names: &[Symbol], slot: u32, value: &Value) -> bool {
+    let name = names.get(slot as usize).copied();
+    let slot = base + slot;
     let known = bindings.slot(slot);
     if !matches!(known, Value::Null) {
         match (known, value) {
@@ -366,6 +369,10 @@ fn match_list(
     cell: &(Expr, Expr),
     value: &Value,
 ) -> bool {
+    if let Value::List(other) = value {
+        return match_expr(solver, bindings, base, names, &cell.0, &other.head)
+            && match_expr(solver, bindings, base, names, &cell.1, &other.tail);
+    }
     match bindings.deref(value) {
         Value::List(other) => {
             let other = Arc::clone(other);

@@ -13,7 +13,9 @@ use whimbrel_acl::{Annots, Structure, Symbol, Text, Value, sym};
 use crate::actions::Action;
 use crate::syntax::ast;
 pub use crate::syntax::ast::{TriggerKind, TriggerOp};
-pub use build::{build, build_annots, build_args, calls_nothing, match_expr, number, plain_atom, push_plain_value};
+pub use build::{
+    build, build_annots, build_args, calls_nothing, match_expr, match_slot, number, plain_atom, push_plain_value,
+};
 pub use decorated::{decorate, unify_decorated};
 pub use site::{Hint, Plans, Site};
 

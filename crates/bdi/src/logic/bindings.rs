@@ -19,6 +19,9 @@ pub struct Bindings {
     level: Cell<u32>,
 }
 
+/// How many slots may have been bound in a proof that is forgotten.
+const FORGET_AT_ONCE: usize = 16;
+
 /// A state to return to.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
@@ -193,6 +196,28 @@ impl Bindings {
         }
     }
 
+    /// Forgets the slots added since `mark`, if none of the others bound since then has a variable in its value: what is done with
+    /// them is over, and nobody comes back to it. It is not looked for if it takes long.
+    #[inline]
+    pub(super) fn forget_proof(&mut self, mark: Mark) {
+        let (top, bound) = (mark.slots, self.bound_since(mark));
+        let is_ground = |slot: &u32| *slot >= top || self.slot(*slot).is_ground();
+        if self.len() == top || bound.len() > FORGET_AT_ONCE || !bound.iter().all(is_ground) {
+            return;
+        }
+        let mut kept = mark.trail as usize;
+        for place in kept..self.trail.len() {
+            if let Some(slot) = self.trail.get(place).copied().filter(|slot| *slot < top) {
+                if let Some(free) = self.trail.get_mut(kept) {
+                    *free = slot;
+                }
+                kept += 1;
+            }
+        }
+        self.trail.truncate(kept);
+        self.truncate(top);
+    }
+
     /// The slots bound since `mark`.
     pub fn bound_since(&self, mark: Mark) -> &[u32] {
         self.trail.get(mark.trail as usize..).unwrap_or(&[])
@@ -298,8 +323,20 @@ impl Bindings {
     /// Whether an unbound variable is part of a value, or of what the value's variables stand for. To bind it to that
     /// would make a term without end.
     pub fn occurs(&self, slot: u32, value: &Value) -> bool {
-        if value.is_ground() {
-            return false;
+        match value {
+            value if value.is_ground() => return false,
+            Value::List(cons) if cons.head.is_ground() && matches!(cons.tail, Value::Var(_)) => {
+                return self.occurs_deep(slot, &cons.tail);
+            }
+            value => self.occurs_deep(slot, value),
+        }
+    }
+
+    fn occurs_deep(&self, slot: u32, value: &Value) -> bool {
+        if let value @ Value::Var(_) = value
+            && let Value::Var(var) = self.deref(value)
+        {
+            return var.slot == slot;
         }
         let mut left = SmallVec::<[&Value; 8]>::new();
         left.push(value);

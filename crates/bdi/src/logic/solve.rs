@@ -16,7 +16,7 @@ use super::{Bindings, Mark, arith, decorated, levels, match_annot_subsets, match
 use crate::actions::{Action, Answer, Call};
 use crate::code::{
     CallExpr, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, Rule, TermExpr, build, build_annots,
-    build_args, match_expr, number, push_plain_value, reserved,
+    build_args, match_expr, match_slot, number, push_plain_value, reserved,
 };
 use crate::mind::{Candidates, Entry, Mind};
 use crate::syntax::quote;
@@ -64,6 +64,8 @@ struct Pending<'f> {
     formulas: &'f [Formula],
     scope: Scope<'f>,
     next: u32,
+    /// What was bound when the current goal began.
+    mark: Mark,
 }
 
 const NOTHING: u32 = u32::MAX;
@@ -79,7 +81,7 @@ struct Choice<'f> {
 
 enum Alternatives<'f> {
     Formulas(&'f [Formula]),
-    Entries { query: Query<'f>, rest: Candidates<'f> },
+    Entries { query: Query<'f>, first: &'f Entry, rest: Candidates<'f> },
     Annots { ways: std::vec::IntoIter<Vec<Annot>>, own: Annots },
     Values { target: Value, values: Box<dyn Iterator<Item = Value> + 'f> },
 }
@@ -249,11 +251,12 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     }
 
     fn proceed(&mut self, at: u32, bindings: &mut Bindings) -> Next<'f> {
-        let Some(Pending { formulas, scope, next }) = self.pending.get(at as usize) else { return Next::Fail };
-        let (formulas, scope, next) = (*formulas, *scope, *next);
+        let Some(Pending { formulas, scope, next, mark }) = self.pending.get(at as usize) else { return Next::Fail };
+        let (formulas, scope, next, mark) = (*formulas, *scope, *next, *mark);
         let comes_back = self.choices.last().is_some_and(|choice| choice.pending > at);
         if !comes_back && at as usize + 1 == self.pending.len() {
             self.pending.pop();
+            bindings.forget_proof(mark);
         }
         self.conjunction(formulas, scope, next, bindings)
     }
@@ -281,7 +284,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
                 if self.pending.len() >= limits::PROOF_GOALS_MAX {
                     return Next::Fail;
                 }
-                self.pending.push(Pending { formulas: rest, scope, next });
+                self.pending.push(Pending { formulas: rest, scope, next, mark: bindings.mark() });
                 Next::Prove(first, scope, self.pending.len() as u32 - 1)
             }
         }
@@ -343,7 +346,9 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
                 self.choose(Alternatives::Formulas(rest), scope, next, bindings);
                 Next::Prove(first, scope, next)
             }
-            Alternatives::Entries { query, rest } => self.entries(query, rest, scope, next, bindings),
+            Alternatives::Entries { query, first, rest } => {
+                self.entries(query, Some(first), rest, scope, next, bindings)
+            }
             Alternatives::Annots { ways, own } => self.annots(ways, own, scope, next, bindings),
             Alternatives::Values { .. } => Next::Fail,
         })
@@ -353,15 +358,18 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         let Some(table) = self.solver.known.mind.beliefs.table_at(&term.key, &term.hint) else { return Next::Fail };
         if table.has_rules() {
             let args = self.pass(&term.args, scope, bindings);
-            let rest = table.candidates(bindings.slot(args.base));
-            return self.entries(Query { term, args: Some(args) }, rest, scope, next, bindings);
+            let mut rest = table.candidates(bindings.slot(args.base));
+            let query = Query { term, args: Some(args) };
+            let first = self.next_candidate(query, &mut rest, bindings);
+            return self.entries(query, first, rest, scope, next, bindings);
         }
-        let rest = match term.args.first() {
+        let mut rest = match term.args.first() {
             None => table.candidates(&Value::Null),
             Some(Expr::Const(value)) => table.candidates(value),
             Some(expr) => table.candidates(&build(self.solver, bindings, scope.base, scope.names, expr)),
         };
-        self.entries(Query { term, args: None }, rest, scope, next, bindings)
+        let first = rest.next(self.solver.known.image);
+        self.entries(Query { term, args: None }, first, rest, scope, next, bindings)
     }
 
     /// Puts the values of a query's arguments on top of the bindings.
@@ -394,28 +402,44 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     fn entries(
         &mut self,
         query: Query<'f>,
+        first: Option<&'f Entry>,
         mut rest: Candidates<'f>,
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
     ) -> Next<'f> {
-        let image = self.solver.known.image;
         let mark = bindings.mark();
         let (choices, pending) = (self.choices.len(), self.pending.len() as u32);
-        while let Some(entry) = rest.next(image) {
+        let mut candidate = first;
+        while let Some(entry) = candidate {
+            candidate = self.next_candidate(query, &mut rest, bindings);
             let found = self.entry(&query, entry, scope, next, bindings);
             if matches!(found, Next::Fail) && self.choices.len() == choices {
                 bindings.undo(mark);
                 continue;
             }
-            if rest.skip_mismatches(image) {
+            if let Some(first) = candidate {
                 // Below those that the entry's annotations left.
-                let alternatives = Alternatives::Entries { query, rest };
+                let alternatives = Alternatives::Entries { query, first, rest };
                 self.choices.insert(choices, Choice { alternatives, scope, next, mark, pending });
             }
             return found;
         }
         Next::Fail
+    }
+
+    /// The next entry that may match. A rule does not if it begins with a comparison of numbers that does not hold: to know that
+    /// of the last one spares a choice.
+    #[inline]
+    fn next_candidate(&self, query: Query<'f>, rest: &mut Candidates<'f>, bindings: &Bindings) -> Option<&'f Entry> {
+        let image = self.solver.known.image;
+        loop {
+            match (rest.next(image)?, query.args) {
+                (Entry::Rule(rule), Some(args))
+                    if args.plain && rule.resolve(image).is_ruled_out(bindings, args.base) => {}
+                (entry, _) => return Some(entry),
+            }
+        }
     }
 
     fn entry(
@@ -541,14 +565,15 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         let base = if args.plain { args.base } else { bindings.extend(arity) };
         bindings.extend(rule.slots - arity);
         for (place, head) in (0..arity).zip(&rule.args) {
-            let own = Expr::Slot(place);
-            let head = match head {
-                Some(head) => head,
-                None if args.plain => continue,
-                None => &own,
-            };
+            if head.is_none() && args.plain {
+                continue;
+            }
             let value = bindings.slot(args.base + place).clone();
-            if !match_expr(self.solver, bindings, base, &rule.names, head, &value) {
+            let matches = match head {
+                Some(head) => match_expr(self.solver, bindings, base, &rule.names, head, &value),
+                None => match_slot(bindings, base, &rule.names, place, &value),
+            };
+            if !matches {
                 return None;
             }
         }
@@ -651,6 +676,29 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     }
 }
 
+impl Rule {
+    /// Whether it begins with comparisons of numbers among its arguments, which begin at `base`, of which one does not hold.
+    fn is_ruled_out(&self, bindings: &Bindings, base: u32) -> bool {
+        let formulas = match &self.body {
+            Formula::And(formulas) => formulas,
+            body => std::slice::from_ref(body),
+        };
+        for formula in formulas {
+            let Formula::Relation(relation) = formula else { return false };
+            let number = |side| number(bindings, base, side);
+            match (number(&relation.left), number(&relation.right)) {
+                (Some(left), Some(right)) if relation.op != sym::UNIV => {
+                    if !compare(relation.op, left, right) {
+                        return true;
+                    }
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+}
+
 /// Whether a variable can be bound to a value as it is.
 fn is_plain(value: &Value) -> bool {
     let Value::Term(term) = value else { return true };
@@ -671,7 +719,7 @@ pub(super) fn relation_holds(
     let (one, other) = (number(bindings, base, left), number(bindings, base, right));
     match (one, other, *op) {
         (Some(one), Some(other), op) if op != sym::UNIV => {
-            return relate(bindings, op, &Value::Num(one), &Value::Num(other));
+            return compare(op, one, other);
         }
         (None, Some(number), sym::UNIFY) => {
             if let Expr::Slot(slot) = left
@@ -729,18 +777,24 @@ pub(crate) fn open_slots(fact: &Structure) -> u32 {
     args.max(annots)
 }
 
+/// Whether a relation of numbers holds.
+#[inline]
+fn compare(op: Symbol, a: f64, b: f64) -> bool {
+    match op {
+        sym::LT => a < b,
+        sym::LE => a <= b,
+        sym::GT => a > b,
+        sym::GE => a >= b,
+        sym::NE => a != b,
+        _ => a == b,
+    }
+}
+
 /// Whether `left op right` holds; `=` and `=..` bind variables.
 pub fn relate(bindings: &mut Bindings, op: Symbol, left: &Value, right: &Value) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
     if let (Value::Num(a), Value::Num(b)) = (left, right) {
-        return match op {
-            sym::LT => a < b,
-            sym::LE => a <= b,
-            sym::GT => a > b,
-            sym::GE => a >= b,
-            sym::NE => a != b,
-            _ => a == b,
-        };
+        return compare(op, *a, *b);
     }
     match op {
         sym::UNIFY => bindings.unify(left, right),

@@ -190,26 +190,16 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Moves on to the next entry that may match; false if there is none. The rules are those of this program, or the agent's own.
-    pub fn skip_mismatches(&mut self, image: &Image) -> bool {
-        while !self.exhausted() {
-            if self.peek().is_some_and(|entry| self.first.may_match_entry(entry, image)) {
-                return true;
-            }
-            self.advance();
-        }
-        false
-    }
-
-    /// The next entry that may match.
-    #[inline]
+    /// The next entry that may match. The rules are those of this program, or the agent's own.
     pub fn next(&mut self, image: &Image) -> Option<&'a Entry> {
-        if !self.skip_mismatches(image) {
-            return None;
+        while !self.exhausted() {
+            let entry = self.peek().filter(|entry| self.first.may_match_entry(entry, image));
+            self.advance();
+            if entry.is_some() {
+                return entry;
+            }
         }
-        let entry = self.peek();
-        self.advance();
-        entry
+        None
     }
 }
 
