@@ -73,6 +73,24 @@ pub(crate) enum Parcel {
     Weigh(Weighing),
 }
 
+impl Parcel {
+    /// Whether it is more than messages, and who may send how many.
+    pub fn changes_something(&self) -> bool {
+        !matches!(
+            self,
+            Self::Message(_)
+                | Self::Posted(_)
+                | Self::Arrived(_)
+                | Self::ArrivedRow(..)
+                | Self::Copies(..)
+                | Self::Undeliverable(..)
+                | Self::Written(_)
+                | Self::Drained(_)
+                | Self::Relieved(_)
+        )
+    }
+}
+
 /// A certain bearer of a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bearer {

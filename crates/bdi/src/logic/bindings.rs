@@ -205,16 +205,9 @@ impl Bindings {
         if self.len() == top || bound.len() > FORGET_AT_ONCE || !bound.iter().all(is_ground) {
             return;
         }
-        let mut kept = mark.trail as usize;
-        for place in kept..self.trail.len() {
-            if let Some(slot) = self.trail.get(place).copied().filter(|slot| *slot < top) {
-                if let Some(free) = self.trail.get_mut(kept) {
-                    *free = slot;
-                }
-                kept += 1;
-            }
-        }
-        self.trail.truncate(kept);
+        let kept: SmallVec<[u32; FORGET_AT_ONCE]> = bound.iter().copied().filter(|slot| *slot < top).collect();
+        self.trail.truncate(mark.trail as usize);
+        self.trail.extend(kept);
         self.truncate(top);
     }
 
@@ -324,9 +317,9 @@ impl Bindings {
     /// would make a term without end.
     pub fn occurs(&self, slot: u32, value: &Value) -> bool {
         match value {
-            value if value.is_ground() => return false,
+            value if value.is_ground() => false,
             Value::List(cons) if cons.head.is_ground() && matches!(cons.tail, Value::Var(_)) => {
-                return self.occurs_deep(slot, &cons.tail);
+                self.occurs_deep(slot, &cons.tail)
             }
             value => self.occurs_deep(slot, value),
         }
@@ -391,7 +384,8 @@ impl Bindings {
             heads.extend(items.by_ref().map(|item| self.resolve(item)));
             tail = self.deref(items.tail());
         }
-        Value::list_with_tail(heads, tail.clone())
+        let tail = if matches!(tail, Value::Term(_)) { self.resolve(tail) } else { tail.clone() };
+        Value::list_with_tail(heads, tail)
     }
 
     fn resolve_term(&self, term: &Structure) -> Value {

@@ -6,7 +6,7 @@ use whimbrel_acl::{Structure, Symbol, Value};
 
 use super::Bindings;
 use super::solve::{Solver, open_slots, relation_holds};
-use crate::code::{Expr, Formula, RelationExpr, Rule, TermExpr, build, match_expr};
+use crate::code::{Expr, Formula, RelationExpr, Rule, TermExpr, build, match_expr, match_slot};
 use crate::mind::Entry;
 
 /// What came of a proof the short way.
@@ -163,15 +163,22 @@ impl ShallowProof<'_, '_> {
     fn open_fact(&self, term: &TermExpr, rule: &Rule, bindings: &mut Bindings) -> bool {
         let base = bindings.extend(rule.slots);
         term.args.iter().zip(&rule.args).enumerate().all(|(place, (expr, head))| {
-            let own = Expr::Slot(place as u32);
-            let head = head.as_ref().unwrap_or(&own);
-            if let (Expr::Slot(slot), Expr::Slot(own)) = (expr, head)
+            let own = match head {
+                None => Some(place as u32),
+                Some(Expr::Slot(own)) => Some(*own),
+                Some(_) => None,
+            };
+            if let (Expr::Slot(slot), Some(own)) = (expr, own)
                 && let Some(same) = bindings.unify_plainly(self.base + slot, base + own)
             {
                 return same;
             }
             let value = build(self.solver, bindings, self.base, self.names, expr);
-            match_expr(self.solver, bindings, base, &rule.names, head, &value)
+            match (own, head) {
+                (Some(own), _) => match_slot(bindings, base, &rule.names, own, &value),
+                (None, Some(head)) => match_expr(self.solver, bindings, base, &rule.names, head, &value),
+                (None, None) => false,
+            }
         })
     }
 

@@ -12,6 +12,7 @@ mod layouts;
 mod messages;
 mod parse;
 mod project;
+mod proofs;
 mod quote;
 mod round_trip;
 mod snapshots;

@@ -15,19 +15,28 @@ use crate::sync::locked;
 /// Parcels that wait for the end of the round at most.
 const BATCH_MAX: usize = 4_096;
 
-/// Messages for one node that wait for the end of the round at most: as many small ones as a socket is given at once. Of larger ones
+/// How long messages for other nodes wait for what follows while there is more to do: a write to a socket takes as long as some fifty
+/// of them do.
+pub(super) const GATHER_US: u64 = 50;
+/// Messages for one node that wait at most: as many small ones as a socket is given at once. Of larger ones
 /// those for which the link has room.
 const LINK_BATCH_MAX: usize = 1_024;
 /// The room of a link that has not said yet how much it has.
 const LINK_ROOM_AT_FIRST: usize = 256;
 
-/// What is sent to another node in this round.
+/// What is sent to another node, and not handed to its link yet.
 pub(super) struct Departing {
     messages: Vec<Envelope>,
     /// How many more may follow before their senders wait.
     room: usize,
     /// The link was full, and says that it is not any more.
     drained: bool,
+}
+
+impl Departing {
+    fn is_full(&self) -> bool {
+        self.messages.len() >= LINK_BATCH_MAX || self.room == 0 || self.drained
+    }
 }
 
 impl Default for Departing {
@@ -135,7 +144,7 @@ impl Shard {
         let crowded = if route.is_crowded() { Reception::Crowded(to.name) } else { Reception::Fine };
         batch.room = batch.room.saturating_sub(row.len());
         batch.messages.extend(row.map(|body| Envelope { to, body }));
-        self.urgent |= batch.messages.len() >= LINK_BATCH_MAX || batch.room == 0;
+        self.urgent |= batch.is_full();
         if batch.room == 0 { Reception::LinkFull(node) } else { crowded }
     }
 
@@ -160,11 +169,21 @@ impl Shard {
 
     /// Hands over what was sent to other nodes, and lets senders go on where there is room.
     pub(super) fn flush_links(&mut self) {
+        self.flush_those_links(|_| true);
+    }
+
+    /// The same of nodes to which nothing more can be sent before.
+    pub(super) fn flush_full_links(&mut self) {
+        self.flush_those_links(Departing::is_full);
+    }
+
+    fn flush_those_links(&mut self, which: impl Fn(&Departing) -> bool) {
         for index in 0..self.linked.len() {
-            let Some(batch) = self.linked.get_mut(index) else { continue };
+            let Some(batch) = self.linked.get_mut(index).filter(|batch| which(batch)) else { continue };
             let drained = std::mem::take(&mut batch.drained);
             if drained || !batch.messages.is_empty() {
                 let messages = std::mem::take(&mut batch.messages);
+                self.saw_off_at = self.now;
                 self.flush_link(NodeId(index as u32), messages);
             }
         }

@@ -35,7 +35,7 @@ use whimbrel_platform::route::{Here, ShardIndex};
 
 use self::balance::Balance;
 use self::bound::Bound;
-use self::delivery::Departing;
+use self::delivery::{Departing, GATHER_US};
 use self::held::HeldUp;
 use self::hops::Hopping;
 pub(crate) use self::hops::KEPT_BY_ONE;
@@ -82,8 +82,9 @@ pub(crate) struct Shard {
     audiences: Audiences,
     /// What is sent to other shards in this round, by shard.
     outgoing: Vec<Vec<Parcel>>,
-    /// The same for other nodes.
+    /// The same for other nodes, and when some of it was handed over last.
     linked: Vec<Departing>,
+    saw_off_at: Time,
     /// Some of that is to be handed over when the present turn is over.
     urgent: bool,
     /// What came for agents that are on their way here.
@@ -167,6 +168,7 @@ impl Shard {
             audiences: Audiences::default(),
             outgoing,
             linked: Vec::new(),
+            saw_off_at: Time::ZERO,
             urgent: false,
             expected: FxHashMap::default(),
             incoming: Vec::new(),
@@ -233,7 +235,7 @@ impl Shard {
         self.pace.turns()
     }
 
-    /// Ends a round: hands each other shard what was sent there.
+    /// Ends a round: hands each other shard what was sent there, and each link, if it is time for that.
     pub fn end_round(&mut self) {
         let Tally { sent, handled, dead } = std::mem::take(&mut self.tally);
         self.read_probes();
@@ -242,7 +244,10 @@ impl Shard {
         }
         self.balance(sent);
         self.hand_in();
-        self.flush();
+        self.flush_shards();
+        if !self.has_work() || !self.await_turns.is_empty() || self.now.0 >= self.saw_off_at.0 + GATHER_US {
+            self.flush_links();
+        }
         if self.slots.iter_away().next().is_none() {
             self.await_turns.clear();
         }
@@ -275,6 +280,10 @@ impl Shard {
         let newcomers = self.node.seat(self.index).map(|seat| seat.inbox.take(&mut incoming));
         self.install(newcomers.unwrap_or_default());
         for parcel in incoming.drain(..) {
+            if parcel.changes_something() {
+                // What was sent before leaves before.
+                self.flush_links();
+            }
             self.accept(parcel);
         }
         self.incoming = incoming;
@@ -337,17 +346,25 @@ impl Shard {
         Some((slot.name, caught(|| slot.body.upkeep(now)).ok()?))
     }
 
-    /// Hands over what was sent to other shards.
-    #[inline(never)]
+    /// Hands over what was sent to other shards and nodes.
     fn flush(&mut self) {
+        self.flush_shards();
+        self.flush_links();
+    }
+
+    /// Hands over what should not wait for the end of the round.
+    #[inline(never)]
+    fn flush_urgent(&mut self) {
+        self.flush_shards();
+        self.flush_full_links();
+    }
+
+    fn flush_shards(&mut self) {
         self.urgent = false;
         for (shard, batch) in self.outgoing.iter_mut().enumerate() {
             if !batch.is_empty() {
                 self.node.fill(shard as ShardIndex, |content| content.parcels.append(batch));
             }
-        }
-        if !self.linked.is_empty() {
-            self.flush_links();
         }
     }
 }

@@ -46,7 +46,7 @@ impl Shard {
         self.slots.put_back(slot);
         let reception = self.send_all(outbox).max(kept_back);
         if self.urgent {
-            self.flush();
+            self.flush_urgent();
         }
         if !matches!(outcome, Outcome::Wait) {
             self.settle(index, outcome);
