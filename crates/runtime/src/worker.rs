@@ -22,7 +22,7 @@ use crate::turn::LateTurn;
 const SPIN_US_MAX: u32 = 50;
 /// How often a busy worker sees to links.
 const DRIVE_EVERY_US: u64 = 50;
-/// How often what a busy worker tells other nodes leaves, which is no message: those leave at the end of each round.
+/// How often what a busy worker tells other nodes leaves, which is no message: those its shard hands over.
 const SEE_OFF_EVERY_US: u64 = 50;
 /// How long an idle worker sleeps at least, as the operating system's own timers do: agents whose times are closer to each
 /// other than this have their turns together, and what they send leaves together.
