@@ -86,6 +86,10 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await pane.locator("dd").getByText("n3").waitFor();
       await option(page, "contractor2").dragTo(page.locator('[data-node="n2"]'));
       await page.getByText("contractor2 is on n2 now").waitFor();
+      // Hops are there though nobody looked at hops.
+      await there.go("o", "Mobility");
+      await page.getByText("contractor2 went from n1 to n2").waitFor();
+      await there.open("society/contractor1");
       await pane.getByRole("button", { name: "Clone" }).click();
       await page.getByRole("dialog").getByRole("textbox").fill("twin");
       await page.keyboard.press("Enter");

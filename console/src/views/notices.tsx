@@ -1,6 +1,7 @@
 /** Mobility and Security: what the node tells of agents that move, and of what its policy refused. */
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import type { Event } from "../live/vocabulary.js";
 import { placeOf } from "../model/agents.js";
 import { useElsewhere, WhoIsSilent } from "../parts/everywhere.js";
@@ -18,11 +19,17 @@ const NOTICES_MAX = 2_000;
 
 const moves = signal<readonly Event[]>([]);
 const refusals = signal<readonly Event[]>([]);
-/** Hops that the asked node has no part in are seen by where agents are. */
+/** Since when the asked node tells of hops that it has a part in: as long as somebody looks at them. */
+let toldSinceMs = Infinity;
+/** Where agents are is known so late, at most. */
+const LATE_MS = 3_000;
+/** Hops that the asked node has no part in, and those that it was not asked about, are seen by where agents are. */
 agents.onMove = (before, now) => {
   const here = live.welcome.value?.node.node;
-  const isTold = before.device === undefined && now.device === undefined && (before.node === here || now.node === here);
-  if (isTold) return;
+  const hasPart = before.device === undefined && now.device === undefined && (before.node === here || now.node === here);
+  const sinceMs = Date.now() - toldSinceMs;
+  const isTold = () => moves.value.some((event) => "agent" in event && event.agent === now.name && event.at_us > toldSinceMs * 1000);
+  if (hasPart && (sinceMs > LATE_MS || (sinceMs >= 0 && isTold()))) return;
   const seen: Event = { at_us: Date.now() * 1000, node: now.node, event: "agent", agent: now.name, text: `${now.name} went from ${placeOf(before)} to ${placeOf(now)}` };
   moves.value = [...moves.value, seen].slice(-NOTICES_MAX);
 };
@@ -51,6 +58,11 @@ function Notices({ what, kept, none, tools }: Props) {
     },
     ({ text }) => (refusal.value = text),
   );
+  useEffect(() => {
+    if (what !== "mobility") return undefined;
+    toldSinceMs = Date.now();
+    return () => (toldSinceMs = Infinity);
+  }, [what]);
   const elsewhere = useElsewhere({ request: "refusals", limit: NOTICES_MAX / 4 }, AGAIN_MS, what === "security" && live.offers("certificates"));
   const theirs = elsewhere.told.flatMap(([, answer]) => (answer.answer === "refusals" ? answer.refusals : []));
   const newestFirst = [...kept.value, ...theirs].sort((a, b) => b.at_us - a.at_us);
