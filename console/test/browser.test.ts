@@ -155,9 +155,9 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await dialog.getByLabel("Name").fill("aaclerk");
       await dialog.getByLabel("Program of the project").fill("clerk.jar");
       await page.keyboard.press("Enter");
-      await page.getByText("there is no program clerk.jar").waitFor();
-      await page.keyboard.press("n");
-      await dialog.getByLabel("Name").fill("aaclerk");
+      await dialog.getByRole("alert").getByText("there is no program clerk.jar").waitFor();
+      // What was written stays there.
+      assert.equal(await dialog.getByLabel("Name").inputValue(), "aaclerk");
       await dialog.getByLabel("Program of the project").fill("clerk.asl");
       await dialog.getByLabel("How many").fill("3");
       await dialog.getByLabel("Goals at first").fill("serve(amy)");

@@ -22,6 +22,8 @@ interface Question {
   readonly does: string;
   readonly isGrave: boolean;
   readonly lines: readonly Line[];
+  /** Why what was written did not do. */
+  readonly fault?: string;
   readonly answered: (lines: readonly string[] | null) => void;
 }
 const question = signal<Question | null>(null);
@@ -39,9 +41,9 @@ export function prompt(title: string, text: string, does: string, line = ""): Pr
 }
 
 /** Some lines of text, in their order; null if nothing was to be done. */
-export function ask(title: string, text: string, does: string, lines: readonly Line[]): Promise<readonly string[] | null> {
+export function ask(title: string, text: string, does: string, lines: readonly Line[], fault = ""): Promise<readonly string[] | null> {
   return new Promise((answered) => {
-    question.value = { title, text, does, isGrave: false, lines, answered };
+    question.value = { title, text, does, isGrave: false, lines, fault, answered };
   });
 }
 
@@ -82,6 +84,11 @@ export function Dialogs() {
             <input class="field" aria-label={label} value={value ?? ""} placeholder={placeholder ?? ""} required={!isOptional} {...(max === undefined ? {} : { type: "number", min: 1, max })} />
           </label>
         ))}
+        {asked.fault ? (
+          <p class="is-fault" role="alert">
+            {asked.fault}
+          </p>
+        ) : null}
         <div class="dialog-end">
           <button type="button" class="button" onClick={() => answer(null)}>
             Cancel

@@ -9,7 +9,7 @@ import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Name, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { agents, go, journeys, live, order, route, say } from "../session.js";
+import { agents, go, journeys, live, route, say } from "../session.js";
 import { AgentPane } from "./agent.js";
 import { Devices } from "./devices.js";
 import { SocietyMap } from "./map.js";
@@ -58,20 +58,35 @@ export function SocietyView() {
 /** As many as a node makes at once. */
 const SPAWNED_MAX = 10_000;
 
-/** Asks for a program and how many, and has them made. */
+/** Asks for a program and how many, and has them made; what was written stays there until they are. */
 async function spawn(): Promise<void> {
-  const lines = await ask("New agents", "Of several, the name is followed by a number: bidder1, bidder2.", "Make", [
-    { label: "Name", placeholder: "bidder" },
-    { label: "Program of the project", placeholder: "bidder.asl" },
-    { label: "How many", value: "1", max: SPAWNED_MAX },
-    { label: "Beliefs at first", placeholder: "price(tea, 5), rich", isOptional: true },
-    { label: "Goals at first", placeholder: "serve(amy)", isOptional: true },
-  ]);
-  if (!lines) return;
-  const [name = "", program = "", many = "1", beliefs = "", goals = ""] = lines;
-  const count = Number(many);
-  const answer = await order({ request: "spawn", name, program, count: count === 1 ? null : count, beliefs: beliefs || null, goals: goals || null }, null);
-  if (answer?.answer === "spawned") say(answer.agents.length === 1 ? `${answer.agents[0]} lives` : `${answer.agents.length} agents live`);
+  let written = ["", "", "1", "", ""];
+  let fault = "";
+  for (;;) {
+    const lines = await ask(
+      "New agents",
+      "Of several, the name is followed by a number: bidder1, bidder2.",
+      "Make",
+      [
+        { label: "Name", placeholder: "bidder" },
+        { label: "Program of the project", placeholder: "bidder.asl" },
+        { label: "How many", max: SPAWNED_MAX },
+        { label: "Beliefs at first", placeholder: "price(tea, 5), rich", isOptional: true },
+        { label: "Goals at first", placeholder: "serve(amy)", isOptional: true },
+      ].map((line, index) => ({ ...line, value: written[index] ?? "" })),
+      fault,
+    );
+    if (!lines) return;
+    const [name = "", program = "", many = "1", beliefs = "", goals = ""] = (written = [...lines]);
+    const count = Number(many);
+    try {
+      const answer = await live.ask({ request: "spawn", name, program, count: count === 1 ? null : count, beliefs: beliefs || null, goals: goals || null });
+      if (answer.answer === "spawned") say(answer.agents.length === 1 ? `${answer.agents[0]} lives` : `${answer.agents.length} agents live`);
+      return;
+    } catch (error) {
+      fault = visible(error instanceof Error ? error.message : String(error), 400);
+    }
+  }
 }
 
 function AgentList({ chosen }: { readonly chosen: string }) {
