@@ -304,7 +304,7 @@ export class MockNode {
       case "services": {
         const contractors = [...society.agents.values()].filter(({ name }) => name.startsWith("contractor") || this.society.options.hostile).slice(0, 200);
         const entries = contractors.map(({ name, node }, index) => ({ agent: name, node, services: [{ name: JOBS[index % 3] ?? "", kind: "contractor", owner: null, protocols: ["fipa-contract-net"], ontologies: [], languages: [], properties: [["price", String(20 + (index % 7))] as const] }], protocols: [], ontologies: [], languages: [], lease_left_ms: index % 5 === 0 ? 60_000 : null }));
-        return { answer: "services", entries: entries.filter(({ services, agent }) => !request.service || services.some((service) => patternFits(request.service ?? "", service.name)) || patternFits(request.service, agent)) };
+        return { answer: "services", entries: entries.reverse().filter(({ services, agent }) => !request.service || services.some((service) => patternFits(request.service ?? "", service.name)) || patternFits(request.service, agent)) };
       }
       case "agents": {
         const agents = [...society.agents.values()].filter(({ name }) => !request.name || patternFits(request.name, name));

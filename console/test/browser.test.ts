@@ -304,6 +304,8 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       const { page } = there;
       await there.go("d", "Directory");
       await option(page, "contractor1").waitFor();
+      const names = await page.getByRole("option").locator(".name").allTextContents();
+      assert.deepEqual(names, [...names].sort((one, other) => one.localeCompare(other, "en", { numeric: true })));
       await page.keyboard.press("/");
       await page.keyboard.type("price=23");
       await page.waitForFunction(() => [...document.querySelectorAll(".entry-row.virtual-row")].every((row) => row.textContent?.includes("price=23")));

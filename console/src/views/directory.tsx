@@ -3,6 +3,7 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { AgentInfo, EntryInfo, EntryWanted, ServiceInfo, TopicInfo } from "../live/vocabulary.js";
 import { LiveError } from "../live/client.js";
+import { compareNames } from "../model/agents.js";
 import { count, duration, short, visible } from "../model/format.js";
 import { entryOf, registrationOf, type Registration } from "../model/registration.js";
 import { quote, searchFits } from "../model/pattern.js";
@@ -36,7 +37,7 @@ async function ask(): Promise<void> {
   try {
     if (tab.value === "df") {
       const answer = await live.ask({ request: "services", elsewhere_but: [] });
-      if (answer.answer === "services") entries.value = answer.entries;
+      if (answer.answer === "services") entries.value = [...answer.entries].sort((one, other) => compareNames(one.agent, other.agent));
     } else if (tab.value === "ams") {
       const answer = await live.ask({ request: "agents", services: true, limit: AMS_MAX, elsewhere_but: [] });
       if (answer.answer === "agents") white.value = answer;
