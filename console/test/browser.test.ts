@@ -578,6 +578,14 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByText(/connection to the node broke/).waitFor();
       await page.getByText(/connection to the node broke/).waitFor({ state: "detached" });
       await option(page, "contractor1").waitFor();
+      // What was well when it was last heard may not be so now.
+      await there.go("h", "Health");
+      const [known, unknown] = [page.locator(".verdict:is(.is-well, .is-wrong)"), page.getByText("How it is now nobody knows")];
+      await known.waitFor();
+      node.cut();
+      await unknown.waitFor();
+      assert.equal(await known.count(), 0);
+      await unknown.waitFor({ state: "detached" });
     }));
 
   test("a token that is not known is asked for", () =>

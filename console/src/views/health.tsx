@@ -10,7 +10,7 @@ import { useElsewhere, useEverywhere, WhoIsSilent } from "../parts/everywhere.js
 import { useSize, useWatch } from "../parts/hooks.js";
 import { Empty, Name, Performative } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { agents, go, health, society, whole } from "../session.js";
+import { agents, go, health, live, society, whole } from "../session.js";
 import { palette, type Palette } from "../theme.js";
 import { HealthOfNodes } from "./health-nodes.js";
 
@@ -89,6 +89,7 @@ function useWrongs(): readonly string[] {
 function Verdict() {
   const wrongs = useWrongs();
   const figures = whole.sum.value ?? society.node.value;
+  if (live.phase.value.is !== "live" && figures) return <p class="verdict is-quiet">How it is now nobody knows: there is no connection to the node.</p>;
   if (!health.now.value || !figures) return <p class="verdict is-quiet">Asking the node…</p>;
   if (wrongs.length === 0) {
     return (
