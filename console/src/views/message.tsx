@@ -60,7 +60,7 @@ export function MessagePane({ message, events, onClose, onChoose }: Props) {
           <Icon of="reply" /> Answer
         </button>
       </div>
-      {asks ? <Related title="Answers" messages={[asks]} to={message} onChoose={onChoose} /> : null}
+      {asks ? <Related title="In answer to" messages={[asks]} to={message} onChoose={onChoose} /> : null}
       {answers.length > 0 ? <Related title="Answered by" messages={answers} to={message} onChoose={onChoose} /> : null}
     </Pane>
   );
