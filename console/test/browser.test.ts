@@ -285,8 +285,16 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByText(/no belief/).waitFor();
       assert.equal(await page.getByLabel("Add a belief").inputValue(), "9(tea)", "what was refused can be mended");
       await row.hover();
-      await row.getByRole("button", { name: /^Forget/ }).click();
+      await row.getByRole("button", { name: /^Change/ }).click();
+      assert.equal(await page.getByLabel("Add a belief").inputValue(), "likes(tea)");
+      await page.getByLabel("Add a belief").fill("likes(coffee)");
+      await page.getByRole("button", { name: "Change", exact: true }).click();
+      const changed = page.locator(".beliefs li:not(.is-lost)").filter({ hasText: "likes(coffee)" });
+      await changed.waitFor();
       await page.locator(".beliefs li:not(.is-lost)").filter({ hasText: "likes(tea)" }).waitFor({ state: "detached" });
+      await changed.hover();
+      await changed.getByRole("button", { name: /^Forget/ }).click();
+      await changed.waitFor({ state: "detached" });
       await page.getByLabel("Post a goal").fill("serve(amy)");
       await page.keyboard.press("Enter");
       await page.getByText("!serve(amy)").waitFor();
@@ -296,7 +304,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       // It runs into the breakpoint by itself.
       await page.getByRole("button", { name: "Continue" }).waitFor();
       await page.locator(".steps .is-now").first().waitFor();
-      assert.deepEqual(node.orders.map((order) => ("order" in order ? order.order : order.request)), ["pause", "step", "believe", "believe", "believe", "pursue", "breakpoint", "continue"]);
+      assert.deepEqual(node.orders.map((order) => ("order" in order ? order.order : order.request)), ["pause", "step", "believe", "believe", "believe", "believe", "believe", "pursue", "breakpoint", "continue"]);
     }));
 
   test("the directory is searched, and an agent is registered, changed and taken out by hand", () =>

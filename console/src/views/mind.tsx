@@ -1,5 +1,5 @@
 /** Mind: what an agent believes, wants and is about to do; and hands to stop it, step it, and change its mind. */
-import { signal, useSignal } from "@preact/signals";
+import { signal, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { AgentInfo, IntentionInfo, MindInfo, PlanInfo } from "../live/vocabulary.js";
 import { searchFits } from "../model/pattern.js";
@@ -188,7 +188,7 @@ function Whole({ info }: { readonly info: MindInfo }) {
         {info.page === undefined ? null : <p class="remark">As the page of {visible(info.page, 40)} tells it. Where minds are to be stopped or changed they have to be on a node.</p>}
       </section>
       <div class="mind-columns">
-        <Beliefs info={info} />
+        <Beliefs key={info.agent} info={info} />
         <div class="mind-column">
           <Goals info={info} />
           <Intentions info={info} />
@@ -235,7 +235,23 @@ function Beliefs({ info }: { readonly info: MindInfo }) {
   const wanted = useSignal("");
   const beliefs = (info.beliefs ?? []).filter((belief) => searchFits(wanted.value, belief.text));
   const { beliefs: fresh, lost } = mind.changes.value;
+  const line = useSignal("");
+  const changing = useSignal<Belief | null>(null);
   const believe = (belief: string, add: boolean) => order({ request: "believe", agent: localName(info.agent), belief, add }, add ? "Believed" : "No longer believed");
+  const change = (belief: Belief) => {
+    changing.value = belief;
+    line.value = writtenOut(belief);
+    document.querySelector<HTMLInputElement>(".beliefs .line input")?.focus();
+  };
+  const take = async (text: string) => {
+    const { value: old } = changing;
+    const done = await believe(text, true);
+    if (done === null) return null;
+    changing.value = null;
+    // Of what is the same but for its annotations only these are added.
+    if (old && text !== old.text && !text.startsWith(`${old.text}[`)) await believe(old.text, false);
+    return done;
+  };
   return (
     <section class="panel part beliefs">
       <header class="part-head">
@@ -247,7 +263,7 @@ function Beliefs({ info }: { readonly info: MindInfo }) {
       <div class="part-body">
         <ul class="terms">
           {beliefs.map((belief) => (
-            <BeliefRow key={beliefKey(belief)} belief={belief} isFresh={fresh.has(beliefKey(belief))} onForget={maySteer(info) && !belief.rule ? () => void believe(belief.text, false) : null} />
+            <BeliefRow key={beliefKey(belief)} belief={belief} isFresh={fresh.has(beliefKey(belief))} onForget={maySteer(info) && !belief.rule ? () => void believe(belief.text, false) : null} onChange={() => change(belief)} />
           ))}
           {lost.map((text) => (
             <li key={`lost ${text}`} class="is-lost">
@@ -256,12 +272,25 @@ function Beliefs({ info }: { readonly info: MindInfo }) {
           ))}
         </ul>
       </div>
-      {maySteer(info) ? <Line label="Add a belief" placeholder="likes(tea)" does="Believe" onDone={(text) => believe(text, true)} /> : null}
+      {maySteer(info) ? <Line of={line} label="Add a belief" placeholder="likes(tea)" does={changing.value && line.value !== "" ? "Change" : "Believe"} onDone={take} onEmpty={() => (changing.value = null)} /> : null}
     </section>
   );
 }
 
-function BeliefRow({ belief, isFresh, onForget }: { readonly belief: Belief; readonly isFresh: boolean; readonly onForget: (() => void) | null }) {
+/** A belief as one writes it, with who told it and what else is noted beside it. */
+function writtenOut({ text, sources, annotations }: Belief): string {
+  const notes = [...sources.filter((source) => source !== "self").map((source) => `source(${source})`), ...annotations];
+  return notes.length === 0 ? text : `${text}[${notes.join(",")}]`;
+}
+
+interface BeliefProps {
+  readonly belief: Belief;
+  readonly isFresh: boolean;
+  readonly onForget: (() => void) | null;
+  readonly onChange: () => void;
+}
+
+function BeliefRow({ belief, isFresh, onForget, onChange }: BeliefProps) {
   const sources = belief.sources.filter((source) => source !== "self");
   return (
     <li class={isFresh ? "is-fresh" : ""}>
@@ -277,17 +306,33 @@ function BeliefRow({ belief, isFresh, onForget }: { readonly belief: Belief; rea
         ))}
       </span>
       {onForget ? (
-        <button type="button" class="button is-bare" aria-label={`Forget ${belief.text.slice(0, 80)}`} title="Forget" onClick={onForget}>
-          <Icon of="close" />
-        </button>
+        <span class="deeds">
+          <button type="button" class="button is-bare" aria-label={`Change ${belief.text.slice(0, 80)}`} title="Change" onClick={onChange}>
+            <Icon of="compose" />
+          </button>
+          <button type="button" class="button is-bare" aria-label={`Forget ${belief.text.slice(0, 80)}`} title="Forget" onClick={onForget}>
+            <Icon of="close" />
+          </button>
+        </span>
       ) : null}
     </li>
   );
 }
 
+interface LineProps {
+  /** What is written there, if others write there, too. */
+  readonly of?: Signal<string>;
+  readonly label: string;
+  readonly placeholder: string;
+  readonly does: string;
+  readonly onDone: (text: string) => Promise<unknown>;
+  readonly onEmpty?: () => void;
+}
+
 /** A line to write something to the agent's mind. */
-function Line({ label, placeholder, does, onDone }: { readonly label: string; readonly placeholder: string; readonly does: string; readonly onDone: (text: string) => Promise<unknown> }) {
-  const text = useSignal("");
+function Line({ of, label, placeholder, does, onDone, onEmpty }: LineProps) {
+  const own = useSignal("");
+  const text = of ?? own;
   return (
     <form
       class="line"
@@ -297,7 +342,16 @@ function Line({ label, placeholder, does, onDone }: { readonly label: string; re
         if (line !== "") void onDone(line).then((done) => (done === null ? undefined : (text.value = "")));
       }}
     >
-      <input class="field mono" aria-label={label} placeholder={placeholder} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+      <input
+        class="field mono"
+        aria-label={label}
+        placeholder={placeholder}
+        value={text.value}
+        onInput={(event) => {
+          text.value = event.currentTarget.value;
+          if (text.value === "") onEmpty?.();
+        }}
+      />
       <button type="submit" class="button" disabled={text.value.trim() === ""}>
         {does}
       </button>
