@@ -69,6 +69,10 @@ export function VirtualList<T>(props: Props<T>) {
   };
   const everywhere = props.isAside ? [] : Object.entries(arrows);
   useKeys({ j: here(() => move(1)), k: here(() => move(-1)), ...Object.fromEntries(everywhere.map(([key, run]) => [key, here(run)])) });
+  // What was chosen elsewhere, on a map or by an address, is seen here, too.
+  useEffect(() => {
+    if (at >= 0) reveal(at);
+  }, [selected, at >= 0]);
   useEffect(() => {
     follow.current = follows ?? false;
     if (follows && box.current) box.current.scrollTop = items.length * rowHeight;
