@@ -100,9 +100,9 @@ test("to leave is no trouble, and to lose a Worker is", { timeout: 20_000 }, asy
   assert.deepEqual(told, ["no connection: bye: left", "bye: left"]);
 });
 
-test("a device has a Worker at least", async () => {
-  for (const workers of [0, -3, 1.5, NaN, Infinity]) {
-    await assert.rejects(Device.join("ws://127.0.0.1:9", { workers }), { name: "WhimbrelError", message: `a device has 1 Worker at least, a whole number: workers is ${workers}` });
+test("a device has a Worker at least, and no more than a page can begin", async () => {
+  for (const workers of [0, -3, 1.5, NaN, Infinity, 257, 1e9]) {
+    await assert.rejects(Device.join("ws://127.0.0.1:9", { workers }), { name: "WhimbrelError", message: `a device has 1 to 256 Workers, a whole number: workers is ${workers}` });
   }
 });
 

@@ -38,6 +38,15 @@ test("an agent is on one platform, under one name", () =>
     assert.deepEqual(platform.agents, [agent, other]);
   }));
 
+test("what a node could not read is refused here, and the session goes on", () =>
+  withPlatform(async (platform, node) => {
+    for (const name of [5, {}, null, "half \ud83d of a sign"]) await assert.rejects(platform.create(name as string), { code: "bad-name" });
+    await assert.rejects(platform.create("bob", () => undefined, { onLeave: "dance" as "wait" }), /onLeave is dance: it is one of end, wait, go-on/);
+    await assert.rejects(platform.create("bob", () => undefined, { save: "now" as "no" }), /save is now: it is one of each-message, checkpoint, no/);
+    assert.deepEqual(node.of("create"), [], "the node hears nothing of it");
+    assert.equal((await platform.create("whole \ud83d\ude00")).name, "whole \ud83d\ude00");
+  }));
+
 test("a name that is not known to be free yet is asked for again", () =>
   withPlatform(async (platform, node) => {
     node.notYet = 2;

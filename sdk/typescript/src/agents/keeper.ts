@@ -5,6 +5,9 @@ import type { Agent } from "./agent.js";
 import { EndedError, RefusedError, StayedError } from "./errors.js";
 import { CHECKPOINT_MS, HELD_BYTES_DUE, HELD_BYTES_MAX, HELD_MESSAGES_DUE, HELD_MESSAGES_MAX, STATE_BYTES_MAX, UNSAVED_MESSAGES_MAX } from "./limits.js";
 
+/** When the state of a kept agent goes to the node. */
+export const SAVES = ["each-message", "checkpoint", "no"] as const;
+
 /** How an agent is kept when its session is over: the page was closed, or the network was away for longer than the lease. */
 export interface Keep {
   /**
@@ -16,7 +19,7 @@ export interface Keep {
    * When its state goes to the node. `each-message`: as soon as it handled one; what it says leaves its node with the state behind it, so that no message is handled
    * or said twice (up to 960 messages and 2.5 MiB of one handler: behind those its state is written in its middle). `checkpoint`: now and then; after the last checkpoint it does again what it did. `no`: only by {@link Agent.save}. `each-message` if not said.
    */
-  readonly save?: "each-message" | "checkpoint" | "no";
+  readonly save?: (typeof SAVES)[number];
   /** Between two checkpoints, if anything happened: 1 s if not said. */
   readonly checkpointMs?: number;
   /** What the agent's code is called, for people and for whoever goes on with it. */

@@ -33,3 +33,5 @@ export const MESSAGE_BYTES_MIN = 1024;
 export const CONVERSATIONS_GIVEN_UP_MAX = 1000;
 /** Bytes that an agent's code may have. */
 export const CODE_BYTES_MAX = 16 * 1024 * 1024;
+/** Workers that a device may have: each is a thread with a session. With many more a page does nothing else than begin them. */
+export const WORKERS_MAX = 256;

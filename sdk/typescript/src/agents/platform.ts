@@ -2,13 +2,13 @@ import { Aid } from "../acl/aid.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
 import { Driver, type Sign } from "../session/driver.js";
-import type { Code, CodePart, Welcome } from "../session/frames.js";
+import { ON_LEAVE, type Code, type CodePart, type Welcome } from "../session/frames.js";
 import { MISSES_MAX, PATIENCE_MS, SENDINGS_AT_ONCE, SENDINGS_MAX } from "../session/limits.js";
 import type { Beginning, SessionError, SessionEvent, SessionOptions } from "../session/session.js";
 import type { Connect } from "../session/transport.js";
 import { Agent, type Seat, type Setup } from "./agent.js";
 import { RefusedError, StayedError } from "./errors.js";
-import { Keeper, type Keep } from "./keeper.js";
+import { Keeper, SAVES, type Keep } from "./keeper.js";
 import { CODE_BYTES_MAX, CREATE_AGAIN_MS, CREATE_NOT_YET_MS_MAX } from "./limits.js";
 
 /** Whoever waits for what the node says of a frame. */
@@ -208,6 +208,7 @@ export class Platform {
   create(name: string, setup?: Setup, keep?: Keep): Promise<Agent>;
   create<A extends Agent>(name: string, agent: A, keep?: Keep): Promise<A>;
   async create(name: string, given: Setup | Agent = () => undefined, keep?: Keep): Promise<Agent> {
+    check(name, keep);
     const agent = given instanceof Agent ? given : new Agent();
     const setup = given instanceof Agent ? () => given.setup() : () => given(agent);
     const make = given instanceof Agent ? keep?.again : () => given;
@@ -583,3 +584,10 @@ export class Platform {
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What a node could not even read would be the end of the session, and of all agents that are there already. */
+function check(name: string, { onLeave = "wait", save = "no" }: Keep = {}): void {
+  if (typeof name !== "string" || /\p{Surrogate}/u.test(name)) throw new RefusedError("bad-name", `${JSON.stringify(name)} is no text`);
+  if (!ON_LEAVE.includes(onLeave)) throw new WhimbrelError(`onLeave is ${String(onLeave)}: it is one of ${ON_LEAVE.join(", ")}`);
+  if (!SAVES.includes(save)) throw new WhimbrelError(`save is ${String(save)}: it is one of ${SAVES.join(", ")}`);
+}

@@ -5,6 +5,7 @@ import type { Agent, Setup } from "../agents/agent.js";
 import { connect } from "../agents/connect.js";
 import { RefusedError } from "../agents/errors.js";
 import type { Keep } from "../agents/keeper.js";
+import { WORKERS_MAX } from "../agents/limits.js";
 import type { Offer, Platform } from "../agents/platform.js";
 import type { Code } from "../session/frames.js";
 import { SessionError } from "../session/session.js";
@@ -79,7 +80,8 @@ export interface Trouble {
 }
 
 const STUCK_MS = 20_000;
-const WORKERS_MAX = 4;
+/** As many as there are if nobody says how many. */
+const WORKERS_UNASKED_MAX = 4;
 /** Compute units are measured again after so long, and not before so long. */
 const WEIGH_EVERY_MS = 600_000;
 const WEIGH_AGAIN_MS = 30_000;
@@ -153,7 +155,7 @@ export class Device {
    */
   static async join(url: string | URL, options: DeviceOptions = {}): Promise<Device> {
     const { workers = 1 } = options;
-    if (!Number.isInteger(workers) || workers < 1) throw new WhimbrelError(`a device has 1 Worker at least, a whole number: workers is ${workers}`);
+    if (!Number.isInteger(workers) || workers < 1 || workers > WORKERS_MAX) throw new WhimbrelError(`a device has 1 to ${WORKERS_MAX} Workers, a whole number: workers is ${workers}`);
     const device = new Device(new URL(url).href, options);
     try {
       await device.#begin();
@@ -446,7 +448,7 @@ function randomName(): string {
 }
 
 function defaultWorkers(): number {
-  return Math.min(WORKERS_MAX, Math.max(1, (globalThis.navigator?.hardwareConcurrency ?? 2) - 1));
+  return Math.min(WORKERS_UNASKED_MAX, Math.max(1, (globalThis.navigator?.hardwareConcurrency ?? 2) - 1));
 }
 
 function defaultWorker(): WorkerLike {
