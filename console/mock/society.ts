@@ -169,7 +169,8 @@ export class MockSociety {
         const decided = (): Step[] => [{ message: { ...order, performative: wins ? "accept-proposal" : "reject-proposal", content: `offer(${job}, ${price})` }, ...(wins && { then: done }) }];
         return [{ message: { ...answer, performative: "propose", content: `offer(${job}, ${price})` }, then: decided }];
       };
-      return { message: { ...order, reply_with, performative: "cfp", content: `task(${job})` }, then: bid };
+      const more = { others: invited.filter((other) => other !== contractor), language: "fipa-sl", ontology: "harbour", user: [["X-shift", "late"]] as const };
+      return { message: { ...order, reply_with, performative: "cfp", content: `task(${job})`, more }, then: bid };
     });
   }
 

@@ -233,6 +233,8 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByText(/^n3 did not answer/).waitFor();
       await page.locator(".line-row").first().click();
       await pane.getByText(/^task\(/).waitFor();
+      // What few messages say of themselves, too.
+      for (const said of ["fipa-sl", "harbour", "X-shift"]) await pane.getByText(said, { exact: true }).waitFor();
       await page.getByRole("button", { name: "Show all" }).click();
       await page.getByRole("button", { name: "Performatives" }).click();
       await page.getByRole("group", { name: "Performatives" }).getByRole("button", { name: /^cfp/ }).click();

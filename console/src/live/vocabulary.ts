@@ -221,6 +221,20 @@ export interface MessageInfo {
   readonly reply_with: string | null;
   readonly in_reply_to: string | null;
   readonly content: string;
+  readonly more?: MoreInfo;
+}
+
+/** What few messages say of themselves. */
+export interface MoreInfo {
+  readonly others?: readonly string[];
+  readonly others_left_out?: number;
+  readonly reply_to?: readonly string[];
+  readonly reply_by_ms?: number;
+  readonly language?: string;
+  readonly encoding?: string;
+  readonly ontology?: string;
+  readonly user?: readonly (readonly [string, string])[];
+  readonly user_left_out?: number;
 }
 
 interface At {

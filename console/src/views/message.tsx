@@ -1,8 +1,8 @@
 /** A message in readable form: every parameter, its content over as many lines as it needs, what it answers and what answers it. */
 import { useMemo } from "preact/hooks";
-import type { Event, MessageEvent } from "../live/vocabulary.js";
+import type { Event, MessageEvent, MoreInfo } from "../live/vocabulary.js";
 import { quote } from "../model/pattern.js";
-import { clock, date, micros, visible, visibleLines } from "../model/format.js";
+import { clock, count, date, micros, visible, visibleLines } from "../model/format.js";
 import { related } from "../model/talk.js";
 import { pretty } from "../model/term.js";
 import { Icon } from "../parts/icons.js";
@@ -37,6 +37,7 @@ export function MessagePane({ message, events, onClose, onChoose }: Props) {
           ["Protocol", message.protocol === null ? null : visible(message.protocol, 200)],
           ["Reply with", message.reply_with === null ? null : <code>{visible(message.reply_with, 300)}</code>],
           ["In reply to", message.in_reply_to === null ? null : <code>{visible(message.in_reply_to, 300)}</code>],
+          ...further(message.more ?? {}),
           ["Time", date(message.at_us)],
           ["Node", visible(message.node, 60)],
         ]}
@@ -64,6 +65,22 @@ export function MessagePane({ message, events, onClose, onChoose }: Props) {
       {answers.length > 0 ? <Related title="Answered by" messages={answers} to={message} onChoose={onChoose} /> : null}
     </Pane>
   );
+}
+
+/** What few messages say of themselves, as names and values. */
+function further({ others, others_left_out, reply_to, reply_by_ms, language, encoding, ontology, user, user_left_out }: MoreInfo): [string, string | null][] {
+  const said = (text?: string) => (text === undefined ? null : visible(text, 200));
+  const all = (names: readonly string[] = [], more = 0) => names.map((name) => visible(name, 100)).join(", ") + (more > 0 ? ` and ${count(more)} more` : "");
+  return [
+    ["Also to", all(others, others_left_out)],
+    ["Reply to", all(reply_to)],
+    ["Reply by", reply_by_ms === undefined ? null : date(reply_by_ms * 1000)],
+    ["Language", said(language)],
+    ["Encoding", said(encoding)],
+    ["Ontology", said(ontology)],
+    ...(user ?? []).map(([name, value]): [string, string] => [visible(name, 60), visible(value, 300)]),
+    ["Parameters", user_left_out === undefined ? null : `${count(user_left_out)} more`],
+  ];
 }
 
 function Related({ title, messages, to, onChoose }: { readonly title: string; readonly messages: readonly MessageEvent[]; readonly to: MessageEvent; readonly onChoose: (event: Event) => void }) {

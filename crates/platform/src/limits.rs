@@ -496,6 +496,8 @@ pub const SNIFFED_EVENTS_MAX: usize = 8_192;
 pub const SNIFFED_CONTENT_CHARS_MAX: usize = 2_000;
 /// Characters that it is shown of the name of a conversation, and of what answers are to quote.
 pub const SNIFFED_NAME_CHARS_MAX: usize = 200;
+/// How many of a message's other receivers, of those to whom to answer, and of its `X-` parameters it is shown.
+pub const SNIFFED_PARAMETERS_MAX: usize = 16;
 /// Bytes of a log of conversations; then its oldest messages are dropped.
 pub const CONVERSATION_LOG_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of one message in it; the content of a longer one is cut,

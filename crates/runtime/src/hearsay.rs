@@ -279,7 +279,8 @@ impl Node {
                 for name in agents {
                     match ams.kind(Aid::local(name)) {
                         Some(kind) => here.push((name, kind)),
-                        None if is_coming(name) => {}
+                        // All hear of its end, too, soon.
+                        None if is_coming(name) || self.linked.owes_farewell(name) => {}
                         None => gone.push(name),
                     }
                 }

@@ -338,6 +338,7 @@ mod tests {
             reply_with: None,
             in_reply_to: None,
             content: content.to_owned(),
+            more: None,
         }
     }
 

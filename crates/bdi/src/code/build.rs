@@ -382,7 +382,11 @@ fn match_list(
         Value::Var(var) => {
             let slot = var.slot;
             let built = build_list(solver, bindings, base, names, cell);
-            !bindings.occurs(slot, &built) && bindings.bind_value(slot, built)
+            // A function in it may have bound the variable.
+            match bindings.slot(slot) {
+                Value::Null => !bindings.occurs(slot, &built) && bindings.bind_value(slot, built),
+                _ => bindings.unify(&built, value),
+            }
         }
         _ => false,
     }

@@ -1,7 +1,7 @@
 //! Beliefs and rules.
 
 use whimbrel_acl::value::Bare;
-use whimbrel_acl::{Annot, Annots, Structure, Var};
+use whimbrel_acl::{Annot, Annots, Structure, Value, Var};
 use whimbrel_platform::inspection::{BeliefSeen, Inspection, Texts};
 use whimbrel_platform::limits::{INSPECTION_BELIEFS_EACH_MAX, INSPECTION_BELIEFS_MAX};
 
@@ -32,11 +32,36 @@ impl Inspector<'_> {
 fn belief(fact: &Structure, texts: &mut Texts) -> BeliefSeen {
     let (sources, others): (Vec<&Annot>, Vec<&Annot>) = fact.annots.iter().partition(|annot| is_source(annot));
     BeliefSeen {
-        text: texts.of(fact.with_annots(Annots::new())),
+        text: texts.of(readable(fact, Annots::new())),
         namespace: fact.namespace.to_string(),
         sources: sources.into_iter().map(|source| source_text(source, texts)).collect(),
         annotations: others.into_iter().map(|annot| texts.of(annot.to_value())).collect(),
         rule: false,
+    }
+}
+
+/// How deep texts in a belief are looked for.
+const READABLE_LEVELS_MAX: u32 = 64;
+
+/// A belief as it can be read back, to be forgotten for example: AgentSpeak prints texts as they are, with whatever quotes are in them.
+fn readable(fact: &Structure, annots: Annots) -> Structure {
+    let args = match fact.levels() {
+        ..=READABLE_LEVELS_MAX => fact.args.iter().map(escaped).collect(),
+        _ => fact.args.clone(),
+    };
+    Structure::full(fact.namespace, fact.negated, fact.functor, args, annots)
+}
+
+fn escaped(value: &Value) -> Value {
+    match value {
+        Value::Str(text) if text.contains(['"', '\n']) => Value::from(text.replace('"', "\\\"").replace('\n', "\\n")),
+        Value::List(_) => {
+            let mut items = value.items();
+            let all: Vec<Value> = items.by_ref().map(escaped).collect();
+            Value::list_with_tail(all, items.tail().clone())
+        }
+        Value::Term(term) => Value::from(readable(term, term.annots.clone())),
+        other => other.clone(),
     }
 }
 

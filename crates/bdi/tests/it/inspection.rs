@@ -301,6 +301,21 @@ fn a_mind_is_changed_while_it_stands() {
     assert!(seen.goals.iter().any(|goal| goal.text == "!greet(eve)" && goal.state == "waiting"), "{:?}", seen.goals);
 }
 
+/// AgentSpeak prints texts without telling their own quotes from those around them.
+#[test]
+fn what_is_believed_can_be_forgotten_by_what_is_seen_of_it() {
+    let texts = [r#"say \"x\""#, r"back\\slash", r"two\nlines", "plain"];
+    let program = texts.map(|text| format!("bought([f(\"{text}\")], \"{text}\").")).join(" ");
+    let mut bob = Patient::new(&program);
+    bob.turn(100);
+    for left in (0..texts.len()).rev() {
+        let belief = bob.look().beliefs[0].text.clone();
+        assert_eq!(bob.told(Instruction::Believe { belief: belief.clone(), add: false }), Instructed::Done, "{belief}");
+        bob.turn(100);
+        assert_eq!(bob.look().beliefs.len(), left, "{belief}");
+    }
+}
+
 #[test]
 fn what_cannot_be_done_is_refused_in_words() {
     let mut bob = Patient::new(HOUSE);

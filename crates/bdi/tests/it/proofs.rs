@@ -330,6 +330,7 @@ fn rules_recurse_and_are_chosen_by_lists_and_numbers() {
                  from(N,M,N) :- N <= M. from(N,M,X) :- N < M & from(N+1,M,X).
                  named(\"a\",1). named(\"b\",2). named(X,0) :- X == \"c\".
                  twice(X,X). same(f(X),X). odd(X) :- math.abs(X) mod 2 == 1.
+                 {register_function(\"my.one\",1,\"one\")} one(X,Y) :- X = 1 & Y = 2. listed(X,[my.one(X)]) :- true.
                  deep(0). deep(N) :- N > 0 & deep(N-1).";
     let cases = [
         ("app(A,B,[1,2])", "s([],[1,2]) s([1],[2]) s([1,2],[])"),
@@ -346,6 +347,8 @@ fn rules_recurse_and_are_chosen_by_lists_and_numbers() {
         ("odd(math.abs(-3)) & not odd(1+1) & A = 1 & B = 2", "s(1,2)"),
         ("twice(A+1,B) & A = 2", "s(2,3)"),
         ("deep(50000) & A = 1 & B = 1", "s(1,1)"),
+        ("listed(A,A) & B = 1", ""),
+        ("listed(A,B)", "s(1,[2])"),
         ("not named(x,_) & fib(0,A) & not fib(2,0) & B = 0", "s(0,0)"),
     ];
     for (goal, expected) in cases {

@@ -94,9 +94,11 @@ impl LogLine {
                     reply_with,
                     in_reply_to,
                     content,
+                    more,
                 } = message;
                 let options: usize = [via, conversation, protocol, reply_with, in_reply_to].into_iter().map(text).sum();
-                from.len() + to.len() + performative.len() + content.len() + options
+                let more = more.as_ref().map_or(0, |more| more.bytes());
+                from.len() + to.len() + performative.len() + content.len() + options + more
             }
             _ => 0,
         };
@@ -196,6 +198,54 @@ pub struct MessageInfo {
     pub in_reply_to: Option<String>,
     /// Its content as AgentSpeak writes it, shortened if it is long.
     pub content: String,
+    /// What else it says of itself, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<Box<MoreInfo>>,
+}
+
+/// What few messages say of themselves (FIPA00061).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MoreInfo {
+    /// Who else it was sent to, the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
+    /// How many more that are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub others_left_out: u64,
+    /// Where answers go instead of the sender.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reply_to: Vec<String>,
+    /// Until when they are wanted, in milliseconds since 1970-01-01 UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_by_ms: Option<u64>,
+    /// The language of its content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// How that is encoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    /// What gives the content's symbols meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ontology: Option<String>,
+    /// Its `X-` parameters with their values as AgentSpeak writes them, the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user: Vec<(String, String)>,
+    /// How many more that are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub user_left_out: u64,
+}
+
+impl MoreInfo {
+    fn bytes(&self) -> usize {
+        let Self { others, reply_to, language, encoding, ontology, user, .. } = self;
+        let words = [language, encoding, ontology].into_iter().flatten().chain(others).chain(reply_to);
+        let user = user.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
+        std::mem::size_of::<Self>() + words.map(String::len).sum::<usize>() + user
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Messages that could not reach their receivers.

@@ -23,7 +23,7 @@ pub use self::answers::{Answer, Reason, Refusal};
 pub use self::calls::{Call, VERSION, read_call};
 pub use self::devices::{BatteryInfo, DeviceInfo, DevicesFound};
 pub use self::events::{
-    ConversationsFound, DeadLettersFound, Event, Happening, LogLine, LogWanted, MessageInfo, SniffWanted,
+    ConversationsFound, DeadLettersFound, Event, Happening, LogLine, LogWanted, MessageInfo, MoreInfo, SniffWanted,
 };
 pub use self::minds::MindInfo;
 pub use self::nodes::{DoorsInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, WishInfo};

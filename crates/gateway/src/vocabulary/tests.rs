@@ -86,6 +86,7 @@ fn events_stay_as_they_are() {
         reply_with: None,
         in_reply_to: None,
         content: "tea".to_owned(),
+        more: None,
     };
     let died = Happening::Died { message, why: "no such agent".to_owned() };
     let json = r#"{"at_us":7,"node":"n1","event":"died","from":"a","to":"b","performative":"cfp","conversation":null,"protocol":null,"reply_with":null,"in_reply_to":null,"content":"tea","why":"no such agent"}"#;

@@ -1,10 +1,10 @@
 //! Where a message goes: into a mailbox here, into another shard's batch, or back to its sender as `failure`.
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
-use whimbrel_platform::Event;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::topics::Cast;
+use whimbrel_platform::{Event, Time};
 
 use super::slot::{Slot, Status};
 use super::{Early, Shard};
@@ -17,7 +17,7 @@ const BATCH_MAX: usize = 4_096;
 
 /// How long messages for other nodes wait for what follows while there is more to do: a write to a socket takes as long as some fifty
 /// of them do.
-pub(super) const GATHER_US: u64 = 50;
+const GATHER_US: u64 = 50;
 /// Messages for one node that wait at most: as many small ones as a socket is given at once. Of larger ones
 /// those for which the link has room.
 const LINK_BATCH_MAX: usize = 1_024;
@@ -31,6 +31,8 @@ pub(super) struct Departing {
     room: usize,
     /// The link was full, and says that it is not any more.
     drained: bool,
+    /// When something was handed over last.
+    left_at: Time,
 }
 
 impl Departing {
@@ -41,7 +43,7 @@ impl Departing {
 
 impl Default for Departing {
     fn default() -> Self {
-        Self { messages: Vec::new(), room: LINK_ROOM_AT_FIRST, drained: false }
+        Self { messages: Vec::new(), room: LINK_ROOM_AT_FIRST, drained: false, left_at: Time::ZERO }
     }
 }
 
@@ -172,6 +174,20 @@ impl Shard {
         self.flush_those_links(|_| true);
     }
 
+    /// The same at the end of a round: of nodes whose messages have waited long enough, and of all if nothing may follow soon. Where a turn
+    /// takes a round that may be long, so nothing waits for it.
+    pub(super) fn flush_links_in_time(&mut self) {
+        if self.linked.is_empty() {
+            return;
+        }
+        let waits = self.has_work() && self.pace.turns() > 1 && self.await_turns.is_empty();
+        if waits && !self.node.stopping.load(crate::sync::atomic::Ordering::Relaxed) {
+            let before = Time(self.node.now().0.saturating_sub(GATHER_US));
+            return self.flush_those_links(|batch| batch.left_at <= before);
+        }
+        self.flush_links();
+    }
+
     /// The same of nodes to which nothing more can be sent before.
     pub(super) fn flush_full_links(&mut self) {
         self.flush_those_links(Departing::is_full);
@@ -183,7 +199,7 @@ impl Shard {
             let drained = std::mem::take(&mut batch.drained);
             if drained || !batch.messages.is_empty() {
                 let messages = std::mem::take(&mut batch.messages);
-                self.saw_off_at = self.now;
+                batch.left_at = self.now;
                 self.flush_link(NodeId(index as u32), messages);
             }
         }

@@ -35,7 +35,7 @@ use whimbrel_platform::route::{Here, ShardIndex};
 
 use self::balance::Balance;
 use self::bound::Bound;
-use self::delivery::{Departing, GATHER_US};
+use self::delivery::Departing;
 use self::held::HeldUp;
 use self::hops::Hopping;
 pub(crate) use self::hops::KEPT_BY_ONE;
@@ -82,9 +82,8 @@ pub(crate) struct Shard {
     audiences: Audiences,
     /// What is sent to other shards in this round, by shard.
     outgoing: Vec<Vec<Parcel>>,
-    /// The same for other nodes, and when some of it was handed over last.
+    /// The same for other nodes.
     linked: Vec<Departing>,
-    saw_off_at: Time,
     /// Some of that is to be handed over when the present turn is over.
     urgent: bool,
     /// What came for agents that are on their way here.
@@ -168,7 +167,6 @@ impl Shard {
             audiences: Audiences::default(),
             outgoing,
             linked: Vec::new(),
-            saw_off_at: Time::ZERO,
             urgent: false,
             expected: FxHashMap::default(),
             incoming: Vec::new(),
@@ -245,9 +243,7 @@ impl Shard {
         self.balance(sent);
         self.hand_in();
         self.flush_shards();
-        if !self.has_work() || !self.await_turns.is_empty() || self.now.0 >= self.saw_off_at.0 + GATHER_US {
-            self.flush_links();
-        }
+        self.flush_links_in_time();
         if self.slots.iter_away().next().is_none() {
             self.await_turns.clear();
         }
@@ -302,7 +298,10 @@ impl Shard {
             Parcel::Undeliverable(envelope, why) => self.undeliverable(envelope.to, envelope.body, why),
             Parcel::Change(whom, change) => self.take_change(whom, change),
             Parcel::PostedChange(whom, change) => self.change(whom, change),
-            Parcel::Retire { slot, generation, reason } => self.doom(slot, generation, reason),
+            Parcel::Retire { name, slot, generation, reason } => {
+                self.node.say_farewell(name);
+                self.doom(slot, generation, reason);
+            }
             Parcel::Written(released) => self.release(released),
             Parcel::TurnOver(late) => self.finish_late(*late),
             Parcel::EndAll => self.doom_all(),

@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use whimbrel_acl::{Aid, Envelope, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Envelope, Extras, Symbol};
 use whimbrel_gateway::Feed;
-use whimbrel_gateway::vocabulary::{DeadLettersFound, Event, Happening, MessageInfo, SniffWanted};
+use whimbrel_gateway::vocabulary::{DeadLettersFound, Event, Happening, MessageInfo, MoreInfo, SniffWanted};
 use whimbrel_platform::ams::{AmsChange, name_fits};
 use whimbrel_platform::conversations::{shortened, spelled_alike};
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::df::DfChange;
 use whimbrel_platform::limits::{
-    LIVE_EVENTS_MAX, SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, SNIFFED_NAME_CHARS_MAX,
+    LIVE_EVENTS_MAX, SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, SNIFFED_NAME_CHARS_MAX, SNIFFED_PARAMETERS_MAX,
 };
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{Event as Seen, Observer, Time};
@@ -295,7 +295,34 @@ pub fn message_info(envelope: &Envelope, content_chars_max: usize) -> MessageInf
         reply_with: extras.reply_with.as_deref().map(short_name),
         in_reply_to: extras.in_reply_to.as_deref().map(short_name),
         content: shortened(&message.content, content_chars_max),
+        more: more_info(message, envelope.to),
     }
+}
+
+/// What else a message says of itself than all do.
+fn more_info(message: &AclMessage, to: Aid) -> Option<Box<MoreInfo>> {
+    let Extras { reply_to, language, encoding, ontology, reply_by_ms, user, .. } = message.extras();
+    let left_out = |count: usize| count.saturating_sub(SNIFFED_PARAMETERS_MAX) as u64;
+    let names = |agents: &mut dyn Iterator<Item = &Aid>| -> Vec<String> {
+        agents.take(SNIFFED_PARAMETERS_MAX).map(Aid::to_string).collect()
+    };
+    let word = |word: &Option<Symbol>| word.map(|word| short_name(word.as_str()));
+    let is_other = |other: &&Aid| **other != to && Cast::of(other.name).is_none();
+    let shown = user.iter().take(SNIFFED_PARAMETERS_MAX);
+    let more = MoreInfo {
+        others: names(&mut message.receivers.iter().filter(is_other)),
+        others_left_out: left_out(message.receivers.iter().filter(is_other).count()),
+        reply_to: names(&mut reply_to.iter()),
+        reply_by_ms: *reply_by_ms,
+        language: word(language),
+        encoding: word(encoding),
+        ontology: word(ontology),
+        user: shown
+            .map(|(name, value)| (short_name(name.as_str()), shortened(value, SNIFFED_NAME_CHARS_MAX)))
+            .collect(),
+        user_left_out: left_out(user.len()),
+    };
+    (more != MoreInfo::default()).then(|| Box::new(more))
 }
 
 /// A name that whoever sends makes up, and may make as long as it likes.
@@ -339,6 +366,30 @@ mod tests {
         let plain = envelope(Performative::Inform, None);
         let any = SniffWanted { conversation: Some(text("*")), ..Default::default() };
         assert!(!Filter::new(&any).takes(&Seen::Sent(&plain)), "it is in none");
+    }
+
+    #[test]
+    fn what_few_messages_say_of_themselves_is_told_and_bounded() {
+        assert_eq!(message_info(&envelope(Performative::Inform, None), 9).more, None);
+        let mut plain = envelope(Performative::Request, None);
+        let MessageBody::Owned(message) = &mut plain.body else { return };
+        message.receivers.extend((0..20).map(|number| Aid::local(format!("other{number}").as_str())));
+        let extras = message.extras_mut();
+        extras.reply_to.push(Aid::local("clerk"));
+        extras.ontology = Some(Symbol::new("tea"));
+        extras.language = Some(Symbol::new("fipa-sl"));
+        extras.reply_by_ms = Some(7);
+        extras.user =
+            (0..18).map(|number| (Symbol::new(&format!("X-{number}")), whimbrel_acl::Value::Num(1.0))).collect();
+        let more = message_info(&plain, 9).more.unwrap_or_default();
+        assert_eq!((more.others.len(), more.others_left_out), (SNIFFED_PARAMETERS_MAX, 4));
+        assert_eq!((more.user.len(), more.user_left_out), (SNIFFED_PARAMETERS_MAX, 2));
+        assert_eq!(more.user.first(), Some(&("X-0".to_owned(), "1".to_owned())));
+        assert_eq!((more.reply_to, more.reply_by_ms), (vec!["clerk".to_owned()], Some(7)));
+        assert_eq!(
+            (more.ontology.as_deref(), more.language.as_deref(), more.encoding),
+            (Some("tea"), Some("fipa-sl"), None)
+        );
     }
 
     #[test]
