@@ -279,8 +279,7 @@ impl Node {
                 for name in agents {
                     match ams.kind(Aid::local(name)) {
                         Some(kind) => here.push((name, kind)),
-                        // All hear of its end, too, soon.
-                        None if is_coming(name) || self.linked.owes_farewell(name) => {}
+                        None if is_coming(name) => {}
                         None => gone.push(name),
                     }
                 }

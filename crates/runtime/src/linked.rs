@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
-use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, is_everywhere};
 use whimbrel_platform::dead_letters::DeadReason;
@@ -37,17 +36,6 @@ pub(crate) struct Linked {
     awaited: AtomicBool,
     arrivals: Mutex<Arrivals>,
     pub hearsay: Mutex<Hearsay>,
-    /// Agents that somebody else ended: what they sent leaves before other nodes hear of that, as nobody else can speak for them.
-    retired: Mutex<FxHashMap<Symbol, Farewell>>,
-}
-
-/// What is still to be said of an agent that somebody else ended.
-struct Farewell {
-    reason: EndReason,
-    /// What it sent has left, and others were told.
-    is_said: bool,
-    /// The AMS knows of it.
-    is_known: bool,
 }
 
 impl Linked {
@@ -58,30 +46,6 @@ impl Linked {
     /// Gives the node its links; false if it has some already.
     pub fn attach(&self, links: Arc<dyn Links>) -> bool {
         self.links.set(links).is_ok()
-    }
-
-    /// The shard of an agent that lost its name is to tell others of its end.
-    pub fn expect_farewell(&self, name: Symbol, reason: &EndReason) {
-        if self.links().is_some() {
-            let farewell = Farewell { reason: reason.clone(), is_said: false, is_known: false };
-            locked(&self.retired).insert(name, farewell);
-        }
-    }
-
-    /// The AMS knows that an agent has ended. Whether its shard tells the others.
-    fn leaves_farewell(&self, name: Symbol) -> bool {
-        let mut retired = locked(&self.retired);
-        let Some(farewell) = retired.get_mut(&name) else { return false };
-        farewell.is_known = true;
-        if farewell.is_said {
-            retired.remove(&name);
-        }
-        true
-    }
-
-    /// Whether others will hear yet that the agent of this name has ended.
-    pub fn owes_farewell(&self, name: Symbol) -> bool {
-        locked(&self.retired).get(&name).is_some_and(|farewell| !farewell.is_said)
     }
 
     /// A shard has taken in what came: lets links go on that wait for that.
@@ -137,10 +101,8 @@ impl Node {
                 // Agents of partitions that are about to be served are told of all together.
                 (None, Some(_), _) if self.is_served_soon(change.agent.name) => {}
                 (None, Some(_), _) => {
-                    self.say_farewell(change.agent.name);
                     born.push((change.agent.name, ams.kind(change.agent).unwrap_or(AgentKind::Native)));
                 }
-                (_, None, _) if self.linked.leaves_farewell(change.agent.name) => {}
                 (_, None, reason) => {
                     if !born.is_empty() {
                         links.tell_all(News::Agents(std::mem::take(&mut born)));
@@ -152,19 +114,6 @@ impl Node {
             }
         }
         born.chunks(LINK_NEWS_AGENTS).for_each(|agents| links.tell_all(News::Agents(agents.to_vec())));
-    }
-
-    /// Tells other nodes that an agent has ended that lost its name before, if they were not told yet. Nobody is to find that it was said
-    /// before it is.
-    pub fn say_farewell(&self, name: Symbol) {
-        let Some(links) = self.linked.links() else { return };
-        let mut retired = locked(&self.linked.retired);
-        let Some(farewell) = retired.get_mut(&name).filter(|farewell| !farewell.is_said) else { return };
-        farewell.is_said = true;
-        links.tell_all(News::AgentEnded(name, farewell.reason.clone()));
-        if farewell.is_known {
-            retired.remove(&name);
-        }
     }
 
     fn is_served_soon(&self, name: Symbol) -> bool {

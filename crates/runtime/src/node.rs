@@ -389,9 +389,7 @@ impl Node {
                 continue;
             }
             if let Some(slot) = place.slot {
-                let (generation, reason) = (place.generation, reason.clone());
-                self.linked.expect_farewell(name, &reason);
-                self.put(place.shard, Parcel::Retire { name, slot, generation, reason });
+                self.put(place.shard, Parcel::Retire { slot, generation: place.generation, reason: reason.clone() });
             }
             break;
         }

@@ -37,8 +37,8 @@ pub(crate) enum Parcel {
     /// A change from outside, that this shard sends on as if it were its own: so that changes to one agent stay in order
     /// though it moves.
     PostedChange(Bearer, Change),
-    /// An agent that lost this name already is to end.
-    Retire { name: Symbol, slot: u32, generation: u32, reason: EndReason },
+    /// An agent that lost its name already is to end.
+    Retire { slot: u32, generation: u32, reason: EndReason },
     /// What durable agents did is written down: what they sent and printed may be seen.
     Written(Vec<Released>),
     /// A turn is over that took so long that the shard went on without it.

@@ -213,6 +213,10 @@ impl Shard {
         let room = links.map_or(usize::MAX, |links| links.send(node, &mut messages, self.index));
         let handed = (count - messages.len()) as u64;
         self.node.linked.handed.fetch_add(handed, crate::sync::atomic::Ordering::Relaxed);
+        // What is numbered is said again to whoever serves its receiver next.
+        let left = messages.len();
+        let mut messages = self.node.unsaid(messages);
+        self.node.count_copies(0, (left - messages.len()) as u64);
         for Envelope { to, body } in messages.drain(..) {
             // Without a link: the subscribers there are gone.
             let for_many = Cast::of(to.name).is_some();

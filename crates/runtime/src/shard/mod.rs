@@ -298,10 +298,7 @@ impl Shard {
             Parcel::Undeliverable(envelope, why) => self.undeliverable(envelope.to, envelope.body, why),
             Parcel::Change(whom, change) => self.take_change(whom, change),
             Parcel::PostedChange(whom, change) => self.change(whom, change),
-            Parcel::Retire { name, slot, generation, reason } => {
-                self.node.say_farewell(name);
-                self.doom(slot, generation, reason);
-            }
+            Parcel::Retire { slot, generation, reason } => self.doom(slot, generation, reason),
             Parcel::Written(released) => self.release(released),
             Parcel::TurnOver(late) => self.finish_late(*late),
             Parcel::EndAll => self.doom_all(),

@@ -143,38 +143,6 @@ fn what_is_sent_in_the_last_turn_leaves_before_the_news_of_the_end() {
     assert_eq!(*links.sent_before_ends.lock().unwrap(), [1]);
 }
 
-/// Nobody else can speak for it: what came later would be taken for forged.
-#[test]
-fn what_an_agent_sent_leaves_before_others_hear_that_it_was_killed() {
-    for _ in 0..20 {
-        let (platform, links) = linked(1);
-        links.is_wide.store(true, Ordering::SeqCst);
-        let flood = || Flood { to: Aid::local("far"), left: u64::MAX };
-        let first = platform.spawn("flood", flood()).unwrap();
-        while links.sent.load(Ordering::SeqCst) < 500 {
-            std::thread::yield_now();
-        }
-        assert!(platform.kill(first));
-        platform.wait_idle();
-        assert_eq!(*links.sent_before_ends.lock().unwrap(), [links.sent.load(Ordering::SeqCst)]);
-        // Of one that has its name at once they hear when they have heard of its end.
-        let second = platform.spawn("flood", flood()).unwrap();
-        assert!(platform.kill(second));
-        let third = platform.spawn("flood", does(|_, _| {}));
-        platform.wait_idle();
-        let told = links.told.lock().unwrap();
-        let name = Symbol::new("flood");
-        let heard: Vec<bool> = (told.iter())
-            .filter_map(|news| match news {
-                News::Agents(agents) if agents.iter().any(|(agent, _)| *agent == name) => Some(true),
-                News::AgentEnded(agent, _) if *agent == name => Some(false),
-                _ => None,
-            })
-            .collect();
-        assert_eq!(heard, [true, false, true, false, true], "{third:?}");
-    }
-}
-
 #[test]
 fn what_busy_agents_send_is_handed_over_together_and_all_of_it() {
     const SENT: u64 = 50_000;
