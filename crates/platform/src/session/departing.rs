@@ -6,7 +6,7 @@ use whimbrel_acl::Symbol;
 use crate::durable::Origin;
 use crate::inspection::{Inspection, Look};
 use crate::mobility::{Hop, HopError, HopMode, HopRequest, Wish};
-use crate::{AgentBody, Arrival, Next, Time, Turn};
+use crate::{AgentBody, Arrival, Mailbox, Next, Time, Turn};
 
 /// See the module.
 pub struct DepartingBody {
@@ -86,6 +86,10 @@ impl AgentBody for DepartingBody {
 
     fn inspect(&mut self, look: Look, now: Time) -> Inspection {
         self.body.inspect(look, now)
+    }
+
+    fn yielded(&mut self, mailbox: &mut Mailbox) {
+        self.body.yielded(mailbox);
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {

@@ -17,7 +17,7 @@ use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
 use crate::limits::SESSION_OFFER_MS;
 use crate::mobility::{Hop, HopError, Wish};
-use crate::{AgentBody, Next, Time, Turn};
+use crate::{AgentBody, Mailbox, Next, Time, Turn};
 
 /// What an agent and the client that it is offered to know of each other.
 pub struct Invitation {
@@ -195,6 +195,17 @@ impl AgentBody for InvitedBody {
         let code: &CodeName = &self.invitation.saved.code;
         let details = vec![Detail::new("offered to", self.to.as_str()), Detail::new("code", code.to_string())];
         Inspection { details, ..Inspection::default() }
+    }
+
+    fn yielded(&mut self, mailbox: &mut Mailbox) {
+        if let Some(Former::Client(former)) = &mut self.former {
+            former.yielded(mailbox);
+        }
+        // Whoever took it has been told that it has it.
+        let answer = std::mem::replace(&mut *self.invitation.answer(), Answer::Over);
+        if let Answer::Taken(mut body, _) = answer {
+            body.yielded(mailbox);
+        }
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {

@@ -15,7 +15,7 @@ use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
 use crate::limits::{KEPT_MS_MAX, KEPT_WAITING_BYTES_MAX, SESSION_LEASE_MS};
 use crate::services::LogLevel;
-use crate::{AgentBody, EndReason, Next, Time, Turn};
+use crate::{AgentBody, EndReason, Mailbox, Next, Time, Turn};
 
 /// Where a body waits, and finds what takes its place.
 pub(super) struct Cell {
@@ -178,6 +178,14 @@ impl AgentBody for KeptBody {
             details.push(Detail::new("state", format!("{} bytes", saved.state.len())));
         }
         Inspection { details, ..Inspection::default() }
+    }
+
+    fn yielded(&mut self, mailbox: &mut Mailbox) {
+        // Who was promised the agent has been told that it has it.
+        let promised = std::mem::replace(&mut *self.cell.next(), Succession::Over);
+        if let Succession::Session(mut body) = promised {
+            body.yielded(mailbox);
+        }
     }
 }
 

@@ -572,11 +572,12 @@ mod tests {
 
     use whimbrel_acl::{Aid, sym};
 
+    use super::super::frames::PASSED;
     use super::*;
     use crate::durable::Origin;
     use crate::services::CreateError;
-    use crate::session::{Exchange, Grant, Hello, Opening, Refused, Session, SessionEvent};
-    use crate::{Next, Turn};
+    use crate::session::{Ended, Exchange, Grant, Hello, Opening, Refused, Session, SessionEvent};
+    use crate::{Mailbox, Next, Turn};
 
     const CODE: &str = "asl:0000000000000000000000000000000000000000000000000000000000000000/bob.asl";
 
@@ -642,7 +643,7 @@ mod tests {
         let (session, secret, platform) = ("s".to_owned(), "x".to_owned(), "home".into());
         let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
         let mut session = Session::new(opening, Time::default());
-        session.handle_hello(Time::default(), &Hello { versions: vec![1], ..Hello::default() }).unwrap();
+        session.handle_hello(Time::default(), &Hello { versions: vec![1], moves: true, ..Hello::default() }).unwrap();
         session.create(1, 0, "bob");
         assert!(matches!(session.poll_event(), Some(SessionEvent::Create { .. })));
         Arc::new(SharedSession::new(session, || ()))
@@ -702,6 +703,51 @@ mod tests {
         node.life.store(8, Ordering::Relaxed);
         shelf.note_life("bob".into(), 8);
         assert!(shelf.went_on("bob".into(), "ann").is_none() && shelf.is_empty(), "another has its name");
+    }
+
+    fn ends(session: &SharedSession) -> Vec<String> {
+        let mut session = session.lock();
+        let frames = std::iter::from_fn(|| session.poll_frame(Time::default()));
+        let reasons = frames.filter_map(|frame| match frame {
+            super::super::frames::Frame::Ended(Ended { reason, .. }) => Some(reason),
+            _ => None,
+        });
+        reasons.collect()
+    }
+
+    #[test]
+    fn who_is_given_back_while_its_partition_passes_on_goes_on_at_another_node() {
+        let shelf = Arc::<Shelf>::default();
+        shelf.attach(&(Arc::new(Node::default()) as Arc<dyn Host>));
+        shelf.admit("bob".into(), "ann").unwrap();
+        let kept = Kept { on_leave: OnLeave::Wait, holds: true, saved: None, is_given: false };
+        let written = Origin::Kept { account: "ann".to_owned() };
+        let mut waiting = KeptBody::new("bob".into(), kept, Arc::clone(&shelf), Some(written));
+        let session = asking(&shelf, "ann");
+        assert!(session.claim(0, "bob".into()));
+        assert_eq!(session.lock().agents().count(), 1, "it is told that it has it");
+        // Its node stops to serve its partition before it has had a turn as what it is now.
+        waiting.yielded(&mut Mailbox::default());
+        drop(waiting);
+        assert_eq!((ends(&session), shelf.len()), (vec![PASSED.to_owned()], 0));
+    }
+
+    #[test]
+    fn who_is_taken_while_its_partition_passes_on_goes_on_at_another_node() {
+        let node: Arc<dyn Host> = Arc::new(Node::default());
+        let shelf = Arc::<Shelf>::default();
+        shelf.attach(&node);
+        let session = asking(&shelf, "ann");
+        let saved = SavedState { code: Arc::new(CODE.parse().unwrap()), state: Arc::from([7].as_slice()) };
+        let invitation = Invitation::new("bob".into(), saved, true, sym::EMPTY, Time::default());
+        session.invite(&invitation, "ann".into()).unwrap();
+        let former = Former::Node(node, origin(), None);
+        let mut offered = InvitedBody::new(invitation, "ann".into(), Arc::clone(&session), former);
+        assert!(session.claim(0, "bob".into()));
+        assert_eq!(session.lock().agents().count(), 1, "it is told that it has it");
+        offered.yielded(&mut Mailbox::default());
+        drop(offered);
+        assert_eq!(ends(&session), [PASSED]);
     }
 
     #[test]
