@@ -148,27 +148,60 @@ fn forget_idle(accounts: &mut FxHashMap<AccountKey, Arc<Account>>) {
 }
 
 /// Where connections for a session wait for its task: one at most, since only the newest counts.
-#[derive(Default)]
-struct Door {
-    waiting: Mutex<Option<Box<Arrival>>>,
+struct Door<A = Box<Arrival>> {
+    waiting: Mutex<Threshold<A>>,
     /// There is something to do for the session.
     wake: Notify,
 }
 
-impl Door {
+/// What is at a door.
+enum Threshold<A> {
+    Nobody,
+    Somebody(A),
+    /// The task is over: nobody opens any more. Whoever waited here would do so for as long as anything knows the session.
+    Shut,
+}
+
+impl<A> Default for Door<A> {
+    fn default() -> Self {
+        Self { waiting: Mutex::new(Threshold::Nobody), wake: Notify::new() }
+    }
+}
+
+impl<A> Door<A> {
     /// Has the task take this one. The one before it, if it was not taken.
-    fn put(&self, arrival: Box<Arrival>) -> Option<Box<Arrival>> {
-        let older = self.lock().replace(arrival);
+    ///
+    /// # Errors
+    /// The task is over: it is given back.
+    fn put(&self, arrival: A) -> Result<Option<A>, A> {
+        let mut waiting = self.lock();
+        if matches!(*waiting, Threshold::Shut) {
+            return Err(arrival);
+        }
+        let older = std::mem::replace(&mut *waiting, Threshold::Somebody(arrival));
         self.wake.notify_one();
-        older
+        Ok(if let Threshold::Somebody(older) = older { Some(older) } else { None })
     }
 
     /// The one that waits.
-    fn take(&self) -> Option<Box<Arrival>> {
-        self.lock().take()
+    fn take(&self) -> Option<A> {
+        let mut waiting = self.lock();
+        match std::mem::replace(&mut *waiting, Threshold::Nobody) {
+            Threshold::Somebody(arrival) => Some(arrival),
+            nobody => {
+                *waiting = nobody;
+                None
+            }
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Box<Arrival>>> {
+    /// Nobody opens any more: whoever waits sees that the connection closes.
+    fn shut(&self) {
+        let waiting = std::mem::replace(&mut *self.lock(), Threshold::Shut);
+        drop(waiting);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Threshold<A>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -405,12 +438,11 @@ impl Inner {
             }
         };
         match self.welcome(&mut arrival).await {
-            Ok(door) => {
-                // If its task ended just now, the connection is dropped with the door.
-                if let Some(older) = door.put(Box::new(arrival)) {
-                    older.turn_away(taken_over()).await;
-                }
-            }
+            Ok(door) => match door.put(Box::new(arrival)) {
+                Ok(None) => {}
+                Ok(Some(older)) => older.turn_away(taken_over()).await,
+                Err(arrival) => arrival.turn_away(Fault::new(Code::SessionGone, "the session is over")).await,
+            },
             Err(Rejected { fault, reason }) => {
                 // Thousands may be sent elsewhere at once, and nothing is wrong with them.
                 if fault.code != Code::Elsewhere {

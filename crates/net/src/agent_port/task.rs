@@ -29,6 +29,13 @@ struct Task {
     follows: Option<Carrier>,
 }
 
+impl Drop for Task {
+    fn drop(&mut self) {
+        // Also where its threads end with the port.
+        self.door.shut();
+    }
+}
+
 /// What happened to a connection.
 enum Happening {
     /// Bytes came, or there is something to do.

@@ -249,3 +249,16 @@ fn who_floods_a_session_hears_what_is_wrong() {
         assert_eq!(code, Code::OverCredit);
     });
 }
+
+#[test]
+fn who_waits_at_a_door_is_let_go_when_nobody_opens_any_more() {
+    let door = Door::default();
+    let (first, second, third) = (Arc::new(1), Arc::new(2), Arc::new(3));
+    assert_eq!(door.put(Arc::clone(&first)), Ok(None));
+    assert_eq!(door.put(Arc::clone(&second)), Ok(Some(Arc::clone(&first))), "only the newest counts");
+    assert_eq!(door.take(), Some(Arc::clone(&second)));
+    assert_eq!((door.take(), door.put(Arc::clone(&third))), (None, Ok(None)));
+    door.shut();
+    assert_eq!(Arc::strong_count(&third), 1, "whoever still has the door does not keep who waited there");
+    assert_eq!((door.take(), door.put(Arc::clone(&first))), (None, Err(first)));
+}
