@@ -43,11 +43,7 @@ fn of_struct(name: &str, fields: &[Field]) -> String {
     let written =
         each(&|place, field| format!("if present >> {place} & 1 == 1 {{ {TRAIT}::encode(&self.{field}, w); }}"));
     let columns = each(&|place, field| {
-        format!(
-            "if present >> {place} & 1 == 1 {{ \
-               let cells: ::std::vec::Vec<_> = rows.iter().map(|row| &row.{field}).collect(); \
-               {CALLS}::column(w, &cells); }}"
-        )
+        format!("if present >> {place} & 1 == 1 {{ {CALLS}::column(w, rows, |row| &row.{field}); }}")
     });
     let same = each(&|_, field| format!(" && {TRAIT}::same(&self.{field}, &other.{field})"));
     format!(

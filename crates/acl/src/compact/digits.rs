@@ -7,7 +7,7 @@ pub(super) fn numeric(text: &str) -> Option<i64> {
 
 /// The same, for loops: it is half as long where its many constants are at hand.
 #[inline(always)]
-pub(super) fn numeric_inlined(text: &str) -> Option<i64> {
+fn numeric_inlined(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     // Signs are as good as random, so nothing branches on them.
     let negative = bytes.first() == Some(&b'-');
@@ -17,7 +17,93 @@ pub(super) fn numeric_inlined(text: &str) -> Option<i64> {
         [b'1'..=b'9', ..] if digits.len() <= 19 => {}
         _ => return None,
     }
-    let magnitude = magnitude(digits)?;
+    signed(magnitude(digits)?, negative)
+}
+
+/// The numbers that texts are, if all of them are just how 64-bit numbers are written.
+pub(super) fn all_numeric(texts: &[&str]) -> Option<Vec<i64>> {
+    // Most texts are none, which the first one tells.
+    numeric(texts.first()?)?;
+    let mut numbers = Vec::with_capacity(texts.len());
+    for texts in texts.chunks(AT_ONCE) {
+        if read_long(texts, &mut numbers).is_none() {
+            for text in texts {
+                numbers.push(numeric_inlined(text)?);
+            }
+        }
+    }
+    Some(numbers)
+}
+
+/// Fewer numbers are read one by one.
+const READ_AT_ONCE_MIN: usize = 8;
+
+/// Digits before two times eight of a long number.
+const DIGITS_BEFORE_MAX: usize = 3;
+
+/// Room for the digits of a long number, eight at a time.
+const LONG: usize = 24;
+
+/// Appends what these are, at most [`AT_ONCE`], if each is a number of 16 to 19 digits: then all their digits are put together at a time. Nothing
+/// otherwise, and nothing is said of them.
+fn read_long(texts: &[&str], out: &mut Vec<i64>) -> Option<()> {
+    if texts.len() < READ_AT_ONCE_MIN {
+        return None;
+    }
+    let (mut cells, mut signs) = ([[0; LONG]; AT_ONCE], [false; AT_ONCE]);
+    for ((cell, sign), text) in cells.iter_mut().zip(&mut signs).zip(texts) {
+        *sign = text.as_bytes().first() == Some(&b'-');
+        take_apart(text.as_bytes().get(usize::from(*sign)..)?, cell)?;
+    }
+    let digits = cells.get(..texts.len())?.as_flattened();
+    if digits.iter().fold(0, |most: u8, digit| most.max(*digit)) > 9 {
+        return None;
+    }
+    let mut fours = [0; AT_ONCE * LONG / 4];
+    for (four, digits) in fours.iter_mut().zip(digits.as_chunks::<4>().0) {
+        *four = number_of_four(u32::from_le_bytes(*digits));
+    }
+    let start = out.len();
+    for (four, negative) in fours.as_chunks::<{ LONG / 4 }>().0.iter().zip(&signs).take(texts.len()) {
+        let [_, before, middle, middle_low, last, last_low] = four.map(u64::from);
+        let (middle, last) = (middle * 10_000 + middle_low, last * 10_000 + last_low);
+        let Some(number) = signed((before * EIGHT + middle) * EIGHT + last, *negative) else {
+            out.truncate(start);
+            return None;
+        };
+        out.push(number);
+    }
+    Some(())
+}
+
+/// The number that four digits of these values are: products of small numbers, of which a processor makes several at a time.
+#[inline(always)]
+fn number_of_four(values: u32) -> u32 {
+    (values & 15) * 1000 + (values >> 8 & 15) * 100 + (values >> 16 & 15) * 10 + (values >> 24)
+}
+
+/// Puts the values of 16 to 19 digits in a cell, the last one at its end. Nothing if there are not so many, or they begin with a zero.
+#[inline(always)]
+fn take_apart(digits: &[u8], cell: &mut [u8; LONG]) -> Option<()> {
+    let (rest, last) = digits.split_last_chunk::<8>()?;
+    let (rest, middle) = rest.split_last_chunk::<8>()?;
+    let before = before_eights(u64::from_le_bytes(*digits.first_chunk()?) ^ ZEROS, rest.len());
+    let eights = [before, u64::from_le_bytes(*middle) ^ ZEROS, u64::from_le_bytes(*last) ^ ZEROS];
+    for (place, eight) in cell.as_chunks_mut::<8>().0.iter_mut().zip(eights) {
+        *place = eight.to_le_bytes();
+    }
+    (rest.len() <= DIGITS_BEFORE_MAX && digits.first() != Some(&b'0')).then_some(())
+}
+
+/// Of eight digits' values the first few, at the end of eight.
+#[inline(always)]
+fn before_eights(first: u64, few: usize) -> u64 {
+    first.wrapping_shl(56_u32.wrapping_sub(8 * few as u32)) << 8
+}
+
+/// A number by its digits and its sign, if it is one of 64 bits.
+#[inline(always)]
+fn signed(magnitude: u64, negative: bool) -> Option<i64> {
     let most = i64::MAX as u64 + u64::from(negative);
     let sign = -i64::from(negative);
     (magnitude <= most).then_some((magnitude as i64 ^ sign).wrapping_sub(sign))
@@ -40,14 +126,12 @@ fn magnitude(digits: &[u8]) -> Option<u64> {
     };
     let values = |digits: &[u8; 8]| u64::from_le_bytes(*digits) ^ ZEROS;
     let (last, first) = (values(last), values(first));
-    // What is before whole eights, at the end of one.
-    let few = |few: usize| first.checked_shl(64 - 8 * few as u32).unwrap_or(0);
     let Some((rest, middle)) = rest.split_last_chunk::<8>() else {
-        let before = few(rest.len());
+        let before = before_eights(first, rest.len());
         let is_number = are_digits(beyond_digits(last) | beyond_digits(before));
         return is_number.then(|| number_of_eight(before) * EIGHT + number_of_eight(last));
     };
-    let (before, middle) = (few(rest.len()), values(middle));
+    let (before, middle) = (before_eights(first, rest.len()), values(middle));
     let is_number = are_digits(beyond_digits(last) | beyond_digits(middle) | beyond_digits(before));
     is_number.then(|| (number_of_eight(before) * EIGHT + number_of_eight(middle)) * EIGHT + number_of_eight(last))
 }

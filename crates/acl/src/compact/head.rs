@@ -12,8 +12,7 @@ use smallvec::SmallVec;
 use super::link::{HeardOnLink, SaidOnLink};
 use super::reader::Reader;
 use super::tags::item;
-use super::writer::{Dictionary, Writer};
-use super::{DecodeError, known, value_in, value_out, varint};
+use super::{DecodeError, known, value_in, varint};
 use crate::{AclMessage, Aid, Contact, Extras, Performative, Symbol, Text, Value};
 
 /// Performatives outside FIPA00037 that have a code, after FIPA's own: KQML's, as AgentSpeak uses them.
@@ -114,10 +113,7 @@ fn write_extras(out: &mut Vec<u8>, extras: &Extras, said: &mut SaidOnLink) {
 /// A length and a body of its own: who forwards a message need not read it.
 fn write_user_value(out: &mut Vec<u8>, value: &Value) {
     let mut body = Vec::new();
-    let mut dictionary = Dictionary::default();
-    let mut writer = Writer::new(&mut body, &mut dictionary);
-    value_out::value(&mut writer, value);
-    if writer.finish_alone().is_err() {
+    if super::encode_body(value, &mut body).is_err() {
         body = vec![super::tags::NULL];
     }
     varint::write(out, body.len() as u64);

@@ -5,8 +5,9 @@ use super::tags::{self, item, shape};
 use super::varint;
 use super::writer::{Place, Reference, reference};
 
-/// Rewrites a value and its dictionary's items, given all places that refer to an item. `None` if nothing would change.
-pub(super) fn rewrite(value: &[u8], items: &[u8], references: &[Reference]) -> Option<(u32, Vec<u8>)> {
+/// Rewrites a value and its dictionary's items, given all places that refer to an item: how many items are left, these, and the value.
+/// `None` if nothing would change.
+pub(super) fn rewrite(value: &[u8], items: &[u8], references: &[Reference]) -> Option<(u32, Vec<u8>, Vec<u8>)> {
     let mut texts = Vec::new();
     let mut shapes = Vec::new();
     let mut at = 0;
@@ -31,19 +32,19 @@ pub(super) fn rewrite(value: &[u8], items: &[u8], references: &[Reference]) -> O
     if texts.iter().chain(&shapes).all(|item| item.used > 1) {
         return None;
     }
-    let mut kept = 0;
-    let mut out = Vec::with_capacity(items.len() + value.len());
+    let (mut count, mut kept) = (0, Vec::with_capacity(items.len()));
     for list in [&mut texts, &mut shapes] {
         let mut number = 0;
         for item in list.iter_mut().filter(|item| item.used > 1) {
             item.number = number;
             number += 1;
-            out.extend_from_slice(item.whole);
+            kept.extend_from_slice(item.whole);
         }
-        kept += number;
+        count += number;
     }
+    let mut out = Vec::with_capacity(items.len() + value.len());
     write_value(&mut out, value, &texts, &shapes, references)?;
-    Some((kept, out))
+    Some((count, kept, out))
 }
 
 struct Item<'a> {

@@ -114,9 +114,21 @@ pub(super) const SHAPES: &[KnownShape] = &[
 static NUMBERS: LazyLock<FxHashMap<&'static str, u32>> =
     LazyLock::new(|| TEXTS.iter().zip(0..).map(|(text, number)| (*text, number)).collect());
 
+/// Bytes of the longest known text.
+const TEXT_BYTES_MAX: usize = {
+    let (mut at, mut most) = (0, 0);
+    while at < TEXTS.len() {
+        if TEXTS[at].len() > most {
+            most = TEXTS[at].len();
+        }
+        at += 1;
+    }
+    most
+};
+
 /// The number of a known text.
 pub(super) fn text_number(text: &str) -> Option<u32> {
-    NUMBERS.get(text).copied()
+    if text.len() > TEXT_BYTES_MAX { None } else { NUMBERS.get(text).copied() }
 }
 
 /// The known shape an object has, and which of its fields, as bits; `None` if the fields are not in the shape's order.

@@ -186,7 +186,7 @@ impl Encoder {
         body.clear();
         let mut writer = Writer::of_message(&mut body, &mut self.dictionary, self.packs_bytes);
         value_out::value(&mut writer, content);
-        let written = writer.check();
+        let written = writer.finish().map(drop);
         if written.is_ok() {
             self.head(head, out);
             self.body(&body, u32::MAX, out);
@@ -227,9 +227,9 @@ impl Encoder {
         let mut writer = Writer::of_message(&mut body, &mut self.dictionary, self.packs_bytes);
         thing.encode(&mut writer);
         let bytes = writer.bytes();
-        let written = match writer.check() {
-            Ok(()) if bytes > bytes_max => Err(EncodeError::TooLong { bytes, bytes_max }),
-            checked => checked,
+        let written = match writer.finish() {
+            Ok(_) if bytes > bytes_max => Err(EncodeError::TooLong { bytes, bytes_max }),
+            finished => finished.map(drop),
         };
         if written.is_ok() {
             self.body(&body, ITEMS_REMEMBERED_MAX, out);

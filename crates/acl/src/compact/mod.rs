@@ -22,6 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod alone;
 mod bits;
 mod blobs;
 mod column;
@@ -59,7 +60,6 @@ pub use whimbrel_acl_derive::{Decode, Encode};
 pub use writer::Writer;
 
 use crate::{AclMessage, Value};
-use writer::Dictionary;
 
 /// The version of the format that this writes, and the only one it reads.
 pub const VERSION: u8 = 1;
@@ -107,10 +107,7 @@ impl EncodedMessage {
 /// # Errors
 /// The value is nested too deeply; nothing was written then.
 pub fn encode_body(value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    let mut dictionary = Dictionary::default();
-    let mut writer = Writer::new(out, &mut dictionary);
-    value_out::value(&mut writer, value);
-    writer.finish_alone()
+    alone::write_body(out, |w| value_out::value(w, value))
 }
 
 /// Decodes a self-contained body, all of `bytes`.
@@ -129,7 +126,7 @@ pub fn decode_body(bytes: &[u8], limits: Limits) -> Result<Value, DecodeError> {
 /// # Errors
 /// The value is nested too deeply; nothing was written then.
 pub fn encode_value(value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    write_document(out, |w| value_out::value(w, value))
+    alone::write_document(out, |w| value_out::value(w, value))
 }
 
 /// Decodes a document that holds a value, all of `bytes`.
@@ -156,20 +153,6 @@ pub fn encode_message(message: &AclMessage, out: &mut Vec<u8>) -> Result<(), Enc
 /// The bytes are no such document, or it would take more than [`Limits::MESSAGE`] allows.
 pub fn decode_message(bytes: &[u8]) -> Result<AclMessage, DecodeError> {
     Decoder::new(Limits::MESSAGE, LinkLimits::NONE).decode_message(document(bytes, MESSAGE_MARK)?)
-}
-
-/// Writes a document: a mark, if the value does not begin with a tag that tells as much, and the value.
-fn write_document(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>)) -> Result<(), EncodeError> {
-    let start = out.len();
-    out.push(VALUE_MARK);
-    let mut dictionary = Dictionary::default();
-    let mut writer = Writer::of_document(out, &mut dictionary);
-    write(&mut writer);
-    writer.finish_alone().inspect_err(|_| out.truncate(start))?;
-    if out.get(start + 1).copied().is_some_and(tags::is_mark) {
-        out.remove(start);
-    }
-    Ok(())
 }
 
 /// The body in a document that holds a value.

@@ -3,7 +3,7 @@
 use hashbrown::HashTable;
 
 use super::DecodeError;
-use super::digits::{self, Digits, numeric, numeric_inlined};
+use super::digits::{self, Digits};
 use super::ints;
 use super::memory::hash_of;
 use super::reader::Reader;
@@ -30,7 +30,7 @@ pub(super) fn write(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {
         };
     }
     if kind == Kind::Text {
-        if let Some(numbers) = numbers(rows) {
+        if let Some(numbers) = digits::all_numeric(rows) {
             w.tag(column::NUMERIC_TEXTS);
             return ints::write(w, &numbers);
         }
@@ -39,17 +39,6 @@ pub(super) fn write(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {
         }
     }
     write_texts(w, rows, kind);
-}
-
-/// The numbers that the texts are, if all of them are.
-fn numbers(rows: &[&str]) -> Option<Vec<i64>> {
-    // Most texts are none, which the first one tells.
-    numeric(rows.first()?)?;
-    let mut numbers = Vec::with_capacity(rows.len());
-    for row in rows {
-        numbers.push(numeric_inlined(row)?);
-    }
-    Some(numbers)
 }
 
 fn write_texts(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {

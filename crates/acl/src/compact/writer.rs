@@ -8,7 +8,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::digits::numeric;
 use super::tags::{self, item, shape};
-use super::{EncodeError, in_place, known, varint};
+use super::{EncodeError, known, varint};
 use crate::Symbol;
 
 /// Texts shorter than this are written where they stand.
@@ -36,6 +36,8 @@ pub(super) struct Dictionary {
     /// Shapes of dynamic values, by the symbols of their name and fields.
     records: HashTable<(u64, u32)>,
     record_symbols: Vec<(Vec<Symbol>, u32)>,
+    /// Where the value refers to it, if that may be rewritten.
+    references: Vec<Reference>,
     scratch: Vec<u8>,
 }
 
@@ -94,6 +96,7 @@ impl Dictionary {
         self.types.clear();
         self.records.clear();
         self.record_symbols.clear();
+        self.references.clear();
     }
 
     /// Gives its room back if it has more than so many bytes. What is in it is forgotten then.
@@ -112,6 +115,11 @@ impl Dictionary {
     /// How many items it has, and their bytes.
     pub(super) fn items(&self) -> (u32, &[u8]) {
         (self.count, &self.items)
+    }
+
+    /// Where the value refers to it.
+    pub(super) fn references(&self) -> &[Reference] {
+        &self.references
     }
 
     /// The number of `text`, which is added if it is new.
@@ -235,15 +243,15 @@ fn name_bytes(out: &mut Vec<u8>, name: &str) {
 }
 
 /// Writes one body. Only types with an [`super::Encode`] of their own need to know it.
-// What is written goes to the end of `out`; [`Writer::finish`] puts the dictionary before it.
+// What is written goes to the end of `out`; whoever has it written puts the dictionary before it.
 pub struct Writer<'a> {
     pub(super) out: &'a mut Vec<u8>,
     pub(super) dictionary: &'a mut Dictionary,
     start: usize,
     depth: u32,
     too_deep: bool,
-    /// Where the value refers to the dictionary, if that may be rewritten.
-    references: Option<Vec<Reference>>,
+    /// It is noted where the value refers to the dictionary, so that this may be rewritten.
+    notes_references: bool,
     /// Labels by the address of what has them.
     labels: FxHashMap<usize, u32>,
     /// Bytes whose neighbours are alike are packed.
@@ -254,8 +262,8 @@ impl<'a> Writer<'a> {
     pub(super) fn new(out: &'a mut Vec<u8>, dictionary: &'a mut Dictionary) -> Self {
         dictionary.clear();
         let start = out.len();
-        let (references, labels) = (None, FxHashMap::default());
-        Self { out, dictionary, start, depth: 0, too_deep: false, references, labels, packs_bytes: true }
+        let (notes_references, labels) = (false, FxHashMap::default());
+        Self { out, dictionary, start, depth: 0, too_deep: false, notes_references, labels, packs_bytes: true }
     }
 
     /// The same, of a message: a link takes less time for a byte than packing it does.
@@ -265,7 +273,7 @@ impl<'a> Writer<'a> {
 
     /// The same, of a document that stands alone: what only one place refers to is written there.
     pub(super) fn of_document(out: &'a mut Vec<u8>, dictionary: &'a mut Dictionary) -> Self {
-        Self { references: Some(Vec::new()), ..Self::new(out, dictionary) }
+        Self { notes_references: true, ..Self::new(out, dictionary) }
     }
 
     /// Writes something nested; nothing but null beyond the limit, and then [`Writer::finish`] fails.
@@ -281,47 +289,15 @@ impl<'a> Writer<'a> {
         self.depth -= 1;
     }
 
-    /// Puts the dictionary before what was written.
-    pub(super) fn finish_alone(self) -> Result<(), EncodeError> {
-        if self.too_deep {
-            self.out.truncate(self.start);
-            return Err(EncodeError::TooDeep { levels: LEVELS });
-        }
-        let (count, items) = self.dictionary.items();
-        if count == 0 {
-            return Ok(());
-        }
-        if let Some(references) = &self.references {
-            let value = self.out.get(self.start..).unwrap_or_default();
-            if let Some((count, rewritten)) = in_place::rewrite(value, items, references) {
-                self.out.truncate(self.start);
-                if count > 0 {
-                    dictionary_tag(self.out, count);
-                }
-                self.out.extend_from_slice(&rewritten);
-                return Ok(());
-            }
-        }
-        let value_end = self.out.len();
-        dictionary_tag(self.out, count);
-        self.out.extend_from_slice(items);
-        // The value, which may be long, moves but once: to where the dictionary is, which stands behind that once more.
-        let moved = self.out.len() - value_end;
-        self.out.extend_from_within(value_end..);
-        self.out.copy_within(self.start..value_end, self.start + moved);
-        self.out.copy_within(value_end + moved.., self.start);
-        self.out.truncate(value_end + moved);
-        Ok(())
+    /// Whether all went well, and where the value refers to the dictionary is known, so that it may be rewritten. The dictionary is
+    /// left to whoever asks.
+    pub(super) fn finish(self) -> Result<bool, EncodeError> {
+        if self.too_deep { Err(EncodeError::TooDeep { levels: LEVELS }) } else { Ok(self.notes_references) }
     }
 
     /// Bytes that were written, and those of the dictionary.
     pub(super) fn bytes(&self) -> usize {
         self.out.len() - self.start + self.dictionary.items().1.len()
-    }
-
-    /// Whether all went well; the dictionary is left to whoever asks.
-    pub(super) fn check(self) -> Result<(), EncodeError> {
-        if self.too_deep { Err(EncodeError::TooDeep { levels: LEVELS }) } else { Ok(()) }
     }
 
     /// The label of what is at this address; if it has none, it takes the next one.
@@ -461,24 +437,23 @@ impl<'a> Writer<'a> {
     fn reference(&mut self, place: Place, number: u32) {
         let at = self.out.len();
         reference(self.out, place, number);
-        if let Some(references) = &mut self.references {
+        if self.notes_references {
             let bytes = (self.out.len() - at) as u32;
+            let references = &mut self.dictionary.references;
             references.push(Reference { at: (at - self.start) as u32, bytes, place, number });
-            if references.len() > REFERENCES_MAX {
-                self.references = None;
-            }
+            self.notes_references = references.len() <= REFERENCES_MAX;
         }
     }
 
     /// The number of a text in the dictionary, for a column, which cannot be rewritten.
     pub(super) fn column_text(&mut self, text: &str) -> u32 {
-        self.references = None;
+        self.notes_references = false;
         self.dictionary.text(text)
     }
 
     /// The beginning of a table of this shape.
     pub(super) fn table(&mut self, shape: u32) {
-        self.references = None;
+        self.notes_references = false;
         self.out.push(tags::column::TABLE);
         varint::write(self.out, u64::from(shape));
     }

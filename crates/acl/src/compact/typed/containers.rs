@@ -7,7 +7,7 @@ use super::super::column as columns;
 use super::super::reader::ShapeKind;
 use super::super::tags::{self, column, shape};
 use super::super::{bits, ints, value_in};
-use super::{Decode, Encode, Reader, Result, Writer, any, any_tagged, constant};
+use super::{Decode, Encode, Few, Reader, Result, Writer, any, any_tagged, constant};
 
 impl<T: Encode> Encode for Option<T> {
     fn encode(&self, w: &mut Writer<'_>) {
@@ -30,7 +30,7 @@ impl<T: Encode> Encode for Option<T> {
     }
 
     fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
-        let present: Vec<&T> = rows.iter().filter_map(|row| row.as_ref()).collect();
+        let present: Few<&T> = rows.iter().filter_map(|row| row.as_ref()).collect();
         if present.is_empty() {
             w.tag(column::CONSTANT);
             return w.tag(tags::NULL);
@@ -97,13 +97,13 @@ impl<T: Decode> Decode for Option<T> {
 }
 
 fn list_column<'a, T: Encode + 'a, L>(rows: &[&'a L], w: &mut Writer<'_>, items: impl Fn(&'a L) -> &'a [T]) {
-    let rows: Vec<&[T]> = rows.iter().map(|row| items(row)).collect();
     let Some((first, rest)) = rows.split_first() else { return };
-    if rest.iter().all(|row| T::same_lists(first, row)) {
+    let first = items(first);
+    if rest.iter().all(|row| T::same_lists(first, items(row))) {
         w.tag(column::CONSTANT);
         T::encode_list(first, w);
     } else {
-        T::encode_lists(&rows, w);
+        T::encode_lists(&rows.iter().map(|row| items(row)).collect::<Few<_>>(), w);
     }
 }
 
@@ -197,7 +197,7 @@ impl<T: Encode> Encode for Box<T> {
     }
 
     fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
-        w.nested(|w| T::encode_column(&rows.iter().map(|row| &***row).collect::<Vec<_>>(), w));
+        w.nested(|w| T::encode_column(&rows.iter().map(|row| &***row).collect::<Few<_>>(), w));
     }
 }
 

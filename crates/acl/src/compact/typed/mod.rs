@@ -8,6 +8,7 @@ mod shared;
 mod text;
 
 pub use containers::Key;
+use smallvec::SmallVec;
 
 use super::column::ROWS;
 use super::reader::Reader;
@@ -15,6 +16,9 @@ use super::tags::{self, column};
 use super::writer::Writer;
 use super::{DecodeError, column as columns, ints, value_in, value_out};
 use crate::Value;
+
+/// What is gathered of rows: most columns are short, and need no memory of their own for that.
+type Few<T> = SmallVec<[T; 128]>;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
@@ -65,10 +69,8 @@ pub trait Encode: Sized {
 
     /// Writes all elements of these lists, as columns.
     fn encode_elements(rows: &[&[Self]], w: &mut Writer<'_>) {
-        let elements: Vec<&Self> = match rows {
-            [one] => one.iter().collect(),
-            many => many.iter().flat_map(|row| row.iter()).collect(),
-        };
+        let mut elements = Few::<&Self>::new();
+        rows.iter().for_each(|row| elements.extend(row.iter()));
         elements.chunks(ROWS).for_each(|rows| Self::encode_column(rows, w));
     }
 
@@ -246,7 +248,7 @@ fn repeat_copies<T: Copy>(list: &[T], count: usize, out: &mut Vec<Vec<T>>) -> bo
 /// # Errors
 /// Values are nested too deeply; nothing was written then.
 pub fn encode<T: Encode>(thing: &T, out: &mut Vec<u8>) -> std::result::Result<(), super::EncodeError> {
-    super::write_document(out, |w| thing.encode(w))
+    super::alone::write_document(out, |w| thing.encode(w))
 }
 
 /// Writes `thing` as a self-contained body: what [`super::EncodedMessage::body`] holds.
@@ -254,10 +256,7 @@ pub fn encode<T: Encode>(thing: &T, out: &mut Vec<u8>) -> std::result::Result<()
 /// # Errors
 /// Values are nested too deeply; nothing was written then.
 pub fn encode_body<T: Encode>(thing: &T, out: &mut Vec<u8>) -> std::result::Result<(), super::EncodeError> {
-    let mut dictionary = super::writer::Dictionary::default();
-    let mut writer = Writer::new(out, &mut dictionary);
-    thing.encode(&mut writer);
-    writer.finish_alone()
+    super::alone::write_body(out, |w| thing.encode(w))
 }
 
 /// Reads a document, all of `bytes`.

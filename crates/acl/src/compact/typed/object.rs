@@ -7,7 +7,7 @@ use super::super::reader::ShapeKind;
 use super::super::tags::{self, column, shape};
 use super::super::texts::{self, Kind, Rows};
 use super::super::{DecodeError, bits, table, value_in, varint};
-use super::{Decode, Encode, Reader, Result, Writer, any_tagged};
+use super::{Decode, Encode, Few, Reader, Result, Writer, any_tagged};
 
 /// What a derived type says of itself.
 pub struct Description {
@@ -85,14 +85,17 @@ pub fn constant<T: Encode>(rows: &[&T], w: &mut Writer<'_>) -> bool {
 }
 
 /// Writes the column of a field that at least one row has.
-pub fn column<T: Encode>(w: &mut Writer<'_>, rows: &[&T]) {
-    if !rows.iter().any(|row| row.is_absent()) {
-        return T::encode_column(rows, w);
+pub fn column<'a, S, T: Encode + 'a>(w: &mut Writer<'_>, rows: &[&'a S], field: impl Fn(&'a S) -> &'a T) {
+    // Where it stands: it is too long to be moved.
+    let mut cells = Few::<&T>::new();
+    cells.extend(rows.iter().map(|row| field(row)));
+    if !cells.iter().any(|cell| cell.is_absent()) {
+        return T::encode_column(&cells, w);
     }
-    let present: Vec<&T> = rows.iter().copied().filter(|row| !row.is_absent()).collect();
     w.tag(column::ABSENT);
-    bits::pack_bools(w.out, rows.iter().map(|row| !row.is_absent()));
-    T::encode_column(&present, w);
+    bits::pack_bools(w.out, cells.iter().map(|cell| !cell.is_absent()));
+    cells.retain(|cell| !cell.is_absent());
+    T::encode_column(&cells, w);
 }
 
 /// Begins reading an object: which of the type's fields follow.

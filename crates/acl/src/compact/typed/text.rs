@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::tags::{self, column};
 use super::super::texts::{self, Kind, Rows};
-use super::{Decode, Encode, Reader, Result, Writer};
+use super::{Decode, Encode, Few, Reader, Result, Writer, constant};
 use crate::{Symbol, Text};
 
 /// A type that is text.
@@ -117,7 +117,11 @@ macro_rules! textual {
             }
 
             fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
-                texts::write(w, &rows.iter().map(|row| &***row).collect::<Vec<&str>>(), Kind::Text);
+                if !constant(rows, w) {
+                    let mut texts = Few::<&str>::new();
+                    texts.extend(rows.iter().map(|row| &***row));
+                    texts::write(w, &texts, Kind::Text);
+                }
             }
 
             fn pays(items: &[Self]) -> bool {

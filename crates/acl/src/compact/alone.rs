@@ -1,0 +1,105 @@
+//! Bodies and documents that stand alone: a dictionary, and the value that refers to it.
+
+use std::cell::Cell;
+
+use super::writer::{Dictionary, Writer, dictionary_tag};
+use super::{EncodeError, VALUE_MARK, in_place, tags};
+
+/// Bytes of room that a thread keeps from one body for the next.
+const ROOM_BYTES_KEPT: usize = 64 << 10;
+
+/// What a dictionary begins with: a tag, and a count of 32 bits.
+const DICTIONARY_TAG_BYTES_MAX: usize = 6;
+
+/// What a body is put together on. To ask for this memory anew each time would take longer than to write a small body.
+#[derive(Default)]
+struct Desk {
+    dictionary: Dictionary,
+    value: Vec<u8>,
+}
+
+thread_local! {
+    /// This thread's, unless a body is being written: what is encoded meanwhile has a desk of its own.
+    static DESK: Cell<Option<Box<Desk>>> = const { Cell::new(None) };
+}
+
+/// Appends a body.
+///
+/// # Errors
+/// Values are nested too deeply; nothing was written then.
+pub(super) fn write_body(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>)) -> Result<(), EncodeError> {
+    at_desk(|desk| {
+        let mut writer = Writer::new(&mut desk.value, &mut desk.dictionary);
+        write(&mut writer);
+        writer.finish()?;
+        desk.body().append_to(out);
+        Ok(())
+    })
+}
+
+/// Appends a document: a mark, if the body does not begin with a tag that tells as much, and the body.
+///
+/// # Errors
+/// As [`write_body`].
+pub(super) fn write_document(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>)) -> Result<(), EncodeError> {
+    at_desk(|desk| {
+        let mut writer = Writer::of_document(&mut desk.value, &mut desk.dictionary);
+        write(&mut writer);
+        let may_be_rewritten = writer.finish()?;
+        let mut body = desk.body();
+        let rewritten = match may_be_rewritten {
+            true => in_place::rewrite(body.value, body.items, desk.dictionary.references()),
+            false => None,
+        };
+        if let Some((count, items, value)) = &rewritten {
+            body = Body { count: *count, items, value };
+        }
+        if body.count > 0 || !body.value.first().copied().is_some_and(tags::is_mark) {
+            out.push(VALUE_MARK);
+        }
+        body.append_to(out);
+        Ok(())
+    })
+}
+
+fn at_desk(write: impl FnOnce(&mut Desk) -> Result<(), EncodeError>) -> Result<(), EncodeError> {
+    // A thread that ends has none.
+    let mut desk = DESK.try_with(Cell::take).ok().flatten().unwrap_or_default();
+    let written = write(&mut desk);
+    desk.clear();
+    let _ = DESK.try_with(|place| place.set(Some(desk)));
+    written
+}
+
+impl Desk {
+    fn body(&self) -> Body<'_> {
+        let (count, items) = self.dictionary.items();
+        Body { count, items, value: &self.value }
+    }
+
+    /// Keeps room for the next body, unless this one was uncommonly long.
+    fn clear(&mut self) {
+        self.value.clear();
+        self.value.shrink_to(ROOM_BYTES_KEPT);
+        self.dictionary.keep_room(ROOM_BYTES_KEPT);
+    }
+}
+
+/// What a body is made of.
+struct Body<'a> {
+    /// How many items its dictionary has: if none, there is no dictionary.
+    count: u32,
+    items: &'a [u8],
+    value: &'a [u8],
+}
+
+impl Body<'_> {
+    fn append_to(&self, out: &mut Vec<u8>) {
+        out.reserve(DICTIONARY_TAG_BYTES_MAX + self.items.len() + self.value.len());
+        if self.count > 0 {
+            dictionary_tag(out, self.count);
+            out.extend_from_slice(self.items);
+        }
+        out.extend_from_slice(self.value);
+    }
+}
