@@ -6,7 +6,7 @@ import { fromHex, hex } from "../src/acl/json.js";
 import { message } from "../src/acl/message.js";
 import { compact } from "../src/compact.js";
 import { FrameReader, FrameWriter, type Form, type Frame, type Welcome } from "../src/session/frames.js";
-import { RECONNECT_MS_MAX } from "../src/session/limits.js";
+import { LEASE_MS, RECONNECT_MS_MAX } from "../src/session/limits.js";
 import { Session, type SessionEvent, type SessionOptions } from "../src/session/session.js";
 import { outgoing, said, Replay, type Transcript } from "./transcript.js";
 import { vectorFiles, vectors } from "./vectors.js";
@@ -158,6 +158,33 @@ test("a break is waited out longer and longer, and the session goes on where it 
     bench.all().map((event) => event.type),
     ["welcome", "message"],
   );
+});
+
+test("a network that is away for ten seconds is waited out, whenever it breaks, and a session goes on soon after the network is there again", () => {
+  for (const [lease, away, latest] of [[LEASE_MS, 10_000, LEASE_MS / 4], [10_000, 7000, 0]] as const) {
+    for (let brokenAt = 0; brokenAt <= latest; brokenAt += 250) {
+      const bench = new Bench({ leaseMs: lease });
+      bench.connect();
+      bench.hear({ ...WELCOME, lease_ms: lease });
+      bench.all();
+      let nodeHeardAt = 0;
+      for (let now = 0; now < brokenAt; now += 50) {
+        bench.until(now);
+        if (bench.frames().length > 0) nodeHeardAt = now;
+      }
+      bench.until(brokenAt);
+      bench.session.handleClosed(brokenAt);
+      let isBack = false;
+      while (!isBack && !bench.session.over) {
+        bench.until(bench.session.pollTimeout());
+        isBack = bench.all().some(({ type }) => type === "connect") && bench.now >= brokenAt + away;
+        if (!isBack) bench.session.handleClosed(bench.now, "no network");
+      }
+      assert.ok(isBack, `broken at ${brokenAt} for ${away} ms of a lease of ${lease}: ${bench.session.over?.message}`);
+      assert.ok(bench.now <= brokenAt + away + lease / 10, `it takes ${bench.now - brokenAt - away} ms to be there again`);
+      assert.ok(nodeHeardAt + lease - bench.now >= 500, `${nodeHeardAt + lease - bench.now} ms are left`);
+    }
+  }
 });
 
 test("a session is given up after its lease, and the first connection after some patience", () => {

@@ -28,7 +28,7 @@ export interface DeviceOptions {
   readonly name?: string;
   /** How many Workers it has, 1 at least: what its user allows. One less than the machine has processors, and 4 at most, if not said. */
   readonly workers?: number;
-  /** How long its agents outlive the connection: 1 s to 5 min; 10 s if not said. */
+  /** How long its agents outlive the connection: 1 s to 5 min; 20 s if not said. */
   readonly leaseMs?: number;
   /** Whether frames are in the compact form instead of JSON. */
   readonly compact?: boolean;

@@ -1,7 +1,10 @@
 /** The version of the session protocol that this library speaks. */
 export const SESSION_VERSION = 1;
-/** How long a session outlives its last frame, if nobody says otherwise. */
-export const LEASE_MS = 10_000;
+/**
+ * How long a session outlives its last frame, if nobody says otherwise: a network that is away for ten seconds is waited out. The last frame may be
+ * a quarter of it older than the break, and what is left is for another connection.
+ */
+export const LEASE_MS = 20_000;
 /** Agents and texts that compact messages may refer to by number, if nobody says otherwise. */
 export const REMEMBER = 256;
 /** How many numbered frames may be unacknowledged: what is asked for if nobody says otherwise, and the most that nodes grant. */
@@ -18,6 +21,8 @@ export const WELCOME_MS_MAX = 10_000;
 export const RECONNECT_MS_MIN = 100;
 /** The longest such wait. */
 export const RECONNECT_MS_MAX = 5_000;
+/** A session that goes on is tried so often within its lease, at least: it is not to end while the network is there again. */
+export const RECONNECTS_PER_LEASE = 10;
 /** How often a connection may end with an error behind the same number before the session is given up. */
 export const FAULTS_MAX = 3;
 /** How often in a row a client is sent from node to node before it gives that up. */

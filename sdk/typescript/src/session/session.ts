@@ -23,6 +23,7 @@ import {
   PATIENCE_MS,
   RECONNECT_MS_MAX,
   RECONNECT_MS_MIN,
+  RECONNECTS_PER_LEASE,
   REMEMBER,
   SENDINGS_AT_ONCE,
   SENDINGS_MAX,
@@ -40,7 +41,7 @@ export interface SessionOptions {
    * that it is its own: {@link Session.prove}.
    */
   readonly certificate?: string;
-  /** How long the session and its agents outlive the client's last sign of life: 1 s to 5 min; 10 s if not said. */
+  /** How long the session and its agents outlive the client's last sign of life: 1 s to 5 min; 20 s if not said. */
   readonly leaseMs?: number;
   /** How many numbered frames may be unacknowledged each way. */
   readonly window?: number;
@@ -339,7 +340,8 @@ export class Session {
     // Where all nodes are it may be otherwise.
     this.#failures = connection?.isWelcome || isMiss ? 0 : this.#failures + 1;
     this.#ackDueAt = Infinity;
-    const backoff = Math.min(RECONNECT_MS_MIN * 2 ** this.#failures, RECONNECT_MS_MAX);
+    const longest = this.#welcome ? Math.min(this.#leaseMs / RECONNECTS_PER_LEASE, RECONNECT_MS_MAX) : RECONNECT_MS_MAX;
+    const backoff = Math.min(RECONNECT_MS_MIN * 2 ** this.#failures, longest);
     const wait = this.#failures === 0 ? RECONNECT_MS_MIN : backoff;
     this.#connectAt = now + wait * (0.5 + this.#random() / 2);
     this.#giveUpIfLate(now);
