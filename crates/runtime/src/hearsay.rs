@@ -5,18 +5,19 @@
 //! yet, and will say nothing of an agent that has ended by then; or it may have told of the end before.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::limits::{
     LINK_CLAIMED_AGENTS_MAX, LINK_DENIED_AGENTS_MAX, LINK_DOUBTFUL_BYTES_MAX, LINK_DOUBTFUL_MESSAGES_MAX,
-    LINK_NEWS_AGENTS,
+    LINK_LAST_WORDS_AGENTS_MAX, LINK_LAST_WORDS_MS, LINK_NEWS_AGENTS,
 };
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::services::LogLevel;
-use whimbrel_platform::{EndReason, Station};
+use whimbrel_platform::{EndReason, Station, Time};
 
 use crate::linked::{NodeStation, without_lease};
 use crate::node::Node;
@@ -37,6 +38,7 @@ pub(crate) struct Hearsay {
     /// one is asked once more, for what it said may have come late.
     claims: FxHashMap<Symbol, NodeId>,
     doubtful: FxHashMap<NodeId, Doubtful>,
+    ended: Ended,
 }
 
 /// Messages of agents that are asked about, over the link of a node that says that it has them.
@@ -100,6 +102,40 @@ impl Denied {
     }
 }
 
+/// Agents that ended at other nodes a moment ago.
+#[derive(Default)]
+struct Ended {
+    /// By their nodes and names, until when their last words may come.
+    until: FxHashMap<(NodeId, Symbol), Time>,
+    in_order: VecDeque<(Time, NodeId, Symbol)>,
+}
+
+impl Ended {
+    fn insert(&mut self, node: NodeId, agent: Symbol, now: Time) {
+        let until = now + Duration::from_millis(LINK_LAST_WORDS_MS);
+        while let Some((oldest, node, agent)) = self.in_order.front().copied()
+            && (oldest <= now || self.in_order.len() >= LINK_LAST_WORDS_AGENTS_MAX)
+        {
+            self.in_order.pop_front();
+            // It may have ended once more since.
+            if self.until.get(&(node, agent)) == Some(&oldest) {
+                self.until.remove(&(node, agent));
+            }
+        }
+        self.until.insert((node, agent), until);
+        self.in_order.push_back((until, node, agent));
+    }
+
+    fn contains(&self, node: NodeId, agent: Symbol, now: Time) -> bool {
+        self.until.get(&(node, agent)).is_some_and(|until| now < *until)
+    }
+
+    fn forget(&mut self, node: NodeId) {
+        self.until.retain(|(other, _), _| *other != node);
+        self.in_order.retain(|(_, other, _)| *other != node);
+    }
+}
+
 impl Hearsay {
     /// Somebody says that an agent has gone to this node. Whether that is to be asked.
     fn gone(&mut self, agent: Symbol, to: NodeId) -> bool {
@@ -139,6 +175,7 @@ impl Hearsay {
         self.introduced.remove(&node);
         self.gone_to.remove(&node);
         self.denied.forget(node);
+        self.ended.forget(node);
         self.asked.remove(&node);
         self.claims.retain(|_, claimant| *claimant != node);
         self.doubtful.remove(&node).map(|doubtful| doubtful.messages).unwrap_or_default()
@@ -151,6 +188,19 @@ impl Node {
         if locked(&self.linked.hearsay).gone(agent, to) {
             self.ask_for(to, &[agent]);
         }
+    }
+
+    /// A node tells of the end of an agent. If it had that: who ends an agent tells of it at once, and some of what it sent before is handed
+    /// to the link after that.
+    pub fn expect_last_words(&self, agent: Symbol, node: NodeId) {
+        if self.with_ams(|ams| ams.node_of(agent)) == Some(node) {
+            locked(&self.linked.hearsay).ended.insert(node, agent, self.now());
+        }
+    }
+
+    /// Whether a node may still speak for an agent that has just ended there, and whose name nobody has.
+    pub fn may_bring_last_words(&self, node: NodeId, agent: Symbol) -> bool {
+        locked(&self.linked.hearsay).ended.contains(node, agent, self.now())
     }
 
     /// Whether a node says that it has an agent which another one has, as that says itself. Either this came late, or what that one
@@ -404,5 +454,25 @@ mod tests {
         hearsay.forget(NodeId(2));
         assert!(!hearsay.gone(name(0), NodeId(2)));
         assert!(hearsay.denied.by_word.is_empty() && hearsay.denied.in_order.is_empty());
+    }
+
+    #[test]
+    fn who_ended_is_remembered_for_a_moment_and_of_too_many_the_newest() {
+        let (node, name) = (NodeId(1), |at: usize| Symbol::from(format!("a{at}").as_str()));
+        let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
+        let mut ended = Ended::default();
+        ended.insert(node, name(0), at(0));
+        ended.insert(node, name(0), at(10));
+        assert!(ended.contains(node, name(0), at(LINK_LAST_WORDS_MS + 9)));
+        assert!(!ended.contains(NodeId(2), name(0), at(10)) && !ended.contains(node, name(1), at(10)));
+        // What is over makes room; what ended once more since does not go with its first end.
+        ended.insert(node, name(1), at(LINK_LAST_WORDS_MS + 5));
+        assert!(ended.contains(node, name(0), at(LINK_LAST_WORDS_MS + 9)));
+        assert!(!ended.contains(node, name(0), at(LINK_LAST_WORDS_MS + 10)));
+        (2..LINK_LAST_WORDS_AGENTS_MAX + 2).for_each(|agent| ended.insert(node, name(agent), at(LINK_LAST_WORDS_MS + 6)));
+        assert!(!ended.contains(node, name(1), at(LINK_LAST_WORDS_MS + 6)));
+        assert_eq!((ended.until.len(), ended.in_order.len()), (LINK_LAST_WORDS_AGENTS_MAX, LINK_LAST_WORDS_AGENTS_MAX));
+        ended.forget(node);
+        assert!(ended.until.is_empty() && ended.in_order.is_empty());
     }
 }

@@ -302,6 +302,7 @@ impl Station for NodeStation {
             News::Agents(agents) => node.agents_came(from, agents),
             News::AgentEnded(name, reason) => {
                 node.hear_denied(name, from);
+                node.expect_last_words(name, from);
                 node.agent_ended_elsewhere(name, from, &reason);
                 node.claim_name(name);
             }
@@ -421,7 +422,11 @@ impl Station for NodeStation {
 
     fn speaks_for(&self, node: NodeId, sender: Aid) -> bool {
         let ours = sender.platform == sym::EMPTY || sender.platform == self.0.name;
-        ours && (self.0.routes.look_up(sender.name).place() == Place::Node(node) || is_everywhere(sender.name))
+        ours && match self.0.routes.look_up(sender.name).place() {
+            Place::Node(there) if there == node => true,
+            Place::Unknown => is_everywhere(sender.name) || self.0.may_bring_last_words(node, sender.name),
+            _ => is_everywhere(sender.name),
+        }
     }
 
     fn refuse_forged(&self, messages: Vec<Envelope>) {

@@ -18,7 +18,7 @@ use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopNews, HopRequest};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::topics::group;
-use whimbrel_platform::{AgentBody, Counters, Links, Next, Turn};
+use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Next, Turn};
 use whimbrel_runtime::{DurableAgent, DurableContext, Ended, Platform, durable};
 
 use crate::kit::{Lines, does, inform};
@@ -647,6 +647,24 @@ fn what_an_agent_says_while_it_is_asked_about_arrives_when_that_is_known() {
         assert!(nodes.at(2).station().speaks_for(NodeId(1), walker));
         let _ = speaker;
     }
+}
+
+#[test]
+fn what_an_agent_sent_before_it_was_ended_is_from_it() {
+    let nodes = Nodes::new(3, 1);
+    let walker = nodes.walker(1, "walker");
+    nodes.settle();
+    nodes.believe(0, walker, 1);
+    let station = nodes.at(0).station();
+    let (home, other) = (NodeId(1), NodeId(2));
+    let ended = || News::AgentEnded(walker.name, EndReason::Killed);
+    station.hear(other, ended());
+    assert!(station.speaks_for(home, walker) && !station.speaks_for(other, walker), "it was never there");
+    station.hear(home, ended());
+    assert!(station.speaks_for(home, walker), "the link has the rest of its words");
+    assert!(!station.speaks_for(other, walker) && !station.speaks_for(home, Aid::local("stranger")));
+    station.hear(other, News::Agents(vec![(walker.name, AgentKind::Native)]));
+    assert!(!station.speaks_for(home, walker) && station.speaks_for(other, walker), "another has its name");
 }
 
 #[test]
