@@ -27,6 +27,7 @@ mod gateway;
 mod hop_faults;
 mod journeys;
 mod kept_durable;
+mod last_words;
 mod log;
 mod minds;
 mod moves;
