@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -33,6 +34,8 @@ pub(super) struct Dictionary {
     shapes: Index,
     /// Shapes of Rust types, by the address of their description and the fields present.
     types: Vec<(usize, u64, u32)>,
+    /// How these are written down, which outlives what is written: of the first ones that were met.
+    definitions: Vec<(usize, u64, Arc<[u8]>)>,
     /// Shapes of dynamic values, by the symbols of their name and fields.
     records: HashTable<(u64, u32)>,
     record_symbols: Vec<(Vec<Symbol>, u32)>,
@@ -40,6 +43,9 @@ pub(super) struct Dictionary {
     references: Vec<Reference>,
     scratch: Vec<u8>,
 }
+
+/// Of so many shapes of Rust types it is kept how they are written down.
+const DEFINITIONS_MAX: usize = 64;
 
 /// Finds a stretch of the items again.
 #[derive(Default)]
@@ -179,6 +185,22 @@ impl Dictionary {
         number
     }
 
+    /// The shape that a Rust type (by the address of its description) has with these fields present; how it is written down is asked for if
+    /// that is not known.
+    pub(super) fn type_shape(&mut self, description: usize, present: u64, define: impl FnOnce(&mut Vec<u8>)) -> u32 {
+        if let Some(known) = self.definitions.iter().find(|known| known.0 == description && known.1 == present) {
+            let definition = Arc::clone(&known.2);
+            return self.shape(&definition);
+        }
+        let mut definition = Vec::with_capacity(DEFINITION_BYTES);
+        define(&mut definition);
+        let number = self.shape(&definition);
+        if self.definitions.len() < DEFINITIONS_MAX {
+            self.definitions.push((description, present, definition.into()));
+        }
+        number
+    }
+
     /// The shape of terms `name` with so many arguments.
     pub(super) fn term_shape(&mut self, name: &str, args: usize) -> u32 {
         let mut definition = std::mem::take(&mut self.scratch);
@@ -222,7 +244,8 @@ impl Dictionary {
     }
 }
 
-fn define<'a>(out: &mut Vec<u8>, kind: u8, name: &str, fields: impl ExactSizeIterator<Item = &'a str> + Clone) {
+/// Writes down a shape.
+pub(super) fn define<'a>(out: &mut Vec<u8>, kind: u8, name: &str, fields: impl ExactSizeIterator<Item = &'a str> + Clone) {
     if kind == shape::RECORD
         && let Some((number, mask)) = known::shape_number(name, fields.clone())
     {

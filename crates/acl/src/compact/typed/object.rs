@@ -6,6 +6,7 @@ use super::super::column as columns;
 use super::super::reader::ShapeKind;
 use super::super::tags::{self, column, shape};
 use super::super::texts::{self, Kind, Rows};
+use super::super::writer::define;
 use super::super::{DecodeError, bits, table, value_in, varint};
 use super::{Decode, Encode, Few, Reader, Result, Writer, any_tagged};
 
@@ -28,9 +29,11 @@ impl Description {
         if let Some(number) = w.dictionary.find_type(address, present) {
             return number;
         }
-        let fields: Vec<&str> =
-            self.fields.iter().enumerate().filter(|(at, _)| present >> at & 1 == 1).map(|(_, field)| *field).collect();
-        let number = w.dictionary.named_shape(shape::RECORD, self.name, fields.iter().copied());
+        let number = w.dictionary.type_shape(address, present, |definition| {
+            let fields = self.fields.iter().enumerate().filter(|(at, _)| present >> at & 1 == 1);
+            let fields: Vec<&str> = fields.map(|(_, field)| *field).collect();
+            define(definition, shape::RECORD, self.name, fields.iter().copied());
+        });
         w.dictionary.remember_type(address, present, number);
         number
     }
