@@ -469,7 +469,8 @@ mod tests {
         ended.insert(node, name(1), at(LINK_LAST_WORDS_MS + 5));
         assert!(ended.contains(node, name(0), at(LINK_LAST_WORDS_MS + 9)));
         assert!(!ended.contains(node, name(0), at(LINK_LAST_WORDS_MS + 10)));
-        (2..LINK_LAST_WORDS_AGENTS_MAX + 2).for_each(|agent| ended.insert(node, name(agent), at(LINK_LAST_WORDS_MS + 6)));
+        (2..LINK_LAST_WORDS_AGENTS_MAX + 2)
+            .for_each(|agent| ended.insert(node, name(agent), at(LINK_LAST_WORDS_MS + 6)));
         assert!(!ended.contains(node, name(1), at(LINK_LAST_WORDS_MS + 6)));
         assert_eq!((ended.until.len(), ended.in_order.len()), (LINK_LAST_WORDS_AGENTS_MAX, LINK_LAST_WORDS_AGENTS_MAX));
         ended.forget(node);

@@ -245,7 +245,12 @@ impl Dictionary {
 }
 
 /// Writes down a shape.
-pub(super) fn define<'a>(out: &mut Vec<u8>, kind: u8, name: &str, fields: impl ExactSizeIterator<Item = &'a str> + Clone) {
+pub(super) fn define<'a>(
+    out: &mut Vec<u8>,
+    kind: u8,
+    name: &str,
+    fields: impl ExactSizeIterator<Item = &'a str> + Clone,
+) {
     if kind == shape::RECORD
         && let Some((number, mask)) = known::shape_number(name, fields.clone())
     {

@@ -38,7 +38,11 @@ impl Description {
         number
     }
 
-    fn place(&self, name: &str) -> u8 {
+    /// Which of the type's fields is called so: most likely the one that stands where it does.
+    fn place(&self, at: usize, name: &str) -> u8 {
+        if self.fields.get(at) == Some(&name) {
+            return at as u8;
+        }
         let own = self.fields.iter().position(|field| *field == name).map(|at| at as u8);
         own.or_else(|| self.aliases.iter().find(|(alias, _)| *alias == name).map(|(_, at)| *at)).unwrap_or(UNKNOWN)
     }
@@ -58,7 +62,7 @@ impl Description {
         if !fits {
             return Err(r.mismatch(self.name));
         }
-        let places: Rc<[u8]> = shape.fields.iter().map(|field| self.place(field)).collect();
+        let places: Rc<[u8]> = shape.fields.iter().enumerate().map(|(at, field)| self.place(at, field)).collect();
         r.charge(places.len() + 64)?;
         r.places.push((address, number, Rc::clone(&places)));
         Ok(places)
