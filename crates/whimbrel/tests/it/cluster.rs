@@ -1,7 +1,7 @@
 //! A society on several nodes that share a journal: partitions pass from node to node, by agreement and without, and each
 //! message counts once.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -403,16 +403,28 @@ fn waits_go_on_while_agents_pass_from_node_to_node() {
 
 /// Links to one other node, which notes in which order things come to it.
 #[derive(Default)]
-struct Wire(Mutex<Vec<&'static str>>);
+struct Wire {
+    came: Mutex<Vec<&'static str>>,
+    /// It takes no message any more.
+    is_closing: AtomicBool,
+}
 
 impl Wire {
     fn note(&self, what: &'static str) {
-        self.0.lock().unwrap().push(what);
+        self.came.lock().unwrap().push(what);
+    }
+
+    fn has(&self, what: &str) -> bool {
+        self.came.lock().unwrap().contains(&what)
     }
 }
 
 impl Links for Wire {
     fn send(&self, _to: NodeId, batch: &mut Vec<Envelope>, _from: ShardIndex) -> usize {
+        if self.is_closing.load(Ordering::Relaxed) {
+            self.note("refused");
+            return 100;
+        }
         batch.drain(..).for_each(|_| self.note("message"));
         100
     }
@@ -446,6 +458,32 @@ impl Links for Wire {
     }
 }
 
+/// Its receiver lives on: whoever serves that next gets the message, and its sender hears of no failure.
+#[test]
+fn what_a_closing_link_does_not_take_is_said_again_to_the_next_server() {
+    let scratch = Scratch::with(&[("sender.asl", "!go. +!go <- .send(receiver, tell, hello).")]);
+    let memory = Arc::new(Memory::new(PARTITIONS));
+    let mut society = Society::open(&scratch.0.join("sender.asl")).expect("it is right");
+    let platform = Platform::builder().workers(1).loader(society.loader()).clustered(memory as _).build();
+    let wire = Arc::new(Wire { is_closing: AtomicBool::new(true), ..Wire::default() });
+    platform.link_with(Arc::<Wire>::clone(&wire));
+    let partition = |name: &str| platform.partition_of(name.into()).expect("it has partitions");
+    let (here, there) = (partition("sender"), partition("receiver"));
+    let serves = |node: u32, epoch: u64| {
+        let agents = vec![("receiver".into(), AgentKind::AgentSpeak)];
+        platform.station().hear(NodeId(node), News::Serves { partitions: vec![(there.0, epoch)], agents, more: false });
+    };
+    serves(1, 1);
+    platform.adopt(&[(here, Epoch(1))], society.some(|_| true)).expect("nobody else has it");
+    wait_for("the link does not take it", || wire.has("refused"));
+    platform.wait_idle_for(Duration::from_millis(100));
+    assert!(platform.dead_letters().is_empty(), "{:?}", platform.dead_letters());
+    wire.is_closing.store(false, Ordering::Relaxed);
+    serves(2, 2);
+    wait_for("the message is said again", || wire.has("message"));
+    wait_for("it is counted once", || platform.counters_now().check().is_ok());
+}
+
 /// Whoever hears a message of an agent before he hears who serves its partition does not take it, and nobody says it again.
 #[test]
 fn others_hear_who_serves_a_partition_before_they_hear_its_agents() {
@@ -463,7 +501,7 @@ fn others_hear_who_serves_a_partition_before_they_hear_its_agents() {
             let agents = vec![("receiver".into(), AgentKind::AgentSpeak)];
             let serves = News::Serves { partitions: vec![(there.0, 1)], agents, more: false };
             platform.station().hear(NodeId(1), serves);
-            wait_for("it is told again what there is", || wire.0.lock().unwrap().contains(&"again"));
+            wait_for("it is told again what there is", || wire.has("again"));
         }
         platform.adopt(&[(here, Epoch(epoch))], society.some(|_| true)).expect("nobody else has it");
         platform
@@ -473,11 +511,11 @@ fn others_hear_who_serves_a_partition_before_they_hear_its_agents() {
     let first = start(&wire, 1);
     wait_for("it is sent", || first.counters_now().sent > 0);
     drop(first);
-    assert_eq!(*wire.0.lock().unwrap(), ["serves"]);
+    assert_eq!(*wire.came.lock().unwrap(), ["serves"]);
     let wire = Arc::new(Wire::default());
     let _second = start(&wire, 2);
-    wait_for("the message is said again", || wire.0.lock().unwrap().contains(&"message"));
-    assert_eq!(*wire.0.lock().unwrap(), ["again", "serves", "message"]);
+    wait_for("the message is said again", || wire.has("message"));
+    assert_eq!(*wire.came.lock().unwrap(), ["again", "serves", "message"]);
 }
 
 /// A node that others took for dead ends while they are still linked with it.
