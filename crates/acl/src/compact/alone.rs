@@ -5,8 +5,9 @@ use std::cell::Cell;
 use super::writer::{Dictionary, Writer, dictionary_tag};
 use super::{EncodeError, VALUE_MARK, in_place, tags};
 
-/// Bytes of room that a thread keeps from one body for the next.
+/// Bytes of room that a thread keeps from one body for the next; and if that was a long one, of which more may follow.
 const ROOM_BYTES_KEPT: usize = 64 << 10;
+const ROOM_BYTES_KEPT_MAX: usize = 4 << 20;
 
 /// What a dictionary begins with: a tag, and a count of 32 bits.
 const DICTIONARY_TAG_BYTES_MAX: usize = 6;
@@ -77,10 +78,11 @@ impl Desk {
         Body { count, items, value: &self.value }
     }
 
-    /// Keeps room for the next body, unless this one was uncommonly long.
+    /// Keeps room for the next body: up to four times as much as this one took.
     fn clear(&mut self) {
+        let kept = (4 * self.value.len()).clamp(ROOM_BYTES_KEPT, ROOM_BYTES_KEPT_MAX);
         self.value.clear();
-        self.value.shrink_to(ROOM_BYTES_KEPT);
+        self.value.shrink_to(kept);
         self.dictionary.keep_room(ROOM_BYTES_KEPT);
     }
 }
