@@ -41,6 +41,8 @@ export class MockNode {
   #timer: NodeJS.Timeout | undefined;
   readonly #clients = new Map<WebSocket, Map<number, Watching>>();
   readonly #sent: [number, number][] = [];
+  /** Whether nothing of what is watched reaches anybody, as when a network drops it all without a word. */
+  isMute = false;
   /** Messages between two agents, from the beginning. */
   readonly #pairs = new Map<string, number>();
 
@@ -157,7 +159,7 @@ export class MockNode {
     this.#sent.push([now, events.length]);
     for (const event of events) if (event.event === "sent") count(this.#pairs, `${event.from}\n${event.to}`);
     while ((this.#sent[0]?.[0] ?? now) < now - 1000) this.#sent.shift();
-    for (const [socket, watches] of this.#clients) {
+    for (const [socket, watches] of this.isMute ? [] : this.#clients) {
       for (const [id, watching] of watches) {
         // A reader that is slow is told how much it missed.
         const frame = socket.bufferedAmount > 4e6 ? null : this.#frame(watching, events, now);

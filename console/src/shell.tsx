@@ -164,7 +164,7 @@ function Bar({ title }: { readonly title: string }) {
   );
 }
 
-/** Says it when there is no connection, and when there will be another attempt. */
+/** Says it when nothing is heard, when there is no connection, and when there will be another attempt. */
 function Connection() {
   const now = useSignal(0);
   const phase = live.phase.value;
@@ -174,7 +174,7 @@ function Connection() {
     const timer = setInterval(() => (now.value = live.now), 250);
     return () => clearInterval(timer);
   }, [phase]);
-  if (phase.is === "live") return null;
+  if (phase.is === "live") return live.quietS.value > 0 ? <Quiet /> : null;
   if (phase.is === "connecting" && !live.welcome.value) return <div class="connection" role="status">Connecting…</div>;
   const left = phase.is === "broken" ? Math.max(0, Math.ceil((phase.againAt - now.value) / 1000)) : 0;
   return (
@@ -183,6 +183,17 @@ function Connection() {
       <button type="button" class="button" onClick={() => live.connect()}>
         Try now
       </button>
+    </div>
+  );
+}
+
+/** The connection may be as good as ever: the node may be busy, or the network away for a moment. */
+function Quiet() {
+  return (
+    <div class="connection" role="status">
+      <span>
+        Nothing heard from the node for <span aria-live="off">{live.quietS.value} s</span>
+      </span>
     </div>
   );
 }

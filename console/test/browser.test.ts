@@ -586,6 +586,20 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       [],
     ));
 
+  test("a node of which nothing is heard is told long before it is given up, and no more when it is heard again", () =>
+    visit(browser, {}, async ({ page }, node) => {
+      const quiet = page.getByText(/^Nothing heard from the node for \d+ s$/);
+      await option(page, "contractor1").waitFor();
+      await page.waitForTimeout(7_000);
+      assert.equal(await quiet.count(), 0, "it says something all the time");
+      node.isMute = true;
+      await quiet.waitFor({ timeout: 12_000 });
+      assert.equal(await page.getByText(/connection to the node broke/).count(), 0);
+      node.isMute = false;
+      await quiet.waitFor({ state: "detached" });
+      assert.equal(await page.getByText(/connection to the node broke/).count(), 0);
+    }));
+
   test("a connection that breaks is told, and comes back by itself", () =>
     visit(browser, {}, async (there, node) => {
       const { page } = there;

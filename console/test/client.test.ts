@@ -26,6 +26,13 @@ class FakeClock implements Clock {
     }
     this.ms = until;
   }
+  /** Time passes in which nothing runs; then all that is due does. */
+  sleep(ms: number): void {
+    this.ms += ms;
+    const due = this.#due.filter(({ at }) => at <= this.ms);
+    this.#due = this.#due.filter((other) => !due.includes(other));
+    for (const { run } of due) run();
+  }
 }
 
 interface Line {
@@ -140,6 +147,64 @@ test("a node that says nothing any more is given up", () => {
   welcome();
   clock.advance(30_000);
   assert.ok(lines.length >= 2 && lines[0]?.closed);
+});
+
+test("a node that told all the time and is quiet is said to be, until something is heard", () => {
+  const { client, clock, lines, last, welcome } = setUp();
+  const society = (): void => last().listener.said(JSON.stringify({ type: "society", id: 1 }));
+  client.watch({ what: "society", every_ms: 500 }, () => {});
+  client.connect();
+  welcome();
+  // As long as it was never told of, nobody knows how often that is.
+  clock.advance(8_000);
+  assert.equal(client.quietS.value, 0);
+  for (let ticks = 0; ticks < 60; ticks++) {
+    clock.advance(500);
+    society();
+    assert.equal(client.quietS.value, 0);
+  }
+  clock.advance(4_000);
+  assert.equal(client.quietS.value, 0);
+  clock.advance(2_500);
+  assert.equal(client.quietS.value, 6);
+  assert.equal(client.phase.value.is, "live");
+  society();
+  assert.equal(client.quietS.value, 0, "at once");
+  clock.advance(19_000);
+  assert.ok(client.quietS.value >= 18);
+  clock.advance(2_000);
+  assert.deepEqual([lines[0]?.closed, client.quietS.value], [true, 0], "and given up in the end");
+});
+
+test("who has nothing to tell, and a page whose timers come late, is no quiet node", () => {
+  const { client, clock, last, welcome } = setUp();
+  client.watch({ what: "answer", request: { request: "topics" }, every_ms: 500 }, () => {});
+  const unwatch = client.watch({ what: "health", every_ms: 500 }, () => {});
+  client.connect();
+  welcome();
+  last().listener.said(JSON.stringify({ type: "answer", id: 1, answer: { answer: "topics", topics: [] } }));
+  last().listener.said(JSON.stringify({ type: "health", id: 2 }));
+  unwatch();
+  clock.advance(15_000);
+  assert.equal(client.quietS.value, 0, "what does not change is not told again");
+
+  client.watch({ what: "society", every_ms: 500 }, () => {});
+  last().listener.said(JSON.stringify({ type: "society", id: 3 }));
+  clock.sleep(12_000);
+  assert.equal(client.quietS.value, 0, "what was said meanwhile comes behind the timer");
+  last().listener.said(JSON.stringify({ type: "society", id: 3 }));
+  clock.advance(1_500);
+  assert.equal(client.quietS.value, 0);
+  // Timers of a hidden page come once a minute, words come as ever.
+  for (let minutes = 0; minutes < 3; minutes++) {
+    for (let ticks = 0; ticks < 120; ticks++) {
+      clock.ms += 500;
+      last().listener.said(JSON.stringify({ type: "society", id: 3 }));
+    }
+    clock.sleep(0);
+    assert.equal(client.quietS.value, 0);
+  }
+  assert.equal(client.phase.value.is, "live");
 });
 
 test("what is no JSON ends the connection, what is not known is passed over", () => {

@@ -47,6 +47,12 @@ const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
 /** A node that watches were asked of and that says nothing for so long is given up. */
 const SILENCE_MAX_MS = 20_000;
+/** One that has been telling steadily and says nothing for so long is said to be quiet: ten times as long as it takes between two words of the society. */
+const QUIET_MS = 5_000;
+/** Between two looks at how long nothing was heard. */
+const LOOK_MS = 1_000;
+/** What is told at each tick, whether something is new or not. Of all else a node that has nothing to tell says nothing. */
+const STEADY: readonly string[] = ["society", "traffic", "health"];
 /** Questions that wait for a connection. */
 const WAITING_MAX = 100;
 
@@ -60,12 +66,16 @@ interface Watcher {
   readonly wanted: () => Watch;
   readonly on: (frame: WatchFrame) => void;
   readonly refused: (refusal: Refusal) => void;
+  /** Whether this connection has told of it, and goes on telling at each tick. */
+  isSteady: boolean;
 }
 
 export class LiveClient {
   readonly phase = signal<Phase>({ is: "connecting" });
   /** What the node said last of itself and of us. */
   readonly welcome = signal<Welcome | null>(null);
+  /** For how long, in whole seconds, nothing was heard of a node that told something all the time; 0 as long as that is no wonder. */
+  readonly quietS = signal(0);
 
   #token: string;
   #transport: Transport | undefined;
@@ -146,7 +156,7 @@ export class LiveClient {
   /** Watches until the function that is returned is called. */
   watch(wanted: Watch | (() => Watch), on: (frame: WatchFrame) => void, refused: (refusal: Refusal) => void = () => {}): () => void {
     const id = ++this.#lastId;
-    const watcher = { wanted: typeof wanted === "function" ? wanted : () => wanted, on, refused };
+    const watcher = { wanted: typeof wanted === "function" ? wanted : () => wanted, on, refused, isSteady: false };
     this.#watchers.set(id, watcher);
     if (this.isLive) this.#say({ type: "watch", id, ...watcher.wanted() });
     return () => {
@@ -160,6 +170,7 @@ export class LiveClient {
 
   #hear(text: string): void {
     this.#heardAt = this.clock.now();
+    this.quietS.value = 0;
     let frame: ServerFrame;
     try {
       frame = JSON.parse(text) as ServerFrame;
@@ -179,13 +190,17 @@ export class LiveClient {
       }
       case "refused": {
         const watcher = this.#watchers.get(frame.id);
-        if (watcher) watcher.refused(frame);
-        else this.#answer(frame.id, { answer: "error", reason: frame.reason, text: frame.text });
-        return;
+        if (!watcher) return this.#answer(frame.id, { answer: "error", reason: frame.reason, text: frame.text });
+        watcher.isSteady = false;
+        return watcher.refused(frame);
       }
-      default:
+      default: {
         // A newer node may say what this console does not know, of watches that it does not have.
-        this.#watchers.get(frame.id)?.on(frame);
+        const watcher = this.#watchers.get(frame.id);
+        if (!watcher) return;
+        watcher.isSteady = STEADY.includes(frame.type);
+        watcher.on(frame);
+      }
     }
   }
 
@@ -194,14 +209,24 @@ export class LiveClient {
     this.welcome.value = welcome;
     this.phase.value = { is: "live" };
     for (const [id, question] of this.#questions) this.#say({ type: "ask", id, request: question.request });
-    for (const [id, watcher] of this.#watchers) this.#say({ type: "watch", id, ...watcher.wanted() });
+    for (const [id, watcher] of this.#watchers) {
+      watcher.isSteady = false;
+      this.#say({ type: "watch", id, ...watcher.wanted() });
+    }
     this.#listenForSilence();
   }
 
   #listenForSilence(): void {
-    this.#cancelSilence = this.clock.after(SILENCE_MAX_MS / 4, () => {
-      if (this.#watchers.size > 0 && this.clock.now() - this.#heardAt > SILENCE_MAX_MS) this.#lost();
-      else this.#listenForSilence();
+    const dueAt = this.clock.now() + LOOK_MS;
+    this.#cancelSilence = this.clock.after(LOOK_MS, () => {
+      const now = this.clock.now();
+      const silentMs = now - this.#heardAt;
+      if (this.#watchers.size > 0 && silentMs > SILENCE_MAX_MS) return this.#lost();
+      // Timers of a page that is hidden, was frozen or had much to do come late, and may come before what was said meanwhile.
+      const isLate = now - dueAt > LOOK_MS;
+      const isQuiet = !isLate && silentMs >= QUIET_MS && [...this.#watchers.values()].some(({ isSteady }) => isSteady);
+      this.quietS.value = isQuiet ? Math.floor(silentMs / 1000) : 0;
+      this.#listenForSilence();
     });
   }
 
@@ -222,6 +247,7 @@ export class LiveClient {
   #leave(): void {
     this.#cancelRetry?.();
     this.#cancelSilence?.();
+    this.quietS.value = 0;
     const transport = this.#transport;
     this.#transport = undefined;
     transport?.close();
