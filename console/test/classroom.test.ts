@@ -309,6 +309,16 @@ test("the classroom attaches to a platform", { skip: without() || withoutNode(),
       await other.goto(`${address}/pages/#token=${encodeURIComponent(TOKEN)}&run`);
       await other.locator("#agents [role=tab]", { hasText: "amy" }).waitFor();
       await other.click("#attach");
+      const refusal = async (where: string): Promise<string> => {
+        await other.fill("#address", where);
+        await other.click("#join");
+        return (await (await other.waitForFunction(() => document.querySelector("#refusal")?.textContent)).jsonValue()) ?? "";
+      };
+      const [own, nowhere] = [await other.inputValue("#address"), "http://127.0.0.1:9"];
+      assert.equal(own, address);
+      assert.match(await refusal("nowhere"), /nowhere is no address: .*http:\/\/HOST:PORT/);
+      assert.ok((await refusal(nowhere)).includes(`--http-origin ${address}`));
+      await other.fill("#address", own);
       await other.click("#join");
       await other.waitForFunction(() => /amy|bob/.test(document.querySelector("#refusal")?.textContent ?? ""));
       assert.equal(await other.textContent("#attach"), "Attach…");

@@ -141,6 +141,10 @@ test("a scout goes from tab to node to tab with its diary, and on at the node wh
     const late = await Tab.open(browser, run, "tab_tern", { width: 390, height: 844, dark: true });
     assert.equal((await late.diary(6, "tab_wren")).length, 6);
     await late.picture("phone-dark");
+    // Loaded anew it is the same tab, though its address has no token any more.
+    await late.page.reload();
+    await late.page.waitForFunction(() => document.body.textContent?.includes("this is tab_tern"));
+    assert.equal((await late.diary(6, "tab_wren")).length, 6);
     assert.deepEqual([...first.faults, ...second.faults, ...late.faults], []);
     assert.match(run.said, /\[logbook\] nobody has come by yet: open the page\n/);
     assert.match(run.said, /\[logbook\] the scout is at tab_wren\n/);

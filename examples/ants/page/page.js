@@ -3,7 +3,9 @@ import { join } from "./device.js";
 
 const part = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.hash.slice(1));
-// A token does not stay where others can read it, or where it is bookmarked.
+// A token does not stay where others can read it, or where it is bookmarked; a page that is loaded anew has it from its tab.
+const token = query.get("token") ?? sessionStorage.getItem("ants-token") ?? "";
+sessionStorage.setItem("ants-token", token);
 history.replaceState(null, "", location.pathname + location.search);
 const cores = navigator.hardwareConcurrency ?? 2;
 
@@ -92,7 +94,7 @@ part("join").onsubmit = async (event) => {
     const device = await join({
       name,
       workers,
-      token: query.get("token") ?? "",
+      token,
       onBest: show,
       onTrouble: tell,
       onPart: (done) => tell(`${connected}${done} searches done here`),

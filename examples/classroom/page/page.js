@@ -365,9 +365,19 @@ part("wish").oninput = () => part("wish").setCustomValidity("");
 
 // ---- A platform
 
+/** A node has its pages there; any other server of files is no node. */
+const isServedByNode = location.pathname.startsWith("/pages/");
+
+/** Why it is not attached, and what may be done about it. */
+function whyNot(message, address) {
+  if (!URL.canParse(address)) return `${address || "nothing"} is no address: it is to be http://HOST:PORT, as a node prints it when it begins`;
+  if (!message.startsWith("unreachable")) return message;
+  return `Nobody lets this page in at ${address}. Is a node there, with --http? Does it allow pages from here? (--http-origin ${location.origin})`;
+}
+
 part("attach").onclick = () => {
   if (attached) return order("detach");
-  part("address").value ||= location.protocol.startsWith("http") ? location.origin : "http://127.0.0.1:8420";
+  part("address").value ||= isServedByNode ? location.origin : "http://127.0.0.1:8420";
   part("token").value ||= query.get("token") ?? "";
   part("refusal").textContent = "";
   part("dialog").showModal();
@@ -386,13 +396,13 @@ part("cancel").onclick = () => {
 };
 part("joining").onsubmit = async (event) => {
   event.preventDefault();
-  const [own, join] = [desk, ++joins];
+  const [own, join, address] = [desk, ++joins, part("address").value];
   isJoining = part("join").disabled = true;
   part("refusal").textContent = "";
   try {
     await leaving;
     if (join !== joins) return;
-    const name = await own.ask("attach", { url: part("address").value, token: part("token").value });
+    const name = await own.ask("attach", { url: address, token: part("token").value });
     if (join !== joins) return;
     attached = name;
     isJoining = false;
@@ -400,7 +410,7 @@ part("joining").onsubmit = async (event) => {
     buttons();
   } catch (error) {
     if (join !== joins) return;
-    part("refusal").textContent = error.message;
+    part("refusal").textContent = whyNot(error.message, address);
     isJoining = part("join").disabled = false;
   }
 };

@@ -5,7 +5,7 @@ import { atom, isTerm, term, textOf } from "/sdk/whimbrel.js";
 /** The scout is kept: should its tab be closed it goes on at the node, as it was after its last message. */
 const KEEP = { onLeave: "go-on" };
 /** How long a tab that was closed is waited for. */
-const LEASE_MS = 3000;
+export const LEASE_MS = 3000;
 /** Between two looks at which tabs are there. */
 const LOOK_MS = 2000;
 

@@ -1,12 +1,23 @@
 /** What one sees: the places, where the scout is, and its diary. What others are called is text, never HTML. */
-import { join } from "./device.js";
+import { join, LEASE_MS } from "./device.js";
+import { keep, kept } from "./tab.js";
+
+/** How long a page that was loaded anew waits until its name is free again. */
+const PATIENCE_MS = 2 * LEASE_MS;
+const AGAIN_MS = 500;
 
 const part = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.hash.slice(1));
 // A token does not stay where others can read it, or where it is bookmarked.
 history.replaceState(null, "", location.pathname + location.search);
+// An address that differs behind the # only loads nothing by itself.
+addEventListener("hashchange", () => location.reload());
 
-const name = query.get("name") ?? `tab_${crypto.getRandomValues(new Uint32Array(1))[0].toString(36).slice(0, 3)}`;
+const anyName = () => `tab_${crypto.getRandomValues(new Uint32Array(1))[0].toString(36).slice(0, 3)}`;
+const before = kept();
+const token = query.get("token") ?? before.token ?? "";
+let name = query.get("name") ?? before.name ?? anyName();
+keep({ token, name });
 let here;
 let nodes = [];
 let tabs = [];
@@ -131,12 +142,26 @@ function call(place) {
   drawPlaces();
 }
 
-tell(`${name}: joining`);
+/**
+ * Joins. A page that was loaded anew finds its name taken until the session that it had is over; if it stays taken another tab has it, of which this one was made as a copy.
+ */
+async function joinAs(options) {
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
+    tell(`${name}: joining`);
+    try {
+      return await join({ ...options, token, name });
+    } catch (error) {
+      if (error.code !== "name-taken" || name !== before.name) throw error;
+      if (Date.now() > until) keep({ name: (name = anyName()) });
+      else await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  }
+}
+
 addEventListener("resize", perch);
 try {
-  here = await join({
-    token: query.get("token") ?? "",
-    name,
+  here = await joinAs({
     onNews,
     onStayed,
     onDevices,
