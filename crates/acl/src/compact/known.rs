@@ -115,16 +115,13 @@ static NUMBERS: LazyLock<FxHashMap<&'static str, u32>> =
     LazyLock::new(|| TEXTS.iter().zip(0..).map(|(text, number)| (*text, number)).collect());
 
 /// Bytes of the longest known text.
-const TEXT_BYTES_MAX: usize = {
-    let (mut at, mut most) = (0, 0);
-    while at < TEXTS.len() {
-        if TEXTS[at].len() > most {
-            most = TEXTS[at].len();
-        }
-        at += 1;
-    }
-    most
-};
+const TEXT_BYTES_MAX: usize = longest(TEXTS);
+
+const fn longest(texts: &[&str]) -> usize {
+    let [first, rest @ ..] = texts else { return 0 };
+    let others = longest(rest);
+    if first.len() > others { first.len() } else { others }
+}
 
 /// The number of a known text.
 pub(super) fn text_number(text: &str) -> Option<u32> {
