@@ -21,7 +21,7 @@ export const WELCOME_MS_MAX = 10_000;
 export const RECONNECT_MS_MIN = 100;
 /** The longest such wait. */
 export const RECONNECT_MS_MAX = 5_000;
-/** A session that goes on is tried so often within its lease, at least: it is not to end while the network is there again. */
+/** Between two attempts a session that goes on waits for its lease divided by this, at most; an attempt itself may take longer. */
 export const RECONNECTS_PER_LEASE = 10;
 /** How often a connection may end with an error behind the same number before the session is given up. */
 export const FAULTS_MAX = 3;
