@@ -70,3 +70,24 @@ test("tabs find the shortest round trip though half of them are closed", { skip:
     await run.finished;
   }
 });
+
+test("a tab that is loaded anew is the same device, and takes part again", { skip: withoutNode(), timeout: 300_000 }, async () => {
+  // More than are done meanwhile.
+  const run = await colony("a280", 1_000_000);
+  const chromium = await launch();
+  try {
+    const page = await chromium.newPage();
+    await page.goto(`${run.address}/pages/#token=${encodeURIComponent(TOKEN)}&workers=1&name=tab-0`);
+    await page.getByRole("button", { name: "Join" }).click();
+    const works = (): Promise<unknown> => page.waitForFunction(() => /^[1-9]\d* searches done here/.test(document.querySelector("#state")?.textContent ?? ""), undefined, { timeout: 60_000 });
+    await works();
+    await page.reload();
+    await page.getByText(/^joining, once/).waitFor();
+    await works();
+    assert.deepEqual([await page.inputValue("#name"), await page.inputValue("#workers"), page.workers().length], ["tab-0", "1", 1]);
+  } finally {
+    await chromium.close();
+    run.kill();
+    await run.finished;
+  }
+});

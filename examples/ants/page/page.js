@@ -3,15 +3,41 @@ import { join } from "./device.js";
 
 const part = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.hash.slice(1));
-// A token does not stay where others can read it, or where it is bookmarked; a page that is loaded anew has it from its tab.
-const token = query.get("token") ?? sessionStorage.getItem("ants-token") ?? "";
-sessionStorage.setItem("ants-token", token);
+// A token does not stay where others can read it, or where it is bookmarked.
 history.replaceState(null, "", location.pathname + location.search);
+// An address that differs behind the # only loads nothing by itself.
+addEventListener("hashchange", () => location.reload());
+
+/** What this tab keeps for as long as it is open: loaded anew it is the same device, and takes part if it did. */
+const KEY = "ants";
+/** How long a page that was loaded anew waits until its name is free again: the session that it had is over after 20 s. */
+const PATIENCE_MS = 25_000;
+const AGAIN_MS = 1000;
+const before = kept();
+const token = query.get("token") ?? before.token ?? "";
+keep({ token });
+
+function kept() {
+  try {
+    return JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+function keep(what) {
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify({ ...kept(), ...what }));
+  } catch {
+    // A browser that keeps nothing.
+  }
+}
+
 const cores = navigator.hardwareConcurrency ?? 2;
 
-part("name").value = query.get("name") ?? `device-${crypto.getRandomValues(new Uint32Array(1))[0].toString(36)}`;
+part("name").value = query.get("name") ?? before.name ?? `device-${crypto.getRandomValues(new Uint32Array(1))[0].toString(36)}`;
 part("workers").max = cores;
-part("workers").value = query.get("workers") ?? Math.max(1, Math.floor(cores / 2));
+part("workers").value = query.get("workers") ?? before.workers ?? Math.max(1, Math.floor(cores / 2));
 part("count").textContent = part("workers").value;
 part("workers").oninput = () => (part("count").textContent = part("workers").value);
 
@@ -85,13 +111,27 @@ function show(news) {
 let connected = "";
 const tell = (text) => (part("state").textContent = text);
 
+/** Joins. A page that was loaded anew finds its name taken until the session that it had is over. */
+async function joinAs(options) {
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await join(options);
+    } catch (error) {
+      if (error.code !== "name-taken" || options.name !== before.name || Date.now() > until) throw error;
+      tell("joining, once this device's session of before is over");
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  }
+}
+
 part("join").onsubmit = async (event) => {
   event.preventDefault();
   const [name, workers] = [part("name").value, Number(part("workers").value)];
   for (const control of part("join").elements) control.disabled = true;
   tell("joining");
   try {
-    const device = await join({
+    const device = await joinAs({
       name,
       workers,
       token,
@@ -104,7 +144,10 @@ part("join").onsubmit = async (event) => {
       },
     });
     tell(`joined with ${device.units} compute units`);
-    tell(`it is over: ${await device.ended}`);
+    keep({ name, workers, isIn: true });
+    const why = await device.ended;
+    keep({ isIn: false });
+    tell(`it is over: ${why}`);
   } catch (error) {
     tell(error.message);
     for (const control of part("join").elements) control.disabled = false;
@@ -113,4 +156,4 @@ part("join").onsubmit = async (event) => {
 
 addEventListener("resize", draw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-if (query.has("join")) part("join").requestSubmit();
+if (query.has("join") || (before.isIn && part("name").value === before.name)) part("join").requestSubmit();
