@@ -154,7 +154,7 @@ test("a scout goes from tab to node to tab with its diary, and on at the node wh
   }
 });
 
-test("a tab whose network was away for longer than its lease is a place again, and its scout comes back to it", { skip: without(), timeout: 300_000 }, async () => {
+test("a tab whose network was away for longer than its lease is a place again, and a scout that began there comes back to it", { skip: without(), timeout: 300_000 }, async () => {
   const run = await Run.begin();
   const browser = await launch();
   const { hostname: host, port } = new URL(run.address);
@@ -177,11 +177,50 @@ test("a tab whose network was away for longer than its lease is a place again, a
     await away.diary(4, "tab_wren", 2);
     await away.press("tab_kite", "Call it here");
     await stays.diary(5, "tab_kite", 2);
+    // It came from elsewhere now: it goes on at the node until somebody calls it.
+    wire.down();
+    await stays.card("tab_kite").waitFor({ state: "detached" });
+    await stays.diary(6, "n1", 2);
+    wire.up();
+    await stays.card("tab_kite").waitFor();
+    await stays.diary(6, "n1", 8);
+    await away.press("tab_kite", "Call it here");
+    await stays.diary(7, "tab_kite", 1);
     assert.deepEqual(stays.faults, []);
     assert.deepEqual(away.faults.filter((fault) => !/WebSocket connection|ERR_/.test(fault)), []);
   } finally {
     await browser.close();
     await wire.close();
+    await run.stop();
+  }
+});
+
+test("a tab that is loaded anew is the same tab, and one that is a copy of another is not", { skip: without(), timeout: 300_000 }, async () => {
+  const run = await Run.begin();
+  const browser = await launch();
+  try {
+    const tab = await Tab.open(browser, run, "tab_kite");
+    const { page } = tab;
+    await tab.press("tab_kite", "Begin here");
+    await tab.diary(1, "tab_kite", 2);
+    await page.reload();
+    // Its session was that of a closed tab.
+    await page.getByText("this is tab_kite").waitFor();
+    await tab.diary(2, "n1", 1);
+    await tab.press("tab_kite", "Call it here");
+    await tab.diary(3, "tab_kite", 1);
+    const [copy] = await Promise.all([page.context().waitForEvent("page"), page.evaluate(() => void window.open(location.href))]);
+    assert.match(await copy.evaluate(() => JSON.stringify({ ...sessionStorage })), /tab_kite/);
+    await copy.getByText(/^this is tab_(?!kite)/).waitFor();
+    await copy.close();
+    // What the address says counts, also if all else of it is as before.
+    await page.goto(`${run.address}/pages/#token=of+another+node&name=tab_tern`);
+    await page.getByText(/^tab_tern: unauthorised/).waitFor();
+    await page.goto(`${run.address}/pages/#token=${encodeURIComponent(TOKEN)}`);
+    await page.getByText("this is tab_tern").waitFor();
+    assert.deepEqual(tab.faults, []);
+  } finally {
+    await browser.close();
     await run.stop();
   }
 });
