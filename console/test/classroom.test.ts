@@ -278,6 +278,46 @@ test("a program that does not come leaves the one that is there", { skip: withou
   }
 });
 
+/** A node with the teacher, for what is done with the address of its console. */
+async function withTeacher(options: readonly string[], does: (address: string) => Promise<void>): Promise<void> {
+  const run = mkdtempSync(join(tmpdir(), "whimbrel-classroom-"));
+  const node = spawn(WHIMBREL, ["run", example, "--http", "0", "--agent-token", TOKEN, ...options], { env: { ...process.env, WHIMBREL_RUN_DIR: run }, stdio: ["ignore", "pipe", "pipe"] });
+  node.stdout.resume();
+  const over = new Promise((resolve) => node.once("close", resolve));
+  try {
+    await does(await addressOf(node));
+  } finally {
+    node.kill("SIGKILL");
+    await over;
+    rmSync(run, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+  }
+}
+
+test("from any server of files the classroom attaches to a node that allows it, and else says what to tell that", { skip: without() || withoutNode(), timeout: 240_000 }, async () => {
+  const [{ url, server }, browser] = [await serve(), await launch()];
+  const { origin } = new URL(url);
+  const attach = async (page: Page, address: string, then: Locator): Promise<void> => {
+    await page.locator("#agents [role=tab]", { hasText: "amy" }).waitFor();
+    await page.click("#attach");
+    assert.equal(await page.inputValue("#address"), "http://127.0.0.1:8420", "that server is no node");
+    await page.fill("#address", ` ${address}`);
+    await page.fill("#token", TOKEN);
+    await page.click("#join");
+    await then.waitFor();
+  };
+  try {
+    await withTeacher([], (address) =>
+      inClass(browser, `${url}#run`, (page) => attach(page, address, page.locator("#refusal", { hasText: new RegExp(`--http-origin ${origin}\\)$`) })), { faults: /WebSocket connection/ }),
+    );
+    await withTeacher(["--http-origin", origin], (address) =>
+      inClass(browser, `${url}#run`, (page) => attach(page, address, page.locator("#output li", { hasText: "amy is amy@" }))),
+    );
+  } finally {
+    await browser.close();
+    server.close();
+  }
+});
+
 test("the classroom attaches to a platform", { skip: without() || withoutNode(), timeout: 240_000 }, async () => {
   const run = mkdtempSync(join(tmpdir(), "whimbrel-classroom-"));
   const options = ["--http", "0", "--agent-token", TOKEN, "--pages", folder];
@@ -291,6 +331,9 @@ test("the classroom attaches to a platform", { skip: without() || withoutNode(),
     await inClass(browser, `${address}/pages/#token=${encodeURIComponent(TOKEN)}`, async (page) => {
       await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
       assert.equal(new URL(page.url()).hash, "", "the token is not left in the address bar");
+      // Nor is it lost when the page is loaded anew.
+      await page.reload();
+      await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
       await write(page, "+!go <- .send(teacher, tell, hello); .send(teacher, askOne, capital(japan, X), capital(_, C)); .print(C).\n+welcome[source(Who)] <- .print(\"welcomed by \", Who).\n");
       await page.click("#run");
       await page.locator("#agents [role=tab]", { hasText: "amy" }).click();
@@ -317,7 +360,8 @@ test("the classroom attaches to a platform", { skip: without() || withoutNode(),
       const [own, nowhere] = [await other.inputValue("#address"), "http://127.0.0.1:9"];
       assert.equal(own, address);
       assert.match(await refusal("nowhere"), /nowhere is no address: .*http:\/\/HOST:PORT/);
-      assert.ok((await refusal(nowhere)).includes(`--http-origin ${address}`));
+      assert.match(await refusal("localhost:8420"), /localhost:8420 is no address: /);
+      assert.match(await refusal(nowhere), new RegExp(`--http-origin ${address}\\).*--http-origin ${nowhere}\\)`));
       await other.fill("#address", own);
       await other.click("#join");
       await other.waitForFunction(() => /amy|bob/.test(document.querySelector("#refusal")?.textContent ?? ""));

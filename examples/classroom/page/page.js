@@ -14,6 +14,20 @@ const query = new URLSearchParams(location.hash.slice(1));
 // A token does not stay where others can read it.
 history.replaceState(null, "", location.pathname + location.search);
 
+/** The token of the address is this tab's for as long as it is open, also when it is loaded anew. */
+const token = keptToken(query.get("token"));
+
+function keptToken(given) {
+  const key = "classroom.token";
+  try {
+    if (given !== null) sessionStorage.setItem(key, given);
+    return sessionStorage.getItem(key) ?? "";
+  } catch {
+    // A browser that keeps nothing.
+    return given ?? "";
+  }
+}
+
 const element = (tag, className, ...content) => {
   const made = Object.assign(document.createElement(tag), { className });
   made.append(...content);
@@ -370,15 +384,20 @@ const isServedByNode = location.pathname.startsWith("/pages/");
 
 /** Why it is not attached, and what may be done about it. */
 function whyNot(message, address) {
-  if (!URL.canParse(address)) return `${address || "nothing"} is no address: it is to be http://HOST:PORT, as a node prints it when it begins`;
+  // To browsers `localhost:8420` is an address, of the kind `localhost:`.
+  if (!URL.canParse(address) || !/^(http|ws)s?:$/.test(new URL(address).protocol)) return `${address || "nothing"} is no address: it is to be http://HOST:PORT, as a node prints it when it begins`;
   if (!message.startsWith("unreachable")) return message;
-  return `Nobody lets this page in at ${address}. Is a node there, with --http? Does it allow pages from here? (--http-origin ${location.origin})`;
+  const { host, origin } = new URL(address);
+  if (host === location.host) return `Nobody answers at ${address}. Is the node there still?`;
+  // Pages of a node connect to nobody else, unless it was told of him.
+  const also = isServedByNode ? ` And does the node that has this page allow it to go there? (--http-origin ${origin.replace(/^ws/, "http")})` : "";
+  return `Nobody lets this page in at ${address}. Is a node there, with --http? Does it allow pages from here? (--http-origin ${location.origin})${also}`;
 }
 
 part("attach").onclick = () => {
   if (attached) return order("detach");
   part("address").value ||= isServedByNode ? location.origin : "http://127.0.0.1:8420";
-  part("token").value ||= query.get("token") ?? "";
+  part("token").value ||= token;
   part("refusal").textContent = "";
   part("dialog").showModal();
 };
@@ -396,7 +415,7 @@ part("cancel").onclick = () => {
 };
 part("joining").onsubmit = async (event) => {
   event.preventDefault();
-  const [own, join, address] = [desk, ++joins, part("address").value];
+  const [own, join, address] = [desk, ++joins, part("address").value.trim()];
   isJoining = part("join").disabled = true;
   part("refusal").textContent = "";
   try {
