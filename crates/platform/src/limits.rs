@@ -138,7 +138,7 @@ pub const LINK_NEWS_AGENTS: usize = 4_096;
 pub const LINK_DENIED_AGENTS_MAX: usize = 4_096;
 /// How long after word of an agent's end its node may hand over what the agent sent before: some turns of the shard that it was in.
 pub const LINK_LAST_WORDS_MS: u64 = 2_000;
-/// Agents that may have last words at the same time; those that ended first have none if there are more.
+/// Agents of one node that may have last words at the same time; those that ended first have none if there are more.
 pub const LINK_LAST_WORDS_AGENTS_MAX: usize = 1 << 16;
 /// Agents of which another node says that it has them, and that are asked about at the node that has them as far as is known. What is said
 /// of more is not believed.

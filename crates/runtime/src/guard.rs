@@ -79,9 +79,10 @@ impl Node {
         (owner != sym::EMPTY).then(|| format!("agent {owner}").into())
     }
 
-    /// Who has this name at this node. Asks the AMS.
+    /// Who has this name at this node, or had it until just now. Asks the AMS.
     pub fn bearer(&self, name: Symbol, node: Symbol) -> Principal {
-        match self.with_ams(|ams| ams.kind_anywhere(Aid::local(name))) {
+        let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(name)));
+        match kind.or_else(|| self.kind_of_ended(name)) {
             Some(AgentKind::Session) => Principal::Session { name, node },
             _ => Principal::Agent { name, node },
         }

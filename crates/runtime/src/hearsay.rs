@@ -38,7 +38,8 @@ pub(crate) struct Hearsay {
     /// one is asked once more, for what it said may have come late.
     claims: FxHashMap<Symbol, NodeId>,
     doubtful: FxHashMap<NodeId, Doubtful>,
-    ended: Ended,
+    /// Agents whose last words may come, by their nodes: none takes the place of another one's.
+    ended: FxHashMap<NodeId, Ended>,
 }
 
 /// Messages of agents that are asked about, over the link of a node that says that it has them.
@@ -102,37 +103,32 @@ impl Denied {
     }
 }
 
-/// Agents that ended at other nodes a moment ago.
+/// Agents that ended at one node a moment ago.
 #[derive(Default)]
 struct Ended {
-    /// By their nodes and names, until when their last words may come.
-    until: FxHashMap<(NodeId, Symbol), Time>,
-    in_order: VecDeque<(Time, NodeId, Symbol)>,
+    /// Until when their last words may come, and what they were.
+    until: FxHashMap<Symbol, (Time, AgentKind)>,
+    in_order: VecDeque<(Time, Symbol)>,
 }
 
 impl Ended {
-    fn insert(&mut self, node: NodeId, agent: Symbol, now: Time) {
+    fn insert(&mut self, agent: Symbol, kind: AgentKind, now: Time) {
         let until = now + Duration::from_millis(LINK_LAST_WORDS_MS);
-        while let Some((oldest, node, agent)) = self.in_order.front().copied()
+        while let Some((oldest, agent)) = self.in_order.front().copied()
             && (oldest <= now || self.in_order.len() >= LINK_LAST_WORDS_AGENTS_MAX)
         {
             self.in_order.pop_front();
             // It may have ended once more since.
-            if self.until.get(&(node, agent)) == Some(&oldest) {
-                self.until.remove(&(node, agent));
+            if self.until.get(&agent).is_some_and(|(until, _)| *until == oldest) {
+                self.until.remove(&agent);
             }
         }
-        self.until.insert((node, agent), until);
-        self.in_order.push_back((until, node, agent));
+        self.until.insert(agent, (until, kind));
+        self.in_order.push_back((until, agent));
     }
 
-    fn contains(&self, node: NodeId, agent: Symbol, now: Time) -> bool {
-        self.until.get(&(node, agent)).is_some_and(|until| now < *until)
-    }
-
-    fn forget(&mut self, node: NodeId) {
-        self.until.retain(|(other, _), _| *other != node);
-        self.in_order.retain(|(_, other, _)| *other != node);
+    fn contains(&self, agent: Symbol, now: Time) -> bool {
+        self.until.get(&agent).is_some_and(|(until, _)| now < *until)
     }
 }
 
@@ -175,7 +171,7 @@ impl Hearsay {
         self.introduced.remove(&node);
         self.gone_to.remove(&node);
         self.denied.forget(node);
-        self.ended.forget(node);
+        self.ended.remove(&node);
         self.asked.remove(&node);
         self.claims.retain(|_, claimant| *claimant != node);
         self.doubtful.remove(&node).map(|doubtful| doubtful.messages).unwrap_or_default()
@@ -193,14 +189,25 @@ impl Node {
     /// A node tells of the end of an agent. If it had that: who ends an agent tells of it at once, and some of what it sent before is handed
     /// to the link after that.
     pub fn expect_last_words(&self, agent: Symbol, node: NodeId) {
-        if self.with_ams(|ams| ams.node_of(agent)) == Some(node) {
-            locked(&self.linked.hearsay).ended.insert(node, agent, self.now());
+        let kind = self.with_ams(|ams| {
+            let is_there = ams.node_of(agent) == Some(node);
+            is_there.then(|| ams.kind_anywhere(Aid::local(agent))).flatten()
+        });
+        if let Some(kind) = kind {
+            locked(&self.linked.hearsay).ended.entry(node).or_default().insert(agent, kind, self.now());
         }
+    }
+
+    /// What an agent was that has just ended at another node.
+    pub fn kind_of_ended(&self, agent: Symbol) -> Option<AgentKind> {
+        let (hearsay, now) = (locked(&self.linked.hearsay), self.now());
+        let ended = hearsay.ended.values().find(|ended| ended.contains(agent, now))?;
+        ended.until.get(&agent).map(|(_, kind)| *kind)
     }
 
     /// Whether a node may still speak for an agent that has just ended there, and whose name nobody has.
     pub fn may_bring_last_words(&self, node: NodeId, agent: Symbol) -> bool {
-        locked(&self.linked.hearsay).ended.contains(node, agent, self.now())
+        locked(&self.linked.hearsay).ended.get(&node).is_some_and(|ended| ended.contains(agent, self.now()))
     }
 
     /// Whether a node says that it has an agent which another one has, as that says itself. Either this came late, or what that one
@@ -458,22 +465,20 @@ mod tests {
 
     #[test]
     fn who_ended_is_remembered_for_a_moment_and_of_too_many_the_newest() {
-        let (node, name) = (NodeId(1), |at: usize| Symbol::from(format!("a{at}").as_str()));
+        let name = |at: usize| Symbol::from(format!("a{at}").as_str());
         let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
         let mut ended = Ended::default();
-        ended.insert(node, name(0), at(0));
-        ended.insert(node, name(0), at(10));
-        assert!(ended.contains(node, name(0), at(LINK_LAST_WORDS_MS + 9)));
-        assert!(!ended.contains(NodeId(2), name(0), at(10)) && !ended.contains(node, name(1), at(10)));
+        ended.insert(name(0), AgentKind::Native, at(0));
+        ended.insert(name(0), AgentKind::Native, at(10));
+        assert!(ended.contains(name(0), at(LINK_LAST_WORDS_MS + 9)));
+        assert!(!ended.contains(name(1), at(10)));
         // What is over makes room; what ended once more since does not go with its first end.
-        ended.insert(node, name(1), at(LINK_LAST_WORDS_MS + 5));
-        assert!(ended.contains(node, name(0), at(LINK_LAST_WORDS_MS + 9)));
-        assert!(!ended.contains(node, name(0), at(LINK_LAST_WORDS_MS + 10)));
+        ended.insert(name(1), AgentKind::Native, at(LINK_LAST_WORDS_MS + 5));
+        assert!(ended.contains(name(0), at(LINK_LAST_WORDS_MS + 9)));
+        assert!(!ended.contains(name(0), at(LINK_LAST_WORDS_MS + 10)));
         (2..LINK_LAST_WORDS_AGENTS_MAX + 2)
-            .for_each(|agent| ended.insert(node, name(agent), at(LINK_LAST_WORDS_MS + 6)));
-        assert!(!ended.contains(node, name(1), at(LINK_LAST_WORDS_MS + 6)));
+            .for_each(|agent| ended.insert(name(agent), AgentKind::Native, at(LINK_LAST_WORDS_MS + 6)));
+        assert!(!ended.contains(name(1), at(LINK_LAST_WORDS_MS + 6)));
         assert_eq!((ended.until.len(), ended.in_order.len()), (LINK_LAST_WORDS_AGENTS_MAX, LINK_LAST_WORDS_AGENTS_MAX));
-        ended.forget(node);
-        assert!(ended.until.is_empty() && ended.in_order.is_empty());
     }
 }

@@ -667,6 +667,33 @@ fn what_an_agent_sent_before_it_was_ended_is_from_it() {
     assert!(!station.speaks_for(home, walker) && station.speaks_for(other, walker), "another has its name");
 }
 
+/// Whose it is decides what it may, also when only its last words are left of it.
+#[test]
+fn last_words_are_judged_as_those_of_who_said_them() {
+    for (denied, kind, arrives) in [
+        ("session:*", AgentKind::Session, false),
+        ("session:*", AgentKind::Native, true),
+        ("agent:*", AgentKind::Session, true),
+        ("agent:*", AgentKind::Native, false),
+    ] {
+        let policy: Policy =
+            serde_json::from_str(&format!(r#"{{"deny":[{{"who":"{denied}","send":"vault"}}]}}"#)).unwrap();
+        let nodes = Nodes::with(2, 1, |me, builder| if me == 0 { builder.policy(policy.clone()) } else { builder });
+        let vault = nodes.at(0).spawn("vault", does(|_, _| ())).unwrap();
+        let (station, pump) = (nodes.at(0).station(), Aid::local("pump"));
+        station.hear(NodeId(1), News::Agents(vec![(pump.name, kind)]));
+        station.hear(NodeId(1), News::AgentEnded(pump.name, EndReason::Finished));
+        assert!(station.speaks_for(NodeId(1), pump));
+        let body = MessageBody::Owned(Box::new(inform("pump", vault, 1.0)));
+        station.arrive(NodeId(1), &mut vec![Envelope { to: vault, body }]);
+        nodes.settle();
+        let dead: Vec<DeadReason> =
+            nodes.at(0).dead_letters().iter().filter(|it| it.to == vault).map(|it| it.reason).collect();
+        let refused = if arrives { Vec::new() } else { vec![DeadReason::Forbidden] };
+        assert_eq!(dead, refused, "{denied} {kind:?}");
+    }
+}
+
 #[test]
 fn nobody_takes_an_agent_away_from_another_node_by_saying_so() {
     let nodes = Nodes::new(3, 1);
