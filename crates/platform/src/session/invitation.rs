@@ -205,6 +205,8 @@ impl AgentBody for InvitedBody {
         let answer = std::mem::replace(&mut *self.invitation.answer(), Answer::Over);
         if let Answer::Taken(mut body, _) = answer {
             body.yielded(mailbox);
+            // It says so when it is dropped: with this, when the name is free.
+            self.next = Some(body);
         }
     }
 

@@ -185,6 +185,8 @@ impl AgentBody for KeptBody {
         let promised = std::mem::replace(&mut *self.cell.next(), Succession::Over);
         if let Succession::Session(mut body) = promised {
             body.yielded(mailbox);
+            // It says so when it is dropped: with this, when the name is free.
+            self.next = Some(body);
         }
     }
 }

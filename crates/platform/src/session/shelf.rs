@@ -572,7 +572,7 @@ mod tests {
 
     use whimbrel_acl::{Aid, sym};
 
-    use super::super::frames::PASSED;
+    use super::super::frames::{Frame, PASSED};
     use super::*;
     use crate::durable::Origin;
     use crate::services::CreateError;
@@ -649,14 +649,18 @@ mod tests {
         Arc::new(SharedSession::new(session, || ()))
     }
 
-    fn refusals(session: &SharedSession) -> Vec<Code> {
+    /// What its client is told, of one kind.
+    fn told<T>(session: &SharedSession, of: impl Fn(Frame) -> Option<T>) -> Vec<T> {
         let mut session = session.lock();
-        let frames = std::iter::from_fn(|| session.poll_frame(Time::default()));
-        let codes = frames.filter_map(|frame| match frame {
-            super::super::frames::Frame::Refused(Refused { code, .. }) => Some(code),
-            _ => None,
-        });
-        codes.collect()
+        std::iter::from_fn(|| session.poll_frame(Time::default())).filter_map(of).collect()
+    }
+
+    fn refusals(session: &SharedSession) -> Vec<Code> {
+        told(session, |frame| if let Frame::Refused(Refused { code, .. }) = frame { Some(code) } else { None })
+    }
+
+    fn ends(session: &SharedSession) -> Vec<String> {
+        told(session, |frame| if let Frame::Ended(Ended { reason, .. }) = frame { Some(reason) } else { None })
     }
 
     fn origin() -> Origin {
@@ -705,16 +709,6 @@ mod tests {
         assert!(shelf.went_on("bob".into(), "ann").is_none() && shelf.is_empty(), "another has its name");
     }
 
-    fn ends(session: &SharedSession) -> Vec<String> {
-        let mut session = session.lock();
-        let frames = std::iter::from_fn(|| session.poll_frame(Time::default()));
-        let reasons = frames.filter_map(|frame| match frame {
-            super::super::frames::Frame::Ended(Ended { reason, .. }) => Some(reason),
-            _ => None,
-        });
-        reasons.collect()
-    }
-
     #[test]
     fn who_is_given_back_while_its_partition_passes_on_goes_on_at_another_node() {
         let shelf = Arc::<Shelf>::default();
@@ -728,6 +722,7 @@ mod tests {
         assert_eq!(session.lock().agents().count(), 1, "it is told that it has it");
         // Its node stops to serve its partition before it has had a turn as what it is now.
         waiting.yielded(&mut Mailbox::default());
+        assert!(ends(&session).is_empty(), "its name is not free yet");
         drop(waiting);
         assert_eq!((ends(&session), shelf.len()), (vec![PASSED.to_owned()], 0));
     }
@@ -746,6 +741,7 @@ mod tests {
         assert!(session.claim(0, "bob".into()));
         assert_eq!(session.lock().agents().count(), 1, "it is told that it has it");
         offered.yielded(&mut Mailbox::default());
+        assert!(ends(&session).is_empty(), "its name is not free yet");
         drop(offered);
         assert_eq!(ends(&session), [PASSED]);
     }
@@ -774,7 +770,7 @@ mod tests {
         let (node, shelf) = gone_on();
         let session = asking(&shelf, "ann");
         assert!(session.claim(0, "bob".into()));
-        session.lock().end(Time::default(), crate::EndReason::Finished, super::super::frames::Frame::Bye);
+        session.lock().end(Time::default(), crate::EndReason::Finished, Frame::Bye);
         let (_, with) = node.asked.lock().unwrap().pop().unwrap();
         assert!(with(Some((origin(), vec![8]))).is_none());
         assert!(session.lock().is_over() && shelf.went_on("bob".into(), "ann").is_some());
