@@ -87,12 +87,15 @@ fn number_of_four(values: u32) -> u32 {
 fn take_apart(digits: &[u8], cell: &mut [u8; LONG]) -> Option<()> {
     let (rest, last) = digits.split_last_chunk::<8>()?;
     let (rest, middle) = rest.split_last_chunk::<8>()?;
+    if rest.len() > DIGITS_BEFORE_MAX || digits.first() == Some(&b'0') {
+        return None;
+    }
     let before = before_eights(u64::from_le_bytes(*digits.first_chunk()?) ^ ZEROS, rest.len());
     let eights = [before, u64::from_le_bytes(*middle) ^ ZEROS, u64::from_le_bytes(*last) ^ ZEROS];
     for (place, eight) in cell.as_chunks_mut::<8>().0.iter_mut().zip(eights) {
         *place = eight.to_le_bytes();
     }
-    (rest.len() <= DIGITS_BEFORE_MAX && digits.first() != Some(&b'0')).then_some(())
+    Some(())
 }
 
 /// Of eight digits' values the first few, at the end of eight.
@@ -280,6 +283,48 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn many_numbers_are_read_as_each_of_them_is() {
+        let one_by_one = |texts: &[&str]| texts.iter().map(|text| numeric(text)).collect::<Option<Vec<i64>>>();
+        let check = |texts: &[String]| {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            assert_eq!(all_numeric(&texts), one_by_one(&texts), "{texts:?}");
+        };
+        let long = |place: usize| {
+            let number = (place as i64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64);
+            if place.is_multiple_of(7) { number / 1_000 } else { number }
+        };
+        for count in [READ_AT_ONCE_MIN - 1, READ_AT_ONCE_MIN, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, 3 * AT_ONCE] {
+            let texts: Vec<String> = (0..count).map(|place| long(place).to_string()).collect();
+            assert!(all_numeric(&texts.iter().map(String::as_str).collect::<Vec<_>>()).is_some());
+            let ends = [i64::MIN.to_string(), i64::MAX.to_string(), "0".to_owned(), "-12".to_owned()];
+            let none =
+                ["9223372036854775808", "-9223372036854775809", "0123456789012345678", "--123456789012345678", "", "-"];
+            for place in [0, count / 2, count - 1] {
+                for other in ends.iter().cloned().chain(none.map(str::to_owned)) {
+                    let mut texts = texts.clone();
+                    texts.splice(place..=place, [other]);
+                    check(&texts);
+                }
+            }
+        }
+        // A byte that is no digit is seen wherever it stands.
+        for digits in 15..=20 {
+            for at in 0..digits {
+                for byte in 0..128_u8 {
+                    let mut spoilt = "1".repeat(digits).into_bytes();
+                    spoilt.splice(at..=at, [byte]);
+                    let mut texts: Vec<String> =
+                        (0..READ_AT_ONCE_MIN).map(|place| long(place + 1).to_string()).collect();
+                    texts.push(String::from_utf8(spoilt).unwrap());
+                    check(&texts);
+                }
+            }
+        }
+        let letters: Vec<String> = (0..9).map(|place| format!("{}é", long(place + 1))).collect();
+        check(&letters);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Values and messages: their laws, and the vectors every implementation replays.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod alone;
 mod codecs;
 mod compact;
 mod compact_vectors;
