@@ -190,8 +190,9 @@ test("who has nothing to tell, and a page whose timers come late, is no quiet no
 
   client.watch({ what: "society", every_ms: 500 }, () => {});
   last().listener.said(JSON.stringify({ type: "society", id: 3 }));
-  clock.sleep(12_000);
+  clock.sleep(60_000);
   assert.equal(client.quietS.value, 0, "what was said meanwhile comes behind the timer");
+  assert.equal(client.phase.value.is, "live", "nor is it given up for that");
   last().listener.said(JSON.stringify({ type: "society", id: 3 }));
   clock.advance(1_500);
   assert.equal(client.quietS.value, 0);

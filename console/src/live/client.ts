@@ -221,9 +221,9 @@ export class LiveClient {
     this.#cancelSilence = this.clock.after(LOOK_MS, () => {
       const now = this.clock.now();
       const silentMs = now - this.#heardAt;
-      if (this.#watchers.size > 0 && silentMs > SILENCE_MAX_MS) return this.#lost();
       // Timers of a page that is hidden, was frozen or had much to do come late, and may come before what was said meanwhile.
       const isLate = now - dueAt > LOOK_MS;
+      if (!isLate && this.#watchers.size > 0 && silentMs > SILENCE_MAX_MS) return this.#lost();
       const isQuiet = !isLate && silentMs >= QUIET_MS && [...this.#watchers.values()].some(({ isSteady }) => isSteady);
       this.quietS.value = isQuiet ? Math.floor(silentMs / 1000) : 0;
       this.#listenForSilence();
