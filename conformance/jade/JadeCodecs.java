@@ -36,7 +36,7 @@ import java.util.Map;
  * `write` prints messages as JADE's codecs write them, one JSON object a line: `name`, `message` (what JADE's getters say
  * of it, in the notation of conformance/acl), `string` and, if BEFipaMessage is on the class path, `bits` (Base64).
  * `write-table` prints messages one after another as BEFipaMessage writes them with a code table of 256 entries: `message`
- * and `bits`. `write-sl` prints contents as JADE's SL codec writes them. `read` reads lines of a codec's name (`string` or `bits`), a
+ * and `bits`. `write-xml` prints messages as JADE's add-on xmlacl writes them: `name`, `message` and `xml`. `write-sl` prints contents as JADE's SL codec writes them. `read` reads lines of a codec's name (`string`, `bits` or `xml`), a
  * blank and a message in Base64, and prints what JADE's getters say, or `{"error": ...}`. `read-sl` reads lines of `0` for
  * SL0 or another word for all of SL, a blank and content in Base64, and prints as JSON text what JADE writes for what it
  * understood.
@@ -50,15 +50,24 @@ public final class JadeCodecs {
     private static final List<String> LOST_IN_BITS =
         List.of("content Zoë sagt: 日本", "content #12\"not what it seem", "a parameter of an agent");
 
+    /**
+     * What xmlacl does not write as it was: it escapes no markup but puts a backslash before quotes, trims the content,
+     * and leaves out resolvers, agents' parameters and all parameters that FIPA does not know but its own.
+     */
+    private static final List<String> LOST_IN_XML = List.of(
+        "everything", "a parameter of an agent", "content ((action (agent-iden",
+        "content a \"quoted\" word", "content #12\"not what it seem");
+
     public static void main(String[] arguments) throws Exception {
         PrintStream out = new PrintStream(new java.io.FileOutputStream(java.io.FileDescriptor.out), true, CHARSET);
         switch (arguments.length == 1 ? arguments[0] : "") {
             case "write" -> write(out);
             case "write-sl" -> writeSl(out);
             case "write-table" -> writeTable(out);
+            case "write-xml" -> writeXml(out);
             case "read" -> eachLine((kind, bytes) -> out.println(read(kind, bytes)));
             case "read-sl" -> eachLine((kind, bytes) -> out.println(readSl(kind, bytes)));
-            default -> throw new IllegalArgumentException("expected one of write, write-sl, write-table, read, read-sl");
+            default -> throw new IllegalArgumentException("expected one of write, write-sl, write-table, write-xml, read, read-sl");
         }
     }
 
@@ -83,9 +92,23 @@ public final class JadeCodecs {
         }
     }
 
+    /** The codec of the add-on xmlacl, if it is there; with Java's own parser, as the one it asks for is not. */
+    private static ACLCodec xml() {
+        System.setProperty("org.xml.sax.parser", "com.sun.org.apache.xerces.internal.parsers.SAXParser");
+        try {
+            return (ACLCodec) Class.forName("jamr.jadeacl.xml.XMLACLCodec").getDeclaredConstructor().newInstance();
+        } catch (ReflectiveOperationException | LinkageError absent) {
+            return null;
+        }
+    }
+
     private static String read(String kind, byte[] bytes) {
         try {
-            ACLCodec codec = kind.equals("bits") ? bits() : new StringACLCodec();
+            ACLCodec codec = switch (kind) {
+                case "bits" -> bits();
+                case "xml" -> xml();
+                default -> new StringACLCodec();
+            };
             return message(codec.decode(bytes, CHARSET));
         } catch (Throwable error) {
             return "{\"error\":" + text(error.toString()) + "}";
@@ -116,6 +139,27 @@ public final class JadeCodecs {
             }
             out.println(line.append('}'));
         }
+    }
+
+    private static void writeXml(PrintStream out) throws Exception {
+        Map<String, ACLMessage> all = messages();
+        all.put("several of each", several());
+        for (Map.Entry<String, ACLMessage> named : all.entrySet()) {
+            if (!LOST_IN_XML.contains(named.getKey())) {
+                ACLMessage message = named.getValue();
+                out.println("{\"name\":" + text(named.getKey()) + ",\"message\":" + message(message)
+                    + ",\"xml\":" + base64(xml().encode(message, CHARSET)) + "}");
+            }
+        }
+    }
+
+    /** What `everything` has of what xmlacl writes. */
+    private static ACLMessage several() {
+        ACLMessage message = everything();
+        message.clearUserDefinedParameter("X-priority");
+        message.getSender().clearAllResolvers();
+        message.setContent("((action (agent-identifier :name bob@away) (go far)))");
+        return message;
     }
 
     /** Messages without content, which BEFipaMessage puts into the table and FIPA00069 does not. */

@@ -27,6 +27,16 @@ pub enum DecodeErrorKind {
         /// What stands here.
         found: String,
     },
+    /// An attribute of an XML element that says something unknown, which would be lost.
+    #[error("`<{element}>` has the attribute `{name}`; {known} is known there")]
+    Attribute {
+        /// The element.
+        element: String,
+        /// Its attribute.
+        name: String,
+        /// The attributes that it may have.
+        known: String,
+    },
     /// The message is over, the input is not.
     #[error("something follows the message's end")]
     Trailing,

@@ -18,7 +18,7 @@ use crate::tokens::is_word;
 use crate::{AclMessage, Aid, Extras, Performative, Symbol, Text, Value, sl};
 
 /// How JADE says that the content is bytes in Base64.
-const JADE_ENCODING: &str = "X-JADE-Encoding";
+pub(super) const JADE_ENCODING: &str = "X-JADE-Encoding";
 /// Says that the content is a value, and written how: [`SL_FORM`], [`SL_EXPRESSION_FORM`] or [`JSON_FORM`].
 const CONTENT_FORM: &str = "X-whimbrel-content";
 const SL_FORM: &str = "sl";
@@ -296,6 +296,14 @@ impl Incoming {
         match parameter {
             Parameter::ReplyTo => self.extras.reply_to = agents.into(),
             _ => self.message.receivers = agents.into(),
+        }
+    }
+
+    /// Adds to the agents that were given before, in encodings that name them one by one.
+    pub fn more_agents(&mut self, parameter: Parameter, agents: Vec<Aid>) {
+        match parameter {
+            Parameter::ReplyTo => self.extras.reply_to.extend(agents),
+            _ => self.message.receivers.extend(agents),
         }
     }
 

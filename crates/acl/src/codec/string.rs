@@ -209,7 +209,10 @@ impl<'a> Reader<'a> {
             Kind::Literal(text) => Ok(crate::Value::from(text.as_ref())),
             Kind::Bytes(bytes) => Ok(expression::bytes_value(bytes)),
             Kind::Bare(text) => Ok(crate::Value::from(text)),
-            other => Err(DecodeError::expected(token.at, "a string", other.describe())),
+            other => {
+                let expected = "a string (content stands in quotes: :content \"(price 10)\")";
+                Err(DecodeError::expected(token.at, expected, other.describe()))
+            }
         }
     }
 
@@ -255,7 +258,7 @@ impl<'a> Reader<'a> {
             let keyword = match token.kind {
                 Kind::Close => break,
                 Kind::Bare(keyword) => keyword,
-                other => return Err(DecodeError::expected(token.at, "`:name`", other.describe())),
+                other => return Err(DecodeError::expected(token.at, "`:parameter` or `)`", other.describe())),
             };
             match keyword.to_ascii_lowercase().as_str() {
                 ":name" => {
@@ -267,12 +270,14 @@ impl<'a> Reader<'a> {
                 }
                 ":addresses" => contact.addresses = self.addresses()?,
                 ":resolvers" => contact.resolvers = self.agents(depth + 1)?,
-                other if other.len() > 1 && other.starts_with(':') => {
+                ":" => return Err(DecodeError::expected(token.at, "`:parameter` or `)`", token.kind.describe())),
+                // FIPA00070 has agents' further parameters without a colon, JADE with one.
+                //= fipa00070 2.2 UserDefinedParameter
+                _ => {
                     let first = self.value()?;
                     let value = expression::read(&mut self.tokens, first, 0)?;
-                    contact.user.push((keyword.get(1..).unwrap_or_default().into(), value));
+                    contact.user.push((keyword.strip_prefix(':').unwrap_or(keyword).into(), value));
                 }
-                _ => return Err(DecodeError::expected(token.at, "`:name`", token.kind.describe())),
             }
         }
         let name = name.ok_or_else(|| DecodeError::expected(start, ":name", "an agent identifier without it"))?;

@@ -1,6 +1,9 @@
 //! FIPA ACL in XML (FIPA00071): `<fipa-message act="inform"> ... </fipa-message>`.
 //!
 //! A document type may be named, but none is read: entities other than XML's own five are refused, so nothing expands.
+//!
+//! JADE's add-on `xmlacl` and Janus write dialects of it, which are read as they mean them: one `<receiver>` for each
+//! receiver (as the DTD has it), parameters as `<X-name>`, empty times, white space around names.
 
 use std::borrow::Cow;
 
@@ -8,7 +11,8 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::parameters::{
-    Content, Incoming, Natively, Outgoing, Parameter, agent_name, agent_parameter_name, performative, read_agent_name,
+    Content, Incoming, JADE_ENCODING, Natively, Outgoing, Parameter, agent_name, agent_parameter_name, performative,
+    read_agent_name,
 };
 use super::{DecodeError, DecodeErrorKind, EncodeError, date, expression};
 use crate::limits::RESOLVER_DEPTH_MAX;
@@ -44,21 +48,25 @@ pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
         writer.agent(sender, 0)?;
         writer.out.push_str("</sender>");
     }
-    writer.agents(Parameter::Receiver.name(), &message.receivers)?;
+    writer.agents(Parameter::Receiver, &message.receivers)?;
     if let Content::Text(text) = &outgoing.content {
         writer.element(Parameter::Content.name(), text)?;
     }
     for (parameter, text) in outgoing.texts() {
-        writer.element(parameter.name(), text)?;
+        writer.word(parameter.name(), text)?;
     }
     if let Some(time) = outgoing.reply_by()? {
         writer.out.push_str("<reply-by");
         writer.attribute("time", &time)?;
         writer.out.push_str("/>");
     }
-    writer.agents(Parameter::ReplyTo.name(), &message.extras().reply_to)?;
+    writer.agents(Parameter::ReplyTo, &message.extras().reply_to)?;
     for (name, value) in &outgoing.user {
-        writer.user_defined(name, value)?;
+        match value.as_str() {
+            // JADE finds what it calls so in an element of that name only.
+            Some(encoding) if &**name == JADE_ENCODING => writer.element(JADE_ENCODING, encoding)?,
+            _ => writer.user_defined(name, value)?,
+        }
     }
     writer.out.push_str("</fipa-message>\n");
     Ok(writer.out.into_bytes())
@@ -97,13 +105,26 @@ impl Writer {
         Ok(())
     }
 
-    fn agents(&mut self, name: &str, agents: &[Aid]) -> Result<(), EncodeError> {
-        if agents.is_empty() {
-            return Ok(());
+    /// Writes an element whose text is read without the white space around it.
+    fn word(&mut self, name: &'static str, text: &str) -> Result<(), EncodeError> {
+        if text.trim() == text {
+            return self.element(name, text);
         }
-        self.out.push_str(&format!("<{name}>"));
-        agents.iter().try_for_each(|agent| self.agent(*agent, 0))?;
-        self.out.push_str(&format!("</{name}>"));
+        self.out.push_str(&format!("<{name}"));
+        self.attribute("href", text)?;
+        self.out.push_str("/>");
+        Ok(())
+    }
+
+    /// Writes an element for each agent: of several in one, JADE reads the last.
+    //= fipa00071 2.2 "None of the elements should occur more than once except receiver"
+    fn agents(&mut self, parameter: Parameter, agents: &[Aid]) -> Result<(), EncodeError> {
+        let name = parameter.name();
+        for agent in agents {
+            self.out.push_str(&format!("<{name}>"));
+            self.agent(*agent, 0)?;
+            self.out.push_str(&format!("</{name}>"));
+        }
         Ok(())
     }
 
@@ -111,8 +132,12 @@ impl Writer {
         if depth > RESOLVER_DEPTH_MAX {
             return Err(EncodeError::TooDeep { what: "resolvers", max: RESOLVER_DEPTH_MAX });
         }
+        let name = agent_name(agent)?;
+        if name.trim() != name {
+            return Err(EncodeError::AgentName(name));
+        }
         self.out.push_str("<agent-identifier><name");
-        self.attribute("id", &agent_name(agent)?)?;
+        self.attribute("id", &name)?;
         self.out.push_str("/>");
         let contact = agent.contact();
         if !contact.addresses.is_empty() {
@@ -166,9 +191,11 @@ pub(super) fn decode(bytes: &[u8], arrival_ms: Option<u64>) -> Result<AclMessage
     if root.name != "fipa-message" {
         return Err(DecodeError::expected(root.at, "`<fipa-message>`", format!("`<{}>`", root.name)));
     }
+    root.allow(&["act", "conversation-id"])?;
     let act = root.attribute("act").ok_or_else(|| DecodeError::expected(root.at, "the attribute `act`", "none"))?;
-    let mut incoming = Incoming::new(performative(act), arrival_ms);
+    let mut incoming = Incoming::new(performative(act.trim()), arrival_ms);
     if let Some(id) = root.attribute("conversation-id") {
+        incoming.begin(Parameter::ConversationId, root.at)?;
         incoming.text(Parameter::ConversationId, id);
     }
     while let Some(element) = reader.child("a parameter or `</fipa-message>`")? {
@@ -193,6 +220,21 @@ struct Element {
 impl Element {
     fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Refuses any attribute but these: what it says would be lost.
+    fn allow(&self, names: &[&str]) -> Result<(), DecodeError> {
+        match self.attributes.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let known: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+                let known = if known.is_empty() { "no attribute".to_owned() } else { known.join(" or ") };
+                Err(DecodeError::new(
+                    self.at,
+                    DecodeErrorKind::Attribute { element: self.name.clone(), name: name.clone(), known },
+                ))
+            }
+        }
     }
 }
 
@@ -253,7 +295,12 @@ impl<'a> Reader<'a> {
         for attribute in start.attributes().with_checks(false).take(ATTRIBUTES_MAX) {
             let attribute = attribute.map_err(|error| self.wrong(at, error))?;
             let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| self.wrong(at, error))?;
-            attributes.push((attribute.key.local_name().as_ref().to_owned(), value.into_owned()));
+            if !is_about_xml(attribute.key.as_ref()) {
+                attributes.push((attribute.key.local_name().as_ref().to_owned(), value.into_owned()));
+            }
+        }
+        if start.attributes().with_checks(false).nth(ATTRIBUTES_MAX).is_some() {
+            return Err(self.wrong(at, format!("an element with more than {ATTRIBUTES_MAX} attributes")));
         }
         Ok(Element { at, name, attributes })
     }
@@ -290,10 +337,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of an attribute, else the text inside.
-    fn value(&mut self, element: &Element, attribute: &str) -> Result<String, DecodeError> {
+    /// The value of an attribute, else the text inside without the white space around it.
+    fn value(&mut self, element: &Element, attribute: &'static str) -> Result<String, DecodeError> {
+        element.allow(&[attribute])?;
         let text = self.text()?;
-        Ok(element.attribute(attribute).filter(|_| text.trim().is_empty()).map_or(text, str::to_owned))
+        match (element.attribute(attribute), text.trim()) {
+            (None, text) => Ok(text.to_owned()),
+            (Some(value), "") => Ok(value.to_owned()),
+            (Some(value), text) if value.trim() == text => Ok(text.to_owned()),
+            (Some(_), text) => {
+                let expected = "its value once, as an attribute or as text";
+                Err(DecodeError::expected(element.at, expected, format!("two, and `{text}` is one of them")))
+            }
+        }
     }
 
     fn parameter(&mut self, incoming: &mut Incoming, element: &Element) -> Result<(), DecodeError> {
@@ -302,25 +358,41 @@ impl<'a> Reader<'a> {
             incoming.user(&name, value);
             return Ok(());
         }
+        if is_user_defined(&element.name) {
+            element.allow(&[])?;
+            let text = self.text()?;
+            incoming.user(&element.name, Value::from(text.trim()));
+            return Ok(());
+        }
         let unknown = || DecodeError::expected(element.at, "a parameter", format!("`<{}>`", element.name));
         let parameter = Parameter::named(&element.name).ok_or_else(unknown)?;
+        let several = matches!(parameter, Parameter::Receiver | Parameter::ReplyTo);
+        if several {
+            incoming.more_agents(parameter, self.agents(element, 0)?);
+            return Ok(());
+        }
         incoming.begin(parameter, element.at)?;
         match parameter {
-            Parameter::Sender => match self.agents(0)?.as_slice() {
+            Parameter::Sender => match self.agents(element, 0)?.as_slice() {
                 [sender] => incoming.sender(*sender),
                 several => {
                     let found = several.len().to_string();
                     return Err(DecodeError::expected(element.at, "one agent identifier", found));
                 }
             },
-            Parameter::Receiver | Parameter::ReplyTo => incoming.agents(parameter, self.agents(0)?),
             Parameter::Content if element.attribute("href").is_some() => {
                 return Err(DecodeError::expected(element.at, "content", "the address of content"));
             }
-            Parameter::Content => incoming.content(Value::from(self.text()?)),
+            Parameter::Content => {
+                element.allow(&[])?;
+                incoming.content(Value::from(self.text()?));
+            }
             Parameter::ReplyBy => {
                 let text = self.value(element, "time")?;
-                incoming.reply_by(date::read(text.trim(), element.at)?, element.at)?;
+                // Janus writes it where no time was given.
+                if !text.trim().is_empty() {
+                    incoming.reply_by(date::read(text.trim(), element.at)?, element.at)?;
+                }
             }
             _ => incoming.text(parameter, &self.value(element, "href")?),
         }
@@ -328,6 +400,7 @@ impl<'a> Reader<'a> {
     }
 
     fn user_defined(&mut self, element: &Element) -> Result<(String, Value), DecodeError> {
+        element.allow(&["href", "type"])?;
         let missing = || DecodeError::expected(element.at, "the attribute `href`", "none");
         let name = element.attribute("href").ok_or_else(missing)?.to_owned();
         let text = self.text()?;
@@ -344,8 +417,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The agent identifiers inside the present element.
-    fn agents(&mut self, depth: usize) -> Result<Vec<Aid>, DecodeError> {
+    /// The agent identifiers inside this element, which is the present one.
+    fn agents(&mut self, parent: &Element, depth: usize) -> Result<Vec<Aid>, DecodeError> {
+        parent.allow(&[])?;
         let mut agents = Vec::new();
         while let Some(element) = self.child("`<agent-identifier>`")? {
             if element.name != "agent-identifier" {
@@ -361,21 +435,26 @@ impl<'a> Reader<'a> {
         if depth > RESOLVER_DEPTH_MAX {
             return Err(DecodeError::too_deep(start.at, RESOLVER_DEPTH_MAX));
         }
+        start.allow(&[])?;
         let mut aid = None;
         let mut contact = Contact::default();
         while let Some(element) = self.child("`<name>`")? {
             match element.name.as_str() {
                 "name" => {
-                    let attribute = if element.attribute("id").is_some() { "id" } else { "refid" };
+                    let attribute = if element.attribute("refid").is_some() { "refid" } else { "id" };
                     let name = self.value(&element, attribute)?;
-                    let read = read_agent_name(&name);
+                    let read = read_agent_name(name.trim());
                     aid = Some(read.ok_or_else(|| DecodeError::expected(element.at, "an agent's name", name))?);
                 }
-                "addresses" => contact.addresses = self.addresses()?,
-                "resolvers" => contact.resolvers = self.agents(depth + 1)?,
+                "addresses" => contact.addresses.extend(self.addresses(&element)?),
+                "resolvers" => contact.resolvers.extend(self.agents(&element, depth + 1)?),
                 "user-defined" => {
                     let (name, value) = self.user_defined(&element)?;
                     contact.user.push((Symbol::new(&name), value));
+                }
+                name if is_user_defined(name) => {
+                    element.allow(&[])?;
+                    contact.user.push((Symbol::new(name), Value::from(self.text()?.trim())));
                 }
                 other => return Err(DecodeError::expected(element.at, "`<name>`", format!("`<{other}>`"))),
             }
@@ -384,7 +463,8 @@ impl<'a> Reader<'a> {
         Ok(aid.ok_or_else(missing)?.with_contact(contact))
     }
 
-    fn addresses(&mut self) -> Result<Vec<String>, DecodeError> {
+    fn addresses(&mut self, parent: &Element) -> Result<Vec<String>, DecodeError> {
+        parent.allow(&[])?;
         let mut addresses = Vec::new();
         while let Some(element) = self.child("`<url>`")? {
             if element.name != "url" {
@@ -394,6 +474,16 @@ impl<'a> Reader<'a> {
         }
         Ok(addresses)
     }
+}
+
+/// Whether an element of this name is a parameter that FIPA does not know, as JADE's add-on writes them.
+fn is_user_defined(name: &str) -> bool {
+    name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("X-")) && name.len() > 2
+}
+
+/// Whether an attribute speaks of the document, not of the message.
+fn is_about_xml(name: &str) -> bool {
+    name == "xmlns" || ["xmlns:", "xml:", "xsi:"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The character a reference stands for.
