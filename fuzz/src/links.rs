@@ -171,7 +171,7 @@ impl End {
         let mut from = Link::new(speaker("n1", 1), Encoding::Compact, true, 1, Time::ZERO);
         let mut to = Link::new(speaker("n2", 2), Encoding::Compact, false, 2, Time::ZERO);
         from.handle_connected(Time::ZERO);
-        to.handle_connected(Time::ZERO);
+        to.handle_accepted(Time::ZERO);
         from.offer(&mut items.clone());
         let (mut heard, mut bytes, mut unsendable) = (Vec::new(), Vec::new(), 0);
         for _ in 0..=items.len() + 1 {
@@ -284,6 +284,7 @@ fn conversation(encoding: Encoding, news: bool) -> Vec<u8> {
         token: Some("t".into()),
         encoding: "compact".into(),
         unreadable: None,
+        to: None,
     };
     let mut hello = Vec::new();
     write_frame(&answer, &mut hello);

@@ -127,6 +127,11 @@ impl Connection {
         Ok(Self { socket: self.socket.move_here()?, incoming: self.incoming })
     }
 
+    /// Where the peer is, as far as the socket knows.
+    pub fn peer_address(&self) -> String {
+        self.socket.socket().peer_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string())
+    }
+
     /// Why the peer is not the node of this name, if it showed a certificate that says so; or if it had to and did not.
     pub fn contradicts(&self, node: &str, level: Level) -> Option<(RefusalReason, String)> {
         let from = self.socket.socket().peer_addr().ok().map(|address| address.ip());

@@ -246,6 +246,16 @@ impl Hub {
         self.inner.dial(address, Some(node))
     }
 
+    /// Forgets nodes that were lost and are none of these: nobody connects to them any more. If one comes back, it is somebody new.
+    pub fn forget_lost_but(&self, nodes: &[(String, String)]) {
+        for (_, peer) in &self.inner.peers {
+            let is_one = peer.name.get().is_none_or(|name| nodes.iter().any(|(node, _)| node == name));
+            if !is_one && peer.is_lost() {
+                peer.leave();
+            }
+        }
+    }
+
     /// The number of the node of this name, which is to connect later: messages for its agents wait until then.
     pub fn expect(&self, node: &str) -> NodeId {
         self.inner.peer_named(node, false).id
@@ -384,6 +394,12 @@ fn status_of(peer: &Peer) -> LinkStatus {
     }
 }
 
+/// Closes a connection whose peer hears why.
+fn close(accepted: Accepted, why: &LinkError) {
+    let refusal = why.refusal().unwrap_or_default();
+    tokio::spawn(async move { accepted.connection.close(&refusal).await });
+}
+
 fn check_name(node: &str) -> Result<(), HubError> {
     if !is_node_name(node) {
         return Err(HubError::BadName(node.to_owned()));
@@ -430,44 +446,38 @@ impl Inner {
         let name = accepted.hello.node.clone();
         // Before anything is made for them, or taken from a link of that name: they may be nobody.
         if let Err(error) = self.me.admits(&accepted.hello) {
+            if error.is_of_other_node() {
+                // A node that left, or was started again under another name, is looked for: no harm is meant.
+                return close(accepted, &error);
+            }
             let reason = crate::refusal::of_link(&error).unwrap_or(RefusalReason::Malformed);
             return self.turn_away(accepted, reason, &error);
         }
         let present = self.peers.iter().filter(|(_, peer)| !peer.ended.load(Ordering::Acquire)).count();
-        if check_name(&name).is_err() || name == self.me.node || present >= NODES_MAX {
-            let why = LinkError::Impostor("there is such a node already, or there cannot be one".to_owned());
+        if name == self.me.node {
+            return self.turn_away(accepted, RefusalReason::Impostor, &LinkError::NameTaken(name));
+        }
+        if check_name(&name).is_err() || present >= NODES_MAX {
+            let why = LinkError::Impostor("there cannot be a node of this name, or there are too many".to_owned());
             return self.turn_away(accepted, RefusalReason::Impostor, &why);
         }
         if let Some((reason, why)) = accepted.connection.contradicts(&name, self.level) {
             return self.turn_away(accepted, reason, &LinkError::Impostor(why));
         }
-        let peer = self.peer_named(&name, false);
-        // One that listens elsewhere than where this node connects to was started again since.
-        let is_another = accepted.address().is_some_and(|address| peer.listens_at(address));
-        if peer.dials() && !is_another {
-            if peer.up.load(Ordering::Acquire) {
-                let why = LinkError::Impostor("this node connects to it".to_owned());
-                return self.turn_away(accepted, RefusalReason::Impostor, &why);
-            }
-            // Both connect to each other at once: the connection of the one whose name comes first is the one. The other
-            // end is not refused, for it is to stay: it finds this node's connection there when it looks again.
-            if self.me.node < name {
-                return;
-            }
-        }
-        let _ = peer.accepted.send(Box::new(accepted));
+        // Whether the connection is the link's, the link decides: it knows who has the name.
+        let _ = self.peer_named(&name, false).accepted.send(Box::new(accepted));
     }
 
     /// Tells somebody who connected why not, and closes the connection.
-    fn turn_away(&self, accepted: Accepted, reason: RefusalReason, error: &LinkError) {
+    pub fn turn_away(&self, accepted: Accepted, reason: RefusalReason, error: &LinkError) {
         let why = match error {
             LinkError::Impostor(why) => why.clone(),
             other => other.to_string(),
         };
-        self.refuse(reason, &accepted.hello.node, &why);
-        (self.log)(&format!("a node that says it is {:?} was turned away: {why}", accepted.hello.node));
-        let refusal = error.refusal().unwrap_or_default();
-        tokio::spawn(async move { accepted.connection.close(&refusal).await });
+        let from = accepted.connection.peer_address();
+        self.refuse(reason, &accepted.hello.node, &format!("from {from}: {why}"));
+        (self.log)(&format!("a node that says it is {:?}, from {from}, was turned away: {why}", accepted.hello.node));
+        close(accepted, error);
     }
 
     /// Counts and records that somebody was refused.
@@ -489,7 +499,13 @@ impl Inner {
     }
 
     fn status(&self) -> Vec<LinkStatus> {
-        self.peers.iter().map(|(_, peer)| status_of(peer)).collect()
+        // Of those that are gone, the one that had the name last, if it said good-bye.
+        let last: FxHashMap<&String, NodeId> =
+            self.peers.iter().filter_map(|(_, peer)| Some((peer.name.get()?, peer.id))).collect();
+        let is_last = |peer: &Peer| peer.name.get().and_then(|name| last.get(name)) == Some(&peer.id);
+        let is_shown =
+            |peer: &Peer| !peer.ended.load(Ordering::Acquire) || peer.left.load(Ordering::Acquire) && is_last(peer);
+        self.peers.iter().filter(|(_, peer)| is_shown(peer)).map(|(_, peer)| status_of(peer)).collect()
     }
 
     /// What encrypts links made from now on.

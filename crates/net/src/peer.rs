@@ -201,6 +201,14 @@ impl Peer {
         self.name.get().is_some() && !outbox.lost && !outbox.closed
     }
 
+    /// Whether it was there, or should have been, and was lost or is another one now; and no connection is there.
+    pub fn is_lost(&self) -> bool {
+        !self.up.load(Ordering::Acquire) && !self.ended.load(Ordering::Acquire) && self.waiting() == 0 && {
+            let outbox = self.outbox();
+            outbox.lost || (self.dials() && !outbox.introduced)
+        }
+    }
+
     /// Takes news, if the peer knows of this node. What is told of agents on their way waits for that, as messages do. True if the
     /// link's task is to be woken.
     pub fn tell(&self, news: News) -> bool {

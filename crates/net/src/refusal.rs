@@ -72,7 +72,7 @@ pub(crate) fn of_link(error: &LinkError) -> Option<RefusalReason> {
     match error {
         LinkError::NotNext { .. } => Some(RefusalReason::Replayed),
         LinkError::BadToken => Some(RefusalReason::BadToken),
-        LinkError::Impostor(_) => Some(RefusalReason::Impostor),
+        LinkError::Impostor(_) | LinkError::NameTaken(_) => Some(RefusalReason::Impostor),
         LinkError::TooManyNames => Some(RefusalReason::TooMany),
         LinkError::Frame(_)
         | LinkError::Batch(_)

@@ -14,7 +14,7 @@ use tokio::time::{Instant, Sleep};
 use whimbrel_acl::{AclMessage, Aid, Envelope};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::RefusalReason;
-use whimbrel_platform::link::{FrameKind, Hello, Item, Link, LinkError, LinkEvent};
+use whimbrel_platform::link::{Claim, FrameKind, Hello, Item, Link, LinkError, LinkEvent};
 
 use crate::arrived::{Arrived, Came, Row};
 use crate::connection::{Accepted, Connection};
@@ -38,6 +38,12 @@ struct Task {
     peer: Arc<Peer>,
     link: Link,
     accepted: UnboundedReceiver<Box<Accepted>>,
+    /// A connection that the peer made, or somebody else of its name, until it is known whether it is the link's.
+    claimant: Option<Box<Accepted>>,
+    /// It is.
+    granted: bool,
+    /// Since when another node is where the peer should be.
+    absent_since: Option<Time>,
     /// From the outbox, on its way to the link.
     fresh: Vec<Item>,
     /// From the wire, on its way to the scheduler.
@@ -99,6 +105,9 @@ pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: 
         peer,
         link,
         accepted,
+        claimant: None,
+        granted: false,
+        absent_since: None,
         fresh: Vec::new(),
         arrived: Arrived::default(),
         messages: Vec::new(),
@@ -166,12 +175,13 @@ impl Task {
                 self.next = Next::End;
                 None
             }
+            _ if std::mem::take(&mut self.granted) => self.begin_claimant(),
             Next::Connect => self.connect().await,
             _ => {
                 let until = self.link.poll_timeout();
                 let wait = (until - self.now()).min(SLEEP_MAX);
                 tokio::select! {
-                    accepted = self.accepted.recv() => accepted.and_then(|accepted| self.begin(accepted.connection)),
+                    accepted = self.accepted.recv() => accepted.and_then(|accepted| self.consider(accepted)),
                     () = self.peer.wake.notified() => None,
                     () = tokio::time::sleep(wait) => None,
                 }
@@ -183,7 +193,14 @@ impl Task {
         let address = self.peer.address()?;
         let tls = self.hub.tls();
         match Connection::open(&address, tls.as_deref()).await {
-            Ok(connection) => self.begin(connection),
+            Ok(connection) => {
+                if let Some(name) = self.peer.name.get() {
+                    self.link.set_peer(name);
+                }
+                let connection = self.begin(connection)?;
+                self.link.handle_connected(self.now());
+                Some(connection)
+            }
             Err(error) => {
                 if let Some(reason) = refusal::of_connection(&error) {
                     self.hub.refuse(reason, &self.peer_name(), &error.to_string());
@@ -214,8 +231,42 @@ impl Task {
         self.out.clear();
         self.written = 0;
         self.peer.figures.connections.fetch_add(1, Ordering::Relaxed);
-        self.link.handle_connected(now);
         Some(connection)
+    }
+
+    /// The connection is the link's from now on.
+    fn begin_accepted(&mut self, accepted: Accepted) -> Option<Connection> {
+        if let Some(address) = accepted.address() {
+            self.peer.listens_at(address);
+        }
+        let connection = self.begin(accepted.connection)?;
+        self.peer.up.store(false, Ordering::Release);
+        self.link.handle_accepted(self.now());
+        Some(connection)
+    }
+
+    /// Somebody connected by the peer's name. The connection, if it is the link's.
+    fn consider(&mut self, accepted: Box<Accepted>) -> Option<Connection> {
+        match self.link.handle_claim(self.now(), &accepted.hello) {
+            Claim::Granted => return self.begin_accepted(*accepted),
+            Claim::Waits => self.claimant = Some(accepted),
+            Claim::Crossed => {}
+        }
+        None
+    }
+
+    /// The connection that waited is the link's.
+    fn begin_claimant(&mut self) -> Option<Connection> {
+        let claimant = self.claimant.take()?;
+        self.begin_accepted(*claimant)
+    }
+
+    /// The connection that waited is not the link's.
+    fn refuse_claimant(&mut self, why: Option<LinkError>) {
+        if let (Some(claimant), Some(why)) = (self.claimant.take(), why) {
+            let reason = refusal::of_link(&why).unwrap_or(RefusalReason::Impostor);
+            self.hub.turn_away(*claimant, reason, &why);
+        }
     }
 
     /// Exchanges bytes until something about the connection changes. Returns the connection that is to be used then.
@@ -231,6 +282,7 @@ impl Task {
             self.look_after();
             self.look_over(&connection);
             match std::mem::replace(&mut self.next, Next::Go) {
+                Next::Go if std::mem::take(&mut self.granted) => return self.begin_claimant(),
                 Next::Go => {}
                 Next::Close(error) => return self.hang_up(connection, &error).await,
                 next => {
@@ -263,9 +315,9 @@ impl Task {
                 }
                 Ok(Happening::Wrote | Happening::Woken) => {}
                 Ok(Happening::Accepted(accepted)) => {
-                    let now = self.now();
-                    self.link.handle_disconnected(now);
-                    return self.begin(accepted.connection);
+                    if let Some(connection) = self.consider(accepted) {
+                        return Some(connection);
+                    }
                 }
                 Err(error) => {
                     if let Some(why) = refusal::of_no_node(&error) {
@@ -363,7 +415,10 @@ impl Task {
         if self.hub.christen(&self.peer, &hello.node) {
             return Ok(());
         }
-        Err(LinkError::Refused(format!("there is a link to the node {} already", hello.node)))
+        if let Some(wanted) = self.peer.name.get() {
+            return Err(LinkError::OtherNode { here: hello.node.clone(), wanted: wanted.clone() });
+        }
+        Err(LinkError::Linked(hello.node.clone()))
     }
 
     /// Hands on what arrived, in order.
@@ -506,8 +561,11 @@ impl Task {
         match event {
             LinkEvent::Connect => self.next = Next::Connect,
             LinkEvent::Close(error) => self.next = Next::Close(error),
+            LinkEvent::ClaimGranted => self.granted = true,
+            LinkEvent::ClaimRefused(why) => self.refuse_claimant(why),
             LinkEvent::Began => self.introduce(),
             LinkEvent::Resumed => {
+                self.absent_since = None;
                 self.peer.up.store(true, Ordering::Release);
                 self.say("up again");
             }
@@ -535,6 +593,7 @@ impl Task {
     }
 
     fn introduce(&mut self) {
+        self.absent_since = None;
         let members = if self.peer.dials() {
             self.peer.up.store(true, Ordering::Release);
             None
@@ -600,9 +659,24 @@ impl Task {
         }
     }
 
+    /// Another node is where the peer should be. It is looked for there as long as a link may be broken.
+    fn note_absence(&mut self, error: &LinkError) {
+        let now = self.now();
+        self.complain(&error.to_string());
+        self.peer.faults.note(error.reason());
+        if now >= *self.absent_since.get_or_insert(now) + self.hub.patience {
+            self.next = Next::End;
+        }
+    }
+
     /// Closes a connection that is of no use any more, or ends the link if no other would be.
     async fn hang_up(&mut self, connection: Connection, error: &LinkError) -> Option<Connection> {
         self.peer.up.store(false, Ordering::Release);
+        if error.is_of_other_node() {
+            self.note_absence(error);
+            connection.close(&error.refusal().unwrap_or_default()).await;
+            return None;
+        }
         // What came is no frame, or part of one and nothing more.
         self.note_answer(&connection);
         match self.peer.figures.items_in.load(Ordering::Relaxed) {
@@ -614,7 +688,7 @@ impl Task {
             self.hub.refuse(reason, &self.peer_name(), &error.to_string());
         }
         if error.is_refusal() {
-            if let LinkError::Refused(why) = error {
+            if let LinkError::Refused { why, .. } = error {
                 let _ = self.peer.refused.set(why.clone());
             }
             if self.peer.dials() || self.peer.figures.items_in.load(Ordering::Relaxed) == 0 {

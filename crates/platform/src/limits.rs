@@ -210,6 +210,10 @@ pub const ADVICE_SPEED_FRESH_MS: u64 = 300_000;
 pub const LINK_PING_MS: u64 = 1_000;
 /// How long a peer may be silent before its connection is taken for broken.
 pub const LINK_SILENCE_MS: u64 = 5_000;
+/// How long a node whose name another process claims may take to answer before the name is the other's.
+pub const LINK_CLAIM_MS: u64 = 2_000;
+/// How long a claim waits at most while frames of the node come, but no answer: then the node is there.
+pub const LINK_CLAIM_MS_MAX: u64 = 4_000;
 /// How long a link waits before it connects again, the first time.
 pub const LINK_BACKOFF_MS: u64 = 50;
 /// How long it waits at most, after waiting twice as long each time.

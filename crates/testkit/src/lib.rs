@@ -32,7 +32,7 @@ mod world;
 
 pub use bodies::{Probe, answering, turning};
 pub use harness::{simulate, simulate_seeds, with_seeds};
-pub use links::{Faults, LinkEnd, LinkPair, speaker};
+pub use links::{Claimant, Faults, LinkContest, LinkEnd, LinkPair, speaker};
 pub use network::Network;
 pub use random::Random;
 pub use sessions::{SessionClient, SessionWorld};

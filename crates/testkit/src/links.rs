@@ -1,5 +1,9 @@
 //! Two ends of a link and a wire between them that can be cut, and that loses, doubles and garbles what it carries.
 
+mod contest;
+
+pub use contest::{Claimant, LinkContest};
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -59,6 +63,44 @@ impl LinkEnd {
         self.link.offer(&mut vec![Item::Message(envelope)]);
     }
 
+    /// Takes what is there by now. A fault is noted.
+    fn read(&mut self, now: Time) -> Result<(), ()> {
+        while self.coming.front().is_some_and(|(at, _)| *at <= now) {
+            self.buffer.extend(self.coming.pop_front().into_iter().flat_map(|(_, bytes)| bytes));
+        }
+        self.take_frames(now).map_err(|error| self.errors.push(error))
+    }
+
+    /// Takes all frames of the buffer.
+    fn take_frames(&mut self, now: Time) -> Result<(), LinkError> {
+        while let Some(frame) = Frame::first(&self.buffer)? {
+            let taken = frame.bytes;
+            self.link.handle_frame(now, &frame, &mut self.arrived)?;
+            self.buffer.drain(..taken);
+        }
+        if !self.busy {
+            self.link.handle_dealt_with();
+        }
+        Ok(())
+    }
+
+    fn disconnect(&mut self, now: Time) {
+        self.coming.clear();
+        self.buffer.clear();
+        self.link.handle_disconnected(now);
+    }
+
+    /// Notes what happened.
+    fn note(&mut self, event: LinkEvent) {
+        match event {
+            LinkEvent::Began => self.began += 1,
+            LinkEvent::Resumed => self.resumed += 1,
+            LinkEvent::Lost(lost) => self.lost.extend(lost),
+            LinkEvent::Unsendable(messages) => self.unsendable.extend(messages),
+            _ => {}
+        }
+    }
+
     /// The numbers of the messages that arrived.
     pub fn numbers(&self) -> Vec<u64> {
         numbers(self.arrived.iter().filter_map(|item| match item {
@@ -107,6 +149,7 @@ pub struct LinkPair {
     connected: bool,
     refused_at: Option<Time>,
     random: Random,
+    absent: Option<Box<LinkEnd>>,
 }
 
 /// One end's speaker, of the process `incarnation`.
@@ -129,16 +172,30 @@ impl LinkPair {
         };
         let ends = [end("one", encoding, true), end("two", Encoding::Compact, false)];
         let (now, faults) = (Time::ZERO, Faults::default());
-        Self { ends, now, faults, severed: false, connected: false, refused_at: None, random }
+        Self { ends, now, faults, severed: false, connected: false, refused_at: None, random, absent: None }
     }
 
     /// The process at this end is killed, and another one takes its place.
     pub fn restart(&mut self, end: usize) {
         self.disconnect();
         let (incarnation, seed) = (self.random.next_u64(), self.random.next_u64());
-        let link = Link::new(speaker("again", incarnation), Encoding::Compact, end == 0, seed, self.now);
+        let node = if end == 0 { "one" } else { "two" };
+        let link = Link::new(speaker(node, incarnation), Encoding::Compact, end == 0, seed, self.now);
         if let Some(end) = self.ends.get_mut(end) {
             *end = LinkEnd::new(link);
+        }
+    }
+
+    /// Another process takes the place of the one at this end, which lives on without a connection until this is called again.
+    pub fn exchange_process(&mut self, end: usize) {
+        self.disconnect();
+        let (incarnation, seed) = (self.random.next_u64(), self.random.next_u64());
+        let node = if end == 0 { "one" } else { "two" };
+        let now = self.now;
+        let fresh = || LinkEnd::new(Link::new(speaker(node, incarnation), Encoding::Compact, end == 0, seed, now));
+        let other = self.absent.take().unwrap_or_else(|| Box::new(fresh()));
+        if let Some(end) = self.ends.get_mut(end) {
+            self.absent = Some(Box::new(std::mem::replace(end, *other)));
         }
     }
 
@@ -172,36 +229,7 @@ impl LinkPair {
     fn receive(&mut self, index: usize) {
         let now = self.now;
         let Some(end) = self.ends.get_mut(index) else { return };
-        if self.severed {
-            return;
-        }
-        while end.coming.front().is_some_and(|(at, _)| *at <= now) {
-            let Some((_, bytes)) = end.coming.pop_front() else { break };
-            end.buffer.extend_from_slice(&bytes);
-        }
-        let mut failed = None;
-        loop {
-            match Frame::first(&end.buffer) {
-                Ok(Some(frame)) => {
-                    let taken = frame.bytes;
-                    if let Err(error) = end.link.handle_frame(now, &frame, &mut end.arrived) {
-                        failed = Some(error);
-                        break;
-                    }
-                    end.buffer.drain(..taken);
-                }
-                Ok(None) => break,
-                Err(error) => {
-                    failed = Some(error.into());
-                    break;
-                }
-            }
-        }
-        if !end.busy {
-            end.link.handle_dealt_with();
-        }
-        if let Some(error) = failed {
-            end.errors.push(error);
+        if !self.severed && end.read(now).is_err() {
             self.disconnect();
         }
     }
@@ -255,33 +283,26 @@ impl LinkPair {
 
     fn note(&mut self, index: usize, event: LinkEvent) {
         let Some(end) = self.ends.get_mut(index) else { return };
-        match event {
-            LinkEvent::Began => end.began += 1,
-            LinkEvent::Resumed => end.resumed += 1,
-            LinkEvent::Lost(lost) => end.lost.extend(lost),
-            LinkEvent::Unsendable(messages) => end.unsendable.extend(messages),
-            LinkEvent::Close(error) => {
-                end.errors.push(error);
-                self.disconnect();
-            }
-            _ => {}
+        if let LinkEvent::Close(error) = event {
+            end.errors.push(error);
+            self.disconnect();
+        } else {
+            end.note(event);
         }
     }
 
     fn connect(&mut self) {
         self.disconnect();
         self.connected = true;
-        self.ends.iter_mut().for_each(|end| end.link.handle_connected(self.now));
+        let [dialer, accepter] = &mut self.ends;
+        dialer.link.handle_connected(self.now);
+        accepter.link.handle_accepted(self.now);
     }
 
     fn disconnect(&mut self) {
         if !std::mem::take(&mut self.connected) {
             return;
         }
-        for end in &mut self.ends {
-            end.coming.clear();
-            end.buffer.clear();
-            end.link.handle_disconnected(self.now);
-        }
+        self.ends.iter_mut().for_each(|end| end.disconnect(self.now));
     }
 }

@@ -131,22 +131,25 @@ impl Membership {
             }
         }
         let member = Self { hub };
-        Ok(member.hear_of_others(platform, stopping, arguments.quiet).then_some(member))
+        Ok(member.hear_of_others(platform, stopping, arguments.quiet)?.then_some(member))
     }
 
     /// Waits until the other nodes of the platform have told of their agents, too: names that are theirs are taken. False if this node is
     /// to end before.
-    fn hear_of_others(&self, platform: &Platform, stopping: &Stopping, quiet: bool) -> bool {
+    fn hear_of_others(&self, platform: &Platform, stopping: &Stopping, quiet: bool) -> anyhow::Result<bool> {
         let links = self.hub.links();
         let until = Instant::now() + OTHERS_PATIENCE;
         let mut silent = links.nodes();
         loop {
             silent.retain(|node| !platform.knows_all_of(*node));
+            if let Some(why) = self.hub.refusal() {
+                bail!("a node of the platform does not want this one: {why}");
+            }
             if silent.is_empty() || Instant::now() > until {
                 break;
             }
             if stopping.within(LOOK_EVERY) {
-                return false;
+                return Ok(false);
             }
         }
         let names: Vec<String> = silent.into_iter().filter_map(|node| links.name_of(node)).collect();
@@ -156,7 +159,7 @@ impl Membership {
                 "no link to {names} yet: if an agent there has the name of one here, one of the two ends"
             ));
         }
-        true
+        Ok(true)
     }
 
     /// The links as an operator sees them.
@@ -179,12 +182,13 @@ impl Membership {
 pub struct Dialler(Weak<Hub>);
 
 impl Dialler {
-    /// Connects to nodes, by name and address, if they are not linked with already.
+    /// Connects to the nodes that are to be dialled, by name and address, if they are not linked with already; forgets others that were lost.
     pub fn dial(&self, members: &[(String, String)]) {
         let Some(hub) = self.0.upgrade() else { return };
         for (name, address) in members {
             hub.connect_to(name, address);
         }
+        hub.forget_lost_but(members);
     }
 }
 

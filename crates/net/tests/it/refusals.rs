@@ -175,6 +175,7 @@ fn hello_of(version: u16, node: &str, token: Option<&str>) -> Vec<u8> {
         token: token.map(Into::into),
         encoding: "compact".into(),
         unreadable: None,
+        to: None,
     };
     let mut frame = Vec::new();
     write_frame(&says, &mut frame);
@@ -212,6 +213,50 @@ fn two_nodes_of_one_name() {
     same.hub.connect(host.address());
     until("it is turned away", || host.logged("was turned away"));
     assert_eq!(host.hub.status().iter().filter(|link| link.up).count(), 1);
+}
+
+/// While a node answers, its name is taken.
+#[test]
+fn second_process_of_a_node_is_refused() {
+    let process =
+        |incarnation| TestNode::start("twin", Setting { incarnation: Some(incarnation), ..Setting::default() });
+    let (host, first, second) = (TestNode::start("host", Setting::default()), process(1), process(2));
+    let to = first.hub.connect(host.address());
+    until("the first is there", || host.hub.has_links(1));
+    second.hub.connect(host.address());
+    until("the second hears why", || second.hub.refusal().is_some());
+    assert!(second.hub.refusal().unwrap().contains("the node name \"twin\" is taken"), "{:?}", second.hub.refusal());
+    assert_eq!(host.hub.refusals().of(RefusalReason::Impostor), 1);
+    (0..10).for_each(|number| first.send(to, "a", number));
+    until("the first is heard", || host.numbers() == (0..10).collect::<Vec<_>>());
+    let links = host.hub.status();
+    assert_eq!((links.len(), links[0].connections, links[0].up), (1, 1, true), "{links:?}");
+    drop(first);
+    let third = process(3);
+    let to = third.hub.connect(host.address());
+    third.send(to, "a", 10);
+    until("who comes when the first is dead has its name", || host.numbers().last() == Some(&10));
+}
+
+/// A node that is looked for where another one is: the link between the two that are there goes on.
+#[test]
+fn connection_for_another_node_touches_no_link() {
+    let (one, two) = (TestNode::start("one", Setting::default()), TestNode::start("two", Setting::default()));
+    let to = two.hub.connect_to("one", one.address());
+    until("they are linked", || one.hub.has_links(1) && two.hub.has_links(1));
+    two.hub.connect_to("gone", one.address());
+    let connections = |link: &str| {
+        let links = two.hub.status();
+        links.iter().find(|status| status.node.as_deref() == Some(link)).map(|status| status.connections)
+    };
+    until("it was looked for again and again", || connections("gone") > Some(2));
+    two.send(to, "a", 1);
+    until("the link is there", || one.numbers() == [1]);
+    assert_eq!((connections("one"), one.hub.status().len(), one.hub.status()[0].connections), (Some(1), 1, 1));
+    assert!(two.logged("the node at this address is \"one\", not \"gone\""));
+    two.hub.forget_lost_but(&[]);
+    until("it is forgotten", || connections("gone").is_none());
+    assert!(one.hub.has_links(1) && two.hub.has_links(1));
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub use batch::{Basket, BatchError, Item, Member, News, read_items};
 pub use codec::{MessageError, MessageReader, MessageWriter, reader, writer};
 pub use gauge::Measured;
 pub use namesake::Namesake;
-pub use state::{Link, LinkError, LinkEvent, Speaker};
+pub use state::{Claim, Link, LinkError, LinkEvent, Speaker};
 pub use wire::{
     Ack, Bye, Content, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, Refuse, Train, write_frame,
 };

@@ -1,10 +1,15 @@
 //! The state of a link; see [`Link`].
 
+mod claim;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_acl::{Encoding, Envelope, Symbol};
+
+pub use claim::Claim;
+use claim::Contest;
 
 use super::batch::{Basket, BatchError, BatchWriter, Item, News, read_items};
 use super::codec::{MessageReader, reader, writer};
@@ -85,9 +90,30 @@ pub enum LinkError {
     /// The peer made this node keep more names than any peer may: they stay as long as the process.
     #[error("the names that the peer said take more than {LINK_NAME_BYTES_MAX} bytes")]
     TooManyNames,
+    /// The end that connected means to reach a node that the other end is not.
+    #[error("the node at this address is {here:?}, not {wanted:?}")]
+    OtherNode {
+        /// Who was reached.
+        here: String,
+        /// Who was meant.
+        wanted: String,
+    },
+    /// The name of the peer is another process's, which answers.
+    #[error(
+        "the node name {0:?} is taken: the process that has it answers; give this node another name (--name), or end the other one first"
+    )]
+    NameTaken(String),
+    /// The peer has a connection already, which works.
+    #[error("there is a link between {0:?} and this node already")]
+    Linked(String),
     /// The peer does not want this node.
-    #[error("the peer refuses this node: {0}")]
-    Refused(String),
+    #[error("the peer refuses this node: {why}")]
+    Refused {
+        /// The peer's reason in a word, as [`LinkError::reason`] has it; empty if it said none.
+        reason: String,
+        /// The same in words.
+        why: String,
+    },
     /// The peer is not who it says it is.
     #[error("the peer is not who it says it is: {0}")]
     Impostor(String),
@@ -100,9 +126,29 @@ impl LinkError {
     /// The frame that tells a peer why it is not wanted; `None` if it would not help it.
     pub fn refusal(&self) -> Option<Vec<u8>> {
         let mut frame = Vec::new();
-        let why = (self.is_refusal() && !matches!(self, Self::Refused(_))).then(|| self.to_string())?;
-        write_frame(&Refuse(why), &mut frame);
+        if !self.is_refusal() || matches!(self, Self::Refused { .. }) {
+            return None;
+        }
+        write_frame(&Refuse(format!("{}: {self}", self.reason())), &mut frame);
         Some(frame)
+    }
+
+    /// What a peer's refusal says.
+    fn refused(Refuse(text): Refuse) -> Self {
+        let is_reason = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        match text.split_once(": ").filter(|(word, _)| is_reason(word)) {
+            Some((reason, why)) => Self::Refused { reason: reason.to_owned(), why: why.to_owned() },
+            None => Self::Refused { reason: String::new(), why: text },
+        }
+    }
+
+    /// Whether another node than the one that was meant was reached, whichever end found out.
+    pub fn is_of_other_node(&self) -> bool {
+        match self {
+            Self::OtherNode { .. } => true,
+            Self::Refused { reason, .. } => reason == "other_node",
+            _ => false,
+        }
     }
 
     /// Whether connecting again is of no use.
@@ -114,7 +160,10 @@ impl LinkError {
                 | Self::BadToken
                 | Self::UnknownEncoding(_)
                 | Self::TooManyNames
-                | Self::Refused(_)
+                | Self::OtherNode { .. }
+                | Self::NameTaken(_)
+                | Self::Linked(_)
+                | Self::Refused { .. }
                 | Self::Impostor(_)
         )
     }
@@ -133,7 +182,10 @@ impl LinkError {
             Self::OverCredit(_) => "over_credit",
             Self::UnknownEncoding(_) => "unknown_encoding",
             Self::TooManyNames => "too_many_names",
-            Self::Refused(_) => "refused",
+            Self::OtherNode { .. } => "other_node",
+            Self::NameTaken(_) => "name_taken",
+            Self::Linked(_) => "linked",
+            Self::Refused { .. } => "refused",
             Self::Impostor(_) => "impostor",
             Self::Silence => "silence",
         }
@@ -146,6 +198,10 @@ impl LinkError {
 pub enum LinkEvent {
     /// Connect, then call [`Link::handle_connected`], or [`Link::handle_disconnected`] if that fails.
     Connect,
+    /// The connection that waits ([`Claim::Waits`]) takes the place of the present one: close that, and call [`Link::handle_accepted`].
+    ClaimGranted,
+    /// The connection that waits gets no place: tell it why, if there is a reason that helps its peer, and close it.
+    ClaimRefused(Option<LinkError>),
     /// Close the connection: it is of no use any more. [`Link::handle_disconnected`] was called already.
     Close(LinkError),
     /// The peer is there, for the first time or as another process: give [`Link::introduce`] what it has to know.
@@ -168,6 +224,8 @@ const ROUND_TRIP_INERTIA: u32 = 8;
 
 /// What a connection knows.
 struct Connection {
+    /// This end made it, so it speaks first.
+    dialled: bool,
     writer: BatchWriter,
     /// Since the peer said how it writes.
     reader: Option<Box<dyn MessageReader>>,
@@ -249,21 +307,38 @@ struct Session {
     incarnation: u64,
     /// Items received from it.
     received: u64,
+    /// The incarnation of this end in the session before, if this end began the session anew: the peer may not have heard of it.
+    before: Option<u64>,
+}
+
+/// What two ends have in common when they meet.
+enum Meeting {
+    /// A session, of which the peer received so many items.
+    Known(u64),
+    /// A session of which the peer does not know, because nothing of it arrived anywhere.
+    Unheard,
+    /// Nothing.
+    New,
 }
 
 /// One end of a link between two nodes: everything about it but the socket.
 ///
 /// What is [offered](Link::offer) to it arrives at the other end once and in order, however often the connection breaks,
-/// as long as both processes live and the break does not last longer than the patience of both. Inputs: `handle_*`,
-/// [`Link::offer`]; outputs: [`Link::poll_transmit`] (bytes to write), [`Link::poll_event`], [`Link::poll_timeout`].
+/// as long as both processes live and the break does not last longer than the patience of both. Inputs: `handle_*`
+/// ([`Link::handle_claim`] before [`Link::handle_accepted`]), [`Link::offer`]; outputs: [`Link::poll_transmit`] (bytes to write), [`Link::poll_event`], [`Link::poll_timeout`].
 /// After each input, take outputs until there are none.
 ///
 /// Each item has a number, counted from the beginning of the session between two processes. What was sent stays in the
 /// window until it is acknowledged; after a break both ends say what they received, and each goes on from there, encoding
 /// anew: a connection's encoder knows nothing of the one before. Bytes are sent against credit: a receiver that is busy
 /// grants no more, and the window grows on the sender's side, where its senders are slowed down.
+///
+/// A session is between two incarnations, and no incarnation of an end has two sessions with one of the peer: the end that accepts
+/// hears who is there before it speaks, and counts its own incarnation on when it begins anew.
 pub struct Link {
     me: Speaker,
+    /// The peer's name, as soon as it is known.
+    peer: Option<String>,
     /// How this end writes messages.
     encoding: Encoding,
     dials: bool,
@@ -289,6 +364,7 @@ pub struct Link {
     /// The number of the item that could not be read last, and how often it came.
     unreadable: (u64, u32),
     leaving: Leaving,
+    contest: Option<Contest>,
 }
 
 /// How far good-byes are.
@@ -310,6 +386,7 @@ impl Link {
     pub fn new(me: Speaker, encoding: Encoding, dials: bool, random: u64, now: Time) -> Self {
         Self {
             me,
+            peer: None,
             encoding,
             dials,
             patience: Duration::from_millis(LINK_GIVE_UP_MS),
@@ -328,6 +405,14 @@ impl Link {
             name_bytes: 0,
             unreadable: (0, 0),
             leaving: Leaving::No,
+            contest: None,
+        }
+    }
+
+    /// Means to reach the node of this name from now on, and no other one that answers.
+    pub fn set_peer(&mut self, name: &str) {
+        if self.peer.as_deref() != Some(name) {
+            self.peer = Some(name.to_owned());
         }
     }
 
@@ -396,12 +481,25 @@ impl Link {
         self.connection.as_ref().is_some_and(|connection| connection.greeted)
     }
 
-    /// There is a connection: made because [`LinkEvent::Connect`] said so, or accepted. One that was there before is
-    /// of no account any more.
+    /// There is a connection, made because [`LinkEvent::Connect`] said so. One that was there before is of no account any more.
     pub fn handle_connected(&mut self, now: Time) {
+        self.begin_connection(now, true);
+    }
+
+    /// There is a connection that the peer made, and it is the link's ([`Link::handle_claim`]). One that was there before is of no
+    /// account any more. The peer's hello is what comes first.
+    pub fn handle_accepted(&mut self, now: Time) {
+        if self.connection.is_some() {
+            self.handle_disconnected(now);
+        }
+        self.begin_connection(now, false);
+    }
+
+    fn begin_connection(&mut self, now: Time, dialled: bool) {
         self.sent = 0;
         self.connect_at = Time::NEVER;
         self.connection = Some(Connection {
+            dialled,
             writer: BatchWriter::new(writer(self.encoding)),
             reader: None,
             greeted: false,
@@ -436,6 +534,7 @@ impl Link {
         }
         self.connection = None;
         self.sent = 0;
+        self.end_contest_granted();
         if self.dials {
             self.connect_at = now + self.backoff();
         }
@@ -465,7 +564,7 @@ impl Link {
         let Some(connection) = &mut self.connection else { return Err(LinkError::OutOfTurn(frame.kind)) };
         connection.heard_at = now;
         if frame.kind == FrameKind::Refuse {
-            return Err(LinkError::Refused(frame.parse::<Refuse>()?.0));
+            return Err(LinkError::refused(frame.parse()?));
         }
         if connection.greeted == (frame.kind == FrameKind::Hello) {
             return Err(LinkError::OutOfTurn(frame.kind));
@@ -491,14 +590,20 @@ impl Link {
                 if next != due {
                     return Err(LinkError::NotNext { came: next as u16, due: due as u16 });
                 }
-                connection.question = question;
+                if question > 0 {
+                    // An answer that comes before the last question is answered takes nothing from that.
+                    connection.question = question;
+                }
                 connection.handle_answer(now, answer);
                 connection.handle_credit(now, ack.credit);
+                self.end_contest_answered(answer);
                 self.release(ack.received)
             }
             FrameKind::Train => {
                 let train: Train = frame.parse()?;
-                connection.train = train;
+                if train.question > 0 {
+                    connection.train = train;
+                }
                 connection.gauge.handle_answer(now, train.answer);
                 Ok(())
             }
@@ -518,19 +623,29 @@ impl Link {
     fn handle_hello(&mut self, hello: &Hello) -> Result<(), LinkError> {
         self.me.admits(hello)?;
         let encoding = hello.encoding.parse().map_err(|_| LinkError::UnknownEncoding(hello.encoding.clone()))?;
-        let heard = hello.heard.filter(|(incarnation, _)| *incarnation == self.me.incarnation);
-        if self.session.is_some_and(|session| session.incarnation == hello.incarnation) {
-            // A peer that has not heard of this session did not get our hello: it received nothing.
-            self.release_unsent(heard.map_or(0, |(_, received)| received))?;
-            self.take_back(hello.unreadable.filter(|_| heard.is_some()));
-            self.events.push_back(LinkEvent::Resumed);
-        } else {
-            if self.session.is_some() {
-                self.lose();
-            }
-            self.session = Some(Session { incarnation: hello.incarnation, received: 0 });
-            self.events.push_back(LinkEvent::Began);
+        let dialled = self.connection.as_ref().is_some_and(|connection| connection.dialled);
+        if let Some(wanted) = self.peer.as_ref().filter(|peer| **peer != hello.node) {
+            return Err(LinkError::OtherNode { here: hello.node.clone(), wanted: wanted.clone() });
         }
+        match self.meeting(hello) {
+            Meeting::Known(received) if dialled => {
+                // The peer keeps what it has from before: if that cannot be, both begin anew with the next connection.
+                let outcome = self.release_unsent(received);
+                if outcome.is_err() {
+                    self.give_up();
+                }
+                outcome?;
+                self.take_back(hello.unreadable);
+                self.events.push_back(LinkEvent::Resumed);
+            }
+            Meeting::Known(received) if self.release_unsent(received).is_ok() => {
+                self.take_back(hello.unreadable);
+                self.events.push_back(LinkEvent::Resumed);
+            }
+            Meeting::Unheard => self.events.push_back(LinkEvent::Resumed),
+            Meeting::Known(_) | Meeting::New => self.begin_session(hello.incarnation, dialled),
+        }
+        self.set_peer(&hello.node);
         self.broken_since = Time::NEVER;
         self.attempts = 0;
         if let (Some(connection), Some(session)) = (&mut self.connection, self.session) {
@@ -540,6 +655,36 @@ impl Link {
             connection.told.received = session.received;
         }
         Ok(())
+    }
+
+    /// What the two have in common, by what the peer says.
+    fn meeting(&self, hello: &Hello) -> Meeting {
+        let Some(session) = self.session.filter(|session| session.incarnation == hello.incarnation) else {
+            return Meeting::New;
+        };
+        let untouched = self.first == 0 && session.received == 0;
+        match hello.heard {
+            Some((incarnation, received)) if incarnation == self.me.incarnation => Meeting::Known(received),
+            // It did not get the hello of this session, so it received nothing. To take it for one that gave up would lose what waits.
+            None if untouched => Meeting::Unheard,
+            Some((incarnation, _)) if untouched && session.before == Some(incarnation) => Meeting::Unheard,
+            // It lost this session: it met another process of this end's name, or gave this end up.
+            _ => Meeting::New,
+        }
+    }
+
+    /// Begins a session with a peer that does not know of the one before, if there was one.
+    fn begin_session(&mut self, incarnation: u64, dialled: bool) {
+        let mut before = None;
+        if self.session.is_some() && dialled {
+            // What this end's incarnation is, was said. Whoever else knows it hears in the next hello that this end met another one.
+            self.lose();
+        } else if self.session.is_some() {
+            before = Some(self.me.incarnation);
+            self.give_up();
+        }
+        self.session = Some(Session { incarnation, received: 0, before });
+        self.events.push_back(LinkEvent::Began);
     }
 
     fn handle_batch(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl Basket) -> Result<(), LinkError> {
@@ -672,16 +817,30 @@ impl Link {
     pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         let before = out.len();
         let Some(connection) = &mut self.connection else { return false };
-        if std::mem::take(&mut connection.greet) {
+        let speaks = connection.dialled || connection.greeted;
+        if speaks && std::mem::take(&mut connection.greet) {
             let heard = self.session.map(|session| (session.incarnation, session.received));
             let Speaker { platform, node, incarnation, address, token } = self.me.clone();
             let (version, credit) = (LINK_VERSION, connection.granted);
             let encoding = self.encoding.name().to_owned();
             let (number, times) = self.unreadable;
             let unreadable = heard.and((times >= LINK_READ_ATTEMPTS).then_some(number));
-            let hello =
-                Hello { version, platform, node, incarnation, heard, credit, address, token, encoding, unreadable };
-            write_frame(&hello, out);
+            write_frame(
+                &Hello {
+                    version,
+                    platform,
+                    node,
+                    incarnation,
+                    heard,
+                    credit,
+                    address,
+                    token,
+                    encoding,
+                    unreadable,
+                    to: self.peer.clone(),
+                },
+                out,
+            );
         }
         if connection.greeted {
             self.write_ack(now, out);
@@ -811,7 +970,7 @@ impl Link {
         let ping =
             if connection.greeted { connection.spoke_at + Duration::from_millis(LINK_PING_MS) } else { Time::NEVER };
         let silence = connection.heard_at + Duration::from_millis(LINK_SILENCE_MS);
-        ping.min(silence).min(connection.ack_due)
+        ping.min(silence).min(connection.ack_due).min(self.contest_due())
     }
 
     /// Whether there is anything that giving up would end.
@@ -821,6 +980,7 @@ impl Link {
 
     /// The time that [`Link::poll_timeout`] told has come.
     pub fn handle_timeout(&mut self, now: Time) {
+        self.settle_contest(now);
         if let Some(connection) = &mut self.connection {
             if now >= connection.heard_at + Duration::from_millis(LINK_SILENCE_MS) {
                 self.handle_disconnected(now);
@@ -845,7 +1005,7 @@ impl Speaker {
     /// Whether whoever says this may be a peer. To be asked before anything is done for them.
     ///
     /// # Errors
-    /// They speak another version, are of another platform, or do not know its secret.
+    /// They speak another version, are of another platform, do not know its secret, or mean another node.
     pub fn admits(&self, hello: &Hello) -> Result<(), LinkError> {
         if hello.version != LINK_VERSION {
             return Err(LinkError::Version(hello.version));
@@ -856,7 +1016,12 @@ impl Speaker {
         if self.token.is_some() && !same_secret(self.token.as_deref(), hello.token.as_deref()) {
             return Err(LinkError::BadToken);
         }
-        Ok(())
+        match &hello.to {
+            Some(wanted) if *wanted != self.node => {
+                Err(LinkError::OtherNode { here: self.node.clone(), wanted: wanted.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 }
 

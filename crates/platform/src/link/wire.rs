@@ -6,7 +6,7 @@ use crate::limits::{LINK_FRAME_BYTES_MAX, LINK_HELLO_BYTES_MAX, LINK_TRAIN_BYTES
 
 /// What version of the link protocol this is. A peer that speaks another one is refused: whatever changes what nodes tell each other, or
 /// how, counts it up, once between two releases.
-pub const LINK_VERSION: u16 = 2;
+pub const LINK_VERSION: u16 = 3;
 
 /// What a frame is: its first byte after the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,8 @@ pub struct Hello {
     pub encoding: String,
     /// The number of an item that the speaker got more than once and cannot read: it is not to be sent again.
     pub unreadable: Option<u64>,
+    /// The node that the speaker means to reach, if it knows its name: whoever has another name refuses, and touches no link.
+    pub to: Option<String>,
 }
 
 /// What was received, and how much more may be sent.

@@ -3,9 +3,11 @@
 use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Value};
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_platform::limits::LINK_MESSAGE_BYTES_MAX;
-use whimbrel_platform::limits::{LINK_FLIGHT_BYTES, LINK_GIVE_UP_MS, LINK_SILENCE_MS};
-use whimbrel_platform::link::{Item, News};
-use whimbrel_testkit::{Faults, LinkPair};
+use whimbrel_platform::limits::{
+    LINK_BACKOFF_MS_MAX, LINK_CLAIM_MS, LINK_FLIGHT_BYTES, LINK_GIVE_UP_MS, LINK_SILENCE_MS,
+};
+use whimbrel_platform::link::{Item, LinkError, News};
+use whimbrel_testkit::{Faults, LinkContest, LinkPair, Random};
 
 const SEEDS: u64 = 50;
 
@@ -276,5 +278,119 @@ fn each_end_says_how_it_writes() {
         pair.run_for(200);
         assert_eq!(pair.ends[0].numbers(), count_to(100), "{encoding}");
         assert_eq!(pair.ends[1].numbers(), count_to(100), "{encoding}");
+    }
+}
+
+#[test]
+fn second_process_of_a_name_is_refused() {
+    for seed in 0..SEEDS {
+        let mut contest = LinkContest::new(seed);
+        contest.begin();
+        contest.run_for(100);
+        contest.begin();
+        for number in 0..200 {
+            contest.claimants[0].end.send(number);
+            contest.host.send(number);
+            contest.run_for(5);
+        }
+        contest.run_for(100);
+        assert_eq!(contest.holder(), Some(0), "seed {seed}");
+        assert!(
+            matches!(&contest.claimants[1].refused, Some(LinkError::Refused { why, .. }) if why.contains("\"twin\" is taken"))
+        );
+        assert_eq!((contest.host.numbers(), contest.claimants[0].end.numbers()), (count_to(200), count_to(200)));
+        assert_eq!((contest.host.began, contest.host.resumed, contest.host.lost.len()), (1, 0, 0), "seed {seed}");
+    }
+}
+
+#[test]
+fn dead_process_is_replaced_at_once() {
+    for seed in 0..SEEDS {
+        let mut contest = LinkContest::new(seed);
+        contest.begin();
+        contest.run_for(100);
+        contest.kill(0);
+        contest.begin();
+        contest.run_for(50);
+        assert_eq!(contest.holder(), Some(1), "seed {seed}");
+    }
+}
+
+#[test]
+fn silent_process_is_replaced_and_stays_out() {
+    for seed in 0..SEEDS {
+        let mut contest = LinkContest::new(seed);
+        contest.begin();
+        contest.run_for(2_000 + seed * 20);
+        contest.claimants[0].frozen = true;
+        contest.begin();
+        contest.run_for(LINK_CLAIM_MS + 100);
+        assert_eq!(contest.holder(), Some(1), "seed {seed}");
+        contest.claimants[0].frozen = false;
+        contest.run_for(LINK_SILENCE_MS);
+        assert!(contest.claimants[0].refused.is_some(), "seed {seed}");
+        assert_eq!((contest.holder(), contest.host.began), (Some(1), 2), "seed {seed}");
+    }
+}
+
+/// Processes of one name begin, break off, hang and die in any order: the name is one's at a time, and what arrived stays arrived.
+#[test]
+fn contested_name_is_one_process_at_a_time() {
+    for seed in 0..4 * SEEDS {
+        let mut random = Random::new(seed);
+        let mut contest = LinkContest::new(seed);
+        contest.begin();
+        for number in 0..300 {
+            match random.between(0..=40) {
+                0 => drop(contest.begin()),
+                1 => contest.cut(random.between(0..=contest.claimants.len() as u64 - 1) as usize),
+                2 => contest.kill(random.between(0..=contest.claimants.len() as u64 - 1) as usize),
+                3 => {
+                    let any = random.between(0..=contest.claimants.len() as u64 - 1) as usize;
+                    contest.claimants[any].frozen ^= true;
+                }
+                _ => {}
+            }
+            contest.claimants.iter_mut().for_each(|claimant| claimant.end.send(number));
+            contest.host.send(number);
+            contest.run_for(random.between(1..=200));
+        }
+        // In the end one is left, and has the name.
+        (0..contest.claimants.len()).for_each(|number| contest.kill(number));
+        let last = contest.begin();
+        contest.run_for(LINK_SILENCE_MS + LINK_BACKOFF_MS_MAX);
+        assert_eq!(contest.holder(), Some(last), "seed {seed}");
+        let faults = |errors: &[LinkError]| {
+            let is_fault = |error: &&LinkError| !error.is_refusal() && **error != LinkError::Silence;
+            errors.iter().find(is_fault).cloned()
+        };
+        let ends = contest.claimants.iter().map(|claimant| &claimant.end).chain([&contest.host]);
+        for end in ends {
+            assert_eq!(faults(&end.errors), None, "seed {seed}");
+        }
+        for claimant in &contest.claimants {
+            let numbers = claimant.end.numbers();
+            assert!(numbers.is_sorted_by(|one, next| one < next), "seed {seed}: {numbers:?}");
+        }
+    }
+}
+
+/// A peer that lost the session to another process of this end's name is met anew, not with numbers that it does not know.
+#[test]
+fn peer_that_met_another_process_begins_anew() {
+    for end in [0, 1] {
+        let mut pair = LinkPair::new(11);
+        (0..10).for_each(|number| pair.ends[end].send(number));
+        pair.run_for(100);
+        pair.exchange_process(end);
+        pair.run_for(5_000);
+        (20..25).for_each(|number| pair.ends[end].send(number));
+        pair.exchange_process(end);
+        pair.run_for(5_000);
+        (10..20).for_each(|number| pair.ends[end].send(number));
+        pair.run_for(5_000);
+        let faults: Vec<&LinkError> = pair.ends.iter().flat_map(|end| &end.errors).collect();
+        assert!(faults.is_empty(), "{faults:?}");
+        assert_eq!(pair.ends[1 - end].numbers(), [(0..10).collect::<Vec<_>>(), (10..20).collect()].concat());
     }
 }

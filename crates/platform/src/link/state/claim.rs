@@ -1,0 +1,98 @@
+//! Claims to a link: connections that a peer made while the link may have one that works.
+//!
+//! A node's name is taken as long as the process that has it answers. Whoever else comes by that name waits until that process has
+//! answered a question, and is refused then; if there is no answer, or the connection ends, the name is the other's.
+
+use std::time::Duration;
+
+use super::{Hello, Link, LinkError, LinkEvent};
+use crate::Time;
+use crate::limits::{LINK_CLAIM_MS, LINK_CLAIM_MS_MAX};
+
+/// What becomes of a connection that a peer made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It is the link's: close the present one, if there is one, and call [`Link::handle_accepted`].
+    Granted,
+    /// The peer of the present connection is asked whether it is there: [`LinkEvent::ClaimGranted`] or [`LinkEvent::ClaimRefused`] comes.
+    /// A connection that waited before this one is to be closed.
+    Waits,
+    /// The connection that this end made is the one: close the other without a word, since its peer is to stay.
+    Crossed,
+}
+
+/// A claim that waits for the answer of the present connection's peer.
+pub(super) struct Contest {
+    began: Time,
+    /// What the claimant hears if the peer answers.
+    refusal: Option<LinkError>,
+}
+
+impl Link {
+    /// A peer connected and said this. It was admitted ([`Speaker::admits`](super::Speaker::admits)), and is who it says it is.
+    pub fn handle_claim(&mut self, now: Time, hello: &Hello) -> Claim {
+        let dials_first = self.me.node < hello.node;
+        let Some(connection) = &mut self.connection else { return Claim::Granted };
+        // Of two connections that cross, the one that the node made whose name comes first stays.
+        let crosses = connection.dialled && dials_first;
+        if !connection.greeted {
+            return if crosses { Claim::Crossed } else { Claim::Granted };
+        }
+        let is_same = self.session.is_some_and(|session| session.incarnation == hello.incarnation);
+        if is_same && hello.to.is_some() && !crosses {
+            // The peer knows best that it has no connection any more. It is there, so nobody else has its name.
+            let contest = self.contest.take();
+            self.events.extend(contest.map(|contest| LinkEvent::ClaimRefused(contest.refusal)));
+            return Claim::Granted;
+        }
+        let refusal = match (is_same, &hello.to) {
+            (true, Some(_)) => None,
+            (true, None) => Some(LinkError::Linked(hello.node.clone())),
+            (false, _) => Some(LinkError::NameTaken(hello.node.clone())),
+        };
+        // Asked at once, and again in a second.
+        connection.asked_at = Time::ZERO;
+        let began = self.contest.take().map_or(now, |contest| contest.began);
+        self.contest = Some(Contest { began, refusal });
+        Claim::Waits
+    }
+
+    /// Whether a connection waits for its claim to be decided.
+    pub fn has_claimant(&self) -> bool {
+        self.contest.is_some()
+    }
+
+    /// The peer answered what it was asked at this time.
+    pub(super) fn end_contest_answered(&mut self, asked: u64) {
+        if let Some(contest) = self.contest.take_if(|contest| asked > 0 && asked >= contest.began.0) {
+            self.events.push_back(LinkEvent::ClaimRefused(contest.refusal));
+        }
+    }
+
+    /// The present connection is gone.
+    pub(super) fn end_contest_granted(&mut self) {
+        if self.contest.take().is_some() {
+            self.events.push_back(LinkEvent::ClaimGranted);
+        }
+    }
+
+    /// When a claim is decided though the peer does not answer.
+    pub(super) fn contest_due(&self) -> Time {
+        let (Some(contest), Some(connection)) = (&self.contest, &self.connection) else { return Time::NEVER };
+        let silent = contest.began.max(connection.heard_at) + Duration::from_millis(LINK_CLAIM_MS);
+        silent.min(contest.began + Duration::from_millis(LINK_CLAIM_MS_MAX))
+    }
+
+    /// Decides a claim whose time has come.
+    pub(super) fn settle_contest(&mut self, now: Time) {
+        let (Some(contest), Some(connection)) = (&self.contest, &self.connection) else { return };
+        if now < self.contest_due() {
+            return;
+        }
+        // What comes without an answer may be all that a long way still holds, but not for so long.
+        let is_there = connection.heard_at + Duration::from_millis(LINK_CLAIM_MS) > now;
+        let refusal = contest.refusal.clone();
+        self.contest = None;
+        self.events.push_back(if is_there { LinkEvent::ClaimRefused(refusal) } else { LinkEvent::ClaimGranted });
+    }
+}

@@ -1,0 +1,265 @@
+//! A node, and several processes that say they are one and the same other node.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use whimbrel_acl::Encoding;
+use whimbrel_platform::Time;
+use whimbrel_platform::link::{Claim, Frame, FrameKind, Hello, Link, LinkError, LinkEvent};
+
+use super::{LinkEnd, speaker};
+use crate::Random;
+
+/// Where a process's connection to the host is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// Nowhere.
+    None,
+    /// The host has not heard its hello.
+    Begun,
+    /// Its claim waits.
+    Waits,
+    /// It is the link's.
+    Held,
+}
+
+/// A process of the contested name, which dials the host.
+pub struct Claimant {
+    /// Its end.
+    pub end: LinkEnd,
+    /// Why the host does not want it; it does not come again.
+    pub refused: Option<LinkError>,
+    dead: bool,
+    /// It makes no step, and its connection stays open.
+    pub frozen: bool,
+    line: Line,
+    to_host: VecDeque<(Time, Vec<u8>)>,
+    /// What arrived at the host and is not used.
+    at_host: Vec<u8>,
+    /// The host closed the connection, and when that is noticed.
+    closed_at: Option<Time>,
+}
+
+/// A host and its claimants.
+pub struct LinkContest {
+    /// The end that accepts.
+    pub host: LinkEnd,
+    /// The processes, in the order in which they began.
+    pub claimants: Vec<Claimant>,
+    /// The time.
+    pub now: Time,
+    random: Random,
+}
+
+impl LinkContest {
+    /// A host alone.
+    pub fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let link =
+            Link::new(speaker("host", random.next_u64()), Encoding::Compact, false, random.next_u64(), Time::ZERO);
+        Self { host: LinkEnd::new(link), claimants: Vec::new(), now: Time::ZERO, random }
+    }
+
+    /// One more process begins. Its number.
+    pub fn begin(&mut self) -> usize {
+        let (incarnation, seed) = (self.random.next_u64(), self.random.next_u64());
+        let link = Link::new(speaker("twin", incarnation), Encoding::Compact, true, seed, self.now);
+        self.claimants.push(Claimant {
+            end: LinkEnd::new(link),
+            refused: None,
+            dead: false,
+            frozen: false,
+            line: Line::None,
+            to_host: VecDeque::new(),
+            at_host: Vec::new(),
+            closed_at: None,
+        });
+        self.claimants.len() - 1
+    }
+
+    /// A process is killed: its kernel closes its connection.
+    pub fn kill(&mut self, number: usize) {
+        self.cut(number);
+        if let Some(claimant) = self.claimants.get_mut(number) {
+            claimant.dead = true;
+        }
+    }
+
+    /// The connection of a process breaks; both ends notice.
+    pub fn cut(&mut self, number: usize) {
+        let Some(claimant) = self.claimants.get_mut(number) else { return };
+        let line = std::mem::replace(&mut claimant.line, Line::None);
+        claimant.to_host.clear();
+        claimant.at_host.clear();
+        if line != Line::None {
+            claimant.end.disconnect(self.now);
+        }
+        if line == Line::Held {
+            self.host.link.handle_disconnected(self.now);
+        }
+    }
+
+    /// Which process the host is linked with.
+    pub fn holder(&self) -> Option<usize> {
+        self.claimants.iter().position(|claimant| claimant.line == Line::Held).filter(|_| self.host.link.is_up())
+    }
+
+    /// Lets time pass, in steps of a millisecond.
+    pub fn run_for(&mut self, ms: u64) {
+        for _ in 0..ms {
+            self.now = self.now + Duration::from_millis(1);
+            for number in 0..self.claimants.len() {
+                self.step_claimant(number);
+                self.step_host(number);
+            }
+            if self.host.link.poll_timeout() <= self.now {
+                self.host.link.handle_timeout(self.now);
+            }
+            self.host_events();
+            self.host_transmits();
+        }
+    }
+
+    fn delay(&mut self) -> Time {
+        self.now + Duration::from_millis(self.random.between(1..=5))
+    }
+
+    fn step_claimant(&mut self, number: usize) {
+        let (now, at) = (self.now, self.delay());
+        let Some(claimant) = self.claimants.get_mut(number).filter(|one| !one.dead && !one.frozen) else { return };
+        if claimant.end.read(now).is_err() || claimant.closed_at.is_some_and(|at| at <= now) {
+            claimant.closed_at = None;
+            claimant.refused = claimant.end.errors.iter().find(|error| error.is_refusal()).cloned();
+            claimant.end.disconnect(now);
+            return self.cut(number);
+        }
+        if claimant.end.link.poll_timeout() <= now {
+            claimant.end.link.handle_timeout(now);
+        }
+        while let Some(event) = claimant.end.link.poll_event() {
+            match event {
+                LinkEvent::Connect if claimant.refused.is_none() => {
+                    claimant.line = Line::Begun;
+                    claimant.end.link.handle_connected(now);
+                }
+                LinkEvent::Close(error) => {
+                    claimant.end.errors.push(error);
+                    return self.cut(number);
+                }
+                event => claimant.end.note(event),
+            }
+        }
+        let mut bytes = Vec::new();
+        while claimant.line != Line::None && claimant.end.link.poll_transmit(now, &mut bytes) {
+            let at = claimant.to_host.back().map_or(at, |(last, _)| at.max(*last));
+            claimant.to_host.push_back((at, std::mem::take(&mut bytes)));
+        }
+    }
+
+    /// The host takes what came from this process.
+    fn step_host(&mut self, number: usize) {
+        let now = self.now;
+        let Some(claimant) = self.claimants.get_mut(number) else { return };
+        while claimant.to_host.front().is_some_and(|(at, _)| *at <= now) {
+            claimant.at_host.extend(claimant.to_host.pop_front().into_iter().flat_map(|(_, bytes)| bytes));
+        }
+        match claimant.line {
+            Line::Begun => self.host_greets(number),
+            Line::Held => self.host_reads(number),
+            Line::None | Line::Waits => {}
+        }
+    }
+
+    fn host_greets(&mut self, number: usize) {
+        let Some(claimant) = self.claimants.get_mut(number) else { return };
+        let frame = Frame::first(&claimant.at_host).ok().flatten().filter(|frame| frame.kind == FrameKind::Hello);
+        let Some(hello) = frame.and_then(|frame| frame.parse::<Hello>().ok()) else { return };
+        match self.host.link.handle_claim(self.now, &hello) {
+            Claim::Granted => self.grant(number),
+            Claim::Waits => {
+                if let Some(other) = self.waiting() {
+                    self.cut(other);
+                }
+                if let Some(claimant) = self.claimants.get_mut(number) {
+                    claimant.line = Line::Waits;
+                }
+            }
+            Claim::Crossed => self.cut(number),
+        }
+    }
+
+    fn waiting(&self) -> Option<usize> {
+        self.claimants.iter().position(|claimant| claimant.line == Line::Waits)
+    }
+
+    /// The connection of this process is the link's.
+    fn grant(&mut self, number: usize) {
+        if let Some(holder) = self.claimants.iter().position(|claimant| claimant.line == Line::Held) {
+            self.close(holder, None);
+        }
+        self.host.link.handle_accepted(self.now);
+        if let Some(claimant) = self.claimants.get_mut(number) {
+            claimant.line = Line::Held;
+        }
+        self.host_reads(number);
+        self.host_transmits();
+    }
+
+    fn host_reads(&mut self, number: usize) {
+        let now = self.now;
+        let Some(claimant) = self.claimants.get_mut(number) else { return };
+        self.host.buffer = std::mem::take(&mut claimant.at_host);
+        let outcome = self.host.take_frames(now);
+        claimant.at_host = std::mem::take(&mut self.host.buffer);
+        if let Err(error) = outcome {
+            self.host.errors.push(error);
+            self.close(number, None);
+        }
+    }
+
+    /// The host closes the connection of this process, after it said why.
+    fn close(&mut self, number: usize, why: Option<&LinkError>) {
+        let at = self.delay();
+        let Some(claimant) = self.claimants.get_mut(number) else { return };
+        claimant.line = Line::None;
+        claimant.to_host.clear();
+        claimant.at_host.clear();
+        let at = claimant.end.coming.back().map_or(at, |(last, _)| at.max(*last));
+        claimant.end.coming.extend(why.and_then(LinkError::refusal).map(|bytes| (at, bytes)));
+        claimant.closed_at = Some(at);
+    }
+
+    fn host_events(&mut self) {
+        while let Some(event) = self.host.link.poll_event() {
+            match (event, self.waiting()) {
+                (LinkEvent::ClaimGranted, Some(number)) => self.grant(number),
+                (LinkEvent::ClaimGranted, None) => {
+                    // Who waited is gone meanwhile, which the host finds out when it takes that connection.
+                    if let Some(holder) = self.claimants.iter().position(|claimant| claimant.line == Line::Held) {
+                        self.close(holder, None);
+                    }
+                    self.host.link.handle_accepted(self.now);
+                    self.host.link.handle_disconnected(self.now);
+                }
+                (LinkEvent::ClaimRefused(why), Some(number)) => self.close(number, why.as_ref()),
+                (LinkEvent::Close(error), _) => {
+                    self.host.errors.push(error);
+                    if let Some(holder) = self.claimants.iter().position(|claimant| claimant.line == Line::Held) {
+                        self.close(holder, None);
+                    }
+                }
+                (event, _) => self.host.note(event),
+            }
+        }
+    }
+
+    fn host_transmits(&mut self) {
+        let (now, at) = (self.now, self.delay());
+        let Some(claimant) = self.claimants.iter_mut().find(|claimant| claimant.line == Line::Held) else { return };
+        let mut bytes = Vec::new();
+        while self.host.link.poll_transmit(now, &mut bytes) {
+            let at = claimant.end.coming.back().map_or(at, |(last, _)| at.max(*last));
+            claimant.end.coming.push_back((at, std::mem::take(&mut bytes)));
+        }
+    }
+}
