@@ -1,7 +1,7 @@
 //! A connection: a socket and the frames that come from it.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use crate::security::{Level, Tls};
@@ -125,6 +125,11 @@ impl Connection {
     /// The same, told of what happens by the runtime in whose context this is called.
     pub fn move_here(self) -> io::Result<Self> {
         Ok(Self { socket: self.socket.move_here()?, incoming: self.incoming })
+    }
+
+    /// The address of the peer's machine.
+    pub fn host(&self) -> Option<IpAddr> {
+        self.socket.socket().peer_addr().ok().map(|address| address.ip())
     }
 
     /// Where the peer is, as far as the socket knows.

@@ -1,6 +1,7 @@
 //! A node's switchboard: who its peers are.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 use whimbrel_acl::{Encoding, Envelope, Symbol};
 use whimbrel_platform::ams::is_everywhere;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::crowd::Place;
 use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
 use whimbrel_platform::link::{Link, LinkError, Measured, Member, News, Speaker};
 use whimbrel_platform::mobility::HopNews;
@@ -27,11 +29,10 @@ use crate::peer::Peer;
 use crate::refusal;
 use crate::security::{Credentials, Level, SecurityError, Tls};
 use crate::signing::{AgentCertificateError, Evidence, Signing};
+use crate::strangers::Strangers;
 use crate::task;
 use crate::threads::Threads;
 
-/// Connections that have not said who they are yet, at most.
-const STRANGERS_MAX: u64 = 256;
 /// Threads that see to links, if no worker does, at most.
 const DRIVERS_MAX: usize = 4;
 
@@ -154,7 +155,7 @@ pub(crate) struct Inner {
     /// By number, beginning with 1: number 0 is this node.
     peers: boxcar::Vec<Arc<Peer>>,
     by_name: Mutex<FxHashMap<String, NodeId>>,
-    strangers: AtomicU64,
+    strangers: Strangers,
     /// Each has some of the links.
     drivers: Vec<Arc<Driver>>,
 }
@@ -217,7 +218,7 @@ impl Hub {
             refusals: RefusalCounts::default(),
             peers: boxcar::Vec::new(),
             by_name: Mutex::default(),
-            strangers: AtomicU64::new(0),
+            strangers: Strangers::default(),
             drivers: drivers.all(),
         });
         if let Some(listener) = listener {
@@ -414,11 +415,10 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        if inner.strangers.fetch_add(1, Ordering::Relaxed) >= STRANGERS_MAX {
+        let Some(place) = inner.place_for(from.ip()) else {
             inner.refuse(RefusalReason::TooMany, &from.to_string(), "");
-            inner.strangers.fetch_sub(1, Ordering::Relaxed);
             continue;
-        }
+        };
         let inner = Arc::clone(&inner);
         tokio::spawn(async move {
             let welcomed = async {
@@ -435,12 +435,17 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
                     }
                 }
             }
-            inner.strangers.fetch_sub(1, Ordering::Relaxed);
+            drop(place);
         });
     }
 }
 
 impl Inner {
+    /// A place for a stranger at this address, if there is one.
+    fn place_for(&self, from: IpAddr) -> Option<Place> {
+        self.strangers.enter(from, self.peers.iter().any(|(_, peer)| peer.is_at(from)))
+    }
+
     /// Somebody connected: gives the connection to its link.
     fn welcome(self: &Arc<Self>, accepted: Accepted) {
         let name = accepted.hello.node.clone();
@@ -633,6 +638,9 @@ impl Inner {
     pub fn strike_out(&self, peer: &Peer) {
         let mut names = self.names();
         if let Some(name) = peer.name.get().filter(|name| names.get(*name) == Some(&peer.id)) {
+            if let Some(signing) = &self.signing {
+                signing.verifier.forget_node(name);
+            }
             names.remove(name);
         }
     }
@@ -652,7 +660,7 @@ impl Inner {
             News::Certificates { node, agents } => self.learn(from, &node, &agents),
             News::AgentEnded(name, reason) => {
                 if let (Some(signing), Some(node)) = (&self.signing, self.name_of(from)) {
-                    signing.verifier.forget(&node, name);
+                    signing.verifier.end(&node, name);
                 }
                 self.station.hear(from, News::AgentEnded(name, reason));
             }
@@ -763,7 +771,7 @@ impl Links for Inner {
 
     fn tell_all(&self, news: News) {
         if let (News::AgentEnded(name, _), Some(signing)) = (&news, &self.signing) {
-            signing.signer.forget(*name);
+            signing.signer.end(*name);
         }
         for (_, peer) in &self.peers {
             self.tell_peer(peer, news.clone());

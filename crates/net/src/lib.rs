@@ -22,6 +22,7 @@ mod refusal;
 mod secure;
 mod security;
 pub mod signing;
+mod strangers;
 mod stream;
 mod task;
 mod threads;

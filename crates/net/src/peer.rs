@@ -1,10 +1,12 @@
 //! A peer: what other threads may touch of its link.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, mpsc};
 use whimbrel_acl::Envelope;
+use whimbrel_platform::crowd::household;
 use whimbrel_platform::limits::{LINK_HARD_MESSAGES, LINK_SOFT_BYTES, LINK_SOFT_MESSAGES, LINK_SOFT_MESSAGES_MIN};
 use whimbrel_platform::link::{Item, Measured, News};
 use whimbrel_platform::route::{NodeId, ShardIndex};
@@ -19,6 +21,8 @@ pub(crate) struct Peer {
     pub name: OnceLock<String>,
     /// Where it listens, if it does: a node that is started again may listen elsewhere.
     address: Mutex<Option<String>>,
+    /// Where its connections come from, or go to, if there was one that was the link's.
+    host: Mutex<Option<IpAddr>>,
     /// Whether this node connects, or the peer does.
     pub dials: AtomicBool,
     /// Wakes the link's task.
@@ -87,6 +91,7 @@ impl Peer {
             id,
             name: OnceLock::new(),
             address: Mutex::default(),
+            host: Mutex::default(),
             dials: AtomicBool::new(dials),
             wake: Notify::new(),
             accepted,
@@ -127,6 +132,17 @@ impl Peer {
     pub fn listens_at(&self, address: String) -> bool {
         let mut known = self.address.lock().unwrap_or_else(PoisonError::into_inner);
         known.replace(address.clone()).is_some_and(|before| before != address)
+    }
+
+    /// Notes where the other end of a connection is: the peer's, as far as is known at this level of security.
+    pub fn note_host(&self, address: IpAddr) {
+        *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(household(address));
+    }
+
+    /// Whether it is there, or was when it was seen last.
+    pub fn is_at(&self, address: IpAddr) -> bool {
+        let host = *self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        host == Some(household(address)) && !self.ended.load(Ordering::Acquire)
     }
 
     /// Has the link's task connect there, if there is no connection.

@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -44,6 +45,8 @@ struct Task {
     granted: bool,
     /// Since when another node is where the peer should be.
     absent_since: Option<Time>,
+    /// Where the other end of the present connection is.
+    host: Option<IpAddr>,
     /// From the outbox, on its way to the link.
     fresh: Vec<Item>,
     /// From the wire, on its way to the scheduler.
@@ -108,6 +111,7 @@ pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: 
         claimant: None,
         granted: false,
         absent_since: None,
+        host: None,
         fresh: Vec::new(),
         arrived: Arrived::default(),
         messages: Vec::new(),
@@ -230,6 +234,7 @@ impl Task {
         };
         self.out.clear();
         self.written = 0;
+        self.host = connection.host();
         self.peer.figures.connections.fetch_add(1, Ordering::Relaxed);
         Some(connection)
     }
@@ -565,7 +570,7 @@ impl Task {
             LinkEvent::ClaimRefused(why) => self.refuse_claimant(why),
             LinkEvent::Began => self.introduce(),
             LinkEvent::Resumed => {
-                self.absent_since = None;
+                self.note_there();
                 self.peer.up.store(true, Ordering::Release);
                 self.say("up again");
             }
@@ -592,8 +597,16 @@ impl Task {
         }
     }
 
-    fn introduce(&mut self) {
+    /// The peer is there.
+    fn note_there(&mut self) {
         self.absent_since = None;
+        if let Some(host) = self.host {
+            self.peer.note_host(host);
+        }
+    }
+
+    fn introduce(&mut self) {
+        self.note_there();
         let members = if self.peer.dials() {
             self.peer.up.store(true, Ordering::Release);
             None

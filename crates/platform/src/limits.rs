@@ -90,6 +90,14 @@ pub const DIAGNOSTICS_MAX: usize = 200;
 pub const LINK_FRAME_BYTES_MAX: usize = 16 << 20;
 /// Bytes of what a peer says first: whoever has said nothing yet may not use much memory. Of a refusal, too.
 pub const LINK_HELLO_BYTES_MAX: usize = 4 << 10;
+/// Connections to a link port whose peers have not said who they are yet.
+pub const LINK_STRANGERS_MAX: usize = 1_024;
+/// Those of them at one address.
+pub const LINK_STRANGERS_EACH_MAX: usize = 64;
+/// The same from the addresses of nodes that are linked, or were: strangers elsewhere take none of these places...
+pub const LINK_KNOWN_MAX: usize = 4 * NODES_MAX;
+/// ...and of each such address so many.
+pub const LINK_KNOWN_EACH_MAX: usize = 64;
 /// Bytes of one encoded message on a link; a longer one is a dead letter, and its sender hears `failure`.
 pub const LINK_MESSAGE_BYTES_MAX: usize = 12 << 20;
 /// How often an item comes that cannot be read before its sender is told so.
@@ -138,6 +146,8 @@ pub const LINK_NEWS_AGENTS: usize = 4_096;
 pub const LINK_DENIED_AGENTS_MAX: usize = 4_096;
 /// How long after word of an agent's end its node may hand over what the agent sent before: some turns of the shard that it was in.
 pub const LINK_LAST_WORDS_MS: u64 = 2_000;
+/// How long a certificate of an agent that ended is still believed for what was signed before its end: longer than its node signs with it.
+pub const SIGNED_LAST_WORDS_MS: u64 = 2 * LINK_LAST_WORDS_MS;
 /// Agents of one node that may have last words at the same time; those that ended first have none if there are more.
 pub const LINK_LAST_WORDS_AGENTS_MAX: usize = 1 << 16;
 /// Agents of which another node says that it has them, and that are asked about at the node that has them as far as is known. What is said

@@ -1,11 +1,10 @@
 //! The authority's service.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashMap;
 use rustls::RootCertStore;
 use rustls::ServerConfig;
 use rustls::crypto::ring::default_provider;
@@ -14,6 +13,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::crowd::Crowd;
 use whimbrel_platform::limits::{ENROLMENT_MS, ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX};
 
 use super::{Answer, Question, read_line};
@@ -100,13 +100,14 @@ pub enum EnrolmentError {
 }
 
 async fn accept(listener: TcpListener, inner: Arc<Inner>) {
-    let room = Arc::new(Places::default());
+    // Nobody takes all places, for whoever is shut out does not hear whom not to trust any more.
+    let room = Crowd::of(ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX);
     loop {
         let Ok((socket, from)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let Some(place) = Places::take(&room, from.ip()) else {
+        let Some(place) = room.enter(from.ip()) else {
             inner.refuse(RefusalReason::TooMany, from, "");
             continue;
         };
@@ -122,42 +123,6 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             }
             drop(place);
         });
-    }
-}
-
-/// Conversations under way, by where they come from: nobody takes all places, for whoever is shut out does not hear
-/// whom not to trust any more.
-#[derive(Default)]
-struct Places(Mutex<FxHashMap<IpAddr, usize>>);
-
-/// A place among those; free again when it is dropped.
-struct Place {
-    among: Arc<Places>,
-    address: IpAddr,
-}
-
-impl Places {
-    fn take(among: &Arc<Self>, address: IpAddr) -> Option<Place> {
-        let mut taken = among.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: usize = taken.values().sum();
-        let own = taken.get(&address).copied().unwrap_or_default();
-        if all >= ENROLMENTS_MAX || own >= ENROLMENTS_PER_ADDRESS_MAX {
-            return None;
-        }
-        taken.insert(address, own + 1);
-        Some(Place { among: Arc::clone(among), address })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut taken = self.among.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = taken.get_mut(&self.address) {
-            *own -= 1;
-            if *own == 0 {
-                taken.remove(&self.address);
-            }
-        }
     }
 }
 
@@ -279,23 +244,5 @@ fn refusal_of(error: &AuthorityFileError) -> Refusal {
 impl From<AuthorityFileError> for Refusal {
     fn from(error: AuthorityFileError) -> Self {
         refusal_of(&error)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_address_does_not_take_all_places() {
-        let (room, crowd, other) =
-            (Arc::new(Places::default()), IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
-        let mut taken: Vec<Place> = std::iter::from_fn(|| Places::take(&room, crowd)).take(1_000).collect();
-        assert_eq!(taken.len(), ENROLMENTS_PER_ADDRESS_MAX);
-        assert!(Places::take(&room, other).is_some());
-        taken.pop();
-        assert!(Places::take(&room, crowd).is_some());
-        drop(taken);
-        assert!(room.0.lock().unwrap().is_empty());
     }
 }

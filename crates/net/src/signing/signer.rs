@@ -7,7 +7,9 @@ use ring::signature::{ED25519, UnparsedPublicKey};
 use rustc_hash::FxHashMap;
 use rustls::pki_types::CertificateDer;
 use whimbrel_acl::{AclMessage, Envelope, MessageBody, Symbol, Text};
-use whimbrel_platform::limits::{SIGNED_CONVERSATIONS_MAX, SIGNED_SHARED_BYTES_MAX, SIGNED_SHARED_MAX};
+use whimbrel_platform::limits::{
+    LINK_LAST_WORDS_MS, SIGNED_CONVERSATIONS_MAX, SIGNED_SHARED_BYTES_MAX, SIGNED_SHARED_MAX,
+};
 use whimbrel_platform::link::News;
 
 use super::certificates::{AgentAuthority, AgentCertificateError, AgentIdentity, public_key_of};
@@ -19,6 +21,8 @@ use crate::security::Credentials;
 
 /// Certificates told at once.
 const CERTIFICATES_AT_ONCE: usize = 200;
+/// Identities from which on those whose time is over are looked for.
+const SWEEP_FROM: usize = 1_024;
 
 /// See the module.
 pub(crate) struct Signer {
@@ -33,6 +37,10 @@ struct State {
     run: u64,
     authority: Arc<AgentAuthority>,
     identities: FxHashMap<Symbol, Arc<AgentIdentity>>,
+    /// Agents that ended, with the certificate of those that keep their keys, and until when what they sent before may still leave.
+    ending: VecDeque<(u64, Symbol, Option<Digest>)>,
+    /// Identities are looked over when there are so many: those whose time is over go.
+    sweep_at: usize,
     /// Certificates of agents that keep their keys themselves: connected programs'.
     guests: FxHashMap<Symbol, Arc<Guest>>,
     /// The last message of each sender in each conversation; conversations by the digests of their names.
@@ -68,6 +76,32 @@ struct Shared {
     due: Option<Arc<Due>>,
     /// Of it, as a document.
     bytes: usize,
+}
+
+impl State {
+    fn forget(&mut self, agent: Symbol) {
+        self.identities.remove(&agent);
+        self.guests.remove(&agent);
+    }
+
+    /// Forgets those that ended long enough ago. Those of the same name that came meanwhile get another key.
+    fn forget_ended(&mut self, now_ms: u64) {
+        while let Some((_, agent, certificate)) = self.ending.pop_front_if(|(until_ms, ..)| *until_ms <= now_ms) {
+            self.identities.remove(&agent);
+            if self.guests.get(&agent).map(|guest| guest.digest) == certificate {
+                self.guests.remove(&agent);
+            }
+        }
+    }
+
+    /// Keeps an identity. What dead agents still said may have made some: these last no longer than their certificates.
+    fn keep(&mut self, agent: Symbol, identity: &Arc<AgentIdentity>, now_ms: u64) {
+        if self.identities.len() >= self.sweep_at {
+            self.identities.retain(|_, identity| now_ms < identity.renew_ms);
+            self.sweep_at = SWEEP_FROM.max(2 * self.identities.len());
+        }
+        self.identities.insert(agent, Arc::clone(identity));
+    }
 }
 
 impl Guest {
@@ -108,6 +142,8 @@ impl Signer {
             run,
             authority: Arc::new(AgentAuthority::new(platform, node, credentials)?),
             identities: FxHashMap::default(),
+            ending: VecDeque::new(),
+            sweep_at: SWEEP_FROM,
             guests: FxHashMap::default(),
             said: Recent::new(SIGNED_CONVERSATIONS_MAX),
             seen: Recent::new(SIGNED_CONVERSATIONS_MAX),
@@ -166,11 +202,23 @@ impl Signer {
         Some(news)
     }
 
-    /// An agent is no more: its key goes with it.
-    pub fn forget(&self, agent: Symbol) {
+    /// An agent ended: its key goes with it, as soon as what it sent before has left its shard.
+    pub fn end(&self, agent: Symbol) {
+        self.end_at(agent, now_ms());
+    }
+
+    fn end_at(&self, agent: Symbol, now_ms: u64) {
         let mut state = self.state();
-        state.identities.remove(&agent);
-        state.guests.remove(&agent);
+        state.forget_ended(now_ms);
+        if state.identities.contains_key(&agent) || state.guests.contains_key(&agent) {
+            let certificate = state.guests.get(&agent).map(|guest| guest.digest);
+            state.ending.push_back((now_ms + LINK_LAST_WORDS_MS, agent, certificate));
+        }
+    }
+
+    /// An agent is another node's: its key goes with it, at once.
+    pub fn forget(&self, agent: Symbol) {
+        self.state().forget(agent);
     }
 
     /// A message of another node was verified.
@@ -309,11 +357,12 @@ impl Signer {
     ) -> Option<Prepared> {
         let now_ms = now_ms();
         let mut state = self.state();
+        state.forget_ended(now_ms);
         let identity = match state.identities.get(&sender).filter(|identity| now_ms < identity.renew_ms) {
             Some(identity) => Arc::clone(identity),
             None => {
                 let identity = Arc::new(state.authority.identify(sender, now_ms).ok()?);
-                state.identities.insert(sender, Arc::clone(&identity));
+                state.keep(sender, &identity, now_ms);
                 let node = state.authority.certificate().to_vec();
                 tell(News::Certificates { node, agents: vec![identity.certificate.to_vec()] });
                 identity
@@ -339,5 +388,43 @@ impl Signer {
         }
         state.seen.insert(place, digest);
         Some(Prepared { identity, node: state.authority.certificate().clone(), claims, signed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Authority;
+
+    #[test]
+    fn identities_of_ended_agents_are_forgotten() {
+        let credentials = Authority::create("p").unwrap().issue("n1", &[], 1).unwrap();
+        let signer = Signer::new(("p", "n1"), 1, &credentials, None).unwrap();
+        let sign = |agent: &str| {
+            let message = AclMessage::new(
+                whimbrel_acl::Performative::Inform,
+                whimbrel_acl::Aid::local(agent),
+                whimbrel_acl::Aid::local("b"),
+                whimbrel_acl::Value::from(1),
+            );
+            signer
+                .sign_one(Box::new(message), &mut |_| ())
+                .map(|(message, ..)| Signature::take_from(&mut message.clone()))
+        };
+        let certificate = |agent: &str| sign(agent).unwrap().unwrap().claims.certificate;
+        let (amy, at) = (certificate("amy"), now_ms());
+        signer.end_at("amy".into(), at);
+        assert_eq!(certificate("amy"), amy, "its last words are its own");
+        signer.state().forget_ended(at + LINK_LAST_WORDS_MS);
+        assert!(signer.state().identities.is_empty());
+        assert_ne!(certificate("amy"), amy, "another one of its name has another key");
+        // Who says something after that, though it is no more, is not remembered for ever.
+        let identity = signer.state().identities.values().next().cloned().unwrap();
+        let later = at + 24 * 3_600_000;
+        (0..10 * SWEEP_FROM).for_each(|agent| {
+            let past = Arc::clone(&identity);
+            signer.state().keep(format!("dead{agent}").as_str().into(), &past, later);
+        });
+        assert!(signer.state().identities.len() <= SWEEP_FROM + 1);
     }
 }

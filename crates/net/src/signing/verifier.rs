@@ -9,7 +9,7 @@ use rustls::pki_types::CertificateDer;
 use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, Text};
 use whimbrel_platform::limits::{
     CERTIFICATE_BYTES_MAX, SIGNED_CERTIFICATES_BYTES_MAX, SIGNED_CERTIFICATES_PER_AGENT_MAX, SIGNED_CONVERSATIONS_MAX,
-    SIGNED_RECEIVERS_MAX, SIGNED_SHARED_MAX,
+    SIGNED_LAST_WORDS_MS, SIGNED_RECEIVERS_MAX, SIGNED_SHARED_MAX,
 };
 
 use super::certificates::{AgentCertificateError, AgentTrust, Believed};
@@ -47,6 +47,8 @@ struct Node {
     last: Recent<Digest, u64>,
     /// Messages to several receivers, the newest last: more receivers of theirs may follow.
     spread: VecDeque<Spread>,
+    /// Agents that ended, with the certificates that they had, and until when these are believed.
+    ending: VecDeque<(u64, String, Vec<Digest>)>,
 }
 
 /// A message to several receivers, and for whom it came.
@@ -90,6 +92,31 @@ impl Node {
             certificate: Arc::new(CertificateDer::from(Vec::new())),
             last: Recent::new(SIGNED_CONVERSATIONS_MAX),
             spread: VecDeque::new(),
+            ending: VecDeque::new(),
+        }
+    }
+
+    /// An agent ended: what it said before may still come.
+    fn end(&mut self, agent: &str, now_ms: u64) {
+        self.forget_ended(now_ms);
+        if let Some(known) = self.known.get(agent) {
+            let certificates = known.iter().map(|known| known.digest).collect();
+            self.ending.push_back((now_ms + SIGNED_LAST_WORDS_MS, agent.to_owned(), certificates));
+        }
+    }
+
+    /// Forgets those that ended long enough ago; of others that have their names by now, nothing.
+    fn forget_ended(&mut self, now_ms: u64) {
+        while let Some((_, agent, certificates)) = self.ending.pop_front_if(|(until_ms, ..)| *until_ms <= now_ms) {
+            let Some(known) = self.known.get_mut(&agent) else { continue };
+            known.retain(|known| {
+                let stays = !certificates.contains(&known.digest);
+                self.bytes -= if stays { 0 } else { known.bytes() };
+                stays
+            });
+            if known.is_empty() {
+                self.known.remove(&agent);
+            }
         }
     }
 
@@ -104,6 +131,7 @@ impl Node {
 
     /// Takes a certificate. False if there is no room for it.
     fn learn(&mut self, known: Known, now_ms: u64) -> bool {
+        self.forget_ended(now_ms);
         if self.bytes + known.bytes() > self.bytes_max {
             self.retain(|known| known.believed.until_ms > now_ms);
             if self.bytes + known.bytes() > self.bytes_max {
@@ -224,7 +252,19 @@ impl Verifier {
         Ok(())
     }
 
-    /// An agent is no more: what it would say now is not believed.
+    /// An agent ended: what it said before is believed as long as it may be on its way.
+    pub fn end(&self, from: &str, agent: Symbol) {
+        if let Some(node) = self.state().nodes.get_mut(from) {
+            node.end(agent.as_str(), now_ms());
+        }
+    }
+
+    /// A node is no more, or is another one by now: nothing of it is known.
+    pub fn forget_node(&self, from: &str) {
+        self.state().nodes.remove(from);
+    }
+
+    /// An agent is another node's: what this one would say in its name is not believed.
     pub fn forget(&self, from: &str, agent: Symbol) {
         if let Some(node) = self.state().nodes.get_mut(from)
             && let Some(gone) = node.known.remove(agent.as_str())
@@ -234,8 +274,10 @@ impl Verifier {
     }
 
     fn known(&self, from: &str, agent: &str, digest: &Digest) -> Option<Arc<Known>> {
-        let state = self.state();
-        let of_agent = state.nodes.get(from)?.known.get(agent)?;
+        let mut state = self.state();
+        let node = state.nodes.get_mut(from)?;
+        node.forget_ended(now_ms());
+        let of_agent = node.known.get(agent)?;
         of_agent.iter().find(|known| known.digest == *digest).cloned()
     }
 

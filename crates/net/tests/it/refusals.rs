@@ -7,6 +7,7 @@ use std::time::Duration;
 use whimbrel_net::{Authority, Credentials, Level};
 use whimbrel_platform::audit::RefusalReason;
 
+use whimbrel_platform::limits::LINK_STRANGERS_EACH_MAX;
 use whimbrel_platform::link::{Ack, Hello, LINK_VERSION, write_frame};
 
 use super::{Setting, TestNode, numbers, until};
@@ -213,6 +214,29 @@ fn two_nodes_of_one_name() {
     same.hub.connect(host.address());
     until("it is turned away", || host.logged("was turned away"));
     assert_eq!(host.hub.status().iter().filter(|link| link.up).count(), 1);
+}
+
+/// Connections that say nothing, from one address, take none of the places of others.
+#[test]
+#[cfg(target_os = "linux")]
+fn strangers_of_one_address_shut_nobody_out() {
+    let host = TestNode::start("host", Setting::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let to = host.address().parse().unwrap();
+    let strangers = runtime.block_on(async {
+        let mut strangers = Vec::new();
+        for _ in 0..2 * LINK_STRANGERS_EACH_MAX {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            socket.bind("127.0.0.66:0".parse().unwrap()).unwrap();
+            strangers.push(socket.connect(to).await.unwrap());
+        }
+        strangers
+    });
+    until("some are refused", || host.hub.refusals().of(RefusalReason::TooMany) == LINK_STRANGERS_EACH_MAX as u64);
+    let friend = TestNode::start("friend", Setting::default());
+    friend.hub.connect(host.address());
+    until("a friend is heard", || host.hub.has_links(1));
+    drop(strangers);
 }
 
 /// While a node answers, its name is taken.

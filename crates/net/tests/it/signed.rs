@@ -9,11 +9,11 @@ use base64::Engine;
 use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Value};
 use whimbrel_net::signing::{Bundle, Direction, Evidence, PARAMETER, Verified, prove};
 use whimbrel_net::{Authority, Credentials, Level, Trust};
-use whimbrel_platform::Time;
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::limits::LINK_RECEIVERS_MAX;
 use whimbrel_platform::link::{Frame, Item, Link, LinkEvent, News, Speaker};
 use whimbrel_platform::route::NodeId;
+use whimbrel_platform::{EndReason, Time};
 
 use super::{Setting, TestNode, numbers, until};
 
@@ -308,4 +308,20 @@ fn who_speaks_from_several_shards_is_believed() {
     });
     until("all arrive", || host.numbers().len() == 200 || host.hub.refusals().all().count() > 0);
     assert_eq!(host.hub.refusals().all().count(), 0, "{:?}", host.log.lock().unwrap());
+}
+
+/// Word of an agent's end leaves before what its shard still has of it.
+#[test]
+fn last_words_of_ended_agent_arrive() {
+    let mut authority = Authority::create("p").unwrap();
+    let mut node = |name: &str| TestNode::start(name, signed(authority.issue(name, &[], 1).unwrap()));
+    let (host, other) = (node("host"), node("other"));
+    let to = other.hub.connect(host.address());
+    until("they are linked", || host.hub.has_links(1));
+    other.send(to, "agent-of-other", 1);
+    until("it is heard", || host.numbers() == [1]);
+    other.hub.links().tell_all(News::AgentEnded("agent-of-other".into(), EndReason::Killed));
+    (2..10).for_each(|number| other.send(to, "agent-of-other", number));
+    until("what it said before is heard", || host.numbers() == (1..10).collect::<Vec<_>>());
+    assert_eq!(host.hub.refusals().of(RefusalReason::BadSignature), 0);
 }

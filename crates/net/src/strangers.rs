@@ -1,0 +1,52 @@
+//! Places at the link port for connections whose peers have not said who they are yet.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use whimbrel_platform::crowd::{Crowd, Place};
+use whimbrel_platform::limits::{LINK_KNOWN_EACH_MAX, LINK_KNOWN_MAX, LINK_STRANGERS_EACH_MAX, LINK_STRANGERS_MAX};
+
+/// See the module. Strangers take no places of nodes that are known, unless they are where one of these is.
+pub(crate) struct Strangers {
+    anywhere: Arc<Crowd>,
+    /// For addresses of nodes that are linked, or were.
+    known: Arc<Crowd>,
+}
+
+impl Default for Strangers {
+    fn default() -> Self {
+        Self {
+            anywhere: Crowd::of(LINK_STRANGERS_MAX, LINK_STRANGERS_EACH_MAX),
+            known: Crowd::of(LINK_KNOWN_MAX, LINK_KNOWN_EACH_MAX),
+        }
+    }
+}
+
+impl Strangers {
+    /// A place for one more from this address, if there is one.
+    pub fn enter(&self, from: IpAddr, is_known: bool) -> Option<Place> {
+        let own = is_known.then(|| self.known.enter(from)).flatten();
+        own.or_else(|| self.anywhere.enter(from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_leave_room_for_others_and_known_nodes() {
+        let (strangers, mut there) = (Strangers::default(), Vec::new());
+        let address = |host: usize| IpAddr::from([10, 1, (host / 256) as u8, (host % 256) as u8]);
+        let mut crowd = |host: usize| {
+            let before = there.len();
+            there.extend(std::iter::from_fn(|| strangers.enter(address(host), false)));
+            there.len() - before
+        };
+        assert_eq!(crowd(0), LINK_STRANGERS_EACH_MAX);
+        assert_eq!((1..100).map(&mut crowd).sum::<usize>(), LINK_STRANGERS_MAX - LINK_STRANGERS_EACH_MAX);
+        let node = IpAddr::from([10, 2, 0, 1]);
+        assert!(strangers.enter(node, false).is_none());
+        assert!(strangers.enter(node, true).is_some());
+    }
+}
