@@ -1,5 +1,6 @@
 /** The one console of this page: its connection, and what it knows. */
 import { signal } from "@preact/signals";
+import { keep, kept } from "./keep.js";
 import { LiveClient, LiveError } from "./live/client.js";
 import { browserClock, dialOrigin } from "./live/socket.js";
 import type { Answer, Request } from "./live/vocabulary.js";
@@ -19,8 +20,8 @@ const TOKEN_KEY = "whimbrel.token";
 /** The token that stands in the address, which it leaves; else that of before. */
 function findToken(): string {
   const token = tokenIn(location.hash);
-  if (token === null) return sessionStorage.getItem(TOKEN_KEY) ?? "";
-  sessionStorage.setItem(TOKEN_KEY, token);
+  if (token === null) return kept("tab", TOKEN_KEY) ?? "";
+  keep("tab", TOKEN_KEY, token);
   history.replaceState(null, "", `${location.pathname}${location.search}#/`);
   return token;
 }
@@ -44,7 +45,7 @@ export const AGENTS_MAX = 20_000;
 export const DEVICES_MAX = 200;
 
 export function useToken(token: string): void {
-  sessionStorage.setItem(TOKEN_KEY, token);
+  keep("tab", TOKEN_KEY, token);
   live.connect(token);
 }
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { AgentInfo, CertificateInfo, DeviceInfo, Event, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
+import { keep, kept } from "../src/keep.js";
 import { Agents, EVERYBODY } from "../src/model/agents.js";
 import { byConcern, standing, standingInWords } from "../src/model/certificate.js";
 import { hindrance } from "../src/model/devices.js";
@@ -387,4 +388,26 @@ test("two keys in a row are one, but not when they come late, nor in text", () =
   assert.ok(press("Escape", 9100));
   assert.ok(!press("x", 9200));
   assert.deepEqual(done, ["society", "s", "above"]);
+});
+
+test("a browser that keeps nothing does no harm", () => {
+  const names = ["sessionStorage", "localStorage"] as const;
+  const before = names.map((name) => Object.getOwnPropertyDescriptor(globalThis, name));
+  const be = (get: () => unknown) => names.forEach((name) => Object.defineProperty(globalThis, name, { configurable: true, get }));
+  try {
+    be(() => {
+      throw new DOMException("denied", "SecurityError");
+    });
+    assert.deepEqual([kept("tab", "k"), keep("tab", "k", "x"), keep("browser", "k", null)], [null, false, false]);
+    const full = () => {
+      throw new DOMException("full", "QuotaExceededError");
+    };
+    be(() => ({ getItem: full, setItem: full, removeItem: full }));
+    assert.deepEqual([kept("browser", "k"), keep("browser", "k", "x")], [null, false]);
+    const held = new Map<string, string>();
+    be(() => ({ getItem: (key: string) => held.get(key) ?? null, setItem: (key: string, text: string) => held.set(key, text), removeItem: (key: string) => held.delete(key) }));
+    assert.deepEqual([keep("tab", "k", "x"), kept("tab", "k"), keep("tab", "k", null), kept("tab", "k")], [true, "x", true, null]);
+  } finally {
+    names.forEach((name, at) => Object.defineProperty(globalThis, name, before[at] ?? { configurable: true, value: undefined }));
+  }
 });

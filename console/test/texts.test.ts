@@ -47,11 +47,11 @@ test("each performative has a family", () => {
 test("terms are read and written as they are meant", () => {
   for (const [text, json] of [
     ["price(tea,5)", { term: "price", args: [{ atom: "tea" }, 5] }],
-    ['[1,-2.5,"a\\"b",X|T]', { list: [1, -2.5, 'a"b', { var: "X" }], tail: { var: "T" } }],
+    ['[1,-2.5,"a\\"b",X|T]', { list: [1, -2.5, 'a"b', { var: "X", slot: 0 }], tail: { var: "T", slot: 1 } }],
+    ["f(X,Y,X,_,_)[Y]", { term: "f", args: [{ var: "X", slot: 0 }, { var: "Y", slot: 1 }, { var: "X", slot: 0 }, { var: "_", slot: 2 }, { var: "_", slot: 3 }], annots: [{ var: "Y", slot: 1 }] }],
     ["~p(a)[source(bob)]", { term: "p", args: [{ atom: "a" }], negated: true, annots: [{ term: "source", args: [{ atom: "bob" }] }] }],
     ["'two words'", { atom: "two words" }],
     ["90071992547409931", { int: "90071992547409931" }],
-    ["3.0", { num: 3 }],
     ["true", true],
     ["accept-proposal", { atom: "accept-proposal" }],
   ] as const) {
@@ -80,7 +80,14 @@ test("a letter is the message that was meant, or it is said what is wrong", () =
   assert.match(fault({ ...letter, replyByS: "-1" }) ?? "", /seconds/);
   const record = { record: "point", fields: [["x", 1]] };
   assert.deepEqual(messageOf(letterOf({ performative: "inform", receivers: ["bob"], content: record }), 0)["content"], record, "what is no term stays what it is");
-  assert.equal(letterOf({ content: { args: [{ num: 5 }], term: "price" } }).content, "price(5.0)", "members come in any order");
+  assert.equal(letterOf({ content: { args: [{ num: 5 }], term: "price" } }).content, "price(5)", "members come in any order, and whole numbers have no fraction");
+  const twoVariables = { term: "f", args: [{ var: "X", slot: 4 }, { var: "Y", slot: 7 }] };
+  assert.deepEqual(messageOf(letterOf({ performative: "inform", receivers: ["bob"], content: twoVariables }), 0)["content"], { term: "f", args: [{ var: "X", slot: 0 }, { var: "Y", slot: 1 }] });
+  for (const [x, y] of [["X", "X"], ["X", "Y"]] as const) {
+    const slots = x === y ? [0, 1] : [0, 0];
+    const content = { term: "f", args: [{ var: x, slot: slots[0]! }, { var: y, slot: slots[1]! }] };
+    assert.deepEqual(messageOf(letterOf({ performative: "inform", receivers: ["bob"], content }), 0)["content"], content, "what no term says stays JSON");
+  }
   assert.equal(writeTerm(record), "point{x: 1}");
   assert.equal(messageOf({ ...letter, contentIs: "text", content: "go(" }, 0)["content"], "go(");
 });

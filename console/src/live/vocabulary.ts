@@ -247,13 +247,15 @@ export type DiedEvent = At & MessageInfo & { readonly event: "died"; readonly wh
 export type AgentEvent = At & { readonly event: "agent" | "service"; readonly agent: string; readonly text: string };
 export type GapEvent = At & { readonly event: "skipped" | "dropped"; readonly count: number };
 export type MarkEvent = At & { readonly event: "cut_short" | "tick" | "missed" };
-export type Event = SentEvent | DiedEvent | AgentEvent | RefusedEvent | GapEvent | MarkEvent;
+export type Event = SentEvent | DiedEvent | AgentEvent | RefusedEvent | AllowedEvent | GapEvent | MarkEvent;
 export type MessageEvent = SentEvent | DiedEvent;
 /** An entry of the log of conversations. */
 export type LogLine = Event & { readonly number: number };
 
-/** Something was refused. */
-export type RefusedEvent = At & { readonly event: "refused"; readonly reason: string; readonly who: string; readonly action: string | null; readonly object: string; readonly text: string };
+/** Something was refused, so many times if a count is said. */
+export type RefusedEvent = At & { readonly event: "refused"; readonly reason: string; readonly who: string; readonly action: string | null; readonly object: string; readonly text: string; readonly count?: number };
+/** Something was allowed, and done; the text says why it failed, if it did. */
+export type AllowedEvent = At & { readonly event: "allowed"; readonly who: string; readonly from?: string; readonly action: string; readonly object: string; readonly text: string; readonly count?: number };
 
 export interface SniffWanted {
   readonly agents?: readonly string[];

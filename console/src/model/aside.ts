@@ -18,6 +18,8 @@ export function aside(event: Event): string {
       return "there was no connection to the node: what was said meanwhile is not shown";
     case "refused":
       return `refused ${event.who}: ${event.text || event.reason}`;
+    case "allowed":
+      return `${event.who}: ${event.action} ${event.object}`;
     default:
       return "";
   }

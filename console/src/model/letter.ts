@@ -82,11 +82,20 @@ export function letterOf(message: { readonly [member: string]: unknown }): Lette
   };
 }
 
-/** The same text for the same value, in whatever order its members came. */
-function canonical(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+/**
+ * The same text for the same value, in whatever order its members came, whatever the slots of its variables are, and however its whole numbers
+ * are written: one is a number, be it `1`, `{"num": 1}` or `{"int": "1"}`.
+ */
+function canonical(value: Json, slots = new Map<Json, number>()): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, slots)).join()}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value);
-  return `{${Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, inner]) => `${name}:${canonical(inner)}`).join()}}`;
+  if (typeof value["num"] === "number") return JSON.stringify(value["num"]);
+  if (typeof value["var"] === "string") {
+    const slot = value["slot"] ?? 0;
+    if (!slots.has(slot)) slots.set(slot, slots.size);
+    return `${value["var"]}#${slots.get(slot)}`;
+  }
+  return `{${Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, inner]) => `${name}:${canonical(inner, slots)}`).join()}}`;
 }
 
 /** As text or as a term, if it is all of it then. */
@@ -109,6 +118,9 @@ const LEVELS_MAX = 100;
 class TermReader {
   #at = 0;
   #level = 0;
+  /** Variables by their names: those of one name are one variable. */
+  readonly #slots = new Map<string, number>();
+  #slotsUsed = 0;
   readonly #text: string;
   constructor(text: string) {
     this.#text = text;
@@ -188,7 +200,12 @@ class TermReader {
 
   #variable(): Json | undefined {
     const name = this.#match(/[A-Z_]\w*/y);
-    return name === undefined ? undefined : { var: name };
+    if (name === undefined) return undefined;
+    // Each `_` is a variable of its own.
+    const known = name === "_" ? undefined : this.#slots.get(name);
+    const slot = known ?? this.#slotsUsed++;
+    this.#slots.set(name, slot);
+    return { var: name, slot };
   }
 
   #structure(): Json {
@@ -228,7 +245,8 @@ export function writeTerm(value: Json): string {
   const { atom, term, int, num, list, tail } = value;
   if (typeof atom === "string") return writeName(atom);
   if (typeof int === "string") return int;
-  if (num !== undefined) return typeof num === "number" ? num.toFixed(1) : String(num);
+  // As Jason writes numbers: without a fraction if they have none.
+  if (num !== undefined) return String(num);
   if (typeof value["var"] === "string") return value["var"];
   if (Array.isArray(list)) return `[${list.map(writeTerm).join(",")}${tail === undefined ? "" : `|${writeTerm(tail)}`}]`;
   if (typeof value["record"] === "string" && Array.isArray(value["fields"])) {

@@ -59,7 +59,7 @@ export function AuditLog({ tools }: { readonly tools: ComponentChildren }) {
     <NoticeList
       items={lines}
       label="audit log"
-      empty={read.value === null ? <Empty title="Asking…" /> : <Empty title={fault ? "It cannot be read" : "Nothing is in the audit log"}>{fault ? visible(fault, 200) : "What is refused is recorded there."}</Empty>}
+      empty={read.value === null ? <Empty title="Asking…" /> : <Empty title={fault ? "It cannot be read" : "Nothing is in the audit log"}>{fault ? visible(fault, 200) : "What is refused is recorded there, and what is done to agents and nodes."}</Empty>}
       above={
         <>
           {tools}

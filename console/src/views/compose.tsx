@@ -3,6 +3,7 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { LiveError } from "../live/client.js";
 import { clock, visible, visibleLines } from "../model/format.js";
+import { keep, kept } from "../keep.js";
 import { BLANK, fault, letterOf, messageOf, writeTerm, type Json, type Letter } from "../model/letter.js";
 import { FIPA_PERFORMATIVES, KQML_PERFORMATIVES } from "../model/performative.js";
 import { pretty } from "../model/term.js";
@@ -31,20 +32,16 @@ let lastId = 0;
 
 function readSaved(): Readonly<Record<string, Letter>> {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? "{}") as Record<string, Letter>;
+    return JSON.parse(kept("browser", KEY) ?? "{}") as Record<string, Letter>;
   } catch {
     return {};
   }
 }
 const saved = signal(readSaved());
 
-function keep(letters: Readonly<Record<string, Letter>>): void {
+function keepLetters(letters: Readonly<Record<string, Letter>>): void {
   saved.value = letters;
-  try {
-    localStorage.setItem(KEY, JSON.stringify(letters));
-  } catch {
-    say("There is no room to keep messages in this browser", true);
-  }
+  if (!keep("browser", KEY, JSON.stringify(letters))) say("There is no room to keep messages in this browser", true);
 }
 
 async function send(): Promise<void> {
@@ -181,7 +178,7 @@ function LetterTools() {
   const file = useRef<HTMLInputElement>(null);
   const store = async () => {
     const name = await prompt("Keep this message", "In this browser, under this name:", "Keep", letter.value.conversation || `${letter.value.performative} to ${letter.value.receivers}`);
-    if (name) keep({ ...saved.value, [name]: letter.value });
+    if (name) keepLetters({ ...saved.value, [name]: letter.value });
   };
   const save = () => {
     const link = document.createElement("a");

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Event } from "../live/vocabulary.js";
 import { aside } from "../model/aside.js";
-import { clock, date, visible } from "../model/format.js";
+import { clock, count, date, visible } from "../model/format.js";
 import { useKeys } from "../parts/hooks.js";
 import { Facts, Pane } from "../parts/pane.js";
 import { Name } from "../parts/text.js";
@@ -23,7 +23,11 @@ function whoOf(event: Event): string {
 }
 
 function wordsOf(event: Event): string {
-  if (event.event === "refused") return [event.reason.replaceAll("_", " "), event.action, event.object, event.text].filter((part) => part !== null && part !== "").join(" · ");
+  if (event.event === "refused" || event.event === "allowed") {
+    const first = event.event === "refused" ? event.reason.replaceAll("_", " ") : event.from;
+    const times = event.count === undefined ? "" : `${count(event.count)} times`;
+    return [times, first, event.action, event.object, event.text].filter((part) => part !== null && part !== undefined && part !== "").join(" · ");
+  }
   return aside(event);
 }
 

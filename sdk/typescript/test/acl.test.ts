@@ -15,6 +15,18 @@ test("the 22 performatives, in their order", () => {
   assert.deepEqual([...PERFORMATIVES], vectors("acl/performatives.json"));
 });
 
+test("what JavaScript writes down carelessly is an error that says what is missing", () => {
+  const careless = (draft: object) => () => message(draft as Parameters<typeof message>[0]);
+  assert.throws(careless({ receivers: "bob" }), (error) => error instanceof EncodeError && /without a performative/.test(error.message));
+  assert.throws(careless({ performative: 7 }), EncodeError);
+  assert.throws(careless({ performative: "inform", conversationId: 7 }), /conversationId is no text/);
+  assert.throws(careless({ performative: "inform", receivers: 7 }), EncodeError);
+  assert.throws(careless({ performative: "inform", receivers: [undefined] }), EncodeError);
+  const bare = { ...message({ performative: "inform", receivers: "bob" }), performative: undefined } as unknown as Parameters<typeof messageToJson>[0];
+  assert.throws(() => messageToJson(bare), EncodeError);
+  assert.throws(() => encodeMessage(bare), EncodeError);
+});
+
 test("agent names", () => {
   for (const vector of vectors<{ text: string; name?: string; platform?: string; error?: true }[]>("acl/agents.json")) {
     const aid = Aid.parse(vector.text);

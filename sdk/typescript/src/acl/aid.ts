@@ -51,7 +51,7 @@ export class Aid {
    */
   static of(agent: AidLike): Aid {
     if (agent instanceof Aid) return agent;
-    const aid = Aid.parse(agent);
+    const aid = typeof agent === "string" ? Aid.parse(agent) : undefined;
     if (aid === undefined) {
       throw new EncodeError(`${JSON.stringify(agent)} is no agent name: expected "name" or "name@platform"`);
     }

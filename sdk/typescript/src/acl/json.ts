@@ -2,7 +2,7 @@
 import { Aid } from "./aid.js";
 import { DecodeError, EncodeError } from "./errors.js";
 import { RESOLVER_LEVELS_MAX, VALUE_LEVELS_MAX } from "./limits.js";
-import type { Message } from "./message.js";
+import { checkTexts, type Message } from "./message.js";
 import {
   atom,
   container,
@@ -161,6 +161,7 @@ function aidToJson(aid: Aid, level = 0): string {
  * @throws {@link EncodeError} if something in it cannot be written.
  */
 export function messageToJson(message: Message): string {
+  checkTexts(message);
   const isNobody = message.sender.name + message.sender.platform === "";
   const aids = (list: readonly Aid[] | undefined): string | undefined => some(list, (aid) => aidToJson(aid));
   return object({

@@ -1,4 +1,5 @@
 import { Aid, type AidLike } from "./aid.js";
+import { EncodeError } from "./errors.js";
 import type { Value } from "./value.js";
 
 /** The 22 performatives of FIPA00037. */
@@ -85,16 +86,29 @@ export interface Draft extends Omit<MessageParameters, "replyTo"> {
 /** Several agents, of which one may stand for itself. */
 export function agents(some: AidLike | readonly AidLike[] | undefined): readonly Aid[] {
   if (some === undefined) return [];
-  return typeof some === "string" || some instanceof Aid ? [Aid.of(some)] : some.map((one) => Aid.of(one));
+  return Array.isArray(some) ? some.map((one: AidLike) => Aid.of(one)) : [Aid.of(some as AidLike)];
+}
+
+const TEXTS = ["performative", "language", "encoding", "ontology", "protocol", "conversationId", "replyWith", "inReplyTo"] as const;
+
+/**
+ * Looks over what JavaScript does not: that there is a performative, and that texts are texts.
+ *
+ * @throws {@link EncodeError} if not.
+ */
+export function checkTexts(message: { readonly [name in (typeof TEXTS)[number]]?: unknown }): void {
+  if (typeof message.performative !== "string" || message.performative === "") throw new EncodeError("a message without a performative");
+  for (const name of TEXTS) if (message[name] !== undefined && typeof message[name] !== "string") throw new EncodeError(`a message whose ${name} is no text`);
 }
 
 /**
  * The message that a draft means.
  *
- * @throws {@link EncodeError} if a text is no agent's name.
+ * @throws {@link EncodeError} if a text is no agent's name, or there is no performative.
  */
 export function message(draft: Draft): Message {
   const { sender, receivers, content, replyTo, ...rest } = draft;
+  checkTexts(draft);
   const answered = agents(replyTo);
   return {
     ...rest,

@@ -2,7 +2,7 @@
 import { Aid } from "../aid.js";
 import { DecodeError, EncodeError } from "../errors.js";
 import { MARKS_MAX, RESOLVER_LEVELS_MAX } from "../limits.js";
-import { KQML_PERFORMATIVES, PERFORMATIVES, type Message } from "../message.js";
+import { checkTexts, KQML_PERFORMATIVES, PERFORMATIVES, type Message } from "../message.js";
 import type { Value } from "../value.js";
 import { Bytes, keyOf, keyOfText, utf8Length } from "./bytes.js";
 import { knownText } from "./known.js";
@@ -157,6 +157,7 @@ function readTold(r: Reader, number: number): { readonly item: HeardItem; readon
 
 /** Writes the head of a message. */
 export function writeHead(out: Bytes, message: Message, said: SaidOnLink): void {
+  checkTexts(message);
   const place = PLACES.get(message.performative) ?? -1;
   const { receivers, replyByMs, replyTo, user } = message;
   let mask = 0;
