@@ -27,7 +27,7 @@ pub fn journal_frame(bytes: &[u8]) {
         // What it is can be read, or it is told why not; and then it can be written.
         let shelf = std::sync::Arc::<whimbrel_platform::session::Shelf>::default();
         if let Ok(mut body) = shelf.resume(agent.born.agent, &agent.born.origin, &agent.states, Duration::ZERO) {
-            assert!(whimbrel_platform::AgentBody::save_whole(&mut body, Time::ZERO, &mut Vec::new()));
+            assert!(body.save_whole(Time::ZERO, &mut Vec::new()));
         }
     }
     let pieces = read([records]).condense(&ledger);

@@ -9,6 +9,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, Value, sym};
 use whimbrel_bdi::Agent;
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentKind, AgentModification, AgentState, AmsCommand, LifecycleStep, NewAgent};
+use whimbrel_platform::capabilities::Mobile;
 use whimbrel_platform::dead_letters::{DeadLetters, DeadReason};
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
 use whimbrel_platform::limits::{

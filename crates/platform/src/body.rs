@@ -8,53 +8,25 @@ use serde::{Deserialize, Serialize};
 use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, Template, sym};
 
+use crate::capabilities::{Durable, Inspectable, Mobile, Owned};
 use crate::durable::creation::is_creation;
 use crate::durable::{Origin, Ticket};
-use crate::inspection::{Inspection, Instructed, Instruction, Look, Upkeep};
 use crate::limits::{MESSAGE_WEIGHED_BYTES, SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
-use crate::mobility::{Hop, HopRequest, Wish};
+use crate::mobility::HopRequest;
 use crate::{Services, Time};
 
-/// What runs in an agent's slot. The scheduler gives it turns; in between it is only data.
+/// What runs in an agent's slot. The scheduler gives it turns; in between it is only data. What only some bodies can do is in a
+/// [capability](crate::capabilities).
 pub trait AgentBody: Send {
     /// Runs until there is nothing to do or the budget is spent. The first turn comes without a message.
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next;
 
-    /// The whole state as bytes, between two turns; `None` if this kind of agent cannot be written out.
-    fn snapshot(&self, _now: Time) -> Option<Vec<u8>> {
-        None
-    }
+    /// Called once when the agent ends by another's will (killed, platform stopping) instead of its own.
+    fn stopping(&mut self, _turn: &mut Turn<'_>) {}
 
-    /// Appends the whole state to `out`, from which [`AgentBody::save_delta`] counts from now on; false if this kind of
-    /// agent cannot be saved so.
-    fn save_whole(&mut self, _now: Time, _out: &mut Vec<u8>) -> bool {
-        false
-    }
-
-    /// Appends what changed since the last save to `out`, between two turns: nothing, if nothing did; false if there was no save to count from,
-    /// or if this kind of agent cannot be saved so. If what was appended is lost, a whole save must follow.
-    fn save_delta(&mut self, _now: Time, _out: &mut Vec<u8>) -> bool {
-        false
-    }
-
-    /// Brings the agent, which was restored from a whole save and has had no turn since, to the state of the next save.
-    ///
-    /// # Errors
-    /// The bytes are no delta, or not the one that follows. The agent is of no use then.
-    fn apply_delta(&mut self, _delta: &[u8], _now: Time) -> Result<(), BadDelta> {
-        Err(BadDelta("this kind of agent has no deltas".to_owned()))
-    }
-
-    /// Lets [`AgentBody::save_delta`] count from the save that the agent was restored from, without a whole save before;
-    /// false if this kind of agent cannot be saved so. To be called before its first turn.
-    fn go_on_saving(&mut self) -> bool {
-        false
-    }
-
-    /// Why it could not be saved when that was tried last, if an agent of this kind cannot go on then.
-    fn unsaved(&self) -> Option<&str> {
-        None
-    }
+    /// It stops on this node, to go on on another one that has its partition by then; what is written of it is all that it is there. Messages
+    /// that it took, and that nothing written covers, it puts back.
+    fn yielded(&mut self, _mailbox: &mut Mailbox) {}
 
     /// Where its code is, so that it can be made again from a [snapshot](AgentBody::snapshot) by another process; `None` if
     /// nobody could.
@@ -62,14 +34,13 @@ pub trait AgentBody: Send {
         None
     }
 
-    /// How long it has nothing to do before it leaves memory, if it says so itself; for ever: [`Duration::MAX`].
-    fn passivate_after(&self) -> Option<Duration> {
+    /// The whole state as bytes, between two turns; `None` if this kind of agent cannot be written out.
+    fn snapshot(&self, _now: Time) -> Option<Vec<u8>> {
         None
     }
 
-    /// What this one leaves behind when it leaves memory, between two turns and with nothing to do: it takes less room, and
-    /// [becomes](AgentBody::activate) this one again. `None` if this kind of agent stays.
-    fn passivate(&mut self, _now: Time) -> Option<Box<dyn AgentBody>> {
+    /// A second agent of the same code and state; `None` if this kind of agent cannot be cloned.
+    fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
         None
     }
 
@@ -81,87 +52,25 @@ pub trait AgentBody: Send {
         Err("it had not left".to_owned())
     }
 
-    /// A second agent of the same code and state; `None` if this kind of agent cannot be cloned.
-    fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
+    /// Saving it after its turns, if that can be.
+    fn durable(&mut self) -> Option<&mut dyn Durable> {
         None
     }
 
-    /// Whether it was told what became of a hop, and has had no turn since: until then it does not move on, lest it never know.
-    fn has_news(&self) -> bool {
-        false
-    }
-
-    /// Another node is to go on with the agent, or with a clone of it: its [snapshot](AgentBody::snapshot) is taken next, between
-    /// two turns. What it asked for itself by [`Next::Hop`], or somebody else for it. It may still stay.
-    fn before_hop(&mut self) {}
-
-    /// Another node offers the agent, or a clone of it: asked of it, as it was made from its state, before it is taken in. Whoever is
-    /// refused goes on where it was.
-    ///
-    /// # Errors
-    /// It cannot go on here: why, for whoever sent it.
-    fn admit(&mut self, _arrival: &Arrival<'_>) -> Result<(), String> {
-        Ok(())
-    }
-
-    /// It was with a client, which may have written anything into its state: what that says of whose it is does not count.
-    /// [`AgentBody::admit`] follows.
-    fn disown(&mut self) {}
-
-    /// It is called home by somebody: a journey that it is on is over. Called right before it is told by
-    /// [`AgentBody::hopped`] whether it came there.
-    fn recalled(&mut self) {}
-
-    /// What became of a hop: called between two turns, before the first on the new node or the next on the old one. A turn
-    /// follows.
-    fn hopped(&mut self, _hop: &Hop) {}
-
-    /// What it asked for by [`Next::Hop`] and has not [been told](AgentBody::hopped) of: it may have been written out since, and be
-    /// made again. Durable agents that can ask for it say so.
-    fn awaits_hop(&self) -> Option<HopRequest> {
+    /// Its journeys between nodes, if it takes part in them.
+    fn mobile(&mut self) -> Option<&mut dyn Mobile> {
         None
     }
 
-    /// Who wants what it just asked for by [`Next::Hop`], and is told what became of that, if it is not the agent itself.
-    fn take_wish(&mut self) -> Option<Wish> {
+    /// What it shows an operator, if anything.
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
         None
     }
 
-    /// Somebody else wants the agent to be elsewhere, and its code is in other hands than this node's: whoever has it is asked. The wish comes back if
-    /// the agent can be written out here.
-    fn yields(&mut self, wish: Wish, _now: Time) -> Option<Wish> {
-        Some(wish)
-    }
-
-    /// What is in it, but for its mailbox; between two turns. It goes on as if nobody had looked.
-    fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
-        Inspection::default()
-    }
-
-    /// What it runs and uses, likewise.
-    fn upkeep(&mut self, _now: Time) -> Upkeep {
-        self.origin().map_or_else(Upkeep::default, |origin| Upkeep::of(&origin))
-    }
-
-    /// Does what an operator wants, between two turns; a turn follows.
-    fn instruct(&mut self, _instruction: &Instruction, _now: Time) -> Instructed {
-        Instructed::Refused("only AgentSpeak agents can be debugged: `suspend` and `resume` are for all".to_owned())
-    }
-
-    /// Why it stays on this node for now, if it does: an operator has it paused.
-    fn stays(&self) -> Option<&str> {
+    /// Its owner's say, if its state names an owner.
+    fn owned(&mut self) -> Option<&mut dyn Owned> {
         None
     }
-
-    /// It stops on this node, to go on on another one that has its partition by then; what is written of it is all that it is there. Messages
-    /// that it took, and that nothing written covers, it puts back.
-    fn yielded(&mut self, _mailbox: &mut Mailbox) {}
-
-    /// It ends because its time to live is over; [`stopping`](Self::stopping) is called next.
-    fn expired(&mut self) {}
-
-    /// Called once when the agent ends by another's will (killed, platform stopping) instead of its own.
-    fn stopping(&mut self, _turn: &mut Turn<'_>) {}
 }
 
 /// An agent that another node offers.
@@ -208,7 +117,7 @@ pub enum Next {
     Ready,
     /// It had left memory: it is to be [made again](AgentBody::activate), and has its turn then.
     Activate,
-    /// It wants to go on on another node, or a clone of it there: it has no turn until it [is told](AgentBody::hopped) what became of that, and
+    /// It wants to go on on another node, or a clone of it there: it has no turn until it [is told](crate::capabilities::Mobile::hopped) what became of that, and
     /// messages wait. Asked for of an agent that has neither a [snapshot](AgentBody::snapshot) nor an
     /// [origin](AgentBody::origin), it stays.
     Hop(Box<HopRequest>),
@@ -274,114 +183,50 @@ impl std::fmt::Display for EndReason {
 #[error("{0}")]
 pub struct BadDelta(pub String);
 
-/// Bodies are found through boxes, too.
+/// Boxed body: all of the trait is handed through, as `cargo xtask tidy` checks.
 impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         (**self).turn(turn)
     }
 
-    fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
-        (**self).snapshot(now)
-    }
-
-    fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        (**self).save_whole(now, out)
-    }
-
-    fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        (**self).save_delta(now, out)
-    }
-
-    fn apply_delta(&mut self, delta: &[u8], now: Time) -> Result<(), BadDelta> {
-        (**self).apply_delta(delta, now)
-    }
-
-    fn go_on_saving(&mut self) -> bool {
-        (**self).go_on_saving()
-    }
-
-    fn unsaved(&self) -> Option<&str> {
-        (**self).unsaved()
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        (**self).origin()
-    }
-
-    fn passivate_after(&self) -> Option<Duration> {
-        (**self).passivate_after()
-    }
-
-    fn passivate(&mut self, now: Time) -> Option<Box<dyn AgentBody>> {
-        (**self).passivate(now)
-    }
-
-    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
-        (**self).activate()
-    }
-
-    fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
-        (**self).duplicate(now)
-    }
-
-    fn has_news(&self) -> bool {
-        (**self).has_news()
-    }
-
-    fn before_hop(&mut self) {
-        (**self).before_hop();
-    }
-
-    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
-        (**self).admit(arrival)
-    }
-
-    fn recalled(&mut self) {
-        (**self).recalled();
-    }
-
-    fn hopped(&mut self, hop: &Hop) {
-        (**self).hopped(hop);
-    }
-
-    fn awaits_hop(&self) -> Option<HopRequest> {
-        (**self).awaits_hop()
-    }
-
-    fn take_wish(&mut self) -> Option<Wish> {
-        (**self).take_wish()
-    }
-
-    fn yields(&mut self, wish: Wish, now: Time) -> Option<Wish> {
-        (**self).yields(wish, now)
-    }
-
-    fn inspect(&mut self, look: Look, now: Time) -> Inspection {
-        (**self).inspect(look, now)
-    }
-
-    fn upkeep(&mut self, now: Time) -> Upkeep {
-        (**self).upkeep(now)
-    }
-
-    fn instruct(&mut self, instruction: &Instruction, now: Time) -> Instructed {
-        (**self).instruct(instruction, now)
-    }
-
-    fn stays(&self) -> Option<&str> {
-        (**self).stays()
+    fn stopping(&mut self, turn: &mut Turn<'_>) {
+        (**self).stopping(turn);
     }
 
     fn yielded(&mut self, mailbox: &mut Mailbox) {
         (**self).yielded(mailbox);
     }
 
-    fn expired(&mut self) {
-        (**self).expired();
+    fn origin(&self) -> Option<Origin> {
+        (**self).origin()
     }
 
-    fn stopping(&mut self, turn: &mut Turn<'_>) {
-        (**self).stopping(turn);
+    fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
+        (**self).snapshot(now)
+    }
+
+    fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
+        (**self).duplicate(now)
+    }
+
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        (**self).activate()
+    }
+
+    fn durable(&mut self) -> Option<&mut dyn Durable> {
+        (**self).durable()
+    }
+
+    fn mobile(&mut self) -> Option<&mut dyn Mobile> {
+        (**self).mobile()
+    }
+
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        (**self).inspectable()
+    }
+
+    fn owned(&mut self) -> Option<&mut dyn Owned> {
+        (**self).owned()
     }
 }
 

@@ -7,6 +7,7 @@ pub mod agent_management;
 pub mod ams;
 pub mod audit;
 pub mod body;
+pub mod capabilities;
 pub mod cluster;
 pub mod conversations;
 mod counters;

@@ -1,6 +1,7 @@
 //! Agents written in Rust.
 
 use std::time::Duration;
+use whimbrel_platform::capabilities::Inspectable;
 
 use whimbrel_acl::{AclMessage, MessageBody, Performative, Template, Value};
 use whimbrel_platform::inspection::{Detail, Inspection, Look};
@@ -251,16 +252,22 @@ impl<A: Agent> AgentBody for NativeBody<A> {
         if ctx.ended { Next::End(EndReason::Finished) } else { next }
     }
 
+    fn stopping(&mut self, turn: &mut Turn<'_>) {
+        let (agent, _, mut ctx) = self.parts(turn);
+        agent.on_stop(&mut ctx);
+    }
+
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        Some(self)
+    }
+}
+
+impl<A: Agent> Inspectable for NativeBody<A> {
     fn inspect(&mut self, _look: Look, now: Time) -> Inspection {
         let mut details = vec![Detail::new("type", std::any::type_name::<A>())];
         if let Some(behaviours) = &self.behaviours {
             details.push(Detail::new("behaviours", behaviours.describe(now)));
         }
         Inspection { details, ..Inspection::default() }
-    }
-
-    fn stopping(&mut self, turn: &mut Turn<'_>) {
-        let (agent, _, mut ctx) = self.parts(turn);
-        agent.on_stop(&mut ctx);
     }
 }

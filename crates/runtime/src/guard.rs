@@ -89,7 +89,7 @@ impl Node {
     }
 
     /// A clone of this name may be here only if it may not more than its original, nor what that is forbidden. Modules are asked themselves
-    /// (`AgentBody::admit`): they know the first of those whose clones they are.
+    /// (`Owned::admit`): they know the first of those whose clones they are.
     pub fn permit_clone(&self, kind: AgentKind, name: Symbol, of: Symbol) -> Result<(), String> {
         match kind != AgentKind::Wasm && self.guard.policy.favours(name, of, self.called()) {
             true => Err(format!("the policy has other rules for {name} than for {of}, whose clone it is")),

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use whimbrel_platform::capabilities::{Durable, Inspectable, Mobile, Owned};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
 use whimbrel_platform::audit::{RefusalReason, Refused};
@@ -305,25 +306,6 @@ impl AgentBody for WasmAgent {
         self.mind().snapshot(now)
     }
 
-    fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        // Whoever makes it again may be another node, and may not know.
-        self.note_line();
-        let Some(state) = self.snapshot(now) else { return false };
-        out.extend_from_slice(&state);
-        self.saved = true;
-        true
-    }
-
-    fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        // A state is what differs from the module's first one, so it is short already.
-        self.saved && self.save_whole(now, out)
-    }
-
-    fn go_on_saving(&mut self) -> bool {
-        self.saved = true;
-        true
-    }
-
     fn origin(&self) -> Option<Origin> {
         Some(Origin::Module { path: self.path.to_string(), hash: self.module.hash.0 })
     }
@@ -334,77 +316,6 @@ impl AgentBody for WasmAgent {
         // Whose clone it is by that, is known when it is admitted.
         copy.line = self.line.clone();
         Some(Box::new(copy))
-    }
-
-    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
-        self.take_in(arrival).inspect_err(|reason| {
-            let who = Principal::Agent { name: arrival.name, node: arrival.from }.to_string();
-            arrival.services.audit(&Refused::somebody(RefusalReason::Quota, &who, reason));
-        })
-    }
-
-    fn disown(&mut self) {
-        self.line = None;
-    }
-
-    fn before_hop(&mut self) {
-        self.note_line();
-        self.mind().forget_wants();
-        if let Some(Stay { since, used, .. }) = self.stay.as_deref() {
-            used.leaves(*since, &self.module.host.lately);
-        }
-        if let Mind::Live { live, .. } = &mut *self.mind() {
-            for (at, length) in std::mem::take(&mut live.store.data_mut().requests.discard) {
-                live.clear(at, length as usize);
-            }
-        }
-    }
-
-    fn has_news(&self) -> bool {
-        self.hop.is_some()
-    }
-
-    fn recalled(&mut self) {
-        self.recalls += 1;
-    }
-
-    fn awaits_hop(&self) -> Option<HopRequest> {
-        let to = self.mind().wants().filter(|_| self.hop.is_none())?;
-        Some(HopRequest { to, mode: HopMode::Move })
-    }
-
-    fn hopped(&mut self, hop: &Hop) {
-        self.hop.get_or_insert_with(|| Box::new(hop.clone()));
-    }
-
-    fn inspect(&mut self, _look: Look, now: Time) -> Inspection {
-        let mut details =
-            vec![Detail::new("module", self.path.as_str()), Detail::new("sha-256", self.module.hash.to_string())];
-        details.extend(self.mind().describe(now));
-        if let Some(until) = self.stay.as_ref().map(|stay| stay.until()).filter(|until| *until < Time::NEVER) {
-            let left = until.max(now) - now;
-            details.push(Detail::new("to live", format!("{} s more", left.as_secs())));
-        }
-        Inspection { details, ..Inspection::default() }
-    }
-
-    fn upkeep(&mut self, now: Time) -> Upkeep {
-        let made = self.origin().map_or_else(Upkeep::default, |origin| Upkeep::of(&origin));
-        let Some(stay) = &self.stay else { return made };
-        let memory = match &*self.mind() {
-            Mind::Live { live, .. } => live.memory_bytes(),
-            // What is written out takes no place.
-            Mind::New | Mind::Frozen(_) | Mind::Gone => 0,
-        };
-        let owner = self.line.as_ref().map(|line| line.owner.to_string()).unwrap_or_default();
-        let Terms { room, .. } = *stay.terms;
-        let storage = stay.used.holder().map(|holder| (holder.clone(), room));
-        Upkeep { owner, quotas: stay.quotas(memory, now), storage, ..made }
-    }
-
-    fn expired(&mut self) {
-        // Who had a time to live did not fail when that is over; whoever waited for him has waited as long.
-        self.mind().take_last_words();
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
@@ -432,6 +343,114 @@ impl AgentBody for WasmAgent {
                 &format!("in whim_stop: {error}"),
             );
         }
+    }
+
+    fn durable(&mut self) -> Option<&mut dyn Durable> {
+        Some(self)
+    }
+
+    fn mobile(&mut self) -> Option<&mut dyn Mobile> {
+        Some(self)
+    }
+
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        Some(self)
+    }
+
+    fn owned(&mut self) -> Option<&mut dyn Owned> {
+        Some(self)
+    }
+}
+
+impl Durable for WasmAgent {
+    fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        // Whoever makes it again may be another node, and may not know.
+        self.note_line();
+        let Some(state) = self.snapshot(now) else { return false };
+        out.extend_from_slice(&state);
+        self.saved = true;
+        true
+    }
+
+    fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        // A state is what differs from the module's first one, so it is short already.
+        self.saved && self.save_whole(now, out)
+    }
+}
+
+impl Mobile for WasmAgent {
+    fn before_hop(&mut self) {
+        self.note_line();
+        self.mind().forget_wants();
+        if let Some(Stay { since, used, .. }) = self.stay.as_deref() {
+            used.leaves(*since, &self.module.host.lately);
+        }
+        if let Mind::Live { live, .. } = &mut *self.mind() {
+            for (at, length) in std::mem::take(&mut live.store.data_mut().requests.discard) {
+                live.clear(at, length as usize);
+            }
+        }
+    }
+
+    fn has_news(&mut self) -> bool {
+        self.hop.is_some()
+    }
+
+    fn recalled(&mut self) {
+        self.recalls += 1;
+    }
+
+    fn awaits_hop(&self) -> Option<HopRequest> {
+        let to = self.mind().wants().filter(|_| self.hop.is_none())?;
+        Some(HopRequest { to, mode: HopMode::Move })
+    }
+
+    fn hopped(&mut self, hop: &Hop) {
+        self.hop.get_or_insert_with(|| Box::new(hop.clone()));
+    }
+}
+
+impl Inspectable for WasmAgent {
+    fn inspect(&mut self, _look: Look, now: Time) -> Inspection {
+        let mut details =
+            vec![Detail::new("module", self.path.as_str()), Detail::new("sha-256", self.module.hash.to_string())];
+        details.extend(self.mind().describe(now));
+        if let Some(until) = self.stay.as_ref().map(|stay| stay.until()).filter(|until| *until < Time::NEVER) {
+            let left = until.max(now) - now;
+            details.push(Detail::new("to live", format!("{} s more", left.as_secs())));
+        }
+        Inspection { details, ..Inspection::default() }
+    }
+
+    fn upkeep(&mut self, made: Upkeep, now: Time) -> Upkeep {
+        let Some(stay) = &self.stay else { return made };
+        let memory = match &*self.mind() {
+            Mind::Live { live, .. } => live.memory_bytes(),
+            // What is written out takes no place.
+            Mind::New | Mind::Frozen(_) | Mind::Gone => 0,
+        };
+        let owner = self.line.as_ref().map(|line| line.owner.to_string()).unwrap_or_default();
+        let Terms { room, .. } = *stay.terms;
+        let storage = stay.used.holder().map(|holder| (holder.clone(), room));
+        Upkeep { owner, quotas: stay.quotas(memory, now), storage, ..made }
+    }
+}
+
+impl Owned for WasmAgent {
+    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
+        self.take_in(arrival).inspect_err(|reason| {
+            let who = Principal::Agent { name: arrival.name, node: arrival.from }.to_string();
+            arrival.services.audit(&Refused::somebody(RefusalReason::Quota, &who, reason));
+        })
+    }
+
+    fn disown(&mut self) {
+        self.line = None;
+    }
+
+    fn expired(&mut self) {
+        // Who had a time to live did not fail when that is over; whoever waited for him has waited as long.
+        self.mind().take_last_words();
     }
 }
 

@@ -74,7 +74,7 @@ fn body_start(rest: &str) -> Option<usize> {
     None
 }
 
-fn block_length(block: &str) -> usize {
+pub(super) fn block_length(block: &str) -> usize {
     let mut depth = 0_i32;
     for (at, c) in block.char_indices() {
         match c {

@@ -7,6 +7,7 @@ use crate::repo::Repo;
 mod arrows;
 mod documents;
 mod files;
+mod forwarding;
 mod functions;
 mod names;
 mod numbers;
@@ -40,8 +41,16 @@ impl fmt::Display for Finding {
 
 /// All findings, in order of their places.
 pub fn check(repo: &Repo) -> Vec<Finding> {
-    let checks =
-        [arrows::check, documents::check, files::check, functions::check, names::check, numbers::check, purity::check];
+    let checks = [
+        arrows::check,
+        documents::check,
+        files::check,
+        forwarding::check,
+        functions::check,
+        names::check,
+        numbers::check,
+        purity::check,
+    ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(repo)).collect();
     findings.sort();
     findings

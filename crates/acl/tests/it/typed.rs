@@ -262,3 +262,16 @@ fn what_cannot_be_is_refused() {
     assert!(matches!(compact::decode::<Vec<i64>>(&many, limits), Err(DecodeError::Budget { .. })));
     assert!(matches!(compact::decode_value(&many, limits), Err(DecodeError::Budget { .. })));
 }
+
+#[derive(Encode, Decode, Debug, PartialEq)]
+struct Optional {
+    boxed: Box<Option<i64>>,
+    after: i64,
+}
+
+#[test]
+fn boxed_option_may_be_absent() {
+    for boxed in [None, Some(7)] {
+        check(&Optional { boxed: Box::new(boxed), after: 1 });
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
+use whimbrel_platform::capabilities::{Durable, Inspectable, Mobile};
 
 use whimbrel_acl::{Aid, Text, Value};
 use whimbrel_platform::durable::Origin;
@@ -276,6 +277,29 @@ impl Agent {
         self.aside.as_deref()
     }
 
+    /// Brings the agent, which was restored from a whole save and has had no turn since, to the state of the next save.
+    ///
+    /// # Errors
+    /// The bytes are no delta, or not the one that follows. The agent is of no use then.
+    pub fn apply_delta(&mut self, delta: &[u8], now: Time) -> Result<(), BadDelta> {
+        let told = |error: SnapshotError| BadDelta(error.to_string());
+        let (Some(image), Some(begin), None) = (&self.image, &mut self.begin, &self.saves) else {
+            return Err(told(SnapshotError::GoneOn));
+        };
+        snapshot::apply_delta(delta, &mut self.mind, begin, image, now).map_err(told)
+    }
+
+    /// Lets [`Durable::save_delta`] count from the save that the agent was restored from, without a whole save before;
+    /// false if it has no program. To be called before its first turn.
+    pub fn go_on_saving(&mut self) -> bool {
+        let Some(image) = &self.image else { return false };
+        if self.saves.is_none() {
+            let subject = subject(self.begin.as_deref(), image, Time::ZERO);
+            self.saves = Some(Box::new(Saves::go_on(&mut self.mind, subject)));
+        }
+        true
+    }
+
     /// A turn of an agent that an operator has to do with, or that is called home.
     #[cold]
     #[inline(never)]
@@ -324,18 +348,57 @@ impl AgentBody for Agent {
         next
     }
 
+    fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
+        crate::snapshot::duplicate(self, now)
+    }
+
+    fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
+        crate::snapshot::write(self, now)
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        let image = self.image.as_ref().filter(|_| !self.mind.options.is_volatile())?;
+        // Otherwise it was not made from a program's text, so nobody could find that again.
+        (image.fingerprint != 0).then(|| origin(image))
+    }
+
+    fn durable(&mut self) -> Option<&mut dyn Durable> {
+        Some(self)
+    }
+
+    fn mobile(&mut self) -> Option<&mut dyn Mobile> {
+        Some(self)
+    }
+
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        Some(self)
+    }
+}
+
+impl Durable for Agent {
+    fn passivate_after(&self) -> Option<Duration> {
+        self.mind.options.passivate_after()
+    }
+
+    fn passivate(&mut self, now: Time) -> Option<Box<dyn AgentBody>> {
+        // What somebody follows or debugs is to be there.
+        let forgettable = self.aside_if_any().is_none_or(|aside| aside.may_be_forgotten(now));
+        let passive = if forgettable { Passive::of(self, now) } else { None };
+        Some(Box::new(passive?))
+    }
+
+    fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        self.save(now, out, true)
+    }
+
+    fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        self.save(now, out, false)
+    }
+}
+
+impl Mobile for Agent {
     fn recalled(&mut self) {
         self.aside().recalled = true;
-    }
-
-    fn inspect(&mut self, look: Look, now: Time) -> Inspection {
-        self.look_into(look, now)
-    }
-
-    fn instruct(&mut self, instruction: &Instruction, now: Time) -> Instructed {
-        let outcome = self.obey(instruction);
-        self.aside = self.aside.take().filter(|aside| !aside.may_be_forgotten(now));
-        operator::instructed(outcome)
     }
 
     fn stays(&self) -> Option<&str> {
@@ -349,55 +412,17 @@ impl AgentBody for Agent {
     fn hopped(&mut self, hop: &Hop) {
         hops::hopped(&mut self.mind, hop);
     }
+}
 
-    fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
-        crate::snapshot::duplicate(self, now)
+impl Inspectable for Agent {
+    fn inspect(&mut self, look: Look, now: Time) -> Inspection {
+        self.look_into(look, now)
     }
 
-    fn passivate_after(&self) -> Option<Duration> {
-        self.mind.options.passivate_after()
-    }
-
-    fn passivate(&mut self, now: Time) -> Option<Box<dyn AgentBody>> {
-        // What somebody follows or debugs is to be there.
-        let forgettable = self.aside_if_any().is_none_or(|aside| aside.may_be_forgotten(now));
-        let passive = if forgettable { Passive::of(self, now) } else { None };
-        Some(Box::new(passive?))
-    }
-
-    fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
-        crate::snapshot::write(self, now)
-    }
-
-    fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        self.save(now, out, true)
-    }
-
-    fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        self.save(now, out, false)
-    }
-
-    fn apply_delta(&mut self, delta: &[u8], now: Time) -> Result<(), BadDelta> {
-        let told = |error: SnapshotError| BadDelta(error.to_string());
-        let (Some(image), Some(begin), None) = (&self.image, &mut self.begin, &self.saves) else {
-            return Err(told(SnapshotError::GoneOn));
-        };
-        snapshot::apply_delta(delta, &mut self.mind, begin, image, now).map_err(told)
-    }
-
-    fn go_on_saving(&mut self) -> bool {
-        let Some(image) = &self.image else { return false };
-        if self.saves.is_none() {
-            let subject = subject(self.begin.as_deref(), image, Time::ZERO);
-            self.saves = Some(Box::new(Saves::go_on(&mut self.mind, subject)));
-        }
-        true
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        let image = self.image.as_ref().filter(|_| !self.mind.options.is_volatile())?;
-        // Otherwise it was not made from a program's text, so nobody could find that again.
-        (image.fingerprint != 0).then(|| origin(image))
+    fn instruct(&mut self, instruction: &Instruction, now: Time) -> Instructed {
+        let outcome = self.obey(instruction);
+        self.aside = self.aside.take().filter(|aside| !aside.may_be_forgotten(now));
+        operator::instructed(outcome)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What an agent leaves behind when it leaves memory.
 
 use std::sync::Arc;
+use whimbrel_platform::capabilities::Inspectable;
 
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
@@ -42,6 +43,16 @@ impl AgentBody for Passive {
         Some(origin(&self.image))
     }
 
+    fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
+        Some(Box::new(self.read().ok()?))
+    }
+
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        Some(self)
+    }
+}
+
+impl Inspectable for Passive {
     fn inspect(&mut self, look: Look, now: Time) -> Inspection {
         // It stays as it is: nobody is woken by being looked at.
         let mut seen = self.read().map(|mut agent| agent.inspect(look, now)).unwrap_or_default();
@@ -51,9 +62,5 @@ impl AgentBody for Passive {
 
     fn instruct(&mut self, _instruction: &Instruction, _now: Time) -> Instructed {
         Instructed::Later
-    }
-
-    fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
-        Some(Box::new(self.read().ok()?))
     }
 }

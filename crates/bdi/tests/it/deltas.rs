@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
+use whimbrel_platform::capabilities::Durable;
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::code::Image;

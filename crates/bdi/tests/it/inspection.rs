@@ -1,6 +1,7 @@
 //! Looking into an agent changes nothing, nor does pausing it, going on, or taking steps; and what is seen is what there is.
 
 use std::sync::Arc;
+use whimbrel_platform::capabilities::{Inspectable, Mobile};
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::code::Image;

@@ -2,6 +2,7 @@
 //! one. An agent that somebody follows takes the ordinary way. What both say, and in which order, must be the same.
 
 use std::sync::Arc;
+use whimbrel_platform::capabilities::Inspectable;
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Text, Value};
 use whimbrel_bdi::code::Image;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use whimbrel_platform::capabilities::Durable;
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::code::Image;

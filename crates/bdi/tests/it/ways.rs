@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
+use whimbrel_platform::capabilities::Inspectable;
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::code::Image;

@@ -1,5 +1,6 @@
 //! What an agent of a session is in its slot: nothing but the way to its client.
 
+use crate::capabilities::{Durable, Inspectable, Mobile};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -431,39 +432,6 @@ impl AgentBody for SessionBody {
         }
     }
 
-    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
-        self.next.take().ok_or_else(|| "it has its session".to_owned())
-    }
-
-    fn yields(&mut self, wish: Wish, now: Time) -> Option<Wish> {
-        self.session.lock().ask_to_yield(self.agent, wish, now);
-        (self.session.notify)();
-        None
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        self.written.clone()
-    }
-
-    fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
-        self.write(Some(Change::All), out)
-    }
-
-    fn save_delta(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
-        self.write(None, out)
-    }
-
-    fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
-        let session = self.session.lock();
-        let connected = if session.is_connected() { "yes" } else { "no: what is for it waits" };
-        let details = vec![
-            Detail::new("session", session.name()),
-            Detail::new("connected", connected),
-            Detail::new("not acknowledged", format!("{} messages of the session", session.unacknowledged())),
-        ];
-        Inspection { details, ..Inspection::default() }
-    }
-
     fn yielded(&mut self, mailbox: &mut Mailbox) {
         self.ended = true;
         let mut session = self.session.lock();
@@ -471,6 +439,14 @@ impl AgentBody for SessionBody {
         let unsaved = session.keeping(self.agent).map(Keeping::take_unsaved).unwrap_or_default();
         drop(session.handle_agent_gone(self.agent, PASSED));
         mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));
+    }
+
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        self.next.take().ok_or_else(|| "it has its session".to_owned())
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        self.written.clone()
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
@@ -481,6 +457,49 @@ impl AgentBody for SessionBody {
         drop(session);
         Self::return_to_senders(turn, undelivered);
         (self.session.notify)();
+    }
+
+    fn durable(&mut self) -> Option<&mut dyn Durable> {
+        Some(self)
+    }
+
+    fn mobile(&mut self) -> Option<&mut dyn Mobile> {
+        Some(self)
+    }
+
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        Some(self)
+    }
+}
+
+impl Durable for SessionBody {
+    fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
+        self.write(Some(Change::All), out)
+    }
+
+    fn save_delta(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
+        self.write(None, out)
+    }
+}
+
+impl Mobile for SessionBody {
+    fn yields(&mut self, wish: Wish, now: Time) -> Option<Wish> {
+        self.session.lock().ask_to_yield(self.agent, wish, now);
+        (self.session.notify)();
+        None
+    }
+}
+
+impl Inspectable for SessionBody {
+    fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
+        let session = self.session.lock();
+        let connected = if session.is_connected() { "yes" } else { "no: what is for it waits" };
+        let details = vec![
+            Detail::new("session", session.name()),
+            Detail::new("connected", connected),
+            Detail::new("not acknowledged", format!("{} messages of the session", session.unacknowledged())),
+        ];
+        Inspection { details, ..Inspection::default() }
     }
 }
 

@@ -1,12 +1,12 @@
 //! The body of an agent that left its client for another node, or is to go on to a client of the node that it came to: in its first turn it goes there, before it
 //! is anything else.
 
+use crate::capabilities::{Inspectable, Mobile, Owned};
 use whimbrel_acl::Symbol;
 
 use crate::durable::Origin;
-use crate::inspection::{Inspection, Look};
 use crate::mobility::{Hop, HopError, HopMode, HopRequest, Wish};
-use crate::{AgentBody, Arrival, Mailbox, Next, Time, Turn};
+use crate::{AgentBody, Mailbox, Next, Time, Turn};
 
 /// See the module.
 pub struct DepartingBody {
@@ -32,6 +32,10 @@ impl AgentBody for DepartingBody {
         }
     }
 
+    fn yielded(&mut self, mailbox: &mut Mailbox) {
+        self.body.yielded(mailbox);
+    }
+
     fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
         Ok(std::mem::replace(&mut self.body, Box::new(Nobody)))
     }
@@ -44,16 +48,30 @@ impl AgentBody for DepartingBody {
         self.body.origin()
     }
 
-    fn has_news(&self) -> bool {
+    fn stopping(&mut self, turn: &mut Turn<'_>) {
+        self.body.stopping(turn);
+    }
+
+    fn mobile(&mut self) -> Option<&mut dyn Mobile> {
+        Some(self)
+    }
+
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        self.body.inspectable()
+    }
+
+    fn owned(&mut self) -> Option<&mut dyn Owned> {
+        self.body.owned()
+    }
+}
+
+impl Mobile for DepartingBody {
+    fn has_news(&mut self) -> bool {
         self.body.has_news()
     }
 
     fn before_hop(&mut self) {
         self.body.before_hop();
-    }
-
-    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
-        self.body.admit(arrival)
     }
 
     fn take_wish(&mut self) -> Option<Wish> {
@@ -82,18 +100,6 @@ impl AgentBody for DepartingBody {
             }
             _ => self.body.hopped(hop),
         }
-    }
-
-    fn inspect(&mut self, look: Look, now: Time) -> Inspection {
-        self.body.inspect(look, now)
-    }
-
-    fn yielded(&mut self, mailbox: &mut Mailbox) {
-        self.body.yielded(mailbox);
-    }
-
-    fn stopping(&mut self, turn: &mut Turn<'_>) {
-        self.body.stopping(turn);
     }
 }
 

@@ -1,5 +1,6 @@
 //! An agent that is offered to a client. It is what it was until the client creates it, and goes on as that if the client does not.
 
+use crate::capabilities::{Inspectable, Mobile};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -182,21 +183,6 @@ impl AgentBody for InvitedBody {
         Next::Activate
     }
 
-    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
-        let stuck = self.stuck.take().unwrap_or_else(|| "it is offered to a client".to_owned());
-        self.next.take().ok_or(stuck)
-    }
-
-    fn stays(&self) -> Option<&str> {
-        Some("it is offered to a client")
-    }
-
-    fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
-        let code: &CodeName = &self.invitation.saved.code;
-        let details = vec![Detail::new("offered to", self.to.as_str()), Detail::new("code", code.to_string())];
-        Inspection { details, ..Inspection::default() }
-    }
-
     fn yielded(&mut self, mailbox: &mut Mailbox) {
         if let Some(Former::Client(former)) = &mut self.former {
             former.yielded(mailbox);
@@ -210,10 +196,37 @@ impl AgentBody for InvitedBody {
         }
     }
 
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        let stuck = self.stuck.take().unwrap_or_else(|| "it is offered to a client".to_owned());
+        self.next.take().ok_or(stuck)
+    }
+
     fn stopping(&mut self, turn: &mut Turn<'_>) {
         if let Some(Former::Client(former)) = &mut self.former {
             former.stopping(turn);
         }
+    }
+
+    fn mobile(&mut self) -> Option<&mut dyn Mobile> {
+        Some(self)
+    }
+
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        Some(self)
+    }
+}
+
+impl Mobile for InvitedBody {
+    fn stays(&self) -> Option<&str> {
+        Some("it is offered to a client")
+    }
+}
+
+impl Inspectable for InvitedBody {
+    fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
+        let code: &CodeName = &self.invitation.saved.code;
+        let details = vec![Detail::new("offered to", self.to.as_str()), Detail::new("code", code.to_string())];
+        Inspection { details, ..Inspection::default() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What an agent is in its slot while its client is away: what was saved of it. Its messages wait in its mailbox.
 
+use crate::capabilities::{Durable, Inspectable};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -155,31 +156,6 @@ impl AgentBody for KeptBody {
         self.wait_until(self.until, turn)
     }
 
-    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
-        self.next.take().ok_or_else(|| "its client is away".to_owned())
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        self.written.clone()
-    }
-
-    fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
-        self.write(Change::All, out)
-    }
-
-    fn save_delta(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
-        self.write(self.change, out)
-    }
-
-    fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
-        let mut details = vec![Detail::new("session", "none: it waits for its client")];
-        if let Some(saved) = &self.cell.kept.saved {
-            details.push(Detail::new("code", saved.code.to_string()));
-            details.push(Detail::new("state", format!("{} bytes", saved.state.len())));
-        }
-        Inspection { details, ..Inspection::default() }
-    }
-
     fn yielded(&mut self, mailbox: &mut Mailbox) {
         // Who was promised the agent has been told that it has it.
         let promised = std::mem::replace(&mut *self.cell.next(), Succession::Over);
@@ -188,6 +164,43 @@ impl AgentBody for KeptBody {
             // It says so when it is dropped: with this, when the name is free.
             self.next = Some(body);
         }
+    }
+
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        self.next.take().ok_or_else(|| "its client is away".to_owned())
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        self.written.clone()
+    }
+
+    fn durable(&mut self) -> Option<&mut dyn Durable> {
+        Some(self)
+    }
+
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        Some(self)
+    }
+}
+
+impl Durable for KeptBody {
+    fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
+        self.write(Change::All, out)
+    }
+
+    fn save_delta(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
+        self.write(self.change, out)
+    }
+}
+
+impl Inspectable for KeptBody {
+    fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
+        let mut details = vec![Detail::new("session", "none: it waits for its client")];
+        if let Some(saved) = &self.cell.kept.saved {
+            details.push(Detail::new("code", saved.code.to_string()));
+            details.push(Detail::new("state", format!("{} bytes", saved.state.len())));
+        }
+        Inspection { details, ..Inspection::default() }
     }
 }
 

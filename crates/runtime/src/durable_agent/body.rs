@@ -1,6 +1,7 @@
 //! A durable agent in its slot.
 
 use std::time::Duration;
+use whimbrel_platform::capabilities::{Durable, Inspectable, Mobile};
 
 use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::durable::{Origin, State};
@@ -175,6 +176,30 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
         state::encode(&self.agent, self.stage != Stage::New, &self.timers.on_the_way(now), None).ok()
     }
 
+    fn origin(&self) -> Option<Origin> {
+        Some(Origin::Type(A::KIND.to_owned()))
+    }
+
+    fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
+        // It is saved whole the first time, as any that is new.
+        let copy = Self { saved: Vec::new(), wants: None, ..Self::read(self.encode().ok()?).ok()? };
+        Some(Box::new(copy))
+    }
+
+    fn durable(&mut self) -> Option<&mut dyn Durable> {
+        Some(self)
+    }
+
+    fn mobile(&mut self) -> Option<&mut dyn Mobile> {
+        Some(self)
+    }
+
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        Some(self)
+    }
+}
+
+impl<A: DurableAgent> Durable for DurableBody<A> {
     fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
         self.save(|_, bytes| out.extend_from_slice(bytes))
     }
@@ -188,22 +213,22 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
         !self.saved.is_empty() && self.save(write)
     }
 
-    fn inspect(&mut self, _look: Look, now: Time) -> Inspection {
-        let mut texts = Texts::default();
-        let mut details = vec![Detail::new("kind", A::KIND)];
-        if self.timers.next().is_some() {
-            details.push(Detail::new("timers", texts.of(self.timers.describe(now))));
-        }
-        let state = state::describe(&self.agent).unwrap_or_else(|why| format!("it cannot be written: {why}"));
-        details.push(Detail::new("state", texts.of(state)));
-        Inspection { details, ..Inspection::default() }
-    }
-
     fn unsaved(&self) -> Option<&str> {
         self.unsaved.as_deref()
     }
 
-    fn has_news(&self) -> bool {
+    fn passivate_after(&self) -> Option<Duration> {
+        A::PASSIVATE_AFTER
+    }
+
+    fn passivate(&mut self, _now: Time) -> Option<Box<dyn AgentBody>> {
+        let state = self.encode().ok().filter(|state| *state == self.saved)?;
+        Some(Box::new(Passive::<A>::new(state)))
+    }
+}
+
+impl<A: DurableAgent> Mobile for DurableBody<A> {
+    fn has_news(&mut self) -> bool {
         self.hopped.is_some()
     }
 
@@ -219,23 +244,17 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
     fn hopped(&mut self, hop: &Hop) {
         self.hopped.get_or_insert_with(|| hop.clone());
     }
+}
 
-    fn origin(&self) -> Option<Origin> {
-        Some(Origin::Type(A::KIND.to_owned()))
-    }
-
-    fn passivate_after(&self) -> Option<Duration> {
-        A::PASSIVATE_AFTER
-    }
-
-    fn passivate(&mut self, _now: Time) -> Option<Box<dyn AgentBody>> {
-        let state = self.encode().ok().filter(|state| *state == self.saved)?;
-        Some(Box::new(Passive::<A>::new(state)))
-    }
-
-    fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
-        // It is saved whole the first time, as any that is new.
-        let copy = Self { saved: Vec::new(), wants: None, ..Self::read(self.encode().ok()?).ok()? };
-        Some(Box::new(copy))
+impl<A: DurableAgent> Inspectable for DurableBody<A> {
+    fn inspect(&mut self, _look: Look, now: Time) -> Inspection {
+        let mut texts = Texts::default();
+        let mut details = vec![Detail::new("kind", A::KIND)];
+        if self.timers.next().is_some() {
+            details.push(Detail::new("timers", texts.of(self.timers.describe(now))));
+        }
+        let state = state::describe(&self.agent).unwrap_or_else(|why| format!("it cannot be written: {why}"));
+        details.push(Detail::new("state", texts.of(state)));
+        Inspection { details, ..Inspection::default() }
     }
 }

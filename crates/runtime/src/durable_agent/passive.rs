@@ -1,6 +1,7 @@
 //! What a durable agent leaves behind when it leaves memory.
 
 use std::marker::PhantomData;
+use whimbrel_platform::capabilities::Inspectable;
 
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::inspection::{Inspection, Look};
@@ -43,11 +44,17 @@ impl<A: DurableAgent> AgentBody for Passive<A> {
         Some(Origin::Type(A::KIND.to_owned()))
     }
 
-    fn inspect(&mut self, look: Look, now: Time) -> Inspection {
-        self.read().map(|mut agent| agent.inspect(look, now)).unwrap_or_default()
-    }
-
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
         self.read().ok()?.duplicate(now)
+    }
+
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        Some(self)
+    }
+}
+
+impl<A: DurableAgent> Inspectable for Passive<A> {
+    fn inspect(&mut self, look: Look, now: Time) -> Inspection {
+        self.read().map(|mut agent| agent.inspect(look, now)).unwrap_or_default()
     }
 }

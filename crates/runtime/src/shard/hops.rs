@@ -96,8 +96,9 @@ impl Shard {
 
     /// Who has not heard yet what became of its last hop, and is called home, is called again when it has had a turn.
     fn put_off(&mut self, index: u32, errand: Box<Errand>) -> Option<Box<Errand>> {
-        let slot = self.slots.at(index).filter(|slot| slot.status != Status::Held && slot.body.has_news());
-        match slot.filter(|_| errand.request.mode == HopMode::Recall) {
+        let is_recall = errand.request.mode == HopMode::Recall;
+        let called = self.slots.at(index).filter(|slot| is_recall && slot.status != Status::Held);
+        match called.and_then(|slot| slot.body.has_news().then_some(slot)) {
             Some(slot) => {
                 let (name, generation) = (slot.name, slot.generation);
                 self.called.entry((name, generation)).or_default().push(*errand);

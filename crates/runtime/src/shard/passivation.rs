@@ -37,7 +37,7 @@ impl Idle {
     }
 
     /// How long this agent is idle before it leaves; `None` if it stays.
-    fn patience(&self, slot: &Slot) -> Option<Duration> {
+    fn patience(&self, slot: &mut Slot) -> Option<Duration> {
         let after = slot.body.passivate_after().or(self.after)?;
         (after < Duration::MAX).then(|| after.max(IDLE_MIN))
     }

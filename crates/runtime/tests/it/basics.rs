@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use whimbrel_platform::capabilities::Owned;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
@@ -300,10 +301,18 @@ impl AgentBody for Choosy {
         Some(Box::new(Self))
     }
 
+    fn owned(&mut self) -> Option<&mut dyn Owned> {
+        Some(self)
+    }
+}
+
+impl Owned for Choosy {
     fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
         assert_eq!((arrival.clone_of, arrival.owner), (Some("amy".into()), "boss".into()));
         if arrival.name.as_str() == "bob" { Ok(()) } else { Err("another name".to_owned()) }
     }
+
+    fn disown(&mut self) {}
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use whimbrel_platform::capabilities::Mobile;
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
@@ -1165,6 +1166,12 @@ impl AgentBody for Stumbler {
         }
     }
 
+    fn mobile(&mut self) -> Option<&mut dyn Mobile> {
+        Some(self)
+    }
+}
+
+impl Mobile for Stumbler {
     fn before_hop(&mut self) {
         panic!("stumbled");
     }

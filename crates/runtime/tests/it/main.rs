@@ -18,6 +18,7 @@ mod namesakes;
 mod operate;
 mod policy;
 mod questions;
+mod returned;
 mod supervision;
 mod topics;
 mod topics_linked;

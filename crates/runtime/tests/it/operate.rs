@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
+use whimbrel_platform::capabilities::Inspectable;
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::LifecycleStep;
@@ -33,6 +34,12 @@ impl AgentBody for Patient {
         Next::Wait
     }
 
+    fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
+        Some(self)
+    }
+}
+
+impl Inspectable for Patient {
     fn inspect(&mut self, look: Look, _now: Time) -> Inspection {
         assert!(!self.panics, "it is not to be looked at");
         let details = vec![Detail::new("followed", look.follow.to_string())];

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use whimbrel_platform::capabilities::Mobile;
 
 use proptest::prelude::*;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
@@ -138,6 +139,12 @@ impl AgentBody for Bob {
         Some(bytes_of(&self.state))
     }
 
+    fn mobile(&mut self) -> Option<&mut dyn Mobile> {
+        Some(self)
+    }
+}
+
+impl Mobile for Bob {
     fn hopped(&mut self, hop: &Hop) {
         self.seen.hops.lock().unwrap().push(hop.clone());
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use whimbrel_platform::capabilities::{Mobile, Owned};
 
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::durable::State;

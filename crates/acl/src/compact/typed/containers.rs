@@ -207,6 +207,10 @@ impl<T: Decode> Decode for Box<T> {
         r.nested(|r| T::decode(r)).map(Self::new)
     }
 
+    fn absent() -> Option<Self> {
+        T::absent().map(Self::new)
+    }
+
     fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
         r.charge(count.saturating_mul(size_of::<T>()))?;
         let mut values = Vec::with_capacity(count);

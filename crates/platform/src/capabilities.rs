@@ -1,0 +1,233 @@
+//! Optional capabilities of an agent's body: persistence, mobility, inspection, ownership.
+//!
+//! A body returns the capabilities that it has ([`AgentBody::durable`] and its siblings); whoever wraps it, a box or another body, hands them through
+//! whole. The methods of `dyn AgentBody` below ask for a capability and say what a body without it does. They are no part of the
+//! trait, so no wrapper can fall back to them by forgetting one.
+
+use std::time::Duration;
+
+use crate::inspection::{Inspection, Instructed, Instruction, Look, Upkeep};
+use crate::mobility::{Hop, HopRequest, Wish};
+use crate::{AgentBody, Arrival, Time};
+
+/// Body whose state is saved after its turns.
+pub trait Durable {
+    /// Appends the whole state to `out`, from which [`Durable::save_delta`] counts from now on; false if it cannot be saved.
+    fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool;
+
+    /// Appends what changed since the last save to `out`, between two turns: nothing, if nothing did; false if there was no save to count from,
+    /// or if this kind of agent cannot be saved so. If what was appended is lost, a whole save must follow.
+    fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool;
+
+    /// Why it could not be saved when that was tried last, if an agent of this kind cannot go on then.
+    fn unsaved(&self) -> Option<&str> {
+        None
+    }
+
+    /// How long it has nothing to do before it leaves memory, if it says so itself; for ever: [`Duration::MAX`].
+    fn passivate_after(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What this one leaves behind when it leaves memory, between two turns and with nothing to do: it takes less room, and
+    /// [becomes](AgentBody::activate) this one again. `None` if this kind of agent stays.
+    fn passivate(&mut self, _now: Time) -> Option<Box<dyn AgentBody>> {
+        None
+    }
+}
+
+/// Body that can go on on another node, or whose client can.
+pub trait Mobile {
+    /// What became of a hop: called between two turns, before the first on the new node or the next on the old one. A turn
+    /// follows.
+    fn hopped(&mut self, _hop: &Hop) {}
+
+    /// Whether it was told what became of a hop, and has had no turn since: until then it does not move on, lest it never know.
+    fn has_news(&mut self) -> bool {
+        false
+    }
+
+    /// Another node is to go on with the agent, or with a clone of it: its [snapshot](AgentBody::snapshot) is taken next, between
+    /// two turns. What it asked for itself by [`Next::Hop`](crate::Next::Hop), or somebody else for it. It may still stay.
+    fn before_hop(&mut self) {}
+
+    /// It is called home by somebody: a journey that it is on is over. Called right before it is told by
+    /// [`Mobile::hopped`] whether it came there.
+    fn recalled(&mut self) {}
+
+    /// What it asked for by [`Next::Hop`](crate::Next::Hop) and has not [been told](Mobile::hopped) of: it may have been written out since, and be
+    /// made again. Durable agents that can ask for it say so.
+    fn awaits_hop(&self) -> Option<HopRequest> {
+        None
+    }
+
+    /// Who wants what it just asked for by [`Next::Hop`](crate::Next::Hop), and is told what became of that, if it is not the agent itself.
+    fn take_wish(&mut self) -> Option<Wish> {
+        None
+    }
+
+    /// Somebody else wants the agent to be elsewhere, and its code is in other hands than this node's: whoever has it is asked. The wish comes back if
+    /// the agent can be written out here.
+    fn yields(&mut self, wish: Wish, _now: Time) -> Option<Wish> {
+        Some(wish)
+    }
+
+    /// Why it stays on this node for now, if it does: an operator has it paused.
+    fn stays(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// Body that an operator can look into.
+pub trait Inspectable {
+    /// What is in it, but for its mailbox; between two turns. It goes on as if nobody had looked.
+    fn inspect(&mut self, look: Look, now: Time) -> Inspection;
+
+    /// What it runs and uses, likewise; `made` says what is known of it by its [origin](AgentBody::origin).
+    fn upkeep(&mut self, made: Upkeep, _now: Time) -> Upkeep {
+        made
+    }
+
+    /// Does what an operator wants, between two turns; a turn follows.
+    fn instruct(&mut self, _instruction: &Instruction, _now: Time) -> Instructed {
+        not_debuggable()
+    }
+}
+
+/// Body that belongs to somebody, who decides what it may use.
+pub trait Owned {
+    /// Another node offers the agent, or a clone of it: asked of it, as it was made from its state, before it is taken in. Whoever is
+    /// refused goes on where it was.
+    ///
+    /// # Errors
+    /// It cannot go on here: why, for whoever sent it.
+    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String>;
+
+    /// Discards ownership claims in a state that a client returned: it may have written anything into it. [`Owned::admit`] follows.
+    fn disown(&mut self);
+
+    /// It ends because its time to live is over; [`stopping`](AgentBody::stopping) is called next.
+    fn expired(&mut self) {}
+}
+
+fn not_debuggable() -> Instructed {
+    Instructed::Refused("only AgentSpeak agents can be debugged: `suspend` and `resume` are for all".to_owned())
+}
+
+/// What is asked of any body, with the answer of one that lacks the capability.
+impl dyn AgentBody + '_ {
+    /// Saves the whole state ([`Durable::save_whole`]); false if this kind of agent cannot be saved.
+    pub fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        self.durable().is_some_and(|body| body.save_whole(now, out))
+    }
+
+    /// Saves what changed ([`Durable::save_delta`]); false if a whole save is needed, or this kind of agent cannot be saved.
+    pub fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        self.durable().is_some_and(|body| body.save_delta(now, out))
+    }
+
+    /// Why it could not be saved ([`Durable::unsaved`]), if it cannot go on then.
+    pub fn unsaved(&mut self) -> Option<&str> {
+        self.durable()?.unsaved()
+    }
+
+    /// How long it is idle before it leaves memory ([`Durable::passivate_after`]), if it says so itself.
+    pub fn passivate_after(&mut self) -> Option<Duration> {
+        self.durable()?.passivate_after()
+    }
+
+    /// What it leaves behind when it leaves memory ([`Durable::passivate`]); `None` if it stays.
+    pub fn passivate(&mut self, now: Time) -> Option<Box<dyn AgentBody>> {
+        self.durable()?.passivate(now)
+    }
+
+    /// Tells it what became of a hop ([`Mobile::hopped`]).
+    pub fn hopped(&mut self, hop: &Hop) {
+        if let Some(body) = self.mobile() {
+            body.hopped(hop);
+        }
+    }
+
+    /// Whether it was told what became of a hop and has had no turn since ([`Mobile::has_news`]).
+    pub fn has_news(&mut self) -> bool {
+        self.mobile().is_some_and(|body| body.has_news())
+    }
+
+    /// Tells it that its snapshot is taken next, for another node ([`Mobile::before_hop`]).
+    pub fn before_hop(&mut self) {
+        if let Some(body) = self.mobile() {
+            body.before_hop();
+        }
+    }
+
+    /// Tells it that it is called home ([`Mobile::recalled`]).
+    pub fn recalled(&mut self) {
+        if let Some(body) = self.mobile() {
+            body.recalled();
+        }
+    }
+
+    /// The hop that it waits for ([`Mobile::awaits_hop`]).
+    pub fn awaits_hop(&mut self) -> Option<HopRequest> {
+        self.mobile()?.awaits_hop()
+    }
+
+    /// Who else wants the hop that it asked for ([`Mobile::take_wish`]).
+    pub fn take_wish(&mut self) -> Option<Wish> {
+        self.mobile()?.take_wish()
+    }
+
+    /// Asks whoever has its code to let it go ([`Mobile::yields`]); the wish comes back if it can be written out here.
+    pub fn yields(&mut self, wish: Wish, now: Time) -> Option<Wish> {
+        match self.mobile() {
+            Some(body) => body.yields(wish, now),
+            None => Some(wish),
+        }
+    }
+
+    /// Why it stays on this node for now ([`Mobile::stays`]), if it does.
+    pub fn stays(&mut self) -> Option<&str> {
+        self.mobile()?.stays()
+    }
+
+    /// What is in it ([`Inspectable::inspect`]); nothing, if it does not show that.
+    pub fn inspect(&mut self, look: Look, now: Time) -> Inspection {
+        self.inspectable().map(|body| body.inspect(look, now)).unwrap_or_default()
+    }
+
+    /// What it runs and uses ([`Inspectable::upkeep`]).
+    pub fn upkeep(&mut self, now: Time) -> Upkeep {
+        let made = self.origin().map_or_else(Upkeep::default, |origin| Upkeep::of(&origin));
+        match self.inspectable() {
+            Some(body) => body.upkeep(made, now),
+            None => made,
+        }
+    }
+
+    /// Does what an operator wants ([`Inspectable::instruct`]); refused, if it cannot be debugged.
+    pub fn instruct(&mut self, instruction: &Instruction, now: Time) -> Instructed {
+        self.inspectable().map_or_else(not_debuggable, |body| body.instruct(instruction, now))
+    }
+
+    /// Asks it whether it can go on here ([`Owned::admit`]).
+    ///
+    /// # Errors
+    /// It cannot: why, for whoever sent it.
+    pub fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
+        self.owned().map_or(Ok(()), |body| body.admit(arrival))
+    }
+
+    /// Discards what its state says of whose it is ([`Owned::disown`]).
+    pub fn disown(&mut self) {
+        if let Some(body) = self.owned() {
+            body.disown();
+        }
+    }
+
+    /// Tells it that its time to live is over ([`Owned::expired`]).
+    pub fn expired(&mut self) {
+        if let Some(body) = self.owned() {
+            body.expired();
+        }
+    }
+}
