@@ -42,7 +42,7 @@ struct Membership {
 impl Membership {
     /// What is joined or left, if that is asked for.
     fn read(asked: &Asked) -> Option<Result<(bool, Aid), Refusal>> {
-        let joins = match asked.function.as_str() {
+        let joins = match asked.function_name().as_str() {
             "join" => true,
             "leave" => false,
             _ => return None,
@@ -120,6 +120,7 @@ fn answer(ams: &mut Ams, asker: &Asker<'_>, message: &AclMessage, me: Aid, outbo
     let mut answers = Answers { message, me, outbox };
     let understood = answers.check_ontology().and_then(|()| match message.performative {
         Performative::Request => request(ams, asker, &mut answers),
+        Performative::QueryRef => query(ams, asker, &mut answers).map(|()| None),
         other => Err(Misunderstanding::UnsupportedAct(Symbol::from(other))),
     });
     understood.unwrap_or_else(|reason| {
@@ -153,6 +154,22 @@ fn request(
     Ok(None)
 }
 
+/// A question is a search whose answer says what equals what was asked for.
+//= fipa00037 3.15
+fn query(ams: &mut Ams, asker: &Asker<'_>, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
+    let me = frames::agent_identifier(answers.me, ams.platform());
+    let asked = Asked::read_question(&*content_of(answers.message)?, &me)?;
+    match read_request(ams, asker, &asked, answers.message.sender) {
+        Ok(request @ (AmsRequest::Search(_) | AmsRequest::Describe)) => {
+            let outcome = carry_out(ams, request);
+            answers.report(&asked, outcome);
+        }
+        Ok(_) => answers.refuse(&asked, &Refusal::UnsupportedFunction(asked.function)),
+        Err(reason) => answers.refuse(&asked, &reason),
+    }
+    Ok(())
+}
+
 /// What is asked for, if `sender` may ask for it: an agent, or its owner, changes or ends it, and whoever a rule of the
 /// policy permits to do so, unless one forbids it.
 //= fipa00023 4.2.1
@@ -176,7 +193,7 @@ fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Res
         [description] => AmsDescription::read(description),
         _ => Err(Refusal::UnexpectedArgumentCount),
     };
-    match asked.function.as_str() {
+    match asked.function_name().as_str() {
         "register" => {
             let agent = the_description()?.named()?;
             // Agents come to a platform by being created there, or through the gateway.

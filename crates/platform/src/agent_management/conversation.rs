@@ -13,10 +13,12 @@ use crate::dead_letters::sending;
 pub(super) struct Asked {
     /// The whole expression `action(Actor, Function)`, as it is quoted in answers.
     pub action: Value,
-    /// The function's name.
+    /// The function's name, as it was written.
     pub function: Symbol,
     /// Its arguments.
     pub args: Vec<Value>,
+    /// The identifying expression around it, if there is one: `iota(X, result(Action, X))`. Its answer says what equals it.
+    pub question: Option<Value>,
 }
 
 /// What came of what was asked.
@@ -32,44 +34,100 @@ impl Asked {
     pub fn read(content: &Value, actor: &Value) -> Result<Self, Misunderstanding> {
         let unreadable = Misunderstanding::UnrecognisedValue("content");
         let expression = the_only_expression(content).ok_or(unreadable.clone())?;
-        let (action, function) = match (expression.functor().map(Symbol::as_str), expression.args()) {
-            (Some("action"), [_, function]) => (expression.clone(), function.clone()),
+        let (action, function) = match expression.args() {
+            [_, function] if is_named(expression, "action") => (expression.clone(), function.clone()),
             _ => (Value::term("action", [actor.clone(), expression.clone()]), expression.clone()),
         };
-        let name = match &function {
-            Value::Record(record) if record.fields.is_empty() => record.name,
-            other => other.functor().ok_or(unreadable)?,
+        let (name, args) = match &function {
+            // A function whose arguments have names.
+            Value::Record(record) => (record.name, record.fields.iter().map(|(_, value)| value.clone()).collect()),
+            other => (other.functor().ok_or(unreadable)?, other.args().to_vec()),
         };
-        Ok(Self { action, function: name, args: function.args().to_vec() })
+        Ok(Self { action, function: name, args, question: None })
     }
 
-    /// Reads a standing search: `[action(df, search(...))]` or `[iota(X, result(action(df, search(...)), X))]`.
+    /// Reads a standing search or a question: `[action(df, search(...))]` or
+    /// `[iota(X, result(action(df, search(...)), X))]`.
     //= fipa00023 4.1.4
-    pub fn read_subscription(content: &Value, actor: &Value) -> Result<Self, Misunderstanding> {
+    pub fn read_question(content: &Value, actor: &Value) -> Result<Self, Misunderstanding> {
         let expression = the_only_expression(content).ok_or(Misunderstanding::UnrecognisedValue("content"))?;
-        let described = match (expression.functor().map(Symbol::as_str), expression.args()) {
-            (Some("iota" | "any" | "all"), [_, described]) => described,
-            _ => expression,
+        let (described, question) = match expression.args() {
+            [_, described] if is_identifying(expression) => (described, Some(expression.clone())),
+            _ => (expression, None),
         };
-        match (described.functor().map(Symbol::as_str), described.args()) {
-            (Some("result"), [action, _]) => Self::read(action, actor),
-            _ => Self::read(described, actor),
+        let asked = match described.args() {
+            [action, _] if is_named(described, "result") => Self::read(action, actor)?,
+            _ => Self::read(described, actor)?,
+        };
+        Ok(Self { question, ..asked })
+    }
+
+    /// The function's name as FIPA writes it; JADE reads it in any case.
+    pub fn function_name(&self) -> String {
+        self.function.as_str().to_ascii_lowercase()
+    }
+
+    /// What a subscriber is told of with each [`finding`]: in SL, if it asked in SL.
+    pub fn as_subscribed(&self, message: &AclMessage) -> Value {
+        let asked = self.question.as_ref().unwrap_or(&self.action);
+        match language_of(message) {
+            Some(language) => in_sl(Value::list([asked.clone()]), language),
+            None => asked.clone(),
         }
     }
 }
 
-/// The profile of SL that the message's `:language` names.
-fn profile_of(message: &AclMessage) -> Option<sl::Profile> {
-    sl::Profile::of_language(message.extras().language?.as_str())
+fn is_named(expression: &Value, name: &str) -> bool {
+    expression.functor().is_some_and(|functor| functor.as_str().eq_ignore_ascii_case(name))
 }
 
-/// A message's content as a value: text in SL is read, anything else is taken as it is.
+/// Whether this asks for the objects that a description fits.
+//= fipa00008 2.1 IdentifyingExpression
+fn is_identifying(expression: &Value) -> bool {
+    ["iota", "any", "all"].iter().any(|operator| is_named(expression, operator))
+}
+
+/// What was found, as the answer to `asked`: what equals the question, or the result of the action. It is text if `asked`
+/// is.
+pub(crate) fn finding(asked: &Value, found: Value, language: Option<Symbol>) -> Value {
+    let Value::Str(text) = asked else { return Value::list([proposition(asked, found)]) };
+    let profile = language.and_then(|name| sl::Profile::of_language(name.as_str())).unwrap_or(sl::Profile::Sl);
+    match sl::text_to_value(text, sl::Profile::Sl).ok().and_then(|asked| asked.items().next().cloned()) {
+        Some(asked) => in_sl(Value::list([proposition(&asked, found)]), profile),
+        None => Value::list([proposition(asked, found)]),
+    }
+}
+
+fn proposition(asked: &Value, found: Value) -> Value {
+    let name = if is_identifying(asked) { "=" } else { "result" };
+    Value::term(name, [asked.clone(), found])
+}
+
+/// A content as text of this profile, or of all of SL if the profile lacks what is in it; as it is if SL does.
+fn in_sl(content: Value, profile: sl::Profile) -> Value {
+    let written = sl::value_to_text(&content, profile).or_else(|_| sl::value_to_text(&content, sl::Profile::Sl));
+    written.map_or(content, Value::from)
+}
+
+/// The profile of SL in which a message's content is: the one that its `:language` names, or SL0 where text has none, since
+/// these agents understand no other language. `None` if the content is no text.
+//= fipa00023 6.1
+fn language_of(message: &AclMessage) -> Option<sl::Profile> {
+    matches!(message.content, Value::Str(_)).then_some(())?;
+    match message.extras().language {
+        Some(language) => sl::Profile::of_language(language.as_str()),
+        None => Some(sl::Profile::Sl0),
+    }
+}
+
+/// A message's content as a value: text in SL is read, whichever profile its language names; anything else is taken as it is.
 pub(super) fn content_of(message: &AclMessage) -> Result<Cow<'_, Value>, Misunderstanding> {
-    match (&message.content, profile_of(message)) {
-        (Value::Str(text), Some(profile)) => match sl::text_to_value(text, profile) {
+    match (&message.content, language_of(message)) {
+        (Value::Str(text), Some(_)) => match sl::text_to_value(text, sl::Profile::Sl) {
             Ok(value) => Ok(Cow::Owned(value)),
             Err(_) => Err(Misunderstanding::UnrecognisedValue("content")),
         },
+        (Value::Str(_), None) => Err(Misunderstanding::UnsupportedValue("language")),
         (content, _) => Ok(Cow::Borrowed(content)),
     }
 }
@@ -134,8 +192,19 @@ impl Answers<'_> {
         let action = asked.action.clone();
         match outcome {
             Ok(Outcome::Done) => self.send(Performative::Inform, [Value::term("done", [action])]),
-            Ok(Outcome::Result(value)) => self.send(Performative::Inform, [Value::term("result", [action, value])]),
+            Ok(Outcome::Result(value)) => {
+                let asked = asked.question.as_ref().unwrap_or(&action);
+                self.send(Performative::Inform, [proposition(asked, value)]);
+            }
             Err(reason) => self.send(Performative::Failure, [action, reason.to_value()]),
+        }
+    }
+
+    /// Says in which language an answer is that is text, if the question did not say it.
+    pub fn name_language(&self, answer: &mut AclMessage) {
+        let known = self.message.extras().language.is_some() || language_of(self.message).is_none();
+        if !known {
+            answer.extras_mut().language = Some(Symbol::new(sl::Profile::Sl.language()));
         }
     }
 
@@ -143,11 +212,9 @@ impl Answers<'_> {
     fn send<const N: usize>(&mut self, performative: Performative, expressions: [Value; N]) {
         let mut answer = self.message.make_reply(self.me, performative);
         answer.content = Value::list(expressions);
-        if matches!(self.message.content, Value::Str(_))
-            && let Some(profile) = profile_of(self.message)
-            && let Ok(text) = sl::value_to_text(&answer.content, profile)
-        {
-            answer.content = Value::from(text);
+        if let Some(profile) = language_of(self.message) {
+            answer.content = in_sl(answer.content, profile);
+            self.name_language(&mut answer);
         }
         self.outbox.send(answer);
     }

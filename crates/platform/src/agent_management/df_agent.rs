@@ -76,6 +76,7 @@ fn answer(df: &mut Df, question: &Question<'_>, turn: &mut Turn<'_>, wall_ms: u6
     let mut answers = Answers { message, me: turn.aid, outbox: turn.outbox };
     let understood = answers.check_ontology().and_then(|()| match message.performative {
         Performative::Request => request(df, question, &mut answers, now, wall_ms),
+        Performative::QueryRef => query(df, question, &mut answers, now, wall_ms),
         Performative::Subscribe => subscribe(df, question, &mut answers, now, wall_ms),
         Performative::Cancel => cancel(df, question, &mut answers),
         other => Err(Misunderstanding::UnsupportedAct(Symbol::from(other))),
@@ -127,7 +128,7 @@ fn read_request(asked: &Asked, question: &Question<'_>, platform: Symbol, wall_m
         [description] => read::df_agent_description(description, wall_ms),
         _ => Err(Refusal::UnexpectedArgumentCount),
     };
-    match asked.function.as_str() {
+    match asked.function_name().as_str() {
         "register" => Ok(DfRequest::Register(permitted(own(the_description()?)?.1)?)),
         "deregister" => Ok(DfRequest::Deregister(own(the_description()?)?.0)),
         "modify" => Ok(DfRequest::Modify(permitted(own(the_description()?)?.1)?)),
@@ -165,6 +166,31 @@ fn register_failure(error: RegisterError) -> FailureReason {
     }
 }
 
+/// A question is a search whose answer says what equals what was asked for.
+//= fipa00037 3.15
+fn query(
+    df: &mut Df,
+    question: &Question<'_>,
+    answers: &mut Answers<'_>,
+    now: Time,
+    wall_ms: u64,
+) -> Result<(), Misunderstanding> {
+    let asked =
+        Asked::read_question(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, df.platform()))?;
+    if asked.function_name() != "search" {
+        answers.refuse(&asked, &Refusal::UnsupportedFunction(asked.function));
+        return Ok(());
+    }
+    match read_request(&asked, question, df.platform(), wall_ms) {
+        Ok(request) => {
+            let outcome = carry_out(df, request, now);
+            answers.report(&asked, outcome);
+        }
+        Err(reason) => answers.refuse(&asked, &reason),
+    }
+    Ok(())
+}
+
 //= fipa00023 4.1.4
 fn subscribe(
     df: &mut Df,
@@ -174,16 +200,17 @@ fn subscribe(
     wall_ms: u64,
 ) -> Result<(), Misunderstanding> {
     let me = frames::agent_identifier(answers.me, df.platform());
-    let asked = Asked::read_subscription(&*content_of(answers.message)?, &me)?;
-    if asked.function.as_str() != "search" {
+    let asked = Asked::read_question(&*content_of(answers.message)?, &me)?;
+    if asked.function_name() != "search" {
         answers.refuse(&asked, &Refusal::UnsupportedFunction(asked.function));
         return Ok(());
     }
     match read::df_query(&asked.args, wall_ms) {
         Ok(query) => {
             answers.agree(&asked);
-            let inform = Box::new(answers.message.make_reply(answers.me, Performative::Inform));
-            let form = NoticeForm::Fipa { inform, action: asked.action.clone() };
+            let mut inform = Box::new(answers.message.make_reply(answers.me, Performative::Inform));
+            answers.name_language(&mut inform);
+            let form = NoticeForm::Fipa { inform, action: asked.as_subscribed(answers.message) };
             if let Err(error) = df.subscribe(answers.message.sender, query.template, form, now) {
                 answers.report(&asked, Err(FailureReason::InternalError(error.to_string())));
             }
@@ -205,6 +232,7 @@ fn cancel(df: &mut Df, question: &Question<'_>, answers: &mut Answers<'_>) -> Re
         action: whimbrel_acl::Value::term("action", [sender, action]),
         function: Symbol::new("cancel"),
         args: Vec::new(),
+        question: None,
     };
     let ended = df.unsubscribe(message.sender, message.extras().conversation_id.as_ref());
     question.services.note_standing(message.sender);

@@ -12,6 +12,7 @@ pub mod frames;
 mod read;
 
 pub use ams_agent::AmsAgent;
+pub(crate) use conversation::finding;
 pub use df_agent::DfAgent;
 pub use exceptions::{FailureReason, Misunderstanding, Refusal};
 

@@ -7,6 +7,26 @@ use crate::ams::{AgentModification, AgentQuery, AgentState};
 use crate::df::{DfDescription, DfQuery, ServiceDescription};
 use crate::limits::SEARCH_RESULTS_MAX;
 
+/// Names of parameters in FIPA's drafts of 2000 (XC00023F), which JADE reads as well, and in the standard.
+const OLDER_NAMES: [(&str, &str); 3] =
+    [("protocol", "protocols"), ("ontology", "ontologies"), ("language", "languages")];
+
+/// Whether a word means this one: JADE writes and reads all of them in any case.
+fn is_same_word(word: Symbol, other: &str) -> bool {
+    word.as_str().eq_ignore_ascii_case(other)
+}
+
+/// A parameter's name as the standard has it.
+fn in_present_words(name: Symbol) -> Symbol {
+    match OLDER_NAMES.iter().find(|(older, _)| is_same_word(name, older)) {
+        Some((_, present)) => Symbol::new(present),
+        None if name.as_str().bytes().any(|byte| byte.is_ascii_uppercase()) => {
+            Symbol::new(&name.as_str().to_ascii_lowercase())
+        }
+        None => name,
+    }
+}
+
 /// An object's parameters, by name.
 struct Frame<'a> {
     /// The type it was expected to be of.
@@ -18,13 +38,14 @@ impl<'a> Frame<'a> {
     /// `value` as an object of type `object` with none but these parameters; `X-` parameters are let pass.
     fn read(value: &'a Value, object: &'static str, allowed: &[&str]) -> Result<Self, Refusal> {
         let parameters: Vec<(Symbol, &Value)> = match value {
-            Value::Record(record) if record.name.as_str() == object => {
-                record.fields.iter().map(|(name, value)| (*name, value)).collect()
+            Value::Record(record) if is_same_word(record.name, object) => {
+                record.fields.iter().map(|(name, value)| (in_present_words(*name), value)).collect()
             }
             Value::Map(pairs) => {
-                pairs.iter().filter_map(|(name, value)| Some((Symbol::new(text(name)?.as_ref()), value))).collect()
+                let present = |name: &Value| Some(in_present_words(Symbol::new(text(name)?.as_ref())));
+                pairs.iter().filter_map(|(name, value)| Some((present(name)?, value))).collect()
             }
-            Value::Atom(name) if name.as_str() == object => Vec::new(),
+            Value::Atom(name) if is_same_word(*name, object) => Vec::new(),
             Value::Record(record) => return Err(Refusal::UnexpectedArgument(record.name)),
             _ => return Err(Refusal::MissingArgument(object)),
         };
@@ -76,7 +97,7 @@ fn symbol(value: &Value) -> Option<Symbol> {
 
 /// The elements of a set or sequence; a value that is neither stands for a set of itself.
 fn elements(value: &Value) -> Vec<&Value> {
-    let collection = value.functor().is_some_and(|name| matches!(name.as_str(), "set" | "sequence"));
+    let collection = value.functor().is_some_and(|name| is_same_word(name, "set") || is_same_word(name, "sequence"));
     match value {
         list if list.is_list() => list.items().collect(),
         term if collection => term.args().iter().collect(),

@@ -37,7 +37,7 @@ use self::index::{Index, Number, keys};
 pub use self::subscriptions::{NoticeForm, Subscription};
 use self::subscriptions::{Subscriptions, provider};
 use crate::Time;
-use crate::agent_management::frames;
+use crate::agent_management::{finding, frames};
 use crate::limits::{DF_SERVICES_PER_AGENT_MAX, DF_SUBSCRIPTIONS_PER_AGENT_MAX, SEARCH_RESULTS_MAX};
 
 /// A search and how much of an answer is wanted.
@@ -598,8 +598,8 @@ pub struct DfSnapshot {
 }
 
 fn fipa_notice(inform: &AclMessage, action: &Value, descriptions: Vec<Value>) -> AclMessage {
-    let result = Value::term("result", [action.clone(), frames::set(descriptions)]);
-    AclMessage { content: Value::list([result]), ..inform.clone() }
+    let content = finding(action, frames::set(descriptions), inform.extras().language);
+    AclMessage { content, ..inform.clone() }
 }
 
 /// A message for each service of `new` that the subscription asks for and `old` lacked.

@@ -13,11 +13,13 @@ use super::index::{Index, Number, keys};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NoticeForm {
     /// As FIPA00023 4.1.4 has it: an `inform` in the subscription's conversation, whose content is
-    /// `[result(Action, set(Description, ...))]`. An entry that no longer matches comes with its name only.
+    /// `[result(Action, set(Description, ...))]`, or `[Question = set(Description, ...)]` for who asked with an identifying
+    /// expression. An entry that no longer matches comes with its name only.
     Fipa {
         /// The `inform` to send, its content left out.
         inform: Box<AclMessage>,
-        /// The search action subscribed to.
+        /// The search action, or the identifying expression, that was subscribed to: as text in SL if the subscriber wrote it
+        /// so, and is to be told in SL.
         action: Value,
     },
     /// As AgentSpeak programs know it: an `inform` for each matching service of each agent, whose content is

@@ -220,6 +220,117 @@ fn what_is_asked_in_sl_is_answered_in_sl() {
     assert!(answers[0].starts_with("not-understood ((action "), "{answers:?}");
 }
 
+/// What an answer says: its act, its language and its content, text as it is.
+fn in_words(answer: &AclMessage) -> String {
+    let content = answer.content.as_str().map_or_else(|| format!("value {}", answer.content), str::to_owned);
+    format!("{} {} {content}", answer.performative, answer.extras().language.map_or("", Symbol::as_str))
+}
+
+fn say(sim: &mut Simulation, client: &Client, act: Performative, language: Option<&str>, content: &str) -> Vec<String> {
+    let mut message = client.message("df", act, Value::from(content));
+    message.extras_mut().language = language.map(Symbol::new);
+    sim.send(message);
+    sim.run_until_idle();
+    client.probe.take().iter().map(in_words).collect()
+}
+
+/// As JADE's `DFService.createSubscriptionMessage` writes it and `decodeNotification` reads it.
+#[test]
+fn sl_question_is_answered_by_an_equation_in_sl() {
+    let search = "(action (agent-identifier :name df) (search (df-agent-description :services (set (service-description :type sell)))))";
+    let question = format!("(iota ?x (result {search} ?x))");
+    let entry = "(df-agent-description :name (agent-identifier :name \"eve@home\")";
+    for (language, said) in [(Some("fipa-sl"), "fipa-sl"), (Some("FIPA-SL0"), "FIPA-SL0"), (None, "fipa-sl")] {
+        let mut sim = Simulation::new(1);
+        let amy = Client::new(&mut sim, "amy");
+        sim.services().df_register(Aid::local("eve"), "plums", "sell").unwrap();
+        let asked = say(&mut sim, &amy, Performative::QueryRef, language, &format!("({question})"));
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert!(asked[0].starts_with(&format!("inform {said} ((= {question} (set {entry}")), "{asked:?}");
+        let subscribed = say(&mut sim, &amy, Performative::Subscribe, language, &format!("({question})"));
+        assert_eq!(subscribed[0], format!("agree {said} ({search} true)"));
+        assert_eq!(subscribed[1], asked[0]);
+        sim.services().df_register(Aid::local("zoe"), "figs", "sell").unwrap();
+        sim.run_until_idle();
+        let told = amy.probe.take().iter().map(in_words).collect::<Vec<_>>();
+        assert!(told[0].starts_with(&format!("inform {said} ((= {question} (set (df-agent-description")), "{told:?}");
+    }
+}
+
+#[test]
+fn sl_search_subscription_is_told_results_in_sl() {
+    let mut sim = Simulation::new(1);
+    let amy = Client::new(&mut sim, "amy");
+    sim.services().df_register(Aid::local("eve"), "plums", "sell").unwrap();
+    let search = "(action (agent-identifier :name df) (search (df-agent-description)))";
+    let told = say(&mut sim, &amy, Performative::Subscribe, Some("fipa-sl0"), &format!("({search})"));
+    assert!(told[1].starts_with(&format!("inform fipa-sl0 ((result {search} (set (df-agent-description")), "{told:?}");
+}
+
+#[test]
+fn subscription_in_sl_survives_being_written_down() {
+    let mut sim = Simulation::new(1);
+    let amy = Client::new(&mut sim, "amy");
+    let question = "(iota ?x (result (action (agent-identifier :name df) (search (df-agent-description))) ?x))";
+    say(&mut sim, &amy, Performative::Subscribe, Some("fipa-sl2"), &format!("({question})"));
+    let form = sim.with_df(|df| df.subscriptions_of(Aid::local("amy")).next().unwrap().form.clone());
+    let written = whimbrel_platform::durable::DfSubscription::of(&DfDescription::default(), &form).unwrap();
+    assert_eq!(written.form().unwrap(), form);
+}
+
+#[test]
+fn text_in_another_language_is_not_understood() {
+    let mut sim = Simulation::new(1);
+    let amy = Client::new(&mut sim, "amy");
+    let answers = say(&mut sim, &amy, Performative::Request, Some("prolog"), "search(X).");
+    assert!(answers[0].contains("unsupported-value(\"language\")"), "{answers:?}");
+}
+
+#[test]
+fn unknown_function_is_refused_however_it_is_written() {
+    let mut sim = Simulation::new(1);
+    let amy = Client::new(&mut sim, "amy");
+    for to in ["ams", "df"] {
+        for function in [
+            "(kill-agent :agent (agent-identifier :name x))",
+            "(foo :a 1)",
+            "(foo 1)",
+            "(foo)",
+            "(Create-Agent :name x :class y)",
+        ] {
+            let content = format!("((action (agent-identifier :name {to}) {function}))");
+            let message = amy.message(to, Performative::Request, Value::from(content));
+            sim.send(message.with_language("fipa-sl0"));
+            sim.run_until_idle();
+            let answers: Vec<String> = amy.probe.take().iter().map(in_words).collect();
+            let name = function.trim_matches(['(', ')']).split(' ').next().unwrap();
+            let reason = format!("(unsupported-function \"{name}\"))");
+            assert!(answers.len() == 1 && answers[0].starts_with("refuse "), "{answers:?}");
+            assert!(answers[0].ends_with(&reason), "{answers:?}");
+        }
+    }
+}
+
+/// JADE reads words in any case, and those of FIPA's drafts of 2000.
+#[test]
+fn older_names_in_any_case_are_read() {
+    let mut sim = Simulation::new(1);
+    let bob = Client::new(&mut sim, "bob");
+    let entry = "(Df-agent-description :Name (AGENT-IDENTIFIER :name bob) :Services (SET (Service-Description :type sell :ontology (set market))) :protocol (set fipa-request) :language fipa-sl0)";
+    let answers = say(
+        &mut sim,
+        &bob,
+        Performative::Request,
+        Some("fipa-sl0"),
+        &format!("((ACTION (agent-identifier :name df) (REGISTER {entry})))"),
+    );
+    assert!(answers[0].starts_with("agree "), "{answers:?}");
+    let registered = sim.with_df(|df| df.description_of(Aid::local("bob")).cloned()).unwrap();
+    assert_eq!(registered.protocols, [Symbol::new("fipa-request")]);
+    assert_eq!(registered.languages, [Symbol::new("fipa-sl0")]);
+    assert_eq!(registered.services[0].ontologies, [Symbol::new("market")]);
+}
+
 #[test]
 fn results_are_limited_if_asked_so() {
     let mut sim = Simulation::new(1);
@@ -272,18 +383,18 @@ fn a_subscription_is_agreed_served_and_cancelled() {
         let action = Value::term("action", [Value::atom("df"), Value::term("search", [template("sell")])]);
         let x = Value::Var(whimbrel_acl::Var { slot: 0, name: "X".into() });
         let result = Value::term("result", [action.clone(), x.clone()]);
-        let content = Value::list([Value::term("iota", [x, result])]);
-        sim.send(amy.message("df", Performative::Subscribe, content));
+        let question = Value::term("iota", [x, result]);
+        sim.send(amy.message("df", Performative::Subscribe, Value::list([question.clone()])));
         sim.run_until_idle();
         let lines = amy.probe.take_lines();
         assert_eq!(lines[0], format!("agree [{action},true]"));
-        assert_eq!(lines[1], format!("inform [result({action},set({}))]", entry("eve", "sell", "market")));
+        assert_eq!(lines[1], format!("inform [({question} = set({}))]", entry("eve", "sell", "market")));
         bob.ask(sim, "df", Value::term("register", [entry("bob", "sell", "stall")]));
         assert!(amy.probe.take_lines()[0].contains("bob@home"));
         sim.kill("bob");
         sim.run_until_idle();
         let gone = frames::df_agent_description(&DfDescription::of(Aid::local("bob")), None, "home".into());
-        assert_eq!(amy.probe.take_lines(), [format!("inform [result({action},set({gone}))]")]);
+        assert_eq!(amy.probe.take_lines(), [format!("inform [({question} = set({gone}))]")]);
         sim.send(amy.message("df", Performative::Cancel, Value::Null));
         sim.run_until_idle();
         assert_eq!(amy.probe.take_lines(), ["inform [done(action(amy,send(df,cancel,null)))]"]);
