@@ -244,6 +244,9 @@ pub struct Bulky {
 pub struct Numbered {
     /// Its number among those of its sender.
     pub number: u64,
+    /// The number of the message before it from its sender to its receiver, if its sender still answers for that one; else 0. Who has not taken
+    /// that one does not take this one.
+    pub after: u64,
     /// Which telling of its sender's node it belongs to: when messages have to be said again, what was said before is of no
     /// account any more. [`Numbered::LATEST`] if it was found to be of account, [`Numbered::AGAIN`] if its receiver had it before.
     pub telling: u64,
@@ -455,7 +458,7 @@ mod tests {
         // Many small parts are much, too.
         let list = Value::list((0..10_000).map(Value::Int));
         let parts = MessageBody::Shared(Arc::from(message(String::new()))).into_message().with_content(list);
-        let number = Numbered { number: 1, telling: 1, bulk: 0, message: Arc::new(parts) };
+        let number = Numbered { number: 1, after: 0, telling: 1, bulk: 0, message: Arc::new(parts) };
         let numbered = MessageBody::Numbered(Box::new(number)).weighed();
         assert!(matches!(numbered, MessageBody::Numbered(_)) && numbered.bulk() > 100_000);
         assert_eq!(bulky.clone().into_message().content, bulky.content);

@@ -261,13 +261,16 @@ struct Rare {
 struct TakenNumbers {
     /// Since [`Mailbox::take_tickets`].
     fresh: Vec<Ticket>,
-    /// By sender the highest, if any may come again. A sender's come in their order, and when they come again they do so
-    /// in their order, so what is not higher was taken before.
+    /// By sender the highest, if any may come again. A sender's are taken in their order, so what is not higher was taken before.
     highest: Option<FxHashMap<Symbol, u64>>,
     /// By sender those higher ones that were handled before: not each in its turn, so one that is lower may not have been.
     before: FxHashMap<Symbol, Vec<u64>>,
+    /// By sender those that were refused, each with the number of the one before it: who comes behind it waits for that one.
+    refused: FxHashMap<Symbol, FxHashMap<u64, u64>>,
     /// What was told before this telling has been told again.
     since: u64,
+    /// Senders of which a message came whose predecessor had not been taken, since [`Mailbox::take_missed`].
+    missed: Vec<Symbol>,
     /// Who tried to create an agent of this name, since [`Mailbox::take_creators`].
     creators: Vec<Aid>,
 }
@@ -375,7 +378,7 @@ impl Mailbox {
     fn note_ticket(&mut self, numbered: &Numbered) -> bool {
         let ticket = Ticket::of(numbered);
         let numbers = &mut self.rare.get_or_insert_default().numbers;
-        let is_new = numbered.telling == Numbered::AGAIN || numbers.is_first(ticket, numbered.telling);
+        let is_new = numbered.telling == Numbered::AGAIN || numbers.is_first(ticket, numbered.after, numbered.telling);
         if is_new {
             numbers.fresh.push(ticket);
         }
@@ -395,6 +398,35 @@ impl Mailbox {
     /// The numbered messages that were taken since this was asked last, in the order they were.
     pub fn take_tickets(&mut self) -> Vec<Ticket> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.fresh)).unwrap_or_default()
+    }
+
+    /// The senders of which something is missing since this was asked last: a message came, and not the one before it. It was not taken, nor is
+    /// what follows it; all that they answer for is to be said again.
+    pub fn take_missed(&mut self) -> Vec<Symbol> {
+        self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.missed)).unwrap_or_default()
+    }
+
+    /// A numbered message is answered with `failure` instead of being given a place: it counts as handled, so that it is not taken later.
+    pub fn note_refused(&mut self, numbered: &Numbered) {
+        let ticket = Ticket::of(numbered);
+        let numbers = &mut self.rare.get_or_insert_default().numbers;
+        // Where nothing comes again, nothing is to be known of it.
+        if numbers.highest.is_some() || numbered.telling > 0 {
+            numbers.before.entry(ticket.sender).or_default().push(ticket.number);
+            numbers.refused.entry(ticket.sender).or_default().insert(ticket.number, numbered.after);
+        }
+        numbers.fresh.push(ticket);
+    }
+
+    /// What was refused in the place of another mailbox is refused here, too.
+    pub fn take_refused(&mut self, other: &mut Self) {
+        let Some(other) = other.rare.as_mut().map(|rare| &mut rare.numbers) else { return };
+        let numbers = &mut self.rare.get_or_insert_default().numbers;
+        numbers.fresh.append(&mut other.fresh);
+        for (sender, refused) in other.refused.drain() {
+            numbers.before.entry(sender).or_default().extend(refused.keys());
+            numbers.refused.entry(sender).or_default().extend(refused);
+        }
     }
 
     /// These were taken before, and are handled now: as if they had been taken just now.
@@ -540,18 +572,33 @@ impl Mailbox {
 }
 
 impl TakenNumbers {
-    /// Whether a message was not taken before. It is from now on.
-    fn is_first(&mut self, ticket: Ticket, telling: u64) -> bool {
+    /// Whether a message is to be taken: it was not before, and the one before it was. It counts as taken from now on.
+    fn is_first(&mut self, ticket: Ticket, after: u64, telling: u64) -> bool {
         if telling < self.since {
             return false;
         }
-        let Some(highest) = &mut self.highest else { return true };
-        let highest = highest.entry(ticket.sender).or_default();
-        if ticket.number <= *highest {
+        let Some(highest) = &self.highest else { return true };
+        let last = highest.get(&ticket.sender).copied();
+        if last.is_some_and(|last| ticket.number <= last) {
             return false;
         }
-        // All that its sender sent before has come by now.
-        *highest = ticket.number;
+        // What was sent to somebody who had its name before, an agent that is new does not wait for.
+        let may_begin = last.is_none() && self.since == 0;
+        if !may_begin && self.not_refused(ticket.sender, after) > last.unwrap_or_default() {
+            if !self.missed.contains(&ticket.sender) {
+                self.missed.push(ticket.sender);
+            }
+            return false;
+        }
+        if let Some(highest) = &mut self.highest {
+            highest.insert(ticket.sender, ticket.number);
+        }
+        if let Some(refused) = self.refused.get_mut(&ticket.sender) {
+            refused.retain(|number, _| *number > ticket.number);
+            if refused.is_empty() {
+                self.refused.remove(&ticket.sender);
+            }
+        }
         let Some(before) = self.before.get_mut(&ticket.sender) else { return true };
         let was_handled = before.contains(&ticket.number);
         before.retain(|number| *number > ticket.number);
@@ -559,6 +606,15 @@ impl TakenNumbers {
             self.before.remove(&ticket.sender);
         }
         !was_handled
+    }
+
+    /// This number, or if it was refused the last one before it that was not.
+    fn not_refused(&self, sender: Symbol, mut number: u64) -> u64 {
+        let Some(refused) = self.refused.get(&sender) else { return number };
+        while let Some(before) = refused.get(&number).filter(|before| **before < number) {
+            number = *before;
+        }
+        number
     }
 }
 
@@ -703,7 +759,7 @@ mod tests {
     fn a_numbered_message_is_taken_once_where_it_may_come_again() {
         let numbered = |number: u64| {
             let message = self::number(number as i64).into_shared();
-            MessageBody::Numbered(Box::new(Numbered { number, telling: 1, bulk: 0, message }))
+            MessageBody::Numbered(Box::new(Numbered { number, after: 0, telling: 1, bulk: 0, message }))
         };
         let ticket = |number| Ticket { sender: "body-a".into(), number };
         let taken = |mailbox: &mut Mailbox| -> Vec<i64> {
@@ -721,6 +777,32 @@ mod tests {
         mailbox.push(numbered(6));
         assert_eq!(taken(&mut mailbox), [] as [i64; 0], "what was told before will be told again");
         assert_eq!(mailbox.count_taken(), 8, "what is dropped is dealt with, too");
+    }
+
+    #[test]
+    fn missing_predecessor_keeps_message_waiting() {
+        let numbered = |(number, after): (u64, u64)| {
+            let message = self::number(number as i64).into_shared();
+            Numbered { number, after, telling: 1, bulk: 0, message }
+        };
+        let taken = |mailbox: &mut Mailbox, sent: &[(u64, u64)]| -> Vec<i64> {
+            sent.iter().for_each(|message| mailbox.push(MessageBody::Numbered(Box::new(numbered(*message)))));
+            std::iter::from_fn(|| mailbox.take()).filter_map(|message| message.content.as_i64()).collect()
+        };
+        let mut mailbox = Mailbox::default();
+        mailbox.take_each_once(1, [Ticket { sender: "body-a".into(), number: 2 }]);
+        assert_eq!(taken(&mut mailbox, &[(2, 0), (3, 2)]), [3], "the one before it was handled on another node");
+        assert_eq!((taken(&mut mailbox, &[(5, 4), (6, 5)]), mailbox.take_missed()), (vec![], vec!["body-a".into()]));
+        assert_eq!(taken(&mut mailbox, &[(4, 0), (5, 4), (6, 5)]), [4, 5, 6], "all is said again");
+        assert_eq!(mailbox.take_missed(), []);
+        [(7, 6), (9, 8)].iter().for_each(|message| mailbox.note_refused(&numbered(*message)));
+        assert_eq!(taken(&mut mailbox, &[(8, 7), (7, 0)]), [8], "what was refused does not come later");
+        assert_eq!((taken(&mut mailbox, &[(11, 10), (10, 9)]), mailbox.take_missed().len()), (vec![10], 1));
+        assert_eq!(mailbox.take_tickets().len(), 8);
+        // An agent that is new knows nothing of what was sent to that name before.
+        let mut fresh = Mailbox::default();
+        fresh.take_each_once(0, []);
+        assert_eq!((taken(&mut fresh, &[(9, 8), (11, 10)]), fresh.take_missed()), (vec![9], vec!["body-a".into()]));
     }
 
     #[test]

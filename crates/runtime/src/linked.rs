@@ -164,18 +164,25 @@ impl Node {
                 doubtful.push(name);
                 continue;
             }
-            let known = self.with_ams(|ams| {
-                let known = ams.handle_elsewhere(name, from, kind);
-                if known {
-                    self.routes.set(name, Route::node(from));
-                }
-                known
-            });
-            if !known {
+            if !self.agent_came(name, from, kind) {
                 self.meet_namesake(name, from);
             }
         }
         self.look_into(from, doubtful);
+    }
+
+    /// Another node has this agent. False, and nothing changes, if this node has one of its name.
+    fn agent_came(&self, name: Symbol, from: NodeId, kind: AgentKind) -> bool {
+        let mut parts = self.cluster.as_ref().map(|cluster| (cluster, cluster.lock()));
+        self.with_ams(|ams| {
+            let known = ams.handle_elsewhere(name, from, kind);
+            // What waits for the server of its partition goes there first: then it has a route.
+            let waits = known && parts.as_mut().is_some_and(|(cluster, parts)| parts.name_coming(cluster, name, from));
+            if known && !waits {
+                self.routes.set(name, Route::node(from));
+            }
+            known
+        })
     }
 
     /// An agent of another node ended.
@@ -258,12 +265,12 @@ impl Station for NodeStation {
     fn arrive(&self, from: NodeId, messages: &mut Vec<Envelope>) {
         let node = &*self.0;
         node.linked.came.fetch_add(messages.len() as u64, Ordering::Relaxed);
+        let untimely = node.drop_untimely(from, messages);
+        node.count_copies(0, untimely);
         let forbidden = node.forbidden_among(from, messages);
         if !forbidden.is_empty() {
             node.bury_all(forbidden, DeadReason::Forbidden);
         }
-        let untimely = node.drop_untimely(from, messages);
-        node.count_copies(0, untimely);
         let mut by_shard = locked(&node.linked.arrivals).sort(node, from, messages);
         for (shard, batch) in by_shard.iter_mut().enumerate() {
             if !batch.is_empty() {
@@ -363,7 +370,9 @@ impl Station for NodeStation {
         node.with_ams(|ams| {
             let served_here =
                 |name| node.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::Here);
-            let (served, agents): (Vec<_>, Vec<_>) = ams.reachable().partition(|(name, _)| served_here(*name));
+            let (served, mut agents): (Vec<_>, Vec<_>) = ams.reachable().partition(|(name, _)| served_here(*name));
+            // Those of partitions that pass on are named by who serves them next.
+            agents.retain(|(name, _)| !node.is_of_cluster(*name));
             let served = parts.as_ref().map(|parts| node.served(parts, &served)).unwrap_or_default();
             node.with_df(|df| {
                 let local = |description: &&DfDescription| {
@@ -424,7 +433,11 @@ impl Station for NodeStation {
         let ours = sender.platform == sym::EMPTY || sender.platform == self.0.name;
         ours && match self.0.routes.look_up(sender.name).place() {
             Place::Node(there) if there == node => true,
-            Place::Unknown => is_everywhere(sender.name) || self.0.may_bring_last_words(node, sender.name),
+            Place::Unknown => {
+                is_everywhere(sender.name)
+                    || self.0.serves_partition_of(node, sender.name)
+                    || self.0.may_bring_last_words(node, sender.name)
+            }
             _ => is_everywhere(sender.name),
         }
     }

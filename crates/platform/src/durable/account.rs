@@ -1,6 +1,7 @@
 //! What the books hold of one agent.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use whimbrel_acl::Symbol;
 
 use super::record::{Born, Ticket};
 
@@ -13,6 +14,8 @@ pub(super) struct Account {
     pub last: u64,
     /// Messages it answers for, by number: whose receivers did not write down yet that they handled them.
     pub unsettled: FxHashSet<u64>,
+    /// By receiver the last of them, if other nodes may serve receivers: what it sends there next comes after that one.
+    pub latest: FxHashMap<Symbol, u64>,
     /// Messages it handled, whose senders did not write down yet that they know.
     pub tickets: FxHashSet<Ticket>,
 }

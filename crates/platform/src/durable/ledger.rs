@@ -29,13 +29,21 @@ pub struct Ledger {
     pub(super) confirming: FxHashMap<Ticket, Symbol>,
     refusals: Refusals,
     /// Messages that senders served here answer for, if they are kept.
-    letters: Option<FxHashMap<Ticket, Sent>>,
+    letters: Option<FxHashMap<Ticket, Unsettled>>,
     /// What is to be told to those who serve other partitions.
     facts: BTreeMap<Partition, Facts>,
     /// Messages that their receivers served here may forget, if anybody asks.
     known: Vec<(Symbol, Ticket)>,
     /// How many lives there were of which anything is known: see [`numbers_of_life`].
     lives: u64,
+}
+
+/// A message that is kept until it is settled.
+#[derive(Debug)]
+struct Unsettled {
+    sent: Sent,
+    /// The number of the message before it from its sender to its receiver that was not settled when it was written; 0 if there was none.
+    after: u64,
 }
 
 impl Ledger {
@@ -115,6 +123,12 @@ impl Ledger {
         self.accounts.get(&message.sender).is_some_and(|account| account.unsettled.contains(&message.number))
     }
 
+    /// The number of the message before this one, from its sender to its receiver, if the sender answered for that one when this one was
+    /// written; else 0. As long as [`Ledger::answers_for`] this one, and messages [are kept](Ledger::keep_letters).
+    pub fn comes_after(&self, message: Ticket) -> u64 {
+        self.letters.as_ref().and_then(|letters| letters.get(&message)).map_or(0, |kept| kept.after)
+    }
+
     /// Numbered messages that this agent handled, by what is written, and must not handle again, until
     /// [they may be forgotten](Ledger::take_known). Whoever has its name now, and if nobody has.
     pub fn tickets_of(&self, agent: Symbol) -> impl Iterator<Item = Ticket> {
@@ -172,7 +186,8 @@ impl Ledger {
             if sent.is_kept() {
                 account.unsettled.insert(number);
                 if let Some(letters) = &mut self.letters {
-                    letters.insert(Ticket { sender: step.agent, number }, sent);
+                    let after = account.latest.insert(sent.to.name, number).unwrap_or_default();
+                    letters.insert(Ticket { sender: step.agent, number }, Unsettled { sent, after });
                 }
             }
         }
@@ -195,6 +210,18 @@ impl Ledger {
         }
     }
 
+    /// A message was refused though its receiver may live, and its sender is told `failure`: it is not to come later. That is written by who
+    /// serves the receiver, as if it had been handled; else by who serves the sender, who answers for it no longer.
+    pub fn refuse(&mut self, ticket: Ticket, receiver: Symbol) {
+        if !self.serves_agent(receiver) {
+            if self.answers_for(ticket) {
+                self.settle(ticket, receiver);
+            }
+        } else if !self.tickets_of(receiver).any(|handled| handled == ticket) {
+            self.refusals.add(self.partition_of(receiver), receiver, ticket);
+        }
+    }
+
     fn release_refusals(&mut self, agent: Symbol) {
         if self.refusals.holds(agent) {
             self.refusals.release(self.partition_of(agent), agent);
@@ -208,10 +235,13 @@ impl Ledger {
             self.facts.entry(partition).or_default().handled.push(Receipt::new(ticket, by));
             return;
         }
-        let sender = self.accounts.get_mut(&ticket.sender);
-        if sender.is_some_and(|sender| sender.unsettled.remove(&ticket.number)) {
-            if let Some(letters) = &mut self.letters {
-                letters.remove(&ticket);
+        let sender = self.accounts.get_mut(&ticket.sender).filter(|sender| sender.unsettled.contains(&ticket.number));
+        if let Some(sender) = sender {
+            sender.unsettled.remove(&ticket.number);
+            if let Some(Unsettled { sent, .. }) = self.letters.as_mut().and_then(|letters| letters.remove(&ticket))
+                && sender.latest.get(&sent.to.name) == Some(&ticket.number)
+            {
+                sender.latest.remove(&sent.to.name);
             }
             self.settled.entry(partition).or_default().push(ticket);
             self.confirming.insert(ticket, by);
@@ -330,7 +360,12 @@ impl Ledger {
             self.settled.entry(partition).or_default().append(&mut tickets);
         }
         if let Some(kept) = &mut self.letters {
-            kept.extend(letters.iter().map(|(ticket, _, sent)| (*ticket, sent.clone())));
+            // Each sender's are in their order.
+            for (ticket, to, sent) in letters {
+                let latest = self.accounts.get_mut(&ticket.sender).map(|sender| &mut sender.latest);
+                let after = latest.and_then(|latest| latest.insert(to.name, ticket.number)).unwrap_or_default();
+                kept.insert(*ticket, Unsettled { sent: sent.clone(), after });
+            }
         }
         self.served.extend(&taken);
         // Nobody is told what this node knows itself.
@@ -395,8 +430,9 @@ impl Ledger {
     /// that serves them itself from now on.
     pub fn letters_to(&self, partitions: &[Partition]) -> Vec<Letter> {
         let theirs = |sent: &Sent| partitions.contains(&self.partition_of(sent.to.name));
-        let letters = self.letters.iter().flatten().filter(|(_, sent)| theirs(sent));
-        let mut letters: Vec<Letter> = letters.map(|(ticket, sent)| (*ticket, sent.to, sent.clone())).collect();
+        let letters = self.letters.iter().flatten().filter(|(_, kept)| theirs(&kept.sent));
+        let mut letters: Vec<Letter> =
+            letters.map(|(ticket, kept)| (*ticket, kept.sent.to, kept.sent.clone())).collect();
         letters.sort_unstable_by_key(|(ticket, ..)| *ticket);
         letters
     }

@@ -281,6 +281,8 @@ impl BatchWriter {
         if let MessageBody::Numbered(numbered) = body {
             write_number(TAG_NUMBERED, out);
             write_number(numbered.number, out);
+            // The one before it is near, as a rule.
+            write_number(if numbered.after == 0 { 0 } else { numbered.number.saturating_sub(numbered.after) }, out);
             write_number(numbered.telling, out);
         }
         match together.len() {
@@ -492,7 +494,7 @@ fn boxed(message: AclMessage, encoded: &[u8]) -> MessageBody {
 struct Head {
     tag: u64,
     forwarded: bool,
-    number: Option<(u64, u64)>,
+    number: Option<(u64, u64, u64)>,
 }
 
 fn read_head(bytes: &mut &[u8]) -> Result<Head, BatchError> {
@@ -505,7 +507,7 @@ fn read_head(bytes: &mut &[u8]) -> Result<Head, BatchError> {
         }
     }
     if head.tag == TAG_NUMBERED {
-        head.number = Some((take_number(bytes)?, take_number(bytes)?));
+        head.number = Some(read_numbers(bytes)?);
         head.tag = take_number(bytes)?;
         if !matches!(head.tag, TAG_ALL | TAG_SOME | TAG_OTHERS) {
             return Err(BatchError::Receivers);
@@ -595,8 +597,15 @@ fn address(message: MessageBody, to: &To, mut push: impl FnMut(Envelope)) -> Res
     Ok(())
 }
 
+/// What a numbered message says of itself: its number, that of the message before it, and its telling.
+fn read_numbers(bytes: &mut &[u8]) -> Result<(u64, u64, u64), BatchError> {
+    let (number, back) = (take_number(bytes)?, take_number(bytes)?);
+    let after = if back == 0 { 0 } else { number.saturating_sub(back) };
+    Ok((number, after, take_number(bytes)?))
+}
+
 /// A number is one message's to one receiver.
-fn numbered(message: AclMessage, (number, telling): (u64, u64), to: &To) -> Result<Envelope, BatchError> {
+fn numbered(message: AclMessage, (number, after, telling): (u64, u64, u64), to: &To) -> Result<Envelope, BatchError> {
     let to = match (to, message.receivers.as_slice()) {
         (To::All, [only]) => Some(*only),
         (To::Some(places), receivers) if places.len() == 1 => {
@@ -605,7 +614,8 @@ fn numbered(message: AclMessage, (number, telling): (u64, u64), to: &To) -> Resu
         (To::Others(others), _) if others.len() == 1 => others.first().copied(),
         _ => None,
     };
-    let body = MessageBody::Numbered(Box::new(Numbered { number, telling, bulk: 0, message: Arc::new(message) }));
+    let body =
+        MessageBody::Numbered(Box::new(Numbered { number, after, telling, bulk: 0, message: Arc::new(message) }));
     Ok(Envelope { to: to.ok_or(BatchError::Receivers)?, body: body.weighed() })
 }
 
@@ -836,7 +846,8 @@ mod tests {
 
     #[test]
     fn a_message_that_is_passed_on_says_so() {
-        let numbered = Numbered { number: 7, telling: 9, bulk: 0, message: Arc::from(message(&["bob", "eve"])) };
+        let numbered =
+            Numbered { number: 7, after: 5, telling: 9, bulk: 0, message: Arc::from(message(&["bob", "eve"])) };
         let shared = MessageBody::Shared(Arc::from(message(&["bob", "eve"])));
         let bodies = [MessageBody::Owned(message(&["bob"])), shared, MessageBody::Numbered(Box::new(numbered))];
         let items = bodies.map(|body| Item::Forwarded(Envelope { to: Aid::local("bob"), body }));
@@ -853,14 +864,20 @@ mod tests {
     fn a_numbered_message_keeps_its_number() {
         let numbered = |number: u64| {
             let message = Arc::from(message(&["bob", "eve"]));
-            let body = MessageBody::Numbered(Box::new(Numbered { number, telling: number + 1, bulk: 0, message }));
+            let body = MessageBody::Numbered(Box::new(Numbered {
+                number,
+                after: number / 2,
+                telling: number + 1,
+                bulk: 0,
+                message,
+            }));
             Item::Message(Envelope { to: Aid::local("eve"), body })
         };
         let plain = Item::Message(Envelope { to: Aid::local("bob"), body: MessageBody::Owned(message(&["bob"])) });
         let (_, back) = there_and_back(vec![numbered(1), plain, numbered(u64::MAX / 2)]);
         let number = |item: &Item| match item {
             Item::Message(Envelope { body: MessageBody::Numbered(numbered), .. }) => {
-                assert_eq!(numbered.telling, numbered.number + 1);
+                assert_eq!((numbered.telling, numbered.after), (numbered.number + 1, numbered.number / 2));
                 Some(numbered.number)
             }
             _ => None,

@@ -93,9 +93,13 @@ impl Unsaved {
     pub fn into_body(self) -> MessageBody {
         let Self { message, number, .. } = self;
         let body = match number {
-            Some(number) => {
-                MessageBody::Numbered(Box::new(Numbered { number, telling: Numbered::AGAIN, bulk: 0, message }))
-            }
+            Some(number) => MessageBody::Numbered(Box::new(Numbered {
+                number,
+                after: 0,
+                telling: Numbered::AGAIN,
+                bulk: 0,
+                message,
+            })),
             None => MessageBody::Shared(message),
         };
         body.weighed()

@@ -136,6 +136,55 @@ fn only_who_serves_a_receiver_refuses_its_messages() {
 }
 
 #[test]
+fn refused_message_does_not_come_later() {
+    // Who serves the receiver writes it though that lives.
+    let mut ledger = node(&[ann(), bob()]);
+    ledger.note(asks_bob(ann()));
+    ledger.note(born(bob(), 0));
+    ledger.refuse(ticket(), bob());
+    assert_eq!(ledger.take_settled(ledger.partition_of(bob())), [refusal()]);
+    ledger.note(refusal());
+    ledger.refuse(ticket(), bob());
+    assert_eq!(
+        (ledger.partitions_to_settle(), ledger.answers_for(ticket())),
+        (vec![ledger.partition_of(ann())], false)
+    );
+    // Who serves the sender only answers for it no longer.
+    let mut ledger = node(&[ann()]);
+    ledger.note(asks_bob(ann()));
+    ledger.refuse(ticket(), bob());
+    assert!(!ledger.answers_for(ticket()) && ledger.say_again(&[ledger.partition_of(bob())]).is_empty());
+    // Who serves neither changes nothing.
+    let mut ledger = node(&[]);
+    ledger.refuse(ticket(), bob());
+    assert_eq!((ledger.partitions_to_settle(), ledger.remembered()), (vec![], 0));
+}
+
+#[test]
+fn message_names_its_unsettled_predecessor() {
+    let mut ledger = node(&[ann()]);
+    let sent = |first| {
+        let message = AclMessage::new(Performative::Inform, Aid::local(ann()), Aid::local(bob()), Value::Null);
+        let sent = vec![Sent::of(Aid::local(bob()), &message).unwrap()];
+        Record::Step(Step { agent: ann(), state: State::Same, handled: Vec::new(), first, sent })
+    };
+    let after = |ledger: &Ledger, number| ledger.comes_after(Ticket { sender: ann(), number });
+    (1..=3).for_each(|first| ledger.note(sent(first)));
+    assert_eq!((after(&ledger, 1), after(&ledger, 2), after(&ledger, 3)), (0, 1, 2));
+    let handled = |number| Receipt { number, ..receipt() };
+    ledger.hear(&Facts { handled: vec![handled(1), handled(2), handled(3)], known: Vec::new() });
+    ledger.note(sent(4));
+    assert_eq!(after(&ledger, 4), 0, "all before it is settled");
+    let letters = ledger.letters_to(&[ledger.partition_of(bob())]);
+    let mut next = node(&[]);
+    let mut books = node(&[ann()]);
+    letters.iter().for_each(|_| books.note(sent(4)));
+    next.take_over(books, &letters);
+    next.note(sent(5));
+    assert_eq!(after(&next, 5), 4, "whoever takes over knows");
+}
+
+#[test]
 fn a_condensed_journal_knows_which_lives_there_were() {
     let anns = Ledger::new(PARTITIONS).partition_of(ann());
     let read = |frames: &[Vec<Record>]| {

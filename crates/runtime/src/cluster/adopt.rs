@@ -196,7 +196,7 @@ impl Node {
     }
 
     /// Has shard 0 send messages.
-    fn have_sent(&self, messages: Vec<Envelope>) {
+    pub(super) fn have_sent(&self, messages: Vec<Envelope>) {
         let mut parcels: Vec<Parcel> = messages.into_iter().map(Parcel::Posted).collect();
         self.fill(0, |content| content.parcels.append(&mut parcels));
     }

@@ -46,14 +46,26 @@ impl Node {
         who: Introduction,
         body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
     ) -> Result<Aid, CreateError> {
-        if self.cluster.is_none() {
+        let Some(cluster) = &self.cluster else {
             return self.create(shard, who, |name| Ok(Box::new(Slot::new(body(name)?))));
+        };
+        let (name, body) = match self.create_there(&who, body)? {
+            Home::Elsewhere(aid) => return Ok(aid),
+            Home::Here(name, body) => (name, body),
+        };
+        let who = Introduction { name, ..who };
+        {
+            // Its partition does not pass on meanwhile: no durable agent begins where that is not served.
+            let _parts = cluster.lock();
+            if body.origin().is_none() || cluster.server_of(name) == Server::Here {
+                return self.create(shard, who, |_| Ok(Box::new(Slot::new(body))));
+            }
         }
-        match self.create_there(&who, body)? {
+        match self.create_there(&who, |_| Ok(body))? {
             Home::Elsewhere(aid) => Ok(aid),
+            // What cannot be written out lives where it is created.
             Home::Here(name, body) => {
-                let who = Introduction { name, ..who };
-                self.create(shard, who, |_| Ok(Box::new(Slot::new(body))))
+                self.create(shard, Introduction { name, ..who }, |_| Ok(Box::new(Slot::new(body))))
             }
         }
     }

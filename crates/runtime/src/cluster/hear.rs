@@ -8,6 +8,7 @@ use whimbrel_platform::durable::{Facts, Heard, Ticket};
 use whimbrel_platform::limits::LINK_NEWS_AGENTS;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, Place, Route};
+use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::store::{Epoch, Partition};
 
 use super::{Cluster, Coming, Part, Parts, Server};
@@ -181,7 +182,57 @@ impl Node {
         for &(index, epoch) in partitions {
             parts.servers.hear_again(from, Partition(index), Epoch(epoch));
             parts.tellings.insert((from, Partition(index)), telling);
+            parts.asked.remove(&(from, Partition(index)));
         }
+    }
+
+    /// Something is missing of what these agents sent to one of this node, and what follows it was not taken: their nodes are to say again all
+    /// that is not settled, as to a node that begins to serve the receiver's partition.
+    #[cold]
+    pub fn ask_again(&self, receiver: Symbol, senders: &[Symbol]) {
+        let (Some(cluster), Some(scribe), Some(links)) = (&self.cluster, &self.scribe, self.linked.links()) else {
+            return;
+        };
+        for sender in senders {
+            let text = format!("a message of {sender} is missing: {sender} says again what is not settled");
+            self.output.log(Aid::local(receiver), LogLevel::Debug, &text);
+        }
+        let mut parts = cluster.lock();
+        let partition = cluster.partition_of(receiver);
+        let Some((_, epoch)) = parts.servers.served().find(|(served, _)| *served == partition) else { return };
+        for sender in senders {
+            let theirs = cluster.partition_of(*sender);
+            match parts.servers.server_of(theirs) {
+                Some(node) if parts.asked.insert((node, partition)) => {
+                    let partitions = vec![(partition.0, epoch.0)];
+                    links.tell(node, News::Serves { partitions, agents: Vec::new(), more: false });
+                }
+                None if cluster.server(theirs) == Server::Here && parts.asked_here.insert(partition) => {
+                    scribe.say_again_here(partition);
+                }
+                // It is asked already, or whoever serves the sender next says it again.
+                _ => {}
+            }
+        }
+    }
+
+    /// Sends once more what agents of this node sent to agents of a partition that it serves.
+    pub fn say_again_here(&self, partition: Partition, letters: impl FnOnce(u64) -> Vec<Envelope>) {
+        let Some(cluster) = &self.cluster else { return };
+        let mut parts = cluster.lock();
+        parts.asked_here.remove(&partition);
+        if cluster.server(partition) == Server::Here {
+            let letters = letters(cluster.begin_telling());
+            self.count_posted(letters.len() as u64);
+            self.have_sent(letters);
+        }
+    }
+
+    /// Whether another node says that it serves an agent's partition: it speaks for that agent from then on, though what is sent to the agent
+    /// follows what the node may have missed.
+    pub fn serves_partition_of(&self, node: NodeId, agent: Symbol) -> bool {
+        let serves = |cluster: &Cluster| cluster.lock().servers.server_of(cluster.partition_of(agent)) == Some(node);
+        self.cluster.as_ref().is_some_and(serves)
     }
 
     /// Another node tells what became of messages.
@@ -204,6 +255,15 @@ impl Node {
             is_latest && parts.servers.takes(from, cluster.partition_of(sender), receiver)
         });
         (count - messages.len()) as u64
+    }
+
+    /// The other node that is to refuse a numbered message to an agent that there is not: who serves the receiver's partition, so that it is
+    /// written there and the message does not come later.
+    pub fn refuses_for(&self, envelope: &Envelope) -> Option<NodeId> {
+        match self.cluster.as_ref()?.server_of(envelope.to.name) {
+            Server::Node(node) if is_numbered(envelope) => Some(node),
+            _ => None,
+        }
     }
 
     /// A numbered message to an agent of this node. If that one writes nothing down, nobody answers for the message from now on.

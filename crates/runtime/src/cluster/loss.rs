@@ -16,6 +16,7 @@ impl Node {
         let mut parts = cluster.lock();
         parts.servers.unlinked(lost);
         parts.tellings.retain(|(node, _), _| *node != lost);
+        parts.asked.retain(|(node, _)| *node != lost);
         let served = |(partition, part): (Partition, &mut Part)| {
             let is_server = cluster.server(partition) == Server::Node(lost) || part.is_coming_from(lost);
             is_server.then_some(partition)

@@ -81,6 +81,10 @@ pub(crate) struct Parts {
     pub servers: Servers<NodeId>,
     /// In which telling a node said again all it has for a partition: what is of an earlier one is of no account.
     tellings: FxHashMap<(NodeId, Partition), u64>,
+    /// Which nodes are asked to say again what they have for a partition, because something is missing.
+    asked: FxHashSet<(NodeId, Partition)>,
+    /// For which partitions this node is about to say again what it has itself.
+    asked_here: FxHashSet<Partition>,
     each: Box<[Part]>,
 }
 
@@ -136,7 +140,13 @@ impl Cluster {
             lines: (0..partitions).map(line).collect(),
             work_us: (0..partitions).map(|_| AtomicU64::new(0)).collect(),
             tellings: AtomicU64::new(0),
-            parts: Mutex::new(Parts { servers: Servers::new(partitions), tellings: FxHashMap::default(), each }),
+            parts: Mutex::new(Parts {
+                servers: Servers::new(partitions),
+                tellings: FxHashMap::default(),
+                asked: FxHashSet::default(),
+                asked_here: FxHashSet::default(),
+                each,
+            }),
             founders: Mutex::default(),
             mover: OnceLock::new(),
         }
@@ -161,6 +171,14 @@ impl Cluster {
     /// Where messages to an agent go, if it is durable.
     pub fn server_of(&self, agent: Symbol) -> Server {
         self.server(self.partition_of(agent))
+    }
+
+    /// Whether an agent that is on this other node may be a durable one: those live where their partition is served. True of each durable
+    /// agent at any time, for it has a route to a node only while that serves its partition, or is about to be told what it missed.
+    pub fn may_live_on(&self, parts: &Parts, agent: Symbol, node: NodeId) -> bool {
+        let partition = self.partition_of(agent);
+        let comes = |part: &Part| part.is_coming_from(node);
+        self.server(partition) == Server::Node(node) || parts.each.get(usize::from(partition.0)).is_some_and(comes)
     }
 
     /// Sets where messages go; the lock is to be held.
@@ -256,6 +274,18 @@ impl Parts {
 
     fn all(&mut self) -> impl Iterator<Item = (Partition, &mut Part)> {
         (0..).map(Partition).zip(&mut self.each)
+    }
+
+    /// An agent is on a node that serves its partition from now on and has not been told yet what it may have missed: it is one of those that
+    /// have a route there when that is done. False if that node is none such.
+    pub fn name_coming(&mut self, cluster: &Cluster, agent: Symbol, node: NodeId) -> bool {
+        let coming = self.part(cluster.partition_of(agent)).and_then(|part| part.coming.as_mut());
+        let coming = coming.filter(|coming| coming.node == node);
+        if let Some(coming) = coming {
+            coming.agents.push(agent);
+            return true;
+        }
+        false
     }
 
     /// The partitions that this node serves, and in which epochs, as it is told.

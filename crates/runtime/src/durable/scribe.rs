@@ -70,9 +70,11 @@ pub(crate) enum Released {
 enum Job {
     Write(Batch),
     WriteOff(Ticket, Symbol),
+    Refuse(Ticket, Symbol),
     TakeOver(Box<Takeover>, Sender<usize>),
     GiveUp(Vec<Partition>, Sender<()>),
     SayAgain(NodeId, Vec<Partition>),
+    SayAgainHere(Partition),
     Hear(Facts),
     Create(Box<Created>),
     End,
@@ -219,12 +221,21 @@ impl Scribe {
     /// is not kept, nor is what is nested too deeply to be, nor what it sends on for others: nobody would know its number for that agent's.
     pub fn written(&self, node: &Node, agent: Symbol, sent: &[(Aid, Arc<AclMessage>)]) -> Vec<Sent> {
         let durable = locked(&self.durable);
+        let all_here = sent.iter().all(|(to, _)| durable.contains(&to.name));
+        let (parts, durable) = match &node.cluster {
+            // Partitions pass under this lock. A message between two durable agents is numbered whenever it is sent: one without a number goes
+            // another way while the receiver's partition passes, and numbered ones would overtake it.
+            Some(cluster) if !all_here => {
+                drop(durable);
+                (Some((cluster, cluster.lock())), locked(&self.durable))
+            }
+            _ => (None, durable),
+        };
         // Whether an agent of another node is durable, that node knows.
         let may_be = |name| {
-            node.cluster.as_ref().is_some_and(|cluster| match node.routes.look_up(name).place() {
+            parts.as_ref().is_some_and(|(cluster, parts)| match node.routes.look_up(name).place() {
                 Place::Local(_) => false,
-                // An agent lives where its partition is served, if it is durable.
-                Place::Node(at) => cluster.server_of(name) == Server::Node(at),
+                Place::Node(at) => cluster.may_live_on(parts, name, at),
                 _ => Cast::of(name).is_none(),
             })
         };
@@ -260,6 +271,12 @@ impl Scribe {
     /// Another node serves these partitions: it is to be sent what it may have missed ([`Node::open_to`]).
     pub fn say_again(&self, to: NodeId, partitions: Vec<Partition>) {
         let _ = self.jobs.send(Job::SayAgain(to, partitions));
+    }
+
+    /// Something is missing of what agents of this node sent to agents of a partition that it serves: all is sent once more that these have
+    /// not handled.
+    pub fn say_again_here(&self, partition: Partition) {
+        let _ = self.jobs.send(Job::SayAgainHere(partition));
     }
 
     /// An agent of this name will be made that writes down what it handles.
@@ -316,16 +333,15 @@ impl Scribe {
         ends.values().filter(|(awaited, _)| *awaited == agent).for_each(|(_, tell)| _ = tell.send(()));
     }
 
-    /// Messages as they are sent once more.
+    /// Messages as they are sent once more: all that their senders answer for to the same receivers, each sender's in their order.
     pub fn envelopes(&self, letters: Vec<Letter>, telling: u64) -> Vec<Envelope> {
-        let envelope = |(ticket, to, sent): Letter| {
+        let mut latest: FxHashMap<(Symbol, Symbol), u64> = FxHashMap::default();
+        let envelope = |(Ticket { sender, number }, to, sent): Letter| {
             // What could not be written is an empty message: it was sent when it could be.
             let message = Arc::new(sent.message().ok()?);
-            Some(Envelope {
-                to,
-                body: MessageBody::Numbered(Box::new(Numbered { number: ticket.number, telling, bulk: 0, message }))
-                    .weighed(),
-            })
+            let after = latest.insert((sender, to.name), number).unwrap_or_default();
+            let numbered = Numbered { number, after, telling, bulk: 0, message };
+            Some(Envelope { to, body: MessageBody::Numbered(Box::new(numbered)).weighed() })
         };
         letters.into_iter().filter_map(envelope).collect()
     }
@@ -333,6 +349,11 @@ impl Scribe {
     /// A message will not be handled, for there is no such receiver: its sender need not keep it.
     pub fn write_off(&self, ticket: Ticket, receiver: Symbol) {
         let _ = self.jobs.send(Job::WriteOff(ticket, receiver));
+    }
+
+    /// A message was refused, whether there is such a receiver or not: its sender need not keep it.
+    pub fn refuse(&self, ticket: Ticket, receiver: Symbol) {
+        let _ = self.jobs.send(Job::Refuse(ticket, receiver));
     }
 }
 
@@ -404,6 +425,7 @@ impl Desk {
                 match job {
                     Job::Write(batch) => batches.push(batch),
                     Job::WriteOff(ticket, receiver) => self.ledger.write_off(ticket, receiver),
+                    Job::Refuse(ticket, receiver) => self.ledger.refuse(ticket, receiver),
                     Job::Hear(facts) => self.ledger.hear(&facts),
                     Job::End => ends = true,
                     other => {
@@ -485,12 +507,17 @@ impl Desk {
                 let Some(scribe) = &self.node.scribe else { return };
                 self.node.open_to(to, &partitions, |telling| scribe.envelopes(letters, telling));
             }
+            Job::SayAgainHere(partition) => {
+                let letters = self.ledger.letters_to(&[partition]);
+                let Some(scribe) = &self.node.scribe else { return };
+                self.node.say_again_here(partition, |telling| scribe.envelopes(letters, telling));
+            }
             Job::Create(created) => {
                 let handled = |ticket| self.ledger.tickets_of(created.name).any(|known| known == ticket);
                 let is_new = !created.ticket.is_some_and(handled);
                 self.node.make_created(*created, is_new);
             }
-            Job::Write(_) | Job::WriteOff(..) | Job::Hear(_) | Job::End => {}
+            Job::Write(_) | Job::WriteOff(..) | Job::Refuse(..) | Job::Hear(_) | Job::End => {}
         }
     }
 
@@ -688,8 +715,10 @@ impl Desk {
             released.extend(entry.effects.into_iter().map(Released::Effect));
             let from = entry.agent;
             for (number, (to, message)) in (entry.first..).zip(entry.sent) {
-                let body = if self.ledger.answers_for(Ticket { sender: from, number }) {
-                    MessageBody::Numbered(Box::new(Numbered { number, telling, bulk: 0, message }))
+                let ticket = Ticket { sender: from, number };
+                let body = if self.ledger.answers_for(ticket) {
+                    let after = self.ledger.comes_after(ticket);
+                    MessageBody::Numbered(Box::new(Numbered { number, after, telling, bulk: 0, message }))
                 } else {
                     MessageBody::Shared(message)
                 };

@@ -64,6 +64,9 @@ impl Shard {
             return Reception::Fine;
         };
         if self.node.routes.look_up(envelope.to.name).is_unknown() {
+            if let Some(server) = node.refuses_for(&envelope) {
+                return self.send_linked(server, envelope, Route::node(server));
+            }
             self.undeliverable(envelope.to, envelope.body, DeadReason::UnknownAgent);
             return Reception::Fine;
         }

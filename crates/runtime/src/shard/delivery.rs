@@ -362,6 +362,7 @@ impl Shard {
             None => self.slots.away(index).is_some_and(|away| limits.refuse(&away.mailbox, &envelope.body)),
         };
         if is_full {
+            self.refuse_numbered(index, &envelope.body);
             return self.undeliverable(envelope.to, envelope.body, DeadReason::MailboxFull);
         }
         self.deliver(index, envelope.body);
@@ -440,7 +441,7 @@ impl Shard {
     #[cold]
     pub(super) fn undeliverable(&mut self, to: Aid, body: MessageBody, why: DeadReason) {
         let Err(envelope) = self.choose_again(Envelope { to, body }, why) else { return };
-        self.write_off(&envelope);
+        self.write_off(&envelope, why);
         self.node.tell(Event::Died(&envelope, why));
         self.tally.dead += 1;
         let failure = locked(&self.node.dead_letters).bury(self.now, envelope, why);

@@ -30,6 +30,7 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::Time;
 use whimbrel_platform::body::SpareQueues;
+use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::inspection::Upkeep;
 use whimbrel_platform::route::{Here, ShardIndex};
 
@@ -290,6 +291,11 @@ impl Shard {
         match parcel {
             Parcel::Message(envelope) => self.take_message(envelope),
             Parcel::Posted(envelope) => {
+                // What is said again may have been refused when it was sent.
+                let is_numbered = matches!(envelope.body, MessageBody::Numbered(_));
+                if is_numbered && self.node.guard.restricts_sending && !self.node.permits_sending(&envelope) {
+                    return self.undeliverable(envelope.to, envelope.body, DeadReason::Forbidden);
+                }
                 self.route(envelope.to, envelope.body);
             }
             Parcel::Arrived(envelope) => self.route_arrived(envelope.to, envelope.body),

@@ -53,7 +53,10 @@ impl Shard {
     #[inline(never)]
     pub(super) fn keep_back(&mut self, slot: &mut Slot, outbox: &mut Outbox) -> Reception {
         let (handled, creators) = (slot.mailbox.take_tickets(), slot.mailbox.take_creators());
-        let me = slot.aid();
+        let (me, missed) = (slot.aid(), slot.mailbox.take_missed());
+        if !missed.is_empty() {
+            self.node.ask_again(me.name, &missed);
+        }
         let bearer = (slot.index, slot.generation);
         let Some(unwritten) = &mut slot.unwritten else { return Reception::Fine };
         unwritten.handled.extend(handled);
@@ -185,14 +188,37 @@ impl Shard {
         }
     }
 
+    /// A durable agent has no place for a message: if that has a number, it is written as handled with the agent's next step. So it does not
+    /// come later, when its sender has been told `failure`, and what follows it is taken.
+    pub(super) fn refuse_numbered(&mut self, index: u32, body: &MessageBody) {
+        let MessageBody::Numbered(numbered) = body else { return };
+        match self.slots.at(index) {
+            Some(slot) if slot.unwritten.is_some() => slot.mailbox.note_refused(numbered),
+            Some(_) => {}
+            None => {
+                if let Some(away) = self.slots.away(index) {
+                    away.mailbox.note_refused(numbered);
+                }
+            }
+        }
+    }
+
     /// A numbered message will never be handled: its sender need not answer for it.
     #[cold]
-    pub(super) fn write_off(&self, envelope: &Envelope) {
+    pub(super) fn write_off(&self, envelope: &Envelope, why: DeadReason) {
         if let (MessageBody::Numbered(numbered), Some(scribe)) = (&envelope.body, &self.node.scribe)
             // That the platform stops is no end of anything that is kept.
             && self.node.writes_steps()
         {
-            scribe.write_off(Ticket::of(numbered), envelope.to.name);
+            let (ticket, receiver) = (Ticket::of(numbered), envelope.to.name);
+            match why {
+                // Who has no place for it writes that down; and whose number a forged one has, nobody knows.
+                DeadReason::MailboxFull | DeadReason::Forged => {}
+                DeadReason::Forbidden | DeadReason::Unsendable | DeadReason::Unreachable => {
+                    scribe.refuse(ticket, receiver);
+                }
+                _ => scribe.write_off(ticket, receiver),
+            }
         }
     }
 }

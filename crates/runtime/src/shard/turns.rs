@@ -157,7 +157,10 @@ impl Shard {
     fn refuse_aside(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
         let (to, aside) = (slot.aid(), slot.mailbox.take_aside());
-        aside.into_iter().for_each(|body| self.undeliverable(to, body, DeadReason::MailboxFull));
+        for body in aside {
+            self.refuse_numbered(index, &body);
+            self.undeliverable(to, body, DeadReason::MailboxFull);
+        }
     }
 
     /// Lets an agent wait for its turn.
@@ -225,6 +228,7 @@ impl Shard {
             slot.timer_at = Time::NEVER;
         }
         let mut written_to = away.wake;
+        slot.mailbox.take_refused(&mut away.mailbox);
         while let Some(message) = away.mailbox.take() {
             slot.mailbox.push(message);
             written_to = true;
@@ -232,8 +236,12 @@ impl Shard {
         let doomed = slot.doom.is_some();
         let outcome = match outcome {
             Outcome::Refuse(_) => {
-                let aside = slot.mailbox.take_aside();
-                aside.into_iter().for_each(|body| self.undeliverable(slot.aid(), body, DeadReason::MailboxFull));
+                for body in slot.mailbox.take_aside() {
+                    if let MessageBody::Numbered(numbered) = &body {
+                        slot.mailbox.note_refused(numbered);
+                    }
+                    self.undeliverable(slot.aid(), body, DeadReason::MailboxFull);
+                }
                 Outcome::Ready
             }
             Outcome::Wait | Outcome::WaitUntil(_) if written_to || doomed => Outcome::Ready,

@@ -21,7 +21,7 @@ use super::durable::{COUNTER, Lines, PROJECT, WORKER};
 use super::partitions_wished::Roamer;
 use super::{Scratch, durable_rust};
 
-const PARTITIONS: u16 = 8;
+pub(super) const PARTITIONS: u16 = 8;
 
 /// How long something may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -138,7 +138,7 @@ impl Nodes {
     }
 }
 
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+pub(super) fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
     while !done() {
         assert!(Instant::now() < until, "{what}");

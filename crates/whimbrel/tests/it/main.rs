@@ -38,6 +38,7 @@ mod nodes;
 mod own_keys;
 #[cfg(feature = "nats")]
 mod partitions_move;
+mod partitions_order;
 mod partitions_wished;
 mod run;
 mod sent_elsewhere;
