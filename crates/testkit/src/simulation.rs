@@ -8,6 +8,7 @@ use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsCommand, LifecycleStep, NewAgent};
 use whimbrel_platform::dead_letters::{DeadLetter, DeadLetters, DeadReason};
 use whimbrel_platform::df::Df;
+use whimbrel_platform::environment::Environments;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, TURN_STEPS};
 use whimbrel_platform::mobility::{Hop, HopError};
 use whimbrel_platform::policy::Policy;
@@ -98,6 +99,11 @@ impl Simulation {
     /// Sets who may do what, once and before anybody asks.
     pub fn set_policy(&mut self, policy: Policy) {
         assert!(self.world.policy.set(policy).is_ok(), "the policy was asked already");
+    }
+
+    /// Sets what there is for agents to act on, once.
+    pub fn set_environments(&mut self, environments: Environments) {
+        assert!(self.world.environments.set(environments).is_ok(), "the environments were set already");
     }
 
     /// How [`AgentSource::Program`](whimbrel_platform::services::AgentSource) becomes a body from now on.

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams, LifecycleStep, NewAgent};
 use whimbrel_platform::df::Df;
+use whimbrel_platform::environment::{Environment, Environments};
 use whimbrel_platform::policy::{Action, Policy};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError};
 use whimbrel_platform::storage::Shelves;
@@ -33,6 +34,7 @@ pub(crate) struct World {
     pub stop: Mutex<Option<(Time, i32)>>,
     pub loader: Mutex<Box<ProgramLoader>>,
     pub policy: OnceLock<Policy>,
+    pub environments: OnceLock<Environments>,
     pub storage: Shelves,
     /// Who learns in its turn that it is being ended.
     pub doomed: Mutex<Option<Symbol>>,
@@ -58,6 +60,7 @@ impl World {
             stop: Mutex::default(),
             loader: Mutex::new(Box::new(|_, path, _| Err(format!("no loader for {path}")))),
             policy: OnceLock::new(),
+            environments: OnceLock::new(),
             storage: Shelves::default(),
             doomed: Mutex::default(),
             random: Mutex::new(random),
@@ -103,6 +106,10 @@ impl Directory for World {
 impl Services for World {
     fn platform(&self) -> Symbol {
         locked(&self.ams).platform()
+    }
+
+    fn environment(&self, name: &str) -> Option<Arc<dyn Environment>> {
+        self.environments.get()?.named(name)
     }
 
     fn print(&self, agent: Aid, text: &str) {

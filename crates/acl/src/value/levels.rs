@@ -41,7 +41,7 @@ impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let too_deep = || serde::de::Error::custom("values nest too deep");
         let _level = Level::enter().ok_or_else(too_deep)?;
-        Self::deserialize(deserializer)
+        Self::deserialize(deserializer).map(super::terms::as_read)
     }
 }
 

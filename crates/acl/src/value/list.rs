@@ -14,6 +14,7 @@ pub struct Cons {
     /// The rest: a list, or a variable.
     pub tail: Value,
     ground: bool,
+    foreign: bool,
     levels: u32,
 }
 
@@ -23,7 +24,8 @@ impl Cons {
         let ground = head.is_ground() && tail.is_ground();
         // A list is as deep as its deepest element, however long.
         let levels = (head.levels() + 1).max(tail.levels());
-        Self { head, tail, ground, levels }
+        let foreign = head.has_foreign() || tail.has_foreign();
+        Self { head, tail, ground, foreign, levels }
     }
 
     /// How deep the list nests; 1 if there is nothing but constants in it.
@@ -35,6 +37,12 @@ impl Cons {
     /// Whether no variable is in it.
     pub fn is_ground(&self) -> bool {
         self.ground
+    }
+
+    /// Whether something is in it that is no term: an integer or a null.
+    #[inline]
+    pub fn has_foreign(&self) -> bool {
+        self.foreign
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod bytes;
 mod code;
+
 mod drop;
 mod footprint;
 mod levels;
@@ -14,6 +15,7 @@ mod list;
 mod object;
 mod order;
 mod structure;
+mod terms;
 mod text;
 
 use std::sync::Arc;
@@ -22,9 +24,11 @@ use serde::{Deserialize, Serialize};
 
 pub use bytes::Bytes;
 pub use code::Bare;
+
 pub use list::{Cons, Items};
 pub use object::{Contents, Object, shared_objects_met, with_shared_objects};
 pub use structure::{Annot, Annots, Args, Structure};
+pub use terms::TermConversion;
 pub use text::write_number;
 
 use crate::{Symbol, Text, sym};
@@ -47,7 +51,7 @@ pub enum Value {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// An integer as SDKs and SL know it. AgentSpeak itself computes with [`Value::Num`] only.
+    /// An integer as SDKs and SL know it. AgentSpeak knows [`Value::Num`] only: [`TermConversion`] stands at the doors of its minds.
     Int(i64),
     /// An IEEE double: every AgentSpeak number.
     Num(f64),
@@ -153,10 +157,13 @@ impl Value {
         }
     }
 
-    /// Whether nothing is in it that nests, and it is no variable: so are most values.
+    /// Whether nothing is in it that nests, and it is no variable, integer or null: so are most values.
     #[inline]
     pub(crate) fn is_flat(&self) -> bool {
-        !matches!(self, Self::List(_) | Self::Term(_) | Self::Var(_) | Self::Map(_) | Self::Record(_))
+        !matches!(
+            self,
+            Self::List(_) | Self::Term(_) | Self::Var(_) | Self::Map(_) | Self::Record(_) | Self::Int(_) | Self::Null
+        )
     }
 
     /// Whether it takes no memory of its own, so that there is nothing to do when it goes.

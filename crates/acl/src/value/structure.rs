@@ -55,6 +55,11 @@ impl Annot {
             Self::Tail(_) => false,
         }
     }
+
+    /// Whether something is in it that is no term: an integer or a null.
+    fn has_foreign(&self) -> bool {
+        matches!(self, Self::Term(value) if value.has_foreign())
+    }
 }
 
 /// A structure `~ns::functor(args)[annots]`.
@@ -68,6 +73,9 @@ pub struct Structure {
     /// Strong negation, `~`.
     pub negated: bool,
     ground: bool,
+    /// Whether something is in it that is no term, see [`super::TermConversion`]; in what the fields around it leave free.
+    #[serde(skip)]
+    foreign: bool,
     /// How deep it nests; in what the fields around it leave free.
     #[serde(skip)]
     levels: u32,
@@ -95,26 +103,47 @@ impl From<Parts> for Structure {
     }
 }
 
-/// Whether no variable is in any of the arguments, and how deep a structure of them nests.
-#[inline]
-fn shape(args: &[Value]) -> (bool, u32) {
-    if args.iter().all(Value::is_flat) { (true, 1) } else { shape_of_nested(args) }
+/// What is known of a structure's parts without another look.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// No variable is in them.
+    ground: bool,
+    /// Something is in them that is no term.
+    foreign: bool,
+    /// How deep a structure of them nests.
+    levels: u32,
 }
 
-/// The same where something nests, or is a variable.
+/// The shape of arguments.
+#[inline]
+fn shape(args: &[Value]) -> Shape {
+    if args.iter().all(Value::is_flat) {
+        Shape { ground: true, foreign: false, levels: 1 }
+    } else {
+        shape_of_nested(args)
+    }
+}
+
+/// The same where something nests, or is a variable, an integer or a null.
 #[inline(never)]
-fn shape_of_nested(args: &[Value]) -> (bool, u32) {
-    let levels = args.iter().map(Value::levels).max().unwrap_or(0);
-    (args.iter().all(Value::is_ground), levels + 1)
+fn shape_of_nested(args: &[Value]) -> Shape {
+    Shape {
+        ground: args.iter().all(Value::is_ground),
+        foreign: args.iter().any(Value::has_foreign),
+        levels: args.iter().map(Value::levels).max().unwrap_or(0) + 1,
+    }
 }
 
 /// The same of arguments and annotations.
 #[inline(never)]
-fn shape_of_both(args: &[Value], annots: &[Annot]) -> (bool, u32) {
-    let (ground, levels) = shape(args);
+fn shape_of_both(args: &[Value], annots: &[Annot]) -> Shape {
+    let Shape { ground, foreign, levels } = shape(args);
     let of_annot = |annot: &Annot| if let Annot::Term(value) = annot { value.levels() + 1 } else { 1 };
-    let of_annots = annots.iter().map(of_annot).max().unwrap_or(1);
-    (ground && annots.iter().all(Annot::is_ground), levels.max(of_annots))
+    Shape {
+        ground: ground && annots.iter().all(Annot::is_ground),
+        foreign: foreign || annots.iter().any(Annot::has_foreign),
+        levels: levels.max(annots.iter().map(of_annot).max().unwrap_or(1)),
+    }
 }
 
 impl Structure {
@@ -126,15 +155,15 @@ impl Structure {
     /// Without annotations.
     #[inline]
     pub fn bare(namespace: Symbol, negated: bool, functor: Symbol, args: Args) -> Self {
-        let (ground, levels) = shape(&args);
-        Self { functor, namespace, negated, ground, levels, args, annots: Annots::new() }
+        let Shape { ground, foreign, levels } = shape(&args);
+        Self { functor, namespace, negated, ground, foreign, levels, args, annots: Annots::new() }
     }
 
     /// All parts; annotations are sorted, doubles removed.
     pub fn full(namespace: Symbol, negated: bool, functor: Symbol, args: Args, mut annots: Annots) -> Self {
         normalize(&mut annots);
-        let (ground, levels) = shape_of_both(&args, &annots);
-        Self { functor, namespace, negated, ground, levels, args, annots }
+        let Shape { ground, foreign, levels } = shape_of_both(&args, &annots);
+        Self { functor, namespace, negated, ground, foreign, levels, args, annots }
     }
 
     /// Becomes another structure without annotations, in the same memory.
@@ -148,7 +177,7 @@ impl Structure {
             self.args.clear();
             self.args.extend(args.iter_mut().map(std::mem::take));
         }
-        (self.ground, self.levels) = shape(&self.args);
+        self.note(shape(&self.args));
         (self.namespace, self.negated, self.functor) = (namespace, negated, functor);
     }
 
@@ -174,10 +203,21 @@ impl Structure {
 
     #[inline]
     fn look_again(&mut self) {
-        (self.ground, self.levels) = match self.annots.as_slice() {
+        self.note(match self.annots.as_slice() {
             [] | [Annot::Source(_)] => shape(&self.args),
             annots => shape_of_both(&self.args, annots),
-        };
+        });
+    }
+
+    #[inline]
+    fn note(&mut self, shape: Shape) {
+        (self.ground, self.foreign, self.levels) = (shape.ground, shape.foreign, shape.levels);
+    }
+
+    /// Whether something is in it that is no term: an integer or a null.
+    #[inline]
+    pub fn has_foreign(&self) -> bool {
+        self.foreign
     }
 
     /// How deep it nests; 1 if there is nothing but constants in it.

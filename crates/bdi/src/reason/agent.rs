@@ -470,7 +470,8 @@ impl Cycle<'_> {
             self.mind.random.set(self.services.random());
         }
         for belief in beliefs {
-            self.add_initial_belief(belief);
+            let belief = self.admit(belief.clone(), &"its project entry");
+            self.add_initial_belief(&belief);
         }
         let image = self.image;
         let mut rules = image.rules.iter().enumerate().rev().peekable();
@@ -482,7 +483,11 @@ impl Cycle<'_> {
                 self.add_initial_belief(fact);
             }
         }
-        for goal in goals.iter().chain(&image.goals) {
+        for goal in goals {
+            let goal = self.admit(goal.clone(), &"its project entry");
+            self.add_initial_goal(goal);
+        }
+        for goal in &image.goals {
             self.add_initial_goal(goal.clone());
         }
     }

@@ -1,5 +1,6 @@
 //! Messages: KQML's performatives as Jason understands them, questions and answers, percepts, the environment's word.
 
+use whimbrel_acl::value::TermConversion;
 use whimbrel_acl::{AclMessage, Aid, Annot, Annots, Performative, Structure, Symbol, Text, Value, sym};
 use whimbrel_platform::services::LogLevel;
 
@@ -27,6 +28,8 @@ pub enum Question {
 impl Cycle<'_> {
     /// Takes in one message.
     pub(super) fn receive(&mut self, message: Box<AclMessage>) {
+        let foreign = message.content.has_foreign() && !matches!(message.content, Value::Null);
+        let message = if foreign { self.in_terms(message) } else { message };
         let Err(mut message) = self.take_request(message) else { return };
         if !levels::fits(&message.content) {
             levels::take();
@@ -70,6 +73,30 @@ impl Cycle<'_> {
         let literal = Structure::new(sym::KQML_RECEIVED, args.into_iter().collect());
         let event = crate::reason::step_event(literal, TriggerKind::Achieve);
         self.add_event(event);
+    }
+
+    /// The message with a term as its content; as it is if that nests too deep, for which it is refused.
+    #[cold]
+    fn in_terms(&self, mut message: Box<AclMessage>) -> Box<AclMessage> {
+        if message.content.levels() <= levels::TERM_LEVELS_MAX {
+            let content = std::mem::take(&mut message.content);
+            message.content = self.admit(content, &message.sender);
+        }
+        message
+    }
+
+    /// A value from outside as a term: AgentSpeak has one type of numbers, and nulls are variables without a value.
+    pub fn admit(&self, value: Value, from: &dyn std::fmt::Display) -> Value {
+        let mut conversion = TermConversion::default();
+        let value = conversion.value(value);
+        if let Some(integer) = conversion.rounded {
+            let number = Value::Num(integer as f64);
+            let text = format!(
+                "{integer} from {from} is rounded to {number}: numbers are exact up to 2^53; send what is beyond as text"
+            );
+            self.log(LogLevel::Warning, &text);
+        }
+        value
     }
 
     /// Why a message is not for plans: it would have the agent do what its sender has no right to.

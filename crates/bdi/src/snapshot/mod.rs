@@ -29,7 +29,7 @@ mod take;
 use std::sync::Arc;
 
 use whimbrel_acl::Text;
-use whimbrel_acl::value::{shared_objects_met, with_shared_objects};
+use whimbrel_acl::value::{TermConversion, shared_objects_met, with_shared_objects};
 use whimbrel_platform::{AgentBody, Time};
 
 use crate::code::Image;
@@ -146,7 +146,7 @@ fn take_over(
 /// The record that the bytes are, whatever layout they have; notes whether containers are in it.
 fn decode(bytes: &[u8], image: &Image, objects: &mut bool) -> Result<Record<'static>, SnapshotError> {
     let (layout, _) = postcard::take_from_bytes::<u16>(bytes)?;
-    with_shared_objects(|| {
+    let read = || {
         let record: Record<'static> = match layout {
             LAYOUT => whole_input(bytes)?,
             layout3::LAYOUT => whole_input::<layout3::Snapshot>(bytes)?.into_record(image)?,
@@ -154,7 +154,9 @@ fn decode(bytes: &[u8], image: &Image, objects: &mut bool) -> Result<Record<'sta
         };
         *objects = shared_objects_met() || (*objects && !record.is_whole());
         Ok(record)
-    })
+    };
+    // Earlier releases kept integers as they came.
+    with_shared_objects(|| TermConversion::while_reading(read))
 }
 
 fn whole_input<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, SnapshotError> {

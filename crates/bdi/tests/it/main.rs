@@ -5,6 +5,7 @@ mod actions;
 mod deltas;
 mod depth;
 mod diagnostics;
+mod doors;
 mod fuzz;
 mod hints;
 mod inspection;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, MutexGuard};
 
-use whimbrel_acl::value::Contents;
+use whimbrel_acl::value::{Contents, TermConversion};
 use whimbrel_acl::{Object, Value};
 
 use super::{Outcome, is_variable, nonsense, open};
@@ -35,7 +35,7 @@ pub fn member(wanted: &Value, object: &Object) -> Option<Answer> {
         };
         return Some(found.into());
     }
-    let items: Vec<Value> = contents.values().cloned().collect();
+    let items = values(&contents);
     Some(Answer::Each(wanted.clone(), Box::new(items.into_iter())))
 }
 
@@ -98,12 +98,17 @@ fn closed_items(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Resu
 }
 
 fn values(contents: &Contents) -> Vec<Value> {
-    contents.values().cloned().collect()
+    contents.values().map(taken).collect()
+}
+
+/// A value as it is taken out: others than minds may have put integers in.
+fn taken(value: &Value) -> Value {
+    TermConversion::default().value(value.clone())
 }
 
 /// Unifies argument `place` with a value taken out.
 fn give(call: &mut Call<'_, '_>, place: usize, value: &Value) -> Outcome {
-    let value = open(call.bindings, value);
+    let value = open(call.bindings, &taken(value));
     call.unify(place, &value)
 }
 
@@ -195,12 +200,12 @@ pub fn map_key(call: &mut Call<'_, '_>) -> Outcome {
     if call.arg(1).is_ground() {
         return Ok(map(&mut object(call, 0)?.contents())?.contains_key(call.arg(1)).into());
     }
-    each(call, |pairs| pairs.keys().cloned().collect())
+    each(call, |pairs| pairs.keys().map(taken).collect())
 }
 
 /// `.map.value(M, Value)`: each in turn.
 pub fn map_value(call: &mut Call<'_, '_>) -> Outcome {
-    each(call, |pairs| pairs.values().cloned().collect())
+    each(call, |pairs| pairs.values().map(taken).collect())
 }
 
 /// `.set.create(S [, List])`

@@ -62,6 +62,7 @@ pub fn act(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
         let kind = if matches!(error, ActError::Denied(_)) { "forbidden" } else { "action_failed" };
         Failure::new(kind, error.to_string())
     })?;
+    let answer = call.cycle.admit(answer, &environment);
     if call.args.len() > 2 { call.unify(2, &answer) } else { Ok(Progress::Done) }
 }
 
