@@ -1,5 +1,7 @@
 //! What is due later.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{Aid, Structure};
 use whimbrel_platform::Time;
@@ -42,8 +44,8 @@ impl Timer {
 /// All timers of a mind.
 #[derive(Clone, Debug, Default)]
 pub struct Timers {
-    /// The soonest last.
-    all: Vec<Timer>,
+    /// The soonest first. Setting one and taking the soonest cost the logarithm of their number, however many are due at once.
+    all: BTreeMap<TimerKey, Timer>,
     /// Those set or gone since the last save, if the agent is saved at all.
     noted: Option<Vec<TimerKey>>,
 }
@@ -52,24 +54,23 @@ impl Timers {
     /// Sets a timer.
     pub fn set(&mut self, timer: Timer) {
         self.note(timer.key());
-        let place = self.all.partition_point(|other| other.key() > timer.key());
-        self.all.insert(place, timer);
+        self.all.insert(timer.key(), timer);
     }
 
     /// Takes the soonest.
     pub fn pop(&mut self) -> Option<Timer> {
-        let timer = self.all.pop()?;
-        self.note(timer.key());
+        let (key, timer) = self.all.pop_first()?;
+        self.note(key);
         Some(timer)
     }
 
     /// Keeps only some.
     pub fn retain(&mut self, keep: impl Fn(&Timer) -> bool) {
         let Self { all, noted } = self;
-        all.retain(|timer| {
+        all.retain(|key, timer| {
             let keeps = keep(timer);
             if let (false, Some(noted)) = (keeps, noted.as_mut()) {
-                noted.push(timer.key());
+                noted.push(*key);
             }
             keeps
         });
@@ -78,7 +79,7 @@ impl Timers {
     /// When the soonest is due.
     #[inline]
     pub fn next_due(&self) -> Option<Time> {
-        self.all.last().map(|timer| timer.due)
+        self.all.first_key_value().map(|((due, _), _)| *due)
     }
 
     /// Whether there is none.
@@ -89,12 +90,16 @@ impl Timers {
 
     /// All of them, the soonest last.
     pub fn iter(&self) -> impl Iterator<Item = &Timer> {
-        self.all.iter()
+        self.all.values().rev()
     }
 
     /// Gives each another due time, in the same order.
     pub(crate) fn shift(&mut self, shift: impl Fn(&mut Time)) {
-        self.all.iter_mut().for_each(|timer| shift(&mut timer.due));
+        let shifted = std::mem::take(&mut self.all).into_values().map(|mut timer| {
+            shift(&mut timer.due);
+            (timer.key(), timer)
+        });
+        self.all = shifted.collect();
     }
 
     fn note(&mut self, key: TimerKey) {
@@ -119,15 +124,12 @@ impl Timers {
     /// Those set or gone since the last save: what identifies each, and the timer if it is still there. The notes must
     /// be in order.
     pub(crate) fn changes(&self) -> impl Iterator<Item = (TimerKey, Option<&Timer>)> {
-        let place = |key: TimerKey| self.all.binary_search_by(|timer| key.cmp(&timer.key())).ok();
         let noted = self.noted.iter().flat_map(|noted| noted.iter());
-        noted.map(move |key| (*key, place(*key).and_then(|place| self.all.get(place))))
+        noted.map(|key| (*key, self.all.get(key)))
     }
 
     /// Takes out the one that this identifies.
     pub(crate) fn remove(&mut self, key: TimerKey) {
-        if let Ok(place) = self.all.binary_search_by(|timer| key.cmp(&timer.key())) {
-            self.all.remove(place);
-        }
+        self.all.remove(&key);
     }
 }

@@ -1,14 +1,43 @@
 //! Timers that are kept: each has a name, and goes on while its agent is nowhere.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::Time;
 
-/// One agent's timers, in the order in which they were set.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Timers(Vec<Timer>);
+/// One agent's timers, which are written in the order in which they were set.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Timer>", into = "Vec<Timer>")]
+pub(crate) struct Timers {
+    /// By the order in which they were set.
+    all: BTreeMap<u64, Timer>,
+    named: FxHashMap<Box<str>, u64>,
+    /// The soonest first; of those due at once, the one set first.
+    due: BTreeSet<(Time, u64)>,
+    next: u64,
+}
+
+impl PartialEq for Timers {
+    fn eq(&self, other: &Self) -> bool {
+        self.all.values().eq(other.all.values())
+    }
+}
+
+impl From<Vec<Timer>> for Timers {
+    fn from(timers: Vec<Timer>) -> Self {
+        let mut all = Self::default();
+        timers.into_iter().for_each(|timer| all.add(timer));
+        all
+    }
+}
+
+impl From<Timers> for Vec<Timer> {
+    fn from(timers: Timers) -> Self {
+        timers.all.into_values().collect()
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Timer {
@@ -34,57 +63,74 @@ impl Timers {
         self.cancel(name);
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         let due_wall_ms = wall_ms.saturating_add(delay_ms);
-        self.0.push(Timer { name: name.into(), due_wall_ms, delay_ms, due: later(now, delay_ms) });
+        self.add(Timer { name: name.into(), due_wall_ms, delay_ms, due: later(now, delay_ms) });
+    }
+
+    fn add(&mut self, timer: Timer) {
+        let number = self.next;
+        self.next += 1;
+        self.named.insert(timer.name.clone(), number);
+        self.due.insert((timer.due, number));
+        self.all.insert(number, timer);
+    }
+
+    fn take(&mut self, number: u64) -> Option<Box<str>> {
+        let timer = self.all.remove(&number)?;
+        self.due.remove(&(timer.due, number));
+        self.named.remove(&timer.name);
+        Some(timer.name)
     }
 
     pub fn cancel(&mut self, name: &str) -> bool {
-        let before = self.0.len();
-        self.0.retain(|timer| *timer.name != *name);
-        self.0.len() < before
+        let number = self.named.get(name).copied();
+        number.is_some_and(|number| self.take(number).is_some())
     }
 
     pub fn left(&self, name: &str, now: Time) -> Option<Duration> {
-        self.0.iter().find(|timer| *timer.name == *name).map(|timer| timer.due.max(now) - now)
+        let timer = self.all.get(self.named.get(name)?)?;
+        Some(timer.due.max(now) - now)
     }
 
     /// Each with what is left of it, for people: `tick in 500 ms`.
     pub fn describe(&self, now: Time) -> String {
         let each =
-            self.0.iter().map(|timer| format!("{} in {} ms", timer.name, (timer.due.max(now) - now).as_millis()));
+            self.all.values().map(|timer| format!("{} in {} ms", timer.name, (timer.due.max(now) - now).as_millis()));
         each.collect::<Vec<_>>().join(", ")
     }
 
     /// As they travel, each set to what is left of it: the clock on another node's wall may be far ahead, or behind.
     pub fn on_the_way(&self, now: Time) -> Self {
-        let mut timers = self.clone();
-        for timer in timers.0.iter_mut().filter(|timer| timer.due < Time::NEVER) {
+        let mut timers: Vec<Timer> = self.clone().into();
+        for timer in timers.iter_mut().filter(|timer| timer.due < Time::NEVER) {
             let left = timer.due.max(now) - now;
             timer.delay_ms = left.as_micros().div_ceil(1_000).try_into().unwrap_or(u64::MAX);
             timer.due_wall_ms = ON_THE_WAY;
         }
-        timers
+        timers.into()
     }
 
     /// The agent is back: each timer has what is left of it.
     pub fn resume(&mut self, now: Time, wall_ms: u64) {
-        for timer in &mut self.0 {
+        let mut timers: Vec<Timer> = std::mem::take(self).into();
+        for timer in &mut timers {
             if timer.due_wall_ms == ON_THE_WAY {
                 timer.due_wall_ms = wall_ms.saturating_add(timer.delay_ms);
             }
             let left_ms = timer.due_wall_ms.saturating_sub(wall_ms).min(timer.delay_ms);
             timer.due = later(now, left_ms);
         }
+        *self = timers.into();
     }
 
     /// When the next one goes off.
     pub fn next(&self) -> Option<Time> {
-        self.0.iter().map(|timer| timer.due).min()
+        self.due.first().map(|(due, _)| *due)
     }
 
     /// Takes the one out that went off first, if any has by `now`.
     pub fn take_due(&mut self, now: Time) -> Option<Box<str>> {
-        let (first, timer) = self.0.iter().enumerate().min_by_key(|(_, timer)| timer.due)?;
-        (timer.due <= now).then(|| self.0.remove(first).name)
+        let (due, number) = *self.due.first()?;
+        (due <= now).then(|| self.take(number)).flatten()
     }
 }
 
