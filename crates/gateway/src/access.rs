@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue, Uri};
 use ring::digest::{SHA256, digest};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -141,12 +141,20 @@ impl Access {
     /// # Errors
     /// What is wrong with it, in words. A name that is not this node's was made to lead here by somebody (DNS rebinding); a page of
     /// another origin speaks with its visitor's voice.
-    pub fn check(&self, headers: &HeaderMap) -> Result<(), String> {
+    pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), String> {
+        // Of two that differ, another program on the way may go by the other one.
+        if let Some(name) = [HOST, ORIGIN, AUTHORIZATION].iter().find(|name| headers.get_all(*name).iter().count() > 1)
+        {
+            return Err(format!("the request has several headers {name}: one is allowed"));
+        }
         let host = headers.get(HOST).map(|host| host.to_str().map(str::to_ascii_lowercase));
         let host = match host {
             Some(Ok(host)) => host,
             _ => return Err("the request names no host".to_owned()),
         };
+        if uri.authority().is_some_and(|authority| !authority.as_str().eq_ignore_ascii_case(&host)) {
+            return Err("the request names one host in its first line and another in its header Host".to_owned());
+        }
         if !self.is_here(host_of(&host)) {
             return Err(format!("{} is not this node; if it is, say so with --http-origin", shown(&host)));
         }
@@ -263,18 +271,34 @@ mod tests {
             "bees.example",
             "node.whimbrel:1",
         ] {
-            assert_eq!(access.check(&headers(host, None)), Ok(()), "{host}");
+            assert_eq!(access.check(&Uri::default(), &headers(host, None)), Ok(()), "{host}");
         }
         for host in ["evil.example", "127.0.0.1.evil.example:8420", "localhost.evil.example", "", "[::1].evil"] {
-            assert!(access.check(&headers(host, None)).is_err(), "{host}");
+            assert!(access.check(&Uri::default(), &headers(host, None)).is_err(), "{host}");
         }
-        assert!(access.check(&HeaderMap::new()).is_err());
+        assert!(access.check(&Uri::default(), &HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn headers_that_decide_stand_once() {
+        let access = Access::none().with_origin("https://bees.example");
+        for (name, value) in [(HOST, "127.0.0.1"), (ORIGIN, "https://bees.example"), (AUTHORIZATION, "Bearer x")] {
+            let mut doubled = headers("127.0.0.1", Some("https://bees.example"));
+            doubled.insert(AUTHORIZATION, "Bearer x".parse().expect("a header"));
+            assert_eq!(access.check(&Uri::default(), &doubled), Ok(()));
+            doubled.append(&name, value.parse().expect("a header"));
+            let refused = access.check(&Uri::default(), &doubled).expect_err("there are two");
+            assert!(refused.contains(name.as_str()), "{refused}");
+        }
+        let asked = |uri: &str| access.check(&uri.parse().expect("a URI"), &headers("127.0.0.1:80", None));
+        assert!(asked("/x").is_ok() && asked("http://127.0.0.1:80/x").is_ok());
+        assert!(asked("http://evil.example/x").is_err());
     }
 
     #[test]
     fn pages_of_others_are_refused() {
         let access = Access::none().with_origin("https://bees.example/");
-        let check = |host: &str, origin: &str| access.check(&headers(host, Some(origin))).is_ok();
+        let check = |host: &str, origin: &str| access.check(&Uri::default(), &headers(host, Some(origin))).is_ok();
         assert!(check("127.0.0.1:8420", "http://127.0.0.1:8420"));
         assert!(check("127.0.0.1:8420", "https://bees.example"));
         assert!(!check("127.0.0.1:8420", "http://127.0.0.1:9000"), "another program of this machine");
@@ -282,7 +306,7 @@ mod tests {
         assert!(!check("127.0.0.1:8420", "null"), "a sandboxed page, or a file");
         assert!(!check("127.0.0.1:8420", ""));
         let any = Access::none().with_origin("*");
-        assert!(any.check(&headers("localhost", Some("null"))).is_ok());
+        assert!(any.check(&Uri::default(), &headers("localhost", Some("null"))).is_ok());
         assert_eq!(any.foreign_origin(&headers("localhost", Some("https://a.example"))), Some("https://a.example"));
         assert_eq!(access.foreign_origin(&headers("localhost", Some("https://a.example"))), None);
     }
@@ -290,7 +314,7 @@ mod tests {
     #[test]
     fn pages_of_a_shared_port_are_those_of_all_who_share_it() {
         let access = Access::none().with_shared_port(8420);
-        let check = |host: &str, origin: &str| access.check(&headers(host, Some(origin))).is_ok();
+        let check = |host: &str, origin: &str| access.check(&Uri::default(), &headers(host, Some(origin))).is_ok();
         assert!(check("127.0.0.1:40001", "http://127.0.0.1:8420"));
         assert!(!check("127.0.0.1:40001", "http://127.0.0.1:9000"), "another program of this machine");
         assert!(!check("127.0.0.1:40001", "http://localhost:8420"), "the same by another name is another origin");
@@ -314,11 +338,20 @@ mod tests {
     #[test]
     fn a_public_name_is_this_nodes() {
         let access = Access::none().with_public_name("N2.example:443").with_public_name(":8421");
-        assert_eq!(access.check(&headers("n2.example", None)), Ok(()));
-        assert!(access.check(&headers("n3.example", None)).is_err() && access.check(&headers("", None)).is_err());
+        assert_eq!(access.check(&Uri::default(), &headers("n2.example", None)), Ok(()));
+        assert!(
+            access.check(&Uri::default(), &headers("n3.example", None)).is_err()
+                && access.check(&Uri::default(), &headers("", None)).is_err()
+        );
         assert_eq!(access.public_names(), ["n2.example"]);
-        assert!(access.check(&headers("n2.example", Some("https://n2.example"))).is_ok(), "its own pages");
-        assert!(access.check(&headers("n2.example", Some("https://n1.example"))).is_err(), "others' must be let in");
+        assert!(
+            access.check(&Uri::default(), &headers("n2.example", Some("https://n2.example"))).is_ok(),
+            "its own pages"
+        );
+        assert!(
+            access.check(&Uri::default(), &headers("n2.example", Some("https://n1.example"))).is_err(),
+            "others' must be let in"
+        );
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod server;
 pub mod sessions;
 mod shared;
 mod sockets;
+mod visitors;
 pub mod vocabulary;
 
 pub use self::access::{Access, Role};

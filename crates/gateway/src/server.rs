@@ -27,7 +27,7 @@ use tower_service::Service;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason};
 use whimbrel_platform::limits::{
     HTTP_BUFFER_BYTES_MAX, HTTP_CONNECTIONS_MAX, HTTP_HEAD_BYTES_MAX, HTTP_HEAD_PATIENCE_MS, HTTP_HEADERS_MAX,
-    HTTP_WRITE_PATIENCE_MS,
+    HTTP_VISITORS_MAX, HTTP_WRITE_PATIENCE_MS,
 };
 
 use crate::access::{Access, Role};
@@ -38,6 +38,7 @@ use crate::preflight;
 use crate::routes::{self, refused};
 use crate::sessions::Sessions;
 use crate::shared::{Counted, Shared};
+use crate::visitors::Visit;
 use crate::vocabulary::{Reason, Refusal};
 
 /// How long a connection may take to be encrypted, and each head of a request to come.
@@ -181,31 +182,44 @@ async fn accept(listener: TcpListener, door: Door) {
             tokio::time::sleep(REST).await;
             continue;
         };
-        let counted = Counted::below(&door.shared.connections, HTTP_CONNECTIONS_MAX);
-        let Some((counted, visitor)) = counted.zip(door.shared.visitors.enter(from.ip())) else {
+        let counted = Counted::below(&door.shared.connections, HTTP_CONNECTIONS_MAX + HTTP_VISITORS_MAX);
+        let Some((counted, visit)) = counted.zip(door.shared.visitors.enter(from.ip())) else {
             door.shared.refuse(RefusalReason::TooMany, from.ip(), "there are as many connections as may be");
             continue;
         };
         let door = door.clone();
         tokio::spawn(async move {
-            // Until it ends, or is a WebSocket.
-            let _visitor = visitor;
-            let counted = Arc::new(counted);
+            // It has its place until it ends, or is a WebSocket.
+            let (counted, visit) = (Arc::new(counted), Arc::new(visit));
             let _ = socket.set_nodelay(true);
             let tls = door.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            match tls {
-                None => door.serve(socket, from, counted).await,
-                Some(tls) => door.serve_encrypted(socket, from, counted, &tls).await,
+            let place = Arc::clone(&visit);
+            let serving = async {
+                match tls {
+                    None => door.serve(socket, from, counted, visit).await,
+                    Some(tls) => door.serve_encrypted(socket, from, counted, visit, &tls).await,
+                }
+            };
+            tokio::select! {
+                () = serving => {}
+                () = place.sent_away() => {}
             }
         });
     }
 }
 
 impl Door {
-    async fn serve_encrypted(self, socket: TcpStream, from: SocketAddr, counted: Arc<Counted>, tls: &TlsAcceptor) {
+    async fn serve_encrypted(
+        self,
+        socket: TcpStream,
+        from: SocketAddr,
+        counted: Arc<Counted>,
+        visit: Arc<Visit>,
+        tls: &TlsAcceptor,
+    ) {
         // Whoever connects and goes, or has other ideas of encryption, is nothing that an operator could change.
         if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_PATIENCE, tls.accept(socket)).await {
-            self.serve(stream, from, counted).await;
+            self.serve(stream, from, counted, visit).await;
         }
     }
 
@@ -215,11 +229,12 @@ impl Door {
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         from: SocketAddr,
         counted: Arc<Counted>,
+        visit: Arc<Visit>,
     ) {
         let mut closing = self.shared.closing.subscribe();
         let serving = service_fn(move |request| {
-            let (door, counted) = (self.clone(), Arc::clone(&counted));
-            async move { Ok::<_, Infallible>(door.respond(request, from, counted).await) }
+            let (door, counted, visit) = (self.clone(), Arc::clone(&counted), Arc::clone(&visit));
+            async move { Ok::<_, Infallible>(door.respond(request, from, counted, visit).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -238,15 +253,29 @@ impl Door {
     }
 
     /// Answers a request, if it is meant for this node and comes from nobody else's page.
-    async fn respond(self, request: Request<Incoming>, from: SocketAddr, counted: Arc<Counted>) -> Response<Body> {
+    async fn respond(
+        self,
+        request: Request<Incoming>,
+        from: SocketAddr,
+        counted: Arc<Counted>,
+        visit: Arc<Visit>,
+    ) -> Response<Body> {
         let (method, shared) = (request.method().clone(), Arc::clone(&self.shared));
-        let response = self.route(request.map(Body::new), from, counted).await;
+        visit.set_busy(true);
+        let response = self.route(request.map(Body::new), from, counted, &visit).await;
+        visit.set_busy(false);
         shared.count_request(&method, response.status());
         response
     }
 
-    async fn route(mut self, mut request: Request<Body>, from: SocketAddr, counted: Arc<Counted>) -> Response<Body> {
-        if let Err(why) = self.shared.access.check(request.headers()) {
+    async fn route(
+        mut self,
+        mut request: Request<Body>,
+        from: SocketAddr,
+        counted: Arc<Counted>,
+        visit: &Arc<Visit>,
+    ) -> Response<Body> {
+        if let Err(why) = self.shared.access.check(request.uri(), request.headers()) {
             self.shared.refuse(RefusalReason::WrongOrigin, from.ip(), &why);
             return routes::guarded(refused(&Refusal::new(Reason::NotAllowed, why)), None);
         }
@@ -255,10 +284,14 @@ impl Door {
             return routes::guarded(preflight::answer(request.headers()), Some(origin));
         }
         let shown = Shown(self.shared.access.role_of(request.headers()));
+        if let Some(role) = shown.0 {
+            visit.prove(role);
+        }
         let policy = self.shared.access.page_policy(request.headers());
         let extensions = request.extensions_mut();
         extensions.insert(Peer(from));
         extensions.insert(shown);
+        extensions.insert(Arc::clone(visit));
         extensions.insert(counted);
         let response = self.router.call(request).await.into_response();
         let mut response = routes::guarded(response, foreign.as_deref());

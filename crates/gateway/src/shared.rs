@@ -3,25 +3,29 @@
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::http::{Method, StatusCode};
-use tokio::sync::{Semaphore, watch};
-use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use whimbrel_platform::Time;
+use whimbrel_platform::audit::{Act, Auditor, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::backoff::Backoff;
 use whimbrel_platform::crowd::Crowd;
 use whimbrel_platform::limits::{
-    HTTP_ANSWERS_AT_ONCE_MAX, HTTP_CONNECTIONS_MAX, HTTP_FAR_ANSWERS_AT_ONCE_MAX, HTTP_LONG_ANSWERS_AT_ONCE_MAX,
+    HTTP_ACTS_AT_ONCE_MAX, HTTP_ANSWERS_AT_ONCE_MAX, HTTP_FAR_ANSWERS_AT_ONCE_MAX, HTTP_LONG_ANSWERS_AT_ONCE_MAX,
     HTTP_PAGES_AT_ONCE_MAX, HTTP_PAGES_EACH_MAX, HTTP_STRANGERS_EACH_MAX, HTTP_STRANGERS_MAX, HTTP_VISITORS_EACH_MAX,
-    LIVE_LOGS_MAX, LIVE_SOCKETS_MAX,
+    HTTP_VISITORS_MAX, LIVE_ADMIN_SOCKETS_MAX, LIVE_LOGS_MAX, LIVE_SOCKETS_MAX,
 };
 
-use crate::access::{Access, Joining};
+use crate::access::{Access, Joining, Role};
 use crate::health::Health;
 use crate::looks::Looks;
 use crate::metrics::Counts;
 use crate::operator::Operator;
 use crate::pages::Pages;
+use crate::routes::Admin;
 use crate::sessions::Sessions;
+use crate::visitors::Visitors;
 use crate::vocabulary::{Answer, Reason, Refusal, Request};
 
 /// See the module.
@@ -38,17 +42,24 @@ pub(crate) struct Shared {
     pub closing: watch::Sender<bool>,
     pub connections: Arc<AtomicUsize>,
     /// Connections that are no WebSockets.
-    pub visitors: Arc<Crowd>,
-    /// WebSockets whose clients have not said who they are.
+    pub visitors: Arc<Visitors>,
+    /// WebSockets of sessions whose clients have not said who they are.
     pub strangers: Arc<Crowd>,
+    /// Live sockets whose clients have not said who they are.
+    pub ungreeted: Arc<Visitors>,
     /// Those who read pages.
     pub readers: Arc<Crowd>,
     /// What `/health` said last, and when.
     pub health: tokio::sync::Mutex<Option<(Instant, Health)>>,
     pub live: Arc<AtomicUsize>,
+    live_admins: Arc<AtomicUsize>,
+    began: Instant,
+    backoff: Mutex<Backoff>,
     joining: Mutex<Joining>,
     /// Where a browser is sent that comes first to this path.
     introduced: Mutex<Option<(String, String)>>,
+    /// Of administrators who act: those who look do not hold them up.
+    acts: Arc<Semaphore>,
     answers: Arc<Semaphore>,
     far_answers: Arc<Semaphore>,
     long_answers: Arc<Semaphore>,
@@ -110,13 +121,18 @@ impl Shared {
             requests: Counts::default(),
             closing: watch::Sender::new(false),
             connections: Arc::default(),
-            visitors: Crowd::of(HTTP_CONNECTIONS_MAX, HTTP_VISITORS_EACH_MAX),
+            visitors: Visitors::of(HTTP_VISITORS_MAX, HTTP_VISITORS_EACH_MAX),
             strangers: Crowd::of(HTTP_STRANGERS_MAX, HTTP_STRANGERS_EACH_MAX),
+            ungreeted: Visitors::of(HTTP_STRANGERS_MAX, HTTP_STRANGERS_EACH_MAX),
             readers: Crowd::of(HTTP_PAGES_AT_ONCE_MAX, HTTP_PAGES_EACH_MAX),
             health: tokio::sync::Mutex::default(),
             live: Arc::default(),
+            live_admins: Arc::default(),
+            began: Instant::now(),
+            backoff: Mutex::default(),
             joining: Mutex::default(),
             introduced: Mutex::default(),
+            acts: Arc::new(Semaphore::new(HTTP_ACTS_AT_ONCE_MAX)),
             answers: Arc::new(Semaphore::new(HTTP_ANSWERS_AT_ONCE_MAX)),
             far_answers: Arc::new(Semaphore::new(HTTP_FAR_ANSWERS_AT_ONCE_MAX)),
             long_answers: Arc::new(Semaphore::new(HTTP_LONG_ANSWERS_AT_ONCE_MAX)),
@@ -140,8 +156,23 @@ impl Shared {
     pub fn refuse(&self, reason: RefusalReason, from: IpAddr, detail: &str) {
         self.refusals.count(reason);
         if let Some(auditor) = &self.auditor {
-            auditor.refused(&Refused::somebody(reason, &from.to_string(), detail));
+            auditor.refused(&Refused::stranger(reason, from, detail));
         }
+    }
+
+    /// Counts and records that somebody who showed a token may not do what was asked for.
+    pub fn refuse_viewer(&self, from: IpAddr, detail: &str) {
+        self.refusals.count(RefusalReason::Forbidden);
+        if let Some(auditor) = &self.auditor {
+            let who = format!("token:viewer from {from}");
+            auditor.refused(&Refused::somebody(RefusalReason::Forbidden, &who, detail));
+        }
+    }
+
+    /// How long the answer to a wrong token from there is to wait.
+    pub fn wait_of_wrong_token(&self, from: IpAddr) -> Duration {
+        let now = Time(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX));
+        self.backoff.lock().unwrap_or_else(PoisonError::into_inner).wrong(from, now)
     }
 
     /// Whether somebody at this address may open another WebSocket.
@@ -156,11 +187,32 @@ impl Shared {
         self.requests.get_or_create(&vec![("method", method.to_owned()), ("status", status.as_str().to_owned())]).inc();
     }
 
-    pub fn live_socket(&self) -> Option<Counted> {
-        Counted::below(&self.live, LIVE_SOCKETS_MAX)
+    /// A place for a console. Viewers leave those for administrators.
+    pub fn live_socket(&self, role: Role) -> Option<(Counted, Option<Counted>)> {
+        let place = match role {
+            Role::Viewer => None,
+            Role::Admin => Some(Counted::below(&self.live_admins, LIVE_ADMIN_SOCKETS_MAX)?),
+        };
+        let most = LIVE_SOCKETS_MAX + self.live_admins.load(Ordering::Acquire);
+        Some((Counted::below(&self.live, most)?, place))
     }
 
-    /// Has the node answer, on a thread that may wait. Many at once wait for each other; so that those who look do not wait for
+    /// Has the node do something for an administrator at this address, and records it.
+    pub async fn act(&self, Admin(from): Admin, request: Request) -> Answer {
+        let Some((action, object)) = request.act() else { return self.answer(request).await };
+        let Ok(permit) = Arc::clone(&self.acts).try_acquire_owned() else {
+            return Answer::Error(Refusal::new(Reason::Busy, "the node is asked to do too much at once"));
+        };
+        let answer = self.answer_with(request, permit).await;
+        if let Some(auditor) = &self.auditor {
+            let detail = if let Answer::Error(refusal) = &answer { refusal.text.as_str() } else { "" };
+            let from = format!("http {from}");
+            auditor.allowed(&Act { who: "token:admin", from: &from, action, object: &object, detail });
+        }
+        answer
+    }
+
+    /// Has the node answer somebody who looks, on a thread that may wait. Many at once wait for each other; so that those who look do not wait for
     /// those who have something done that takes long, nor for those who wait for another node, these are counted apart.
     pub async fn answer(&self, request: Request) -> Answer {
         let permits = match () {
@@ -169,14 +221,19 @@ impl Shared {
             () if request.asks_elsewhere() => Arc::clone(&self.far_answers).acquire_owned().await.ok(),
             () => Arc::clone(&self.answers).acquire_owned().await.ok(),
         };
-        let busy = |text: &str| Answer::Error(Refusal::new(Reason::Busy, text));
-        let Some(permit) = permits else { return busy("the node is asked too much that takes long") };
+        let Some(permit) = permits else {
+            return Answer::Error(Refusal::new(Reason::Busy, "the node is asked too much that takes long"));
+        };
+        self.answer_with(request, permit).await
+    }
+
+    async fn answer_with(&self, request: Request, permit: OwnedSemaphorePermit) -> Answer {
         let gone = Gone::default();
         let (operator, flag) = (Arc::clone(&self.operator), gone.flag());
         let answering = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             operator.answer(request, &|| flag.load(Ordering::Acquire))
         });
-        answering.await.unwrap_or_else(|_| busy("the node could not answer"))
+        answering.await.unwrap_or_else(|_| Answer::Error(Refusal::new(Reason::Busy, "the node could not answer")))
     }
 }

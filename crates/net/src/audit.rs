@@ -1,22 +1,29 @@
-//! The audit log: what was refused, as lines of JSON in a file.
+//! Audit log: what was refused, and what was allowed, as lines of JSON in files.
 //!
-//! Whoever refuses something hands a line to a thread of the log's own and never waits: if the thread falls behind by
-//! [`AUDIT_QUEUE_MAX`] lines, further ones are only counted, and a line says how many those were. The file is put aside
-//! when it has [`AUDIT_FILE_BYTES_MAX`] bytes, as `FILE.1`, the one before as `FILE.2` and so on, [`AUDIT_FILES_MAX`] of them.
+//! Equal entries are folded ([`Folding`]): the first one is written at once, and later how many more there were. Whoever
+//! refuses something hands a line to a thread of the log's own and never waits: if the thread falls behind by
+//! [`AUDIT_QUEUE_MAX`] lines, further ones are only counted, and a line says how many those were. What parties outside the
+//! platform cause has a file of its own, `FILE.outside`, and half of the queue at most: it displaces nothing that known principals did.
+//! A file is put aside when it has [`AUDIT_FILE_BYTES_MAX`] bytes, as `FILE.1`, the one before as `FILE.2` and so on,
+//! [`AUDIT_FILES_MAX`] of them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use time::OffsetDateTime;
-use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
-use whimbrel_platform::limits::{AUDIT_FILE_BYTES_MAX, AUDIT_FILES_MAX, AUDIT_QUEUE_MAX, AUDIT_TEXT_BYTES_MAX};
+use whimbrel_platform::Time;
+use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, Outcome, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::limits::{AUDIT_FILE_BYTES_MAX, AUDIT_FILES_MAX, AUDIT_QUEUE_MAX};
+
+/// How often the writer looks for counts that are due.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// One line of the log.
 #[derive(Serialize)]
@@ -25,49 +32,97 @@ struct Line<'a> {
     time: String,
     reason: &'a str,
     who: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    action: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    from: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    action: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     object: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     detail: &'a str,
+    #[serde(skip_serializing_if = "is_one")]
+    count: u64,
+}
+
+fn is_one(count: &u64) -> bool {
+    *count == 1
+}
+
+/// File of what parties outside the platform cause, beside that of a log.
+pub(crate) fn outside_of(path: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.outside", path.display()))
 }
 
 /// See the module. What was handed over is written before it is dropped.
 pub struct AuditLog {
     counts: RefusalCounts,
-    lines: Option<SyncSender<String>>,
-    lost: Arc<AtomicU64>,
-    /// Handed over and not in the file yet.
-    pending: Arc<AtomicU64>,
+    lines: Option<SyncSender<Written>>,
+    shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
 }
 
+/// What a log shares with its writer.
+struct Shared {
+    began: Instant,
+    folding: Mutex<Folding>,
+    /// Entries that were not written: of known principals, and of those outside.
+    lost: [AtomicU64; 2],
+    /// Lines that were handed over and are not in a file yet.
+    pending: AtomicU64,
+}
+
+/// A line, and whether it is of a party outside.
+struct Written {
+    text: String,
+    is_outside: bool,
+}
+
+impl Shared {
+    fn now(&self) -> Time {
+        Time(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX))
+    }
+
+    fn folding(&self) -> MutexGuard<'_, Folding> {
+        self.folding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lose(&self, is_outside: bool, count: u64) {
+        if let Some(lost) = self.lost.get(usize::from(is_outside)) {
+            lost.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+}
+
 impl AuditLog {
-    /// A log that is appended to this file.
+    /// Log that is appended to this file, and to the one beside it.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// A file cannot be written.
     pub fn open(path: &Path) -> io::Result<Self> {
         Self::bounded(path, AUDIT_FILE_BYTES_MAX)
     }
 
     fn bounded(path: &Path, bytes_max: u64) -> io::Result<Self> {
-        let file = Files::open(path, bytes_max)?;
+        let files = [Files::open(path, bytes_max)?, Files::open(&outside_of(path), bytes_max)?];
         let (lines, due) = sync_channel(AUDIT_QUEUE_MAX);
-        let lost = Arc::<AtomicU64>::default();
-        let (left_out, pending) = (Arc::clone(&lost), Arc::<AtomicU64>::default());
-        let waiting = Arc::clone(&pending);
-        let writer = std::thread::Builder::new()
-            .name("whimbrel-audit".to_owned())
-            .spawn(move || write_all(file, &due, &left_out, &waiting))?;
-        Ok(Self { counts: RefusalCounts::default(), lines: Some(lines), lost, pending, writer: Some(writer) })
+        let shared = Arc::new(Shared {
+            began: Instant::now(),
+            folding: Mutex::default(),
+            lost: Default::default(),
+            pending: AtomicU64::new(0),
+        });
+        let mut writer = Writer { files, shared: Arc::clone(&shared) };
+        let writer =
+            std::thread::Builder::new().name("whimbrel-audit".to_owned()).spawn(move || writer.write_all(&due))?;
+        Ok(Self { counts: RefusalCounts::default(), lines: Some(lines), shared, writer: Some(writer) })
     }
 
-    /// Waits until all that was handed over is in the file, this long at most.
+    /// Waits until all that was handed over is in the files, counts included; this long at most.
     pub fn settle(&self, at_most: Duration) {
         let until = Instant::now() + at_most;
-        while self.pending.load(Ordering::Acquire) > 0 && Instant::now() < until {
+        let rest = self.shared.folding().rest(self.shared.now());
+        rest.iter().for_each(|folded| self.hand_over(folded));
+        while self.shared.pending.load(Ordering::Acquire) > 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -76,18 +131,39 @@ impl AuditLog {
     pub fn counts(&self) -> &RefusalCounts {
         &self.counts
     }
+
+    fn enter(&self, entry: &Entry<'_>) {
+        let first = self.shared.folding().note(entry, self.shared.now());
+        if let Some(first) = first {
+            self.hand_over(&first);
+        }
+    }
+
+    fn hand_over(&self, folded: &Folded) {
+        let Some(lines) = &self.lines else { return };
+        let is_outside = folded.is_outside;
+        // Those outside leave room for the others.
+        let room = if is_outside { AUDIT_QUEUE_MAX as u64 / 2 } else { u64::MAX };
+        if self.shared.pending.fetch_add(1, Ordering::Relaxed) < room {
+            let line = Written { text: line_of(folded, OffsetDateTime::now_utc()), is_outside };
+            match lines.try_send(line) {
+                Ok(()) => return,
+                Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
+            }
+        }
+        self.shared.pending.fetch_sub(1, Ordering::Relaxed);
+        self.shared.lose(is_outside, folded.count);
+    }
 }
 
 impl Auditor for AuditLog {
     fn refused(&self, what: &Refused<'_>) {
         self.counts.count(what.reason);
-        let line = line_of(what, OffsetDateTime::now_utc());
-        let Some(lines) = &self.lines else { return };
-        self.pending.fetch_add(1, Ordering::Relaxed);
-        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = lines.try_send(line) {
-            self.pending.fetch_sub(1, Ordering::Relaxed);
-            self.lost.fetch_add(1, Ordering::Relaxed);
-        }
+        self.enter(&Entry::from(what));
+    }
+
+    fn allowed(&self, what: &Act<'_>) {
+        self.enter(&Entry::from(what));
     }
 }
 
@@ -100,23 +176,11 @@ impl Drop for AuditLog {
     }
 }
 
-fn line_of(what: &Refused<'_>, now: OffsetDateTime) -> String {
-    let Refused { reason, who, action, object, detail } = *what;
-    let line = Line {
-        time: rfc3339(now),
-        reason: reason.as_str(),
-        who: cut(who),
-        action: action.map(|action| action.as_str()),
-        object: cut(object),
-        detail: cut(detail),
-    };
+fn line_of(folded: &Folded, now: OffsetDateTime) -> String {
+    let Folded { outcome, who, from, action, object, detail, count, .. } = folded;
+    let line = Line { time: rfc3339(now), reason: outcome.as_str(), who, from, action, object, detail, count: *count };
     // Texts and nothing else: there is nothing in it that cannot be written.
     serde_json::to_string(&line).unwrap_or_default()
-}
-
-/// A text's beginning, so that nobody fills the log with a few long names.
-fn cut(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(AUDIT_TEXT_BYTES_MAX)).unwrap_or_default()
 }
 
 pub(crate) fn rfc3339(at: OffsetDateTime) -> String {
@@ -125,24 +189,62 @@ pub(crate) fn rfc3339(at: OffsetDateTime) -> String {
     format!("{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z", u8::from(month))
 }
 
-fn write_all(mut file: Files, due: &Receiver<String>, lost: &AtomicU64, pending: &AtomicU64) {
-    while let Ok(line) = due.recv() {
-        write_one(&mut file, &line, lost);
-        pending.fetch_sub(1, Ordering::Release);
-    }
+/// Thread that writes the lines.
+struct Writer {
+    /// Of known principals, and of those outside.
+    files: [Files; 2],
+    shared: Arc<Shared>,
 }
 
-fn write_one(file: &mut Files, line: &str, lost: &AtomicU64) {
-    // What cannot be written now (the disk is full) is lost, and told as soon as something can be.
-    if file.write(line).is_err() {
-        lost.fetch_add(1, Ordering::Relaxed);
-        return;
+impl Writer {
+    fn write_all(&mut self, due: &Receiver<Written>) {
+        loop {
+            match due.recv_timeout(LOOK_EVERY) {
+                Ok(line) => {
+                    self.write(&line.text, line.is_outside, 1);
+                    self.shared.pending.fetch_sub(1, Ordering::Release);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            let folded = self.shared.folding().due(self.shared.now());
+            self.write_folded(&folded);
+        }
+        let rest = self.shared.folding().rest(self.shared.now());
+        self.write_folded(&rest);
     }
-    let count = lost.swap(0, Ordering::Relaxed);
-    if count > 0 {
-        let detail = format!("{count} refusals were not written: too many came at once");
-        let gap = Refused::somebody(RefusalReason::TooMany, "audit", &detail);
-        let _ = file.write(&line_of(&gap, OffsetDateTime::now_utc()));
+
+    fn write_folded(&mut self, folded: &[Folded]) {
+        for one in folded {
+            self.write(&line_of(one, OffsetDateTime::now_utc()), one.is_outside, one.count);
+        }
+    }
+
+    fn write(&mut self, line: &str, is_outside: bool, count: u64) {
+        let (Some(file), Some(lost)) =
+            (self.files.get_mut(usize::from(is_outside)), self.shared.lost.get(usize::from(is_outside)))
+        else {
+            return;
+        };
+        // What cannot be written now (the disk is full) is lost, and told as soon as something can be.
+        if file.write(line).is_err() {
+            lost.fetch_add(count, Ordering::Relaxed);
+            return;
+        }
+        let lost = lost.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            let gap = Folded {
+                outcome: Outcome::Refused(RefusalReason::TooMany),
+                is_outside,
+                who: "audit".to_owned(),
+                from: String::new(),
+                action: String::new(),
+                object: String::new(),
+                detail: "entries that were not written: too many came at once, or the disk was full".to_owned(),
+                count: lost,
+            };
+            let _ = file.write(&line_of(&gap, OffsetDateTime::now_utc()));
+        }
     }
 }
 
@@ -216,7 +318,7 @@ mod tests {
         let path = folder.join("audit.jsonl");
         let log = AuditLog::open(&path).unwrap();
         log.refused(&Refused::forbidden("agent:spy", Action::Send, "vault"));
-        log.refused(&Refused::somebody(RefusalReason::Revoked, "127.0.0.1:9", "a \"quoted\"\nreason"));
+        log.refused(&Refused::somebody(RefusalReason::Revoked, "node:n9", "a \"quoted\"\nreason"));
         assert_eq!(log.counts().of(RefusalReason::Revoked), 1);
         log.settle(Duration::from_secs(10));
         assert_eq!(lines(&path).len(), 2);
@@ -227,7 +329,7 @@ mod tests {
             (field(0, "reason"), field(0, "action"), field(0, "object")),
             ("forbidden".into(), "send".into(), "vault".into())
         );
-        assert_eq!((field(1, "who"), field(1, "detail")), ("127.0.0.1:9".into(), "a \"quoted\"\nreason".into()));
+        assert_eq!((field(1, "who"), field(1, "detail")), ("node:n9".into(), "a \"quoted\"\nreason".into()));
         assert!(lines[1].get("action").is_none());
         assert_eq!(field(0, "time").len(), "2026-01-01T00:00:00.000Z".len());
         fs::remove_dir_all(folder).unwrap();
@@ -238,19 +340,59 @@ mod tests {
         let folder = folder("bounded");
         let path = folder.join("audit.jsonl");
         let log = AuditLog::bounded(&path, 2_000).unwrap();
-        let long = "x".repeat(10_000);
-        for _ in 0..100 {
+        for number in 0..100 {
+            let long = format!("node:{number}{}", "x".repeat(10_000));
             log.refused(&Refused::somebody(RefusalReason::Malformed, &long, ""));
         }
         drop(log);
         let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         names.sort();
-        assert_eq!(names.len(), AUDIT_FILES_MAX + 1);
-        for name in names {
-            let bytes = fs::metadata(&name).unwrap().len();
+        assert_eq!(names.len(), AUDIT_FILES_MAX + 2);
+        for name in names.iter().filter(|name| !name.ends_with("audit.jsonl.outside")) {
+            let bytes = fs::metadata(name).unwrap().len();
             assert!(bytes > 0 && bytes <= 2_000, "{} has {bytes} bytes", name.display());
-            assert!(!lines(&name).is_empty());
+            assert!(!lines(name).is_empty());
         }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn strangers_displace_nothing() {
+        let folder = folder("flood");
+        let path = folder.join("audit.jsonl");
+        let log = AuditLog::bounded(&path, 2_000).unwrap();
+        log.refused(&Refused::forbidden("agent:spy", Action::Send, "vault"));
+        let act = Act { who: "token:admin", from: "http 10.0.0.9", action: "kill", object: "bob", detail: "" };
+        log.allowed(&act);
+        for number in 0..100_000_u32 {
+            let from = (number % 3_000).to_be_bytes().into();
+            log.refused(&Refused::stranger(RefusalReason::BadToken, from, "GET /api/v1/node"));
+        }
+        log.settle(Duration::from_secs(10));
+        let kept = lines(&path);
+        assert_eq!(kept.len(), 2, "{kept:?}");
+        assert_eq!((&kept[1]["reason"], &kept[1]["from"]), (&"allowed".into(), &"http 10.0.0.9".into()));
+        drop(log);
+        let flood = outside_of(&path);
+        let newest = lines(&flood);
+        assert!(newest.iter().any(|line| line["count"].as_u64() > Some(1)), "{newest:?}");
+        assert!(fs::metadata(&flood).unwrap().len() <= 2_000);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn equal_refusals_are_one_line_and_a_count() {
+        let folder = folder("equal");
+        let path = folder.join("audit.jsonl");
+        let log = AuditLog::open(&path).unwrap();
+        for _ in 0..45_000 {
+            log.refused(&Refused::stranger(RefusalReason::BadToken, [127, 0, 0, 1].into(), "GET /"));
+        }
+        drop(log);
+        let kept = lines(&outside_of(&path));
+        assert_eq!(kept.len(), 2, "{kept:?}");
+        assert_eq!((kept[0].get("count"), &kept[1]["count"]), (None, &44_999.into()));
+        assert!(kept.iter().all(|line| line["reason"] == "bad_token" && line["who"] == "127.0.0.1"));
         fs::remove_dir_all(folder).unwrap();
     }
 

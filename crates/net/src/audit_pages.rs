@@ -1,4 +1,5 @@
-//! The audit log read back, from its end, page by page: over the file and those that were put aside.
+//! Audit log read back, from its end, page by page: over the files of known principals and of those outside, and those that were put
+//! aside. Entries of both are merged by their times.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,6 +10,7 @@ use serde::Deserialize;
 use time::{Date, Month};
 use whimbrel_platform::limits::{AUDIT_FILES_MAX, AUDIT_READ_BYTES_MAX};
 
+use crate::audit::outside_of;
 use crate::authority::hex;
 
 /// Bytes that are read at a time. No line has as many.
@@ -33,14 +35,17 @@ pub enum AuditReadError {
     BadCursor,
 }
 
-/// One refusal, as it was written.
+/// One entry, as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct AuditLine {
     time: String,
-    /// Why, in one word.
+    /// Why it was refused, in one word; `allowed` if it was not.
     pub reason: String,
     /// Whom.
     pub who: String,
+    /// By which way it was asked for.
+    #[serde(default)]
+    pub from: String,
     /// What was to be done.
     #[serde(default)]
     pub action: Option<String>,
@@ -50,6 +55,13 @@ pub struct AuditLine {
     /// What else there is to say.
     #[serde(default)]
     pub detail: String,
+    /// How many equal ones it stands for.
+    #[serde(default = "one")]
+    pub count: u64,
+}
+
+const fn one() -> u64 {
+    1
 }
 
 impl AuditLine {
@@ -73,32 +85,106 @@ pub struct AuditPage {
 /// # Errors
 /// The files cannot be read, or there is no such place in them any more.
 pub fn read_back(path: &Path, before: Option<&str>, most: usize) -> Result<AuditPage, AuditReadError> {
-    let failed = |source| AuditReadError::File { path: path.display().to_string(), source };
-    let mut files = open(path).map_err(failed)?.into_iter().peekable();
-    let mut end = None;
-    if let Some(before) = before {
-        let (mark, offset) = place_of(before).ok_or(AuditReadError::BadCursor)?;
-        while files.next_if(|(other, _)| other != mark).is_some() {}
-        end = Some(offset);
-    }
+    let (known, outside) = match before {
+        None => (None, None),
+        Some(before) => {
+            let (known, outside) = before.split_once(BETWEEN_PLACES).ok_or(AuditReadError::BadCursor)?;
+            (Some(known), Some(outside))
+        }
+    };
+    let mut known = Trail::of(path, known, true)?;
+    let mut outside = Trail::of(&outside_of(path), outside, false)?;
     let (mut page, mut left) = (AuditPage::default(), AUDIT_READ_BYTES_MAX);
-    if end.is_some() && files.peek().is_none() {
-        return Err(AuditReadError::BadCursor);
+    while page.lines.len() < most && left > 0 {
+        let [first, second] = [known.peek(&mut left)?, outside.peek(&mut left)?];
+        let next = match (first, second) {
+            (Some(first), Some(second)) if second > first => outside.take(),
+            (Some(_), _) => known.take(),
+            (None, Some(_)) => outside.take(),
+            (None, None) if left > 0 => return Ok(page),
+            (None, None) => break,
+        };
+        page.lines.extend(next);
     }
-    for (mark, file) in files {
-        let mut lines = Backwards::of(file, end.take()).map_err(failed)?;
-        while let Some((start, line)) = lines.next_line().map_err(failed)? {
-            page.next = Some(format!("{mark}:{start}"));
-            left = left.saturating_sub(line.len());
-            // What is no line was written by nobody here.
-            page.lines.extend(serde_json::from_slice::<AuditLine>(&line).ok());
-            if page.lines.len() >= most || left == 0 {
-                return Ok(page);
+    page.next = Some(format!("{}{BETWEEN_PLACES}{}", known.place, outside.place));
+    Ok(page)
+}
+
+/// What stands in a place between that in the one log and that in the other.
+const BETWEEN_PLACES: char = ',';
+/// Place in a log that has no lines.
+const NOWHERE: &str = "-";
+
+/// Lines of one log with those of its files that were put aside, the newest first.
+struct Trail {
+    path: PathBuf,
+    files: std::iter::Peekable<std::vec::IntoIter<(String, File)>>,
+    /// Where to begin in the first file, if not at its end.
+    end: Option<u64>,
+    lines: Option<(String, Backwards)>,
+    /// What was taken last, or could not be read: where to go on.
+    place: String,
+    peeked: Option<(String, AuditLine)>,
+}
+
+impl Trail {
+    fn of(path: &Path, before: Option<&str>, is_needed: bool) -> Result<Self, AuditReadError> {
+        let failed = |source| AuditReadError::File { path: path.display().to_string(), source };
+        let files = match open(path) {
+            Err(error) if !is_needed && error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            other => other.map_err(failed)?,
+        };
+        let mut files = files.into_iter().peekable();
+        let (mut end, mut place) = (None, NOWHERE.to_owned());
+        match before {
+            None => {
+                if let Some((mark, file)) = files.peek() {
+                    place = format!("{mark}:{}", file.metadata().map_err(failed)?.len());
+                }
+            }
+            // What was written since is not before it.
+            Some(NOWHERE) => files = Vec::new().into_iter().peekable(),
+            Some(before) => {
+                let (mark, offset) = place_of(before).ok_or(AuditReadError::BadCursor)?;
+                while files.next_if(|(other, _)| other != mark).is_some() {}
+                if files.peek().is_none() {
+                    return Err(AuditReadError::BadCursor);
+                }
+                (end, place) = (Some(offset), before.to_owned());
             }
         }
+        Ok(Self { path: path.to_owned(), files, end, lines: None, place, peeked: None })
     }
-    page.next = None;
-    Ok(page)
+
+    /// The time of the next line, if there is one. Takes what is read from `left`.
+    fn peek(&mut self, left: &mut usize) -> Result<Option<u64>, AuditReadError> {
+        let failed = |source| AuditReadError::File { path: self.path.display().to_string(), source };
+        while self.peeked.is_none() && *left > 0 {
+            let Some((mark, lines)) = &mut self.lines else {
+                let Some((mark, file)) = self.files.next() else { return Ok(None) };
+                self.lines = Some((mark, Backwards::of(file, self.end.take()).map_err(failed)?));
+                continue;
+            };
+            let Some((start, line)) = lines.next_line().map_err(failed)? else {
+                self.lines = None;
+                continue;
+            };
+            *left = left.saturating_sub(line.len());
+            let place = format!("{mark}:{start}");
+            match serde_json::from_slice::<AuditLine>(&line) {
+                Ok(line) => self.peeked = Some((place, line)),
+                // What is no line was written by nobody here.
+                Err(_) => self.place = place,
+            }
+        }
+        Ok(self.peeked.as_ref().map(|(_, line)| line.at_ms()))
+    }
+
+    fn take(&mut self) -> Option<AuditLine> {
+        let (place, line) = self.peeked.take()?;
+        self.place = place;
+        Some(line)
+    }
 }
 
 /// The files of a log, the newest first, each with what it is known by.

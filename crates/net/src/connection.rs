@@ -1,7 +1,7 @@
 //! A connection: a socket and the frames that come from it.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use crate::security::{Level, Tls};
@@ -24,6 +24,11 @@ pub(crate) struct Accepted {
 }
 
 impl Accepted {
+    /// Address of the peer; unspecified if its connection is gone already.
+    pub fn from(&self) -> IpAddr {
+        self.connection.socket.socket().peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |address| address.ip())
+    }
+
     /// Where the peer listens: what it says, and if that is any address of its machine, the one that it came from.
     pub fn address(&self) -> Option<String> {
         let said = self.hello.address.as_deref()?;

@@ -12,9 +12,11 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use whimbrel_acl::{Encoding, Envelope, Symbol};
 use whimbrel_platform::ams::is_everywhere;
-use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
-use whimbrel_platform::crowd::Place;
-use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
+use whimbrel_platform::audit::{Auditor, Party, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::crowd::{Crowd, Place};
+use whimbrel_platform::limits::{
+    LINK_GIVE_UP_MS, LINK_TURNED_AWAY_EACH_MAX, LINK_TURNED_AWAY_MAX, NODE_NAME_BYTES_MAX, NODES_MAX,
+};
 use whimbrel_platform::link::{Link, LinkError, Measured, Member, News, Speaker};
 use whimbrel_platform::mobility::HopNews;
 use whimbrel_platform::policy::Action;
@@ -26,6 +28,7 @@ use crate::certified::Certified;
 use crate::connection::{Accepted, Connection};
 use crate::driver::{Driver, Drivers, gather};
 use crate::peer::Peer;
+use crate::port_guard::PortGuard;
 use crate::refusal;
 use crate::security::{Credentials, Level, SecurityError, Tls};
 use crate::signing::{AgentCertificateError, Evidence, Signing};
@@ -149,13 +152,13 @@ pub(crate) struct Inner {
     pub tls_changes: AtomicU64,
     pub encoding: Encoding,
     pub patience: Duration,
-    pub log: Box<dyn Fn(&str) + Send + Sync>,
-    auditor: Option<Arc<dyn Auditor>>,
-    refusals: RefusalCounts,
+    pub guard: PortGuard,
     /// By number, beginning with 1: number 0 is this node.
     peers: boxcar::Vec<Arc<Peer>>,
     by_name: Mutex<FxHashMap<String, NodeId>>,
     strangers: Strangers,
+    /// Connections that wait to be told why they are of no use.
+    turned_away: Arc<Crowd>,
     /// Each has some of the links.
     drivers: Vec<Arc<Driver>>,
 }
@@ -213,12 +216,11 @@ impl Hub {
             tls_changes: AtomicU64::new(0),
             encoding,
             patience,
-            log,
-            auditor,
-            refusals: RefusalCounts::default(),
+            guard: PortGuard::new(auditor, log),
             peers: boxcar::Vec::new(),
             by_name: Mutex::default(),
             strangers: Strangers::default(),
+            turned_away: Crowd::of(LINK_TURNED_AWAY_MAX, LINK_TURNED_AWAY_EACH_MAX),
             drivers: drivers.all(),
         });
         if let Some(listener) = listener {
@@ -281,12 +283,12 @@ impl Hub {
 
     /// What was refused on links and connections, by reason.
     pub fn refusals(&self) -> &RefusalCounts {
-        &self.inner.refusals
+        self.inner.guard.counts()
     }
 
     /// Messages that were refused because their senders were not agents of the nodes they came from.
     pub fn forged(&self) -> u64 {
-        self.inner.refusals.of(RefusalReason::Forged)
+        self.inner.guard.counts().of(RefusalReason::Forged)
     }
 
     /// All links.
@@ -416,7 +418,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             continue;
         };
         let Some(place) = inner.place_for(from.ip()) else {
-            inner.refuse(RefusalReason::TooMany, &from.to_string(), "");
+            inner.guard.refuse(&Refused::stranger(RefusalReason::TooMany, from.ip(), "too many say nothing"));
             continue;
         };
         let inner = Arc::clone(&inner);
@@ -429,10 +431,9 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             match welcomed.await {
                 Ok(accepted) => inner.welcome(accepted),
                 Err(error) => {
-                    (inner.log)(&format!("a connection from {from} was closed: {error}"));
-                    if let Some(reason) = refusal::of_connection(&error) {
-                        inner.refuse(reason, &from.to_string(), &error.to_string());
-                    }
+                    let (reason, why) = (refusal::of_connection(&error), error.to_string());
+                    let line = || format!("a connection from {from} was closed: {why}");
+                    inner.guard.close_stranger(from.ip(), reason, &why, line);
                 }
             }
             drop(place);
@@ -474,33 +475,40 @@ impl Inner {
     }
 
     /// Tells somebody who connected why not, and closes the connection.
-    pub fn turn_away(&self, accepted: Accepted, reason: RefusalReason, error: &LinkError) {
+    pub fn turn_away(self: &Arc<Self>, accepted: Accepted, reason: RefusalReason, error: &LinkError) {
         let why = match error {
             LinkError::Impostor(why) => why.clone(),
             other => other.to_string(),
         };
-        let from = accepted.connection.peer_address();
-        self.refuse(reason, &accepted.hello.node, &format!("from {from}: {why}"));
-        (self.log)(&format!("a node that says it is {:?}, from {from}, was turned away: {why}", accepted.hello.node));
-        close(accepted, error);
+        // What it calls itself is not proven: the address is.
+        let (from, port) = (accepted.from(), accepted.connection.peer_address());
+        let node = accepted.hello.node.clone();
+        let line = || format!("a node that says it is {node:?}, from {port}, was turned away: {why}");
+        self.guard.close_stranger(from, Some(reason), &format!("it says it is {node:?}: {why}"), line);
+        // Whoever guesses from many connections at once is told nothing.
+        let Some(place) = self.turned_away.enter(from) else { return };
+        let (inner, refusal) = (Arc::clone(self), error.refusal().unwrap_or_default());
+        tokio::spawn(async move {
+            if reason == RefusalReason::BadToken {
+                inner.guard.slow_down(from).await;
+            }
+            accepted.connection.close(&refusal).await;
+            drop(place);
+        });
     }
 
     /// Counts and records that somebody was refused.
     pub fn refuse(&self, reason: RefusalReason, who: &str, detail: &str) {
-        self.refusals.count(reason);
-        if let Some(auditor) = &self.auditor {
-            auditor.refused(&Refused::somebody(reason, who, detail));
-        }
+        self.guard.refuse(&Refused::somebody(reason, who, detail));
     }
 
-    /// The same of a message.
-    pub fn refuse_message(&self, reason: RefusalReason, node: &str, envelope: &Envelope) {
-        self.refusals.count(reason);
-        if let Some(auditor) = &self.auditor {
-            let (sender, to) = (envelope.body.sender.to_string(), envelope.to.to_string());
-            let (who, detail) = (format!("node:{node}"), format!("sender {sender}"));
-            auditor.refused(&Refused { reason, who: &who, action: Some(Action::Send), object: &to, detail: &detail });
-        }
+    /// Counts, records and logs that a message of a known node was refused.
+    pub fn refuse_message(&self, reason: RefusalReason, node: &str, envelope: &Envelope, why: &str) {
+        let (sender, to) = (envelope.body.sender.to_string(), envelope.to.to_string());
+        let (who, detail) = (format!("node:{node}"), format!("sender {sender}"));
+        let party = Party::Known(&who);
+        let what = Refused { reason, who: party, action: Some(Action::Send), object: &to, detail: &detail };
+        self.guard.refuse_and_say(&what, || format!("link to {node}: refused a message to {to}: {why}"));
     }
 
     fn status(&self) -> Vec<LinkStatus> {
@@ -679,12 +687,13 @@ impl Inner {
     fn learn(&self, from: NodeId, node: &[u8], agents: &[Vec<u8>]) {
         let (Some(signing), Some(name)) = (&self.signing, self.name_of(from)) else { return };
         if let Err(error) = signing.verifier.learn(&name, node, agents) {
-            (self.log)(&format!("refused a certificate of an agent of {name}: {error}"));
             let reason = match error {
                 AgentCertificateError::TooMany(_) => RefusalReason::TooMany,
                 _ => RefusalReason::BadCertificate,
             };
-            self.refuse(reason, &format!("node:{name}"), &error.to_string());
+            let (who, why) = (format!("node:{name}"), error.to_string());
+            let line = || format!("refused a certificate of an agent of {name}: {why}");
+            self.guard.refuse_and_say(&Refused::somebody(reason, &who, &why), line);
         }
     }
 
@@ -697,7 +706,7 @@ impl Inner {
         let mut signed = signing.signer.sign(batch, |news| self.tell_all(news));
         let unsigned = std::mem::take(&mut signed.unsigned);
         if !unsigned.is_empty() {
-            (self.log)(&format!("{} messages cannot be signed, so they are not sent", unsigned.len()));
+            self.guard.say(&format!("{} messages cannot be signed, so they are not sent", unsigned.len()));
             self.station.refuse_unsigned(unsigned);
         }
         peer.send(batch, |taken| signing.signer.record(&signed, taken))

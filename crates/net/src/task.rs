@@ -168,7 +168,7 @@ impl Task {
     }
 
     fn say(&self, what: &str) {
-        (self.hub.log)(&format!("link to {}: {what}", self.peer_name()));
+        self.hub.guard.say(&format!("link to {}: {what}", self.peer_name()));
     }
 
     /// Waits until there is a connection, or the link is at its end.
@@ -507,9 +507,8 @@ impl Task {
     #[cold]
     fn refuse_forged(&mut self) {
         for envelope in &self.forged {
-            self.hub.refuse_message(RefusalReason::Forged, &self.peer_name(), envelope);
-            let Envelope { to, body } = envelope;
-            self.say(&format!("refused a message to {to}: its sender {} is not an agent of that node", body.sender));
+            let why = format!("its sender {} is not an agent of that node", envelope.body.sender);
+            self.hub.refuse_message(RefusalReason::Forged, &self.peer_name(), envelope, &why);
         }
         self.hub.station.refuse_forged(std::mem::take(&mut self.forged));
     }
@@ -518,9 +517,8 @@ impl Task {
     #[cold]
     fn refuse_unsigned(&mut self) {
         for (envelope, why) in &self.unsigned {
-            self.hub.refuse_message(RefusalReason::BadSignature, &self.peer_name(), envelope);
-            let Envelope { to, body } = envelope;
-            self.say(&format!("refused a message to {to} of {}: {why}", body.sender));
+            let why = format!("of {}, {why}", envelope.body.sender);
+            self.hub.refuse_message(RefusalReason::BadSignature, &self.peer_name(), envelope, &why);
         }
         let refused = std::mem::take(&mut self.unsigned).into_iter().map(|(envelope, _)| envelope);
         self.hub.station.refuse_forged(refused.collect());

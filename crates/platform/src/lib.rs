@@ -6,6 +6,7 @@ pub mod advice;
 pub mod agent_management;
 pub mod ams;
 pub mod audit;
+pub mod backoff;
 pub mod body;
 pub mod capabilities;
 pub mod cluster;

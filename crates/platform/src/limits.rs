@@ -228,6 +228,10 @@ pub const LINK_CLAIM_MS_MAX: u64 = 4_000;
 pub const LINK_BACKOFF_MS: u64 = 50;
 /// How long it waits at most, after waiting twice as long each time.
 pub const LINK_BACKOFF_MS_MAX: u64 = 2_000;
+/// Connections at the link port that wait to be told why they are of no use; others are closed without a word.
+pub const LINK_TURNED_AWAY_MAX: usize = 1_024;
+/// Those of one address.
+pub const LINK_TURNED_AWAY_EACH_MAX: usize = 64;
 /// How long a link may be broken before the node at its other end is taken for lost.
 pub const LINK_GIVE_UP_MS: u64 = 30_000;
 /// Receivers that stand with one message on a link; if there are more, it is written again for them.
@@ -236,14 +240,36 @@ pub const LINK_RECEIVERS_MAX: usize = 4_096;
 pub const NODE_NAME_BYTES_MAX: usize = 64;
 /// Nodes of one platform.
 pub const NODES_MAX: usize = 1_000;
+/// Bytes of what a node logs of an agent at once, on its standard error; the rest is counted only.
+pub const LOGGED_TEXT_BYTES_MAX: usize = 2 << 10;
+/// Bytes of what an agent prints at once, or a command shows of one message; the rest is counted only.
+pub const PRINTED_TEXT_BYTES_MAX: usize = 64 << 10;
 /// Bytes of one pattern in a policy.
 pub const POLICY_PATTERN_BYTES_MAX: usize = 255;
 /// Bytes of an audit log after which it is put aside and another one begun.
 pub const AUDIT_FILE_BYTES_MAX: u64 = 16 << 20;
 /// Audit logs that were put aside and are kept; older ones are deleted.
 pub const AUDIT_FILES_MAX: usize = 4;
-/// Refusals that wait to be written; further ones are counted only.
+/// Entries that wait to be written, half of them at most of those outside the platform; further ones are counted only.
 pub const AUDIT_QUEUE_MAX: usize = 4_096;
+/// How long equal entries of an audit log are counted before one line tells how many they were; twice as long each time after.
+pub const AUDIT_FOLD_MS: u64 = 10_000;
+/// How long at most.
+pub const AUDIT_FOLD_MS_MAX: u64 = 300_000;
+/// Kinds of entries that are counted apart, of those outside the platform and of known principals each.
+pub const AUDIT_FOLDS_MAX: usize = 512;
+/// Those of one principal.
+pub const AUDIT_FOLDS_EACH_MAX: usize = 32;
+/// Wrong secrets of one address that are answered at once; the answer to the next one waits.
+pub const WRONG_SECRETS_FREE: u32 = 5;
+/// How long that one waits; twice as long each time after.
+pub const WRONG_SECRET_WAIT_MS: u64 = 100;
+/// How long an answer to a wrong secret waits at most.
+pub const WRONG_SECRET_WAIT_MS_MAX: u64 = 5_000;
+/// How long an address has to show no wrong secret until those before are forgotten.
+pub const WRONG_SECRETS_FORGOTTEN_MS: u64 = 60_000;
+/// Addresses whose wrong secrets are counted; at others all answers wait as long as they may.
+pub const WRONG_SECRET_ADDRESSES_MAX: usize = 65_536;
 /// Bytes of an audit log that are looked through for one page of it.
 pub const AUDIT_READ_BYTES_MAX: usize = 4 << 20;
 /// Lines of an audit log that are told at once.
@@ -429,6 +455,8 @@ pub const HTTP_BODY_BYTES_MAX: usize = 2 << 20;
 pub const HTTP_HEAD_PATIENCE_MS: u64 = 10_000;
 /// Requests that a gateway has the node answer at once, apart from those that take long or ask other nodes; others wait for their turn.
 pub const HTTP_ANSWERS_AT_ONCE_MAX: usize = 16;
+/// Acts of administrators that a gateway has done at a time.
+pub const HTTP_ACTS_AT_ONCE_MAX: usize = 64;
 /// Requests for which a gateway has the node ask other nodes at once, which may not answer for a while; others wait for their turn.
 pub const HTTP_FAR_ANSWERS_AT_ONCE_MAX: usize = 32;
 /// Requests that take long (an agent's answer is waited for, an agent moves) that a gateway has the node answer at once.
@@ -439,6 +467,8 @@ pub const HTTP_WAIT_MS_MAX: u64 = 300_000;
 pub const HTTP_STRANGERS_MAX: usize = 1_024;
 /// Those of them at one address.
 pub const HTTP_STRANGERS_EACH_MAX: usize = 256;
+/// Connections of a gateway that are no WebSockets; a newcomer gets the place of somebody who proved less.
+pub const HTTP_VISITORS_MAX: usize = 8_192;
 /// Connections of those at one address that are no WebSockets (yet).
 pub const HTTP_VISITORS_EACH_MAX: usize = 1_024;
 /// Files of a folder of pages that are being read by visitors at a time.
@@ -469,6 +499,8 @@ pub const HTTP_READ_BUFFER_BYTES: usize = 2 << 10;
 pub const HTTP_WRITE_BUFFER_BYTES: usize = 0;
 /// Consoles and others that look at a node through its live socket.
 pub const LIVE_SOCKETS_MAX: usize = 64;
+/// Those of administrators, beside those of viewers.
+pub const LIVE_ADMIN_SOCKETS_MAX: usize = 32;
 /// Bytes of one message that the client of a live socket sends.
 pub const LIVE_FRAME_BYTES_MAX: usize = HTTP_BODY_BYTES_MAX;
 /// Bytes of its first one.

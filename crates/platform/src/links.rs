@@ -5,6 +5,7 @@ use std::time::Duration;
 use whimbrel_acl::{Aid, Envelope, MessageBody};
 
 use crate::Time;
+use crate::limits::NODE_NAME_BYTES_MAX;
 use crate::link::{Measured, News};
 use crate::route::{NodeId, ShardIndex};
 
@@ -134,4 +135,10 @@ pub trait Station: Send + Sync {
 
     /// The time.
     fn now(&self) -> Time;
+}
+
+/// Whether a text can name a node: letters, digits, `-`, `_` and `.` of ASCII.
+pub fn is_node_name(node: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !node.is_empty() && node.len() <= NODE_NAME_BYTES_MAX && node.chars().all(fits)
 }

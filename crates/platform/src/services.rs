@@ -6,7 +6,8 @@ use std::time::Duration;
 use whimbrel_acl::{AclMessage, Aid, Symbol, Text, Value, sym};
 
 use crate::advice::{AdviceCall, AdviseError, Job, JobError};
-use crate::audit::Refused;
+use crate::ams::NameFault;
+use crate::audit::{Act, Refused};
 use crate::df::RegisterError;
 use crate::environment::{ActError, Environment};
 use crate::policy::{Action, Policy, Principal, Verdict};
@@ -192,6 +193,9 @@ pub trait Services: Send + Sync {
     /// Counts and records that something was refused.
     fn audit(&self, _refused: &Refused<'_>) {}
 
+    /// Records that an act was allowed.
+    fn note_act(&self, _act: &Act<'_>) {}
+
     /// Reads program text (an `include` or a plan file) by the path a program names.
     ///
     /// # Errors
@@ -217,8 +221,15 @@ impl dyn Services + '_ {
         let may = self.policy().allows(who, action, object);
         if !may {
             self.forbid(who, action, object);
+        } else if action.is_recorded() {
+            self.note_allowed(who, action, object);
         }
         may
+    }
+
+    /// Records that `who` may do this, and does it.
+    pub fn note_allowed(&self, who: Principal, action: Action, object: &str) {
+        self.note_act(&Act { who: &who.to_string(), from: "", action: action.as_str(), object, detail: "" });
     }
 
     /// Has an environment of this node do something for `agent`, if the policy grants it.
@@ -325,16 +336,13 @@ pub enum CreateError {
     /// Whether there is an agent of this name shows soon: its node is bringing back those that were there before.
     #[error("whether there is an agent named {0} is not known yet: try again")]
     NotYet(Symbol),
-    /// The name is empty, holds an `@`, is too long, or begins as those of topics and groups do.
-    #[error(
-        "{name:?} is no local agent name: expected 1 to {bytes_max} bytes without `@`, not beginning with `topic:`, \
-         `group:` or `any:`"
-    )]
+    /// The name is none that a new agent can have.
+    #[error("{name:?} is no name for an agent: {why}")]
     BadName {
         /// The name.
         name: Symbol,
-        /// Bytes it may have.
-        bytes_max: usize,
+        /// What is wrong with it.
+        why: NameFault,
     },
     /// The node holds as many agents as it may.
     #[error("no room for more agents: the node holds {agents_max} at most")]

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use whimbrel_acl::{Aid, Envelope, Symbol, Text, sym};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::audit::{Auditor, Refused};
+use whimbrel_platform::audit::{Act, Auditor, Refused};
 use whimbrel_platform::policy::{Action, Policy, Principal, Verdict, act_of_sending};
 use whimbrel_platform::route::{NodeId, Place};
 use whimbrel_platform::topics::Cast;
@@ -105,7 +105,7 @@ impl Node {
     /// Whether an agent of this node may create one of this name.
     pub fn permits_creation(&self, owner: Option<Aid>, name: Symbol) -> bool {
         match owner {
-            Some(owner) if self.guard.restricts_creating => {
+            Some(owner) if self.guard.restricts_creating || self.guard.auditor.is_some() => {
                 self.permits(self.principal(owner), Action::Create, name.as_str())
             }
             _ => true,
@@ -123,7 +123,8 @@ impl Node {
         let (action, object) = act_of_sending(to);
         let may = |who: Principal| self.guard.policy.allows(who, action, &object);
         // The AMS, for which all shards and links wait, is asked what it is only if that matters.
-        let whatever_it_is = may(Principal::Agent { name, node }) && may(Principal::Session { name, node });
+        let whatever_it_is =
+            action != Action::Publish && may(Principal::Agent { name, node }) && may(Principal::Session { name, node });
         whatever_it_is || self.permits(self.bearer(name, node), action, &object)
     }
 
@@ -147,10 +148,22 @@ impl Node {
         messages.extract_if(.., |envelope| !may(envelope)).collect()
     }
 
+    /// Whether a rule forbids something that needs no permission otherwise; then that is recorded.
+    pub fn forbids(&self, who: Principal, action: Action, object: &str) -> bool {
+        let is_denied = self.guard.policy.verdict(who, action, object) == Verdict::Denied;
+        if is_denied {
+            self.audit(&Refused::forbidden(&who.to_string(), action, object));
+        }
+        is_denied
+    }
+
     pub fn permits(&self, who: Principal, action: Action, object: &str) -> bool {
         let may = self.guard.policy.allows(who, action, object);
         if !may {
             self.audit(&Refused::forbidden(&who.to_string(), action, object));
+        } else if action.is_recorded() && self.guard.auditor.is_some() {
+            let who = who.to_string();
+            self.note_act(&Act { who: &who, from: "", action: action.as_str(), object, detail: "" });
         }
         may
     }
@@ -165,6 +178,12 @@ impl Node {
             return false;
         }
         self.permits(who, Action::Teach, object)
+    }
+
+    pub fn note_act(&self, act: &Act<'_>) {
+        if let Some(auditor) = &self.guard.auditor {
+            auditor.allowed(act);
+        }
     }
 
     pub fn audit(&self, refused: &Refused<'_>) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Envelope, Symbol, sym};
-use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent, Ties};
+use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent, Ties, name_fault};
 use whimbrel_platform::durable::{Standing, State};
 use whimbrel_platform::limits::{HOP_LIVED_MAX, HOP_MADE_AT_ONCE_BYTES};
 use whimbrel_platform::link::News;
@@ -347,10 +347,17 @@ impl Node {
         if self.with_ams(|ams| ams.node_of(name)) != Some(from) {
             return Err(self.no("the node that it comes from has no such agent"));
         }
+        if let Some(fault) = name_fault(name.as_str()) {
+            return Err(self.no(&format!("{name:?} is no name for an agent: {fault}")));
+        }
         let who = self.traveller(from, offer);
         let object = offer.clone.filter(|clone| *clone != Symbol::default()).unwrap_or(name);
         let action = if offer.clone.is_some() { Action::Create } else { Action::Move };
-        if self.permits(who, action, object.as_str()) { Ok(()) } else { Err(HopError::Forbidden(self.called())) }
+        let is_kept_out = offer.clone.is_some() && self.forbids(who, Action::Move, object.as_str());
+        if !is_kept_out && self.permits(who, action, object.as_str()) {
+            return Ok(());
+        }
+        Err(HopError::Forbidden(self.called()))
     }
 
     /// Whether an agent that is on its way to a client of this node would be offered to it: if not it had better stay where it is.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Text, Value, sym};
 use whimbrel_platform::advice::{AdviceCall, Job, JobError};
 use whimbrel_platform::ams::{AgentKind, Ams};
-use whimbrel_platform::audit::Refused;
+use whimbrel_platform::audit::{Act, Refused};
 use whimbrel_platform::df::Df;
 use whimbrel_platform::environment::Environment;
 use whimbrel_platform::policy::{Action, Policy, Principal};
@@ -268,6 +268,10 @@ impl Services for NodeServices {
 
     fn audit(&self, refused: &Refused<'_>) {
         self.node.audit(refused);
+    }
+
+    fn note_act(&self, act: &Act<'_>) {
+        self.node.note_act(act);
     }
 
     fn read_source(&self, path: &str) -> Result<String, String> {

@@ -9,7 +9,7 @@ use whimbrel::policy::{self, PolicyError};
 use whimbrel_net::authority::file::AUTHORITY;
 use whimbrel_net::signing::Evidence;
 use whimbrel_net::{AuditLog, HubConfig, Level};
-use whimbrel_platform::audit::Auditor;
+use whimbrel_platform::audit::{Act, Auditor};
 use whimbrel_runtime::PlatformBuilder;
 
 use crate::arguments::Guarding;
@@ -54,6 +54,12 @@ impl Guards {
         let record = audit.clone().map(|audit| audit as Arc<dyn Auditor>);
         let refusals = Arc::new(Refusals::new(record).in_file(file));
         builder = builder.auditor(Arc::clone(&refusals) as Arc<dyn Auditor>);
+        if let Some(file) = &arguments.policy {
+            // A policy changes with a new start only: the record says with which one that was.
+            let object = format!("{} sha256:{}", file.display(), policy::digest(file)?);
+            let from = "command line";
+            refusals.allowed(&Act { who: "operator", from, action: "policy", object: &object, detail: "" });
+        }
         let folder = arguments.evidence.as_deref().map(|folder| of_node(folder, node));
         let evidence = folder.as_deref().map(|folder| Evidence::open(folder, Box::new(terminal::note)));
         Ok((Self { audit, evidence: evidence.transpose()?.map(Arc::new), refusals, folder }, builder))

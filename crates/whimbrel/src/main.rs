@@ -37,8 +37,13 @@ use whimbrel::duration;
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> ExitCode {
-    let typed = arguments::with_summary(Arguments::command()).get_matches();
-    let arguments = Arguments::from_arg_matches(&typed).unwrap_or_else(|error| error.exit());
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut command = arguments::with_summary(Arguments::command());
+    let misplaced = arguments::faults::misplaced_value(&mut command, &words);
+    let typed = misplaced.map_or_else(|| command.try_get_matches_from_mut(std::env::args_os()), Err);
+    let exit = |error: clap::Error| -> ! { arguments::faults::explained(error, &words).exit() };
+    let typed = typed.unwrap_or_else(|error| exit(error));
+    let arguments = Arguments::from_arg_matches(&typed).unwrap_or_else(|error| exit(error));
     arguments.color.apply();
     let done = match &arguments.command {
         Command::Run(run) => commands::run::run(run),

@@ -43,6 +43,15 @@ pub fn open(path: &Path) -> Result<Policy, PolicyError> {
     parse(&text, path)
 }
 
+/// Returns the SHA-256 of a policy file, in hexadecimal: what the audit log knows it by.
+///
+/// # Errors
+/// There is no such file.
+pub fn digest(path: &Path) -> Result<String, ReadError> {
+    let digest = ring::digest::digest(&ring::digest::SHA256, read(path)?.as_bytes());
+    Ok(digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 fn parse(text: &str, path: &Path) -> Result<Policy, PolicyError> {
     let (document, unreadable) = DeTable::parse_recoverable(text);
     let errors = if unreadable.is_empty() {

@@ -375,6 +375,12 @@ impl SocietyLoader {
 }
 
 impl SocietyLoader {
+    /// Whether the program that a stranger names by this path is one of the society's: in one of its folders, and not by a symbolic link.
+    pub fn has_inside(&self, path: &str) -> bool {
+        let sources = &self.programs.sources;
+        sources.find_inside(path).is_some_and(|file| file == sources.find(path))
+    }
+
     /// What code this node has: see [`Programs::codes`].
     pub fn codes(&self) -> (Vec<CodeSeen>, Option<(u64, u64)>) {
         self.programs.codes()

@@ -1,39 +1,98 @@
-//! What was refused lately, for those who look; and told to whoever keeps a record of it.
+//! What was refused and allowed lately, for those who look; and told to whoever keeps a record of it.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use whimbrel_gateway::Feed;
 use whimbrel_gateway::vocabulary::{Event, Happening};
-use whimbrel_platform::audit::{Auditor, RefusalCounts, Refused};
+use whimbrel_platform::Time;
+use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, Outcome, RefusalCounts, Refused};
 use whimbrel_platform::limits::{REFUSALS_KEPT_MAX, SNIFFED_NAME_CHARS_MAX};
 
 use crate::control::wall_us;
 
 /// See the module.
-#[derive(Default)]
 pub struct Refusals {
     /// Who keeps a record of them.
     record: Option<Arc<dyn Auditor>>,
     /// The file of that.
     file: Option<PathBuf>,
+    began: Instant,
     recent: Mutex<Recent>,
     counts: RefusalCounts,
 }
 
+/// Newest refusals and acts. Equal ones are folded, and those outside the platform have half of the room at most.
 #[derive(Default)]
 struct Recent {
-    /// When each was, and what.
-    kept: VecDeque<(u64, Happening)>,
-    /// How many there were before the first that is kept.
-    forgotten: u64,
+    folding: Folding,
+    kept: VecDeque<Kept>,
+    outside: usize,
+    /// Number of the next one.
+    next: u64,
+}
+
+struct Kept {
+    number: u64,
+    at_us: u64,
+    is_outside: bool,
+    what: Happening,
+}
+
+impl Recent {
+    fn note(&mut self, entry: &Entry<'_>, now: Time) {
+        self.fold(now);
+        if let Some(first) = self.folding.note(entry, now) {
+            self.keep(first);
+        }
+    }
+
+    /// Keeps the counts that are due.
+    fn fold(&mut self, now: Time) {
+        self.folding.due(now).into_iter().for_each(|folded| self.keep(folded));
+    }
+
+    fn keep(&mut self, folded: Folded) {
+        let is_outside = folded.is_outside;
+        let crowded = is_outside && self.outside >= REFUSALS_KEPT_MAX / 2;
+        let oldest = match crowded {
+            true => self.kept.iter().position(|kept| kept.is_outside),
+            false => (self.kept.len() >= REFUSALS_KEPT_MAX).then_some(0),
+        };
+        if let Some(kept) = oldest.and_then(|at| self.kept.remove(at)) {
+            self.outside -= usize::from(kept.is_outside);
+        }
+        self.outside += usize::from(is_outside);
+        self.kept.push_back(Kept { number: self.next, at_us: wall_us(), is_outside, what: happening(folded) });
+        self.next += 1;
+    }
+}
+
+fn happening(folded: Folded) -> Happening {
+    let cut = |text: String| text.chars().take(SNIFFED_NAME_CHARS_MAX).collect::<String>();
+    let Folded { outcome, who, from, action, object, detail, count, .. } = folded;
+    let (who, object, text) = (cut(who), cut(object), cut(detail));
+    match outcome {
+        Outcome::Allowed => Happening::Allowed { who, from: cut(from), action, object, text, count },
+        Outcome::Refused(reason) => {
+            let action = Some(action).filter(|action| !action.is_empty());
+            Happening::Refused { reason: reason.as_str().to_owned(), who, action, object, text, count }
+        }
+    }
+}
+
+impl Default for Refusals {
+    fn default() -> Self {
+        Self::new(None)
+    }
 }
 
 impl Refusals {
     /// With somebody who keeps a record, if there is one.
     pub fn new(record: Option<Arc<dyn Auditor>>) -> Self {
-        Self { record, ..Self::default() }
+        Self { record, file: None, began: Instant::now(), recent: Mutex::default(), counts: RefusalCounts::default() }
     }
 
     /// The same, whose record is in that file.
@@ -49,11 +108,15 @@ impl Refusals {
 
     /// The newest so many of those that are kept, the oldest of them first.
     pub fn newest(&self, node: &str, most: usize) -> Vec<Event> {
-        let recent = self.recent();
+        let mut recent = self.recent();
+        recent.fold(self.now());
         let skip = recent.kept.len().saturating_sub(most);
-        let event =
-            |(at_us, what): &(u64, Happening)| Event { at_us: *at_us, node: node.to_owned(), what: what.clone() };
+        let event = |kept: &Kept| Event { at_us: kept.at_us, node: node.to_owned(), what: kept.what.clone() };
         recent.kept.iter().skip(skip).map(event).collect()
+    }
+
+    fn now(&self) -> Time {
+        Time(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 
     fn recent(&self) -> MutexGuard<'_, Recent> {
@@ -67,7 +130,9 @@ impl Refusals {
 
     /// Those that are kept, and those that come.
     pub fn watch(self: &Arc<Self>, node: &str) -> RefusalFeed {
-        let read = self.recent().forgotten;
+        let recent = self.recent();
+        let read = recent.kept.front().map_or(recent.next, |kept| kept.number);
+        drop(recent);
         RefusalFeed { refusals: Arc::clone(self), node: node.to_owned(), read }
     }
 }
@@ -78,40 +143,35 @@ impl Auditor for Refusals {
         if let Some(record) = &self.record {
             record.refused(what);
         }
-        let cut = |text: &str| text.chars().take(SNIFFED_NAME_CHARS_MAX).collect::<String>();
-        let refused = Happening::Refused {
-            reason: what.reason.as_str().to_owned(),
-            who: cut(what.who),
-            action: what.action.map(|action| action.to_string()),
-            object: cut(what.object),
-            text: cut(what.detail),
-        };
-        let mut recent = self.recent();
-        if recent.kept.len() >= REFUSALS_KEPT_MAX {
-            recent.kept.pop_front();
-            recent.forgotten += 1;
+        self.recent().note(&Entry::from(what), self.now());
+    }
+
+    fn allowed(&self, what: &Act<'_>) {
+        if let Some(record) = &self.record {
+            record.allowed(what);
         }
-        recent.kept.push_back((wall_us(), refused));
+        self.recent().note(&Entry::from(what), self.now());
     }
 }
 
-/// What was refused since somebody looked last.
+/// What was refused or allowed since somebody looked last.
 pub struct RefusalFeed {
     refusals: Arc<Refusals>,
     node: String,
-    /// How many were seen, forgotten ones included.
+    /// Number of the first that was not seen.
     read: u64,
 }
 
 impl Feed for RefusalFeed {
     fn take(&mut self) -> Vec<Event> {
-        let recent = self.refusals.recent();
-        let missed = recent.forgotten.saturating_sub(self.read);
-        let seen = usize::try_from(self.read.saturating_sub(recent.forgotten)).unwrap_or(usize::MAX);
-        self.read = recent.forgotten + recent.kept.len() as u64;
+        let mut recent = self.refusals.recent();
+        recent.fold(self.refusals.now());
+        let new: Vec<&Kept> = recent.kept.iter().filter(|kept| kept.number >= self.read).collect();
+        let missed = recent.next - self.read - new.len() as u64;
+        self.read = recent.next;
         let skipped = (missed > 0).then(|| (wall_us(), Happening::Skipped { count: missed }));
         let event = |(at_us, what): (u64, Happening)| Event { at_us, node: self.node.clone(), what };
-        skipped.into_iter().chain(recent.kept.iter().skip(seen).cloned()).map(event).collect()
+        skipped.into_iter().chain(new.into_iter().map(|kept| (kept.at_us, kept.what.clone()))).map(event).collect()
     }
 }
 
@@ -121,23 +181,44 @@ mod tests {
 
     use super::*;
 
+    /// So many refusals of one principal each.
+    fn refuse(refusals: &Refusals, from: usize, count: usize) {
+        for number in from..from + count {
+            refusals.refused(&Refused::somebody(RefusalReason::Forged, &format!("node:n{number}"), "x"));
+        }
+    }
+
     #[test]
     fn whoever_looks_late_sees_the_newest_and_how_many_there_were_before() {
         let refusals = Arc::new(Refusals::new(None));
-        let refuse = |count: usize| {
-            (0..count).for_each(|_| refusals.refused(&Refused::somebody(RefusalReason::BadToken, "10.0.0.1", "x")));
-        };
-        refuse(3);
+        let folding = Folding::default;
+        refuse(&refusals, 0, 3);
         let mut feed = refusals.watch("n1");
         assert_eq!(feed.take().len(), 3, "those before it came");
-        assert_eq!(refusals.newest("n1", 2).len(), 2);
-        assert_eq!(refusals.newest("n1", 9).len(), 3);
+        assert_eq!((refusals.newest("n1", 2).len(), refusals.newest("n1", 9).len()), (2, 3));
         assert_eq!(feed.take(), vec![]);
-        refuse(REFUSALS_KEPT_MAX + 2);
+        for _ in 0..REFUSALS_KEPT_MAX + 2 {
+            refuse(&refusals, 0, 1);
+            // As if equal ones were far apart.
+            refusals.recent().folding = folding();
+        }
         let seen = feed.take();
         assert_eq!(seen.len(), REFUSALS_KEPT_MAX + 1);
         assert_eq!(seen.first().map(|event| &event.what), Some(&Happening::Skipped { count: 2 }));
-        refuse(1);
-        assert_eq!(feed.take().len(), 1);
+    }
+
+    #[test]
+    fn strangers_displace_no_principals() {
+        let refusals = Arc::new(Refusals::new(None));
+        refuse(&refusals, 0, 1);
+        refusals.allowed(&Act { who: "token:admin", from: "http", action: "kill", object: "bob", detail: "" });
+        for number in 0..4_000_u32 {
+            let stranger = Refused::stranger(RefusalReason::BadToken, number.to_be_bytes().into(), "x");
+            refusals.refused(&stranger);
+            refusals.recent().folding = Folding::default();
+        }
+        let newest = refusals.newest("n1", usize::MAX);
+        assert_eq!(newest.len(), REFUSALS_KEPT_MAX / 2 + 2);
+        assert!(matches!(&newest[1].what, Happening::Allowed { action, .. } if action == "kill"), "{:?}", newest[1]);
     }
 }

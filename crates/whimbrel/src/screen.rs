@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::arguments::Showing;
+use crate::table::screened;
 
 /// What a page may take up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,7 +60,20 @@ pub fn show<T: Serialize>(
 /// Prints lines on standard output.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{text}")?;
+    writeln!(out, "{}", screened(text))?;
+    out.flush()
+}
+
+/// Prints bytes as they are, unless a person sees them on a terminal.
+///
+/// # Errors
+/// They cannot be written.
+pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match std::str::from_utf8(bytes) {
+        Ok(text) if out.is_terminal() => out.write_all(screened(text).as_bytes())?,
+        _ => out.write_all(bytes)?,
+    }
     out.flush()
 }
 
@@ -67,7 +81,7 @@ pub fn print(text: &str) -> io::Result<()> {
 fn replace(text: &str, first: bool) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     let begin = if first { "\u{1b}[2J\u{1b}[H" } else { "\u{1b}[H" };
-    let text = text.replace('\n', "\u{1b}[K\n");
+    let text = screened(text).replace('\n', "\u{1b}[K\n");
     write!(out, "{begin}{text}\u{1b}[K\n\u{1b}[J")?;
     out.flush()
 }

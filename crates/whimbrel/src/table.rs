@@ -1,5 +1,7 @@
 //! Tables that fit the terminal.
 
+use std::borrow::Cow;
+
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -68,14 +70,70 @@ fn unknown() -> Cell {
     Cell::styled("-", Style::new().dimmed())
 }
 
-/// Text without what terminals act upon: whoever writes to agents writes to terminals, too.
+/// Whether a terminal, or who reads a pipe line by line, may act upon a character: controls, line ends, what changes the direction of
+/// text, and what has no width.
+pub fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Text on one line, without what terminals act upon: whoever writes to agents writes to terminals and logs, too.
 pub fn harmless(text: &str) -> String {
-    let is_harmful = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(is_harmful) {
         return text.to_owned();
     }
     let escape = |c: char| if is_harmful(c) { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(escape).collect()
+}
+
+/// Text of several lines, each as [`harmless`] has it; tabs stay. Those after the first are set off, so that none of them is taken for a line
+/// of somebody else's.
+pub fn tame(text: &str) -> String {
+    if !text.contains(is_harmful) {
+        return text.to_owned();
+    }
+    let line = |line: &str| line.split('\t').map(harmless).collect::<Vec<_>>().join("\t");
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n  ")
+}
+
+/// Output as it is written, whoever put it together: colours, line ends and tabs stay, everything else that is harmful is escaped as in JSON.
+/// Fields of others are to be [`harmless`] before; this holds also where somebody forgot that.
+pub fn screened(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| !is_harmful(c) || matches!(c, '\n' | '\t');
+    if text.chars().all(is_plain) {
+        return text.into();
+    }
+    let (mut screened, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(c) = rest.chars().next() {
+        let colour = colour_bytes(rest);
+        let taken = if colour > 0 { colour } else { c.len_utf8() };
+        let (this, after) = rest.split_at(taken);
+        match colour > 0 || is_plain(c) {
+            true => screened.push_str(this),
+            false => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| screened.push_str(&format!("\\u{unit:04x}"))),
+        }
+        rest = after;
+    }
+    screened.into()
+}
+
+/// Bytes of the colour or style (ECMA-48 8.3.117) that a text begins with; 0 if it begins with none.
+fn colour_bytes(text: &str) -> usize {
+    let Some(parameters) = text.strip_prefix("\u{1b}[") else { return 0 };
+    match parameters.find(|c: char| !matches!(c, '0'..='9' | ';' | ':')) {
+        Some(end) if parameters.get(end..).is_some_and(|rest| rest.starts_with('m')) => 2 + end + 1,
+        _ => 0,
+    }
+}
+
+/// Beginning of a text that may be a stranger's, at most so many bytes, and how many more there are.
+pub fn shortened(text: &str, bytes: usize) -> Cow<'_, str> {
+    if text.len() <= bytes {
+        return text.into();
+    }
+    let at = text.floor_char_boundary(bytes);
+    format!("{}… ({} bytes more)", text.get(..at).unwrap_or_default(), text.len() - at).into()
 }
 
 /// Text cut to so many columns.
@@ -243,6 +301,29 @@ mod tests {
         assert_eq!(harmless("tea\n"), "tea\\n");
         assert_eq!(harmless("grün 茶"), "grün 茶");
         assert_eq!(harmless("\u{202e}evil"), "\\u{202e}evil");
+    }
+
+    #[test]
+    fn output_keeps_colours_only() {
+        assert_eq!(screened("\u{1b}[1;31mred\u{1b}[0m\ttext\n"), "\u{1b}[1;31mred\u{1b}[0m\ttext\n");
+        assert_eq!(
+            screened("\u{1b}[2J\u{9b}31m\u{1b}]0;title\u{7}\r"),
+            "\\u001b[2J\\u009b31m\\u001b]0;title\\u0007\\u000d"
+        );
+        let json = serde_json::json!({ "agent": "a\u{9b}2J\u{202e}\u{e0041}\u{2028}" });
+        let written = json.to_string();
+        let shown = screened(&written);
+        assert!(!shown.contains(is_harmful), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).expect("it is still JSON"), json);
+    }
+
+    #[test]
+    fn text_of_others_is_tame() {
+        assert_eq!(tame("plain\ttext é"), "plain\ttext é");
+        let tamed = tame("a\u{1b}[2J\u{1b}]0;title\u{7}\n[bank] paid\r");
+        assert_eq!(tamed, "a\\u{1b}[2J\\u{1b}]0;title\\u{7}\n  [bank] paid\\r");
+        assert_eq!(shortened("short", 5), "short");
+        assert_eq!(shortened("aaaé and more", 4), "aaa… (11 bytes more)");
     }
 
     #[test]

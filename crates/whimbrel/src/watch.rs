@@ -1,7 +1,6 @@
 //! What `--trace` shows and `--summary` counts: one observer of the platform for both.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use whimbrel_runtime::DEVICES;
 use crate::control::happening;
 use crate::duration::readable;
 use crate::sequence::{Clock, Lines};
+use crate::terminal;
 
 /// A trace looks as what `whimbrel sniff` shows, but for the time, which begins with the platform.
 const TRACE: Lines = Lines { clock: Clock::Since(0), nodes: false, width: None };
@@ -62,7 +62,7 @@ impl Observer for Watch {
             && let Some(what) = happening(&event)
             && let Some(line) = TRACE.line(&Happened { at_us: at.0, node: String::new(), what })
         {
-            let _ = writeln!(anstream::stderr().lock(), "{line}");
+            terminal::say_line(&line);
         }
     }
 }

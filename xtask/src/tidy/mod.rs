@@ -11,6 +11,7 @@ mod forwarding;
 mod functions;
 mod names;
 mod numbers;
+mod output;
 mod purity;
 
 /// A broken rule, and where.
@@ -49,6 +50,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
         functions::check,
         names::check,
         numbers::check,
+        output::check,
         purity::check,
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(repo)).collect();

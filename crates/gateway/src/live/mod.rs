@@ -22,7 +22,6 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use whimbrel_platform::audit::RefusalReason;
-use whimbrel_platform::crowd::Place;
 use whimbrel_platform::limits::{
     HTTP_HELLO_PATIENCE_MS, HTTP_WAIT_MS_MAX, LIVE_AGENTS_MAX, LIVE_ASKS_MAX, LIVE_WAITING_MAX, LIVE_WATCHES_MAX,
     LIVE_WRITE_PATIENCE_MS,
@@ -30,9 +29,11 @@ use whimbrel_platform::limits::{
 
 use self::said::{Said, Told, What};
 use crate::access::Role;
+use crate::routes::Admin;
 use crate::server::closed;
 use crate::shared::Shared;
 use crate::sockets::WebSocket;
+use crate::visitors::Visit;
 use crate::vocabulary::{Answer, Reason, Refusal, Request};
 
 /// The name of the live socket's protocol among those of WebSockets.
@@ -64,13 +65,28 @@ const WRITE_PATIENCE: Duration = Duration::from_millis(LIVE_WRITE_PATIENCE_MS);
 pub(crate) type Outbox = mpsc::Sender<Utf8Bytes>;
 
 /// Serves a live socket until it ends.
-pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocket, from: IpAddr, stranger: Place) {
-    let Ok(Some(role)) = timeout(HELLO_PATIENCE, greet(&shared, &mut socket, from)).await else {
-        let _ = timeout(HELLO_PATIENCE, socket.close(None)).await;
-        return;
+pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocket, from: IpAddr, visit: Visit) {
+    let greeted = tokio::select! {
+        greeted = timeout(HELLO_PATIENCE, greet(&shared, &mut socket, from)) => greeted.ok().flatten(),
+        () = visit.sent_away() => return,
     };
-    drop(stranger);
-    let Some(_counted) = shared.live_socket() else {
+    let role = match greeted {
+        Some(Greeting::Known(role)) => role,
+        greeted => {
+            if greeted.is_some() {
+                tokio::select! {
+                    () = tokio::time::sleep(shared.wait_of_wrong_token(from)) => {}
+                    () = visit.sent_away() => return,
+                }
+                let text = "this node does not know that token";
+                say(&mut socket, &Told::Error(Refusal::new(Reason::Unauthorised, text))).await;
+            }
+            let _ = timeout(HELLO_PATIENCE, socket.close(None)).await;
+            return;
+        }
+    };
+    drop(visit);
+    let Some(_counted) = shared.live_socket(role) else {
         let text = "as many look at this node as may";
         shared.refuse(RefusalReason::TooMany, from, text);
         say(&mut socket, &Told::Error(Refusal::new(Reason::Busy, text))).await;
@@ -88,8 +104,15 @@ pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocket, from: IpAd
     Client { shared, role, from, outbox, asks, watches: FxHashMap::default() }.converse(socket, waiting).await;
 }
 
-/// Hears who somebody is.
-async fn greet(shared: &Shared, socket: &mut WebSocket, from: IpAddr) -> Option<Role> {
+/// What somebody said first.
+enum Greeting {
+    Known(Role),
+    /// A token that is none.
+    Wrong,
+}
+
+/// Hears who somebody is; `None` if that was no hello.
+async fn greet(shared: &Shared, socket: &mut WebSocket, from: IpAddr) -> Option<Greeting> {
     let said = match socket.next().await?.ok()? {
         Message::Text(text) => serde_json::from_str::<Said>(&text).ok(),
         _ => None,
@@ -99,13 +122,13 @@ async fn greet(shared: &Shared, socket: &mut WebSocket, from: IpAddr) -> Option<
         say(socket, &Told::Error(Refusal::new(Reason::BadRequest, "say hello first"))).await;
         return None;
     };
-    let role = shared.access.role(&token);
-    if role.is_none() {
-        shared.refuse(RefusalReason::BadToken, from, "live socket");
-        let text = "this node does not know that token";
-        say(socket, &Told::Error(Refusal::new(Reason::Unauthorised, text))).await;
-    }
-    role
+    Some(shared.access.role(&token).map_or_else(
+        || {
+            shared.refuse(RefusalReason::BadToken, from, "live socket");
+            Greeting::Wrong
+        },
+        Greeting::Known,
+    ))
 }
 
 /// Writes something at once; false if that cannot be.
@@ -193,10 +216,16 @@ impl Client {
                 Refusal::new(Reason::Busy, format!("{LIVE_ASKS_MAX} questions of this socket are being answered"));
             return Some(Told::Answer { id, answer: Box::new(Answer::Error(refusal)) });
         };
-        let (shared, outbox) = (Arc::clone(&self.shared), self.outbox.clone());
+        let (shared, outbox, from) = (Arc::clone(&self.shared), self.outbox.clone(), self.from);
         tokio::spawn(async move {
             let answering = async {
-                let answer = Box::new(shared.answer(bounded(request)).await);
+                let request = bounded(request);
+                let answer = match request.only_looks() {
+                    true => shared.answer(request).await,
+                    // Whoever may only look does not come here.
+                    false => shared.act(Admin(from), request).await,
+                };
+                let answer = Box::new(answer);
                 let _ = outbox.send(Told::Answer { id, answer }.text()).await;
             };
             tokio::select! {
@@ -211,7 +240,7 @@ impl Client {
 
     fn permits(&self, request: &Request) -> Result<(), Refusal> {
         if self.role < Role::Admin && !request.only_looks() {
-            self.shared.refuse(RefusalReason::Forbidden, self.from, "live socket: this token lets one look, not act");
+            self.shared.refuse_viewer(self.from, "live socket: this token lets one look, not act");
             return Err(Refusal::new(Reason::NotAllowed, "this token lets one look, not act"));
         }
         let asked = if let Request::At { ask, .. } = request { ask } else { request };

@@ -58,101 +58,101 @@ pub struct Pursuing {
     goal: String,
 }
 
-pub async fn send(state: State, _: Admin, Json(mut sending): Json<Sending>) -> Response<Body> {
+pub async fn send(state: State, by: Admin, Json(mut sending): Json<Sending>) -> Response<Body> {
     sending.wait_ms = sending.wait_ms.map(|wait| wait.min(HTTP_WAIT_MS_MAX));
-    answered(&state.answer(Request::Send(Box::new(sending))).await)
+    answered(&state.act(by, Request::Send(Box::new(sending))).await)
 }
 
-pub async fn register(state: State, _: Admin, Json(entry): Json<EntryWanted>) -> Response<Body> {
-    answered(&state.answer(Request::Register(Box::new(entry))).await)
+pub async fn register(state: State, by: Admin, Json(entry): Json<EntryWanted>) -> Response<Body> {
+    answered(&state.act(by, Request::Register(Box::new(entry))).await)
 }
 
-pub async fn modify(state: State, _: Admin, Json(entry): Json<EntryWanted>) -> Response<Body> {
-    answered(&state.answer(Request::Modify(Box::new(entry))).await)
+pub async fn modify(state: State, by: Admin, Json(entry): Json<EntryWanted>) -> Response<Body> {
+    answered(&state.act(by, Request::Modify(Box::new(entry))).await)
 }
 
-pub async fn deregister(state: State, _: Admin, Path(agent): Path<String>) -> Response<Body> {
-    answered(&state.answer(Request::Deregister { agent }).await)
+pub async fn deregister(state: State, by: Admin, Path(agent): Path<String>) -> Response<Body> {
+    answered(&state.act(by, Request::Deregister { agent }).await)
 }
 
-pub async fn step(state: State, _: Admin, Path((agent, step)): Path<(String, String)>) -> Response<Body> {
+pub async fn step(state: State, by: Admin, Path((agent, step)): Path<(String, String)>) -> Response<Body> {
     match serde_json::from_value::<LifecycleStep>(serde_json::Value::String(step.clone())) {
-        Ok(step) => answered(&state.answer(Request::Step { agent, step }).await),
+        Ok(step) => answered(&state.act(by, Request::Step { agent, step }).await),
         Err(_) => refused(&Refusal::new(Reason::NoSuchPath, format!("agents take no step called {step}"))),
     }
 }
 
-pub async fn spawn(state: State, _: Admin, Json(spawning): Json<Spawning>) -> Response<Body> {
-    answered(&state.answer(Request::Spawn(Box::new(spawning))).await)
+pub async fn spawn(state: State, by: Admin, Json(spawning): Json<Spawning>) -> Response<Body> {
+    answered(&state.act(by, Request::Spawn(Box::new(spawning))).await)
 }
 
 pub async fn clone(
     state: State,
-    _: Admin,
+    by: Admin,
     Path(agent): Path<String>,
     Json(Copied { name }): Json<Copied>,
 ) -> Response<Body> {
-    answered(&state.answer(Request::Clone { agent, name }).await)
+    answered(&state.act(by, Request::Clone { agent, name }).await)
 }
 
-pub async fn kill(state: State, _: Admin, Path(agent): Path<String>) -> Response<Body> {
-    answered(&state.answer(Request::Kill { agent }).await)
+pub async fn kill(state: State, by: Admin, Path(agent): Path<String>) -> Response<Body> {
+    answered(&state.act(by, Request::Kill { agent }).await)
 }
 
 pub async fn move_to(
     state: State,
-    _: Admin,
+    by: Admin,
     Path(agent): Path<String>,
     Json(Destination { to }): Json<Destination>,
 ) -> Response<Body> {
-    answered(&state.answer(Request::Move { agent, to }).await)
+    answered(&state.act(by, Request::Move { agent, to }).await)
 }
 
 pub async fn drain(
     state: State,
-    _: Admin,
+    by: Admin,
     Path(node): Path<String>,
     Json(Draining { drains }): Json<Draining>,
 ) -> Response<Body> {
-    answered(&state.answer(Request::Drain { node, drains }).await)
+    answered(&state.act(by, Request::Drain { node, drains }).await)
 }
 
-pub async fn recall(state: State, _: Admin, Path(agent): Path<String>) -> Response<Body> {
-    answered(&state.answer(Request::Recall { agent }).await)
+pub async fn recall(state: State, by: Admin, Path(agent): Path<String>) -> Response<Body> {
+    answered(&state.act(by, Request::Recall { agent }).await)
 }
 
 pub async fn debug(
     state: State,
-    _: Admin,
+    by: Admin,
     Path(agent): Path<String>,
     Json(Ordered { order }): Json<Ordered>,
 ) -> Response<Body> {
-    answered(&state.answer(Request::Debug { agent, order }).await)
+    answered(&state.act(by, Request::Debug { agent, order }).await)
 }
 
 pub async fn set_breakpoint(
     state: State,
-    _: Admin,
+    by: Admin,
     Path(agent): Path<String>,
     Json(Breaking { plan, on }): Json<Breaking>,
 ) -> Response<Body> {
-    answered(&state.answer(Request::Breakpoint { agent, plan, on }).await)
+    answered(&state.act(by, Request::Breakpoint { agent, plan, on }).await)
 }
 
 pub async fn believe(
     state: State,
-    _: Admin,
+    by: Admin,
     Path(agent): Path<String>,
     Json(Believing { belief, add }): Json<Believing>,
 ) -> Response<Body> {
-    answered(&state.answer(Request::Believe { agent, belief, add }).await)
+    answered(&state.act(by, Request::Believe { agent, belief, add }).await)
 }
 
 pub async fn pursue(
     state: State,
-    _: Admin,
+    by: Admin,
     Path(agent): Path<String>,
     Json(Pursuing { goal }): Json<Pursuing>,
 ) -> Response<Body> {
-    answered(&state.answer(Request::Pursue { agent, goal }).await)
+    answered(&state.act(by, Request::Pursue { agent, goal }).await)
 }

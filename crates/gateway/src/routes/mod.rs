@@ -7,6 +7,7 @@ mod openapi;
 mod sockets;
 mod table;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -23,6 +24,7 @@ use crate::access::Role;
 use crate::console;
 use crate::server::{Peer, Shown};
 use crate::shared::Shared;
+use crate::visitors::Visit;
 use crate::vocabulary::{Answer, Reason, Refusal};
 
 /// The state of all routes.
@@ -122,14 +124,14 @@ impl IntoResponse for Rejected {
 /// Somebody who may look.
 pub(crate) struct Viewer;
 
-/// Somebody who may act.
-pub(crate) struct Admin;
+/// Somebody who may act, at this address.
+pub(crate) struct Admin(pub IpAddr);
 
 impl FromRequestParts<Arc<Shared>> for Viewer {
     type Rejection = Rejected;
 
     async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self, Self::Rejection> {
-        require(Role::Viewer, parts, shared).map(|()| Self)
+        require(Role::Viewer, parts, shared).await.map(|_| Self)
     }
 }
 
@@ -137,25 +139,32 @@ impl FromRequestParts<Arc<Shared>> for Admin {
     type Rejection = Rejected;
 
     async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self, Self::Rejection> {
-        require(Role::Admin, parts, shared).map(|()| Self)
+        require(Role::Admin, parts, shared).await.map(Self)
     }
 }
 
-fn require(role: Role, parts: &Parts, shared: &Shared) -> Result<(), Rejected> {
+/// Address of whoever asks, if the token that was shown is good for this. Otherwise the answer waits the longer, the more wrong tokens came from
+/// there.
+async fn require(role: Role, parts: &Parts, shared: &Shared) -> Result<IpAddr, Rejected> {
     let shown = parts.extensions.get::<Shown>().and_then(|shown| shown.0);
+    let from = parts.extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(from)| from.ip());
     if shown.is_some_and(|shown| shown >= role) {
-        return Ok(());
+        return Ok(from);
     }
-    let (reason, why, text) = match shown {
-        Some(_) => (RefusalReason::Forbidden, Reason::NotAllowed, "this token lets one look, not act"),
-        None => (
-            RefusalReason::BadToken,
-            Reason::Unauthorised,
-            "show a token that this node knows: Authorization: Bearer TOKEN",
-        ),
-    };
-    if let Some(Peer(from)) = parts.extensions.get::<Peer>() {
-        shared.refuse(reason, from.ip(), &format!("{} {}", parts.method, parts.uri.path()));
+    let wanted = format!("{} {}", parts.method, parts.uri.path());
+    if shown.is_some() {
+        shared.refuse_viewer(from, &wanted);
+        return Err(Rejected(Refusal::new(Reason::NotAllowed, "this token lets one look, not act")));
     }
-    Err(Rejected(Refusal::new(why, text)))
+    shared.refuse(RefusalReason::BadToken, from, &wanted);
+    let wait = shared.wait_of_wrong_token(from);
+    if !wait.is_zero() {
+        // Whoever comes meanwhile and finds no place gets this one.
+        let visit = parts.extensions.get::<Arc<Visit>>();
+        visit.inspect(|visit| visit.set_busy(false));
+        tokio::time::sleep(wait).await;
+        visit.inspect(|visit| visit.set_busy(true));
+    }
+    let text = "show a token that this node knows: Authorization: Bearer TOKEN";
+    Err(Rejected(Refusal::new(Reason::Unauthorised, text)))
 }

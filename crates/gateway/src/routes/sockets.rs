@@ -1,6 +1,7 @@
 //! Requests that become WebSockets.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::Extension;
 use axum::body::Body;
@@ -10,7 +11,7 @@ use axum::http::{Response, StatusCode};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::crowd::Place;
 use whimbrel_platform::limits::{
-    LIVE_FRAME_BYTES_MAX, LIVE_HELLO_BYTES_MAX, SESSION_FRAME_BYTES_MAX, SESSION_HELLO_BYTES_MAX,
+    HTTP_CONNECTIONS_MAX, LIVE_FRAME_BYTES_MAX, LIVE_HELLO_BYTES_MAX, SESSION_FRAME_BYTES_MAX, SESSION_HELLO_BYTES_MAX,
 };
 
 use super::{State, refused};
@@ -56,16 +57,16 @@ pub async fn live(
     Extension(connection): Extension<Arc<Counted>>,
     mut request: Request,
 ) -> Response<Body> {
-    let stranger = match admit(&state, peer) {
-        Ok(stranger) => stranger,
-        Err(response) => return *response,
+    // Not by how fast they are opened, nor by how many there are: whoever has said nothing for longest gives way.
+    let Some(visit) = state.ungreeted.enter(peer.0.ip()) else {
+        return refused(&Refusal::new(Reason::Busy, "too many WebSockets say nothing"));
     };
     match upgrade(&mut request, live::SUBPROTOCOL, LIVE_HELLO_BYTES_MAX, LIVE_FRAME_BYTES_MAX) {
         Ok((response, socket)) => {
             let shared = Arc::clone(&state.0);
             tokio::spawn(async move {
                 if let Ok(socket) = socket.await {
-                    live::serve(shared, socket, peer.0.ip(), stranger).await;
+                    live::serve(shared, socket, peer.0.ip(), visit).await;
                 }
                 drop(connection);
             });
@@ -83,6 +84,9 @@ fn admit(shared: &Shared, Peer(from): Peer) -> Result<Place, Box<Response<Body>>
         *response.status_mut() = status;
         Box::new(response)
     };
+    if shared.connections.load(Ordering::Acquire) > HTTP_CONNECTIONS_MAX {
+        return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, "there are as many connections as may be"));
+    }
     if !shared.admits(from.ip()) {
         return Err(refuse(StatusCode::TOO_MANY_REQUESTS, "those at this address open too many WebSockets at once"));
     }

@@ -158,6 +158,26 @@ pub enum Happening {
         object: String,
         /// More about it, for people; may be empty.
         text: String,
+        /// How many equal refusals this one stands for.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        count: u64,
+    },
+    /// Something was allowed, and done.
+    Allowed {
+        /// To whom: a principal as the policy writes it, the holder of a token, or a user of the machine.
+        who: String,
+        /// By which way it was asked for; empty if the principal says it.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        from: String,
+        /// What was done.
+        action: String,
+        /// To whom or what.
+        object: String,
+        /// What became of it, if it failed; else empty.
+        text: String,
+        /// How many equal acts this one stands for.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        count: u64,
     },
     /// So many events were left out here: they came faster than they were read.
     Skipped {
@@ -242,6 +262,14 @@ impl MoreInfo {
         let user = user.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
         std::mem::size_of::<Self>() + words.map(String::len).sum::<usize>() + user
     }
+}
+
+const fn one() -> u64 {
+    1
+}
+
+fn is_one(count: &u64) -> bool {
+    *count == 1
 }
 
 fn is_zero(count: &u64) -> bool {

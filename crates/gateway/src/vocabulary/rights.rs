@@ -1,6 +1,13 @@
 //! Which requests change something, and which take long.
 
-use super::requests::Request;
+use serde_json::Value;
+use whimbrel_platform::ams::LifecycleStep;
+use whimbrel_platform::topics::Cast;
+
+use super::requests::{Request, Sending};
+
+/// Receivers of a message that the audit log names.
+const SENT_NAMED_MAX: usize = 4;
 
 impl Request {
     /// Whether it only looks: whoever may look may ask it.
@@ -48,6 +55,35 @@ impl Request {
         }
     }
 
+    /// What it does and to whom, for the audit log; `None` if it only looks.
+    pub fn act(&self) -> Option<(&'static str, String)> {
+        let act = match self {
+            looks if looks.only_looks() => return None,
+            Self::At { node, ask } => {
+                let (action, object) = ask.act()?;
+                return Some((action, format!("{object} on {node}")));
+            }
+            Self::Drain { node, drains } => (if *drains { "drain" } else { "undrain" }, node.clone()),
+            Self::Register(entry) => ("register", entry.agent.clone()),
+            Self::Modify(entry) => ("modify", entry.agent.clone()),
+            Self::Deregister { agent } => ("deregister", agent.clone()),
+            Self::Send(sending) => sent(sending),
+            Self::Step { agent, step } => (word_of(*step), agent.clone()),
+            Self::Spawn(spawning) => ("spawn", format!("{} of {}", spawning.name, spawning.program)),
+            Self::Clone { agent, name } => ("clone", format!("{agent} as {name}")),
+            Self::Kill { agent } => ("kill", agent.clone()),
+            Self::Move { agent, to } => ("move", format!("{agent} to {to}")),
+            Self::Recall { agent } => ("recall", agent.clone()),
+            Self::Debug { agent, .. } => ("debug", agent.clone()),
+            Self::Breakpoint { agent, plan, .. } => ("breakpoint", format!("{plan} of {agent}")),
+            Self::Believe { agent, add, .. } => (if *add { "believe" } else { "forget" }, agent.clone()),
+            Self::Pursue { agent, .. } => ("pursue", agent.clone()),
+            Self::Stop { .. } => ("stop", "ams".to_owned()),
+            _ => ("do", String::new()),
+        };
+        Some(act)
+    }
+
     /// Whether its answer may take longer than a look: it waits for an agent, or for another node.
     pub fn takes_long(&self) -> bool {
         if let Self::At { ask, .. } = self {
@@ -73,4 +109,31 @@ impl Request {
             _ => false,
         }
     }
+}
+
+const fn word_of(step: LifecycleStep) -> &'static str {
+    match step {
+        LifecycleStep::Start => "start",
+        LifecycleStep::Suspend => "suspend",
+        LifecycleStep::Resume => "resume",
+        LifecycleStep::Wait => "wait",
+        LifecycleStep::Wake => "wake",
+        LifecycleStep::Depart => "depart",
+        LifecycleStep::Arrive => "arrive",
+    }
+}
+
+/// What sending a message is, and to whom: `publish` on topics, else `send`.
+fn sent(sending: &Sending) -> (&'static str, String) {
+    let to: Vec<&str> = match sending.message.get("receivers") {
+        Some(Value::Array(all)) => all.iter().take(SENT_NAMED_MAX).map(name_of).collect(),
+        Some(one) => vec![name_of(one)],
+        None => Vec::new(),
+    };
+    let is_topic = to.iter().any(|name| name.starts_with(Cast::Broadcast.prefix()));
+    (if is_topic { "publish" } else { "send" }, to.join(", "))
+}
+
+fn name_of(receiver: &Value) -> &str {
+    receiver.as_str().or_else(|| receiver.get("name")?.as_str()).unwrap_or_default()
 }

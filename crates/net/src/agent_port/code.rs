@@ -44,7 +44,7 @@ fn may_run(port: &Inner, name: Symbol, code: &CodeName) -> bool {
     let may = code.origin().is_some_and(|origin| port.host.has_code(name, &origin).is_some());
     if !may {
         let who = Principal::Session { name, node: port.host.node() };
-        port.refuse(&Refused::forbidden(&who.to_string(), Action::Code, &code.to_string()));
+        port.guard.refuse(&Refused::forbidden(&who.to_string(), Action::Code, &code.to_string()));
     }
     may
 }

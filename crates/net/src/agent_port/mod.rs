@@ -46,6 +46,7 @@ pub use self::tokens::{TokenError, TokenFile, Tokens, new_token};
 pub use self::wire::Messages;
 use crate::authority::hex;
 use crate::hub::HubView;
+use crate::port_guard::PortGuard;
 use crate::refusal;
 use crate::security::{Credentials, Identity, Level, SecurityError, Tls};
 use crate::signing::AgentAuthority;
@@ -229,9 +230,7 @@ struct Inner {
     /// Certifies agents' keys.
     certifier: Mutex<Option<Arc<AgentAuthority>>>,
     links: Option<HubView>,
-    log: Box<dyn Fn(&str) + Send + Sync>,
-    auditor: Option<Arc<dyn Auditor>>,
-    refusals: RefusalCounts,
+    guard: PortGuard,
     sessions: Mutex<FxHashMap<String, Entry>>,
     accounts: Mutex<FxHashMap<AccountKey, Arc<Account>>>,
     /// Bytes of names that were never heard before, of all accounts.
@@ -292,9 +291,7 @@ impl AgentPort {
             tls,
             certifier: Mutex::new(certifier.map(Arc::new)),
             links,
-            log,
-            auditor,
-            refusals: RefusalCounts::default(),
+            guard: PortGuard::new(auditor, log),
             sessions: Mutex::default(),
             accounts: Mutex::default(),
             name_bytes: AtomicU64::new(0),
@@ -367,7 +364,7 @@ impl AgentPort {
 
     /// What was refused so far, by reason.
     pub fn refusals(&self) -> &RefusalCounts {
-        &self.inner.refusals
+        self.inner.guard.counts()
     }
 
     /// Says good-bye to all clients, and waits until that is written, for as long as this. Their agents end.
@@ -404,7 +401,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             continue;
         };
         let Some(place) = inner.strangers.enter(from.ip()) else {
-            inner.refuse(&Refused::somebody(RefusalReason::TooMany, &from.to_string(), "too many say nothing"));
+            inner.guard.refuse(&Refused::stranger(RefusalReason::TooMany, from.ip(), "too many say nothing"));
             continue;
         };
         let inner = Arc::clone(&inner);
@@ -448,6 +445,10 @@ impl Inner {
                 if fault.code != Code::Elsewhere {
                     self.note_closed(from, reason, &fault.text);
                 }
+                if reason == Some(RefusalReason::BadToken) {
+                    // It keeps its place until then.
+                    self.guard.slow_down(from.ip()).await;
+                }
                 arrival.turn_away(fault).await;
             }
         }
@@ -455,18 +456,8 @@ impl Inner {
 
     /// A connection from there came to nothing: why, and whether that counts as refused.
     fn note_closed(&self, from: SocketAddr, reason: Option<RefusalReason>, why: &str) {
-        (self.log)(&format!("an agent's connection from {from} was closed: {why}"));
-        if let Some(reason) = reason {
-            self.refuse(&Refused::somebody(reason, &from.to_string(), why));
-        }
-    }
-
-    /// Counts and records a refusal.
-    fn refuse(&self, what: &Refused<'_>) {
-        self.refusals.count(what.reason);
-        if let Some(auditor) = &self.auditor {
-            auditor.refused(what);
-        }
+        let line = || format!("an agent's connection from {from} was closed: {why}");
+        self.guard.close_stranger(from.ip(), reason, why, line);
     }
 
     /// Certifies the key of an agent that is here: its certificate and this node's, as PEM.
@@ -477,7 +468,7 @@ impl Inner {
         })?;
         let certificate = certifier.certify(agent.as_str(), request).map_err(|error| {
             let who = Principal::Session { name: agent, node: self.host.node() }.to_string();
-            self.refuse(&Refused::somebody(RefusalReason::BadCertificate, &who, &error.to_string()));
+            self.guard.refuse(&Refused::somebody(RefusalReason::BadCertificate, &who, &error.to_string()));
             Fault::new(Code::BadRequest, error.to_string())
         })?;
         if let Some(links) = &self.links {
@@ -623,9 +614,9 @@ impl Inner {
             distrusted.push((entry.session.lock().grant().principal.clone(), refusal::of_tls(&error), why));
         }
         for (principal, reason, why) in distrusted {
-            (self.log)(&format!("a session of {principal} was ended: {why}"));
+            self.guard.say(&format!("a session of {principal} was ended: {why}"));
             let reason = reason.unwrap_or(RefusalReason::BadCertificate);
-            self.refuse(&Refused::somebody(reason, &format!("session:{principal}"), &why));
+            self.guard.refuse(&Refused::somebody(reason, &format!("session:{principal}"), &why));
         }
     }
 }

@@ -1,9 +1,10 @@
 //! A session's task: it moves bytes between its client's connection, when there is one, and the session.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use whimbrel_acl::Symbol;
-use whimbrel_platform::audit::{RefusalReason, Refused};
+use whimbrel_platform::audit::{Party, RefusalReason, Refused};
 use whimbrel_platform::limits::SESSION_FRAME_BYTES_MAX;
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::CreateError;
@@ -19,6 +20,9 @@ use super::wire::{Moved, WRITE_BYTES, Wire};
 use super::{Account, Door, Inner, taken_over};
 use crate::refusal;
 use crate::task::SLEEP_MAX;
+
+/// Principal of a token that is good for agents of any name.
+const ANY_NAME: &str = "*";
 
 struct Task {
     port: Arc<Inner>,
@@ -190,16 +194,19 @@ impl Task {
             SessionEvent::TooMuchCode { agent, code } => {
                 let (who, object) = (self.principal(agent).to_string(), code.to_string());
                 let (reason, detail) = (RefusalReason::Quota, "more code than it may bring");
-                self.port.refuse(&Refused { reason, who: &who, action: Some(Action::Code), object: &object, detail });
-                (self.port.log)(&format!("refused code that the external agent {agent} brings: it is too much"));
+                let who = Party::named(&who);
+                let what = Refused { reason, who, action: Some(Action::Code), object: &object, detail };
+                let line = || format!("refused code that the external agent {agent} brings: it is too much");
+                self.port.guard.refuse_and_say(&what, line);
             }
             SessionEvent::Forged { agent, sender } => {
                 let (who, object) = (self.principal(agent).to_string(), sender.to_string());
                 let (reason, detail) = (RefusalReason::Forged, "named as the sender of its message");
-                self.port.refuse(&Refused { reason, who: &who, action: Some(Action::Send), object: &object, detail });
-                let text =
-                    format!("refused a message of the external agent {agent}: it says that its sender is {sender}");
-                (self.port.log)(&text);
+                let who = Party::named(&who);
+                let what = Refused { reason, who, action: Some(Action::Send), object: &object, detail };
+                let line =
+                    || format!("refused a message of the external agent {agent}: it says that its sender is {sender}");
+                self.port.guard.refuse_and_say(&what, line);
             }
             _ => {}
         }
@@ -287,14 +294,20 @@ impl Task {
             session.handle_disconnected();
             (session.grant().principal.clone(), session.agents().min_by_key(|(number, _)| *number))
         };
-        (self.port.log)(&format!("the connection of {principal} was closed: {fault}"));
-        if let Some(reason) = refusal::of_fault(&fault) {
+        let from = connection.wire.from().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |from| from.ip());
+        let line = || match first {
+            Some((_, agent)) => format!("the connection of the external agent {} was closed: {fault}", agent.name),
+            None if principal == ANY_NAME => format!("the connection of a session from {from} was closed: {fault}"),
+            None => format!("the connection of session {principal} was closed: {fault}"),
+        };
+        match (refusal::of_fault(&fault), first) {
+            (None, _) => self.port.guard.say(&line()),
+            (Some(reason), Some((_, agent))) => {
+                let who = self.principal(agent.name).to_string();
+                self.port.guard.refuse_and_say(&Refused::somebody(reason, &who, &fault.text), line);
+            }
             // Who has no agent has no name by which the policy could mean it.
-            let who = match first {
-                Some((_, agent)) => self.principal(agent.name).to_string(),
-                None => connection.wire.from().map(|from| from.to_string()).unwrap_or_default(),
-            };
-            self.port.refuse(&Refused::somebody(reason, &who, &fault.text));
+            (Some(reason), None) => self.port.guard.close_stranger(from, Some(reason), &fault.text, line),
         }
         let Connection { writer, framing, wire, .. } = &mut connection;
         let _ = wire.put(*framing, |out| writer.write(&Frame::Error(fault), out));

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
+use whimbrel_platform::ams::name_fault;
 use whimbrel_platform::limits::{SESSION_TOKEN_BYTES_MIN, SESSION_TOKEN_FILE_BYTES_MAX};
 use whimbrel_platform::session::Grant;
 
@@ -42,9 +43,14 @@ pub enum TokenError {
         /// How long it is.
         bytes: u64,
     },
-    /// A name has white space in it, or is empty.
-    #[error("{0:?} cannot name agents: no white space, `*` and `?` stand for others")]
-    BadName(String),
+    /// A name that no agent can have.
+    #[error("{name:?} cannot name agents: {why}")]
+    BadName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A token that can be guessed.
     #[error("the token is too short: {SESSION_TOKEN_BYTES_MIN} bytes at least")]
     ShortToken,
@@ -178,9 +184,14 @@ impl TokenFile {
 /// # Errors
 /// A name is none, or there is no randomness.
 pub fn new_token(names: &[String]) -> Result<(String, String), TokenError> {
-    let bad = names.iter().find(|name| name.is_empty() || name.contains(char::is_whitespace) || name.contains('@'));
-    if let Some(name) = bad {
-        return Err(TokenError::BadName(name.clone()));
+    for name in names {
+        // `*` and `?` stand for others here.
+        let why = match name_fault(&name.replace(['*', '?'], "x")) {
+            _ if name.contains(char::is_whitespace) => "it has white space, which stands between names".to_owned(),
+            Some(fault) => fault.to_string(),
+            None => continue,
+        };
+        return Err(TokenError::BadName { name: name.clone(), why });
     }
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).map_err(|_| TokenError::NoRandomness)?;

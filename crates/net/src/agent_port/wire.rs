@@ -263,9 +263,9 @@ impl Incoming {
         else {
             return Ok(None);
         };
-        let length = u32::from_be_bytes(*length) as usize;
+        let (prefix, length) = (*length, u32::from_be_bytes(*length) as usize);
         if length > bytes_max {
-            return Err(too_long(length, bytes_max));
+            return Err(no_length(prefix, bytes_max).unwrap_or_else(|| too_long(length, bytes_max)));
         }
         let Some(frame) = rest.get(..length) else { return Ok(None) };
         self.used += LENGTH_BYTES + length;
@@ -469,6 +469,23 @@ impl Letters {
     fn poll_pass_over(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<usize>>> {
         self.messages.poll_message(cx).map_ok(|message| message.map(|message| message.len().max(1)))
     }
+}
+
+/// Why four bytes that should say how long a frame is say something else, if they look like it.
+fn no_length(prefix: [u8; LENGTH_BYTES], bytes_max: usize) -> Option<Fault> {
+    const HOW: &str = "four bytes, the highest first, stand before each frame and say how long it is";
+    let is_method = |word: &[u8; 4]| word.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b' ');
+    let what = match prefix {
+        [b'{' | b'[', ..] => "these bytes look like JSON without a length",
+        // RFC 8446 5.1: a record's kind, and the version that all of them name.
+        [0x14..=0x17, 3, ..] => {
+            "these bytes look like TLS, and this port speaks none (say --security and --credentials)"
+        }
+        word if is_method(&word) => "these bytes look like HTTP: sessions over WebSocket are at the HTTP port",
+        word if u32::from_le_bytes(word) as usize <= bytes_max => "this length has its lowest byte first",
+        _ => return None,
+    };
+    Some(Fault::new(Code::TooLong, format!("{what}; {HOW}")))
 }
 
 fn too_long(length: usize, bytes_max: usize) -> Fault {

@@ -56,7 +56,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> AuthorityFileError {
 /// # Errors
 /// The files cannot be written.
 pub fn save(authority: &mut Authority, folder: &Path, passphrase: &str) -> Result<(), AuthorityFileError> {
-    fs::create_dir_all(folder).map_err(failed(folder))?;
+    make_folder(folder).map_err(failed(folder))?;
     let trust = authority.trust()?;
     let path = folder.join(REGISTER);
     let register = authority.register();
@@ -67,7 +67,8 @@ pub fn save(authority: &mut Authority, folder: &Path, passphrase: &str) -> Resul
     if now.len() > before.len() {
         save_keys(authority, folder, passphrase)?;
     }
-    replace_file(&path, &text).map_err(failed(&path))?;
+    // It says who has which certificate, and has the digests of tokens.
+    replace_secret(&path, &text).map_err(failed(&path))?;
     if now.len() < before.len() {
         save_keys(authority, folder, passphrase)?;
     }
@@ -199,6 +200,18 @@ pub fn private(options: &mut fs::OpenOptions) -> &mut fs::OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
+}
+
+/// Makes a folder, and those around it, if it is not there: its owner's only, for what is in it says who talks to whom.
+///
+/// # Errors
+/// It cannot be made.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    let mut folder = fs::DirBuilder::new();
+    folder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+    folder.create(path)
 }
 
 /// Replaces a file's content, all or nothing, also when the power fails.

@@ -572,10 +572,7 @@ fn name_in(name: &SanType) -> String {
     }
 }
 
-pub(crate) fn is_node_name(node: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !node.is_empty() && node.len() <= NODE_NAME_BYTES_MAX && node.chars().all(fits)
-}
+pub(crate) use whimbrel_platform::links::is_node_name;
 
 fn fingerprint_of(pem: &str) -> Result<String, AuthorityError> {
     let der = CertificateDer::from_pem_slice(pem.as_bytes());

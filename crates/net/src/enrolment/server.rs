@@ -12,7 +12,7 @@ use rustls::server::WebPkiClientVerifier;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
-use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::audit::{Act, Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::crowd::Crowd;
 use whimbrel_platform::limits::{ENROLMENT_MS, ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX};
 
@@ -20,6 +20,7 @@ use super::{Answer, Question, read_line};
 use crate::authority::file::{AuthorityFileError, Folder};
 use crate::authority::{AuthorityError, Token};
 use crate::hub::HubError;
+use crate::port_guard::PortGuard;
 use crate::refusal;
 use crate::security::{Identity, SecurityError, certificates, key, revocation_lists};
 use crate::threads::Threads;
@@ -45,8 +46,8 @@ pub struct Enrolment {
 }
 
 struct Inner {
-    config: EnrolmentConfig,
-    refusals: RefusalCounts,
+    folder: Folder,
+    guard: PortGuard,
     tls: Mutex<Option<Shown>>,
 }
 
@@ -63,7 +64,8 @@ impl Enrolment {
     /// # Errors
     /// The address is not to be had, or threads are not; or the folder holds no authority that opens.
     pub fn start(config: EnrolmentConfig, address: &str) -> Result<Self, EnrolmentError> {
-        let inner = Arc::new(Inner { config, refusals: RefusalCounts::default(), tls: Mutex::default() });
+        let EnrolmentConfig { folder, auditor, log } = config;
+        let inner = Arc::new(Inner { folder, guard: PortGuard::new(auditor, log), tls: Mutex::default() });
         inner.tls()?;
         let threads = Threads::start(1, "whimbrel-authority").map_err(HubError::Threads)?;
         let failed = |source| HubError::Listen { address: address.to_owned(), source };
@@ -80,7 +82,7 @@ impl Enrolment {
 
     /// What was refused, by reason.
     pub fn refusals(&self) -> &RefusalCounts {
-        &self.inner.refusals
+        self.inner.guard.counts()
     }
 }
 
@@ -100,7 +102,7 @@ pub enum EnrolmentError {
 }
 
 async fn accept(listener: TcpListener, inner: Arc<Inner>) {
-    // Nobody takes all places, for whoever is shut out does not hear whom not to trust any more.
+    // Nobody takes all places: whoever is shut out does not hear whom not to trust any more.
     let room = Crowd::of(ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX);
     loop {
         let Ok((socket, from)) = listener.accept().await else {
@@ -108,7 +110,8 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             continue;
         };
         let Some(place) = room.enter(from.ip()) else {
-            inner.refuse(RefusalReason::TooMany, from, "");
+            let what = Refused::stranger(RefusalReason::TooMany, from.ip(), "too many ask at once");
+            inner.guard.refuse(&what);
             continue;
         };
         let inner = Arc::clone(&inner);
@@ -116,10 +119,9 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             let talk = tokio::time::timeout(Duration::from_millis(ENROLMENT_MS), inner.talk(socket, from)).await;
             let slow = || std::io::Error::new(std::io::ErrorKind::InvalidData, "it takes too long");
             if let Err(error) = talk.unwrap_or_else(|_| Err(slow())) {
-                (inner.config.log)(&format!("a connection from {from} was closed: {error}"));
-                if let Some(reason) = refusal::of_connection(&error) {
-                    inner.refuse(reason, from, &error.to_string());
-                }
+                let (reason, why) = (refusal::of_connection(&error), error.to_string());
+                let line = || format!("a connection from {from} was closed: {why}");
+                inner.guard.close_stranger(from.ip(), reason, &why, line);
             }
             drop(place);
         });
@@ -127,22 +129,15 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
 }
 
 impl Inner {
-    fn refuse(&self, reason: RefusalReason, from: SocketAddr, detail: &str) {
-        self.refusals.count(reason);
-        if let Some(auditor) = &self.config.auditor {
-            auditor.refused(&Refused::somebody(reason, &from.to_string(), detail));
-        }
-    }
-
     /// What the service shows and trusts: made anew when the authority has changed.
     fn tls(&self) -> Result<Arc<ServerConfig>, EnrolmentError> {
         let mut kept = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
-        let epoch = self.config.folder.epoch()?;
+        let epoch = self.folder.epoch()?;
         if let Some(shown) = kept.as_ref().filter(|shown| shown.epoch == epoch && shown.made.elapsed() < FRESH) {
             return Ok(Arc::clone(&shown.config));
         }
         let (trust, service) =
-            self.config.folder.with(|authority| Ok((authority.trust()?, authority.service_certificate()?)))?;
+            self.folder.with(|authority| Ok((authority.trust()?, authority.service_certificate()?)))?;
         let unfit = |error: &dyn std::fmt::Display| SecurityError::Unfit(error.to_string());
         let mut roots = RootCertStore::empty();
         for certificate in certificates(&trust.authority_pem, "the authority's certificate")? {
@@ -175,42 +170,56 @@ impl Inner {
         let line = read_line(&mut stream).await?.ok_or(io::ErrorKind::InvalidData)?;
         let question: Question = serde_json::from_slice(&line)?;
         let inner = Arc::clone(self);
-        let answer = tokio::task::spawn_blocking(move || inner.answer(question, identity.as_ref(), from)).await?;
+        let outcome = tokio::task::spawn_blocking(move || inner.answer(question, identity.as_ref(), from)).await?;
+        let answer = match outcome {
+            Ok(answer) => answer,
+            Err((reason, why)) => {
+                self.guard.close_stranger(from.ip(), Some(reason), &why, || format!("refused {from}: {why}"));
+                if reason == RefusalReason::BadToken {
+                    self.guard.slow_down(from.ip()).await;
+                }
+                Answer::Refused { why }
+            }
+        };
         let mut text = serde_json::to_vec(&answer)?;
         text.push(b'\n');
         stream.write_all(&text).await?;
         stream.shutdown().await
     }
 
-    fn answer(&self, question: Question, identity: Option<&Identity>, from: SocketAddr) -> Answer {
-        let outcome = match question {
-            Question::Enrol { token, request } => self.enrol(&token, &request),
+    fn answer(&self, question: Question, identity: Option<&Identity>, from: SocketAddr) -> Result<Answer, Refusal> {
+        let did = |node: &str, action: &str| {
+            let (who, from) = (format!("node:{node}"), from.ip().to_string());
+            self.guard.allow(&Act { who: &who, from: &from, action, object: node, detail: "" });
+        };
+        match question {
+            Question::Enrol { token, request } => {
+                let (node, answer) = self.enrol(&token, &request)?;
+                did(&node, "enrol");
+                Ok(answer)
+            }
             Question::Renew { request } => self.of_node(identity, from, |node| {
-                let certificates = self.config.folder.with(|authority| authority.renew(node, &request))?;
-                (self.config.log)(&format!("renewed the certificate of {node}"));
+                let certificates = self.folder.with(|authority| authority.renew(node, &request))?;
+                self.guard.say(&format!("renewed the certificate of {node}"));
+                did(node, "renew");
                 Ok(Answer::Issued(certificates))
             }),
             Question::Trust {} => self.of_node(identity, from, |node| {
                 let answer = |authority: &mut crate::Authority| {
                     Ok(Answer::Trust { trust: authority.trust()?, outdated: authority.is_outdated(node) })
                 };
-                self.config.folder.with(answer)
+                self.folder.with(answer)
             }),
-        };
-        outcome.unwrap_or_else(|(reason, why)| {
-            (self.config.log)(&format!("refused {from}: {why}"));
-            self.refuse(reason, from, &why);
-            Answer::Refused { why }
-        })
+        }
     }
 
-    fn enrol(&self, token: &str, request: &crate::NodeRequest) -> Result<Answer, Refusal> {
+    fn enrol(&self, token: &str, request: &crate::NodeRequest) -> Result<(String, Answer), Refusal> {
         let token: Token = token.parse().map_err(|error| refusal_of(&AuthorityError::Token(error).into()))?;
         // Strangers may guess as often as they like without the key being opened for it.
-        self.config.folder.check(&token)?;
-        let certificates = self.config.folder.with(|authority| authority.admit(&token, request))?;
-        (self.config.log)(&format!("{} enrolled", token.node()));
-        Ok(Answer::Issued(certificates))
+        self.folder.check(&token)?;
+        let certificates = self.folder.with(|authority| authority.admit(&token, request))?;
+        self.guard.say(&format!("{} enrolled", token.node()));
+        Ok((token.node().to_owned(), Answer::Issued(certificates)))
     }
 
     /// What `work` answers to the node that the connection's certificate names.

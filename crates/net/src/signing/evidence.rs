@@ -27,7 +27,7 @@ use super::bundle::Bundle;
 use super::queue::Queue;
 use super::recent::Recent;
 use super::{Claims, Digest, Signature, sha256};
-use crate::authority::file::private;
+use crate::authority::file::{make_folder, private};
 use crate::authority::{hex, unhex};
 
 /// What entries' digests begin with.
@@ -219,7 +219,7 @@ impl Evidence {
     }
 
     fn bounded(folder: &Path, bytes_max: u64, log: Box<dyn Fn(&str) + Send>) -> Result<Self, EvidenceError> {
-        fs::create_dir_all(folder).map_err(failed(folder))?;
+        make_folder(folder).map_err(failed(folder))?;
         let path = folder.join("lock");
         let lock = private(OpenOptions::new().append(true).create(true)).open(&path).map_err(failed(&path))?;
         lock.try_lock().map_err(|_| EvidenceError::InUse(folder.display().to_string()))?;

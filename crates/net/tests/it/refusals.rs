@@ -2,12 +2,12 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use whimbrel_net::{Authority, Credentials, Level};
 use whimbrel_platform::audit::RefusalReason;
 
-use whimbrel_platform::limits::LINK_STRANGERS_EACH_MAX;
+use whimbrel_platform::limits::{LINK_STRANGERS_EACH_MAX, WRONG_SECRET_WAIT_MS, WRONG_SECRETS_FREE};
 use whimbrel_platform::link::{Ack, Hello, LINK_VERSION, write_frame};
 
 use super::{Setting, TestNode, numbers, until};
@@ -190,7 +190,9 @@ fn strangers_take_nothing() {
     let (host, friend) = (TestNode::start("host", setting()), TestNode::start("friend", setting()));
     let to = friend.hub.connect(host.address());
     until("the friend is there", || host.hub.has_links(1));
-    for name in (0..50).map(|n| format!("stranger{n}")).chain((0..5).map(|_| "friend".to_owned())) {
+    let guesses = WRONG_SECRETS_FREE as usize + 2;
+    let began = Instant::now();
+    for name in (2..guesses).map(|n| format!("stranger{n}")).chain((0..2).map(|_| "friend".to_owned())) {
         let mut socket = TcpStream::connect(host.address()).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         socket.write_all(&hello(&name, Some("wrong"))).unwrap();
@@ -198,11 +200,12 @@ fn strangers_take_nothing() {
         let _ = socket.read_to_end(&mut rest);
         assert!(String::from_utf8_lossy(&rest).contains("token"), "{name} hears why");
     }
+    assert!(began.elapsed() >= Duration::from_millis(3 * WRONG_SECRET_WAIT_MS), "the last ones waited");
     friend.send(to, "a", 1);
     until("the friend is heard", || host.numbers() == [1]);
     let links = host.hub.status();
     assert_eq!((links.len(), links[0].connections), (1, 1), "{links:?}");
-    assert_eq!(host.hub.refusals().of(RefusalReason::BadToken), 55);
+    assert_eq!(host.hub.refusals().of(RefusalReason::BadToken), guesses as u64);
 }
 
 #[test]

@@ -177,16 +177,19 @@ fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Res
     let may = |agent: Aid| {
         match asker.services.verdict(asker.who, Action::Kill, agent.name.as_str()) {
             Verdict::Denied => return Err(Refusal::Unauthorised),
-            Verdict::Allowed => return Ok(()),
+            Verdict::Allowed => {
+                asker.services.note_allowed(asker.who, Action::Kill, agent.name.as_str());
+                return Ok(());
+            }
             Verdict::Unsaid => {}
         }
         let owner = ams.describe(agent).map(|description| description.owner);
         let owned = owner.is_some_and(|owner| owner.as_str() == sender.name.as_str() && ams.exists(sender));
-        if owner.is_none() || owned || is_same(agent, sender, ams.platform()) {
-            Ok(())
-        } else {
-            Err(Refusal::Unauthorised)
+        let is_itself = is_same(agent, sender, ams.platform());
+        if owned && !is_itself {
+            asker.services.note_allowed(asker.who, Action::Kill, agent.name.as_str());
         }
+        if owner.is_none() || owned || is_itself { Ok(()) } else { Err(Refusal::Unauthorised) }
     };
     let the_description = || match asked.args.as_slice() {
         [] => Err(Refusal::MissingArgument("ams-agent-description")),

@@ -17,6 +17,7 @@
 //! ```
 
 mod elsewhere;
+mod names;
 mod records;
 mod search;
 mod state;
@@ -32,15 +33,16 @@ use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{Aid, Contact, Symbol, sym};
 
 use self::elsewhere::Elsewhere;
+use self::names::is_reserved;
+pub use self::names::{NameFault, name_fault};
 use self::records::{Record, Records};
 pub use self::search::{AgentDescription, AgentQuery, name_fits};
 pub use self::state::{AgentState, LifecycleStep, UnknownAgentState};
 use self::ties::AllTies;
 pub use self::ties::Ties;
-use crate::limits::{AGENT_NAME_BYTES_MAX, AGENTS_MAX, SEARCH_RESULTS_MAX};
+use crate::limits::{AGENTS_MAX, SEARCH_RESULTS_MAX};
 use crate::route::NodeId;
 use crate::services::CreateError;
-use crate::topics::Cast;
 use crate::{EndReason, Time};
 
 /// The node of agents that are on their way from one node to another.
@@ -262,7 +264,7 @@ impl Ams {
     /// # Errors
     /// The name is empty, too long, not local or taken; there are too many agents; or the platform is stopping.
     pub fn create(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
-        let name = self.free_name_for(new.name, new.unique)?;
+        let name = self.free_name_for(new.name, new.unique, new.kind)?;
         Ok(self.add(name, new, now))
     }
 
@@ -272,7 +274,7 @@ impl Ams {
     /// As those of [`Ams::create`], for the first agent that cannot be created.
     pub fn create_population(&mut self, new: NewAgent, count: usize, now: Time) -> Result<Vec<Aid>, CreateError> {
         self.admit(count)?;
-        check_name(new.name)?;
+        check_name(new.name, new.kind)?;
         let mut text = String::from(new.name.as_str());
         let mut names = Vec::with_capacity(count);
         for number in 1..=count {
@@ -532,9 +534,9 @@ impl Ams {
     ///
     /// # Errors
     /// As those of [`Ams::create`].
-    pub fn free_name_for(&mut self, name: Symbol, unique: bool) -> Result<Symbol, CreateError> {
+    pub fn free_name_for(&mut self, name: Symbol, unique: bool, kind: AgentKind) -> Result<Symbol, CreateError> {
         self.admit(1)?;
-        check_name(name)?;
+        check_name(name, kind)?;
         match self.is_taken(name) {
             false => Ok(name),
             true if unique => Ok(self.free_name(name)),
@@ -692,12 +694,11 @@ pub fn is_everywhere(name: Symbol) -> bool {
     name == sym::AMS || name == sym::DF
 }
 
-fn check_name(name: Symbol) -> Result<(), CreateError> {
-    let text = name.as_str();
-    let reserved = Cast::of(name).is_some();
-    let unfit = |c: char| c == '@' || c.is_control();
-    if text.is_empty() || text.len() > AGENT_NAME_BYTES_MAX || text.contains(unfit) || reserved {
-        return Err(CreateError::BadName { name, bytes_max: AGENT_NAME_BYTES_MAX });
+/// Whether a new agent can have this name. Those that are reserved only the platform itself gives.
+fn check_name(name: Symbol, kind: AgentKind) -> Result<(), CreateError> {
+    match name_fault(name.as_str()) {
+        Some(NameFault::Reserved(_)) if kind == AgentKind::Service && is_reserved(name.as_str()) => Ok(()),
+        Some(why) => Err(CreateError::BadName { name, why }),
+        None => Ok(()),
     }
-    Ok(())
 }

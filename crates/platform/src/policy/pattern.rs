@@ -33,6 +33,19 @@ impl Pattern {
         }
     }
 
+    /// The pattern as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a name that begins with this may fit.
+    pub fn may_begin(&self, beginning: &str) -> bool {
+        match self.0.split_once('*') {
+            Some((fixed, _)) => beginning.starts_with(fixed) || fixed.starts_with(beginning),
+            None => self.0.starts_with(beginning),
+        }
+    }
+
     /// Whether a name fits.
     ///
     /// Takes time proportional to the product of both lengths at worst, never more: a star is given back one character

@@ -8,6 +8,9 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::{Action, Pattern, PatternError, Rule, Who};
+use crate::ams::{NameFault, name_fault};
+use crate::links::is_node_name;
+use crate::topics::Cast;
 
 /// Why something in a policy is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,12 +22,25 @@ pub enum RuleError {
     /// The name in it is no pattern.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// The pattern fits nothing that this act is ever done to.
+    #[error("`{key} = {pattern:?}` has no effect: {why}")]
+    NoEffect {
+        /// The act, or what is granted.
+        key: &'static str,
+        /// The pattern.
+        pattern: String,
+        /// Why nothing fits it.
+        why: String,
+    },
+    /// The name fits nobody.
+    #[error("`who = {0:?}` has no effect: no {1} is called so")]
+    NobodyCalledSo(String, &'static str),
     /// It is about nobody.
     #[error("a rule about nobody: `who` is an empty list")]
     Nobody,
     /// It says nothing.
     #[error(
-        "a rule that says nothing: expected `create`, `kill`, `move`, `register`, `send`, `publish`, `subscribe` or `code`"
+        "a rule that says nothing: expected `create`, `kill`, `move`, `register`, `send`, `publish`, `subscribe`, `code` or `teach`"
     )]
     Nothing,
 }
@@ -61,13 +77,69 @@ impl FromText for Who {
         match text.split_once(':') {
             None if text == "*" => Ok(Self::Everybody),
             None if text == "stranger" => Ok(Self::Stranger),
-            Some(("agent", name)) => Ok(Self::Agent(Pattern::new(name)?)),
-            Some(("node", name)) => Ok(Self::Node(Pattern::new(name)?)),
-            Some(("session", name)) => Ok(Self::Session(Pattern::new(name)?)),
+            Some(("agent", name)) => Ok(Self::Agent(named(text, name, "agent")?)),
+            Some(("node", name)) => Ok(Self::Node(named(text, name, "node")?)),
+            Some(("session", name)) => Ok(Self::Session(named(text, name, "session")?)),
             _ => Err(RuleError::Who(text.to_owned())),
         }
     }
 }
+
+/// A pattern of names that agents, nodes or sessions can have.
+fn named(whole: &str, name: &str, what: &'static str) -> Result<Pattern, RuleError> {
+    let pattern = Pattern::new(name)?;
+    let is_odd = name.contains(['@', '?']) || name.contains(char::is_control);
+    let is_cast = what != "node" && Cast::split_text(name).is_some();
+    if is_odd || is_cast || (what == "node" && !is_node_name(&name.replace('*', "n"))) {
+        return Err(RuleError::NobodyCalledSo(whole.to_owned(), what));
+    }
+    Ok(pattern)
+}
+
+/// Checks that there may be something that an act is done to and that the pattern fits.
+pub(super) fn check_effect(action: Action, pattern: &Pattern) -> Result<(), RuleError> {
+    let text = pattern.as_str();
+    let cast = Cast::split_text(text);
+    let why = match (action, cast) {
+        (Action::Publish, Some((Cast::Broadcast, topic))) => {
+            Some(format!("topics are named without `topic:`: say {topic:?}"))
+        }
+        (Action::Publish, Some(_)) => Some("what is written to a group is `send`".to_owned()),
+        (Action::Subscribe, Some((Cast::Broadcast, topic))) => {
+            Some(format!("topics are named without `topic:`: say {topic:?}"))
+        }
+        (Action::Send | Action::Subscribe, Some((Cast::Anycast, group))) => {
+            Some(format!("a group is `group:{group}`, however one of its members is chosen"))
+        }
+        (Action::Send, Some((Cast::Broadcast, topic))) => {
+            Some(format!("to write to a topic is `publish`: say `publish = {topic:?}`"))
+        }
+        (Action::Create | Action::Kill | Action::Move | Action::Teach, Some(_)) => {
+            Some("no agent is called so".to_owned())
+        }
+        (Action::Code, _) if !CODES.iter().any(|code| pattern.may_begin(code)) => {
+            Some("code is named `asl:HASH` or `wasm:HASH`".to_owned())
+        }
+        (Action::Create, None)
+            if name_fault(&text.replace('*', "")).is_some_and(|fault| {
+                !text.contains('*') || matches!(fault, NameFault::Character(_) | NameFault::Pattern(_))
+            }) =>
+        {
+            name_fault(&text.replace('*', "")).map(|fault| format!("no agent is created under that name: {fault}"))
+        }
+        (Action::Kill | Action::Move | Action::Teach | Action::Send, None) if text.contains(['@', '?']) => {
+            Some("agents are named by their local names, without `@` and `?`".to_owned())
+        }
+        _ => None,
+    };
+    match why {
+        Some(why) => Err(RuleError::NoEffect { key: action.as_str(), pattern: text.to_owned(), why }),
+        None => Ok(()),
+    }
+}
+
+/// What names of code begin with.
+const CODES: [&str; 2] = ["asl:", "wasm:"];
 
 /// One text of a list.
 struct Checked<T>(T);
@@ -142,6 +214,9 @@ impl TryFrom<RawRule> for Rule {
         if who.0.is_empty() {
             return Err(RuleError::Nobody);
         }
+        for (action, patterns) in Action::ALL.into_iter().zip(&objects) {
+            patterns.iter().try_for_each(|pattern| check_effect(action, pattern))?;
+        }
         if objects.iter().all(Vec::is_empty) {
             return Err(RuleError::Nothing);
         }
@@ -163,15 +238,49 @@ mod tests {
     #[test]
     fn rules_are_read_by_name() {
         let all = r#"{"allow": [{"who": ["*", "stranger", "agent:a", "node:n", "session:s"], "create": "a", "kill": "b",
-            "move": "c", "register": "d", "send": ["e", "f"], "publish": "g", "subscribe": "h", "code": "i"}]}"#;
+            "move": "c", "register": "d", "send": ["e", "f"], "publish": "g", "subscribe": "h", "code": "asl:i"}]}"#;
         let policy: Policy = serde_json::from_str(all).unwrap();
         let session = super::super::Principal::Session { name: "s".into(), node: "n".into() };
-        for (action, object) in Action::ALL.into_iter().zip(["a", "b", "c", "d", "f", "g", "h", "i"]) {
+        for (action, object) in Action::ALL.into_iter().zip(["a", "b", "c", "d", "f", "g", "h", "asl:i"]) {
             assert_eq!(policy.verdict(session, action, object), super::super::Verdict::Allowed, "{action}");
             assert_eq!(policy.verdict(session, action, "z"), super::super::Verdict::Unsaid, "{action}");
         }
         assert_eq!(policy.rules(), 1);
         assert_eq!(serde_json::from_str::<Policy>("{}").unwrap(), Policy::DEFAULT);
+    }
+
+    #[test]
+    fn rules_that_fit_nothing_are_told() {
+        for (says, why) in [
+            (r#""publish": "topic:weather""#, "say \"weather\""),
+            (r#""subscribe": "topic:*""#, "say \"*\""),
+            (r#""send": "topic:weather""#, "say `publish = \"weather\"`"),
+            (r#""send": "any:crew""#, "`group:crew`"),
+            (r#""publish": "group:crew""#, "`send`"),
+            (r#""kill": "group:crew""#, "no agent is called so"),
+            (r#""create": "AMS""#, "the platform's own"),
+            (r#""create": "bob?""#, "stands for other names"),
+            (r#""move": "bob@home""#, "local names"),
+            (r#""code": "boss""#, "`asl:HASH` or `wasm:HASH`"),
+            (r#""code": "sha*""#, "`asl:HASH` or `wasm:HASH`"),
+        ] {
+            refused(&format!(r#"{{"deny": [{{"who": "*", {says}}}]}}"#), why);
+        }
+        for who in ["agent:bob@home", "agent:group:x", "node:n 1", "node:@", "session:a?"] {
+            refused(&format!(r#"{{"deny": [{{"who": "{who}", "send": "*"}}]}}"#), "has no effect");
+        }
+        for fine in [
+            r#""who": "node:n*", "code": ["*", "asl:*", "wasm:0f*", "w*"]"#,
+            r#""who": "agent:a b*", "move": ["session:*", "boss_minion*"], "kill": "ams""#,
+            r#""who": "*", "send": ["group:crew", "*", "top*"], "subscribe": ["group:*", "a/*"], "create": ["*", "c*i"]"#,
+        ] {
+            let text = format!(r#"{{"deny": [{{{fine}}}]}}"#);
+            assert!(
+                serde_json::from_str::<Policy>(&text).is_ok(),
+                "{text}: {:?}",
+                serde_json::from_str::<Policy>(&text)
+            );
+        }
     }
 
     #[test]

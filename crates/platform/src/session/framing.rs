@@ -46,6 +46,9 @@ pub enum ReadError {
     /// It is of a kind that does not exist.
     #[error("a frame of the unknown kind {0}")]
     UnknownKind(String),
+    /// The first frame is another one than a hello.
+    #[error("the first frame must be hello, and this is {0}")]
+    NoHello(String),
     /// It does not have the fields that its kind has.
     #[error("a frame that cannot be read: {0}")]
     Content(String),
@@ -72,6 +75,15 @@ pub enum WriteError {
     /// This form has no place for it.
     #[error("{0}")]
     Unwritable(String),
+}
+
+/// Bytes of a frame's kind that an error repeats.
+const KIND_SHOWN_BYTES_MAX: usize = 40;
+
+/// Kind of a frame, as an error repeats it.
+fn shown_kind(kind: &str) -> String {
+    let cut = kind.get(..kind.floor_char_boundary(KIND_SHOWN_BYTES_MAX)).unwrap_or_default();
+    if cut.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)) { cut.to_owned() } else { format!("{cut:?}") }
 }
 
 const HELLO: u8 = 1;
@@ -139,12 +151,12 @@ impl FrameReader {
         match framing {
             Framing::Json => match kind_of(bytes)?.as_ref() {
                 "hello" => Ok((framing, from_json(bytes)?)),
-                other => Err(ReadError::UnknownKind(other.to_owned())),
+                other => Err(ReadError::NoHello(shown_kind(other))),
             },
             Framing::Compact => match bytes.split_first() {
                 // What later versions add stands behind what is read here.
                 Some((&HELLO, fields)) => compact_hello(fields).map(|(hello, _)| (framing, hello)),
-                Some((other, _)) => Err(ReadError::UnknownKind(other.to_string())),
+                Some((other, _)) => Err(ReadError::NoHello(format!("of kind {other}"))),
                 None => Err(ReadError::Empty),
             },
         }

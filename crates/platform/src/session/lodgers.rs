@@ -12,6 +12,7 @@ use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use super::written::Change;
+use crate::ams::name_fault;
 use crate::dead_letters::{DeadReason, failure_for};
 use crate::limits::{
     AGENT_NAME_BYTES_MAX, SESSION_CERTIFICATES_PER_S, SESSION_WAITING_COUNTED_BYTES, SESSION_WINDOW_BYTES_MAX,
@@ -98,8 +99,9 @@ impl Session {
         let agents_max = self.opening.grant.agents;
         let (code, text) = if agent >= agents_max || self.lodgers.contains_key(&agent) || self.over.is_some() {
             (Code::TooManyAgents, format!("the number of an agent must be new, and below {agents_max}"))
-        } else if name.is_empty() || name.len() > AGENT_NAME_BYTES_MAX || name.contains('@') {
-            (Code::BadName, format!("a local agent name has 1 to {AGENT_NAME_BYTES_MAX} bytes, and no `@`"))
+        } else if let Some(fault) = name_fault(name) {
+            let shown = name.get(..name.floor_char_boundary(AGENT_NAME_BYTES_MAX)).unwrap_or_default();
+            (Code::BadName, format!("{shown:?} is no name for an agent: {fault}"))
         } else if !self.opening.grant.allows(name) && !self.may_take(name) {
             (Code::NotAllowed, self.unallowed(name))
         } else {

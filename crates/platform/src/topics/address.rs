@@ -43,7 +43,12 @@ impl Cast {
 
     /// The same, with the name of the topic or group.
     pub fn split(name: Symbol) -> Option<(Self, &'static str)> {
-        Self::ALL.into_iter().find_map(|cast| Some((cast, name.as_str().strip_prefix(cast.prefix())?)))
+        Self::split_text(name.as_str())
+    }
+
+    /// The same of a name that is none yet.
+    pub fn split_text(name: &str) -> Option<(Self, &str)> {
+        Self::ALL.into_iter().find_map(|cast| Some((cast, name.strip_prefix(cast.prefix())?)))
     }
 
     /// By which of its receivers, and how, this copy of a message came to go to whom it goes; `None` if it goes to a

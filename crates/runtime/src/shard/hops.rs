@@ -261,7 +261,13 @@ impl Shard {
             return Err(HopError::NotMovable("clones do not go to clients".to_owned()));
         }
         // Not by its route: while the platform stops, that may be gone already.
-        let may = self.node.permits(self.node.bearer(aid.name, me), Action::Move, aid.name.as_str());
+        let who = self.node.bearer(aid.name, me);
+        // A clone is created there, and moves there: a rule for its name is about both.
+        let is_kept_back = match request.mode {
+            HopMode::Clone(name) | HopMode::Minion(name, _) => self.node.forbids(who, Action::Move, name.as_str()),
+            HopMode::Move | HopMode::Recall => false,
+        };
+        let may = !is_kept_back && self.node.permits(who, Action::Move, aid.name.as_str());
         if may { Ok(way) } else { Err(HopError::Forbidden(me)) }
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::audit::{Auditor, Refused};
+use whimbrel_platform::audit::{Act, Auditor, Refused};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_platform::link::News;
@@ -24,6 +24,10 @@ impl Auditor for Record {
     fn refused(&self, what: &Refused<'_>) {
         let action = what.action.map_or("", |action| action.as_str());
         self.0.lock().unwrap().push(format!("{}: {} {action} {}", what.reason, what.who, what.object));
+    }
+
+    fn allowed(&self, what: &Act<'_>) {
+        self.0.lock().unwrap().push(format!("allowed: {} {} {}", what.who, what.action, what.object));
     }
 }
 
@@ -81,7 +85,8 @@ impl Guarded {
     }
 
     fn recorded(&self) -> Vec<String> {
-        self.record.0.lock().unwrap().clone()
+        let all = self.record.0.lock().unwrap().clone();
+        all.into_iter().filter(|line| !line.starts_with("allowed")).collect()
     }
 
     /// A message comes over the link.

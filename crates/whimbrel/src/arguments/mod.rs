@@ -13,6 +13,7 @@ mod codec;
 mod devices;
 #[cfg(feature = "nats")]
 mod engine;
+pub mod faults;
 mod http;
 mod look;
 mod minds;

@@ -1,6 +1,6 @@
 //! `whimbrel bench`: the studies' benchmarks.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -12,6 +12,7 @@ use crate::bench::{
     Bench, Kind, Watching, codec, devices, durability, json, line, line_of, messaging, object, passivation, picture,
     rows, rtt, sessions, state, table,
 };
+use crate::screen::print;
 use crate::terminal;
 
 /// Runs a benchmark and reports.
@@ -44,7 +45,7 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     } else {
         table(&bench, options.kind, threads, &outcome.metrics)
     };
-    writeln!(anstream::stdout().lock(), "{text}")?;
+    print(&text)?;
     if let Some(folder) = &options.plot {
         let path = folder.join(format!("{}-{}.svg", bench.name(), options.kind.name()));
         std::fs::write(&path, picture(&bench, options.kind, threads, &outcome)?)
@@ -61,7 +62,7 @@ fn codec(object: codec::Object, children: u64, json: bool) -> anyhow::Result<Exi
     } else {
         rows(&format!("codec: {} object, children {children}", object.name()), &metrics)
     };
-    writeln!(anstream::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -73,7 +74,7 @@ fn messaging(what: &Messaging) -> anyhow::Result<ExitCode> {
     let metrics = messaging::run(what)?;
     let title = format!("messaging: {}", what.params().replace('"', ""));
     let text = if what.json { line("messaging", &what.params(), &metrics) } else { rows(&title, &metrics) };
-    writeln!(anstream::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -91,7 +92,7 @@ fn failover(what: &crate::arguments::Failover) -> anyhow::Result<ExitCode> {
     );
     let title = format!("failover: {}", params.replace('"', ""));
     let text = if what.json { line("failover", &params, &metrics) } else { rows(&title, &metrics) };
-    writeln!(anstream::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -103,7 +104,7 @@ fn sessions(what: &Sessions) -> anyhow::Result<ExitCode> {
     let metrics = sessions::run(what)?;
     let title = format!("sessions: {}", what.params().replace('"', ""));
     let text = if what.json { line("sessions", &what.params(), &metrics) } else { rows(&title, &metrics) };
-    writeln!(anstream::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -130,7 +131,7 @@ fn devices(what: &Devices) -> anyhow::Result<ExitCode> {
     } else {
         rows(&title, &outcome.metrics)
     };
-    writeln!(anstream::stdout().lock(), "{text}")?;
+    print(&text)?;
     if let Some(folder) = &what.plot {
         let path = folder.join("devices.svg");
         std::fs::write(&path, devices::picture(&title, what.every, &outcome.minutes)?)
@@ -151,20 +152,20 @@ fn rtt(what: &Rtt) -> anyhow::Result<ExitCode> {
     let metrics = rtt::run(what)?;
     let title = format!("rtt: {}", what.params().replace('"', ""));
     let text = if what.json { line("rtt", &what.params(), &metrics) } else { rows(&title, &metrics) };
-    writeln!(anstream::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn durability(what: &Durability) -> anyhow::Result<ExitCode> {
     let measured = durability::run(what)?;
     let text = if what.json { durability::json(what, &measured) } else { durability::table(what, &measured) };
-    writeln!(anstream::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn passivation(what: &Passivation) -> anyhow::Result<ExitCode> {
     if let Some(phase) = what.phase {
-        writeln!(anstream::stdout().lock(), "{}", passivation::measure(what, phase)?)?;
+        print(&passivation::measure(what, phase)?.to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
     let metrics = passivation::run(what)?;
@@ -173,7 +174,7 @@ fn passivation(what: &Passivation) -> anyhow::Result<ExitCode> {
     let params = format!("\"kind\": \"{kind}\", \"agents\": {agents}, \"asked\": {asked}");
     let title = format!("passivation ({kind}): agents {agents}, asked {asked}");
     let text = if *json { line("passivation", &params, &metrics) } else { rows(&title, &metrics) };
-    writeln!(anstream::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -205,7 +206,7 @@ fn mobility(what: &crate::arguments::Mobility) -> anyhow::Result<ExitCode> {
     };
     let title = format!("mobility: {}", params.replace('"', ""));
     let text = if what.json { line("mobility", &params, &metrics) } else { rows(&title, &metrics) };
-    writeln!(anstream::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -213,7 +214,7 @@ fn state(what: &State) -> anyhow::Result<ExitCode> {
     let metrics = state::run(what)?;
     let title = format!("state: {}", what.params().replace('"', ""));
     let text = if what.json { line("state", &what.params(), &metrics) } else { rows(&title, &metrics) };
-    writeln!(anstream::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,5 @@
 //! `whimbrel ca`: the platform's certification authority.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,13 +7,14 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use whimbrel_net::authority::file::{AUTHORITY, Folder, REVOKED, load, save, write_secret};
+use whimbrel_net::authority::file::{AUTHORITY, Folder, REVOKED, load, make_folder, save, write_secret};
 use whimbrel_net::enrolment::{Enrolment, EnrolmentConfig};
 use whimbrel_net::{AuditLog, Authority, Issued};
 use whimbrel_platform::audit::Auditor;
 
 use crate::arguments::{Ca, CaAction};
 use crate::credentials::{self, write_text};
+use crate::screen::print;
 use crate::stopping::Stopping;
 use crate::terminal;
 
@@ -67,7 +67,7 @@ fn issue(folder: &Path, node: &str, out: &Path, addresses: &[String], days: u32)
 }
 
 fn issue_session(folder: &Path, name: &str, also: &[String], out: &Path, days: u32) -> anyhow::Result<()> {
-    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    make_folder(out).with_context(|| format!("cannot make {}", out.display()))?;
     let issued = open(folder)?.with(|authority| authority.issue_session(name, also, days))?;
     let key = out.join("session.key");
     write_secret(&key, issued.key_pem.as_bytes()).with_context(|| format!("cannot write {}", key.display()))?;
@@ -146,5 +146,5 @@ fn list(issued: &[Issued], json: bool) -> anyhow::Result<()> {
 }
 
 fn say(line: &str) -> anyhow::Result<()> {
-    writeln!(anstream::stdout().lock(), "{line}").context("cannot write to standard output")
+    print(line).context("cannot write to standard output")
 }

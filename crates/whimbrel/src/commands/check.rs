@@ -1,6 +1,5 @@
 //! `whimbrel check`: all that is wrong with programs, projects and policies, without running them.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -19,7 +18,7 @@ pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
     for path in &arguments.files {
         found.check(path);
     }
-    writeln!(anstream::stderr().lock(), "{found}")?;
+    terminal::say_line(&found.to_string());
     Ok(if found.errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

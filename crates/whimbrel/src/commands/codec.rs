@@ -1,7 +1,7 @@
 //! `whimbrel codec`: messages from one encoding to another, and for people to read.
 
 use std::fmt::{self, Display, Formatter};
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,8 +9,11 @@ use anyhow::{Context, anyhow, bail};
 use whimbrel_acl::codec::time_to_string;
 use whimbrel_acl::sl::{Content, Profile};
 use whimbrel_acl::{AclMessage, Aid, DecodeError, Encoding, Symbol, Value};
+use whimbrel_platform::limits::PRINTED_TEXT_BYTES_MAX;
 
 use crate::arguments::{Codec, CodecAction};
+use crate::screen::{print, print_bytes};
+use crate::table::{harmless, is_harmful, shortened};
 
 /// Converts or shows a message.
 pub fn codec(arguments: &Codec) -> anyhow::Result<ExitCode> {
@@ -22,7 +25,7 @@ pub fn codec(arguments: &Codec) -> anyhow::Result<ExitCode> {
         }
         CodecAction::Inspect { file, from } => {
             let source = Source::read(file.as_deref(), *from)?;
-            write!(anstream::stdout().lock(), "{}", Dump(&source))?;
+            print(Dump(&source).to_string().trim_end_matches('\n'))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -75,16 +78,12 @@ fn write(bytes: &[u8], encoding: Encoding, output: Option<&PathBuf>) -> anyhow::
     if let Some(path) = output {
         return std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()));
     }
-    let mut out = std::io::stdout().lock();
     let is_text = !matches!(encoding, Encoding::BitEfficient | Encoding::Compact);
-    if out.is_terminal() && !is_text {
+    if std::io::stdout().is_terminal() && !is_text {
         bail!("{encoding} is not for terminals: say where to with --output, or redirect it");
     }
-    out.write_all(bytes)?;
-    if is_text && !bytes.ends_with(b"\n") {
-        out.write_all(b"\n")?;
-    }
-    Ok(())
+    let end: &[u8] = if is_text && !bytes.ends_with(b"\n") { b"\n" } else { b"" };
+    Ok(print_bytes(&[bytes, end].concat())?)
 }
 
 /// What a message says, one parameter a line.
@@ -94,7 +93,9 @@ struct Dump<'a>(&'a Source);
 const NAME_WIDTH: usize = 16;
 
 fn line(f: &mut Formatter<'_>, name: &str, value: impl Display) -> fmt::Result {
-    writeln!(f, "{name:NAME_WIDTH$} {value}")
+    // A message that one inspects is one that one does not trust: names and values of all kinds are a stranger's.
+    let value = value.to_string();
+    writeln!(f, "{:NAME_WIDTH$} {}", harmless(name), harmless(&shortened(&value, PRINTED_TEXT_BYTES_MAX)))
 }
 
 impl Display for Dump<'_> {
@@ -164,7 +165,7 @@ fn content(f: &mut Formatter<'_>, message: &AclMessage) -> fmt::Result {
 
 /// Text as it is, or quoted if it has characters that a terminal would act on.
 fn shown(text: &str) -> String {
-    if text.chars().any(char::is_control) { format!("{text:?}") } else { text.to_owned() }
+    if text.contains(is_harmful) { format!("{text:?}") } else { text.to_owned() }
 }
 
 /// How long the message is in each encoding.

@@ -1,6 +1,5 @@
 //! `whimbrel engine`: the cluster engine that durable agents are kept in.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use serde_json::{Value, json};
 use whimbrel_store::nats::{Cluster, Options, Server, Setup, Status, StreamStatus, find_server, status};
 
 use crate::arguments::{Engine, EngineAction, Sync};
+use crate::screen::print;
 use crate::stopping::Stopping;
 use crate::table::{Cell, Column, bytes, cell, count, known, left, long, right, table};
 use crate::terminal;
@@ -32,9 +32,7 @@ fn up(servers: u8, dir: &Path, port: u16, sync: Sync) -> anyhow::Result<ExitCode
     // First, so that Ctrl-C while they start ends them in order, too.
     let stopping = Stopping::new()?;
     let mut cluster = Cluster::start(Setup { program, servers, dir: dir.clone(), port, sync_always })?;
-    let mut out = anstream::stdout().lock();
-    writeln!(out, "store = \"{}\"", cluster.url())?;
-    out.flush()?;
+    print(&format!("store = \"{}\"", cluster.url()))?;
     let pids: Vec<String> = cluster.processes().iter().map(|(name, pid)| format!("{name} (process {pid})")).collect();
     terminal::note(&format!("{} in {}; Ctrl-C ends them", pids.join(", "), dir.display()));
     while !stopping.within(LOOK) {
@@ -50,12 +48,7 @@ fn up(servers: u8, dir: &Path, port: u16, sync: Sync) -> anyhow::Result<ExitCode
 
 fn show(url: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let status = status(url, Options::default())?;
-    let mut out = anstream::stdout().lock();
-    if as_json {
-        writeln!(out, "{}", line(&status))?;
-    } else {
-        writeln!(out, "{}", text(&status))?;
-    }
+    print(&if as_json { line(&status).to_string() } else { text(&status).to_string() })?;
     let fine = status.refused.is_none() && status.streams.iter().all(|stream| stream.differences.is_empty());
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,6 +1,5 @@
 //! `whimbrel enrol`: a certificate for this node, for a token.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -8,6 +7,7 @@ use whimbrel_net::{Token, enrolment};
 
 use crate::arguments::Enrol;
 use crate::credentials;
+use crate::screen::print;
 
 /// Enrols.
 pub fn enrol(arguments: &Enrol) -> anyhow::Result<ExitCode> {
@@ -22,6 +22,6 @@ pub fn enrol(arguments: &Enrol) -> anyhow::Result<ExitCode> {
     credentials::write(&got, out)?;
     credentials::write_authority_address(out, address)?;
     let line = format!("{} is enrolled; its keys and certificates are in {}", token.node(), out.display());
-    writeln!(anstream::stdout().lock(), "{line}").context("cannot write to standard output")?;
+    print(&line).context("cannot write to standard output")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,12 +1,13 @@
 //! `whimbrel new`: a folder with a small society in it that runs.
 
-use std::io::Write;
+use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 
 use crate::arguments::{Language, New};
+use crate::screen::print;
 
 /// A file of a scaffold: name and text. In those that are no code `NAME` stands for the project's name.
 type File = (&'static str, &'static str);
@@ -81,20 +82,21 @@ pub fn new(arguments: &New) -> anyhow::Result<ExitCode> {
 /// Says what was made, and what to type next.
 fn say_made(folder: &Path, program: &str) -> std::io::Result<()> {
     let shown = quoted(&folder.to_string_lossy());
-    let mut out = anstream::stdout().lock();
+    let mut text = String::new();
     if program.is_empty() {
-        writeln!(out, "Made {}: a gardener and three flowers.", folder.display())?;
-        writeln!(out)?;
+        let _ = writeln!(text, "Made {}: a gardener and three flowers.", folder.display());
+        let _ = writeln!(text);
     } else {
-        writeln!(out, "Made {}: a pupil and two calculators.", folder.display())?;
-        writeln!(out)?;
+        let _ = writeln!(text, "Made {}: a pupil and two calculators.", folder.display());
+        let _ = writeln!(text);
         let (from, to) = (folder.join(program), folder.join("calculator.wasm"));
         let (from, to) = (quoted(&from.to_string_lossy()), quoted(&to.to_string_lossy()));
-        writeln!(out, "  whimbrel agent build {from} -o {to}")?;
+        let _ = writeln!(text, "  whimbrel agent build {from} -o {to}");
     }
-    writeln!(out, "  whimbrel run {shown}              let them live")?;
-    writeln!(out, "  whimbrel run {shown} --trace      see what they say to each other")?;
-    writeln!(out, "  whimbrel check {shown}            look for errors after a change")
+    let _ = writeln!(text, "  whimbrel run {shown}              let them live");
+    let _ = writeln!(text, "  whimbrel run {shown} --trace      see what they say to each other");
+    let _ = write!(text, "  whimbrel check {shown}            look for errors after a change");
+    print(&text)
 }
 
 /// As a shell takes it for one word.

@@ -11,6 +11,7 @@ use whimbrel_net::authority::file::private;
 use whimbrel_net::signing::{self, Bundle, Said};
 
 use crate::arguments::{Prove, Verify};
+use crate::screen::print;
 
 /// Writes a conversation down.
 pub fn prove(arguments: &Prove) -> anyhow::Result<ExitCode> {
@@ -68,5 +69,5 @@ fn read(path: &Path) -> anyhow::Result<String> {
 }
 
 fn say(line: &str) -> anyhow::Result<()> {
-    writeln!(anstream::stdout().lock(), "{line}").context("cannot write to standard output")
+    print(line).context("cannot write to standard output")
 }

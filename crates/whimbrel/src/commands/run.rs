@@ -1,6 +1,5 @@
 //! `whimbrel run`: a society, until it ends.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,6 +29,7 @@ use crate::membership::{Membership, security_at};
 use crate::nodes::{Nodes, name_of};
 use crate::offering;
 use crate::opening::Opened;
+use crate::screen::print;
 use crate::stopping::{SOCIETY, Stopping, end_after};
 use crate::terminal::{self, Lines};
 use crate::watch::Watch;
@@ -109,7 +109,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
 fn summarise(watch: Option<Watch>, platform: &Platform, began: Instant) {
     if let Some(table) = watch.and_then(|watch| watch.summary(platform.counters(), began.elapsed())) {
         // Nobody may be reading any more.
-        let _ = writeln!(anstream::stdout().lock(), "{table}");
+        let _ = print(&table);
     }
 }
 

@@ -9,11 +9,12 @@ use whimbrel::options::value_of;
 use whimbrel_acl::{AclMessage, Aid, Encoding, Performative, Symbol, Text, Value};
 use whimbrel_bdi::syntax::parse_term;
 use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request, Sending};
+use whimbrel_platform::limits::PRINTED_TEXT_BYTES_MAX;
 
 use crate::arguments::Send;
 use crate::control::choose;
 use crate::screen::print;
-use crate::table::harmless;
+use crate::table::{harmless, shortened};
 use crate::terminal;
 
 /// The exit status if the answer says that it is not so.
@@ -51,7 +52,8 @@ fn show(answer: &serde_json::Value, json: bool) -> anyhow::Result<ExitCode> {
     } else {
         let AclMessage { sender, performative, content, .. } = &message;
         let content = if matches!(content, Value::Null) { String::new() } else { format!(" {content}") };
-        format!("{}: {performative}{}", harmless(&sender.to_string()), harmless(&content))
+        let content = shortened(&content, PRINTED_TEXT_BYTES_MAX);
+        format!("{}: {}{}", harmless(&sender.to_string()), harmless(performative.as_str()), harmless(&content))
     };
     // Nobody may be reading any more.
     let _ = print(&text);

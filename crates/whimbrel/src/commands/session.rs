@@ -9,6 +9,7 @@ use anyhow::Context;
 use whimbrel_net::agent_port::new_token;
 
 use crate::arguments::{Session, SessionAction};
+use crate::screen::print;
 
 /// Does it.
 pub fn session(arguments: &Session) -> anyhow::Result<ExitCode> {
@@ -26,5 +27,5 @@ fn token(names: &[String], file: &Path) -> anyhow::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options.open(file).and_then(|mut open| open.write_all(line.as_bytes()));
     written.with_context(|| format!("cannot write {}", file.display()))?;
-    writeln!(anstream::stdout().lock(), "{token}").context("cannot write to standard output")
+    print(&token).context("cannot write to standard output")
 }

@@ -1,6 +1,6 @@
 //! `whimbrel store`: what outlives a node, in a directory.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use whimbrel_store::{Archived, Damage, Embedded, Options, Report, store_in};
 
 use crate::arguments::{Store, StoreAction};
+use crate::screen::print;
 use crate::terminal;
 
 /// Damage is told line by line up to so many; further ones are counted.
@@ -193,5 +194,5 @@ fn archived(done: &Archived, as_json: bool, what: &str) -> anyhow::Result<ExitCo
 }
 
 fn say(line: &str) -> anyhow::Result<()> {
-    writeln!(anstream::stdout().lock(), "{line}").context("cannot write to standard output")
+    print(line).context("cannot write to standard output")
 }

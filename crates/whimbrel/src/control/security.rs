@@ -5,6 +5,7 @@ use whimbrel_gateway::vocabulary::{
     SecurityInfo,
 };
 use whimbrel_net::{AuditLine, AuditReadError, CertificateSeen, Certified, HubView, read_back};
+use whimbrel_platform::audit::Outcome;
 use whimbrel_platform::limits::{AUDIT_PAGE_MAX, CERTIFICATES_TOLD_MAX};
 
 use super::panel::Panel;
@@ -47,8 +48,12 @@ pub fn audit(panel: &Panel, before: Option<&str>, limit: usize) -> Result<AuditF
     })?;
     let event = |line: AuditLine| {
         let (at_us, node) = (1_000 * line.at_ms(), panel.node().to_owned());
-        let AuditLine { reason, who, action, object, detail: text, .. } = line;
-        Event { at_us, node, what: Happening::Refused { reason, who, action, object, text } }
+        let AuditLine { reason, who, from, action, object, detail: text, count, .. } = line;
+        let what = match reason == Outcome::Allowed.as_str() {
+            true => Happening::Allowed { who, from, action: action.unwrap_or_default(), object, text, count },
+            false => Happening::Refused { reason, who, action, object, text, count },
+        };
+        Event { at_us, node, what }
     };
     Ok(AuditFound { refusals: page.lines.into_iter().map(event).collect(), next: page.next })
 }

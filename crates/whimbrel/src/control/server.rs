@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request, read_call};
+use whimbrel_platform::audit::{Act, Auditor};
 use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_MAX};
 
 use super::panel::Panel;
@@ -83,14 +84,40 @@ fn serve(stream: &UnixStream, panel: &Panel) -> io::Result<()> {
             Ok(()) => Ok(()),
         },
         Ok(Request::Stop { code }) => {
+            record(panel, stream, ("stop", "ams".to_owned()), "");
             // Before this process ends.
             let said = say(stream, &Answer::Done);
             panel.stop(code);
             said
         }
-        Ok(request) => say(stream, &panel.answer(request, &|| is_gone(stream))),
+        Ok(request) => {
+            let act = request.act();
+            let answer = panel.answer(request, &|| is_gone(stream));
+            if let Some(act) = act {
+                let detail = if let Answer::Error(refusal) = &answer { refusal.text.as_str() } else { "" };
+                record(panel, stream, act, detail);
+            }
+            say(stream, &answer)
+        }
         Err(refusal) => say(stream, &Answer::Error(refusal)),
     }
+}
+
+/// The user at the other end, as far as the system says who that is; it can only be one who may open the socket.
+fn user_of(stream: &UnixStream) -> String {
+    #[cfg(target_os = "linux")]
+    if let Ok(user) = rustix::net::sockopt::socket_peercred(stream) {
+        return format!("user:{} process {}", user.uid.as_raw(), user.pid.as_raw_nonzero());
+    }
+    let _ = stream;
+    "user".to_owned()
+}
+
+/// Records what a user of this machine had done.
+fn record(panel: &Panel, stream: &UnixStream, (action, object): (&str, String), detail: &str) {
+    let who = user_of(stream);
+    let from = "control socket";
+    panel.refusals.allowed(&Act { who: &who, from, action, object: &object, detail });
 }
 
 /// Whether the other end was closed.

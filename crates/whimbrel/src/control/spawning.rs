@@ -14,6 +14,7 @@ use super::panel::Panel;
 pub(super) fn spawn(panel: &Panel, spawning: Spawning) -> Result<Vec<String>, Refusal> {
     let Spawning { name, program, count, beliefs, goals } = spawning;
     check_path(&program)?;
+    check_file(panel, &program)?;
     let names = match count {
         None => vec![name],
         Some(count @ 1..=SPAWNED_AT_ONCE_MAX) => (1..=count).map(|number| format!("{name}{number}")).collect(),
@@ -72,6 +73,16 @@ fn check_path(program: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(Reason::BadRequest, "expected a program of the project, as bidder.asl: a path below its folder"))
+}
+
+/// A symbolic link may lead to any file of the machine.
+fn check_file(panel: &Panel, program: &str) -> Result<(), Refusal> {
+    if panel.programs.as_ref().is_none_or(|programs| programs.has_inside(program)) {
+        return Ok(());
+    }
+    let text =
+        format!("the project has no program {program}: expected a file below its folder, which is no symbolic link");
+    Err(Refusal::new(Reason::BadRequest, text))
 }
 
 #[cfg(test)]

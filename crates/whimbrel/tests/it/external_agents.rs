@@ -11,7 +11,7 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::Level;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Tokens};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
-use whimbrel_platform::audit::{Auditor, RefusalReason, Refused};
+use whimbrel_platform::audit::{Act, Auditor, RefusalReason, Refused};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::{Agent, Context, Output, Platform, PlatformBuilder};
 
@@ -401,6 +401,8 @@ impl Auditor for Refusals {
     fn refused(&self, what: &Refused<'_>) {
         self.0.lock().unwrap().push(format!("{} {} {}", what.reason, what.who, what.object));
     }
+
+    fn allowed(&self, _what: &Act<'_>) {}
 }
 
 #[test]

@@ -204,13 +204,16 @@ fn what_a_policy_forbids_is_answered_and_recorded() {
     assert_eq!(seen.code, Some(4), "{}{}", seen.out, seen.err);
     let record = |file: &str| std::fs::read_to_string(scratch.0.join(file)).expect("it is there");
     // The spy's own node has the same policy: it refuses first.
-    let line = record("audit.jsonl.n2");
+    let both = record("audit.jsonl.n2");
+    let (policy, line) = both.split_once('\n').expect("two lines");
+    assert!(policy.contains("\"action\":\"policy\",\"object\":\"policy.toml sha256:"), "{policy}");
     let (time, rest) = line.split_once(",").expect("a line");
     assert!(time.starts_with("{\"time\":\"20"), "{line}");
     let expected =
         "\"reason\":\"forbidden\",\"who\":\"agent:spy of node:n2\",\"action\":\"send\",\"object\":\"vault\"}\n";
     assert_eq!(rest, expected);
-    assert_eq!(record("audit.jsonl"), "");
+    assert_eq!(record("audit.jsonl").lines().count(), 1, "its own policy");
+    assert_eq!(record("audit.jsonl.outside"), "");
 }
 
 #[test]

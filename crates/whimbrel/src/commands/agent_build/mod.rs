@@ -4,7 +4,6 @@ mod compile;
 mod inspect;
 mod tools;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use self::compile::compile;
 use self::inspect::Module;
 use self::tools::{Interrupted, missing, node_tool, quoted, scratch, well_ended};
 use crate::arguments::{Agent, AgentAction};
+use crate::screen::print;
 
 /// What nodes take of WebAssembly beyond its first version (docs/design/wasm-agents.md).
 const FEATURES: [&str; 7] = [
@@ -48,7 +48,7 @@ pub fn agent(arguments: &Agent) -> anyhow::Result<ExitCode> {
     }
     let module = built?;
     std::fs::write(&output, &module.bytes).with_context(|| format!("cannot write {}", output.display()))?;
-    writeln!(anstream::stdout().lock(), "{}", module.report(&output))?;
+    print(&module.report(&output))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,9 +1,14 @@
-//! What was refused, and why: one vocabulary for the counters, the audit log and the tests.
+//! Audit vocabulary: what was refused and why, and what was allowed to whom. The counters, the audit log and the tests share it.
 
+mod folding;
+
+use core::net::IpAddr;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::policy::Action;
+
+pub use folding::{Entry, Folded, Folding, Outcome};
 
 /// Why somebody, or something that they wanted, was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,13 +95,45 @@ impl fmt::Display for RefusalReason {
     }
 }
 
+/// Party of an audit entry. What those outside cause is kept apart from what known principals did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Party<'a> {
+    /// Somebody who proved nothing yet: only the address is certain.
+    Stranger(IpAddr),
+    /// A session: a program that has a token, which many may have.
+    Session(&'a str),
+    /// A principal as the policy writes it, or the holder of an operator's token.
+    Known(&'a str),
+}
+
+impl<'a> Party<'a> {
+    /// The party of this name, as the policy writes it.
+    pub fn named(name: &'a str) -> Self {
+        if name.starts_with("session:") { Self::Session(name) } else { Self::Known(name) }
+    }
+
+    /// Whether it is outside the platform: many who are may act together, so they have room of their own in the audit log.
+    pub const fn is_outside(self) -> bool {
+        matches!(self, Self::Stranger(_) | Self::Session(_))
+    }
+}
+
+impl fmt::Display for Party<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stranger(address) => address.fmt(f),
+            Self::Session(name) | Self::Known(name) => f.write_str(name),
+        }
+    }
+}
+
 /// Something that was refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Refused<'a> {
     /// Why.
     pub reason: RefusalReason,
-    /// Whom: a principal as the policy writes it, an address, or what somebody said they were.
-    pub who: &'a str,
+    /// Whom.
+    pub who: Party<'a>,
     /// What they wanted to do, if it is known.
     pub action: Option<Action>,
     /// To whom or what; empty if that is not known.
@@ -107,20 +144,43 @@ pub struct Refused<'a> {
 
 impl<'a> Refused<'a> {
     /// Something that the policy does not permit.
-    pub const fn forbidden(who: &'a str, action: Action, object: &'a str) -> Self {
-        Self { reason: RefusalReason::Forbidden, who, action: Some(action), object, detail: "" }
+    pub fn forbidden(who: &'a str, action: Action, object: &'a str) -> Self {
+        Self { reason: RefusalReason::Forbidden, who: Party::named(who), action: Some(action), object, detail: "" }
     }
 
-    /// Somebody who was refused altogether.
-    pub const fn somebody(reason: RefusalReason, who: &'a str, detail: &'a str) -> Self {
-        Self { reason, who, action: None, object: "", detail }
+    /// A principal who was refused altogether.
+    pub fn somebody(reason: RefusalReason, who: &'a str, detail: &'a str) -> Self {
+        Self { reason, who: Party::named(who), action: None, object: "", detail }
+    }
+
+    /// Somebody at this address who was refused altogether. A name that was only claimed belongs into `detail`.
+    pub const fn stranger(reason: RefusalReason, from: IpAddr, detail: &'a str) -> Self {
+        Self { reason, who: Party::Stranger(from), action: None, object: "", detail }
     }
 }
 
-/// Whoever keeps a record of what was refused. Called on the threads that do the work: be quick, and never block.
+/// Act that was allowed, and carried out.
+#[derive(Clone, Copy, Debug)]
+pub struct Act<'a> {
+    /// Principal who acted: as the policy writes it, or the holder of a token, or a user of the machine.
+    pub who: &'a str,
+    /// Way by which it was asked for: `http 192.0.2.7`, `control socket`; empty if the principal says it.
+    pub from: &'a str,
+    /// What was done: `kill`, `move`, `spawn` and so on.
+    pub action: &'a str,
+    /// To whom or what.
+    pub object: &'a str,
+    /// What became of it, if it failed; else empty.
+    pub detail: &'a str,
+}
+
+/// Keeper of a record of what was refused and what was allowed. Called on the threads that do the work: be quick, never block.
 pub trait Auditor: Send + Sync {
     /// Told of each refusal.
     fn refused(&self, what: &Refused<'_>);
+
+    /// Told of each act that was allowed.
+    fn allowed(&self, what: &Act<'_>);
 }
 
 /// How often each reason was given.
@@ -151,6 +211,8 @@ impl Auditor for RefusalCounts {
     fn refused(&self, what: &Refused<'_>) {
         self.count(what.reason);
     }
+
+    fn allowed(&self, _what: &Act<'_>) {}
 }
 
 #[cfg(test)]

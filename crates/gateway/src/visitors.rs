@@ -1,0 +1,204 @@
+//! Visitors: who is connected and has not proven to be an administrator, so many at most.
+//!
+//! When all places are taken, a newcomer gets the place of somebody who is worth less: of those that proved nothing the one that has been
+//! there longest, idle ones first, then a viewer. So neither strangers nor viewers lock an administrator out. A stranger never displaces
+//! somebody at another address, unless there are as many visitors as the node can have.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
+use tokio::sync::Notify;
+use whimbrel_platform::crowd::household;
+
+use crate::access::Role;
+
+/// See the module.
+pub(crate) struct Visitors {
+    all_max: usize,
+    each_max: usize,
+    there: Mutex<There>,
+}
+
+#[derive(Default)]
+struct There {
+    next: u64,
+    /// By when they came.
+    all: BTreeMap<u64, Arc<Shown>>,
+    each: FxHashMap<IpAddr, usize>,
+}
+
+/// What is known of a visitor.
+struct Shown {
+    address: IpAddr,
+    /// 0: nothing proven, 1: viewer, 2: administrator.
+    rank: AtomicU8,
+    /// Whether a request is being answered.
+    is_busy: AtomicBool,
+    is_sent_away: AtomicBool,
+    leave: Notify,
+}
+
+/// Visitor's place, until it is dropped.
+pub(crate) struct Visit {
+    visitors: Arc<Visitors>,
+    number: u64,
+    shown: Arc<Shown>,
+}
+
+impl Visitors {
+    /// So many at most, and so many of one address.
+    pub fn of(all_max: usize, each_max: usize) -> Arc<Self> {
+        Arc::new(Self { all_max, each_max, there: Mutex::default() })
+    }
+
+    /// A place for somebody at this address; `None` if all are taken by administrators.
+    pub fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Visit> {
+        let address = household(from);
+        let mut there = self.there();
+        if there.each.get(&address).copied().unwrap_or_default() >= self.each_max {
+            there.send_one_away(Some(address))?;
+        } else if there.all.len() >= self.all_max {
+            there.send_one_away(None)?;
+        }
+        let number = there.next;
+        let shown = Arc::new(Shown {
+            address,
+            rank: AtomicU8::new(0),
+            is_busy: AtomicBool::new(false),
+            is_sent_away: AtomicBool::new(false),
+            leave: Notify::new(),
+        });
+        there.next += 1;
+        there.all.insert(number, Arc::clone(&shown));
+        *there.each.entry(address).or_default() += 1;
+        Some(Visit { visitors: Arc::clone(self), number, shown })
+    }
+
+    fn there(&self) -> MutexGuard<'_, There> {
+        self.there.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl There {
+    /// Sends away whoever is worth least, and has been there longest; of one address, if it is said.
+    fn send_one_away(&mut self, address: Option<IpAddr>) -> Option<()> {
+        let worth = |shown: &Shown| match shown.rank.load(Ordering::Relaxed) {
+            0 => Some(u8::from(shown.is_busy.load(Ordering::Relaxed))),
+            1 => Some(2 + u8::from(shown.is_busy.load(Ordering::Relaxed))),
+            _ => None,
+        };
+        let mut least: Option<(u8, u64)> = None;
+        for (number, shown) in self.all.iter().filter(|(_, shown)| address.is_none_or(|it| it == shown.address)) {
+            match worth(shown) {
+                Some(0) => {
+                    least = Some((0, *number));
+                    break;
+                }
+                Some(worth) if least.is_none_or(|(least, _)| worth < least) => least = Some((worth, *number)),
+                _ => {}
+            }
+        }
+        let (_, number) = least?;
+        if let Some(shown) = self.forget(number) {
+            shown.is_sent_away.store(true, Ordering::Release);
+            shown.leave.notify_waiters();
+        }
+        Some(())
+    }
+
+    fn forget(&mut self, number: u64) -> Option<Arc<Shown>> {
+        let shown = self.all.remove(&number)?;
+        if let Some(count) = self.each.get_mut(&shown.address) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.each.remove(&shown.address);
+            }
+        }
+        Some(shown)
+    }
+}
+
+impl Visit {
+    /// Notes what the visitor may do.
+    pub fn prove(&self, role: Role) {
+        let rank = match role {
+            Role::Viewer => 1,
+            Role::Admin => 2,
+        };
+        self.shown.rank.fetch_max(rank, Ordering::Relaxed);
+    }
+
+    /// Notes whether a request is being answered.
+    pub fn set_busy(&self, is_busy: bool) {
+        self.shown.is_busy.store(is_busy, Ordering::Relaxed);
+    }
+
+    /// Waits until somebody else has the place.
+    pub async fn sent_away(&self) {
+        let leave = self.shown.leave.notified();
+        if !self.shown.is_sent_away.load(Ordering::Acquire) {
+            leave.await;
+        }
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.visitors.there().forget(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(last: u8) -> IpAddr {
+        [10, 0, 0, last].into()
+    }
+
+    fn is_sent_away(visit: &Visit) -> bool {
+        visit.shown.is_sent_away.load(Ordering::Acquire)
+    }
+
+    #[tokio::test]
+    async fn newcomer_gets_the_place_of_an_idle_stranger() {
+        let visitors = Visitors::of(100, 3);
+        let all: Vec<Visit> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
+        all[0].set_busy(true);
+        let other = visitors.enter(address(2)).expect("another address");
+        let late = visitors.enter(address(1)).expect("somebody goes");
+        assert_eq!(all.iter().map(is_sent_away).collect::<Vec<_>>(), [false, true, false]);
+        all[1].sent_away().await;
+        assert!(!is_sent_away(&other) && !is_sent_away(&late));
+        drop((all, other, late));
+        assert!(visitors.there().all.is_empty() && visitors.there().each.is_empty(), "nothing is kept");
+    }
+
+    #[test]
+    fn viewers_do_not_lock_an_administrator_out() {
+        let visitors = Visitors::of(100, 3);
+        let all: Vec<Visit> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
+        all.iter().for_each(|visit| visit.prove(Role::Viewer));
+        let admin = visitors.enter(address(1)).expect("a viewer goes");
+        admin.prove(Role::Admin);
+        assert_eq!(all.iter().filter(|visit| is_sent_away(visit)).count(), 1);
+        let strangers: Vec<Visit> = (0..10).filter_map(|_| visitors.enter(address(1))).collect();
+        assert!(!is_sent_away(&admin), "nobody takes an administrator's place");
+        drop(strangers);
+    }
+
+    #[test]
+    fn places_are_bounded_over_all_addresses() {
+        let visitors = Visitors::of(5, 3);
+        let all: Vec<Visit> = (0..9).filter_map(|last| visitors.enter(address(last))).collect();
+        assert_eq!((all.len(), visitors.there().all.len()), (9, 5));
+        assert_eq!(all.iter().filter(|visit| is_sent_away(visit)).count(), 4);
+        let admins = Visitors::of(1, 1);
+        let admin = admins.enter(address(1)).expect("there is room");
+        admin.prove(Role::Admin);
+        assert!(admins.enter(address(2)).is_none());
+    }
+}

@@ -1,0 +1,140 @@
+//! Local names of agents: which a new agent can have.
+
+use std::fmt;
+
+use crate::limits::AGENT_NAME_BYTES_MAX;
+use crate::topics::Cast;
+
+/// Names of the platform's own agents, and of the one that stands for whoever sends from the command line.
+const RESERVED: [&str; 3] = ["ams", "df", "cli"];
+
+/// Why a text is no name for a new agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NameFault {
+    /// It is empty.
+    Empty,
+    /// It has more bytes than a name may have.
+    TooLong,
+    /// It has a character that no name has: `@`, a control character, or one that nobody sees.
+    Character(char),
+    /// It has `*` or `?`, which stand for other names where agents are chosen.
+    Pattern(char),
+    /// It begins as the names of topics and groups do.
+    Cast,
+    /// It is, or looks like, a name of the platform's own.
+    Reserved(&'static str),
+}
+
+impl fmt::Display for NameFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "it is empty"),
+            Self::TooLong => write!(f, "it has more than {AGENT_NAME_BYTES_MAX} bytes"),
+            Self::Character('@') => write!(f, "it has an `@`, which separates an agent's name from its platform's"),
+            Self::Character(c) => write!(f, "it has the character {}, which is not visible", c.escape_unicode()),
+            Self::Pattern(c) => write!(f, "it has a `{c}`, which stands for other names where agents are chosen"),
+            Self::Cast => write!(f, "names of topics and groups begin with `topic:`, `group:` and `any:`"),
+            Self::Reserved(name) => write!(f, "{name} is the platform's own, and so is what looks like it"),
+        }
+    }
+}
+
+/// What is wrong with a name for a new agent, if anything is.
+pub fn name_fault(name: &str) -> Option<NameFault> {
+    let faulty = |c: char| match c {
+        '@' => Some(NameFault::Character(c)),
+        '*' | '?' => Some(NameFault::Pattern(c)),
+        c if c.is_control() || is_invisible(c) => Some(NameFault::Character(c)),
+        _ => None,
+    };
+    if name.is_empty() {
+        return Some(NameFault::Empty);
+    }
+    if name.len() > AGENT_NAME_BYTES_MAX {
+        return Some(NameFault::TooLong);
+    }
+    if let Some(fault) = name.chars().find_map(faulty) {
+        return Some(fault);
+    }
+    if Cast::split_text(name).is_some() {
+        return Some(NameFault::Cast);
+    }
+    RESERVED.into_iter().find(|reserved| looks_like(name, reserved)).map(NameFault::Reserved)
+}
+
+/// Whether a name is one of those that only the platform itself gives.
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
+
+/// Characters without width, and those that change the direction of text.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Whether people may take a name for this one, which is of small letters.
+fn looks_like(name: &str, reserved: &str) -> bool {
+    let mut letters = name.trim().chars().flat_map(char::to_lowercase).map(plain_letter);
+    let mut wanted = reserved.chars().map(plain_letter);
+    loop {
+        match (letters.next(), wanted.next()) {
+            (None, None) => return true,
+            (Some(letter), Some(wanted)) if letter == wanted => {}
+            _ => return false,
+        }
+    }
+}
+
+/// The letter that a character looks like, as far as reserved names need it (Unicode's confusables, by hand).
+fn plain_letter(c: char) -> char {
+    let c = match c {
+        // Full width, and mathematical letters, in alphabets of 52.
+        '\u{ff41}'..='\u{ff5a}' => letter(u32::from(c) - 0xff41),
+        '\u{1d400}'..='\u{1d6a3}' => letter((u32::from(c) - 0x1d400) % 26),
+        'а' | 'ɑ' | 'α' => 'a',
+        'м' | 'ⅿ' => 'm',
+        'ѕ' | 'ꜱ' | 'ſ' => 's',
+        'ԁ' | 'ⅾ' => 'd',
+        'ƒ' | 'ꬵ' => 'f',
+        'с' | 'ϲ' | 'ⅽ' => 'c',
+        'і' | 'ı' | 'ι' | 'ӏ' | 'ⅰ' | 'ⅼ' => 'i',
+        other => other,
+    };
+    // One stroke looks like another.
+    if matches!(c, 'l' | '1' | '|') { 'i' } else { c }
+}
+
+fn letter(index: u32) -> char {
+    char::from_u32(u32::from('a') + index).unwrap_or('a')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_platform_are_reserved_in_any_guise() {
+        for name in
+            ["ams", "AMS", "Df", "dF", "cli", "CLI", "cIi", "c1i", "cl1", " ams", "аms", "ａｍｓ", "𝐚𝐦𝐬", "ԁf", "сli"]
+        {
+            assert!(matches!(name_fault(name), Some(NameFault::Reserved(_))), "{name}");
+        }
+        for name in ["amy", "client", "dfs", "amsterdam", "c", "damsel", "bärbel", "茶", "agent 7", "click"] {
+            assert_eq!(name_fault(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn patterns_and_what_nobody_sees_are_in_no_name() {
+        assert_eq!(name_fault("a*b"), Some(NameFault::Pattern('*')));
+        assert_eq!(name_fault("who?"), Some(NameFault::Pattern('?')));
+        assert_eq!(name_fault("bob@home"), Some(NameFault::Character('@')));
+        for name in ["a\u{1b}[31m", "a\nb", "bo\u{200b}b", "\u{202e}bob", "bob\u{e0041}"] {
+            assert!(matches!(name_fault(name), Some(NameFault::Character(_))), "{name:?}");
+        }
+        assert_eq!((name_fault(""), name_fault(&"x".repeat(256))), (Some(NameFault::Empty), Some(NameFault::TooLong)));
+        assert_eq!(name_fault("topic:x"), Some(NameFault::Cast));
+    }
+}
