@@ -122,12 +122,13 @@ const FORMAT: u32 = 1;
 /// Makes the store's streams where they are missing, and checks those that are there.
 pub(crate) async fn prepare(engine: &Engine, options: &Options) -> Result<Layout, ConnectError> {
     let name = &options.name;
-    ensure(engine, coordination(options)).await?;
-    let layout = layout(engine, options).await?;
+    let is_used = is_used(engine, options).await?;
+    ensure(engine, coordination(options), false).await?;
+    let layout = layout(engine, options, is_used).await?;
     for index in 0..layout.streams {
-        ensure(engine, journal(options, index)).await?;
+        ensure(engine, journal(options, index), is_used).await?;
     }
-    ensure(engine, blobs(options)).await?;
+    ensure(engine, blobs(options), is_used).await?;
     // A stream that was just made has no leader for a while.
     let deadline = Instant::now() + patience();
     let marks = (0..layout.streams).map(|index| format!("{name}.j.{index}.begin"));
@@ -136,6 +137,33 @@ pub(crate) async fn prepare(engine: &Engine, options: &Options) -> Result<Layout
         persist(deadline, || engine.publish(&mark, &post)).await.map_err(|trouble| failed(&mark, trouble))?;
     }
     Ok(layout)
+}
+
+/// Whether something was ever written into the store: after that no stream of it is made, for one that is missing was lost.
+async fn is_used(engine: &Engine, options: &Options) -> Result<bool, ConnectError> {
+    let Options { name, .. } = options;
+    let (coordination, first) = (format!("{name}-COORD"), format!("{name}-J0"));
+    // In this order: who makes a store makes the coordination first, perhaps at this moment.
+    let journal_there = info(engine, &first).await?.is_some();
+    let Some(there) = info(engine, &coordination).await? else {
+        return match journal_there {
+            true => Err(ConnectError::Lost { stream: coordination, others: format!("{first} ...") }),
+            false => Ok(false),
+        };
+    };
+    // The first message says how the store is made; others are written once it is.
+    Ok(there.pointer("/state/last_seq").and_then(Value::as_u64).unwrap_or_default() > 1)
+}
+
+/// What the engine says of a stream; `None` if there is none of this name.
+async fn info(engine: &Engine, stream: &str) -> Result<Option<Value>, ConnectError> {
+    let question = format!("STREAM.INFO.{stream}");
+    match persist(Instant::now() + patience(), || engine.ask(&question, &Value::Null)).await {
+        Ok(there) => Ok(Some(there)),
+        Err(trouble) if trouble.code() == Some(NO_STREAM) => Ok(None),
+        Err(Trouble::NotTaken(_)) => Err(ConnectError::NoJetStream),
+        Err(trouble) => Err(failed(stream, trouble)),
+    }
 }
 
 /// What all streams have in common.
@@ -217,12 +245,17 @@ pub(crate) fn differences(wanted: &Value, there: &Value) -> Vec<String> {
     wanted.iter().filter_map(differs).collect()
 }
 
-async fn ensure(engine: &Engine, wanted: Value) -> Result<(), ConnectError> {
+/// Makes a stream unless it is there, which must be as it is wanted. One of a store that is used is not made.
+async fn ensure(engine: &Engine, wanted: Value, is_used: bool) -> Result<(), ConnectError> {
     let name = name_of(&wanted).to_owned();
     let deadline = Instant::now() + patience();
     let question = format!("STREAM.INFO.{name}");
     let there = persist(deadline, || engine.ask(&question, &Value::Null)).await;
     let there = match there {
+        Err(trouble) if trouble.code() == Some(NO_STREAM) && is_used => {
+            let others = name.rsplit_once('-').map_or("", |(store, _)| store);
+            return Err(ConnectError::Lost { others: format!("{others}-COORD ..."), stream: name });
+        }
         Err(trouble) if trouble.code() == Some(NO_STREAM) => create(engine, &name, &wanted, deadline).await,
         there => there,
     };
@@ -256,9 +289,14 @@ async fn create(engine: &Engine, name: &str, wanted: &Value, deadline: Instant) 
 }
 
 /// Reads how the store is made, or says so first.
-async fn layout(engine: &Engine, options: &Options) -> Result<Layout, ConnectError> {
+async fn layout(engine: &Engine, options: &Options, is_used: bool) -> Result<Layout, ConnectError> {
     let subject = format!("{}.m.layout", options.name);
     let stream = format!("{}-COORD", options.name);
+    if is_used {
+        let there = layout_there(engine, options).await?;
+        let why = format!("{stream} has lost it, and other keys with it: restore the stream from a backup");
+        return there.ok_or(ConnectError::Failed { what: subject, why });
+    }
     let deadline = Instant::now() + patience();
     let fresh = Layout::of(options.partitions, options.streams);
     let post = Post::new(json!(fresh).to_string()).expecting(0, &subject);

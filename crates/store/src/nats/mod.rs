@@ -140,6 +140,17 @@ pub enum ConnectError {
         /// What differs.
         differences: String,
     },
+    /// A stream of a store that was used is not there any more.
+    #[error(
+        "stream {stream} is missing, and with it what the store kept there: restore it from a backup (`nats stream restore`), \
+         or remove the store's other streams ({others}) to begin anew"
+    )]
+    Lost {
+        /// The stream.
+        stream: String,
+        /// What there is of the store.
+        others: String,
+    },
     /// Something else went wrong.
     #[error("{what}: {why}")]
     Failed {

@@ -1,6 +1,6 @@
 //! Engines that promise less than what is asked, and what is said of them.
 
-use whimbrel_platform::store::{Journal, Survives};
+use whimbrel_platform::store::{Coord, Journal, Revision, Survives};
 use whimbrel_store::nats::{ConnectError, Nats, Options, status};
 
 use super::engine::{Engine, connect};
@@ -34,6 +34,47 @@ fn an_engine_that_promises_less_is_refused() {
     let there = status(&format!("nats://{server}/a?replicas=1"), asking(Survives::OneMachine)).unwrap();
     assert_eq!((there.partitions, there.streams.len()), (None, 0));
     assert!(there.refused.unwrap().contains("?replicas=3"));
+}
+
+/// Has a server of an engine do something with a stream.
+fn order(address: &str, order: &str) {
+    let server = address.split(['?', '/']).nth(2).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(server).await.unwrap();
+        let answer = client.request(format!("$JS.API.{order}"), "".into()).await.unwrap();
+        let answer = String::from_utf8(answer.payload.to_vec()).unwrap();
+        assert!(answer.contains("\"success\":true"), "{answer}");
+    });
+}
+
+#[test]
+fn lost_stream_is_never_made_anew() {
+    let Some(engine) = Engine::start(1, false) else { return };
+    for (stream, said) in [("J1", "J1 is missing"), ("BLOB", "BLOB is missing"), ("COORD", "COORD is missing")] {
+        let address = engine.fresh();
+        let name = address.rsplit_once('/').unwrap().1.split('?').next().unwrap().to_owned();
+        let store = connect(&address);
+        store.write("key", Revision(0), b"value").unwrap();
+        drop(store);
+        drop(connect(&address));
+        order(&address, &format!("STREAM.DELETE.{name}-{stream}"));
+        for _ in 0..2 {
+            let error = refused(&address, Survives::Nothing);
+            assert!(error.contains(&format!("stream {name}-{said}")) && error.contains("restore"), "{error}");
+        }
+    }
+    // What was never used may be made to its end.
+    let address = engine.fresh();
+    let name = address.rsplit_once('/').unwrap().1.split('?').next().unwrap().to_owned();
+    drop(connect(&address));
+    order(&address, &format!("STREAM.DELETE.{name}-J1"));
+    drop(connect(&address));
+    // The keys are gone, and with them how the store was made.
+    connect(&address).write("key", Revision(0), b"value").unwrap();
+    order(&address, &format!("STREAM.PURGE.{name}-COORD"));
+    let error = refused(&address, Survives::Nothing);
+    assert!(error.contains("has lost it"), "{error}");
 }
 
 #[test]
