@@ -4,7 +4,7 @@
 
 use whimbrel_acl::value::Bare;
 use whimbrel_acl::{Symbol, Text, Value, Var};
-use whimbrel_bdi::project::parse_project;
+use whimbrel_bdi::project::{AgentNames, parse_project};
 use whimbrel_bdi::syntax::ast::{Code, Plan, Rule, Term};
 use whimbrel_bdi::syntax::quote::{quote, unquote_term};
 use whimbrel_bdi::syntax::{
@@ -35,7 +35,13 @@ pub fn mas2j_parser(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let parsed = parse_project(&text, &Text::from("fuzz.mas2j"), &["mars"]);
     show_all(&parsed.diagnostics, &text);
-    assert!(parsed.project.agents.iter().all(|agent| agent.names().next().is_some()));
+    let mut names = AgentNames::default();
+    let agents = parsed.project.agents.iter().filter(|agent| agent.count < 100);
+    let all: Vec<Symbol> = agents.flat_map(|agent| names.of(agent.name, agent.count as usize)).collect();
+    let mut distinct = all.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), all.len(), "each name is given once");
 }
 
 /// Texts that agents meet as they run: nothing panics, and terms come back from text and from data.

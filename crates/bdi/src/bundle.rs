@@ -3,7 +3,7 @@
 use whimbrel_acl::Text;
 use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 
-use crate::syntax::Loader;
+use crate::syntax::{LoadError, Loader, SourceText};
 
 /// The first byte of a bundle.
 const LAYOUT: u8 = 1;
@@ -22,7 +22,7 @@ pub struct Bundle {
 pub struct Included {
     /// What the directive says.
     pub path: String,
-    /// The file that was found by that: equal names are one file.
+    /// The file that was found by that: equal names are one file. Empty if none was found.
     pub name: String,
     /// Its name begins in the folder that the program is in, wherever that is.
     pub is_beside: bool,
@@ -59,6 +59,12 @@ impl Bundle {
         }
     }
 
+    /// Notes that a file was not there to be included: it has no name.
+    pub(crate) fn note_missing(&mut self, path: &str) {
+        let (name, text) = (String::new(), String::new());
+        self.included.push(Included { path: path.to_owned(), name, is_beside: false, text });
+    }
+
     /// Notes that a file was included in the program `file`.
     pub(crate) fn note(&mut self, file: &str, path: &str, name: &str, text: &str) {
         let beside = name.strip_prefix(folder_of(file)).filter(|rest| !rest.starts_with('/'));
@@ -82,11 +88,14 @@ struct Unpacking<'a> {
 }
 
 impl Loader for Unpacking<'_> {
-    fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, String), String> {
+    fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, SourceText), LoadError> {
         let next = self.rest.next().filter(|included| included.path == path);
-        let included = next.ok_or_else(|| "it did not come with the program".to_owned())?;
+        let included = next.ok_or(LoadError::Incomplete)?;
+        if included.name.is_empty() {
+            return Err("it was not there where the program comes from".to_owned().into());
+        }
         let folder = if included.is_beside { self.folder } else { "" };
-        Ok((Text::from(format!("{folder}{}", included.name)), included.text.clone()))
+        Ok((Text::from(format!("{folder}{}", included.name)), included.text.clone().into()))
     }
 }
 
@@ -99,10 +108,11 @@ mod tests {
     struct Files(&'static [(&'static str, &'static str)]);
 
     impl Loader for Files {
-        fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
+        fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError> {
             let name = format!("{}{path}", folder_of(from_file));
             let file = self.0.iter().find(|(known, _)| *known == name || *known == path);
-            file.map(|(name, text)| (Text::from(*name), (*text).to_owned())).ok_or_else(|| "missing".to_owned())
+            file.map(|(name, text)| (Text::from(*name), (*text).to_owned().into()))
+                .ok_or_else(|| "missing".to_owned().into())
         }
     }
 
@@ -120,6 +130,17 @@ mod tests {
         assert_eq!(bundle, made.bundle);
         let (image, _) = load(&bundle.text, &Text::from("/x/p.asl"), &mut bundle.loader("/x/p.asl")).unwrap();
         assert_eq!((image.fingerprint, image.plans.len()), (made.image.fingerprint, made.image.plans.len()));
+    }
+
+    #[test]
+    fn files_that_were_missing_or_broken_are_so_elsewhere() {
+        let files = &[("a.asl", "+!a."), ("bad.asl", "+!b <- ."), ("c.asl", "{ include(\"a.asl\") } +!c.")];
+        let text = "{ include(\"a.asl\") } { include(\"none.asl\") } { include(\"bad.asl\") } { include(\"c.asl\") } !a.";
+        let made = load_bundled(text, &Text::from("p.asl"), &mut Files(files)).unwrap();
+        let bundle = Bundle::decode(&made.bundle.encode().unwrap()).unwrap();
+        let (image, warnings) = load(&bundle.text, &Text::from("x/p.asl"), &mut bundle.loader("x/p.asl")).unwrap();
+        assert_eq!((image.fingerprint, image.plans.len()), (made.image.fingerprint, made.image.plans.len()));
+        assert_eq!(warnings.len(), made.warnings.len());
     }
 
     #[test]

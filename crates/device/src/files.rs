@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use whimbrel_acl::Text;
 use whimbrel_bdi::code::Image;
 use whimbrel_bdi::reason::ProgramError;
-use whimbrel_bdi::syntax::{Diagnostic, Loader};
+use whimbrel_bdi::syntax::{Diagnostic, LoadError, Loader, SourceText};
 use whimbrel_bdi::{Bundle, Loaded};
 use whimbrel_platform::limits::{CODE_BYTES_MAX, DEVICE_FILES_BYTES_MAX, SOURCE_BYTES_MAX};
 use whimbrel_platform::session::CodeName;
@@ -199,10 +199,15 @@ fn hash_of(bytes: &[u8]) -> [u8; 32] {
 struct Includes<'a>(&'a mut Files);
 
 impl Loader for Includes<'_> {
-    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
+    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError> {
         let found = self.0.find(path, from_file);
         let text = self.0.read(&found)?.to_owned();
-        Ok((Text::from(found), text))
+        Ok((Text::from(found), text.into()))
+    }
+
+    /// Whoever hands files over is asked for those that are missing.
+    fn is_strict(&self) -> bool {
+        true
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use whimbrel_acl::{Aid, Symbol, Text};
 use whimbrel_bdi::project::options::{apply, value_of};
-use whimbrel_bdi::project::{AgentEntry, Environment, parse_project};
+use whimbrel_bdi::project::{AgentEntry, AgentNames, Environment, parse_project};
 use whimbrel_bdi::syntax::ast::{Span, Term};
 use whimbrel_bdi::syntax::{Diagnostic, Severity};
 use whimbrel_bdi::{Agent, AgentConfig};
@@ -117,8 +117,11 @@ impl<'a> Opening<'a> {
         let folders = folders.chain(project.asl_source_path.iter().map(ToString::to_string));
         locked(&self.society.world().files).search_in(folders.chain([folder.to_owned()]).collect());
         self.environment(project.environment.as_ref());
+        let mut names = AgentNames::default();
+        self.seats.iter().for_each(|seat| drop(names.of(Symbol::new(&seat.name), 1)));
         for agent in &project.agents {
-            self.agent(agent);
+            let called = names.of(agent.name, agent.count as usize);
+            self.agent(agent, called);
         }
     }
 
@@ -140,7 +143,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    fn agent(&mut self, entry: &AgentEntry) {
+    fn agent(&mut self, entry: &AgentEntry, names: Vec<Symbol>) {
         if entry.source.ends_with(".wasm") {
             let why = "a society on a device is of AgentSpeak agents; WebAssembly modules are run beside it";
             return self.diagnostics.push(problem(&self.file, entry.span, why));
@@ -161,7 +164,7 @@ impl<'a> Opening<'a> {
                 self.diagnostics.push(problem(&self.file, option.span, why));
             }
         }
-        let seats = entry.names().map(|name| Seat { name, config: config.clone(), lifetime });
+        let seats = names.into_iter().map(|name| Seat { name: name.to_string(), config: config.clone(), lifetime });
         self.seats.extend(seats);
     }
 

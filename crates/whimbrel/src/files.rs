@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use whimbrel_acl::Text;
-use whimbrel_bdi::syntax::Diagnostic;
+use whimbrel_bdi::syntax::{Diagnostic, SourceText};
 use whimbrel_bdi::syntax::ast::Span;
 use whimbrel_platform::limits;
 
@@ -25,12 +25,12 @@ pub enum ReadError {
     #[error("{} is a folder; expected a file", .0.display())]
     Folder(PathBuf),
     /// It is not text.
-    #[error("{} is not UTF-8 text: byte {byte} is where it stops being so", .path.display())]
+    #[error("{} is not UTF-8 text: line {line} is where it stops being so; save it as UTF-8", .path.display())]
     NotText {
         /// The file.
         path: PathBuf,
-        /// The first byte that does not fit, from 0.
-        byte: usize,
+        /// The line of the first byte that does not fit, from 1.
+        line: usize,
     },
     /// It is longer than any program may be.
     #[error("{} has {bytes} bytes or more; a program may have {bytes_max}", .path.display())]
@@ -56,14 +56,25 @@ fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }
 
-/// Reads program text.
+/// Reads program text, in whichever encoding an editor saved it.
+///
+/// # Errors
+/// There is no such file.
+pub fn read_source(path: &Path) -> Result<SourceText, ReadError> {
+    read_bytes(path, limits::SOURCE_BYTES_MAX).map(SourceText::decode)
+}
+
+/// Reads text that must be UTF-8, as that of policies.
 ///
 /// # Errors
 /// There is no such file, or it is no text.
 pub fn read(path: &Path) -> Result<String, ReadError> {
     let bytes = read_bytes(path, limits::SOURCE_BYTES_MAX)?;
-    String::from_utf8(bytes)
-        .map_err(|error| ReadError::NotText { path: path.to_owned(), byte: error.utf8_error().valid_up_to() })
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
+        ReadError::NotText { path: path.to_owned(), line }
+    })
 }
 
 /// Reads a file of at most so many bytes.
@@ -139,6 +150,28 @@ pub enum Sources {
     BuiltIn(&'static [(&'static str, &'static str)]),
 }
 
+/// A file in one of these folders, or in the current one; the last place where it could be, if it is in none.
+fn find_in(folders: &[PathBuf], path: &str) -> PathBuf {
+    let path = in_jason(path, folders.last().map_or(Path::new(""), PathBuf::as_path));
+    let candidates = || folders.iter().map(|folder| folder.join(&path));
+    let found = candidates().find(|file| file.is_file()).or_else(|| path.is_file().then(|| path.clone()));
+    found.or_else(|| candidates().next_back()).unwrap_or_else(|| path.clone())
+}
+
+/// As [`Sources::find_inside`], in these folders.
+fn inside(folders: &[PathBuf], path: &str) -> Option<PathBuf> {
+    if !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
+        return None;
+    }
+    folders.iter().find_map(|folder| {
+        let whole = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize().ok()?;
+        let file = folder.join(path);
+        // No way round: a link would have endlessly many names, or lead out.
+        let is_it = file.canonicalize().is_ok_and(|found| found == whole.join(path) && found.is_file());
+        is_it.then_some(file)
+    })
+}
+
 impl Sources {
     /// `listed` are folders as a project names them, relative to its own folder or to the current one; the project's
     /// own folder is searched after them.
@@ -158,14 +191,13 @@ impl Sources {
         }
     }
 
-    /// The file a program names by `path`; the last place where one could be, if there is none.
+    /// The file a program names by `path`; the last place where one could be, if there is none. Paths that were written
+    /// on Windows have back-slashes.
     pub fn find(&self, path: &str) -> PathBuf {
         let path = path.strip_prefix("file:").unwrap_or(path);
         let Self::Folders(folders) = self else { return path.into() };
-        let path = in_jason(path, folders.last().map_or(Path::new(""), PathBuf::as_path));
-        let candidates = || folders.iter().map(|folder| folder.join(&path));
-        let found = candidates().find(|file| file.is_file()).or_else(|| path.is_file().then(|| path.clone()));
-        found.or_else(|| candidates().next_back()).unwrap_or_else(|| path.clone())
+        let file = find_in(folders, path);
+        if file.is_file() || !path.contains('\\') { file } else { find_in(folders, &path.replace('\\', "/")) }
     }
 
     /// The file of this society that a stranger names by `path`: in one of its folders, and by the only name that it has there.
@@ -175,29 +207,20 @@ impl Sources {
             Self::Folders(folders) => folders,
             Self::BuiltIn(files) => return files.iter().any(|(name, _)| *name == path).then(|| path.into()),
         };
-        if !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
-            return None;
-        }
-        folders.iter().find_map(|folder| {
-            let whole = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize().ok()?;
-            let file = folder.join(path);
-            // No way round: a link would have endlessly many names, or lead out.
-            let is_it = file.canonicalize().is_ok_and(|found| found == whole.join(path) && found.is_file());
-            is_it.then_some(file)
-        })
+        inside(folders, path).or_else(|| inside(folders, &path.replace('\\', "/")))
     }
 
     /// The text of a file that [`Sources::find`] found.
     ///
     /// # Errors
-    /// There is none, or it is no text.
-    pub fn read(&self, file: &Path) -> Result<String, ReadError> {
+    /// There is none.
+    pub fn read(&self, file: &Path) -> Result<SourceText, ReadError> {
         match self {
-            Self::Folders(_) => read(file),
+            Self::Folders(_) => read_source(file),
             Self::BuiltIn(files) => files
                 .iter()
                 .find(|(name, _)| Path::new(name) == file)
-                .map(|(_, text)| (*text).to_owned())
+                .map(|(_, text)| (*text).to_owned().into())
                 .ok_or_else(|| ReadError::Missing { path: file.to_owned(), nearest: None }),
         }
     }
@@ -257,11 +280,11 @@ mod tests {
     #[test]
     fn strangers_find_what_is_in_a_societys_folders_by_one_name() {
         let (folder, sources) = society("names");
-        for name in ["a.asl", "b.asl", "agents/b.asl"] {
+        for name in ["a.asl", "b.asl", "agents/b.asl", "agents\\b.asl"] {
             assert!(sources.find_inside(name).is_some_and(|file| file.is_file()), "{name}");
         }
         let absolute = folder.0.join("society/a.asl");
-        for name in ["../secret.asl", "x/../a.asl", "./a.asl", "agents", "", "/etc/passwd", absolute.to_str().unwrap()]
+        for name in ["../secret.asl", "..\\secret.asl", "x/../a.asl", "./a.asl", "agents", "", "/etc/passwd", absolute.to_str().unwrap()]
         {
             assert_eq!(sources.find_inside(name), None, "{name}");
         }
@@ -278,6 +301,13 @@ mod tests {
         for name in ["again/a.asl", "again/again/a.asl", "out.asl"] {
             assert_eq!(sources.find_inside(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn back_slashes_name_files_too() {
+        let (_folder, sources) = society("slashes");
+        assert!(sources.find("agents\\b.asl").is_file());
+        assert!(!sources.find("agents\\none.asl").is_file());
     }
 
     #[cfg(target_os = "linux")]

@@ -1,14 +1,14 @@
 //! The programs of a society: found in its folders, compiled once, shared by all agents that run them.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ring::digest::{SHA256, digest};
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Text, Value};
 use whimbrel_bdi::code::Image;
 use whimbrel_bdi::reason::ProgramError;
-use whimbrel_bdi::syntax::{Diagnostic, Loader};
+use whimbrel_bdi::syntax::{Diagnostic, LoadError, Loader, SourceText};
 use whimbrel_bdi::{AgentConfig, Bundle, Loaded};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{Origin, State};
@@ -72,12 +72,34 @@ pub struct Programs {
     cache: Option<Arc<CodeCache>>,
     /// How often each code was wanted, and here.
     hits: Mutex<FxHashMap<CodeHash, u64>>,
+    /// Whether a file that cannot be included is an error.
+    is_strict: bool,
+    /// Who is told of warnings about programs that are wanted while the society runs.
+    reader: OnceLock<fn(&[Diagnostic])>,
 }
 
 impl Programs {
     /// Programs that are found there. What comes from elsewhere is kept in that cache.
     pub fn new(sources: Sources, cache: Option<Arc<CodeCache>>) -> Self {
         Self { sources, guests: Guests::new(cache.clone()), cache, ..Self::default() }
+    }
+
+    /// The same, where a file that cannot be included is an error of the program.
+    #[must_use]
+    pub fn strict(self) -> Self {
+        Self { is_strict: true, ..self }
+    }
+
+    /// Has `reader` told of warnings about programs that are wanted while the society runs.
+    pub fn tell(&self, reader: fn(&[Diagnostic])) {
+        // Whoever came first is told.
+        let _ = self.reader.set(reader);
+    }
+
+    fn warn(&self, warnings: &[Diagnostic]) {
+        if let (Some(reader), false) = (self.reader.get(), warnings.is_empty()) {
+            reader(warnings);
+        }
     }
 
     /// The compiled program, and what there is to say about it when it is compiled for the first time.
@@ -92,11 +114,15 @@ impl Programs {
         if let Some(compiled) = locked(&self.images).get(&file) {
             return Ok((Arc::clone(&compiled.image), Vec::new()));
         }
-        let text = self.sources.read(&file)?;
+        let source = self.sources.read(&file)?;
         let name = Text::from(file.to_string_lossy());
-        let Loaded { mut image, warnings, bundle } =
-            whimbrel_bdi::load_bundled(&text, &name, &mut Includes(&self.sources))
-                .map_err(|ProgramError { diagnostics }| CompileError::Errors(diagnostics))?;
+        let misread = source.warning(&name);
+        let mut includes = Includes { sources: &self.sources, is_strict: self.is_strict };
+        let Loaded { mut image, warnings, bundle } = whimbrel_bdi::load_bundled(&source.text, &name, &mut includes)
+            .map_err(|ProgramError { diagnostics }| {
+                CompileError::Errors(misread.iter().cloned().chain(diagnostics).collect())
+            })?;
+        let warnings = misread.into_iter().chain(warnings).collect();
         let bytes = bundle.encode().filter(|bytes| bytes.len() <= CODE_BYTES_MAX).unwrap_or_default();
         image.code = (!bytes.is_empty()).then(|| sha256(&bytes).0);
         let compiled = Compiled { image: Arc::new(image), bytes: bytes.into() };
@@ -345,18 +371,25 @@ impl CodeSeen {
 }
 
 /// Files that programs include: beside the including file, then where programs are found.
-struct Includes<'a>(&'a Sources);
+struct Includes<'a> {
+    sources: &'a Sources,
+    is_strict: bool,
+}
 
 impl Loader for Includes<'_> {
-    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
+    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError> {
         let beside = Path::new(from_file).parent().unwrap_or(Path::new("")).join(path);
-        let file = if beside.is_file() { beside } else { self.0.find(path) };
-        let text = self.0.read(&file).map_err(|error| {
+        let file = if beside.is_file() { beside } else { self.sources.find(path) };
+        let source = self.sources.read(&file).map_err(|error| {
             let of_jason = path.starts_with("$jasonJar");
             let help = "; it is part of Jason: let the variable JASON_HOME name a checkout of Jason's repository";
             format!("{error}{}", if of_jason { help } else { "" })
         })?;
-        Ok((Text::from(file.to_string_lossy()), text))
+        Ok((Text::from(file.to_string_lossy()), source))
+    }
+
+    fn is_strict(&self) -> bool {
+        self.is_strict
     }
 }
 
@@ -429,7 +462,8 @@ impl ProgramLoader for SocietyLoader {
             let code = self.programs.module(path).map_err(|error| error.to_string())?;
             return Ok(code.agent(options.to_vec()));
         }
-        let (image, _) = self.programs.compile(path).map_err(|error| error.to_string())?;
+        let (image, warnings) = self.programs.compile(path).map_err(|error| error.to_string())?;
+        self.programs.warn(&warnings);
         let mut config = AgentConfig::new(image);
         config.environment = self.environment;
         for (key, value) in options {
@@ -476,7 +510,10 @@ impl ProgramLoader for SocietyLoader {
 
     fn read_source(&self, path: &str) -> Result<String, String> {
         let sources = &self.programs.sources;
-        sources.read(&sources.find(path)).map_err(|error| error.to_string())
+        let file = sources.find(path);
+        let source = sources.read(&file).map_err(|error| error.to_string())?;
+        self.programs.warn(source.warning(&Text::from(file.to_string_lossy())).as_slice());
+        Ok(source.text)
     }
 }
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol, Text, Value};
 use whimbrel_bdi::project::options::{apply, value_of};
-use whimbrel_bdi::project::{self, AgentEntry, Environment, Project, parse_project};
+use whimbrel_bdi::project::{self, AgentEntry, AgentNames, Environment, Project, parse_project};
 use whimbrel_bdi::syntax::ast::{Span, Term};
-use whimbrel_bdi::syntax::{Diagnostic, Severity};
+use whimbrel_bdi::syntax::{Diagnostic, Severity, SourceText};
 use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::AgentKind;
@@ -21,7 +21,7 @@ use whimbrel_runtime::Platform;
 use crate::code_cache::CodeCache;
 use crate::duration;
 use crate::environment::Environments;
-use crate::files::{ReadError, Sources, read};
+use crate::files::{ReadError, Sources, read_source};
 use crate::guests::{GuestCode, is_module};
 use crate::programs::{CompileError, Programs, SocietyLoader};
 
@@ -61,8 +61,10 @@ const LIFETIME: &str = "lifetime";
 #[derive(Clone, Debug)]
 struct Entry {
     name: Symbol,
-    /// `#n`, if n is more than 1.
+    /// `#n`, if n is not 1.
     count: Option<usize>,
+    /// What its agents are called.
+    names: Vec<Symbol>,
     /// `at "host"`.
     host: Option<Text>,
     /// Where it is to live in a cluster.
@@ -78,14 +80,14 @@ enum Code {
     AgentSpeak(Box<AgentConfig>),
     /// A WebAssembly module, with what its agents are told in their first call.
     Module(GuestCode, Vec<(Symbol, Value)>),
-    /// It has errors.
-    Unknown,
+    /// It has errors, or is not there: why.
+    Unknown(String),
 }
 
 impl Code {
     fn kind(&self) -> AgentKind {
         match self {
-            Self::AgentSpeak(_) | Self::Unknown => AgentKind::AgentSpeak,
+            Self::AgentSpeak(_) | Self::Unknown(_) => AgentKind::AgentSpeak,
             Self::Module(..) => AgentKind::Wasm,
         }
     }
@@ -94,7 +96,7 @@ impl Code {
         match self {
             Self::AgentSpeak(config) => Some(Box::new(Agent::new((**config).clone()))),
             Self::Module(code, options) => Some(code.agent(options.clone())),
-            Self::Unknown => None,
+            Self::Unknown(_) => None,
         }
     }
 }
@@ -102,19 +104,28 @@ impl Code {
 impl Entry {
     /// One agent of this code.
     fn lone(name: &str, code: Code) -> Self {
-        Self { name: Symbol::new(name), count: None, host: None, hints: Hints::default(), lifetime: None, code }
+        let (name, hints) = (Symbol::new(name), Hints::default());
+        Self { name, count: None, names: vec![name], host: None, hints, lifetime: None, code }
     }
 
     /// The agents by name.
     fn names(&self) -> impl Iterator<Item = Symbol> {
-        (1..=self.count.unwrap_or(1))
-            .map(|number| if self.count.is_some() { Symbol::new(&format!("{}{number}", self.name)) } else { self.name })
+        self.names.iter().copied()
     }
 
     /// The agents by name, with their bodies.
     fn agents(&self) -> impl Iterator<Item = (Symbol, AgentKind, Box<dyn AgentBody>)> {
         self.names().filter_map(|name| Some((name, self.code.kind(), self.code.agent()?)))
     }
+}
+
+/// Agents that are not started, for their project or program has errors or is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What they are called.
+    pub agents: Vec<Symbol>,
+    /// What is wrong, in a few words.
+    pub why: String,
 }
 
 /// One agent of a society to be.
@@ -139,6 +150,7 @@ pub struct Society {
     environment: Option<Aid>,
     workers: Option<usize>,
     warnings: Vec<Diagnostic>,
+    left_out: Vec<LeftOut>,
     host_environment: Option<Box<dyn AgentBody>>,
     offers: Vec<Offer>,
 }
@@ -162,6 +174,7 @@ impl Society {
             environment: None,
             workers: None,
             warnings: Vec::new(),
+            left_out: Vec::new(),
             host_environment: None,
             offers: Vec::new(),
         }
@@ -193,24 +206,20 @@ impl Society {
         environments: &Environments,
         cache: Option<Arc<CodeCache>>,
     ) -> Result<Self, OpenError> {
-        let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        let mut opening = Opening::new(environments, cache);
-        if is_module(&file.to_string_lossy()) {
-            return opening.module(file);
-        }
-        let text = read(file)?;
-        if text.trim().is_empty() {
-            return Err(OpenError::Empty(file.to_owned()));
-        }
-        let society = match extension {
-            "mas2j" => {
-                let folder = file.parent().unwrap_or(Path::new(""));
-                opening.project(file, &text, |listed| Sources::new(folder, listed.iter().map(Text::as_str)))
-            }
-            "asl" => opening.program(file),
-            _ => return Err(OpenError::UnknownKind(file.to_owned())),
-        };
-        opening.finish(file, society)
+        Opening::new(environments, cache).open(file)
+    }
+
+    /// As [`Society::open_cached`], as Jason does it: agents that have errors, or whose programs are not there, are
+    /// [left out](Society::left_out), and programs go on without files that cannot be included.
+    ///
+    /// # Errors
+    /// The project itself has errors, or its environment, or every agent.
+    pub fn open_in_part(
+        file: &Path,
+        environments: &Environments,
+        cache: Option<Arc<CodeCache>>,
+    ) -> Result<Self, OpenError> {
+        Opening { is_strict: false, ..Opening::new(environments, cache) }.open(file)
     }
 
     /// A society without agents or programs of its own, for a node that takes in agents of other nodes.
@@ -226,19 +235,39 @@ impl Society {
         let file = Path::new("project.mas2j");
         let environments = Environments::new();
         let mut opening = Opening::new(&environments, None);
-        let society = opening.project(file, project, |_| Sources::BuiltIn(files));
+        let society = opening.project(file, &project.to_owned().into(), |_| Sources::BuiltIn(files));
         opening.finish(file, society)
     }
 
     /// Sets how many agents each population has: a lone program's, or each `#n` of a project.
     pub fn set_population(&mut self, count: usize) {
         let lone = self.entries.len() == 1;
-        for entry in self.entries.iter_mut().filter(|entry| lone || entry.count.is_some()) {
+        for entry in self.entries.iter_mut().filter(|entry| lone || entry.count.is_some_and(|count| count > 0)) {
             entry.count = (count > 1 || entry.count.is_some()).then_some(count);
+        }
+        let mut names = AgentNames::default();
+        self.host_environment.as_ref().map(|_| names.of(Symbol::new(ENVIRONMENT), 1));
+        for entry in &mut self.entries {
+            let numbered = (1..=count).map(|number| Symbol::new(&format!("{}{number}", entry.name)));
+            entry.names = match entry.count {
+                // A population of one is numbered, too.
+                Some(1) => numbered.flat_map(|name| names.of(name, 1)).collect(),
+                counted => names.of(entry.name, counted.unwrap_or(1)),
+            };
         }
     }
 
-    /// What there is to say about the programs, though they can run.
+    /// Agents that are not started, of a society that was [opened in part](Society::open_in_part).
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// Has `reader` told of warnings about programs that are wanted while the society runs.
+    pub fn tell(&self, reader: fn(&[Diagnostic])) {
+        self.programs.tell(reader);
+    }
+
+    /// What there is to say about the programs; errors are those of agents that are left out.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
@@ -276,7 +305,7 @@ impl Society {
                 Some((self.programs.name(Path::new(&*image.name)), format!("{:016x}", image.fingerprint)))
             }
             Code::Module(code, _) => Some((self.programs.name(Path::new(code.path().as_str())), code.hash())),
-            Code::AgentSpeak(_) | Code::Unknown => None,
+            Code::AgentSpeak(_) | Code::Unknown(_) => None,
         };
         self.entries.iter().filter_map(kept).collect()
     }
@@ -348,15 +377,47 @@ struct Opening<'a> {
     /// The body of the environment, if it is written in Rust.
     host_environment: Option<Box<dyn AgentBody>>,
     diagnostics: Vec<Diagnostic>,
+    /// Whether one error keeps the whole society from running.
+    is_strict: bool,
+    /// Whether the society cannot even run in part.
+    is_hopeless: bool,
+    left_out: Vec<LeftOut>,
 }
 
 impl<'a> Opening<'a> {
     fn new(environments: &'a Environments, cache: Option<Arc<CodeCache>>) -> Self {
-        Self { environments, cache, host_environment: None, diagnostics: Vec::new() }
+        let (diagnostics, left_out) = (Vec::new(), Vec::new());
+        let (is_strict, is_hopeless) = (true, false);
+        Self { environments, cache, host_environment: None, diagnostics, is_strict, is_hopeless, left_out }
+    }
+
+    fn open(mut self, file: &Path) -> Result<Society, OpenError> {
+        let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        if is_module(&file.to_string_lossy()) {
+            return self.module(file);
+        }
+        let source = read_source(file)?;
+        if source.text.trim().is_empty() {
+            return Err(OpenError::Empty(file.to_owned()));
+        }
+        let society = match extension {
+            "mas2j" => {
+                let folder = file.parent().unwrap_or(Path::new(""));
+                self.project(file, &source, |listed| Sources::new(folder, listed.iter().map(Text::as_str)))
+            }
+            "asl" => self.program(file),
+            _ => return Err(OpenError::UnknownKind(file.to_owned())),
+        };
+        self.finish(file, society)
     }
 
     fn programs(&self, sources: Sources) -> Programs {
-        Programs::new(sources, self.cache.clone())
+        let programs = Programs::new(sources, self.cache.clone());
+        if self.is_strict { programs.strict() } else { programs }
+    }
+
+    fn errors(&self) -> usize {
+        self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
     }
 
     /// A module as a society of one agent.
@@ -377,30 +438,39 @@ impl<'a> Opening<'a> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let place = (Text::from(file.to_string_lossy()), Span::default());
-        let entries = vec![Entry::lone(&stem, self.code(&programs, &name, &place))];
-        Society::of(programs, entries)
+        let entry = Entry::lone(&stem, self.code(&programs, &name, &place));
+        self.is_hopeless |= matches!(entry.code, Code::Unknown(_));
+        Society::of(programs, vec![entry])
     }
 
     fn finish(self, file: &Path, society: Society) -> Result<Society, OpenError> {
-        if self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+        let nobody_runs = society.entries.is_empty() && !self.left_out.is_empty();
+        if self.errors() > 0 && (self.is_strict || self.is_hopeless || nobody_runs) {
             return Err(OpenError::Errors { path: file.to_owned(), diagnostics: self.diagnostics });
         }
-        Ok(Society { warnings: self.diagnostics, host_environment: self.host_environment, ..society })
+        let (host_environment, left_out) = (self.host_environment, self.left_out);
+        Ok(Society { warnings: self.diagnostics, left_out, host_environment, ..society })
     }
 
-    fn project(&mut self, file: &Path, text: &str, sources: impl FnOnce(&[Text]) -> Sources) -> Society {
+    fn project(&mut self, file: &Path, source: &SourceText, sources: impl FnOnce(&[Text]) -> Sources) -> Society {
         let name = Text::from(file.to_string_lossy());
-        let parsed = parse_project(text, &name, &self.environments.names());
+        self.diagnostics.extend(source.warning(&name));
+        let parsed = parse_project(&source.text, &name, &self.environments.names());
+        self.is_hopeless |= !parsed.is_ok_in_part();
         self.diagnostics.extend(parsed.diagnostics);
         let project = parsed.project;
         let programs = self.programs(sources(&project.asl_source_path));
+        let before = self.errors();
         let mut entries = Vec::new();
         entries.extend(self.environment(&project, &programs, &name));
+        self.is_hopeless |= self.errors() > before;
         let exists = !entries.is_empty() || self.host_environment.is_some();
         let environment = exists.then(|| Aid::local(ENVIRONMENT));
+        let mut names = AgentNames::default();
+        environment.map(|environment| names.of(environment.name, 1));
         for agent in &project.agents {
-            let entry = self.agent(agent, &programs, &name, environment);
-            entries.push(entry);
+            let called = names.of(agent.name, agent.count as usize);
+            entries.extend(self.agent(agent, called, &programs, &name, environment));
         }
         let workers = project.infrastructure.workers.map(|workers| workers as usize);
         let beside = Path::new(name.as_str()).parent().unwrap_or(Path::new(""));
@@ -435,7 +505,16 @@ impl<'a> Opening<'a> {
         }
     }
 
-    fn agent(&mut self, agent: &AgentEntry, programs: &Programs, project: &Text, acts_on: Option<Aid>) -> Entry {
+    /// The agents that one line of a project declares; none if they have errors.
+    fn agent(
+        &mut self,
+        agent: &AgentEntry,
+        names: Vec<Symbol>,
+        programs: &Programs,
+        project: &Text,
+        acts_on: Option<Aid>,
+    ) -> Option<Entry> {
+        let before = self.errors();
         let mut code = self.code(programs, &agent.source, &(project.clone(), agent.span));
         match &mut code {
             Code::AgentSpeak(config) => {
@@ -443,11 +522,20 @@ impl<'a> Opening<'a> {
                 self.configure(config, agent, project);
             }
             Code::Module(_, options) => self.tell_options(options, agent, project),
-            Code::Unknown => {}
+            Code::Unknown(_) => {}
         }
-        let count = (agent.count > 1).then_some(agent.count as usize);
+        let count = (agent.count != 1).then_some(agent.count as usize);
         let lifetime = self.lifetime(agent, project);
-        Entry { name: agent.name, count, host: agent.host.clone(), hints: hints_of(agent), lifetime, code }
+        let why = match &code {
+            Code::Unknown(why) => Some(why.clone()),
+            _ if agent.is_broken || self.errors() > before => Some("its declaration has errors".to_owned()),
+            _ => None,
+        };
+        if let Some(why) = why {
+            self.left_out.push(LeftOut { agents: names, why });
+            return None;
+        }
+        Some(Entry { name: agent.name, count, names, host: agent.host.clone(), hints: hints_of(agent), lifetime, code })
     }
 
     /// How long an agent lives, if the project says so.
@@ -502,6 +590,10 @@ impl<'a> Opening<'a> {
             })
         };
         code.unwrap_or_else(|error| {
+            let why = match &error {
+                CompileError::Errors(_) => format!("{path} has errors"),
+                other => other.to_string(),
+            };
             match error {
                 CompileError::Errors(diagnostics) => self.note_once(diagnostics),
                 other => {
@@ -510,7 +602,7 @@ impl<'a> Opening<'a> {
                     self.note_once(vec![if unbuilt { error.with_help(MODULES_ARE_MADE) } else { error }]);
                 }
             }
-            Code::Unknown
+            Code::Unknown(why)
         })
     }
 

@@ -9,7 +9,7 @@ use std::sync::mpsc::Sender;
 use anstyle::{Ansi256Color, AnsiColor, Color, Style};
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Aid;
-use whimbrel_bdi::syntax::{Diagnostic, render};
+use whimbrel_bdi::syntax::{Diagnostic, SourceText, render};
 use whimbrel_platform::limits::{LOGGED_TEXT_BYTES_MAX, PRINTED_TEXT_BYTES_MAX};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::Output;
@@ -132,7 +132,10 @@ pub fn show(diagnostics: &[Diagnostic]) {
     let mut sources: FxHashMap<&str, String> = FxHashMap::default();
     for diagnostic in diagnostics {
         let file = diagnostic.file.as_str();
-        let source = sources.entry(file).or_insert_with(|| std::fs::read_to_string(file).unwrap_or_default());
+        let source = sources.entry(file).or_insert_with(|| {
+            let bytes = std::fs::read(file).unwrap_or_default();
+            SourceText::decode(bytes).text
+        });
         say(format_args!("{}\n\n", render(diagnostic, source, color)));
     }
 }

@@ -5,13 +5,14 @@ use whimbrel_platform::limits;
 
 use super::classes::Place;
 use super::lexer::{Tok, Token};
-use super::parser::{Failed, Parse, Parser, parse_number, unquoted};
-use super::{AgentEntry, AgentOption, Class};
+use super::parser::{Failed, Parse, Parser, forward, parse_number, unquoted};
+use super::{AgentEntry, AgentNames, AgentOption, Class};
 use crate::syntax::ast::{Code, Goal, Rule, Span, Term};
 use crate::syntax::{Diagnostic, nearest, parse_embedded};
 
 /// What may follow an agent's name, source and options.
 const AGENT_PARTS: [&str; 4] = ["agentArchClass", "agentClass", "beliefBaseClass", "at"];
+const FIRST: &str = "first declared here";
 /// Options that mean something to the engine; others are the program's own.
 const OPTIONS: [&str; 22] = [
     "apart",
@@ -56,15 +57,16 @@ impl Parser<'_> {
     }
 
     fn add_agent(&mut self, agent: AgentEntry) {
-        if let Some(first) = self.agent_places.get(&agent.name) {
+        let names = self.names.of(agent.name, agent.count as usize);
+        let plain = AgentNames::default().of(agent.name, agent.count as usize);
+        if let Some((name, _)) = names.iter().zip(&plain).find(|(name, plain)| name != plain) {
             let message = format!("the agent `{}` is declared twice", agent.name);
-            let mut error = Diagnostic::error(self.file, agent.span, message, "declared again");
-            error.related.push((*first, "first declared here".to_owned()));
-            error.help = Some("for several agents of one kind write `name #3;`".to_owned());
-            self.diagnostics.push(error);
-            return;
+            let help = format!("the later one is called `{name}`, as in Jason; give it a name of its own");
+            let mut warning = Diagnostic::warning(self.file, agent.span, message, "declared again").with_help(help);
+            warning.related.extend(self.agent_places.get(&agent.name).map(|first| (*first, FIRST.to_owned())));
+            self.diagnostics.push(warning);
         }
-        self.agent_places.insert(agent.name, agent.span);
+        self.agent_places.entry(agent.name).or_insert(agent.span);
         self.project.agents.push(agent);
     }
 
@@ -98,6 +100,7 @@ impl Parser<'_> {
             source: self.source(name),
             options: Vec::new(),
             count: 1,
+            is_broken: false,
             agent_class: None,
             arch_classes: Vec::new(),
             belief_base_class: None,
@@ -106,12 +109,14 @@ impl Parser<'_> {
             goals: Vec::new(),
             span: start,
         };
+        let errors = self.diagnostics.errors();
         if self.is(b'[') {
             self.options(&mut agent)?;
         }
         while !self.is(b';') && !self.next_agent_begins() {
             self.agent_part(&mut agent)?;
         }
+        agent.is_broken = self.diagnostics.errors() > errors;
         agent.span = self.span_from(start);
         if !self.accept(b';') {
             let end = Span { start: self.last.end.saturating_sub(1), ..self.last };
@@ -134,7 +139,8 @@ impl Parser<'_> {
             return Text::from(format!("{name}.asl"));
         };
         self.advance();
-        let file = written.rsplit(['/', '\\']).next().unwrap_or_default();
+        let written = forward(&written);
+        let file = written.rsplit('/').next().unwrap_or_default();
         if file.contains('.') { written } else { Text::from(format!("{written}.asl")) }
     }
 
@@ -207,12 +213,12 @@ impl Parser<'_> {
         let span = self.token().span;
         let count = self.word().and_then(|word| word.parse::<u32>().ok());
         match count {
-            Some(count) if count >= 1 && count as usize <= limits::AGENTS_MAX => {
+            Some(count) if count as usize <= limits::AGENTS_MAX => {
                 self.advance();
                 Ok(count)
             }
             _ if self.peek() == Tok::Word => {
-                let help = "write a whole number from 1: `a #3;`";
+                let help = "write a whole number: `a #3;`";
                 Err(self.error(span, "this is no number of agents", "expected a number", help))
             }
             _ => Err(self.unexpected(&["a number"], "write `a #3;`")),

@@ -48,7 +48,7 @@ const PERSISTENT: &str = "beliefs are kept by the platform if the agent is made 
 pub(super) fn verdict(place: Place, class: &Class, environments: &[&str]) -> Verdict {
     let name = class.name.as_str();
     match place {
-        Place::Environment => environment(name, environments),
+        Place::Environment => environment(class, environments),
         Place::AgentClass => match name {
             "jason.asSemantics.Agent" => Verdict::BuiltIn,
             _ => Verdict::Missing(
@@ -78,21 +78,21 @@ pub(super) fn verdict(place: Place, class: &Class, environments: &[&str]) -> Ver
     }
 }
 
-fn environment(name: &str, environments: &[&str]) -> Verdict {
+/// How environments of other languages are named, as `py("env.py")`: whoever hosts the society knows whether it can.
+const PROGRAMS: [&str; 2] = ["py", "wasm"];
+
+/// An environment that nobody here provides is a class of Java, be it in a package or not.
+fn environment(class: &Class, environments: &[&str]) -> Verdict {
+    let name = class.name.as_str();
     if environments.contains(&name) {
         return Verdict::Provided;
     }
     match name {
         "jason.environment.Environment" => Verdict::BuiltIn,
-        _ if is_java(name) => Verdict::Missing(
+        program if PROGRAMS.contains(&program) => Verdict::Provided,
+        _ => Verdict::Missing(
             "write the environment as an agent, `environment: asl(\"env.asl\")`, \
              or name one in Rust that the program around it offers",
         ),
-        _ => Verdict::Provided,
     }
-}
-
-/// Classes of Java have packages or begin with a capital.
-fn is_java(name: &str) -> bool {
-    name.contains('.') || name.starts_with(|first: char| first.is_ascii_uppercase())
 }

@@ -7,6 +7,7 @@ mod lexer;
 pub mod options;
 mod parser;
 
+use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Text};
 
 use crate::syntax::ast::{Goal, Rule, Span};
@@ -49,6 +50,16 @@ impl ParsedProject {
     /// Whether the project can run.
     pub fn is_ok(&self) -> bool {
         self.diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error)
+    }
+
+    /// Whether the project can run without those agents whose declarations have errors.
+    pub fn is_ok_in_part(&self) -> bool {
+        let of_agent = |span: Span| {
+            let around = |agent: &&AgentEntry| agent.span.start <= span.start && span.end <= agent.span.end;
+            self.project.agents.iter().find(around).is_some_and(|agent| agent.is_broken)
+        };
+        let is_excused = |found: &Diagnostic| found.severity != Severity::Error || of_agent(found.span);
+        self.diagnostics.iter().all(is_excused)
     }
 }
 
@@ -156,6 +167,8 @@ pub struct AgentEntry {
     pub options: Vec<AgentOption>,
     /// How many instances.
     pub count: u32,
+    /// Whether an option or a class of it has an error: this agent cannot run, others can.
+    pub is_broken: bool,
     /// `agentClass`, if it is declared and not the default one.
     pub agent_class: Option<Class>,
     /// `agentArchClass`, if declared and not the default one.
@@ -177,11 +190,32 @@ impl AgentEntry {
     pub fn option(&self, key: &str) -> Option<&str> {
         self.options.iter().rev().find(|option| option.key.as_str() == key).map(|option| option.value.as_str())
     }
+}
 
-    /// The names of the agents.
-    pub fn names(&self) -> impl Iterator<Item = String> {
-        let name = self.name;
-        (1..=self.count).map(move |i| if self.count == 1 { name.to_string() } else { format!("{name}{i}") })
+/// Names of a society's agents, each given once. As in Jason, a name that is taken gets `_1` behind it, or `_2`...
+#[derive(Debug, Default)]
+pub struct AgentNames {
+    /// Each name that was asked for, with the number to try next behind it.
+    taken: FxHashMap<Symbol, u32>,
+}
+
+impl AgentNames {
+    /// The names of the agents that one line declares: `count` of them, numbered from 1 if that is not one agent.
+    pub fn of(&mut self, name: Symbol, count: usize) -> Vec<Symbol> {
+        let numbered = |number: usize| Symbol::new(&format!("{name}{number}"));
+        (1..=count).map(|number| self.free(if count == 1 { name } else { numbered(number) })).collect()
+    }
+
+    fn free(&mut self, name: Symbol) -> Symbol {
+        let mut next = self.taken.get(&name).copied().unwrap_or_default();
+        let mut free = name;
+        while next > 0 && self.taken.contains_key(&free) {
+            free = Symbol::new(&format!("{name}_{next}"));
+            next += 1;
+        }
+        self.taken.insert(name, next.max(1));
+        self.taken.entry(free).or_insert(1);
+        free
     }
 }
 

@@ -6,7 +6,7 @@ use whimbrel_platform::limits;
 
 use super::classes::{Place, Verdict, verdict};
 use super::lexer::{Tok, Token, tokens};
-use super::{Class, ClassArg, Environment, Infrastructure, Offer, ParsedProject, Project, Scheduling};
+use super::{AgentNames, Class, ClassArg, Environment, Infrastructure, Offer, ParsedProject, Project, Scheduling};
 use crate::syntax::ast::Span;
 use crate::syntax::{Diagnostic, Diagnostics, nearest};
 
@@ -48,6 +48,7 @@ pub fn parse_project(text: &str, file: &Text, environments: &[&str]) -> ParsedPr
         last: Span { line: 1, ..Span::default() },
         project: Project::default(),
         agent_places: FxHashMap::default(),
+        names: AgentNames::default(),
         unescaped: None,
         diagnostics,
     };
@@ -66,6 +67,8 @@ pub(super) struct Parser<'a> {
     pub(super) project: Project,
     /// Where each agent is declared.
     pub(super) agent_places: FxHashMap<Symbol, Span>,
+    /// The names given so far.
+    pub(super) names: AgentNames,
     /// The text with escapes in strings undone, once it was needed.
     pub(super) unescaped: Option<String>,
     pub(super) diagnostics: Diagnostics,
@@ -319,7 +322,7 @@ impl Parser<'_> {
         if class.name.as_str() == "asl" {
             match class.args.as_slice() {
                 [ClassArg::Str(file)] => {
-                    self.project.environment = Some(Environment::Program { file: file.clone(), class });
+                    self.project.environment = Some(Environment::Program { file: forward(file), class });
                 }
                 _ => {
                     let help = "write `environment: asl(\"env.asl\")`";
@@ -345,7 +348,7 @@ impl Parser<'_> {
                 return Err(self.unexpected(&["a folder in quotes"], help));
             }
             let token = self.advance();
-            let folder = unquoted(self.text_of(token.span));
+            let folder = forward(&unquoted(self.text_of(token.span)));
             let host = self.host()?;
             self.expect(b';', &["`;`"], help)?;
             self.project.offers.push(Offer { name, folder, host, span: self.span_from(start) });
@@ -373,7 +376,7 @@ impl Parser<'_> {
         let mut texts = Vec::new();
         while self.peek() == Tok::Str {
             let token = self.advance();
-            texts.push(unquoted(self.text_of(token.span)));
+            texts.push(forward(&unquoted(self.text_of(token.span))));
             self.expect(b';', &["`;`"], "each path ends with `;`")?;
         }
         if texts.is_empty() {
@@ -489,6 +492,11 @@ fn number(arg: &ClassArg) -> Option<u32> {
         ClassArg::Num(n) if *n >= 0.0 && *n <= f64::from(u32::MAX) => Some(*n as u32),
         _ => None,
     }
+}
+
+/// A path as every system writes it: what was written on Windows has back-slashes, one or two of them.
+pub(super) fn forward(path: &str) -> Text {
+    Text::from(path.replace("\\\\", "/").replace('\\', "/"))
 }
 
 /// A string without its quotes; `\"` is `"`.

@@ -21,7 +21,7 @@ use crate::code::{Image, TriggerKind, TriggerOp, compile};
 use crate::logic::{Bindings, levels};
 use crate::mind::{Event, Mind, Options, RuleRef};
 use crate::snapshot::{self, Begin, Saves, SnapshotError, Subject};
-use crate::syntax::{self, Diagnostic, Loader, ast};
+use crate::syntax::{self, Diagnostic, LoadError, Loader, SourceText, ast};
 
 /// The plans every agent has behind its own, by the names their files are known by: for messages, and for journeys. Minds that were
 /// kept know plans by their places: what is new comes last.
@@ -103,10 +103,17 @@ struct Bundling<'a> {
 }
 
 impl Loader for Bundling<'_> {
-    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
-        let (name, text) = self.loader.load(path, from_file)?;
-        self.bundle.note(self.file, path, &name, &text);
-        Ok((name, text))
+    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError> {
+        let found = self.loader.load(path, from_file);
+        match &found {
+            Ok((name, source)) => self.bundle.note(self.file, path, name, &source.text),
+            Err(_) => self.bundle.note_missing(path),
+        }
+        found
+    }
+
+    fn is_strict(&self) -> bool {
+        self.loader.is_strict()
     }
 }
 

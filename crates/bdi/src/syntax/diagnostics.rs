@@ -100,6 +100,26 @@ impl Diagnostics {
         }
     }
 
+    /// How many errors were found.
+    pub fn errors(&self) -> usize {
+        let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
+        self.found.iter().filter(is_error).map(|error| error.stands_for).sum::<usize>() + self.errors_left_out
+    }
+
+    /// Makes warnings of all errors after the first `count` ones.
+    pub fn excuse_since(&mut self, count: usize) {
+        let mut before = 0;
+        for found in self.found.iter_mut().filter(|found| found.severity == Severity::Error) {
+            before += found.stands_for;
+            if before > count {
+                found.severity = Severity::Warning;
+            }
+        }
+        let excused = self.errors_left_out.min((before + self.errors_left_out).saturating_sub(count));
+        self.errors_left_out -= excused;
+        self.warnings_left_out += excused;
+    }
+
     /// All findings of each file from its top to its end, files in the order in which something was found in them; the last
     /// ones tell how many errors and warnings were left out.
     pub fn into_vec(mut self) -> Vec<Diagnostic> {

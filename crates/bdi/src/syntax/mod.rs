@@ -8,6 +8,7 @@ mod patterns;
 pub mod quote;
 mod render;
 mod signatures;
+mod source_text;
 mod unquote;
 
 use whimbrel_acl::Text;
@@ -15,10 +16,11 @@ use whimbrel_acl::Text;
 use ast::{Body, Plan, Program, Span, Term, Trigger};
 pub use diagnostics::{Diagnostic, Severity};
 pub(crate) use diagnostics::{Diagnostics, nearest};
-pub use parser::{Loader, NoFiles};
+pub use parser::{LoadError, Loader, NoFiles};
 use parser::{Parse, Parser, Session};
 pub use render::render;
 pub use signatures::{action_arity, function_arity};
+pub use source_text::SourceText;
 
 /// What came of parsing a program.
 #[derive(Debug, Default)]
@@ -36,7 +38,8 @@ impl Parsed {
     }
 }
 
-/// Parses a program and the files it includes. `file` is the name it is known by.
+/// Parses a program and the files it includes. `file` is the name it is known by. As in Jason, a program goes on without
+/// a file that cannot be included, unless the loader [is strict](Loader::is_strict).
 pub fn parse_program(text: &str, file: &Text, loader: &mut dyn Loader) -> Parsed {
     let mut session = Session::new(loader);
     Parser::new(text, file, &mut session).program();

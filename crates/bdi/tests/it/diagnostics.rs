@@ -2,16 +2,21 @@
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::project::parse_project;
-use whimbrel_bdi::syntax::{Loader, parse_program, render};
+use whimbrel_bdi::syntax::{LoadError, Loader, SourceText, parse_program, render};
 
+/// Files, as `whimbrel check` reads them.
 struct Files;
 
 impl Loader for Files {
-    fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, String), String> {
+    fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, SourceText), LoadError> {
         match path {
-            "loop.asl" => Ok((Text::from(path), "{ include(\"loop.asl\") }".to_owned())),
-            _ => Err("no such file".to_owned()),
+            "loop.asl" => Ok((Text::from(path), "{ include(\"loop.asl\") }".to_owned().into())),
+            _ => Err("no such file".to_owned().into()),
         }
+    }
+
+    fn is_strict(&self) -> bool {
+        true
     }
 }
 
@@ -58,6 +63,7 @@ wrong_programs! {
     pattern_without_goal: "{ begin smc(g) }\n+!g <- a.\n{ end }\n";
     pattern_without_block: "{ dg(g) }\n";
     missing_include: "{ include(\"none.asl\") }\n";
+    template_include: "{ include(\"$jacamoJar/templates/common-cartago.asl\") }\n";
     include_cycle: "{ include(\"loop.asl\") }\n";
     java_function: "{ register_function(\"my.java.Sin\") }\n";
     function_without_dot: "{ register_function(\"sin\", 1, \"rule\") }\n";

@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_bdi::syntax::ast::{Code, Namespace, Op, Program, StepKind, Term, TriggerKind, TriggerOp};
 use whimbrel_bdi::syntax::{
-    Loader, NoFiles, Parsed, parse_body, parse_formula, parse_plan, parse_program, parse_term, parse_trigger,
+    LoadError, Loader, NoFiles, Parsed, SourceText, parse_body, parse_formula, parse_plan, parse_program, parse_term, parse_trigger,
 };
 
 /// Files in memory.
 struct Files(HashMap<&'static str, &'static str>);
 
 impl Loader for Files {
-    fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, String), String> {
-        let text = self.0.get(path).ok_or("no such file")?;
-        Ok((Text::from(path), (*text).to_owned()))
+    fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, SourceText), LoadError> {
+        let text = self.0.get(path).ok_or_else(|| LoadError::Missing("no such file".to_owned()))?;
+        Ok((Text::from(path), (*text).to_owned().into()))
     }
 }
 
@@ -222,13 +222,46 @@ fn includes_take_a_namespace_and_stay_in_place() {
 }
 
 #[test]
-fn a_file_that_includes_itself_is_an_error() {
+fn missing_include_is_a_warning() {
+    let text = "a.\n{ include(\"none.asl\") }\n{ include(\"$moiseJar/asl/org-rules.asl\") }\nb.";
+    let parsed = parse_with(text, &[]);
+    assert!(parsed.is_ok(), "{:?}", parsed.diagnostics);
+    assert_eq!(parsed.program.beliefs.len(), 2);
+    let said: Vec<String> = parsed.diagnostics.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "main.asl:2: warning: cannot include `none.asl`: no such file: the program goes on without it",
+            "main.asl:3: warning: cannot include `$moiseJar/asl/org-rules.asl`: it is part of Moise, which does not run \
+             here: the program goes on without it",
+        ]
+    );
+}
+
+#[test]
+fn broken_include_is_left_out_whole() {
+    let text = "a.\n{ include(\"x.asl\") }\nb. p :- my.f(1) > 0.";
+    let broken = "{ register_function(\"my.f\", 1, \"r\") } x(1). !x. +!x <- a b. +x.";
+    let files = [("x.asl", "x. { include(\"y.asl\") } y(2)."), ("y.asl", broken)];
+    let parsed = parse_with(text, &files);
+    assert!(parsed.is_ok(), "{:?}", parsed.diagnostics);
+    let names: Vec<&str> = parsed.program.beliefs.iter().map(|belief| belief.head.functor.as_str()).collect();
+    assert_eq!(names, ["a", "x", "y", "b", "p"]);
+    assert!(parsed.program.goals.is_empty() && parsed.program.plans.is_empty() && parsed.program.functions.is_empty());
+    let said: Vec<String> = parsed.diagnostics.iter().map(ToString::to_string).collect();
+    assert!(said[0].starts_with("y.asl:1: warning: "), "{said:?}");
+    assert_eq!(said[1], "x.asl:1: warning: `y.asl` has errors: the program goes on without it");
+}
+
+#[test]
+fn file_that_includes_itself_is_included_once() {
     let parsed = parse_with(
         "{ include(\"x.asl\") }",
         &[("x.asl", "{ include(\"y.asl\") }"), ("y.asl", "{ include(\"x.asl\") }")],
     );
     assert_eq!(parsed.diagnostics.len(), 1);
-    assert_eq!(parsed.diagnostics[0].message, "`x.asl` includes itself");
+    assert!(parsed.is_ok());
+    assert_eq!(parsed.diagnostics[0].message, "`x.asl` includes itself: it is included once");
     assert_eq!(parsed.diagnostics[0].help.as_deref(), Some("`x.asl` includes `y.asl` includes `x.asl`"));
 }
 

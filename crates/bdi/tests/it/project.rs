@@ -1,11 +1,11 @@
 //! What projects become when they are parsed.
 
 use whimbrel_acl::Text;
-use whimbrel_bdi::project::{ClassArg, Environment, Project, Scheduling, parse_project};
+use whimbrel_bdi::project::{AgentNames, ClassArg, Environment, Project, Scheduling, parse_project};
 
 #[track_caller]
 fn project(text: &str) -> Project {
-    let parsed = parse_project(text, &Text::from("app.mas2j"), &["RoomEnv"]);
+    let parsed = parse_project(text, &Text::from("app.mas2j"), &["RoomEnv", "mars"]);
     assert!(parsed.diagnostics.is_empty(), "{:#?}", parsed.diagnostics);
     parsed.project
 }
@@ -33,7 +33,7 @@ fn all_sections_are_read() {
     let sources: Vec<&str> = project.agents.iter().map(|agent| agent.source.as_str()).collect();
     assert_eq!(sources, ["bob.asl", "./src/x.asl", "common.asl", "eve.asl"]);
     let bob = &project.agents[0];
-    assert_eq!(bob.names().collect::<Vec<_>>(), ["bob1", "bob2", "bob3"]);
+    assert_eq!(bob.count, 3);
     assert_eq!(bob.option("events"), Some("requeue"));
     assert_eq!(bob.option("my_param"), Some("a \"b\""));
     assert_eq!((bob.beliefs.len(), bob.goals.len()), (2, 1));
@@ -41,6 +41,45 @@ fn all_sections_are_read() {
     assert_eq!(project.classpath, ["lib/a.jar", "lib/b.jar"]);
     assert_eq!(project.asl_source_path, ["src", "src/more"]);
     assert!(project.agents[3].agent_class.is_none());
+}
+
+#[test]
+fn agents_declared_twice_are_numbered() {
+    let text = "MAS m { agents: worker #2; worker #2; boss; boss; boss_1; boss; none #0; a #2; a1; }";
+    let parsed = parse_project(text, &Text::from("m.mas2j"), &[]);
+    assert!(parsed.is_ok(), "{:?}", parsed.diagnostics);
+    let mut names = AgentNames::default();
+    let all: Vec<String> = (parsed.project.agents.iter())
+        .flat_map(|agent| names.of(agent.name, agent.count as usize))
+        .map(|name| name.to_string())
+        .collect();
+    let expected = "worker1 worker2 worker1_1 worker2_1 boss boss_1 boss_1_1 boss_2 a1 a2 a1_1";
+    assert_eq!(all.join(" "), expected);
+    let said: Vec<&str> = parsed.diagnostics.iter().map(|found| found.message.as_str()).collect();
+    assert_eq!(said.len(), 5, "{said:?}");
+}
+
+#[test]
+fn paths_may_have_back_slashes() {
+    let text = "MAS m { environment: asl(\"src\\env.asl\") agents: a src\\asl\\a.asl; b \"src\\\\b\"; aslSourcePath: \"src\\asl\"; }";
+    let project = project(text);
+    let sources: Vec<&str> = project.agents.iter().map(|agent| agent.source.as_str()).collect();
+    assert_eq!(sources, ["src/asl/a.asl", "src/b.asl"]);
+    assert!(matches!(&project.environment, Some(Environment::Program { file, .. }) if file == "src/env.asl"));
+    assert_eq!(project.asl_source_path, ["src/asl"]);
+}
+
+#[test]
+fn errors_of_agents_are_theirs_alone() {
+    let ok = |agents: &str| {
+        let parsed = parse_project(&format!("MAS m {{ agents: {agents} }}"), &Text::from("m.mas2j"), &[]);
+        let broken: Vec<bool> = parsed.project.agents.iter().map(|agent| agent.is_broken).collect();
+        (parsed.is_ok(), parsed.is_ok_in_part(), broken)
+    };
+    assert_eq!(ok("a agentArchClass my.Arch; b;"), (false, true, vec![true, false]));
+    assert_eq!(ok("a; b [beliefs=\"p(\"]; c [verbose=x];"), (false, true, vec![false, true, true]));
+    assert_eq!(ok("a; b [verbose=x] c;"), (false, false, vec![false]));
+    assert_eq!(ok("a #x; b;").1, false);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use whimbrel_platform::capabilities::Durable;
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::code::Image;
-use whimbrel_bdi::syntax::Loader;
+use whimbrel_bdi::syntax::{LoadError, Loader, SourceText};
 use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::{Random, Simulation};
@@ -20,9 +20,9 @@ const NOT_REPEATABLE: &[&str] = &["ag-", "action-misc", "lists-shuffle-random", 
 struct Folder(PathBuf);
 
 impl Loader for Folder {
-    fn load(&mut self, path: &str, _from: &str) -> Result<(Text, String), String> {
+    fn load(&mut self, path: &str, _from: &str) -> Result<(Text, SourceText), LoadError> {
         let text = std::fs::read_to_string(self.0.join(path)).map_err(|e| e.to_string())?;
-        Ok((Text::from(path), text))
+        Ok((Text::from(path), text.into()))
     }
 }
 

@@ -21,7 +21,7 @@ pub const DOORS: &str = "Doors for browsers and programs";
 /// Run a society until it ends itself, or is ended by Ctrl-C.
 ///
 /// Lines that agents print go to standard output as `[agent] text`; warnings go to standard error. The exit status is
-/// what an agent gave to `.stopMAS`, or 0.
+/// what an agent gave to `.stopMAS`, or 0; 1 if agents were left out.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel run examples/contract-net --summary     a folder with one project in it
@@ -40,6 +40,10 @@ pub struct Run {
     /// How many agents of a lone program, or of each project entry that has `#n`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub agents: Option<u32>,
+    /// Run nothing at all if an agent of the society has errors, or a file that a program includes. Otherwise agents with errors are
+    /// left out, and programs go on without such files.
+    #[arg(long)]
+    pub strict: bool,
     /// End the society after this long, for instance 10s, 500ms, 2m.
     #[arg(long = "for", value_name = "TIME", value_parser = crate::duration::parse)]
     pub time: Option<Duration>,
@@ -168,6 +172,10 @@ pub struct Join {
     /// come from other nodes.
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Run nothing at all if an agent of the society has errors, or a file that a program includes. Otherwise agents with errors are
+    /// left out, and programs go on without such files.
+    #[arg(long)]
+    pub strict: bool,
     /// The platform's secret.
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true, help_heading = NODES)]
     pub token: Option<String>,

@@ -109,6 +109,7 @@ impl From<Up> for Run {
         Self {
             file: up.file,
             agents: up.agents,
+            strict: false,
             time: up.time,
             durable: false,
             store: Some(up.store),

@@ -11,7 +11,7 @@ use whimbrel::Society;
 use whimbrel::shelving::Shelving;
 use whimbrel_runtime::{Platform, Roll};
 
-use super::{code_cache, open, open_control, project_in, society_name};
+use super::{code_cache, end_in_part, open, open_control, project_in, society_name};
 use crate::agent_port;
 use crate::arguments::Join;
 use crate::control::Panel;
@@ -36,12 +36,12 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let (file, society) = match &arguments.file {
         Some(file) => {
             let file = project_in(file)?;
-            let society = open(&file, cache)?;
+            let society = open(&file, cache, arguments.strict, arguments.quiet)?;
             (file, society)
         }
         None => (PathBuf::from(VISITORS), Society::empty(cache)),
     };
-    let programs = society.loader();
+    let (programs, left_out) = (society.loader(), society.left_out().to_vec());
     let stopping = Stopping::new()?;
     let mut builder =
         Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());
@@ -97,6 +97,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     logging.into_iter().for_each(Logging::end);
     membership.end();
     guards.end();
+    let code = end_in_part(&left_out, code);
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use whimbrel::environment::Environments;
-use whimbrel::society::OpenError;
+use whimbrel::society::{LeftOut, OpenError};
 use whimbrel::{CodeCache, Society};
 
 use crate::control::{Control, Panel, listen};
@@ -44,6 +44,9 @@ pub mod topics;
 #[cfg(feature = "nats")]
 pub mod up;
 
+/// Of entries of a project that are left out, so many are named.
+const LEFT_OUT_SHOWN: usize = 10;
+
 /// Opens the node's control socket, and has what operators of other nodes ask answered. A node without a socket runs as well; it is only not
 /// seen.
 fn open_control(panel: &Arc<Panel>, quiet: bool) -> Option<Control> {
@@ -74,15 +77,57 @@ pub fn code_cache(asked: Option<&Path>) -> anyhow::Result<Option<Arc<CodeCache>>
     Ok(cache.map(Arc::new))
 }
 
-/// Opens a society; shows what is wrong with its programs if it has errors.
-pub fn open(file: &Path, cache: Option<Arc<CodeCache>>) -> anyhow::Result<Society> {
-    match Society::open_cached(file, &Environments::new(), cache) {
+/// Opens a society; shows what is wrong with its programs. Agents with errors are left out, unless that `is_strict`.
+pub fn open(file: &Path, cache: Option<Arc<CodeCache>>, is_strict: bool, quiet: bool) -> anyhow::Result<Society> {
+    let open = if is_strict { Society::open_cached } else { Society::open_in_part };
+    let society = match open(file, &Environments::new(), cache) {
         Err(OpenError::Errors { diagnostics, path }) => {
             terminal::show(&diagnostics);
             bail!("{} has errors", path.display());
         }
-        opened => Ok(opened?),
+        opened => opened?,
+    };
+    match society.left_out() {
+        [] if quiet => {}
+        [] => terminal::show(society.warnings()),
+        left_out => {
+            terminal::show(society.warnings());
+            let others = "the others run; --strict refuses all";
+            terminal::complain(&anyhow::anyhow!("{}: {others}", not_started(left_out)));
+        }
     }
+    if !quiet {
+        society.tell(terminal::show);
+    }
+    Ok(society)
+}
+
+/// `2 agents are not started: ann (ann.asl has errors), bob (there is no file bob.asl)`
+fn not_started(left_out: &[LeftOut]) -> String {
+    let count: usize = left_out.iter().map(|left_out| left_out.agents.len()).sum();
+    let shown: Vec<String> = left_out.iter().take(LEFT_OUT_SHOWN).map(named).collect();
+    let more = left_out.len().saturating_sub(LEFT_OUT_SHOWN);
+    let more = if more == 0 { String::new() } else { format!(", and {more} more entries of the project") };
+    let agents = if count == 1 { "agent is" } else { "agents are" };
+    format!("{count} {agents} not started: {}{more}", shown.join(", "))
+}
+
+/// `ann (ann.asl has errors)`, `worker1 to worker9 (there is no file worker.asl)`
+fn named(left_out: &LeftOut) -> String {
+    let names = match left_out.agents.as_slice() {
+        [first, .., last] => format!("{first} to {last}"),
+        agents => agents.iter().map(ToString::to_string).collect(),
+    };
+    format!("{names} ({})", left_out.why)
+}
+
+/// The exit status of a society of which agents were left out: said once more as the last line.
+pub fn end_in_part(left_out: &[LeftOut], code: i32) -> i32 {
+    if left_out.is_empty() {
+        return code;
+    }
+    terminal::complain(&anyhow::anyhow!("{}", not_started(left_out)));
+    if code == 0 { 1 } else { code }
 }
 
 /// The project to run: the file itself, or the only project in a folder.

@@ -16,7 +16,7 @@ use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 
-use super::{code_cache, open, open_control, project_in, society_name};
+use super::{code_cache, end_in_part, open, open_control, project_in, society_name};
 use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
 use crate::control::Panel;
@@ -38,6 +38,8 @@ use crate::watch::Watch;
 pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let file = project_in(&arguments.file)?;
     let society = society_of(arguments, &file)?;
+    // Of several nodes in one command, the first one tells.
+    let left_out = if arguments.node.is_none() { society.left_out().to_vec() } else { Vec::new() };
     let (stopping, programs) = (Stopping::new()?, society.loader());
     let mut watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
     let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
@@ -102,6 +104,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     keeping.into_iter().for_each(|keeping| keeping.end(&platform));
     summarise(watch, &platform, began);
     failed.map_or(Ok(()), Err)?;
+    let code = end_in_part(&left_out, code);
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
 }
 
@@ -121,12 +124,17 @@ fn society_of(arguments: &Run, file: &Path) -> anyhow::Result<Society> {
              the society with --store"
         );
     }
-    let mut society = open(file, code_cache(arguments.code_cache.as_deref())?)?;
+    let quiet = arguments.quiet || arguments.node.is_some();
+    let mut society = open(file, code_cache(arguments.code_cache.as_deref())?, arguments.strict, quiet)?;
+    if (arguments.store.is_some() || arguments.durable) && !society.left_out().is_empty() {
+        bail!(
+            "a society that is kept cannot run in part, for messages to agents that are not started would be settled as \
+             failures: mend the errors above, or take these agents out of {}",
+            file.display()
+        );
+    }
     if let Some(agents) = arguments.agents {
         society.set_population(agents as usize);
-    }
-    if !arguments.quiet {
-        terminal::show(society.warnings());
     }
     Ok(society)
 }

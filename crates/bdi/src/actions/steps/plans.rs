@@ -6,7 +6,7 @@ use whimbrel_platform::services::LogLevel;
 
 use super::{bad_code, name_of};
 use crate::actions::{Failure, Progress, StepCall};
-use crate::syntax::{self, Loader, Severity, ast, quote};
+use crate::syntax::{self, LoadError, Loader, Severity, SourceText, ast, quote};
 
 fn source(agent: &Value) -> Value {
     Value::term(sym::SOURCE, [agent.clone()])
@@ -106,8 +106,8 @@ fn remove_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value) -> Resu
 struct Sources<'s>(&'s dyn Services);
 
 impl Loader for Sources<'_> {
-    fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, String), String> {
-        Ok((Text::from(path), self.0.read_source(path)?))
+    fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, SourceText), LoadError> {
+        Ok((Text::from(path), self.0.read_source(path)?.into()))
     }
 }
 

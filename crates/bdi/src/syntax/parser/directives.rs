@@ -3,7 +3,7 @@
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_platform::limits;
 
-use super::{Failed, Parse, Parser};
+use super::{Failed, LoadError, Parse, Parser};
 use crate::syntax::ast::{FunctionRule, Literal, Span, Term};
 use crate::syntax::diagnostics::nearest;
 use crate::syntax::lexer::Tok;
@@ -272,37 +272,75 @@ impl Parser<'_, '_> {
                 }
             },
         };
-        let (name, text) = match self.session.loader.load(&path, &self.file) {
+        let (name, source) = match self.session.loader.load(&path, &self.file) {
             Ok(found) => found,
-            Err(reason) => {
-                let message = format!("cannot include `{path}`: {reason}");
+            Err(LoadError::Missing(reason)) => return self.not_included(&path, &reason, directive.span),
+            Err(incomplete) => {
+                let message = format!("cannot include `{path}`: {incomplete}");
                 return Err(self.error(directive.span, message, "included here"));
             }
         };
-        self.check_include(&name, directive.span)?;
-        self.session.files.push(self.file.clone());
-        let mut parser = Parser::new(&text, &name, self.session);
-        parser.set_namespace(namespace);
-        parser.program();
-        self.session.files.pop();
+        if let Some(warning) = source.warning(&name) {
+            self.session.diagnostics.push(warning);
+        }
+        if self.check_include(&name, directive.span)? {
+            self.include_text(&source.text, &name, namespace, directive.span);
+        }
         Ok(())
     }
 
-    /// A file cannot include itself, by whatever detour.
-    fn check_include(&mut self, name: &Text, span: Span) -> Parse<()> {
+    /// Parses an included file. As in Jason, one that has errors is left out as a whole.
+    fn include_text(&mut self, text: &str, name: &Text, namespace: Option<Symbol>, span: Span) {
+        let before = self.session.mark();
+        self.session.files.push(self.file.clone());
+        let mut parser = Parser::new(text, name, self.session);
+        parser.set_namespace(namespace);
+        parser.program();
+        self.session.files.pop();
+        if self.session.failed_since(&before) && !self.session.loader.is_strict() {
+            self.session.leave_out_since(before);
+            let message = format!("`{name}` has errors: the program goes on without it");
+            self.warn(span, message, "included here", "mend the errors in it, or delete this line");
+        }
+    }
+
+    /// A file cannot be included, which is an error only where that is strict. Templates of JaCaMo never can be.
+    fn not_included(&mut self, path: &str, reason: &str, span: Span) -> Parse<()> {
+        let (reason, help) = match library_of(path) {
+            Some(library) => (
+                format!("it is part of {library}, which does not run here"),
+                "delete this line: what it gives are Java artifacts and their plans".to_owned(),
+            ),
+            None => (reason.to_owned(), "delete this line, or put the file there".to_owned()),
+        };
+        if self.session.loader.is_strict() && library_of(path).is_none() {
+            let message = format!("cannot include `{path}`: {reason}");
+            return Err(self.error_with_help(span, message, "included here", help));
+        }
+        let message = format!("cannot include `{path}`: {reason}: the program goes on without it");
+        self.warn(span, message, "included here", help);
+        Ok(())
+    }
+
+    /// Whether a file can be parsed: it cannot include itself, by whatever detour.
+    fn check_include(&mut self, name: &Text, span: Span) -> Parse<bool> {
         let mut chain: Vec<String> = self.session.files.iter().map(|file| file.to_string()).collect();
         chain.push(self.file.to_string());
         if let Some(first) = chain.iter().position(|file| file.as_str() == name.as_str()) {
             let cycle = chain.get(first..).unwrap_or_default().join("` includes `");
             let message = format!("`{name}` includes itself");
             let help = format!("`{cycle}` includes `{name}`");
-            return Err(self.error_with_help(span, message, "the cycle closes here", help));
+            if self.session.loader.is_strict() {
+                return Err(self.error_with_help(span, message, "the cycle closes here", help));
+            }
+            self.warn(span, format!("{message}: it is included once"), "the cycle closes here", help);
+            return Ok(false);
         }
         if chain.len() > limits::INCLUDE_DEPTH_MAX {
             let message = format!("files include each other more than {} deep", limits::INCLUDE_DEPTH_MAX);
             return Err(self.error(span, message, "one too many"));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// `register_function("name", arity, "rule")`
@@ -345,6 +383,16 @@ impl Parser<'_, '_> {
         self.session.functions.insert(function.name, function.arity);
         self.session.program.functions.push(function);
         Ok(())
+    }
+}
+
+/// The library of Java that a path begins with, of those that JaCaMo's templates of programs include.
+fn library_of(path: &str) -> Option<&'static str> {
+    match path.split('/').next()? {
+        "$jacamoJar" | "$jacamo" => Some("JaCaMo"),
+        "$moiseJar" | "$moise" => Some("Moise"),
+        "$cartagoJar" | "$cartago" => Some("CArtAgO"),
+        _ => None,
     }
 }
 

@@ -19,7 +19,7 @@ use whimbrel_acl::{Symbol, Text, sym};
 use whimbrel_platform::limits;
 
 pub(crate) use session::Session;
-pub use session::{Loader, NoFiles};
+pub use session::{LoadError, Loader, NoFiles};
 
 use super::ast::{Body, Namespace, Plan, Span, Term, Trigger};
 use super::diagnostics::Diagnostic;

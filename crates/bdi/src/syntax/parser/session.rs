@@ -5,6 +5,7 @@ use whimbrel_acl::{Symbol, Text};
 
 use crate::syntax::ast::Program;
 use crate::syntax::diagnostics::Diagnostics;
+use crate::syntax::source_text::SourceText;
 
 /// Finds the files that a program includes.
 pub trait Loader {
@@ -13,15 +14,37 @@ pub trait Loader {
     ///
     /// # Errors
     /// Why there is no such file, in a few words.
-    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String>;
+    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError>;
+
+    /// Whether a file that cannot be included is an error of the program, rather than a warning.
+    fn is_strict(&self) -> bool {
+        false
+    }
+}
+
+/// Why a file cannot be included.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// There is none, or it cannot be read.
+    #[error("{0}")]
+    Missing(String),
+    /// The program came from elsewhere, and not all of it came.
+    #[error("it did not come with the program")]
+    Incomplete,
+}
+
+impl From<String> for LoadError {
+    fn from(reason: String) -> Self {
+        Self::Missing(reason)
+    }
 }
 
 /// A loader that finds nothing: for text that is not a file.
 pub struct NoFiles;
 
 impl Loader for NoFiles {
-    fn load(&mut self, _path: &str, _from_file: &str) -> Result<(Text, String), String> {
-        Err("there are no files here".to_owned())
+    fn load(&mut self, _path: &str, _from_file: &str) -> Result<(Text, SourceText), LoadError> {
+        Err("there are no files here".to_owned().into())
     }
 }
 
@@ -52,4 +75,35 @@ impl<'l> Session<'l> {
             at_run_time: false,
         }
     }
+
+    /// What there is so far: of a file that turns out to have errors, nothing is kept.
+    pub(crate) fn mark(&self) -> SessionMark {
+        let Program { beliefs, goals, plans, functions, local_namespaces } = &self.program;
+        let lengths = [beliefs.len(), goals.len(), plans.len(), functions.len(), local_namespaces.len()];
+        SessionMark { lengths, functions: self.functions.clone(), errors: self.diagnostics.errors() }
+    }
+
+    /// Whether errors were found since `mark`.
+    pub(crate) fn failed_since(&self, mark: &SessionMark) -> bool {
+        self.diagnostics.errors() > mark.errors
+    }
+
+    /// Forgets what was parsed since `mark`; what is wrong with it is a warning, the program going on without it.
+    pub(crate) fn leave_out_since(&mut self, mark: SessionMark) {
+        let [beliefs, goals, plans, functions, local_namespaces] = mark.lengths;
+        self.program.beliefs.truncate(beliefs);
+        self.program.goals.truncate(goals);
+        self.program.plans.truncate(plans);
+        self.program.functions.truncate(functions);
+        self.program.local_namespaces.truncate(local_namespaces);
+        self.functions = mark.functions;
+        self.diagnostics.excuse_since(mark.errors);
+    }
+}
+
+/// A state of a [`Session`] to return to.
+pub(crate) struct SessionMark {
+    lengths: [usize; 5],
+    functions: FxHashMap<Symbol, u32>,
+    errors: usize,
 }
