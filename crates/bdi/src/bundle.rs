@@ -135,7 +135,8 @@ mod tests {
     #[test]
     fn files_that_were_missing_or_broken_are_so_elsewhere() {
         let files = &[("a.asl", "+!a."), ("bad.asl", "+!b <- ."), ("c.asl", "{ include(\"a.asl\") } +!c.")];
-        let text = "{ include(\"a.asl\") } { include(\"none.asl\") } { include(\"bad.asl\") } { include(\"c.asl\") } !a.";
+        let text =
+            "{ include(\"a.asl\") } { include(\"none.asl\") } { include(\"bad.asl\") } { include(\"c.asl\") } !a.";
         let made = load_bundled(text, &Text::from("p.asl"), &mut Files(files)).unwrap();
         let bundle = Bundle::decode(&made.bundle.encode().unwrap()).unwrap();
         let (image, warnings) = load(&bundle.text, &Text::from("x/p.asl"), &mut bundle.loader("x/p.asl")).unwrap();

@@ -78,11 +78,16 @@ pub const DF_SUBSCRIPTIONS_PER_AGENT_MAX: usize = 1_000;
 pub const SOURCE_BYTES_MAX: usize = 64 << 20;
 /// How deep files include files.
 pub const INCLUDE_DEPTH_MAX: usize = 32;
-/// Levels of a term's tree, for instance the conjuncts of one formula.
+/// Levels of a term's tree in a program's text. Chains of `&`, `|`, `+`, `-`, `*`, `/`, `elif` and `;` are one level.
 pub const TERM_DEPTH_MAX: u32 = 400;
+/// Levels of what a program's text is as data, where each part of a chain is a level deeper than the one before: as many as
+/// values may have.
+pub const TERM_DATA_DEPTH_MAX: u32 = 5_000;
 /// Steps of one plan's body.
-pub const BODY_STEPS_MAX: usize = 2_000;
-/// How deep brackets nest in a program's text.
+pub const BODY_STEPS_MAX: usize = 10_000;
+/// Actions that one formula of an AgentSpeak program asks for.
+pub const FORMULA_EFFECTS_MAX: usize = 10_000;
+/// How deep brackets nest in a program's text, lists that stand in lists not counted.
 pub const BRACKET_DEPTH_MAX: u32 = 100;
 /// Diagnostics reported for one program; further ones are counted only.
 pub const DIAGNOSTICS_MAX: usize = 200;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use whimbrel_acl::Text;
-use whimbrel_bdi::syntax::{Diagnostic, SourceText};
 use whimbrel_bdi::syntax::ast::Span;
+use whimbrel_bdi::syntax::{Diagnostic, SourceText};
 use whimbrel_platform::limits;
 
 /// Why a file cannot be read as program text.
@@ -284,8 +284,16 @@ mod tests {
             assert!(sources.find_inside(name).is_some_and(|file| file.is_file()), "{name}");
         }
         let absolute = folder.0.join("society/a.asl");
-        for name in ["../secret.asl", "..\\secret.asl", "x/../a.asl", "./a.asl", "agents", "", "/etc/passwd", absolute.to_str().unwrap()]
-        {
+        for name in [
+            "../secret.asl",
+            "..\\secret.asl",
+            "x/../a.asl",
+            "./a.asl",
+            "agents",
+            "",
+            "/etc/passwd",
+            absolute.to_str().unwrap(),
+        ] {
             assert_eq!(sources.find_inside(name), None, "{name}");
         }
     }

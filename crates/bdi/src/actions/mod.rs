@@ -1,7 +1,8 @@
 //! Internal actions and functions.
 //!
 //! A *query* action only looks: it may stand in a context, a rule or a plan body, and may have several solutions. A
-//! *step* action changes the agent: it stands in plan bodies only.
+//! *step* action changes the agent. Where a formula asks for one that Jason allows there, it is an [`Effect`]: done as soon
+//! as the formula is decided.
 
 mod queries;
 mod registry;
@@ -18,7 +19,7 @@ use crate::logic::{Bindings, Found, Solver};
 use crate::mind::IntentionId;
 use crate::reason::Cycle;
 
-pub use registry::{formula_place, function, lookup, names};
+pub use registry::{acts_in_formulas, formula_place, function, lookup, names};
 
 /// What an internal action is.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,36 @@ pub type QueryAction = fn(&mut Call<'_, '_>) -> Result<Answer, Failure>;
 
 /// An action that changes the agent.
 pub type StepAction = fn(&mut StepCall<'_, '_>) -> Result<Progress, Failure>;
+
+/// A step action that a formula asks for.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    /// What it does.
+    pub action: StepAction,
+    /// Its arguments; their variables are numbered from 0.
+    pub args: Vec<Value>,
+    /// How many variables the arguments have.
+    pub slots: u32,
+    /// The call as compiled.
+    pub call: CallExpr,
+}
+
+impl Effect {
+    /// What a call in a formula asks for; `None` if it has no place there.
+    pub fn of(call: &CallExpr, args: &[Value], bindings: &Bindings) -> Option<Self> {
+        let Action::Step(action) = call.action else { return None };
+        let name = call.name.as_str();
+        if !acts_in_formulas(name) {
+            return None;
+        }
+        let mut vars = Vec::new();
+        let args: Vec<Value> = args.iter().map(|arg| bindings.close(arg, &mut vars)).collect();
+        // The answers of these would come when nobody waits for them any more.
+        let answers =
+            matches!(name, ".create_agent" | ".include") && args.iter().any(|arg| matches!(arg, Value::Var(_)));
+        (!answers).then(|| Self { action, args, slots: vars.len() as u32, call: call.clone() })
+    }
+}
 
 /// A function; none if its arguments do not allow a value (yet), so that the call stays as it is.
 pub type NativeFunction = fn(&mut Call<'_, '_>) -> Option<Value>;
@@ -69,26 +100,59 @@ pub enum Progress {
     Moved,
 }
 
+/// Why something failed, in words. It is never empty: whoever reads it must know what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason(String);
+
+/// What is said where no reason was given.
+const UNTOLD: &str = "no reason is known";
+
+impl<T: Into<String>> From<T> for Reason {
+    fn from(text: T) -> Self {
+        let text = text.into();
+        Self(if text.trim().is_empty() { UNTOLD.to_owned() } else { text })
+    }
+}
+
 /// An internal action's failure: what a failure plan finds in its annotations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// `error(..)`
     pub error: Symbol,
-    /// `error_msg(..)`
-    pub message: Option<Value>,
+    /// `error_msg(..)`: a [`Reason`], nothing if the action answered no, or what a program says.
+    message: Option<Value>,
     /// Further annotations.
     pub annots: Vec<Value>,
 }
 
 impl Failure {
     /// A failure of this kind.
-    pub fn new(error: &str, message: impl Into<String>) -> Self {
-        Self { error: Symbol::new(error), message: Some(Value::from(message.into())), annots: Vec::new() }
+    pub fn new(error: &str, reason: impl Into<Reason>) -> Self {
+        let Reason(reason) = reason.into();
+        Self { error: Symbol::new(error), message: Some(Value::from(reason)), annots: Vec::new() }
     }
 
-    /// The action answered no.
+    /// The action answered no: that is all there is to say.
     pub fn said_no() -> Self {
-        Self::new("ia_failed", "")
+        Self { error: Symbol::new("ia_failed"), message: Some(Value::from("")), annots: Vec::new() }
+    }
+
+    /// There is no internal action of this name.
+    pub fn unknown_action(name: Symbol) -> Self {
+        let like = crate::syntax::similar_action(name.as_str());
+        let advice = like.map(|like| format!(": did you mean .{like}?")).unwrap_or_default();
+        // Jason takes it for an action on the environment, which fails so.
+        Self::new("action_failed", format!("there is no internal action {name}{advice}"))
+    }
+
+    /// A failure of which somebody else says all: a program, or the environment.
+    pub fn told(error: Symbol, message: Option<Value>, annots: Vec<Value>) -> Self {
+        Self { error, message, annots }
+    }
+
+    /// What `error_msg(..)` has.
+    pub fn into_message(self) -> (Option<Value>, Vec<Value>) {
+        (self.message, self.annots)
     }
 
     /// An argument is not what it should be: `Wrong argument for internal action 'name': what`.

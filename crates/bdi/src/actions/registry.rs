@@ -38,6 +38,41 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
+/// Step actions that a context, a rule or a condition may ask for, as in Jason.
+const IN_FORMULAS: [&str; 26] = [
+    ".abolish",
+    ".add_plan",
+    ".asserta",
+    ".assertz",
+    ".at",
+    ".create_agent",
+    ".df_deregister",
+    ".df_register",
+    ".df_subscribe",
+    ".drop_all_desires",
+    ".drop_all_events",
+    ".drop_all_intentions",
+    ".drop_desire",
+    ".drop_event",
+    ".drop_future_intention",
+    ".drop_intention",
+    ".fail_goal",
+    ".include",
+    ".namespace_set_prop",
+    ".perceive",
+    ".remove_plan",
+    ".resume",
+    ".save_agent",
+    ".succeed_goal",
+    ".suspend",
+    ".verbose",
+];
+
+/// Whether a formula may ask for this step action.
+pub fn acts_in_formulas(name: &str) -> bool {
+    IN_FORMULAS.binary_search(&name.strip_prefix("jason.stdlib").unwrap_or(name)).is_ok()
+}
+
 /// The place of the argument that is a logical formula, if the action takes one.
 pub fn formula_place(name: &str, count: usize) -> Option<usize> {
     match name.strip_prefix("jason.stdlib").unwrap_or(name) {
@@ -94,6 +129,13 @@ mod tests {
         let fits = *arity.start() <= least && most <= *arity.end();
         let same = arity == (least..=most);
         assert!(if is_open { fits } else { same }, "{name}: {least} to {most} documented, {arity:?} taken");
+    }
+
+    #[test]
+    fn actions_of_formulas_are_steps() {
+        assert!(IN_FORMULAS.is_sorted());
+        let is_step = |name: &&str| steps::ACTIONS.iter().any(|(step, _)| step == name);
+        assert!(IN_FORMULAS.iter().all(is_step));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use whimbrel_acl::{Annot, Annots, Args, Cons, Structure, Symbol, Value, Var, sym};
 
-use super::{ArithExpr, Expr, FunctionExpr, TermExpr};
+use super::{ArithExpr, ChainExpr, Expr, FunctionExpr, TermExpr};
 use crate::logic::{Bindings, Solver, arith, levels, match_annots};
 
 /// The value of an expression in the frame at `base`; unbound variables stay variables. `names` are the frame's.
@@ -21,6 +21,7 @@ pub fn plain_value(bindings: &Bindings, base: u32, expr: &Expr) -> Option<Value>
         Expr::Const(value) => value,
         Expr::Slot(slot) => bindings.slot(base + slot),
         Expr::Arith(arith) => return computed(bindings, base, arith).map(Value::Num),
+        Expr::Chain(chain) => return computed_chain(bindings, base, chain).map(Value::Num),
         _ => return None,
     };
     match value {
@@ -47,6 +48,13 @@ pub fn push_plain_value(bindings: &mut Bindings, base: u32, expr: &Expr) -> bool
         Expr::Const(value) => bindings.push_plain(value),
         Expr::Slot(slot) => bindings.push_slot(base + slot),
         Expr::Arith(arith) => match computed(bindings, base, arith) {
+            Some(number) => {
+                bindings.push_number(number);
+                true
+            }
+            None => false,
+        },
+        Expr::Chain(chain) => match computed_chain(bindings, base, chain) {
             Some(number) => {
                 bindings.push_number(number);
                 true
@@ -85,12 +93,14 @@ fn build_variable(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
 fn build_compound(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &Expr) -> Value {
     match expr {
         Expr::Arith(arith) => build_arith(solver, bindings, base, names, arith),
+        Expr::Chain(chain) => build_whole_chain(solver, bindings, base, names, chain),
+        Expr::LongList(list) => build_long_list(solver, bindings, base, names, list),
         Expr::Term(term) => build_term(solver, bindings, base, names, term),
         Expr::Cons(cell) => build_list(solver, bindings, base, names, cell),
         Expr::Function(call) => build_function(solver, bindings, base, names, call),
         Expr::Operation(operation) => {
             let (op, args) = &**operation;
-            Structure::new(*op, build_args(solver, bindings, base, names, args)).into()
+            operation_value(*op, build_args(solver, bindings, base, names, args))
         }
         Expr::Quote(value) => {
             let resolved = bindings.resolve(&Bindings::rename(value, base));
@@ -114,6 +124,8 @@ pub fn calls_nothing(bindings: &Bindings, base: u32, expr: &Expr) -> bool {
         Expr::Arith(arith) => nothing(&arith.left) && arith.right.as_ref().is_none_or(nothing),
         Expr::Term(term) => term.has_no_annots() && term.args.iter().all(nothing),
         Expr::Cons(cell) => nothing(&cell.0) && nothing(&cell.1),
+        Expr::Chain(chain) => nothing(&chain.first) && chain.rest.iter().all(|(_, operand)| nothing(operand)),
+        Expr::LongList(list) => list.0.iter().all(nothing) && nothing(&list.1),
         Expr::Function(_) | Expr::Operation(_) | Expr::Quote(_) => false,
     }
 }
@@ -123,6 +135,7 @@ pub fn calls_nothing(bindings: &Bindings, base: u32, expr: &Expr) -> bool {
 pub fn number(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
     match expr {
         Expr::Arith(operation) => computed(bindings, base, operation),
+        Expr::Chain(chain) => computed_chain(bindings, base, chain),
         other => leaf(bindings, base, other),
     }
 }
@@ -162,6 +175,61 @@ fn computed_deeply(bindings: &Bindings, base: u32, operation: &ArithExpr) -> Opt
     }
 }
 
+/// What a chain of operations on numbers comes to.
+fn computed_chain(bindings: &Bindings, base: u32, chain: &ChainExpr) -> Option<f64> {
+    let first = number(bindings, base, &chain.first)?;
+    chain.rest.iter().try_fold(first, |left, (op, right)| arith::binary(*op, left, number(bindings, base, right)?))
+}
+
+/// A logical operation as data: more operands than two are nested at the right.
+fn operation_value(op: Symbol, mut args: Args) -> Value {
+    if args.len() <= 2 {
+        return Structure::new(op, args).into();
+    }
+    let last = args.pop().unwrap_or_default();
+    let nested = |right: Value, left: Value| Structure::new(op, [left, right].into_iter().collect()).into();
+    levels::checked(args.into_iter().rev().fold(last, nested))
+}
+
+/// A long list.
+fn build_long_list(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    base: u32,
+    names: &[Symbol],
+    list: &(Vec<Expr>, Expr),
+) -> Value {
+    let items: Vec<Value> = list.0.iter().map(|item| build(solver, bindings, base, names, item)).collect();
+    let tail = build(solver, bindings, base, names, &list.1);
+    levels::checked(Value::list_with_tail(items, tail))
+}
+
+/// As [`build_arith`].
+fn build_whole_chain(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    base: u32,
+    names: &[Symbol],
+    chain: &ChainExpr,
+) -> Value {
+    let whole = levels::checked(build_chain(solver, bindings, base, names, chain));
+    match bindings.resolve(&whole) {
+        Value::Num(n) => Value::Num(n),
+        _ => whole,
+    }
+}
+
+fn build_chain(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], chain: &ChainExpr) -> Value {
+    let mut left = build_operand(solver, bindings, base, names, &chain.first);
+    let mut has_variables = chain.first.is_no_number();
+    for (op, operand) in &chain.rest {
+        has_variables |= operand.is_no_number();
+        let right = build_operand(solver, bindings, base, names, operand);
+        left = combined(*op, [left, right].into_iter().collect(), has_variables);
+    }
+    left
+}
+
 /// The values of several expressions.
 #[inline]
 pub fn build_args(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], exprs: &[Expr]) -> Args {
@@ -190,17 +258,25 @@ fn build_operation(
     expr: &ArithExpr,
 ) -> Value {
     let operands = [Some(&expr.left), expr.right.as_ref()];
-    let args: Args = operands
-        .into_iter()
-        .flatten()
-        .map(|operand| match operand {
-            Expr::Arith(inner) => build_operation(solver, bindings, base, names, inner),
-            other => build(solver, bindings, base, names, other),
-        })
-        .collect();
-    match arith::evaluate(expr.op, &args) {
-        Some(n) if args.iter().all(|arg| matches!(arg, Value::Num(_))) && expr.has_variables() => Value::Num(n),
-        _ => Structure::new(expr.op, args).into(),
+    let args: Args =
+        (operands.into_iter().flatten()).map(|operand| build_operand(solver, bindings, base, names, operand)).collect();
+    combined(expr.op, args, expr.has_variables())
+}
+
+/// An operand of arithmetic, which is computed only as part of the whole.
+fn build_operand(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], operand: &Expr) -> Value {
+    match operand {
+        Expr::Arith(inner) => build_operation(solver, bindings, base, names, inner),
+        Expr::Chain(inner) => build_chain(solver, bindings, base, names, inner),
+        other => build(solver, bindings, base, names, other),
+    }
+}
+
+/// An operation on values: computed if they are numbers that were not all written.
+fn combined(op: Symbol, args: Args, has_variables: bool) -> Value {
+    match arith::evaluate(op, &args) {
+        Some(n) if args.iter().all(|arg| matches!(arg, Value::Num(_))) && has_variables => Value::Num(n),
+        _ => Structure::new(op, args).into(),
     }
 }
 

@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 
 use super::{
-    AddMode, ArithExpr, Body, CallExpr, Expr, Formula, Function, FunctionExpr, Head, Hint, Image, Key, Op, PlainStep,
-    Plan, RelationExpr, Rule, SendExpr, Site, Source, TermExpr,
+    AddMode, ArithExpr, Body, CallExpr, ChainExpr, Expr, Formula, Function, FunctionExpr, Head, Hint, Image, Key, Op,
+    PlainStep, Plan, RelationExpr, Rule, SendExpr, Site, Source, TermExpr,
 };
 use crate::actions::{self, Action};
 use crate::logic::map_vars;
@@ -93,6 +93,11 @@ impl Scope {
         self.names.contains(&name)
     }
 }
+
+/// Lists of more elements are not made of cells: what works on those recurses over their length.
+const CELLS_MAX: usize = 64;
+/// A body without steps.
+const NO_STEPS: ast::Body = ast::Body { steps: Vec::new() };
 
 /// Compiles clauses.
 pub struct Compiler<'a> {
@@ -365,6 +370,10 @@ impl<'a> Compiler<'a> {
             ast::Term::Literal(literal) => self.literal_expr(literal),
             ast::Term::List { items, tail } => self.list_expr(items, tail.as_deref()),
             ast::Term::Op(op, args) => self.op_expr(*op, args),
+            ast::Term::Chain(first, rest) => match constant_number(term) {
+                Some(number) => Expr::Const(Value::Num(number)),
+                None => self.chain(first, rest),
+            },
             ast::Term::Num(_) | ast::Term::Str(_) | ast::Term::Code(_) | ast::Term::Data(_) => {
                 self.constant_or(term, |value| Expr::Quote(Box::new(value)))
             }
@@ -405,6 +414,9 @@ impl<'a> Compiler<'a> {
     fn list_expr(&mut self, items: &[ast::Term], tail: Option<&ast::Term>) -> Expr {
         let items: Vec<Expr> = items.iter().map(|item| self.expr(item)).collect();
         let tail = tail.map_or(Expr::Const(Value::Nil), |tail| self.expr(tail));
+        if items.len() > CELLS_MAX && !items.iter().chain([&tail]).all(|it| matches!(it, Expr::Const(_))) {
+            return Expr::LongList(Box::new((items, tail)));
+        }
         items.into_iter().rev().fold(tail, |tail, item| match (item, tail) {
             (Expr::Const(item), Expr::Const(tail)) => Expr::Const(Value::list_with_tail([item], tail)),
             (item, tail) => Expr::Cons(Box::new((item, tail))),
@@ -412,7 +424,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn op_expr(&mut self, op: ast::Op, args: &[ast::Term]) -> Expr {
-        if let Some(number) = constant_number(op, args) {
+        if let Some(number) = constant_operation(op, args) {
             return Expr::Const(Value::Num(number));
         }
         if is_arithmetic(op) {
@@ -435,8 +447,15 @@ impl<'a> Compiler<'a> {
     fn operand(&mut self, term: &ast::Term) -> Expr {
         match term {
             ast::Term::Op(op, args) if is_arithmetic(*op) => self.arithmetic(*op, args),
+            ast::Term::Chain(first, rest) => self.chain(first, rest),
             other => self.expr(other),
         }
+    }
+
+    fn chain(&mut self, first: &ast::Term, rest: &[(ast::Op, ast::Term)]) -> Expr {
+        let first = self.operand(first);
+        let rest = rest.iter().map(|(op, operand)| (op_symbol(*op), self.operand(operand))).collect();
+        Expr::Chain(Box::new(ChainExpr { first, rest }))
     }
 
     fn formula(&mut self, term: &ast::Term) -> Formula {
@@ -578,6 +597,7 @@ impl<'a> Compiler<'a> {
                 Some(other) => self.compile_if(condition, code(then), Some(other), step, into),
                 None => false,
             },
+            (ast::ELIF, branches) => self.compile_branches(branches, step, into),
             (".loop", [condition, body]) => self.compile_loop(Op::While, condition, code(body), step, into),
             (".foreach", [condition, body]) => self.compile_loop(Op::For, condition, code(body), step, into),
             (".fork", [kind, branches @ ..]) => self.compile_fork(kind, branches, step, into),
@@ -606,6 +626,31 @@ impl<'a> Compiler<'a> {
                 into.patch(jump);
             }
         }
+        true
+    }
+
+    /// An `if` with `elif`.
+    fn compile_branches(&mut self, branches: &[ast::Term], step: &ast::Step, into: &mut Body) -> bool {
+        let shared = Arc::new(step.clone());
+        let mut jumps = Vec::new();
+        let count = branches.len().div_ceil(2);
+        for (number, branch) in branches.chunks(2).enumerate() {
+            match branch {
+                [condition, then] => {
+                    let line = line_of(condition).unwrap_or(step.span.line);
+                    let condition = self.formula(condition);
+                    let at = into.push_shared(Op::If(condition, 0), line, &shared);
+                    self.steps(code(then).unwrap_or(&NO_STEPS), into);
+                    if number + 1 < count {
+                        jumps.push(into.push_shared(Op::Jump(0), line, &shared));
+                    }
+                    into.patch(at);
+                }
+                [otherwise] => self.steps(code(otherwise).unwrap_or(&NO_STEPS), into),
+                _ => {}
+            }
+        }
+        jumps.into_iter().for_each(|jump| into.patch(jump));
         true
     }
 
@@ -649,8 +694,12 @@ impl<'a> Compiler<'a> {
 
 impl Body {
     fn push(&mut self, op: Op, step: &ast::Step) -> usize {
+        self.push_shared(op, step.span.line, &Arc::new(step.clone()))
+    }
+
+    fn push_shared(&mut self, op: Op, line: u32, step: &Arc<ast::Step>) -> usize {
         self.ops.push(op);
-        self.sources.push(Source { line: step.span.line, step: Arc::new(step.clone()) });
+        self.sources.push(Source { line, step: Arc::clone(step) });
         self.ops.len() - 1
     }
 
@@ -684,13 +733,24 @@ fn plain(step: PlainStep, expr: Expr, other: impl FnOnce(Expr) -> Op) -> Op {
 }
 
 /// What an operation on numbers alone comes to.
-fn constant_number(op: ast::Op, args: &[ast::Term]) -> Option<f64> {
-    let numbers = args.iter().map(|arg| match arg {
-        ast::Term::Num(n) => Some(Value::Num(*n)),
-        ast::Term::Op(op, args) => constant_number(*op, args).map(Value::Num),
-        _ => None,
-    });
+fn constant_operation(op: ast::Op, args: &[ast::Term]) -> Option<f64> {
+    let numbers = args.iter().map(|arg| constant_number(arg).map(Value::Num));
     crate::logic::arith::evaluate(op_symbol(op), &numbers.collect::<Option<Vec<Value>>>()?)
+}
+
+/// The number that a term of numbers alone comes to.
+fn constant_number(term: &ast::Term) -> Option<f64> {
+    match term {
+        ast::Term::Num(n) => Some(*n),
+        ast::Term::Op(op, args) => constant_operation(*op, args),
+        ast::Term::Chain(first, rest) => {
+            let combined = |left, (op, right): &(ast::Op, ast::Term)| {
+                crate::logic::arith::binary(op_symbol(*op), left, constant_number(right)?)
+            };
+            rest.iter().try_fold(constant_number(first)?, combined)
+        }
+        _ => None,
+    }
 }
 
 /// The slot of the variable in `[source(V)]`.
@@ -712,6 +772,16 @@ fn constant(term: &TermExpr) -> Option<Value> {
     let annots = term.annots.iter().map(|annot| value(annot).map(Annot::new)).collect::<Option<_>>()?;
     let key = term.key;
     Some(Structure::full(key.namespace, key.negated, key.functor, args, annots).into_value())
+}
+
+/// The line that a term begins on, if it has a place.
+fn line_of(term: &ast::Term) -> Option<u32> {
+    match term {
+        ast::Term::Literal(literal) => Some(literal.span.line),
+        ast::Term::Var(variable) => Some(variable.span.line),
+        ast::Term::Op(_, operands) => operands.iter().find_map(line_of),
+        _ => None,
+    }
 }
 
 fn code(term: &ast::Term) -> Option<&ast::Body> {

@@ -82,6 +82,10 @@ pub enum Expr {
     Cons(Box<(Expr, Expr)>),
     /// Arithmetic; unary minus has one operand.
     Arith(Box<ArithExpr>),
+    /// Arithmetic of three operands or more, from left to right.
+    Chain(Box<ChainExpr>),
+    /// A list of many elements that are not all known.
+    LongList(Box<(Vec<Expr>, Expr)>),
     /// A function call.
     Function(Box<FunctionExpr>),
     /// A logical or relational operation as data.
@@ -127,12 +131,29 @@ pub struct ArithExpr {
 impl ArithExpr {
     /// Whether it is more than written numbers.
     pub fn has_variables(&self) -> bool {
-        [Some(&self.left), self.right.as_ref()].into_iter().flatten().any(|operand| match operand {
-            Expr::Const(Value::Num(_)) => false,
-            Expr::Arith(inner) => inner.has_variables(),
-            _ => true,
-        })
+        [Some(&self.left), self.right.as_ref()].into_iter().flatten().any(Expr::is_no_number)
     }
+}
+
+impl Expr {
+    /// Whether it is more than written numbers.
+    pub fn is_no_number(&self) -> bool {
+        match self {
+            Self::Const(Value::Num(_)) => false,
+            Self::Arith(inner) => inner.has_variables(),
+            Self::Chain(chain) => chain.first.is_no_number() || chain.rest.iter().any(|(_, it)| it.is_no_number()),
+            _ => true,
+        }
+    }
+}
+
+/// Arithmetic of many operands, from left to right.
+#[derive(Clone, Debug)]
+pub struct ChainExpr {
+    /// The first operand.
+    pub first: Expr,
+    /// What is done with each of the others.
+    pub rest: Vec<(Symbol, Expr)>,
 }
 
 /// A function call.

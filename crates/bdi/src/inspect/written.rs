@@ -3,7 +3,7 @@
 use whimbrel_acl::value::Bare;
 use whimbrel_acl::{Symbol, Var};
 
-use crate::syntax::ast::{Body, Code, Literal, Step, Term};
+use crate::syntax::ast::{Body, Code, ELIF, Literal, Step, Term};
 use crate::syntax::quote;
 
 fn var(name: Symbol) -> Var {
@@ -23,6 +23,11 @@ pub(crate) fn head(step: &Step) -> String {
 
 /// A step with all that is within it.
 fn step(step: &Step) -> String {
+    if let Term::Literal(literal) = &step.term
+        && literal.functor.as_str() == ELIF
+    {
+        return branches(&literal.args);
+    }
     let Some((word, control)) = control(step) else { return plain(step) };
     let mut blocks = control.args.iter().skip(1).filter_map(|arg| match arg {
         Term::Code(Code::Body(block)) => Some(format!("{{ {} }}", body(block))),
@@ -32,11 +37,28 @@ fn step(step: &Step) -> String {
     blocks.next().map_or(head.clone(), |otherwise| format!("{head} else {otherwise}"))
 }
 
+/// An `if` with `elif`.
+fn branches(args: &[Term]) -> String {
+    let block = |code: &Term| match code {
+        Term::Code(Code::Body(block)) => format!("{{ {} }}", body(block)),
+        _ => String::new(),
+    };
+    let written = args.chunks(2).enumerate().map(|(number, branch)| match branch {
+        [condition, then] => {
+            let word = if number == 0 { "if" } else { "elif" };
+            format!("{word} {} {}", in_parentheses(condition), block(then))
+        }
+        [otherwise] => format!("else {}", block(otherwise)),
+        _ => String::new(),
+    });
+    written.collect::<Vec<_>>().join(" ")
+}
+
 /// The word of a control structure, and the action that it is.
 fn control(step: &Step) -> Option<(&'static str, &Literal)> {
     let Term::Literal(control) = &step.term else { return None };
     let word = match control.functor.as_str() {
-        ".if_then_else" => "if",
+        ".if_then_else" | ELIF => "if",
         ".loop" => "while",
         ".foreach" => "for",
         _ => return None,
@@ -45,8 +67,11 @@ fn control(step: &Step) -> Option<(&'static str, &Literal)> {
 }
 
 fn condition(control: &Literal) -> String {
-    let condition = control.args.first().map(|condition| quote::quote(condition, &mut var).to_string());
-    let condition = condition.unwrap_or_default();
+    control.args.first().map_or_else(String::new, in_parentheses)
+}
+
+fn in_parentheses(condition: &Term) -> String {
+    let condition = quote::quote(condition, &mut var).to_string();
     // An operation has its parentheses already.
     if condition.starts_with('(') { condition } else { format!("({condition})") }
 }

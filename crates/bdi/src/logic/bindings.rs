@@ -4,8 +4,11 @@ use std::cell::Cell;
 
 use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var};
+use whimbrel_platform::limits;
 
 use super::{arith, levels};
+use crate::actions::Effect;
+use crate::mind::IntentionId;
 
 /// The values of variables. A slot holds [`Value::Null`] while its variable is unbound. Terms in slots refer to other
 /// variables by their absolute slot numbers.
@@ -17,6 +20,16 @@ pub struct Bindings {
     open: bool,
     /// How deep the term nests that is being looked at, variables followed.
     level: Cell<u32>,
+    /// What formulas asked to be done.
+    effects: Option<Box<Effects>>,
+}
+
+/// What formulas asked to be done, in order.
+#[derive(Debug, Default)]
+struct Effects {
+    asked: Vec<Effect>,
+    /// The intention that goes on when it is done.
+    waiting: Option<IntentionId>,
 }
 
 /// How many slots may have been bound in a proof that is forgotten.
@@ -40,6 +53,37 @@ impl Bindings {
     pub fn suspend(&mut self) -> Vec<Value> {
         self.forget_trail();
         std::mem::take(&mut self.slots)
+    }
+
+    /// Whether formulas asked for something that is not done yet.
+    #[inline(always)]
+    pub fn has_effects(&self) -> bool {
+        self.effects.is_some()
+    }
+
+    /// Asks for something to be done as soon as the formula at hand is decided.
+    pub fn ask(&mut self, effect: Effect) {
+        let effects = self.effects.get_or_insert_default();
+        if effects.asked.len() < limits::FORMULA_EFFECTS_MAX {
+            effects.asked.push(effect);
+        }
+    }
+
+    /// Notes the intention that goes on when that is done.
+    pub fn wait_for_effects(&mut self, id: IntentionId) {
+        if let Some(effects) = &mut self.effects {
+            effects.waiting = Some(id);
+        }
+    }
+
+    /// The intention that goes on when that is done.
+    pub fn take_waiting(&mut self) -> Option<IntentionId> {
+        self.effects.as_mut()?.waiting.take()
+    }
+
+    /// What was asked for, once.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        self.effects.take().map(|effects| effects.asked).unwrap_or_default()
     }
 
     /// Whether there is no memory for slots yet.

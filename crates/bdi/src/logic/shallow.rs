@@ -9,6 +9,9 @@ use super::solve::{Solver, open_slots, relation_holds};
 use crate::code::{Expr, Formula, RelationExpr, Rule, TermExpr, build, match_expr, match_slot};
 use crate::mind::Entry;
 
+/// Conjuncts of one formula that are proved by recursion.
+const CONJUNCTS_MAX: usize = 200;
+
 /// What came of a proof the short way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shallow {
@@ -39,6 +42,7 @@ impl ShallowProof<'_, '_> {
     #[inline]
     pub(super) fn first(&self, formula: &Formula, bindings: &mut Bindings) -> Shallow {
         let formulas = match formula {
+            Formula::And(formulas) if formulas.len() > CONJUNCTS_MAX => return Shallow::Unknown,
             Formula::And(formulas) => formulas,
             formula => std::slice::from_ref(formula),
         };
@@ -54,6 +58,7 @@ impl ShallowProof<'_, '_> {
                 false => Shallow::Fails,
             },
             Formula::Query(term) if term.has_no_annots() => self.query(term, rest, bindings),
+            Formula::And(formulas) if formulas.len() > CONJUNCTS_MAX => Shallow::Unknown,
             Formula::And(formulas) => self.proceed(Some(&Rest { formulas, next: rest }), bindings),
             Formula::Or(formulas) => self.alternatives(formulas, rest, bindings),
             Formula::Not(inner) => {

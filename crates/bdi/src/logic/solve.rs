@@ -13,7 +13,7 @@ use whimbrel_platform::{Services, Time, limits};
 use super::bindings::{map_annots, variables};
 use super::shallow::{Shallow, ShallowProof};
 use super::{Bindings, Mark, arith, decorated, levels, match_annot_subsets, match_annots, namespaced};
-use crate::actions::{Action, Answer, Call};
+use crate::actions::{Action, Answer, Call, Effect, Failure};
 use crate::code::{
     CallExpr, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, Rule, TermExpr, build, build_annots,
     build_args, match_expr, match_slot, number, push_plain_value, reserved,
@@ -601,16 +601,11 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     fn call(&mut self, call: &'f CallExpr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> Next<'f> {
         let args = build_args(self.solver, bindings, scope.base, scope.names, &call.args);
         if matches!(call.action, Action::WrongCount) {
-            self.solver.log_failure(&format!(
-                "{}: {}",
-                call.name,
-                crate::actions::Failure::wrong_count(call).message()
-            ));
+            self.solver.log_failure(&format!("{}: {}", call.name, Failure::wrong_count(call).message()));
             return Next::Fail;
         }
         let Action::Query(action) = call.action else {
-            self.solver.log_failure(&format!("{} has no place in a context: it counts as failed", call.name));
-            return Next::Fail;
+            return self.effect(call, &args, next, bindings);
         };
         let mark = bindings.mark();
         let answer = action(&mut Call {
@@ -633,6 +628,22 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
                 Next::Fail
             }
         }
+    }
+
+    /// A call that does not only look: what it does is done when the formula is decided.
+    fn effect(&self, call: &CallExpr, args: &[Value], next: u32, bindings: &mut Bindings) -> Next<'f> {
+        if let Some(effect) = Effect::of(call, args, bindings) {
+            bindings.ask(effect);
+            return Next::Proceed(next);
+        }
+        let name = call.name.as_str();
+        let why = match call.action {
+            Action::Unknown if name.starts_with('.') => Failure::unknown_action(call.name).message(),
+            Action::Unknown => format!("{name} is a Java class, which cannot run here"),
+            _ => format!("{name} has no place in a context"),
+        };
+        self.solver.log_failure(&format!("{why}: it counts as failed"));
+        Next::Fail
     }
 
     /// Tries values for a target in turn.

@@ -63,11 +63,22 @@ pub(super) enum Handled {
 impl<'m> Cycle<'m> {
     /// Runs one cycle; false if there was nothing to do.
     pub fn run(&mut self) -> bool {
+        let busy = self.run_phases();
+        if self.bindings.has_effects() {
+            self.carry_out_between();
+        }
+        busy
+    }
+
+    fn run_phases(&mut self) -> bool {
         let sensed = self.sense();
         if std::mem::take(&mut self.done) {
             return true;
         }
         let deliberated = self.deliberate();
+        if self.bindings.has_effects() {
+            self.carry_out_between();
+        }
         if std::mem::take(&mut self.done) {
             return true;
         }

@@ -142,12 +142,16 @@ impl Cycle<'_> {
     /// Executes the plan whose slots are the bindings, as far as nothing else is to be done.
     fn begin_directly(&mut self, plan: &Plan, place: PlanRef, trigger: TriggerKey, sender: Symbol) {
         self.top = self.bindings.len();
-        self.done = true;
+        self.done = !self.bindings.has_effects();
         // Mostly the mind is only read.
         if plan.atomic {
             self.mind.atomic = Some(NOBODY);
         }
-        let ahead = self.run_ahead(plan);
+        let ahead = match self.bindings.has_effects() {
+            // What the context asked for comes first.
+            true => Ahead::Later(plan.body.skip_jumps(0)),
+            false => self.run_ahead(plan),
+        };
         if plan.atomic {
             self.mind.atomic = None;
         }
@@ -182,6 +186,7 @@ impl Cycle<'_> {
             self.run_in_hand(id);
         } else {
             self.leave_to_its_turn(id);
+            self.bindings.wait_for_effects(id);
         }
     }
 

@@ -26,6 +26,9 @@ fn shortened(mut text: String) -> String {
     text
 }
 
+/// The error of a call that makes no sense.
+const SLIP: &str = "unknown";
+
 /// The annotations every failure event has.
 pub(super) fn error_annots(error: &str, message: Value) -> Vec<Value> {
     vec![Value::term(sym::ERROR, [Value::atom(error)]), Value::term(sym::ERROR_MSG, [message])]
@@ -53,23 +56,30 @@ impl Cycle<'_> {
         let mut vars = Vec::new();
         let code = self.code_annots(id, &mut vars);
         let mut annots = vec![Value::term(sym::ERROR, [Value::atom(failure.error)])];
-        if let Some(message) = failure.message {
-            annots.push(Value::term(sym::ERROR_MSG, [message]));
-        }
-        annots.extend(failure.annots);
+        let (message, more) = failure.into_message();
+        annots.extend(message.map(|message| Value::term(sym::ERROR_MSG, [message])));
+        annots.extend(more);
         self.close_annots(id, &mut annots, &mut vars);
         annots.extend(code);
         let source = self.current_source(id);
+        // As in Jason, a slip in a call is told even if the failure is handled.
+        let slip = reason == SLIP;
+        if slip && let Some((step, line, file)) = &source {
+            self.tell_failure(&reason, &told, step, *line, file);
+        }
         let handled = self.fail_intention(id, annots, &reason);
         // What is said about the step is cut where it nests too deep.
         levels::take();
-        if !handled && let Some((step, line, file)) = source {
-            self.tell_unhandled(&reason, &told, &step, line, &file);
+        if !handled
+            && !slip
+            && let Some((step, line, file)) = source
+        {
+            self.tell_failure(&reason, &told, &step, line, &file);
         }
     }
 
-    /// Says what went wrong in a step whose failure nobody handles, if its own word for it says more than that.
-    fn tell_unhandled(&self, error: &str, message: &str, step: &ast::Step, line: u32, file: &str) {
+    /// Says what went wrong in a step, if its own word for it says more than that.
+    fn tell_failure(&self, error: &str, message: &str, step: &ast::Step, line: u32, file: &str) {
         if error.starts_with("body_var") || error == TERM_TOO_DEEP {
             self.log(LogLevel::Severe, message);
         } else if step.kind == ast::StepKind::InternalAction && error != "ia_failed" {

@@ -212,7 +212,7 @@ impl<'m> Cycle<'m> {
         let next_anyway = mind.ready.is_empty() && mind.feedback.is_empty() && mind.atomic.is_none();
         // Somebody may look for the intention.
         let asked_for = mind.has_meta_plans || self.image.asks_intentions;
-        if !next_anyway || asked_for || mind.scoped_frames > 0 || choice.plan.atomic {
+        if !next_anyway || asked_for || self.bindings.has_effects() || mind.scoped_frames > 0 || choice.plan.atomic {
             return false;
         }
         let Some(op) = choice.plan.body.ops.first() else { return false };
@@ -253,6 +253,9 @@ impl<'m> Cycle<'m> {
         }
         self.push_frame(id, frame, atomic);
         self.make_ready(id);
+        if self.bindings.has_effects() {
+            self.bindings.wait_for_effects(id);
+        }
     }
 
     pub(super) fn begin_intention(&mut self) -> IntentionId {

@@ -8,12 +8,12 @@ use whimbrel_acl::{Annot, Args, Structure, Symbol, Value, sym};
 use super::hand::Called;
 use super::select::structure;
 use super::{Cycle, solver};
-use crate::actions::{Action, Answer, Call, Failure, Progress, StepCall};
+use crate::actions::{Action, Answer, Call, Effect, Failure, Progress, StepCall};
 use crate::code::{
     AddMode, Body, CallExpr, Expr, Formula, Key, Op, PlainStep, Site, TriggerKind, TriggerOp, build, build_args,
     calls_nothing,
 };
-use crate::logic::{Found, levels};
+use crate::logic::{Bindings, Found, levels};
 use crate::mind::{Event, IntentionId, Loop, PlanHold, Selected, Splice};
 use crate::syntax::ast::StepKind;
 
@@ -112,6 +112,9 @@ impl<'m> Cycle<'m> {
     fn run_body(&mut self, body: &Body, mut pc: u32, at: At<'_>) -> bool {
         while let Some(op) = body.ops.get(pc as usize) {
             let mut stepped = self.execute(op, at);
+            if self.bindings.has_effects() {
+                stepped = self.carry_out_in_hand(stepped, at.id);
+            }
             if levels::noted() {
                 stepped = self.too_deep(stepped, at);
             }
@@ -547,6 +550,9 @@ impl<'m> Cycle<'m> {
             Action::Query(action) => self.query_action(action, call, at),
             Action::Step(action) => self.step_action(action, call, at),
             Action::WrongCount => Stepped::Failed(Failure::wrong_count(call)),
+            Action::Unknown if call.name.as_str().starts_with('.') => {
+                Stepped::Failed(Failure::unknown_action(call.name))
+            }
             // What is no internal action is an action on the environment.
             Action::Unknown => {
                 let solver = solver!(self);
@@ -622,19 +628,72 @@ impl<'m> Cycle<'m> {
         if levels::noted() {
             return unfit();
         }
-        // What an action says about time counts from now, not from the beginning of a turn that has lasted a while.
-        self.now = self.services.now();
-        let result = action(&mut StepCall { cycle: self, intention: at.id, args, call });
-        match result {
-            Ok(Progress::Done) => Stepped::Next,
-            Ok(Progress::Waiting | Progress::Moved) => {
-                if self.mind.intentions.find(at.id).is_some_and(|i| i.slots.is_empty()) && !self.bindings.is_empty() {
-                    self.put_down(Some(at.id));
-                }
-                Stepped::Moved
-            }
+        match self.run_step_action(action, args, call, at.id) {
+            Ok(true) => Stepped::Next,
+            Ok(false) => Stepped::Moved,
             Err(failure) => Stepped::Failed(failure),
         }
+    }
+
+    /// Runs an action for an intention in hand; whether it is still there.
+    fn run_step_action(
+        &mut self,
+        action: crate::actions::StepAction,
+        args: SmallVec<[Value; 4]>,
+        call: &CallExpr,
+        id: IntentionId,
+    ) -> Result<bool, Failure> {
+        // What an action says about time counts from now, not from the beginning of a turn that has lasted a while.
+        self.now = self.services.now();
+        let progress = action(&mut StepCall { cycle: self, intention: id, args, call })?;
+        let in_hand = progress == Progress::Done;
+        let left_behind = self.mind.intentions.find(id).is_some_and(|i| i.slots.is_empty());
+        if !in_hand && left_behind && !self.bindings.is_empty() {
+            self.put_down(Some(id));
+        }
+        Ok(in_hand)
+    }
+
+    /// Does what the formula of a step asked for, the intention being in hand.
+    #[cold]
+    fn carry_out_in_hand(&mut self, stepped: Stepped, id: IntentionId) -> Stepped {
+        if matches!(stepped, Stepped::Moved) {
+            // It is elsewhere already: see `carry_out_between`.
+            return stepped;
+        }
+        if self.carry_out_effects(id) { stepped } else { Stepped::Moved }
+    }
+
+    /// Does what formulas asked for while no intention was in hand.
+    #[cold]
+    pub(super) fn carry_out_between(&mut self) {
+        let id = self.bindings.take_waiting();
+        self.take_up(id);
+        if self.carry_out_effects(id.unwrap_or(NOBODY)) {
+            self.put_down(id);
+        }
+    }
+
+    /// Does what formulas asked for; false if the intention is not in hand any more.
+    fn carry_out_effects(&mut self, id: IntentionId) -> bool {
+        let mut in_hand = true;
+        for Effect { action, args, slots, call } in self.bindings.take_effects() {
+            if !in_hand {
+                self.take_up(None);
+            }
+            let base = self.bindings.extend(slots);
+            let args = args.iter().map(|arg| Bindings::rename(arg, base)).collect();
+            let current = if in_hand { id } else { NOBODY };
+            match self.run_step_action(action, args, &call, current) {
+                Ok(stays) if in_hand => in_hand = stays,
+                Ok(_) => self.put_down(None),
+                Err(failure) => {
+                    let text = format!("{} in a formula failed: {}", call.name, failure.message());
+                    self.log(whimbrel_platform::services::LogLevel::Warning, &text);
+                }
+            }
+        }
+        in_hand
     }
 
     fn run_while(&mut self, condition: &Formula, end: u32, at: At<'_>) -> Stepped {

@@ -1,6 +1,6 @@
 //! Waiting: for a time, an event, a condition, an answer, an action.
 
-use whimbrel_acl::Value;
+use whimbrel_acl::{Value, sym};
 use whimbrel_platform::Time;
 
 use super::Cycle;
@@ -24,12 +24,20 @@ impl Mind {
 
 /// Why an action fails where nobody can do it: as Jason says; an internal action of a package is a class there.
 fn no_environment_for(action: &Value) -> String {
+    if is_formula(action) {
+        return format!("{action} is a formula, not a step: test it with ?({action})");
+    }
     match action.functor().map(|name| name.as_str()).filter(|name| name.contains('.')) {
         Some(name) => {
             format!("`{name}` is a Java class, which cannot run here, and there is no environment to do it instead")
         }
         None => "no environment configured!".to_owned(),
     }
+}
+
+/// Whether an action is a formula that stands as a step, which nobody can do.
+fn is_formula(action: &Value) -> bool {
+    matches!(action.functor(), Some(sym::AND | sym::OR | sym::NOT)) && !action.args().is_empty()
 }
 
 impl Cycle<'_> {
@@ -137,7 +145,7 @@ impl Cycle<'_> {
     pub(super) fn request_action(&mut self, id: IntentionId, action: Value) {
         let serial = self.mind.next_serial();
         self.wait_for(id, WaitFor::Action(serial, action.clone()), None, None);
-        match self.mind.environment {
+        match self.mind.environment.filter(|_| !is_formula(&action)) {
             Some(environment) => self.send_action(environment, serial, action),
             None => {
                 let why = Value::term("error_msg", [Value::from(no_environment_for(&action))]);
@@ -172,7 +180,7 @@ impl Cycle<'_> {
                 }
             }
             Err(annots) => {
-                let failure = Failure { error: super::select::name("action_failed"), message: None, annots };
+                let failure = Failure::told(super::select::name("action_failed"), None, annots);
                 self.step_failed(id, failure);
             }
         }

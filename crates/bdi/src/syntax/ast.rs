@@ -139,7 +139,8 @@ pub struct Step {
 
 /// What a body step does. Control structures are internal actions with code as arguments:
 /// `if (c) {a} else {b}` is `.if_then_else(c, {a}, {b})`, `while` is `.loop(c, {a})`, `for` is `.foreach(c, {a})`,
-/// `a |&| b` is `.fork(and, {a}, {b})`, `a ||| b` is `.fork(or, {a}, {b})`.
+/// `a |&| b` is `.fork(and, {a}, {b})`, `a ||| b` is `.fork(or, {a}, {b})`. With `elif` a condition has the functor
+/// [`ELIF`] and as arguments each condition with its code, and the code of `else` if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepKind {
     /// `!g`
@@ -172,6 +173,9 @@ pub enum StepKind {
     Variable,
 }
 
+/// The functor of an `if` with `elif`, which no program can write. As data it is nested `.if_then_else`.
+pub const ELIF: &str = "$elif";
+
 /// A term, logical formula or piece of code: the language lets each hold the others.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
@@ -190,8 +194,11 @@ pub enum Term {
         /// What follows `|`.
         tail: Option<Box<Term>>,
     },
-    /// An arithmetic, relational or logical operation.
+    /// An arithmetic, relational or logical operation. `&` and `|` have any number of operands, from right to left:
+    /// `a & b & c` is `a & (b & c)`.
     Op(Op, Vec<Term>),
+    /// Three operands of arithmetic or more, from left to right: `a + b - c` is `(a + b) - c`.
+    Chain(Box<Term>, Vec<(Op, Term)>),
     /// Code in braces.
     Code(Code),
     /// A value that no text says, in code that was made while a program ran: a container, for instance.

@@ -22,6 +22,12 @@ pub use render::render;
 pub use signatures::{action_arity, function_arity};
 pub use source_text::SourceText;
 
+/// The internal action whose name is most like this one, which has a dot in front; without its dot.
+pub(crate) fn similar_action(name: &str) -> Option<&'static str> {
+    let bare = name.strip_prefix("jason.stdlib").unwrap_or(name).trim_start_matches('.');
+    nearest(bare, signatures::action_names())
+}
+
 /// What came of parsing a program.
 #[derive(Debug, Default)]
 pub struct Parsed {

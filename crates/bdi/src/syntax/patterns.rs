@@ -393,7 +393,7 @@ fn terms_may_match(a: &Term, b: &Term) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| terms_may_match(a, b))
         }
         (Term::List { .. }, Term::List { .. }) => true,
-        (Term::Op(..), _) | (_, Term::Op(..)) => true,
+        (Term::Op(..) | Term::Chain(..), _) | (_, Term::Op(..) | Term::Chain(..)) => true,
         (a, b) => a == b,
     }
 }

@@ -23,8 +23,8 @@
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::ast::{
-    Annotations, Body, Code, Literal, Namespace, Op, Plan, Rule, Step, StepKind, Term, Trigger, TriggerKind, TriggerOp,
-    Variable,
+    Annotations, Body, Code, ELIF, Literal, Namespace, Op, Plan, Rule, Step, StepKind, Term, Trigger, TriggerKind,
+    TriggerOp, Variable,
 };
 pub use super::unquote::{
     QuoteError, trigger_parts, unquote_body, unquote_plan, unquote_rule, unquote_term, unquote_trigger,
@@ -75,7 +75,8 @@ pub fn quote(term: &Term, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
         Term::Var(variable) => quote_variable(variable, var),
         Term::Literal(literal) => quote_literal(literal, var),
         Term::List { items, tail } => quote_list(items, tail.as_deref(), var),
-        Term::Op(op, operands) => structure(op_symbol(*op), operands.iter().map(|operand| quote(operand, var))),
+        Term::Op(op, operands) => quote_operation(*op, operands, var),
+        Term::Chain(first, rest) => quote_chain(first, rest, var),
         Term::Code(Code::Plan(plan)) => quote_plan(plan, var),
         Term::Code(Code::Trigger(trigger)) => quote_trigger(trigger, var),
         Term::Code(Code::Body(body)) => quote_body(body, var),
@@ -105,6 +106,38 @@ pub fn op_symbol(op: Op) -> Symbol {
         Op::Mod => sym::MOD,
         Op::Pow => sym::POW,
     }
+}
+
+/// More operands than two are nested at the right.
+fn quote_operation(op: Op, operands: &[Term], var: Slots<'_>) -> Value {
+    let mut quoted: Vec<Value> = operands.iter().map(|operand| quote(operand, var)).collect();
+    let op = op_symbol(op);
+    if quoted.len() <= 2 {
+        return structure(op, quoted);
+    }
+    let last = quoted.pop().unwrap_or_default();
+    quoted.into_iter().rev().fold(last, |right, left| structure(op, [left, right]))
+}
+
+fn quote_chain(first: &Term, rest: &[(Op, Term)], var: Slots<'_>) -> Value {
+    let first = quote(first, var);
+    rest.iter().fold(first, |left, (op, right)| structure(op_symbol(*op), [left, quote(right, var)]))
+}
+
+/// An `if` with `elif`: each of its branches is in the code of the one before.
+fn quote_branches(args: &[Term], var: Slots<'_>) -> Value {
+    let mut quoted: Vec<Value> = args.iter().map(|arg| quote(arg, var)).collect();
+    let action = Symbol::new(".if_then_else");
+    let mut otherwise = if quoted.len() % 2 == 1 { quoted.pop() } else { None };
+    while let (Some(then), Some(condition)) = (quoted.pop(), quoted.pop()) {
+        let branch = structure(action, [condition, then].into_iter().chain(otherwise.take()));
+        if quoted.is_empty() {
+            return branch;
+        }
+        let step = structure(reserved::STEP, [Value::Atom(step_symbol(StepKind::InternalAction)), branch]);
+        otherwise = Some(structure(reserved::BODY, [step, Value::Atom(reserved::BODY)]));
+    }
+    Value::Null
 }
 
 fn quote_list(items: &[Term], tail: Option<&Term>, var: Slots<'_>) -> Value {
@@ -152,6 +185,9 @@ fn quote_variable(variable: &Variable, var: Slots<'_>) -> Value {
 }
 
 fn quote_literal(literal: &Literal, var: Slots<'_>) -> Value {
+    if literal.args.len() > 3 && literal.functor.as_str() == ELIF {
+        return quote_branches(&literal.args, var);
+    }
     let namespace = match &literal.namespace {
         None => sym::DEFAULT,
         Some(Namespace::Name(name)) => *name,

@@ -64,11 +64,8 @@ impl SourceText {
             }
             text.extend(chunk.invalid().iter().copied().map(windows_1252));
         }
-        let misread = first.map(|start| Misread {
-            encoding: "Windows-1252",
-            iconv: "WINDOWS-1252",
-            span: place(&text, start),
-        });
+        let misread =
+            first.map(|start| Misread { encoding: "Windows-1252", iconv: "WINDOWS-1252", span: place(&text, start) });
         Self { text, misread }
     }
 

@@ -1,5 +1,6 @@
 //! Values as code: from data to the syntax tree. The way there is in [`quote`](super::quote).
 
+use super::parser::terms::chained;
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 
@@ -180,7 +181,57 @@ fn code(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
 
 #[inline(never)]
 fn operation_term(op: Op, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
-    Ok(Term::Op(op, terms(&structure.args, names)?))
+    match op {
+        Op::And | Op::Or => right_chain(op, structure, names),
+        Op::Add | Op::Sub | Op::Mul | Op::Div | Op::IntDiv | Op::Mod => left_chain(op, structure, names),
+        _ => Ok(Term::Op(op, terms(&structure.args, names)?)),
+    }
+}
+
+/// `a & (b & c)` and longer, without recursion.
+fn right_chain(op: Op, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
+    let mut operands = Vec::new();
+    let mut at = structure;
+    while let [left, right] = at.args.as_slice() {
+        operands.push(term(left, names)?);
+        match right {
+            Value::Term(next) if operation(next.functor, next.args.len()) == Some(op) => at = next,
+            last => {
+                operands.push(term(last, names)?);
+                break;
+            }
+        }
+    }
+    Ok(Term::Op(op, operands))
+}
+
+/// `(a + b) - c` and longer, without recursion.
+fn left_chain(op: Op, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
+    let is_sum = |op| matches!(op, Op::Add | Op::Sub);
+    let mut rest = Vec::new();
+    let (mut at, mut op) = (structure, op);
+    let first = loop {
+        let [left, right] = at.args.as_slice() else { return Ok(Term::Op(op, terms(&at.args, names)?)) };
+        rest.push((op, right));
+        let next = match left {
+            Value::Term(next) => operation(next.functor, next.args.len()).map(|op| (next, op)),
+            _ => None,
+        };
+        match next {
+            Some((next, inner)) if is_binary(inner) && is_sum(inner) == is_sum(op) => (at, op) = (next, inner),
+            _ => break left,
+        }
+    };
+    let first = term(first, names)?;
+    let mut operands = Vec::with_capacity(rest.len());
+    for (op, right) in rest.into_iter().rev() {
+        operands.push((op, term(right, names)?));
+    }
+    Ok(chained(first, operands))
+}
+
+fn is_binary(op: Op) -> bool {
+    matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div | Op::IntDiv | Op::Mod)
 }
 
 fn literal_term(structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {

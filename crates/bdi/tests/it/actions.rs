@@ -181,7 +181,7 @@ fn counts_of_arguments_are_checked() {
 }
 
 #[test]
-fn what_is_no_internal_action_is_an_action() {
+fn unknown_internal_action_fails_as_an_action() {
     let printed = lines("!go. +!go <- .no_such_thing(1). -!go[error(E), code(C)] <- .print(E, \" \", C).");
     assert_eq!(printed, ["action_failed .no_such_thing(1)"]);
 }
@@ -355,6 +355,127 @@ fn a_label_is_one_plans_only() {
         "#,
     );
     assert_eq!(printed, ["internal_action: There already is a plan with label l[source(self)]"]);
+}
+
+#[test]
+fn formulas_ask_for_actions() {
+    for (program, expected) in [
+        ("k(1). !a. +!a : .abolish(k(_)) <- if (k(_)) { .print(there) } else { .print(gone) }.", &["gone"][..]),
+        (
+            "!b. reset(N) :- .add_plan({ +!x(N) <- .print(x, N) }). \
+             +!b <- if (reset(3)) { !x(3) }; ?(.asserta(m(2)) & true); ?m(M); .print(m, M).",
+            &["x3", "m2"],
+        ),
+        // What was asked for is done, whatever becomes of the formula.
+        ("!d. +!d : .assertz(n(1)) & false <- .print(never). +!d <- ?n(N); .print(N).", &["1"]),
+        (
+            "!c. !e. +!c : .drop_all_intentions & .perceive & .verbose(1) <- .wait(5); .print(on). +!e <- .wait(50); .print(e).",
+            &["on", "e"],
+        ),
+        (
+            "!f. +!f : .drop_all_intentions <- .print(f); if (.drop_all_intentions) { .print(g) }; .print(h).",
+            &["f", "g", "h"],
+        ),
+        ("!f. +!f : not .create_agent(X, \"none.asl\") <- .print(f).", &["f"]),
+        ("!s. +!s <- .print(s); if (.drop_desire(s)) { .print(never) }; .print(never).", &["s"]),
+    ] {
+        assert_eq!(lines(program), expected, "{program}");
+    }
+}
+
+#[test]
+fn requests_ask_for_actions_in_contexts() {
+    let asker = "!go. +!go <- .send(me, achieve, x(1)); .send(me, achieve, x(2)).";
+    let asked = "k(1). +!x(N) : .abolish(k(_)) & .asserta(k(N)) <- ?k(M); .print(M).";
+    assert_eq!(society(&[("me", asked), ("asker", asker)], &[]).output(), ["[me] 1", "[me] 2"]);
+}
+
+#[test]
+fn long_chains_are_evaluated() {
+    let conjuncts = format!("k. !g. +!g : {}k <- .print(yes).", "k & ".repeat(3_000));
+    assert_eq!(lines(&conjuncts), ["yes"]);
+    let many = format!("k(1). k(2). !g. +!g : {}k(2) <- .print(yes).", "k(X) & ".repeat(2_000));
+    assert_eq!(lines(&many), ["yes"]);
+    let alternatives = format!("k. !g. +!g : {}k <- .print(yes).", "x | ".repeat(3_000));
+    assert_eq!(lines(&alternatives), ["yes"]);
+    let sum = format!("y(2). !g. +!g : y(Y) <- X = {}Y; .print(X).", "1 + Y - ".repeat(1_500));
+    assert_eq!(lines(&sum), ["1500"]);
+    let branches = format!(
+        "!g(700). +!g(N) <- if (N = 0) {{ .print(no) }} {} else {{ .print(none) }}; .print(end).",
+        (1..=1_000).map(|n| format!("elif (N = {n}) {{ .print(n{n}) }} ")).collect::<String>()
+    );
+    assert_eq!(lines(&branches), ["n700", "end"]);
+    let none = branches.replace("!g(700)", "!g(5000)");
+    assert_eq!(lines(&none), ["none", "end"]);
+    let steps = format!("!g. +!g <- {} .print(end).", (0..6_000).map(|n| format!("X{n} = {n}; ")).collect::<String>());
+    assert_eq!(lines(&steps), ["end"]);
+    let list = format!("!g(1). +!g(X) <- L = [{} X]; .length(L, N); .print(N).", "1, X, ".repeat(5_000));
+    assert_eq!(lines(&list), ["10001"]);
+}
+
+#[test]
+fn formula_as_step_fails_when_reached() {
+    let program = r#"
+        !start. !other.
+        +!other <- .print("other").
+        +!start <- .print("begins"); .nth(0,[a],E) & E == a; .print("not reached").
+        -!start[error(E),error_msg(M)] <- .print(E, ": ", M).
+    "#;
+    let mut printed = lines(program);
+    printed.sort();
+    assert_eq!(printed[1..], ["begins", "other"]);
+    assert!(
+        printed[0].starts_with("action_failed: ") && printed[0].contains("is a formula, not a step"),
+        "{printed:?}"
+    );
+}
+
+#[test]
+fn misspelt_actions_are_told_so() {
+    let printed = lines("!a. +!a <- .pritn(3). -!a[error(E),error_msg(M)] <- .print(E, \": \", M).");
+    assert_eq!(printed, ["action_failed: there is no internal action .pritn: did you mean .print?"]);
+}
+
+#[test]
+fn every_error_has_a_reason() {
+    let calls = [
+        ".at(\"now +1.5 s\",{ +e })",
+        ".at(3,{ +e })",
+        ".at(\"now +1 s\",e)",
+        ".signal(3)",
+        ".printf(\"%d apples\",3)",
+        ".printf(3)",
+        ".printf(\"%s\")",
+        ".log(3,x)",
+        ".verbose(x)",
+        ".remove_plan(\"l\")",
+        ".remove_plan(3)",
+        ".namespace_set_prop(a,3,b)",
+        ".namespace_get_prop(3,a,_)",
+        ".wait(\"+b\",x)",
+        ".max(X,3,Y)",
+        ".plan_label(3,L)",
+        ".replace(a,b,c,_)",
+        ".replace(a,\"(\",\"b\",_)",
+        ".map.get(3,a,_)",
+        ".set.add(3,a)",
+        ".queue.head(3,_)",
+        ".copy_term(3,_)",
+        ".nosuch(3)",
+        ".set.add_all(S,3)",
+        ".queue.add(Q,3)",
+        ".remove_plan(X)",
+    ];
+    for call in calls {
+        let program = format!("!a. +!a <- {call}. -!a[error(E),error_msg(M)] <- .print(E, \": \", M).");
+        let printed = lines(&program);
+        let reason = printed.first().and_then(|line| line.split_once(": ")).map_or("", |(_, reason)| reason);
+        assert!(reason.len() > 8 && reason != "no reason is known", "{call}: {printed:?}");
+        let simulation = society(&[("me", &format!("!a. +!a <- {call}."))], &[]);
+        let logged = simulation.log();
+        let told = logged.iter().filter(|line| line.contains("Error in internal action")).collect::<Vec<_>>();
+        assert!(told.len() == 1 && !told[0].ends_with(": "), "{call}: {logged:?}");
+    }
 }
 
 #[test]

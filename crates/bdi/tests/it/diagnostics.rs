@@ -118,6 +118,7 @@ wrong_projects! {
     project_not_closed: "MAS m { agents: a;\n";
     project_no_agents: "MAS m { }\n";
     project_no_mas: "agents: a;\n";
+    project_java_environment: "MAS m { environment: houseEnv agents: a; }\n";
     project_environment_file: "MAS m { environment: asl agents: a; }\n";
     project_left_out: "MAS m { executionControl: jason.control.ExecutionControl agents: a beliefBaseClass jason.bb.ChainBB(jason.bb.TextPersistentBB); }\n";
 }

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
-use whimbrel_acl::{Symbol, Text};
+use whimbrel_acl::{Symbol, Text, Var};
 use whimbrel_bdi::syntax::ast::{Code, Namespace, Op, Program, StepKind, Term, TriggerKind, TriggerOp};
+use whimbrel_bdi::syntax::quote::quote_body;
 use whimbrel_bdi::syntax::{
-    LoadError, Loader, NoFiles, Parsed, SourceText, parse_body, parse_formula, parse_plan, parse_program, parse_term, parse_trigger,
+    LoadError, Loader, NoFiles, Parsed, SourceText, parse_body, parse_formula, parse_plan, parse_program, parse_term,
+    parse_trigger,
 };
 
 /// Files in memory.
@@ -88,7 +90,9 @@ fn control_structures_are_internal_actions() {
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!(names, [".if_then_else/3", ".loop/2", ".foreach/2", ".fork/3"]);
+    assert_eq!(names, ["$elif/5", ".loop/2", ".foreach/2", ".fork/3"]);
+    let as_data = quote_body(&body, &mut |name| Var { slot: 0, name }).to_string();
+    assert!(as_data.contains(".if_then_else(a,b,.if_then_else(c,d,e))") && !as_data.contains('$'), "{as_data}");
 }
 
 #[test]
@@ -103,8 +107,11 @@ fn groups_and_formulas_in_parentheses_are_told_apart() {
 fn operators_bind_as_in_jason() {
     let Term::Op(Op::Or, either) = parse_formula("a & not b | c").unwrap() else { panic!() };
     assert!(matches!(&either[0], Term::Op(Op::And, _)));
-    let Term::Op(Op::Sub, difference) = parse_term("1 - 2 * X ** 2 ** 3 - 4").unwrap() else { panic!() };
-    assert!(matches!(&difference[0], Term::Op(Op::Sub, _)));
+    let Term::Chain(first, rest) = parse_term("1 - 2 * X ** 2 ** 3 - 4").unwrap() else { panic!() };
+    assert_eq!(*first, Term::Num(1.0));
+    assert!(matches!(rest.as_slice(), [(Op::Sub, Term::Op(Op::Mul, _)), (Op::Sub, Term::Num(_))]), "{rest:?}");
+    assert_eq!(parse_term("(1 - 7) - 4 + 2").unwrap(), parse_term("1 - 7 - 4 + 2").unwrap());
+    assert_ne!(parse_term("1 - (7 - 4) + 2").unwrap(), parse_term("1 - 7 - 4 + 2").unwrap());
     assert_eq!(parse_term("-3").unwrap(), Term::Num(-3.0));
     assert_eq!(parse_term(".5").unwrap(), Term::Num(0.5));
     assert_eq!(parse_term("1.5e-3").unwrap(), Term::Num(0.0015));
@@ -331,7 +338,24 @@ fn depth_is_bounded() {
     assert!(!errors(&"+!g. { ".repeat(100_000)).is_empty());
     assert!(!errors(&"+!g <- (".repeat(100_000)).is_empty());
     assert!(errors(&format!("b({}1).", "1,".repeat(100_000))).is_empty());
-    assert!(errors(&format!("b :- {}a.", "a & ".repeat(390))).is_empty());
+    assert!(errors(&deep("[", "]", 390)).is_empty());
+    assert!(errors(&deep("f(", ")", 90)).is_empty());
+}
+
+#[test]
+fn chains_are_no_depth() {
+    for program in [
+        format!("b :- {}a.", "a & ".repeat(4_000)),
+        format!("b :- {}a.", "a | not b & ".repeat(2_000)),
+        format!("+!g <- X = {}Y * 2.", "1 + Y - ".repeat(2_000)),
+        format!("+!g <- if (a) {{ b }} {} else {{ d }}.", "elif (c(1)) { x; y } ".repeat(1_500)),
+        format!("+!g <- {} a.", "X = 1; ".repeat(9_000)),
+        format!("+!g <- if (a) {{ {} a }}.", "b; ".repeat(4_000)),
+        format!("b([{} X]).", "1, Y, ".repeat(50_000)),
+        format!("b[{} c].", "a(1), ".repeat(50_000)),
+    ] {
+        assert!(errors(&program).is_empty(), "{:?} {:.60}", errors(&program), program);
+    }
 }
 
 #[test]

@@ -97,8 +97,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     logging.into_iter().for_each(Logging::end);
     membership.end();
     guards.end();
-    let code = end_in_part(&left_out, code);
-    Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+    Ok(end_in_part(&left_out, code))
 }
 
 /// Agents of one name on two nodes: those that are there first keep it.

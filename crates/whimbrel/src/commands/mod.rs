@@ -1,6 +1,7 @@
 //! One module per command. Each returns the process's exit code, or an error to show.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -121,13 +122,13 @@ fn named(left_out: &LeftOut) -> String {
     format!("{names} ({})", left_out.why)
 }
 
-/// The exit status of a society of which agents were left out: said once more as the last line.
-pub fn end_in_part(left_out: &[LeftOut], code: i32) -> i32 {
-    if left_out.is_empty() {
-        return code;
+/// The exit status of a society that ended with `code`. If agents were left out, that is said once more as the last line.
+pub fn end_in_part(left_out: &[LeftOut], code: i32) -> ExitCode {
+    if !left_out.is_empty() {
+        terminal::complain(&anyhow::anyhow!("{}", not_started(left_out)));
     }
-    terminal::complain(&anyhow::anyhow!("{}", not_started(left_out)));
-    if code == 0 { 1 } else { code }
+    let code = if left_out.is_empty() || code != 0 { code } else { 1 };
+    ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1))
 }
 
 /// The project to run: the file itself, or the only project in a folder.

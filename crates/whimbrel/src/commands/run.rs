@@ -10,6 +10,7 @@ use anyhow::bail;
 use whimbrel::Society;
 use whimbrel::cluster::View;
 use whimbrel::shelving::Shelving;
+use whimbrel::society::LeftOut;
 use whimbrel_gateway::Gateway;
 use whimbrel_gateway::vocabulary::DoorsInfo;
 use whimbrel_net::HubView;
@@ -38,8 +39,7 @@ use crate::watch::Watch;
 pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let file = project_in(&arguments.file)?;
     let society = society_of(arguments, &file)?;
-    // Of several nodes in one command, the first one tells.
-    let left_out = if arguments.node.is_none() { society.left_out().to_vec() } else { Vec::new() };
+    let left_out = told_here(arguments, &society);
     let (stopping, programs) = (Stopping::new()?, society.loader());
     let mut watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
     let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
@@ -103,9 +103,12 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     guards.end();
     keeping.into_iter().for_each(|keeping| keeping.end(&platform));
     summarise(watch, &platform, began);
-    failed.map_or(Ok(()), Err)?;
-    let code = end_in_part(&left_out, code);
-    Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+    failed.map_or_else(|| Ok(end_in_part(&left_out, code)), Err)
+}
+
+/// The agents that are not started, for the process that tells of them: of several nodes in one command, the first.
+fn told_here(arguments: &Run, society: &Society) -> Vec<LeftOut> {
+    if arguments.node.is_none() { society.left_out().to_vec() } else { Vec::new() }
 }
 
 /// Says what there was, if that was asked for.

@@ -55,11 +55,11 @@ fn what_cannot_be_run_is_told_plainly() {
 }
 
 #[test]
-fn a_file_that_is_no_text_is_told_where() {
+fn file_in_another_encoding_is_told_where() {
     let scratch = Scratch::new();
     std::fs::write(scratch.0.join("x.asl"), b"p(1).\n\xff\xfe").expect("written");
     let seen = scratch.run(&["run", "x.asl"]);
-    assert_eq!(seen.err, "error: x.asl is not UTF-8 text: byte 6 is where it stops being so\n");
+    assert!(seen.err.contains("x.asl is not UTF-8 from line 2 on: it is read as Windows-1252"), "{}", seen.err);
 }
 
 #[test]
@@ -215,4 +215,74 @@ fn agents_that_write_to_each_other_until_the_end_make_nothing_of_it() {
         "1s",
     ]);
     assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), ("", "", Some(0)));
+}
+
+const STOP: &str = "!go. +!go <- .my_name(N); .print(N); .stopMAS.";
+
+#[test]
+fn agents_with_errors_are_left_out() {
+    let scratch = Scratch::with(&[
+        ("m.mas2j", "MAS m { agents: ann; bob; cid agentArchClass my.Arch; dan; }"),
+        ("ann.asl", "!go.\n+!go <- .print(x)"),
+        ("cid.asl", STOP),
+        ("dan.asl", STOP),
+    ]);
+    let seen = scratch.run(&["run", "m.mas2j"]);
+    assert_eq!((seen.out.as_str(), seen.code), ("[dan] dan\n", Some(1)), "{}", seen.err);
+    let told = "3 agents are not started: ann (ann.asl has errors), bob (there is no file bob.asl), \
+                cid (its declaration has errors)";
+    assert!(seen.err.contains(&format!("error: {told}: the others run; --strict refuses all\n")), "{}", seen.err);
+    assert!(seen.err.ends_with(&format!("error: {told}\n")), "{}", seen.err);
+    assert!(seen.err.contains("ann.asl:2"), "{}", seen.err);
+    for arguments in [&["run", "m.mas2j", "--strict"][..], &["run", "m.mas2j", "--durable"], &["check", "m.mas2j"]] {
+        let strict = scratch.run(arguments);
+        assert_eq!((strict.out.as_str(), strict.code), ("", Some(1)), "{}", strict.err);
+    }
+    let alone = scratch.run(&["run", "ann.asl"]);
+    assert!(alone.err.ends_with("error: ann.asl has errors\n") && alone.code == Some(1), "{}", alone.err);
+}
+
+#[test]
+fn includes_that_fail_are_left_out() {
+    let includes = "{ include(\"none.asl\") }\n{ include(\"bad.asl\") }\n{ include(\"$jacamoJar/templates/x.asl\") }\n";
+    let scratch = Scratch::with(&[("a.asl", &format!("{includes}{STOP}")), ("bad.asl", "p. +!x <- .\n")]);
+    let seen = scratch.run(&["run", "a.asl"]);
+    assert_eq!((seen.out.as_str(), seen.code), ("[a] a\n", Some(0)), "{}", seen.err);
+    for part in ["a.asl:1", "bad.asl:1", "a.asl:2", "a.asl:3", "part of JaCaMo"] {
+        assert!(seen.err.contains(part), "no {part} in\n{}", seen.err);
+    }
+    assert!(!seen.err.contains("error:"), "{}", seen.err);
+    let checked = scratch.run(&["check", "a.asl"]);
+    assert!(checked.err.ends_with("2 errors and 1 warning in 1 program\n"), "{}", checked.err);
+    assert_eq!(scratch.run(&["run", "a.asl", "--strict"]).code, Some(1));
+}
+
+#[test]
+fn sources_in_other_encodings_are_read() {
+    let scratch = Scratch::with(&[]);
+    let write = |name: &str, bytes: &[u8]| std::fs::write(scratch.0.join(name), bytes).expect("it is written");
+    write("m.mas2j", b"// avalia\xe7\xe3o\nMAS m { agents: a; }\n");
+    write("a.asl", b"{ include(\"b.asl\") }\n!go.\n// sa\xedda\n+!go <- ?word(W); .print(\"ol\xe1 \", W); .stopMAS.\n");
+    write("b.asl", b"word(\"caf\xe9\").\n");
+    let seen = scratch.run(&["run", "m.mas2j"]);
+    assert_eq!((seen.out.as_str(), seen.code), ("[a] ol\u{e1} caf\u{e9}\n", Some(0)), "{}", seen.err);
+    for part in ["m.mas2j is not UTF-8 from line 1", "a.asl is not UTF-8 from line 3", "b.asl is not UTF-8 from line 1"]
+    {
+        assert!(seen.err.contains(part), "no {part} in\n{}", seen.err);
+    }
+    assert_eq!(scratch.run(&["check", "m.mas2j"]).code, Some(0));
+}
+
+#[test]
+fn agents_declared_twice_run_as_in_jason() {
+    let program = "!go. +!go <- .my_name(N); .print(N); .send(boss, tell, here(N)).\n\
+                   +here(_) : .my_name(boss) & .count(here(_), 6) <- .stopMAS.";
+    let scratch = Scratch::with(&[
+        ("m.mas2j", "MAS m { agents: w p.asl #2; w p.asl #2; boss p.asl; boss p.asl; none p.asl #0; }"),
+        ("p.asl", program),
+    ]);
+    let seen = scratch.run(&["run", "m.mas2j"]);
+    let mut printed: Vec<&str> = seen.out.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    printed.sort_unstable();
+    assert_eq!(printed, ["boss", "boss_1", "w1", "w1_1", "w2", "w2_1"], "{}", seen.err);
 }

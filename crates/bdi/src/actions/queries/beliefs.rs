@@ -3,7 +3,7 @@
 use whimbrel_acl::{Annot, Annots, Structure, Value, sym};
 
 use super::{Outcome, is_variable, nonsense, open};
-use crate::actions::{Answer, Call};
+use crate::actions::{Answer, Call, Failure};
 use crate::code::{Key, Rule};
 use crate::mind::{Entry, Table, is_source};
 use crate::syntax::quote;
@@ -56,6 +56,10 @@ fn belief_term(entry: &Entry, call: &Call<'_, '_>) -> Option<Value> {
     }
 }
 
+fn no_literal(value: &Value) -> Failure {
+    nonsense(format!("{value} is no literal"))
+}
+
 /// `.belief(Pattern)`: each belief that matches; rules are not asked.
 pub fn belief(call: &mut Call<'_, '_>) -> Outcome {
     let pattern = call.arg(0);
@@ -63,7 +67,7 @@ pub fn belief(call: &mut Call<'_, '_>) -> Outcome {
     let found: Vec<Value> = if is_variable(pattern) {
         beliefs.tables().flat_map(|(_, table)| table.iter()).filter_map(|entry| belief_term(entry, call)).collect()
     } else {
-        let key = Key::of_value(pattern).ok_or_else(nonsense)?;
+        let key = Key::of_value(pattern).ok_or_else(|| no_literal(pattern))?;
         let first = pattern.args().first().unwrap_or(&Value::Null);
         let image = call.solver.known.image;
         let mut candidates = beliefs.table(&key).map(|table| table.candidates(first));
@@ -105,7 +109,7 @@ pub fn relevant_rules(call: &mut Call<'_, '_>) -> Outcome {
         let own = |key: &Key| key.namespace.as_str() != KQML;
         beliefs.tables().filter(|(key, _)| own(key)).map(|(_, table)| table).collect()
     } else {
-        let key = Key::of_value(&pattern).ok_or_else(nonsense)?;
+        let key = Key::of_value(&pattern).ok_or_else(|| no_literal(&pattern))?;
         beliefs.table(&key).into_iter().collect()
     };
     let mut found = Vec::new();
@@ -140,7 +144,9 @@ pub fn namespace(call: &mut Call<'_, '_>) -> Outcome {
 
 /// `.namespace_get_prop(Namespace, Key [, Value [, Default]])`; each property if the key is unbound.
 pub fn namespace_get_prop(call: &mut Call<'_, '_>) -> Outcome {
-    let (Some(namespace), key) = (call.arg(0).functor(), call.arg(1)) else { return Err(nonsense()) };
+    let (Some(namespace), key) = (call.arg(0).functor(), call.arg(1)) else {
+        return Err(nonsense(format!("the first argument must be a namespace, not {}", call.arg(0))));
+    };
     let properties = &call.solver.known.mind.namespace_properties;
     let own = properties.iter().filter(|(owner, _, _)| *owner == namespace);
     if is_variable(key) {

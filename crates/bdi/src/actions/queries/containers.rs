@@ -47,8 +47,18 @@ fn new(contents: Contents) -> Value {
 fn object<'c>(call: &Call<'c, '_>, place: usize) -> Result<&'c Arc<Object>, Failure> {
     match call.args.get(place) {
         Some(Value::Object(object)) => Ok(object),
-        _ => Err(nonsense()),
+        _ => Err(nonsense(format!("{} is no map, set or queue", call.arg(place)))),
     }
+}
+
+/// The container is put into itself.
+fn cyclic() -> Failure {
+    nonsense("a container cannot be put into itself")
+}
+
+/// The container is of another kind.
+fn not_a(kind: &str) -> Failure {
+    nonsense(format!("the container is no {kind}"))
 }
 
 /// The container argument 0 is; a variable gets a new one.
@@ -63,8 +73,10 @@ fn object_or_new(call: &mut Call<'_, '_>, empty: fn() -> Contents) -> Result<Arc
 
 /// Argument `place` as it is put into `target`.
 fn closed(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Value, Failure> {
-    let value = call.bindings.close(call.args.get(place).ok_or_else(nonsense)?, &mut Vec::new());
-    if holds(&value, target) { Err(nonsense()) } else { Ok(value) }
+    let value = call
+        .bindings
+        .close(call.args.get(place).ok_or_else(|| nonsense("what to put in is missing"))?, &mut Vec::new());
+    if holds(&value, target) { Err(cyclic()) } else { Ok(value) }
 }
 
 /// Whether a value is the container, or the container is somewhere in it.
@@ -92,9 +104,9 @@ fn closed_items(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Resu
         Value::Object(object) if Arc::ptr_eq(object, target) => return Ok(values(&target.contents())),
         Value::Object(object) => values(&object.contents()),
         list if list.is_list() => list.items().map(|item| call.bindings.close(item, &mut Vec::new())).collect(),
-        _ => return Err(nonsense()),
+        other => return Err(nonsense(format!("{other} is neither a list nor a container"))),
     };
-    if items.iter().any(|item| holds(item, target)) { Err(nonsense()) } else { Ok(items) }
+    if items.iter().any(|item| holds(item, target)) { Err(cyclic()) } else { Ok(items) }
 }
 
 fn values(contents: &Contents) -> Vec<Value> {
@@ -113,11 +125,11 @@ fn give(call: &mut Call<'_, '_>, place: usize, value: &Value) -> Outcome {
 }
 
 fn map(contents: &mut Contents) -> Result<&mut BTreeMap<Value, Value>, Failure> {
-    if let Contents::Map(pairs) = contents { Ok(pairs) } else { Err(nonsense()) }
+    if let Contents::Map(pairs) = contents { Ok(pairs) } else { Err(not_a("map")) }
 }
 
 fn set(contents: &mut Contents) -> Result<&mut BTreeSet<Value>, Failure> {
-    if let Contents::Set(items) = contents { Ok(items) } else { Err(nonsense()) }
+    if let Contents::Set(items) = contents { Ok(items) } else { Err(not_a("set")) }
 }
 
 fn empty_map() -> Contents {
@@ -273,7 +285,7 @@ fn enqueue(contents: &mut MutexGuard<'_, Contents>, item: Value) -> Result<(), F
             let place = items.partition_point(|other| *other <= item);
             items.insert(place, item);
         }
-        _ => return Err(nonsense()),
+        _ => return Err(not_a("queue")),
     }
     Ok(())
 }
@@ -300,7 +312,7 @@ pub fn queue_head(call: &mut Call<'_, '_>) -> Outcome {
     let head = match &*object(call, 0)?.contents() {
         Contents::Queue(items) => items.front().cloned(),
         Contents::PriorityQueue(items) => items.first().cloned(),
-        _ => return Err(nonsense()),
+        _ => return Err(not_a("queue")),
     };
     head.map_or(Ok(Answer::No), |head| give(call, 1, &head))
 }
@@ -310,7 +322,7 @@ pub fn queue_remove(call: &mut Call<'_, '_>) -> Outcome {
     let head = match &mut *object(call, 0)?.contents() {
         Contents::Queue(items) => items.pop_front(),
         Contents::PriorityQueue(items) => (!items.is_empty()).then(|| items.remove(0)),
-        _ => return Err(nonsense()),
+        _ => return Err(not_a("queue")),
     };
     head.map_or(Ok(Answer::No), |head| give(call, 1, &head))
 }

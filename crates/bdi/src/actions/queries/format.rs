@@ -29,8 +29,11 @@ struct Conversion {
 /// The widest field: a program's typing error must not cost memory without bound.
 const WIDTH_MAX: usize = 10_000;
 
-/// The text of a format with its arguments put in; none if they do not fit the format.
-pub fn format(format: &str, args: &[Value]) -> Option<String> {
+/// The text of a format with its arguments put in.
+///
+/// # Errors
+/// They do not fit the format: why.
+pub fn format(format: &str, args: &[Value]) -> Result<String, String> {
     let mut text = String::new();
     let mut letters = format.chars().peekable();
     let (mut next, mut last) = (0, None);
@@ -39,13 +42,13 @@ pub fn format(format: &str, args: &[Value]) -> Option<String> {
             text.push(letter);
             continue;
         }
-        let conversion = Conversion::parse(&mut letters)?;
+        let conversion = Conversion::parse(&mut letters).ok_or("the format ends within a conversion such as %.2f")?;
         match conversion.letter {
             'n' => text.push('\n'),
             '%' => text.push_str(&conversion.pad("%".to_owned())),
             _ => {
                 let place = match (conversion.again, conversion.argument) {
-                    (true, _) => last?,
+                    (true, _) => last.ok_or("%< has no conversion before it")?,
                     (false, 0) => {
                         next += 1;
                         next - 1
@@ -53,11 +56,13 @@ pub fn format(format: &str, args: &[Value]) -> Option<String> {
                     (false, number) => number - 1,
                 };
                 last = Some(place);
-                text.push_str(&conversion.apply(args.get(place)?)?);
+                let missing = || format!("%{} has no argument: it would be number {}", conversion.letter, place + 1);
+                let arg = args.get(place).ok_or_else(missing)?;
+                text.push_str(&conversion.apply(arg).ok_or_else(|| conversion.misfit(arg))?);
             }
         }
     }
-    Some(text)
+    Ok(text)
 }
 
 fn number(letters: &mut Peekable<Chars<'_>>) -> Option<usize> {
@@ -120,6 +125,19 @@ impl Conversion {
             _ => return None,
         };
         Some(if self.letter.is_uppercase() { text.to_uppercase() } else { text })
+    }
+
+    /// Why an argument does not fit; where Java would say so, its words come first.
+    fn misfit(&self, arg: &Value) -> String {
+        match self.letter {
+            letter @ ('d' | 'x' | 'X' | 'o') if arg.as_f64().is_some() => {
+                format!("{letter} != java.lang.Double: numbers are doubles; write %.0f for whole ones")
+            }
+            letter @ ('d' | 'x' | 'X' | 'o' | 'f' | 'e' | 'E' | 'g' | 'G') => {
+                format!("%{letter} is for numbers, and {arg} is none; %s writes anything")
+            }
+            letter => format!("%{letter} is no conversion: write %s for anything, %.2f or %.0f for numbers"),
+        }
     }
 
     fn number(&self, n: f64) -> String {
@@ -290,7 +308,7 @@ mod tests {
 
     fn numbers(text: &str, args: &[f64]) -> String {
         let args: Vec<Value> = args.iter().map(|n| Value::Num(*n)).collect();
-        format(text, &args).unwrap_or_else(|| "does not fit".to_owned())
+        format(text, &args).unwrap_or_else(|why| why)
     }
 
     #[test]
@@ -306,7 +324,8 @@ mod tests {
             numbers("%f %.3f %s %s", &[1e12, 0.0, 3.0, 12_345_678.0]),
             "1000000000000.000000 0.000 3.0 1.2345678E7"
         );
-        assert_eq!(numbers("%d", &[3.0]), "does not fit");
+        let why = "d != java.lang.Double: numbers are doubles; write %.0f for whole ones";
+        assert_eq!(numbers("%d", &[3.0]), why);
         assert_eq!(numbers("%.1f %.0f %e", &[99.96, 999.5, 0.0]), "100.0 1000 0.000000e+00");
     }
 
@@ -314,10 +333,20 @@ mod tests {
     fn texts_are_formatted_as_in_java() {
         let abc = Value::atom("abc");
         let args = [abc.clone(), abc.clone(), abc.clone(), abc, Value::atom("abcdef")];
-        assert_eq!(format("%s|%S|%10s|%-10s|%.2s", &args).as_deref(), Some("abc|ABC|       abc|abc       |ab"));
-        assert_eq!(format("%2$s %1$s %<s%n%%", &[Value::atom("a"), Value::atom("b")]).as_deref(), Some("b a a\n%"));
+        let ok = |text: &str| Ok(text.to_owned());
+        assert_eq!(format("%s|%S|%10s|%-10s|%.2s", &args), ok("abc|ABC|       abc|abc       |ab"));
+        assert_eq!(format("%2$s %1$s %<s%n%%", &[Value::atom("a"), Value::atom("b")]), ok("b a a\n%"));
         let list = Value::list([Value::Num(1.0), Value::from("a")]);
-        assert_eq!(format("%s", &[list]).as_deref(), Some("[1, a]"));
-        assert_eq!(format("%s", &[]), None);
+        assert_eq!(format("%s", &[list]), ok("[1, a]"));
+    }
+
+    #[test]
+    fn misfits_are_explained() {
+        let why = |text: &str, args: &[Value]| format(text, args).unwrap_err();
+        assert_eq!(why("%s", &[]), "%s has no argument: it would be number 1");
+        assert_eq!(why("%f", &[Value::atom("a")]), "%f is for numbers, and a is none; %s writes anything");
+        assert!(why("%q", &[Value::atom("a")]).starts_with("%q is no conversion"));
+        assert!(why("100%", &[]).starts_with("the format ends"));
+        assert_eq!(why("%<s", &[Value::atom("a")]), "%< has no conversion before it");
     }
 }

@@ -2,7 +2,7 @@
 
 use whimbrel_acl::Value;
 
-use super::{Elements, Outcome, each_part, failure, is_variable, nonsense, patterns, text_of};
+use super::{Elements, Outcome, bad_pattern, each_part, failure, is_variable, nonsense, patterns, text_of};
 use crate::actions::{Answer, Call, Failure};
 
 /// How many elements or characters there are; none if that makes no sense.
@@ -40,7 +40,7 @@ pub fn empty(call: &mut Call<'_, '_>) -> Outcome {
 
 /// `.concat(X1, .., Xn, R)`: lists to a list, anything else to a string.
 pub fn concat(call: &mut Call<'_, '_>) -> Outcome {
-    let Some((last, parts)) = call.args.split_last() else { return Err(nonsense()) };
+    let Some((last, parts)) = call.args.split_last() else { return Err(nonsense("there is nothing to join")) };
     if parts.first().is_some_and(Value::is_list) {
         if let Some(place) = parts.iter().position(|part| !part.is_list()) {
             return Err(call.wrong(&format!("arg[{place}] is not a list")));
@@ -101,7 +101,7 @@ pub fn delete(call: &mut Call<'_, '_>) -> Outcome {
         }
         (Some(Value::Num(at)), Some(from)) => (delete_places(from, *at as i64, (*at as i64).saturating_add(1)), 2),
         (Some(Value::Str(pattern)), Some(text)) => {
-            let left = patterns::replace_all(&text_of(text), pattern, "").ok_or_else(nonsense)?;
+            let left = patterns::replace_all(&text_of(text), pattern, "").ok_or_else(|| bad_pattern(pattern))?;
             (Some(Value::from(left)), 2)
         }
         (Some(element), Some(list)) if list.is_list() => (Some(delete_elements(call, element, list)), 2),

@@ -26,7 +26,7 @@ use std::borrow::Cow;
 
 use whimbrel_acl::{Value, Var};
 
-use super::{Answer, Call, Failure, NativeFunction, QueryAction};
+use super::{Answer, Call, Failure, NativeFunction, QueryAction, Reason};
 use crate::code::{Formula, reserved};
 use crate::logic::{Bindings, arith, map_vars, number_of, open_value, variables};
 
@@ -175,8 +175,13 @@ pub const FUNCTIONS: &[(&str, &[usize], NativeFunction)] = &[
 type Outcome = Result<Answer, Failure>;
 
 /// The failure of a call that makes no sense and that Jason has no words of its own for.
-fn nonsense() -> Failure {
-    Failure::new("unknown", "")
+fn nonsense(what: impl Into<Reason>) -> Failure {
+    Failure::new("unknown", what)
+}
+
+/// The failure of a regular expression that is none.
+fn bad_pattern(pattern: &str) -> Failure {
+    nonsense(format!("\"{pattern}\" is no regular expression, or its replacement asks for a group that it has not"))
 }
 
 /// A failure in the action's own words.

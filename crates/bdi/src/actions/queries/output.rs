@@ -60,8 +60,10 @@ pub fn write_plainly(line: &mut String, value: &Value) {
 
 /// `.printf(Format, ..)`
 pub fn printf(call: &mut Call<'_, '_>) -> Outcome {
-    let Some((Value::Str(format), args)) = call.args.split_first() else { return Err(nonsense()) };
-    let line = format::format(format, args).ok_or_else(nonsense)?;
+    let Some((Value::Str(format), args)) = call.args.split_first() else {
+        return Err(nonsense(format!("the first argument must be a format in quotes, not {}", call.arg(0))));
+    };
+    let line = format::format(format, args).map_err(nonsense)?;
     Ok(write_out(call, &line, "\n"))
 }
 
@@ -116,7 +118,12 @@ fn value_of(call: &Call<'_, '_>, name: &str) -> Value {
 
 /// `.log(Level, ..)`: as `.print`, but what is below `info` only the platform's log shows.
 pub fn log(call: &mut Call<'_, '_>) -> Outcome {
-    let Some((Value::Atom(level), args)) = call.args.split_first() else { return Err(nonsense()) };
+    let Some((Value::Atom(level), args)) = call.args.split_first() else {
+        return Err(nonsense(format!(
+            "the first argument must be a level such as info or warning, not {}",
+            call.arg(0)
+        )));
+    };
     let line = joined(args);
     if matches!(level.as_str(), "warning" | "severe") {
         call.solver.known.services.print(call.solver.known.aid, &line);

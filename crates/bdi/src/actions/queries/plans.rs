@@ -85,7 +85,7 @@ pub fn plan_label(call: &mut Call<'_, '_>) -> Outcome {
                 let label = label.clone();
                 call.unify(1, &label)
             }
-            _ => Err(nonsense()),
+            _ => Err(nonsense(format!("{plan} is no plan"))),
         };
     }
     if is_variable(wanted) {

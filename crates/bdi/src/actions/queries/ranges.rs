@@ -16,7 +16,9 @@ pub fn range(call: &mut Call<'_, '_>) -> Outcome {
     let step = if call.args.len() > 3 { bound(3, "fourth")? } else { 1 };
     let x = call.arg(0);
     if !is_variable(x) {
-        let x = x.as_f64().ok_or_else(nonsense)? as i64;
+        let x =
+            x.as_f64().ok_or_else(|| nonsense(format!("the first argument must be a variable or a number, not {x}")))?
+                as i64;
         return Ok((first..=last).contains(&x).into());
     }
     let goes_on = move |n: &i64| if step > 0 { *n <= last } else { step < 0 && *n >= last };
@@ -95,7 +97,7 @@ impl Random {
 
 /// `.set_random_seed(N)`: what follows is the same each time.
 pub fn set_random_seed(call: &mut Call<'_, '_>) -> Outcome {
-    let seed = call.arg(0).as_f64().ok_or_else(nonsense)?;
+    let seed = call.arg(0).as_f64().ok_or_else(|| nonsense(format!("a seed is a number, not {}", call.arg(0))))?;
     call.solver.known.mind.seed_random(seed as i64 as u64);
     Ok(Answer::Yes)
 }

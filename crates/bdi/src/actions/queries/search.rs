@@ -154,7 +154,7 @@ fn best(call: &mut Call<'_, '_>, better: fn(&Value, &Value) -> bool) -> Outcome 
         };
     }
     if !is_asked(call, 1) {
-        return Err(nonsense());
+        return Err(nonsense(format!("the second argument must be a formula, not {}", call.arg(1))));
     }
     let found = collect(call, 1, &first);
     let best = found.iter().reduce(|best, new| if better(new, best) { new } else { best });

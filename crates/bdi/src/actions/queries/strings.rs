@@ -2,8 +2,8 @@
 
 use whimbrel_acl::{Args, Structure, Symbol, Value, Var};
 
-use super::{Outcome, failure, is_variable, nonsense, patterns, text_of};
-use crate::actions::{Answer, Call};
+use super::{Outcome, bad_pattern, failure, is_variable, nonsense, patterns, text_of};
+use crate::actions::{Answer, Call, Failure};
 use crate::logic::arith;
 use crate::syntax::ast::Term;
 use crate::syntax::{self, quote};
@@ -18,8 +18,9 @@ pub fn substring(call: &mut Call<'_, '_>) -> Outcome {
     if let Value::Num(start) = call.arg(2) {
         let (open, known) = if is_variable(part) { (0, whole) } else { (1, part) };
         if is_variable(call.arg(open)) {
-            let end = call.args.get(3).map(|end| end.as_f64().ok_or_else(nonsense)).transpose()?;
-            let found = slice(&text_of(known), *start as i64, end.map(|end| end as i64)).ok_or_else(nonsense)?;
+            let end = call.args.get(3).map(|end| end.as_f64().ok_or_else(|| not_a_place(end))).transpose()?;
+            let found = slice(&text_of(known), *start as i64, end.map(|end| end as i64));
+            let found = found.ok_or_else(|| nonsense(format!("{known} has no such part: places count from 0")))?;
             return call.unify(open, &Value::from(found));
         }
     }
@@ -33,6 +34,10 @@ pub fn substring(call: &mut Call<'_, '_>) -> Outcome {
         Value::list(places.into_iter().take(if with_end { 2 } else { 1 }).collect::<Vec<_>>())
     });
     Ok(Answer::Each(target, Box::new(places)))
+}
+
+fn not_a_place(value: &Value) -> Failure {
+    nonsense(format!("{value} is no place in a text: places are numbers from 0"))
 }
 
 /// The characters from `start` up to `end`; none if these are not places of the text.
@@ -81,8 +86,11 @@ pub fn lower_case(call: &mut Call<'_, '_>) -> Outcome {
 /// `.replace(Term, Pattern, Replacement, R)`: all matches of a regular expression; `$1` in the replacement is its
 /// first group.
 pub fn replace(call: &mut Call<'_, '_>) -> Outcome {
-    let (Value::Str(pattern), Value::Str(replacement)) = (call.arg(1), call.arg(2)) else { return Err(nonsense()) };
-    let replaced = patterns::replace_all(&text_of(call.arg(0)), pattern, replacement).ok_or_else(nonsense)?;
+    let (Value::Str(pattern), Value::Str(replacement)) = (call.arg(1), call.arg(2)) else {
+        return Err(nonsense("the pattern and its replacement must be texts in quotes"));
+    };
+    let replaced =
+        patterns::replace_all(&text_of(call.arg(0)), pattern, replacement).ok_or_else(|| bad_pattern(pattern))?;
     call.unify(3, &Value::from(replaced))
 }
 

@@ -114,7 +114,7 @@ pub fn kind(call: &mut Call<'_, '_>) -> Outcome {
 pub fn copy_term(call: &mut Call<'_, '_>) -> Outcome {
     let term = call.arg(0);
     if matches!(term, Value::Str(_)) || term.as_f64().is_some() {
-        return Err(nonsense());
+        return Err(nonsense(format!("{term} has no variables: only literals and lists are copied")));
     }
     if matches!(term, Value::Var(_)) {
         return call.unify(1, &term.clone());

@@ -270,7 +270,7 @@ fn substrings_are_found_and_cut() {
         (".substring(\"hello\",R,1,3)", "\"el\""),
         (".substring(R,foo(bar,1),4,7)", "\"bar\""),
         (".substring(R,\"abc\",3)", "\"\""),
-        (".substring(R,\"abc\",2,1)", ""),
+        (".substring(R,\"abc\",2,1)", "\"abc\" has no such part: places count from 0"),
         (".substring(\"b\",\"abcb\",3,R)", "3"),
         (".substring(\"\",\"abc\",S,E) & R = f(S,E)", "f(0,-1) f(1,0) f(2,1)"),
         (".substring(bar,foo(bar)) & R = 1", "1"),
@@ -288,8 +288,11 @@ fn texts_are_changed() {
         (".lower_case(\"ÀÉ\",R)", "\"àé\""),
         (".replace(\"a1b22c\",\"[0-9]+\",\"#\",R)", "\"a#b#c\""),
         (".replace(foo(a,b),\",\",\";\",R)", "\"foo(a;b)\""),
-        (".replace(\"abc\",\"(b\",\"\",R)", ""),
-        (".replace(\"abc\",b,\"\",R)", ""),
+        (
+            ".replace(\"abc\",\"(b\",\"\",R)",
+            "\"(b\" is no regular expression, or its replacement asks for a group that it has not",
+        ),
+        (".replace(\"abc\",b,\"\",R)", "the pattern and its replacement must be texts in quotes"),
     ]);
 }
 

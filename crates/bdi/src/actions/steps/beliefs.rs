@@ -84,7 +84,10 @@ pub fn set_namespace_property(call: &mut StepCall<'_, '_>) -> Result<Progress, F
     let Value::Atom(namespace) = *call.arg(0) else {
         return Err(Failure::wrong_argument(call.call, "first argument must be an atom (the namespace id)."));
     };
-    let key = call.arg(1).functor().ok_or_else(|| Failure::new("unknown", ""))?;
+    let key = call
+        .arg(1)
+        .functor()
+        .ok_or_else(|| Failure::new("unknown", format!("the property's name must be an atom, not {}", call.arg(1))))?;
     let value = call.cycle.bindings.close(call.arg(2), &mut Vec::new());
     let properties = &mut call.cycle.mind.namespace_properties;
     properties.retain(|(of, known, _)| (*of, *known) != (namespace, key));

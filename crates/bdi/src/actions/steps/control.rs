@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use whimbrel_acl::{Annot, Symbol, Value, sym};
+use whimbrel_acl::{Annot, Structure, Symbol, Value, sym};
 
 use super::event_of;
 use crate::actions::{Failure, Progress, StepCall};
@@ -20,7 +20,10 @@ pub fn wait(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     }
     let timeout = match call.args.get(1) {
         None => None,
-        Some(timeout) => Some(timeout.as_f64().ok_or_else(|| Failure::new("unknown", ""))?),
+        Some(timeout) => Some(timeout.as_f64().ok_or_else(|| {
+            let what = format!("the timeout must be a number of milliseconds, not {timeout}");
+            Failure::new("unknown", what)
+        })?),
     };
     let deadline = timeout.map(|ms| call.after(ms.trunc()));
     let elapsed = call.args.get(2).cloned();
@@ -74,8 +77,7 @@ pub fn fail(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 
 /// `.signal({event} [, type_signal])`: the event happens, without a change of beliefs.
 pub fn signal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
-    let (op, kind, literal) = event_of(call.arg(0)).ok_or_else(|| Failure::new("unknown", ""))?;
-    let mut literal = structure(literal).ok_or_else(|| Failure::new("unknown", ""))?;
+    let (op, kind, mut literal) = event_argument(call, 0)?;
     if call.args.get(1) == Some(&Value::atom("type_signal")) {
         let mut annots = std::mem::take(&mut literal.annots);
         annots.push(Annot::new(Value::Atom(sym::SIGNAL)));
@@ -88,13 +90,25 @@ pub fn signal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 
 /// `.at("now +N unit", {event})`: the event happens later.
 pub fn at(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
-    let Value::Str(text) = call.arg(0) else { return Err(Failure::new("unknown", "")) };
+    let Value::Str(text) = call.arg(0) else {
+        let what = format!("the time must be a text such as \"now +3 s\", not {}", call.arg(0));
+        return Err(Failure::new("unknown", what));
+    };
     let delay = delay_of(text)?;
-    let (op, kind, literal) = event_of(call.arg(1)).ok_or_else(|| Failure::new("unknown", ""))?;
-    let literal = structure(literal).ok_or_else(|| Failure::new("unknown", ""))?;
+    let (op, kind, literal) = event_argument(call, 1)?;
     let due = call.cycle.now + delay;
     call.cycle.mind.set_timer(due, TimerWhat::Event(step_event_of(op, literal, kind)));
     Ok(Progress::Done)
+}
+
+/// The event that an argument describes.
+fn event_argument(call: &StepCall<'_, '_>, place: usize) -> Result<(TriggerOp, TriggerKind, Structure), Failure> {
+    let described = event_of(call.arg(place));
+    let event = described.and_then(|(op, kind, literal)| Some((op, kind, structure(literal)?)));
+    event.ok_or_else(|| {
+        let what = format!("{} is no event such as {{ +b(1) }} or {{ +!g }}", call.arg(place));
+        Failure::new("unknown", what)
+    })
 }
 
 /// The delay that `now +N unit` says; without a unit, or with one that is not known, milliseconds.
@@ -110,7 +124,11 @@ fn delay_of(text: &str) -> Result<Duration, Failure> {
         return Err(wrong(format!("\"{text}\""), "did not parse correctly"));
     };
     let (number, unit) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
-    let number: u64 = number.parse().map_err(|_| Failure::new("unknown", ""))?;
+    let number: u64 = number.parse().map_err(|_| {
+        // The beginning is Jason's.
+        let why = "the time is a whole number of milliseconds, s, m, h or d, as in \"now +1500 ms\"";
+        Failure::new("unknown", format!("For input string: \"{number}\": {why}"))
+    })?;
     let ms_each = match unit.trim() {
         "s" => 1000,
         "m" => 60_000,
@@ -157,8 +175,8 @@ fn needs_body(call: &StepCall<'_, '_>, place: usize, what: &str) -> Result<(), F
 
 /// Goes on with the call itself as code: with its variables replaced it can be compiled.
 fn run_with_code(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
-    let unknown = || Failure::new("unknown", "");
-    let term = call.cycle.step_value(call.intention).ok_or_else(unknown)?;
+    let gone = || Failure::new("unknown", "the plan whose step this is was removed meanwhile");
+    let term = call.cycle.step_value(call.intention).ok_or_else(gone)?;
     let term = call.cycle.bindings.resolve(&term);
     call.cycle.run_code(call.intention, term)?;
     Ok(Progress::Moved)

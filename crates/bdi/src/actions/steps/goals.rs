@@ -23,7 +23,7 @@ fn goal(call: &StepCall<'_, '_>) -> Result<Value, Failure> {
 /// As [`goal`]; a variable stands for any goal.
 fn goal_or_any(call: &StepCall<'_, '_>) -> Result<Value, Failure> {
     match call.arg(0) {
-        Value::Null => Err(Failure::new("unknown", "")),
+        Value::Null => Err(Failure::new("unknown", "the goal to drop is missing")),
         Value::Var(_) => Ok(call.cycle.bindings.close(call.arg(0), &mut Vec::new())),
         other if other.is_literal() => goal(call),
         other => {

@@ -121,7 +121,7 @@ pub fn fail_with(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let error = call.arg(0).clone();
     let message = Some(call.arg(1).clone());
     match &error {
-        Value::Atom(error) => Err(Failure { error: *error, message, annots: Vec::new() }),
-        other => Err(Failure { message, ..Failure::new(&other.to_string(), "") }),
+        Value::Atom(error) => Err(Failure::told(*error, message, Vec::new())),
+        other => Err(Failure::told(Symbol::new(&other.to_string()), message, Vec::new())),
     }
 }

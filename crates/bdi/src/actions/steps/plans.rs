@@ -83,7 +83,10 @@ pub fn remove(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 fn remove_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value) -> Result<(), Failure> {
     let label = match plan {
         Value::Str(text) => {
-            let text = text.strip_prefix('@').ok_or_else(|| Failure::new("unknown", ""))?;
+            let text = text.strip_prefix('@').ok_or_else(|| {
+                let what = format!("\"{text}\" is no label of a plan: in a text a label begins with @");
+                Failure::new("unknown", what)
+            })?;
             let label = syntax::parse_literal(text).map_err(|wrong| bad_code(&wrong))?;
             quote::quote(&label, &mut |name| whimbrel_acl::Var { slot: 0, name })
         }
@@ -97,7 +100,7 @@ fn remove_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value) -> Resu
         Some(_) => {
             call.cycle.remove_plan_source(&label, source);
         }
-        None => return Err(Failure::new("unknown", "")),
+        None => return Err(Failure::new("unknown", format!("{plan} is neither a plan's label nor a plan"))),
     }
     Ok(())
 }

@@ -126,11 +126,12 @@ fn tell_shut_down(cycle: &mut Cycle<'_>, agent: Aid, ms: f64) {
 
 /// `.clone(Name)`: a second agent with the same beliefs, plans, events and intentions, but for the one at work.
 pub fn clone_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
-    let unknown = || Failure::new("unknown", "");
-    let name = call.args.first().map(name_of).ok_or_else(unknown)?;
+    let nameless = || Failure::new("unknown", "the first argument must be the new agent's name");
+    let unsaved = || Failure::new("unknown", "the agent's mind cannot be copied");
+    let name = call.args.first().map(name_of).ok_or_else(nameless)?;
     let cycle = &mut *call.cycle;
     let copy = crate::snapshot::copy_without(cycle.mind, call.intention, cycle.program, cycle.now);
-    let source = AgentSource::Body(Box::new(copy.ok_or_else(unknown)?));
+    let source = AgentSource::Body(Box::new(copy.ok_or_else(unsaved)?));
     let request = CreateAgent { name: Symbol::new(&name), unique: false, owner: Some(cycle.aid), source };
     cycle.services.create(request).map_err(|e| Failure::new("internal_action", e.to_string()))?;
     Ok(Progress::Done)
@@ -192,7 +193,10 @@ pub fn df_subscribe(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 
 /// `.verbose(Level)`: 0, 1 or 2.
 pub fn verbose(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
-    let level = call.arg(0).as_f64().ok_or_else(|| Failure::new("unknown", ""))?;
+    let level = call.arg(0).as_f64().ok_or_else(|| {
+        let what = format!("the level must be 0, 1 or 2, not {}", call.arg(0));
+        Failure::new("unknown", what)
+    })?;
     call.cycle.mind.options.verbose = level.clamp(0.0, 2.0) as u8;
     Ok(Progress::Done)
 }

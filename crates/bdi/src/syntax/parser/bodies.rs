@@ -5,8 +5,8 @@ use whimbrel_platform::limits;
 
 use super::literals::is_dotted;
 use super::terms::{begins_term, is_arithmetic};
-use super::{Failed, Parse, Parser};
-use crate::syntax::ast::{Body, Code, Literal, Op, Span, Step, StepKind, Term};
+use super::{Failed, Height, Parse, Parser};
+use crate::syntax::ast::{Body, Code, ELIF, Literal, Op, Span, Step, StepKind, Term};
 use crate::syntax::lexer::Tok;
 use crate::syntax::signatures;
 
@@ -38,6 +38,9 @@ struct Fork {
 const FORK_AND: Fork = Fork { sign: Tok::ForkAnd, name: "and" };
 const FORK_OR: Fork = Fork { sign: Tok::ForkOr, name: "or" };
 
+/// Levels between a branch of an `if` and the next one, as data.
+const ELIF_LEVELS: usize = 3;
+
 impl Parser<'_, '_> {
     /// The body of a plan: steps up to what cannot continue it.
     pub(super) fn plan_body(&mut self) -> Parse<Body> {
@@ -53,15 +56,15 @@ impl Parser<'_, '_> {
 
     /// A body inside a term or another body. As data each step is a level deeper than the one before.
     pub(super) fn body(&mut self) -> Parse<Body> {
-        let (body, height) = self.steps(|before, height| u32::try_from(before).unwrap_or(u32::MAX / 2) + height)?;
+        let (body, height) = self.steps(|before, height| height.deeper(before))?;
         self.grown(height)?;
         Ok(body)
     }
 
     /// Steps, and the greatest of their heights as `height` makes it from the count of steps before.
-    fn steps(&mut self, level: impl Fn(usize, u32) -> u32) -> Parse<(Body, u32)> {
+    fn steps(&mut self, level: impl Fn(usize, Height) -> Height) -> Parse<(Body, Height)> {
         let mut steps = Vec::new();
-        let mut height = 0;
+        let mut height = Height::default();
         loop {
             let control = is_control(self.peek());
             if control {
@@ -273,10 +276,17 @@ impl Parser<'_, '_> {
                 return Ok(StepKind::InternalAction);
             }
             Term::Literal(_) => return Ok(StepKind::Action),
+            Term::Chain(..) => ("arithmetic", "bind its value: `X = Y + 1`"),
             Term::Op(op, _) if is_arithmetic(*op) => ("arithmetic", "bind its value: `X = Y + 1`"),
             // As data, a formula in braces is a body of one step that must hold.
             Term::Op(Op::And | Op::Or | Op::Not, _) if self.quoted > 0 => return Ok(StepKind::Constraint),
-            Term::Op(Op::And | Op::Or | Op::Not, _) => ("a formula", "test it: `?(a & b)`"),
+            Term::Op(Op::And | Op::Or | Op::Not, _) => {
+                let help = "it fails when it is reached; to test it write `?(a & b)`";
+                if !self.session.at_run_time {
+                    self.warn(span, "a formula is not a step of a body", "not a step", help);
+                }
+                return Ok(StepKind::Action);
+            }
             Term::Op(..) => return Ok(StepKind::Constraint),
             Term::Num(_) => ("a number", "bind it: `X = 3`"),
             Term::Str(_) => ("a string", "print it: `.print(\"...\")`"),
@@ -350,14 +360,16 @@ impl Parser<'_, '_> {
         let start = self.token().span;
         let mut branches = Vec::new();
         let mut otherwise = None;
-        let mut height = 0;
+        let mut height = Height::default();
         loop {
-            let span = self.advance().span;
+            self.advance();
             let condition = self.control_condition()?;
             height = height.max(self.height);
             let block = self.block()?;
             height = height.max(self.height);
-            branches.push((condition, block, span));
+            // As data each branch is in the code of the one before.
+            height = height.max(self.height.deeper(ELIF_LEVELS * branches.len()));
+            branches.push((condition, block));
             match self.peek() {
                 Tok::Elif => {}
                 Tok::Else if self.peek_at(1) == Tok::If => {
@@ -375,15 +387,12 @@ impl Parser<'_, '_> {
             }
         }
         let end = self.span_from(start);
-        self.height = height;
-        for (condition, block, span) in branches.into_iter().rev() {
-            self.grown(self.height)?;
-            let mut args = vec![condition, code(block)];
-            args.extend(otherwise.take().map(code));
-            let span = Span { end: end.end, ..span };
-            otherwise = Some(vec![action_step(".if_then_else", args, span)]);
-        }
-        otherwise.and_then(|mut steps| steps.pop()).ok_or(Failed)
+        self.grown(height)?;
+        let name = if branches.len() > 1 { ELIF } else { ".if_then_else" };
+        let mut args: Vec<Term> =
+            branches.into_iter().flat_map(|(condition, block)| [condition, code(block)]).collect();
+        args.extend(otherwise.map(code));
+        Ok(action_step(name, args, end))
     }
 
     fn control_condition(&mut self) -> Parse<Term> {
@@ -402,7 +411,7 @@ impl Parser<'_, '_> {
             return Err(self.unexpected_with_help(&["`{`"], "the steps stand in braces: `if (c) { a; b }`"));
         }
         self.open()?;
-        self.height = 0;
+        self.height = Height::default();
         let steps = if self.peek() == Tok::RightBrace { Vec::new() } else { self.body()?.steps };
         self.close(Tok::RightBrace, &["`;`", "`}`"])?;
         Ok(steps)

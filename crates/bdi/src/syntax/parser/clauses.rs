@@ -46,6 +46,7 @@ impl Parser<'_, '_> {
         let start = self.at;
         self.anonymous = self.numbered;
         self.open.clear();
+        self.flat = 0;
         let namespaces = (self.namespace, self.this_namespace);
         let parsed = match self.peek() {
             Tok::LeftBrace => self.directive(),
@@ -80,6 +81,7 @@ impl Parser<'_, '_> {
     /// `{ end`, and at least one token further than `start`.
     fn skip_clause(&mut self, start: usize) {
         self.open.clear();
+        self.flat = 0;
         if self.at == start {
             let skipped = self.advance().kind;
             if skipped == Tok::Dot {

@@ -2,7 +2,7 @@
 
 use super::literals::is_truth;
 use super::terms::begins_literal;
-use super::{Failed, Parse, Parser};
+use super::{Failed, Height, Parse, Parser};
 use crate::syntax::ast::{
     Body, Code, Literal, Plan, Rule, Span, Step, StepKind, Term, Trigger, TriggerKind, TriggerOp, Variable,
 };
@@ -34,7 +34,7 @@ impl Parser<'_, '_> {
         let start = self.token().span;
         match self.peek() {
             Tok::RightBrace => {
-                self.height = 0;
+                self.height = Height::default();
                 Ok(Code::Body(Body::default()))
             }
             Tok::At => self.plan_term(start),
@@ -53,7 +53,7 @@ impl Parser<'_, '_> {
     /// A plan, a trigger, or a body that begins with `+belief` or `-belief`.
     #[inline(never)]
     fn plan_term(&mut self, start: Span) -> Parse<Code> {
-        let mut height = 0;
+        let mut height = Height::default();
         let label = if self.peek() == Tok::At { Some(self.label(true)?) } else { None };
         let trigger_start = self.token().span;
         let trigger = self.trigger()?;

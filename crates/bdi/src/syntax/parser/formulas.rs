@@ -1,7 +1,7 @@
 //! Logical formulas and relations.
 
 use super::terms::is_arithmetic;
-use super::{Parse, Parser};
+use super::{Height, Parse, Parser};
 use crate::syntax::ast::{Op, Span, Term};
 use crate::syntax::lexer::Tok;
 
@@ -71,7 +71,24 @@ impl Parser<'_, '_> {
             self.check_formula(&term, span)?;
             operands.push((term, self.height));
         }
-        self.folded(op, operands)
+        self.side_by_side(op, operands)
+    }
+
+    /// The operands of a chain. One at the end that is itself such a chain, in parentheses, goes on with it.
+    #[inline(never)]
+    fn side_by_side(&mut self, op: Op, operands: Vec<(Term, Height)>) -> Parse<Term> {
+        let count = operands.len();
+        let mut height = Height::default();
+        let mut terms = Vec::with_capacity(count);
+        for (place, (term, own)) in operands.into_iter().enumerate() {
+            height = height.max(own.deeper(place.min(count.saturating_sub(2))));
+            match term {
+                Term::Op(inner, more) if inner == op && place + 1 == count => terms.extend(more),
+                term => terms.push(term),
+            }
+        }
+        self.grown(height)?;
+        Ok(Term::Op(op, terms))
     }
 
     #[inline(never)]
@@ -128,6 +145,7 @@ impl Parser<'_, '_> {
             Term::Num(_) => ("a number", "compare it: `X == 3`"),
             Term::Str(_) => ("a string", "compare it: `X == \"text\"`"),
             Term::List { .. } => ("a list", "compare it: `X = [a|T]`"),
+            Term::Chain(..) => ("arithmetic", "compare it: `X + 1 > Y`"),
             Term::Op(op, _) if is_arithmetic(*op) => ("arithmetic", "compare it: `X + 1 > Y`"),
             Term::Code(_) => ("code", "code in braces is data; a formula is grouped by parentheses"),
             _ => return Ok(()),

@@ -3,7 +3,7 @@
 use whimbrel_acl::{Symbol, sym};
 
 use super::terms::{ListParts, begins_term};
-use super::{Parse, Parser};
+use super::{Height, Parse, Parser};
 use crate::syntax::ast::{Annotations, Body, Code, Literal, Namespace, Span, Term, Variable};
 use crate::syntax::diagnostics::nearest;
 use crate::syntax::lexer::Tok;
@@ -62,7 +62,7 @@ impl Parser<'_, '_> {
             }
             Tok::True | Tok::False if explicit.is_none() && !negated => {
                 let token = self.advance();
-                self.height = 0;
+                self.height = Height::default();
                 Ok(Term::Literal(Literal {
                     namespace: None,
                     negated: false,
@@ -120,14 +120,14 @@ impl Parser<'_, '_> {
         let token = self.advance();
         let name = self.text_of(token.span);
         let functor = Symbol::new(name);
-        let mut height = 0;
+        let mut height = Height::default();
         let mut args = Vec::new();
         if self.peek() == Tok::LeftParen {
             args = self.arguments(name)?;
             height = self.height;
         }
         let annots = self.annotations()?;
-        let annots_height = if annots.is_some() { self.height } else { 0 };
+        let annots_height = if annots.is_some() { self.height } else { Height::default() };
         self.check_no_late_namespace(negated)?;
         if is_keyword(name, args.len()) {
             namespace = None;
@@ -200,7 +200,7 @@ impl Parser<'_, '_> {
             let help = format!("names of literals begin with a lower-case letter: `{lower}(`");
             return Err(self.error_with_help(token.span, message, "a variable", help));
         }
-        self.height = 0;
+        self.height = Height::default();
         let annots = self.annotations()?;
         self.check_no_late_namespace(negated)?;
         if annots.is_some() {
@@ -236,7 +236,7 @@ impl Parser<'_, '_> {
         let code_from = first_code_argument(name).unwrap_or(usize::MAX);
         self.open()?;
         let mut args = Vec::new();
-        let mut height = 0;
+        let mut height = Height::default();
         loop {
             let arg = if args.len() >= code_from { self.code_argument()? } else { self.argument(name, &args)? };
             height = height.max(self.height);
@@ -271,7 +271,7 @@ impl Parser<'_, '_> {
         let ends = |kind| matches!(kind, Tok::Comma | Tok::RightParen);
         let kind = self.peek();
         if ends(kind) {
-            self.height = 0;
+            self.height = Height::default();
             return Ok(Term::Code(Code::Body(Body::default())));
         }
         let variable = matches!(kind, Tok::Var | Tok::Anonymous | Tok::Numbered) && ends(self.peek_at(1));

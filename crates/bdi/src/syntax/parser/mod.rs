@@ -12,7 +12,7 @@ mod directives;
 mod formulas;
 pub(super) mod literals;
 mod session;
-mod terms;
+pub(super) mod terms;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Text, sym};
@@ -31,6 +31,28 @@ pub(crate) struct Failed;
 
 pub(crate) type Parse<T> = Result<T, Failed>;
 
+/// Levels of a term.
+#[derive(Clone, Copy, Debug, Default)]
+struct Height {
+    /// Of its tree, whose readers recurse.
+    tree: u32,
+    /// Of what it is as data: a part of a chain is a level deeper than the one before.
+    data: u32,
+}
+
+impl Height {
+    /// The greater of each.
+    fn max(self, other: Self) -> Self {
+        Self { tree: self.tree.max(other.tree), data: self.data.max(other.data) }
+    }
+
+    /// The height of what is so many parts into a chain.
+    fn deeper(self, parts: usize) -> Self {
+        let parts = u32::try_from(parts).unwrap_or(u32::MAX / 2);
+        Self { data: self.data.saturating_add(parts), ..self }
+    }
+}
+
 /// Parses one text.
 pub(crate) struct Parser<'a, 'l> {
     text: &'a str,
@@ -41,8 +63,10 @@ pub(crate) struct Parser<'a, 'l> {
     last: Span,
     /// Brackets open here, with the token that opened each.
     open: Vec<Token>,
-    /// Levels of the tree of the term parsed last.
-    height: u32,
+    /// How many of them are lists that stand in lists, which take none of the parser's stack.
+    flat: usize,
+    /// Levels of the term parsed last.
+    height: Height,
     /// The namespace of names that are written without one; `None` is the default one.
     namespace: Option<Symbol>,
     /// The namespace that `this_ns` and `::` stand for.
@@ -82,7 +106,8 @@ impl<'a, 'l> Parser<'a, 'l> {
             at: 0,
             last: Span { end: start.start, ..start },
             open: Vec::new(),
-            height: 0,
+            flat: 0,
+            height: Height::default(),
             namespace: None,
             this_namespace: None,
             local_names: FxHashMap::default(),
@@ -276,7 +301,7 @@ impl<'a, 'l> Parser<'a, 'l> {
     #[inline(never)]
     fn open(&mut self) -> Parse<Token> {
         let token = self.advance();
-        if self.open.len() as u32 >= limits::BRACKET_DEPTH_MAX {
+        if self.open.len().saturating_sub(self.flat) as u32 >= limits::BRACKET_DEPTH_MAX {
             let message = format!("brackets are nested more than {} deep", limits::BRACKET_DEPTH_MAX);
             return Err(self.error(token.span, message, "one too many"));
         }
@@ -294,13 +319,14 @@ impl<'a, 'l> Parser<'a, 'l> {
 
     /// The tree grew by a level above parts of `height` levels.
     #[inline(never)]
-    fn grown(&mut self, height: u32) -> Parse<()> {
-        self.height = height + 1;
-        if self.height > limits::TERM_DEPTH_MAX {
-            let message = format!("this is more than {} levels deep", limits::TERM_DEPTH_MAX);
-            return Err(self.error(self.last, message, "too deep here"));
-        }
-        Ok(())
+    fn grown(&mut self, height: Height) -> Parse<()> {
+        self.height = Height { tree: height.tree + 1, data: height.data + 1 };
+        let (most, message) = match self.height {
+            Height { tree, .. } if tree > limits::TERM_DEPTH_MAX => (limits::TERM_DEPTH_MAX, "levels deep"),
+            Height { data, .. } if data > limits::TERM_DATA_DEPTH_MAX => (limits::TERM_DATA_DEPTH_MAX, "parts long"),
+            _ => return Ok(()),
+        };
+        Err(self.error(self.last, format!("this is more than {most} {message}"), "too much here"))
     }
 
     /// Whether the token stands first on its line.

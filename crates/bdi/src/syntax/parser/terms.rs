@@ -2,7 +2,7 @@
 
 use whimbrel_acl::{Symbol, Text};
 
-use super::{Parse, Parser};
+use super::{Height, Parse, Parser};
 use crate::syntax::ast::{Op, Span, Term, Variable};
 use crate::syntax::diagnostics::nearest;
 use crate::syntax::lexer::Tok;
@@ -12,6 +12,21 @@ use crate::syntax::signatures;
 pub(super) struct ListParts {
     pub(super) items: Vec<Term>,
     pub(super) tail: Option<Box<Term>>,
+}
+
+/// A list that is being read.
+struct OpenList {
+    items: Vec<Term>,
+    height: Height,
+    /// No element follows.
+    is_over: bool,
+}
+
+impl OpenList {
+    fn add(&mut self, item: Term, height: Height) {
+        self.items.push(item);
+        self.height = self.height.max(height);
+    }
 }
 
 /// Whether a literal or variable may begin with this token.
@@ -75,7 +90,7 @@ impl Parser<'_, '_> {
         let raw = self.text_of(token.span);
         let inner = raw.strip_prefix('"').unwrap_or(raw);
         let inner = inner.strip_suffix('"').unwrap_or(inner);
-        self.height = 0;
+        self.height = Height::default();
         let text = if inner.contains('\\') { Text::from(translated(inner)) } else { Text::from(inner) };
         if matches!(self.peek(), Tok::Plus) {
             let help = "texts are joined by `.concat(Text1, Text2, Result)`";
@@ -100,24 +115,63 @@ impl Parser<'_, '_> {
         parts
     }
 
+    /// A list whose first elements are lists is read without recursion.
     fn list_in_default_namespace(&mut self) -> Parse<ListParts> {
-        self.open()?;
-        let mut items = Vec::new();
-        let mut tail = None;
-        let mut height = 0;
-        if !matches!(self.peek(), Tok::RightBracket | Tok::Bar) {
-            loop {
-                if !begins_term(self.peek()) {
-                    return Err(self.missing_element(items.is_empty()));
-                }
-                let item = self.list_element()?;
-                height = height.max(self.height);
-                items.push(item);
-                if !self.accept(Tok::Comma) {
-                    break;
-                }
+        let flat = self.flat;
+        let mut around: Vec<OpenList> = Vec::new();
+        let mut list = self.open_list()?;
+        loop {
+            while self.next_element_is_list(&list) {
+                self.flat += 1;
+                around.push(std::mem::replace(&mut list, self.open_list()?));
             }
+            let complete = self.list_elements(&mut list)?;
+            if !complete {
+                continue;
+            }
+            let parts = self.close_list(list)?;
+            let Some(outer) = around.pop() else {
+                self.flat = flat;
+                return Ok(parts);
+            };
+            self.flat -= 1;
+            list = outer;
+            let ListParts { items, tail } = parts;
+            list.add(Term::List { items, tail }, self.height);
+            list.is_over = !self.accept(Tok::Comma);
         }
+    }
+
+    fn open_list(&mut self) -> Parse<OpenList> {
+        self.open()?;
+        let is_over = matches!(self.peek(), Tok::RightBracket | Tok::Bar);
+        Ok(OpenList { items: Vec::new(), height: Height::default(), is_over })
+    }
+
+    fn next_element_is_list(&self, list: &OpenList) -> bool {
+        !list.is_over && self.peek() == Tok::LeftBracket
+    }
+
+    /// Elements up to one that is a list, or to the last one; whether that was it.
+    fn list_elements(&mut self, list: &mut OpenList) -> Parse<bool> {
+        while !list.is_over {
+            if self.peek() == Tok::LeftBracket {
+                return Ok(false);
+            }
+            if !begins_term(self.peek()) {
+                return Err(self.missing_element(list.items.is_empty()));
+            }
+            let item = self.list_element()?;
+            list.add(item, self.height);
+            list.is_over = !self.accept(Tok::Comma);
+        }
+        Ok(true)
+    }
+
+    /// What follows the elements of a list.
+    fn close_list(&mut self, list: OpenList) -> Parse<ListParts> {
+        let OpenList { mut items, mut height, .. } = list;
+        let mut tail = None;
         if self.accept(Tok::Bar) {
             self.list_tail(&mut items, &mut tail)?;
             height = height.max(self.height);
@@ -171,7 +225,7 @@ impl Parser<'_, '_> {
             Tok::Anonymous => self.anonymous_name(text.get(1..).unwrap_or_default()),
             _ => Symbol::new(text),
         };
-        self.height = 0;
+        self.height = Height::default();
         Variable { name, namespace: None, negated: false, annots: None, span: token.span }
     }
 
@@ -187,63 +241,58 @@ impl Parser<'_, '_> {
 
     fn sum(&mut self) -> Parse<Term> {
         let start = self.token().span;
-        let mut left = self.product()?;
-        loop {
-            let op = match self.peek() {
-                Tok::Plus => Op::Add,
-                Tok::Minus => Op::Sub,
-                _ => return Ok(left),
-            };
-            if self.begins_clause(&left) {
-                return Ok(left);
-            }
-            left = self.arithmetic_step(op, start, left, Self::product)?;
+        let first = self.product()?;
+        match self.peek() {
+            Tok::Plus | Tok::Minus => self.left_chain(first, start, true),
+            _ => Ok(first),
         }
     }
 
     /// Whether the sign here rather begins the next clause, the full stop before it being left out: a goal follows it, or
     /// it stands first on its line after what is no number.
-    fn begins_clause(&self, left: &Term) -> bool {
+    fn begins_clause(&self, left: Option<&Term>) -> bool {
         let goal = matches!(self.peek_at(1), Tok::Bang | Tok::Question);
         let no_number =
-            matches!(left, Term::Literal(literal) if !self.is_function(literal.functor, literal.args.len()));
+            matches!(left, Some(Term::Literal(literal)) if !self.is_function(literal.functor, literal.args.len()));
         goal || (no_number && self.is_first_on_line(self.token()))
     }
 
     fn product(&mut self) -> Parse<Term> {
         let start = self.token().span;
-        let mut left = self.power()?;
-        loop {
-            let op = match self.peek() {
-                Tok::Star => Op::Mul,
-                Tok::Slash => Op::Div,
-                Tok::Div => Op::IntDiv,
-                Tok::Mod => Op::Mod,
-                _ => return Ok(left),
-            };
-            left = self.arithmetic_step(op, start, left, Self::power)?;
+        let first = self.power()?;
+        match self.peek() {
+            Tok::Star | Tok::Slash | Tok::Div | Tok::Mod => self.left_chain(first, start, false),
+            _ => Ok(first),
         }
     }
 
-    /// `left op right`, the operator being here.
+    /// The operands of a sum, or else of a product, after the first one.
     #[inline(never)]
-    fn arithmetic_step(
-        &mut self,
-        op: Op,
-        start: Span,
-        left: Term,
-        right: impl FnOnce(&mut Self) -> Parse<Term>,
-    ) -> Parse<Term> {
-        let height = self.height;
-        let span = self.span_from(start);
-        self.check_number(&left, span)?;
-        self.advance();
-        let start = self.token().span;
-        let right = right(self)?;
-        let span = self.span_from(start);
-        self.check_number(&right, span)?;
-        self.grown(height.max(self.height))?;
-        Ok(Term::Op(op, vec![left, right]))
+    fn left_chain(&mut self, first: Term, start: Span, is_sum: bool) -> Parse<Term> {
+        let mut rest = Vec::new();
+        let mut heights = vec![self.height];
+        while let Some(op) = chain_sign(self.peek(), is_sum) {
+            if is_sum && self.begins_clause(rest.is_empty().then_some(&first)) {
+                break;
+            }
+            if rest.is_empty() {
+                let span = self.span_from(start);
+                self.check_number(&first, span)?;
+            }
+            self.advance();
+            let start = self.token().span;
+            let right = if is_sum { self.product()? } else { self.power()? };
+            let span = self.span_from(start);
+            self.check_number(&right, span)?;
+            rest.push((op, right));
+            heights.push(self.height);
+        }
+        let Some(last) = heights.len().checked_sub(1).filter(|last| *last > 0) else { return Ok(first) };
+        let depth = |place: usize| last - place.max(1);
+        let all = heights.into_iter().enumerate().map(|(place, height)| height.deeper(depth(place)));
+        let height = all.fold(Height::default(), Height::max);
+        self.grown(height)?;
+        Ok(chained(first, rest))
     }
 
     /// `a ** b ** c`, right to left.
@@ -269,7 +318,7 @@ impl Parser<'_, '_> {
 
     /// `a op (b op (c op d))`
     #[inline(never)]
-    pub(super) fn folded(&mut self, op: Op, mut operands: Vec<(Term, u32)>) -> Parse<Term> {
+    fn folded(&mut self, op: Op, mut operands: Vec<(Term, Height)>) -> Parse<Term> {
         let Some((mut right, mut height)) = operands.pop() else { return Err(super::Failed) };
         while let Some((left, left_height)) = operands.pop() {
             self.grown(height.max(left_height))?;
@@ -306,7 +355,7 @@ impl Parser<'_, '_> {
         match self.peek() {
             Tok::Number => {
                 let token = self.advance();
-                self.height = 0;
+                self.height = Height::default();
                 Ok(Term::Num(self.text_of(token.span).parse().unwrap_or(f64::NAN)))
             }
             Tok::LeftParen => {
@@ -328,7 +377,7 @@ impl Parser<'_, '_> {
     #[inline(never)]
     fn check_number(&mut self, term: &Term, span: Span) -> Parse<()> {
         let functor = match term {
-            Term::Num(_) | Term::Var(_) => return Ok(()),
+            Term::Num(_) | Term::Var(_) | Term::Chain(..) => return Ok(()),
             Term::Op(op, _) if is_arithmetic(*op) => return Ok(()),
             Term::Literal(literal) if self.is_function(literal.functor, literal.args.len()) => return Ok(()),
             Term::Literal(literal) => literal.functor.as_str(),
@@ -358,6 +407,49 @@ impl Parser<'_, '_> {
             && (signatures::function_arity(name).is_some_and(|range| range.contains(&arity))
                 || self.session.functions.get(&functor).is_some_and(|registered| *registered as usize == arity))
     }
+}
+
+/// The operation that a sign of a sum, or else of a product, stands for.
+fn chain_sign(kind: Tok, is_sum: bool) -> Option<Op> {
+    match kind {
+        Tok::Plus if is_sum => Some(Op::Add),
+        Tok::Minus if is_sum => Some(Op::Sub),
+        Tok::Star if !is_sum => Some(Op::Mul),
+        Tok::Slash if !is_sum => Some(Op::Div),
+        Tok::Div if !is_sum => Some(Op::IntDiv),
+        Tok::Mod if !is_sum => Some(Op::Mod),
+        _ => None,
+    }
+}
+
+/// `first op a op b ..`, from left to right. A first operand that is such a chain, in parentheses, goes on with it.
+pub(in crate::syntax) fn chained(first: Term, mut rest: Vec<(Op, Term)>) -> Term {
+    let of_kind = |op: Op| rest.first().is_some_and(|(next, _)| is_sum(*next) == is_sum(op));
+    let first = match first {
+        Term::Op(op, mut operands) if operands.len() == 2 && is_arithmetic(op) && op != Op::Pow && of_kind(op) => {
+            let right = operands.pop();
+            let left = operands.pop();
+            rest.splice(0..0, right.map(|right| (op, right)));
+            left.unwrap_or(Term::Num(0.0))
+        }
+        Term::Chain(inner, more) if more.first().is_some_and(|(op, _)| of_kind(*op)) => {
+            rest.splice(0..0, more);
+            *inner
+        }
+        first => first,
+    };
+    match rest.pop() {
+        Some((op, right)) if rest.is_empty() => Term::Op(op, vec![first, right]),
+        Some(last) => {
+            rest.push(last);
+            Term::Chain(Box::new(first), rest)
+        }
+        None => first,
+    }
+}
+
+fn is_sum(op: Op) -> bool {
+    matches!(op, Op::Add | Op::Sub)
 }
 
 /// Only `\n` and `\"` mean another character than they show; Jason keeps all other escapes as they are written.
