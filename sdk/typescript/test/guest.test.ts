@@ -511,7 +511,7 @@ test("last words that ask the platform are alone, and are not said by who stoppe
 async function seated(module: GuestModule, printed: string[] = [], sent: Message[] = []): Promise<GuestAgent> {
   const agent = new GuestAgent(module, { onPrint: (line) => printed.push(line) });
   const nothing = (): void => undefined;
-  agent.bind({ aid: Aid.of("guest@test"), keeper: undefined, send: (message: Message) => void sent.push(message), ask: () => nothing, end: () => agent.over("finished"), certify: () => Promise.reject(new Error("nobody certifies")), fetchCode: () => Promise.reject(new Error("nobody has code")) });
+  agent.bind({ aid: Aid.of("guest@test"), keeper: undefined, send: (message: Message) => void sent.push(message), ask: () => nothing, end: () => agent.over("finished"), handled: nothing, certify: () => Promise.reject(new Error("nobody certifies")), fetchCode: () => Promise.reject(new Error("nobody has code")) });
   await agent.setup();
   agent.settle();
   return agent;

@@ -80,7 +80,7 @@ test("a function that cannot say whether a message fits keeps it from nobody, an
   const broken = (): boolean => {
     throw new Error("no idea");
   };
-  const give = (content: number): boolean => mailbox.deliver(say(content), 0, () => void done.push(content));
+  const give = (content: number): boolean => mailbox.deliver(say(content), 0, (isTaken) => void (isTaken || done.push(content)));
   give(0);
   const stop = mailbox.handle(broken, () => assert.fail("it does not fit"));
   assert.deepEqual([mailbox.size, errors.splice(0)], [1, ["Error: no idea 0"]], "what waits goes on waiting");
@@ -184,7 +184,7 @@ test("whoever loops over messages is done with one when it asks for the next, or
   const ending = new AbortController();
   const mailbox = new Mailbox();
   const done: number[] = [];
-  const give = (at: number): boolean => mailbox.deliver(message({ performative: "inform", sender: "amy", receivers: "bob", content: BigInt(at) }), 0, () => void done.push(at));
+  const give = (at: number): boolean => mailbox.deliver(message({ performative: "inform", sender: "amy", receivers: "bob", content: BigInt(at) }), 0, (isTaken) => void (isTaken || done.push(at)));
   const inbox = mailbox.listen({}, ending.signal);
   give(1);
   const seen: (readonly number[])[] = [];

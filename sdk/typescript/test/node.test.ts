@@ -1,6 +1,7 @@
 /** Agents of this library on a real node, by TCP and by WebSocket. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
@@ -312,6 +313,105 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.ok(left?.error instanceof EndedError && left.result === undefined);
       assert.equal(left.error.message, "quitter ended before it told a result");
       assert.equal(stayed?.result?.content, "done", "who takes its time is waited for");
+    }));
+
+  test("what an agent had not handled comes back, however it ends", { timeout: 60_000 }, () =>
+    withPlatform(async (platform) => {
+      const asker = await platform.create("asker");
+      const ask = (receivers: string) => asker.ask({ performative: "request", receivers, content: 1 }, { timeoutMs: 30_000 });
+      const waits = async (agent: Agent): Promise<void> => {
+        while (agent.waiting === 0) await pause(2);
+      };
+      const isUndelivered = { name: "FailureError", message: /undelivered/ };
+
+      const other = await join_({ leaseMs: 1000 });
+      const holder = await other.create("holder");
+      const ends = assert.rejects(ask("holder"), isUndelivered);
+      await waits(holder);
+      await holder.end();
+      await ends;
+
+      let begun = (): void => undefined;
+      const isBegun = new Promise<void>((resolve) => (begun = resolve));
+      const busy = await other.create("busy", (agent) => agent.onMessage({ performative: "request" }, () => (begun(), new Promise(() => undefined))));
+      const inTheMiddle = assert.rejects(ask("busy"), isUndelivered);
+      await isBegun;
+      await busy.end();
+      await inTheMiddle;
+
+      const failing = other.create("failing", async (agent) => {
+        const asked = assert.rejects(ask("failing"), isUndelivered);
+        await waits(agent);
+        setTimeout(() => void asked.catch(() => undefined));
+        throw Object.assign(new Error("it cannot be"), { asked });
+      });
+      const error = await failing.then(() => assert.fail("it was set up"), (thrown: Error & { asked: Promise<void> }) => thrown);
+      await error.asked;
+
+      const killed = await other.create("killed");
+      const kills = assert.rejects(ask("killed"), isUndelivered);
+      await waits(killed);
+      await asker.ams.kill("killed");
+      await kills;
+
+      const last = await other.create("last");
+      const closes = assert.rejects(ask("last"), isUndelivered);
+      await waits(last);
+      await other.close();
+      await closes;
+    }));
+
+  test("what a program that is killed had not handled comes back", { timeout: 60_000 }, () =>
+    withPlatform(async (platform) => {
+      const program = `
+        import { connect } from ${JSON.stringify(join(repository(), "sdk/typescript/.build/src/node.js"))};
+        const platform = await connect("tcp://${society.address}", { token: ${JSON.stringify(TOKEN)}, leaseMs: 1000 });
+        const agent = await platform.create("doomed");
+        agent.onMessage({ performative: "query-ref" }, (asked) => agent.reply(asked, "inform", "well"));
+        console.log("there");
+        setInterval(() => agent.waiting > 0 && console.log("waiting"), 5);`;
+      const child = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+      let printed = "";
+      child.stdout.on("data", (data: Uint8Array) => (printed += String(data)));
+      while (!printed.includes("there")) await pause(5);
+      const asker = await platform.create("asker");
+      const held = asker.ask({ performative: "request", receivers: "doomed" }, { timeoutMs: 30_000 });
+      const isFailed = assert.rejects(held, { name: "FailureError", message: /undelivered/ });
+      while (!printed.includes("waiting")) await pause(5);
+      assert.equal((await asker.ask({ performative: "query-ref", receivers: "doomed" })).content, "well");
+      child.kill("SIGKILL");
+      await isFailed;
+    }));
+
+  test("a platform that closes lost nothing that it handled", { timeout: 60_000 }, () =>
+    withPlatform(async (platform) => {
+      const amy = await platform.create("amy");
+      const failures: Message[] = [];
+      amy.onMessage({ performative: "failure" }, (message) => void failures.push(message));
+      for (let round = 0; round < 10; round++) {
+        const other = await join_();
+        const bob = await other.create("bob");
+        const closed = new Promise<void>((resolve) => bob.onMessage({ performative: "inform" }, () => void other.close().then(resolve)));
+        amy.send({ performative: "inform", receivers: "bob" });
+        await closed;
+      }
+      await amy.ask({ performative: "request", receivers: "echo", content: 1 });
+      assert.deepEqual(failures, []);
+    }));
+
+  test("results that are too many are said to be", { timeout: 60_000 }, () =>
+    withPlatform(async (platform) => {
+      for (let number = 0; number < 60; number++) {
+        const agent = await platform.create(`bulk${number}`);
+        await agent.df.register({ services: [{ name: `service${number}`, type: "bulk" }] });
+      }
+      const small = await join_({ messageBytes: 8_000 });
+      const asker = await small.create("asker");
+      asker.onError = () => undefined;
+      await assert.rejects(asker.df.search({ services: [{ type: "bulk" }] }), { name: "FailureError", message: /too many results: give max-results/ });
+      assert.equal((await asker.df.search({ services: [{ type: "bulk" }] }, { maxResults: 5 })).length, 5);
+      await assert.rejects(asker.ams.search({}), { name: "FailureError", message: /too many results: give max-results/ });
+      await small.close();
     }));
 
   test("what the AMS refuses is told in words, and why comes first", () =>

@@ -370,3 +370,96 @@ test("an agent that is suspended handles nothing, and then all of it, in its ord
     assert.equal((await wanted).content, "3");
     assert.deepEqual([bob.waiting, bob.heldBytes, bob.isSuspended], [0, 0, false]);
   }));
+
+/** What the node was told last of what is not handled, and in which order it heard of that and of the end. */
+function lastWords(node: SmallNode, end: "end" | "bye"): { readonly open: readonly number[] | undefined; readonly types: readonly string[] } {
+  const types = node.heard.map(({ type }) => type).filter((type) => ["open", "ack", end].includes(type));
+  return { open: node.of("open").at(-1)?.messages, types: types.slice(Math.max(0, types.indexOf(end) - 2)) };
+}
+
+/** Gives an agent messages of these performatives, with numbers from 2. */
+function given(node: SmallNode, ...performatives: readonly string[]): void {
+  for (const performative of performatives) node.number({ type: "message", agent: 0, message: { performative, sender: "amy", receivers: ["bob"] } });
+}
+
+test("messages that nobody handled are named before an agent ends", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const bob = await platform.create("bob");
+    bob.onMessage({ performative: "request" }, () => new Promise(() => undefined));
+    bob.onMessage({ performative: "query-if" }, async (asked) => {
+      bob.reply(asked, "inform", true);
+      await new Promise(() => undefined);
+    });
+    bob.onMessage({ performative: "confirm" }, () => new Promise(() => undefined));
+    const taken = bob.receive({ performative: "cfp" });
+    given(node, "inform", "request", "query-if", "confirm", "cfp", "inform", "inform");
+    await taken;
+    while (bob.waiting < 3) await pause(2);
+    await bob.end();
+    assert.deepEqual(lastWords(node, "end"), { open: [2, 2, 7, 2], types: ["open", "ack", "end"] });
+    assert.equal(node.of("ack").at(-1)?.received, 8, "what waits is the node's to answer");
+  }));
+
+test("an agent that handled all names nothing", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const bob = await platform.create("bob");
+    const told = bob.receive({ performative: "inform" });
+    given(node, "inform");
+    await told;
+    given(node, "request");
+    while (bob.waiting < 1) await pause(2);
+    const says = (open: string): boolean => JSON.stringify(node.of("open").at(-1)?.messages) === open;
+    while (!says("[3,1]")) await pause(2);
+    bob.reply(await bob.receive(), "agree");
+    while (!says("[]")) await pause(2);
+    await bob.end();
+    assert.ok(says("[]"));
+    assert.ok(node.heard.findIndex(({ type }) => type === "end") > node.heard.findLastIndex(({ type, received }) => type === "ack" && received === 3));
+  }));
+
+test("a platform that closes acknowledges first", { timeout: 10_000 }, async () => {
+  const node = new SmallNode();
+  const platform = await node.connect();
+  const bob = await platform.create("bob");
+  const told = bob.receive({});
+  given(node, "inform");
+  await told;
+  await platform.close();
+  assert.deepEqual(lastWords(node, "bye"), { open: undefined, types: ["ack", "bye"] });
+  assert.equal(node.of("ack").at(-1)?.received, 2);
+});
+
+test("what an agent was given that cannot be set up is named", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const failing = platform.create("bob", async (bob) => {
+      given(node, "request");
+      while (bob.waiting < 1) await pause(2);
+      throw new Error("it cannot be");
+    });
+    await assert.rejects(failing, /it cannot be/);
+    assert.deepEqual(lastWords(node, "end"), { open: [2, 1], types: ["open", "ack", "end"] });
+  }));
+
+test("what is open is said again when a session goes on", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const bob = await platform.create("bob");
+    given(node, "inform", "inform");
+    const says = (open: string): boolean => JSON.stringify(node.of("open").at(-1)?.messages) === open;
+    while (!says("[2,2]")) await pause(2);
+    await bob.receive();
+    node.cut();
+    while (!says("[3,1]")) await pause(2);
+    assert.ok(platform.isConnected);
+  }));
+
+test("a contract net with nobody sends nothing, and calls each once", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const bob = await platform.create("bob");
+    const call = { content: "paint", deadlineMs: 50, select: () => [] };
+    assert.deepEqual(await contractNet(bob, { ...call, participants: [] }), { outcomes: [], proposals: [], refused: [], silent: [] });
+    assert.deepEqual(node.of("message"), []);
+    const many = Array.from({ length: 1500 }, (_, at) => `painter${at}`);
+    const { silent } = await contractNet(bob, { ...call, participants: many });
+    const receivers = node.of("message").map(({ message }) => (message as { receivers?: unknown[] }).receivers?.length);
+    assert.deepEqual([silent.length, receivers], [1500, [1024, 476]]);
+  }));

@@ -23,6 +23,8 @@ export interface Heard {
   readonly certificate?: string;
   readonly signature?: string;
   readonly bytes?: string;
+  readonly messages?: readonly number[];
+  readonly received?: number;
 }
 
 /** A node that creates agents, ends them, certifies, and takes all messages. */

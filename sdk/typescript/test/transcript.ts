@@ -96,12 +96,12 @@ export class Replay {
     return typeof value === "string" && value.startsWith("$") ? this.#names.get(value) : value;
   }
 
-  /** All frames that the session wants to write now, acknowledgements apart. */
-  #written(): Frame[] {
+  /** All frames that the session wants to write now, acknowledgements and what is open apart, unless that is asked for. */
+  #written(isOpenWanted = false): Frame[] {
     const frames: Frame[] = [];
     for (let bytes = this.#live.pollFrame(this.now); bytes; bytes = this.#live.pollFrame(this.now)) {
       const frame = this.#reader.read(bytes);
-      if (frame.type !== "ack") frames.push(frame);
+      if (frame.type !== "ack" && (frame.type !== "open" || isOpenWanted)) frames.push(frame);
       if ("number" in frame) this.#ownNumber = frame.number;
     }
     return frames;
@@ -128,6 +128,7 @@ export class Replay {
     if (json["type"] === "hello") return this.#hello(json);
     if (this.#isForeign || json["type"] === "created") return this.#misdeed(json);
     if (json["type"] === "ack") return this.#ack(json);
+    if (json["type"] === "open") return this.#open(json["messages"] as number[]);
     if (json["type"] === "bye") {
       this.#live.bye();
       assert.deepEqual(this.#written(), [{ type: "bye" }]);
@@ -180,6 +181,17 @@ export class Replay {
     const wanted = isNew ? null : { session: this.#known(resume["session"]), secret: this.#known(resume["secret"]), received: this.#fromNode };
     // A client that lost frames on the way says that it received fewer; this one received all that were written.
     assert.deepEqual(hello.resume, wanted);
+  }
+
+  #open(messages: number[]): void {
+    const runs = messages.flatMap((first, at) => (at % 2 === 0 ? Array.from({ length: messages[at + 1] ?? 0 }, (_, index) => first + index) : []));
+    this.#live.open = () => runs;
+    this.#live.isStale = true;
+    this.now += ACK_DELAY_MS;
+    const [before] = this.#written(true);
+    // What was not said yet is said with the next acknowledgement.
+    const [frame] = before ? [before] : (this.#live.handleTimeout((this.now += ACK_DELAY_MS)), this.#written(true));
+    assert.deepEqual(frame, { type: "open", messages });
   }
 
   #ack(json: Json): void {

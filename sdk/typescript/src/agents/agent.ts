@@ -18,6 +18,8 @@ export interface Seat {
   send(message: Message): void;
   /** Calls back if the node refuses it; what is returned ends that. */
   ask(message: Message, refused: (error: RefusedError) => void): () => void;
+  /** It has handled a message. */
+  handled(): void;
   end(): void;
   certify(request: string): Promise<string>;
   /** What its code is, from its node. */
@@ -31,6 +33,8 @@ const CROWDED = "the mailbox is full";
 
 /** Those who say so wait for an answer, whether they ask for one in particular (`reply-with`) or not. */
 const ASKING: readonly string[] = ["request", "query-if", "query-ref", "cfp", "subscribe"];
+
+const isAsked = ({ replyWith, performative }: Message): boolean => replyWith !== undefined || ASKING.includes(performative);
 
 /** Handles a message. What it throws, or rejects with, goes to {@link Agent.onError}; who asked and was not answered yet hears `failure`. */
 export type Handler = (message: Message) => unknown;
@@ -66,6 +70,8 @@ export class Agent {
   readonly #progress = new Progress();
   /** Messages that it is not done with, if it is kept. */
   readonly #open = new Map<Message, () => void>();
+  /** Messages that it has not handled, and the numbers of their frames: the node answers them if it ends. */
+  readonly #given = new Map<Message, number>();
   /** Messages that it answered; to agree is no answer yet. */
   readonly #answered = new WeakSet<Message>();
   #isSetUp = false;
@@ -246,6 +252,7 @@ export class Agent {
   reply(asked: Message, performative: Performative, content: Value = null): void {
     if (performative !== "agree") this.#answered.add(asked);
     this.send(replyTo(asked, Aid.NOBODY, performative, content));
+    if (performative !== "agree") this.#handled(asked);
   }
 
   /**
@@ -361,8 +368,7 @@ export class Agent {
 
   /** Who asked and was not answered is not to wait for ever. */
   #fail(message: Message, error: unknown): void {
-    const isAsked = message.replyWith !== undefined || ASKING.includes(message.performative);
-    if (!isAsked || errorOf(message) || this.#answered.has(message)) return;
+    if (!isAsked(message) || errorOf(message) || this.#answered.has(message)) return;
     this.reply(message, "failure", error instanceof Error ? error.message : String(error));
   }
 
@@ -462,7 +468,11 @@ export class Agent {
     const { keeper } = this;
     const isDone = keeper && this.#progress.take(number);
     if (isDone) this.#open.set(message, isDone);
-    const done = (): void => {
+    // What a kept agent handled its saves say.
+    if (!keeper) this.#given.set(message, number);
+    const done = (isTaken?: true): void => {
+      if (!isTaken || !this.staysOpen(message)) this.#handled(message);
+      if (isTaken) return;
       this.#open.delete(message);
       isDone?.();
       keeper?.touched(this.#progress.open);
@@ -470,6 +480,20 @@ export class Agent {
     if (this.#mailbox.deliver(message, bytes, done)) return;
     done();
     this.#answer(message, "failure", CROWDED);
+  }
+
+  /** Whether a message that somebody takes is handled only when he is done with it, or answers it. @internal */
+  staysOpen(message: Message): boolean {
+    return isAsked(message) && !this.#answered.has(message);
+  }
+
+  #handled(message: Message): void {
+    if (this.#given.delete(message)) this.#seat?.handled();
+  }
+
+  /** The numbers of messages that it has not handled. @internal */
+  get given(): Iterable<number> {
+    return this.#given.values();
   }
 
   /** Says, as a node does of whose mailbox is full, why nobody handles a message. What is such an answer itself has none. */

@@ -174,9 +174,9 @@ export class Keeper {
     this.holds = (keep.save ?? "each-message") === "each-message";
   }
 
-  /** It said a message of so many bytes. */
-  said(bytes: number): void {
-    this.#messages++;
+  /** It said a message of so many bytes to so many receivers: each counts. */
+  said(bytes: number, receivers = 1): void {
+    this.#messages += receivers;
     this.#bytes += bytes;
     if (this.isStepwise) return;
     this.#isDirty = true;

@@ -1,5 +1,7 @@
 /** Messages that wait in an agent's mailbox for somebody who takes them; who sends more hears `failure`. */
 export const MAILBOX_MESSAGES_MAX = 10_000;
+/** Receivers of one message: a node refuses one with more. */
+export const RECEIVERS_MAX = 1024;
 /** How long an answer is waited for, if nobody says otherwise. */
 export const ANSWER_MS = 10_000;
 /** How often it is looked whether those who owe a result still live. */

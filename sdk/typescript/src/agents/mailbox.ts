@@ -25,12 +25,14 @@ interface Taker {
 /** What a handler does with a message: a promise if it is not done yet. */
 export type Take = (message: Message) => Promise<void> | undefined;
 
+type Done = (isTaken?: true) => void;
+
 /** A message and the memory that it takes, in bytes. */
 interface Held {
   readonly message: Message;
   readonly bytes: number;
-  /** The agent is done with it. */
-  readonly done: () => void;
+  /** The agent is done with it, or somebody took it and is not done yet. */
+  readonly done: Done;
 }
 
 /**
@@ -115,7 +117,7 @@ export class Mailbox {
    * Hands a message to whoever takes it, or keeps it; false if there is no place for it. `bytes` is the memory that it takes.
    * A late answer that nobody takes is not kept.
    */
-  deliver(message: Message, bytes = 0, done: () => void = nothing): boolean {
+  deliver(message: Message, bytes = 0, done: Done = nothing): boolean {
     const held = { message, bytes: bytes + MESSAGE_BYTES_MIN, done };
     if (this.#suspended === undefined) return this.#take(held);
     if (this.#suspended.length >= MAILBOX_MESSAGES_MAX || !this.#room.take(held)) return false;
@@ -170,6 +172,7 @@ export class Mailbox {
         this.#room.leave(held);
         held.done();
       };
+      held.done(true);
       const handling = take(held.message);
       if (handling) void handling.finally(done);
       else done();
@@ -365,12 +368,13 @@ export class Inbox implements AsyncIterable<Message> {
 
   /** The messages until the agent ends; leaving the loop closes the inbox. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Message> {
-    let done = nothing;
+    let done: Done = nothing;
     try {
       while (!this.#ended.aborted) {
         try {
           const held = await this.#next({});
           ({ done } = held);
+          done(true);
           yield held.message;
         } catch (error) {
           if (error === this.#ended.reason && this.#ended.aborted) return;

@@ -126,6 +126,7 @@ export class Platform {
       const patienceMs = Math.max(options.patienceMs ?? PATIENCE_MS, this.#granted?.lease_ms ?? 0);
       // Of a session that was left nobody hears any more.
       const driver: Driver = new Driver({ moves: true, follows: true, ...options, patienceMs }, connect, sign, (event) => driver === this.#driver && told(event), beginning);
+      driver.session.open = () => [...this.#lodgers.values()].flatMap(({ agent }) => [...agent.given]);
       return driver;
     };
     this.#driver = this.#begin({});
@@ -520,22 +521,21 @@ export class Platform {
     const pending = this.#pending;
     /** Who is leaving says nothing, lest it be said here and there. */
     const say = (what: () => void): void => (keeper ? keeper.stayAnd(what) : what());
+    const sent = (message: Message): number => {
+      const frame = session.send(number, message);
+      keeper?.said(session.lastBytes, message.receivers.length);
+      driver.pump();
+      return frame;
+    };
     return {
       aid,
       keeper,
-      send: (message) =>
-        say(() => {
-          this.#remember(session.send(number, message), agent, message);
-          keeper?.said(session.lastBytes);
-          driver.pump();
-        }),
+      send: (message) => say(() => this.#remember(sent(message), agent, message)),
       ask: (message, refused) => {
         let frame: number | undefined;
         say(() => {
-          frame = session.send(number, message);
-          keeper?.said(session.lastBytes);
+          frame = sent(message);
           pending.set(frame, { agent: number, refused });
-          driver.pump();
         });
         return () => void (frame !== undefined && pending.delete(frame));
       },
@@ -546,6 +546,10 @@ export class Platform {
           pending.set(frame, { agent: number, refused: failed });
           driver.pump();
         }),
+      handled: () => {
+        session.isStale = true;
+        driver.pump();
+      },
       end: () => {
         session.end(number);
         driver.pump();

@@ -11,7 +11,7 @@ import { newId, type Agent } from "./agent.js";
 import { cancel } from "./cancel.js";
 import { agentOf } from "./directory.js";
 import { DeadlineError, EndedError, errorOf, lateFrom, type AnswerError } from "./errors.js";
-import { ALIVE_LOOK_MS, ANSWER_MS } from "./limits.js";
+import { ALIVE_LOOK_MS, ANSWER_MS, RECEIVERS_MAX } from "./limits.js";
 import type { Inbox, Waiting } from "./mailbox.js";
 
 /** Thrown by the responder of a protocol to answer `refuse`. Anything else that is thrown is answered `failure`. */
@@ -159,7 +159,9 @@ export async function contractNet(agent: Agent, call: Call): Promise<Contract> {
     return ANSWERS.includes(message.performative) && called.some((other) => other.equals(atHome(agent, message.sender)));
   });
   try {
-    agent.send({ ...head, performative: "cfp", receivers: called, content, replyByMs: Date.now() + Math.round(deadlineMs) });
+    const replyByMs = Date.now() + Math.round(deadlineMs);
+    // Nobody is sent nothing.
+    for (let at = 0; at < called.length; at += RECEIVERS_MAX) agent.send({ ...head, performative: "cfp", receivers: called.slice(at, at + RECEIVERS_MAX), content, replyByMs });
     const answers = await answersTo(inbox, agent, called, { timeoutMs: deadlineMs, signal });
     const proposals = answers
       .filter(({ performative }) => performative === "propose")
@@ -209,7 +211,7 @@ function answererOf(agent: Agent, { content, performative, sender }: Message): A
 
 /** The first answer of each of these agents, as far as they come in time. What else the AMS says is among them. */
 async function answersTo(inbox: Inbox, agent: Agent, from: readonly Aid[], waiting: Waiting): Promise<Message[]> {
-  const missing = [...from];
+  let missing = from;
   const answers: Message[] = [];
   const until = performance.now() + (waiting.timeoutMs ?? ANSWER_MS);
   while (missing.length > 0) {
@@ -221,9 +223,10 @@ async function answersTo(inbox: Inbox, agent: Agent, from: readonly Aid[], waiti
       throw error;
     }
     const answerer = answererOf(agent, message);
-    const place = missing.findIndex((other) => other.equals(answerer));
-    if (place >= 0) missing.splice(place, 1);
-    if (place >= 0 || answerer.equals("ams")) answers.push(message);
+    // Whoever is named twice is asked once.
+    const left = missing.filter((other) => !other.equals(answerer));
+    if (left.length < missing.length || answerer.equals("ams")) answers.push(message);
+    missing = left;
   }
   return answers;
 }

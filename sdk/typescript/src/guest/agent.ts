@@ -146,6 +146,11 @@ export class GuestAgent extends Agent {
     if (this.#guest && !this.isSuspended) this.#settleRest();
   }
 
+  /** What it was given is its own when it takes it. @internal */
+  override staysOpen(): boolean {
+    return true;
+  }
+
   /** Answers to what was asked for it, and what nobody wants, are no messages of the guest's. */
   #settleRest(): void {
     for (const done of this.#coming.values()) done();

@@ -49,6 +49,7 @@ export const CODES = [
   "not-movable",
   "not-yet",
   "elsewhere",
+  "too-many-receivers",
 ] as const;
 
 /** One of {@link CODES}. */
@@ -114,6 +115,12 @@ export interface Ack {
   readonly type: "ack";
   readonly received: number;
   readonly credit: number | null;
+}
+
+/** Which messages the agents have not handled, of those that were acknowledged: the first of each run, and how many it has. */
+export interface Open {
+  readonly type: "open";
+  readonly messages: readonly number[];
 }
 
 /** Frames with a number: they are kept until the other end has them. */
@@ -267,7 +274,8 @@ export type Frame =
   | Offer
   | Stays
   | Challenge
-  | Proof;
+  | Proof
+  | Open;
 
 type FieldType = "u32" | "u64" | "text" | "code" | "versions" | "resume" | "policy" | "bool" | "bytes" | "numbers";
 /** What is marked `?` may be missing; what is marked `+` is there only if something is said in it, or in one behind it: earlier versions do not have it. */
@@ -333,6 +341,7 @@ const KINDS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
   ["stays", [["number", "u64"], ["name", "text"], ["text", "text"]]],
   ["challenge", [["text", "text"]]],
   ["proof", [["signature", "bytes"]]],
+  ["open", [["messages", "numbers"]]],
 ];
 
 const RESUME: readonly Field[] = [["session", "text"], ["secret", "text"], ["received", "u64"]];
@@ -357,7 +366,7 @@ export interface Sealed {
  */
 export function seal(form: Form, message: Message, messageBytesMax: number): Sealed {
   const check = (bytes: number): void => {
-    if (bytes > messageBytesMax) throw new EncodeError(`a message of ${bytes} bytes: ${messageBytesMax} are the most here`);
+    if (bytes > messageBytesMax) throw new EncodeError(`a message of ${bytes} bytes: ${messageBytesMax} are the most (--session-message-bytes)`);
   };
   if (form === "json") {
     const json = messageToJson(message);

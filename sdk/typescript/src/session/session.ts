@@ -154,6 +154,11 @@ export class Session {
   #last = 0;
   #credit = 0;
   #received = 0;
+  /** Numbers of messages that the agents have not handled: their senders hear `failure` if the agent ends, or this program does. */
+  open: () => readonly number[] = () => [];
+  /** They may be others than the node was told last: it is told soon. */
+  isStale = false;
+  #listed = "";
   /** What was last acknowledged. */
   #told = 0;
   #ackDueAt = Infinity;
@@ -414,7 +419,12 @@ export class Session {
     connection.isWelcome = true;
     connection.writer = new FrameWriter(this.form, welcome.remember);
     this.#failures = this.#sendings = 0;
-    if (resumed) this.#misses = 0;
+    if (resumed) {
+      this.#misses = 0;
+      // What it was told last may not have come.
+      this.isStale = this.#received > 0;
+      if (this.isStale) this.#listed = "?";
+    }
     this.#told = this.#received;
     this.#credit = 0;
     this.#events.push({ type: "welcome", welcome, resumed });
@@ -451,6 +461,7 @@ export class Session {
     const event = eventOf(frame);
     if (!event) return this.#fault(now, "protocol", `a ${frame.type} from a node`);
     this.#received = frame.number;
+    this.isStale = true;
     this.#events.push(event);
     const isMuch = this.#received - this.#told >= (this.#welcome?.window ?? 0) / 4;
     this.#ackDueAt = isMuch ? now : Math.min(this.#ackDueAt, now + ACK_DELAY_MS);
@@ -572,12 +583,11 @@ export class Session {
       return { type: "proof", signature: proof };
     }
     if (!connection.isWelcome || connection.byeWritten) return undefined;
-    if (now >= this.#ackDueAt || now >= this.#speakAt) {
-      this.#ackDueAt = Infinity;
-      this.#told = this.#received;
-      return { type: "ack", received: this.#received, credit: null };
-    }
     const next = this.#kept[this.#keptFrom + connection.written];
+    if (this.isStale && this.#listed) this.#ackDueAt = Math.min(this.#ackDueAt, now + ACK_DELAY_MS);
+    // Whoever ends says first what was handled.
+    const isLast = this.isStale && (next ? next.type === "end" : this.#leaving);
+    if (now >= this.#ackDueAt || now >= this.#speakAt || isLast) return this.#acknowledgement();
     if (next && next.number <= this.#credit && connection.written < (this.#welcome?.window ?? 0)) {
       connection.written++;
       return next;
@@ -585,6 +595,25 @@ export class Session {
     if (!this.#leaving || next) return undefined;
     connection.byeWritten = true;
     return { type: "bye" };
+  }
+
+  /** What is open, if anything is or was; then what was received. */
+  #acknowledgement(): Outgoing {
+    const messages: number[] = [];
+    for (const number of this.open()) {
+      const [first = 0, count = 0] = messages.slice(-2);
+      if (number === first + count) messages[messages.length - 1] = count + 1;
+      else messages.push(number, 1);
+    }
+    const listed = messages.join();
+    if (listed !== this.#listed) {
+      this.#listed = listed;
+      return { type: "open", messages };
+    }
+    this.isStale = false;
+    this.#ackDueAt = Infinity;
+    this.#told = this.#received;
+    return { type: "ack", received: this.#received, credit: null };
   }
 
   #hello(): Outgoing {
