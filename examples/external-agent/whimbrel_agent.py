@@ -1,5 +1,8 @@
 """An agent of a Whimbrel platform in plain Python: the session protocol (docs/design/session-protocol.md) in JSON."""
-import json, socket, ssl, time
+import collections, json, socket, ssl, sys, time
+
+# After these there is nothing to go on with; after any other `error` the client connects again.
+OVER = ("unauthorised", "session-gone", "lease-over", "stopping", "version", "busy", "taken-over", "protocol")
 
 
 class Agent:
@@ -9,6 +12,7 @@ class Agent:
         if certificate:  # The files of a certificate and its key, instead of a token.
             self.tls.load_cert_chain(*certificate)
         self.session, self.number, self.received, self.unacknowledged = None, 0, 0, []
+        self.credit, self.written, self.handled, self.came = 0, 0, 0, collections.deque()
         self.connect()
         self.numbered(type="create", agent=0, name=name)
 
@@ -20,8 +24,10 @@ class Agent:
                 resume = self.session and {key: self.session[key] for key in ("session", "secret")}
                 self.write({"type": "hello", "versions": [1], "token": self.token, "lease_ms": self.lease_ms,
                             "resume": resume and {**resume, "received": self.received}})
-                self.session = self.read()
-                return [self.write(frame) for frame in self.unacknowledged]
+                self.written = self.number  # Nothing is written again before the welcome says what the node has.
+                self.session = self.next_frame()
+                self.written = self.session["received"]
+                return self.flush()
             except OSError:
                 time.sleep(0.2)
 
@@ -32,7 +38,7 @@ class Agent:
         except OSError:
             self.socket.close()  # Whoever reads next finds that out, and connects again.
 
-    def read(self):
+    def next_frame(self):
         while len(self.buffer) < 4 or len(self.buffer) < 4 + int.from_bytes(self.buffer[:4], "big"):
             more = self.socket.recv(65536)
             if not more:
@@ -40,17 +46,45 @@ class Agent:
             self.buffer += more
         end = 4 + int.from_bytes(self.buffer[:4], "big")
         frame, self.buffer = json.loads(self.buffer[4:end]), self.buffer[end:]
-        if frame["type"] in ("error", "refused"):
-            raise RuntimeError(f"{frame['code']}: {frame['text']}")
-        if frame["type"] in ("welcome", "ack"):  # What the node has need not be kept.
+        if frame["type"] == "error":  # The node closes the connection.
+            raise (RuntimeError if frame["code"] in OVER else ConnectionError)(f"{frame['code']}: {frame['text']}")
+        if frame["type"] in ("welcome", "ack"):  # What the node has need not be kept. `credit`: up to where more may be sent.
             self.unacknowledged = [kept for kept in self.unacknowledged if kept["number"] > frame["received"]]
+            self.credit = frame["credit"]
+            self.flush()
         self.received = frame.get("number", self.received)
         return frame
+
+    def read(self):  # The next frame; a refusal is an exception.
+        frame = self.came.popleft() if self.came else self.next_frame()
+        if frame["type"] == "refused":
+            raise RuntimeError(f"{frame['code']}: {frame['text']}")
+        return frame
+
+    def flush(self):  # Writes what is not written yet, as far as the credit goes.
+        for frame in self.unacknowledged:
+            if self.written < frame["number"] <= self.credit:
+                self.written = frame["number"]
+                self.write(frame)
 
     def numbered(self, **frame):  # What must not be lost is kept until the node has it.
         self.number += 1
         self.unacknowledged.append({**frame, "number": self.number})
-        self.write(self.unacknowledged[-1])
+        self.flush()
+        while self.written < self.number:  # Without credit it waits, and keeps what comes meanwhile.
+            self.wait(lambda: self.came.append(self.next_frame()))
+            self.acknowledge()
+
+    def acknowledge(self):  # What is handled; what is not comes back to its sender if this program ends.
+        self.write({"type": "ack", "received": self.handled})
+
+    def wait(self, what):  # Signs of life, and another connection if this one breaks.
+        try:
+            return what()
+        except TimeoutError:
+            self.acknowledge()
+        except OSError:
+            self.connect()
 
     def send(self, performative, receiver, content, **more):
         message = {"performative": performative, "receivers": [receiver], "content": content, **more}
@@ -63,12 +97,12 @@ class Agent:
     def messages(self):  # Those for this agent, as they come, until it ends. In between, signs of life.
         frame = {"type": "none"}
         while frame["type"] != "ended":
-            try:
-                frame = self.read()
-                if frame["type"] == "message":
-                    yield frame["message"]
-            except TimeoutError:
-                pass
-            except OSError:
-                self.connect()
-            self.write({"type": "ack", "received": self.received})
+            frame = self.came.popleft() if self.came else self.wait(self.next_frame) or {"type": "none"}
+            if frame["type"] == "message":
+                yield frame["message"]
+            elif frame["type"] == "refused" and frame["of"] == 1:  # There is no such agent.
+                raise RuntimeError(f"{frame['code']}: {frame['text']}")
+            elif frame["type"] == "refused":  # The frame of that number had no effect; of 0: a message was too long for this client.
+                print(f"refused {frame['of']}: {frame['code']}: {frame['text']}", file=sys.stderr)
+            self.handled = frame.get("number", self.handled)
+            self.acknowledge()

@@ -108,7 +108,7 @@ fn conversation(framing: Framing, remember: u32, window: u32, hello: &Hello, fra
     let lease_ms = session.grant().lease_ms;
     session.handle_disconnected();
     session.handle_timeout(now + std::time::Duration::from_millis(2 * lease_ms));
-    assert!(!session.has_room() || session.poll_timeout() == Time::NEVER, "it is over");
+    assert!(!session.has_room(now) || session.poll_timeout() == Time::NEVER, "it is over");
 }
 
 /// Sequences of frames to start from.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::limits::{BULKY_BYTES, BULKY_COUNTED_BYTES};
-use crate::{Aid, Performative, Symbol, Text, Value};
+use crate::limits::{BULKY_BYTES, BULKY_COUNTED_BYTES, MESSAGE_RECEIVERS_MAX};
+use crate::{Aid, Performative, Symbol, Text, Value, sym};
 
 /// An ACL message with all parameters of FIPA00061 table 1. The parameters most messages lack are in [`Extras`], so
 /// that a plain message is small.
@@ -117,6 +118,26 @@ impl AclMessage {
             }
         }
         bytes
+    }
+
+    /// Removes receivers, and agents in `:reply-to`, that are named before: each gets one copy. A name of the platform `home` is the same as
+    /// that name alone.
+    pub fn name_each_once(&mut self, home: Symbol) {
+        if self.receivers.len() > 1 {
+            keep_first_of_each(&mut self.receivers, home);
+        }
+        if let Some(extras) = &mut self.extras
+            && extras.reply_to.len() > 1
+        {
+            keep_first_of_each(&mut extras.reply_to, home);
+        }
+    }
+
+    /// How many agents it names in the longer of its receivers and `:reply-to`, if these are more than
+    /// [`MESSAGE_RECEIVERS_MAX`].
+    pub fn excess_receivers(&self) -> Option<usize> {
+        let count = self.receivers.len().max(self.extras().reply_to.len());
+        (count > MESSAGE_RECEIVERS_MAX).then_some(count)
     }
 
     /// The same to one receiver more.
@@ -371,7 +392,18 @@ impl Envelope {
     }
 
     #[cold]
-    fn for_each_of_many(message: Box<AclMessage>, send: impl FnMut(Self)) {
+    fn for_each_of_many(mut message: Box<AclMessage>, mut send: impl FnMut(Self)) {
+        message.name_each_once(sym::EMPTY);
+        if let [to] = message.receivers.as_slice() {
+            return send(Self { to: *to, body: MessageBody::Owned(message) });
+        }
+        while message.receivers.len() > MESSAGE_RECEIVERS_MAX {
+            // Each receiver's copy names all that share it: lists stay short, whoever wrote them.
+            let rest = message.receivers.drain(MESSAGE_RECEIVERS_MAX..).collect();
+            let next = Box::new(AclMessage { receivers: rest, ..(*message).clone() });
+            Self::copies(MessageBody::Owned(message), &mut send);
+            message = next;
+        }
         Self::copies(MessageBody::Owned(message), send);
     }
 
@@ -384,12 +416,41 @@ impl Envelope {
 
     /// [`Envelope::for_each_receiver`] of a message that is [weighed](MessageBody::weighed).
     pub fn for_each_receiver_weighed(message: Box<AclMessage>, mut send: impl FnMut(Self)) {
+        if message.receivers.len() != 1 {
+            return Self::for_each_of_many_weighed(message, send);
+        }
         let body = MessageBody::Owned(message).weighed();
-        match body.receivers.as_slice() {
-            [to] => send(Self { to: *to, body }),
-            _ => Self::copies(body, send),
+        if let [to] = body.receivers.as_slice() {
+            send(Self { to: *to, body });
         }
     }
+
+    #[cold]
+    fn for_each_of_many_weighed(message: Box<AclMessage>, mut send: impl FnMut(Self)) {
+        let mut last: Option<(Arc<AclMessage>, MessageBody)> = None;
+        Self::for_each_of_many(message, |Self { to, body }| {
+            let Some(shared) = body.shared().map(Arc::clone) else { return send(Self { to, body: body.weighed() }) };
+            let body = match &last {
+                Some((known, weighed)) if Arc::ptr_eq(known, &shared) => weighed.clone(),
+                _ => {
+                    let weighed = body.weighed();
+                    last = Some((shared, weighed.clone()));
+                    weighed
+                }
+            };
+            send(Self { to, body });
+        });
+    }
+}
+
+/// Removes agents that are named before; a name of the platform `home` is the same as that name alone.
+#[cold]
+fn keep_first_of_each(agents: &mut SmallVec<[Aid; 1]>, home: Symbol) {
+    let mut seen = FxHashSet::default();
+    agents.retain(|agent| {
+        let platform = if agent.platform == home { sym::EMPTY } else { agent.platform };
+        seen.insert((agent.name, platform))
+    });
 }
 
 #[cfg(test)]
@@ -472,5 +533,52 @@ mod tests {
         Envelope::for_each_receiver(Box::new(message), |envelope| seen.push(envelope));
         assert_eq!(seen.len(), 2);
         assert!(seen.iter().all(|envelope| matches!(envelope.body, MessageBody::Shared(_))));
+    }
+
+    const SENDERS: [fn(Box<AclMessage>, &mut dyn FnMut(Envelope)); 2] = [
+        |message, send| Envelope::for_each_receiver(message, send),
+        |message, send| Envelope::for_each_receiver_weighed(message, send),
+    ];
+
+    fn addressed(names: impl IntoIterator<Item = String>) -> Box<AclMessage> {
+        let receivers = names.into_iter().map(|name| name.parse().expect("a name")).collect();
+        let content = Value::list(vec![Value::from(1); 1_000]);
+        Box::new(AclMessage { receivers, ..AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::NOBODY, content) })
+    }
+
+    #[test]
+    fn receiver_named_twice_gets_one_copy() {
+        for send in SENDERS {
+            let mut to = Vec::new();
+            let names = ["ann", "bob", "ann", "bob@away", "bob", "ann"].map(String::from);
+            send(addressed(names), &mut |envelope: Envelope| {
+                to.push((envelope.to.to_string(), envelope.body.receivers.len()))
+            });
+            assert_eq!(to, [("ann".into(), 3), ("bob".into(), 3), ("bob@away".into(), 3)]);
+        }
+        let mut message = addressed(["ann@home", "ann", "bob@home"].map(String::from));
+        message.extras_mut().reply_to = message.receivers.clone();
+        message.name_each_once("home".into());
+        assert_eq!((message.receivers.len(), message.extras().reply_to.len()), (2, 2));
+    }
+
+    #[test]
+    fn many_receivers_share_messages_with_short_lists() {
+        for (send, bulky) in SENDERS.into_iter().zip([false, true]) {
+            let names = (0..2 * MESSAGE_RECEIVERS_MAX + 1).map(|n| format!("a{n}"));
+            let (message, mut to, mut shared) = (addressed(names), Vec::new(), Vec::<Arc<AclMessage>>::new());
+            assert_eq!(message.excess_receivers(), Some(2 * MESSAGE_RECEIVERS_MAX + 1));
+            let all = message.receivers.clone();
+            send(message, &mut |envelope: Envelope| {
+                assert!(envelope.body.receivers.len() <= MESSAGE_RECEIVERS_MAX);
+                assert_eq!(matches!(envelope.body, MessageBody::Bulky(_)), bulky);
+                let one = envelope.body.shared().expect("it is shared");
+                if shared.last().is_none_or(|last| !Arc::ptr_eq(last, one)) {
+                    shared.push(Arc::clone(one));
+                }
+                to.push(envelope.to);
+            });
+            assert!(to.as_slice() == all.as_slice() && shared.len() == 3);
+        }
     }
 }

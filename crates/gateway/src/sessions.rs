@@ -14,6 +14,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use crate::shared::Counted;
 use crate::sockets::WebSocket;
 use whimbrel_platform::crowd::Place;
+use whimbrel_platform::limits::SESSION_FRAME_BYTES_MAX;
 
 /// The name of the session protocol among those of WebSockets.
 pub const SUBPROTOCOL: &str = "whimbrel.v1";
@@ -22,6 +23,11 @@ pub const SUBPROTOCOL: &str = "whimbrel.v1";
 pub trait Sessions: Send + Sync + 'static {
     /// How many sessions there are, over whatever carries them.
     fn count(&self) -> usize;
+
+    /// Bytes of the longest frame that a program may say.
+    fn frame_bytes_max(&self) -> usize {
+        SESSION_FRAME_BYTES_MAX
+    }
 
     /// Takes a socket on which nothing was said yet; done when somebody else looks after it, or it is closed.
     fn receive(&self, socket: SessionSocket) -> Pin<Box<dyn Future<Output = ()> + Send>>;

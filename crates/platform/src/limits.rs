@@ -20,6 +20,9 @@ pub const TURN_STEPS: u32 = 64;
 /// The stack of a worker's thread: terms that programs make may be nested a hundred thousand levels deep, and are walked
 /// by recursion. Memory that is never reached is never taken.
 pub const WORKER_STACK_BYTES: usize = 64 << 20;
+pub use whimbrel_acl::limits::MESSAGE_RECEIVERS_MAX;
+/// Bytes of memory of the entries in one message of the DF to a subscriber; there are more messages if there are more entries.
+pub const DF_NOTICE_BYTES: usize = 256 << 10;
 /// Agents of one node.
 pub const AGENTS_MAX: usize = 100_000_000;
 /// How long whoever sends a minion waits for what it has to say, if he does not say so himself.
@@ -240,7 +243,12 @@ pub const LINK_TURNED_AWAY_EACH_MAX: usize = 64;
 /// How long a link may be broken before the node at its other end is taken for lost.
 pub const LINK_GIVE_UP_MS: u64 = 30_000;
 /// Receivers that stand with one message on a link; if there are more, it is written again for them.
-pub const LINK_RECEIVERS_MAX: usize = 4_096;
+pub const LINK_RECEIVERS_MAX: usize = MESSAGE_RECEIVERS_MAX;
+/// Bytes that each receiver of a message but the first counts as, in a batch and against a link's credit, at both ends: a byte or two on the wire
+/// become an envelope and a place in a mailbox.
+pub const LINK_RECEIVER_BYTES: usize = 64;
+/// Such receivers in one batch: a batch is closed when they count as its bytes do, and one message may be the last.
+pub const LINK_BATCH_SHARES_MAX: usize = LINK_BATCH_BYTES / LINK_RECEIVER_BYTES + LINK_RECEIVERS_MAX;
 /// Bytes of a node's name.
 pub const NODE_NAME_BYTES_MAX: usize = 64;
 /// Nodes of one platform.
@@ -324,24 +332,45 @@ pub const SESSIONS_MAX: usize = 60_000;
 pub const SESSIONS_PER_ACCOUNT_MAX: u64 = 5_000;
 /// Certificates a second, on average, that the agents of a session get; as many at once as it may have agents.
 pub const SESSION_CERTIFICATES_PER_S: u32 = 1;
-/// Agents of one session at a time.
-pub const SESSION_AGENTS_MAX: u32 = 64;
+/// Agents of one session at a time, if its node does not say otherwise (`--session-agents`).
+pub const SESSION_AGENTS_MAX: u32 = 640;
+/// The most that a node may say: the number of an agent stands in each frame.
+pub const SESSION_AGENTS_MOST: u32 = 10_000;
 /// Names and patterns of agents in one certificate for sessions: it is shown in a hello.
 pub const CERTIFIED_NAMES_MAX: usize = 16;
 /// Bytes of the first frame of a session's connection: whoever has said nothing yet may not use much memory.
 pub const SESSION_HELLO_BYTES_MAX: usize = 4 << 10;
-/// Bytes of one message of a session, or to one.
+/// Bytes of one message of a session, or to one, if its node does not say otherwise (`--session-message-bytes`). Sixty thousand sessions may each have
+/// a part of one in memory.
 pub const SESSION_MESSAGE_BYTES_MAX: u32 = 1 << 20;
+/// The most that a node may say: what passes on links.
+pub const SESSION_MESSAGE_BYTES_MOST: u32 = LINK_MESSAGE_BYTES_MAX as u32;
+/// The least that a node may say: what directories answer has a place.
+pub const SESSION_MESSAGE_BYTES_LEAST: u32 = 64 << 10;
+/// Bytes of a frame beside those of the message in it.
+pub const SESSION_FRAME_BYTES_MORE: usize = 1_024;
 /// Bytes of one frame of a session: those of a message, and what stands around it.
-pub const SESSION_FRAME_BYTES_MAX: usize = SESSION_MESSAGE_BYTES_MAX as usize + 1024;
-/// Memory that one message of a session may take when it is read.
+pub const SESSION_FRAME_BYTES_MAX: usize = SESSION_MESSAGE_BYTES_MAX as usize + SESSION_FRAME_BYTES_MORE;
+/// Memory that one message of a session may take when it is read, for each byte that it may have; and in all, if it may have few.
+pub const SESSION_MESSAGE_BUDGET_TIMES: usize = 4;
+/// See [`SESSION_MESSAGE_BUDGET_TIMES`].
 pub const SESSION_MESSAGE_BUDGET_BYTES: usize = 16 << 20;
 /// Numbered frames of a session that may be unacknowledged, each way.
 pub const SESSION_WINDOW_MAX: u32 = 256;
+/// Messages that a session's client acknowledged and its agents have not handled, of which its node keeps a copy: their senders hear `failure` if
+/// the agent ends. Further ones count as handled.
+pub const SESSION_OPEN_MESSAGES_MAX: usize = 16_384;
+/// Bytes of memory of these copies.
+pub const SESSION_OPEN_BYTES_MAX: usize = 64 << 20;
+/// Answers of a node that wait behind a session's window: a client that goes on sending beyond its credit while so many wait is cut off.
+pub const SESSION_ANSWERS_MAX: u64 = 4_096;
+/// Bytes of the text of such an answer.
+pub const SESSION_ANSWER_BYTES_MAX: usize = 1_024;
 /// Bytes of messages of a session whose agents had no turn yet, before nothing more is read from its connection.
 pub const SESSION_QUEUE_BYTES_MAX: usize = 4 << 20;
-/// Numbered frames a second that a session's client is let send, on average.
-pub const SESSION_MESSAGES_PER_S: u32 = 10_000;
+/// Numbered frames a second that a session's client is let send, on average, a message counted once for each receiver; if its node does not say
+/// otherwise (`--session-messages-per-s`).
+pub const SESSION_MESSAGES_PER_S: u32 = 100_000;
 /// How long a session outlives its client's last frame, if the client does not say.
 pub const SESSION_LEASE_MS: u64 = 10_000;
 /// How long it does at least.
@@ -375,8 +404,8 @@ pub const SESSION_STATE_BYTES_MAX: usize = 512 << 10;
 pub const SESSION_CODE_NAME_BYTES_MAX: usize = 512;
 /// Messages that such an agent was given and no state covers: further ones stay in its mailbox until it says what it is.
 pub const SESSION_UNSAVED_MESSAGES_MAX: usize = 1_024;
-/// Messages that such an agent said, and that leave with its next state.
-pub const SESSION_HELD_MESSAGES_MAX: usize = 1_024;
+/// Deliveries of messages that such an agent said, and that leave with its next state: a message counts once for each of its receivers.
+pub const SESSION_HELD_DELIVERIES_MAX: u64 = 16_384;
 /// Bytes of these.
 pub const SESSION_HELD_BYTES_MAX: usize = 4 << 20;
 /// Bytes of messages to a client that it has not acknowledged, before no more are taken from its agents' mailboxes.

@@ -329,7 +329,7 @@ impl SessionWorld {
 
     fn node_step(&mut self) {
         let now = self.sim.now();
-        while self.to_node.front().is_some_and(|(at, _)| *at <= now) && self.session.lock().has_room() {
+        while self.to_node.front().is_some_and(|(at, _)| *at <= now) && self.session.lock().has_room(now) {
             let Some((_, bytes)) = self.to_node.pop_front() else { break };
             let Some(ends) = self.ends.as_mut().filter(|ends| !ends.closed) else { break };
             let fault = match ends.reader.read(&bytes) {

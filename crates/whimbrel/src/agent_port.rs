@@ -55,7 +55,8 @@ pub fn open(
             terminal::note(text);
         }
     };
-    let authorise = move |claim: &whimbrel_net::agent_port::Claim<'_>| {
+    let limits = options.limits();
+    let who = move |claim: &whimbrel_net::agent_port::Claim<'_>| {
         if let Some(name) = claim.certified.first() {
             // No token's account is called so: these are hashes.
             let account = format!("cert:{name}");
@@ -71,12 +72,14 @@ pub fn open(
         });
         constant.grant(token).or(listed).or_else(|| operators.grant(token))
     };
+    let authorise = move |claim: &whimbrel_net::agent_port::Claim<'_>| who(claim).map(|grant| grant.within(limits));
     let (authorise, log_there, doors) = (Box::new(authorise), Box::new(log), Some(doors_of(platform)));
     let config = AgentPortConfig { level, credentials, links, doors, authorise, auditor, log: log_there };
     let port = match &address {
         Some(address) => AgentPort::open(config, platform.host(), address)?,
         None => AgentPort::without_address(config, platform.host())?,
     };
+    let port = port.with_limits(limits);
     if address.is_some() {
         log(&format!("agents can connect at {}", port.address()));
     }

@@ -24,6 +24,10 @@ impl Sessions for WebSessions {
         self.0.upgrade().map_or(0, |port| port.sessions())
     }
 
+    fn frame_bytes_max(&self) -> usize {
+        self.0.upgrade().map_or(0, |port| port.frame_bytes_max())
+    }
+
     fn receive(&self, socket: SessionSocket) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let from = socket.from();
         match self.0.upgrade() {

@@ -53,6 +53,27 @@ fn control_structures_take_code_from_variables() {
     assert_eq!(printed, ["if 7", "2", "else", "for 1", "for 2", "3", "first", "second", "joined"]);
 }
 
+/// Whoever is in a list twice, by one name or another, is sent one message, and answers once.
+#[test]
+fn list_of_receivers_sends_each_once() {
+    let asker = r#"
+        !go.
+        +!go <- .send([amy, "bob", amy, bob, "amy@home"], tell, hello); .send([], tell, hello);
+                .send([amy, bob, amy], askOne, likes(_), Answers); .length(Answers, Count); .print("answers ", Count).
+    "#;
+    let friend = "likes(tea). +hello <- .print(hello).";
+    let mut simulation = Simulation::new(3);
+    for (name, text) in [("asker", asker), ("amy", friend), ("bob", friend)] {
+        simulation.spawn(name, body(text));
+    }
+    let before = simulation.counters().sent;
+    simulation.run_for(2_000);
+    let mut said = simulation.output();
+    said.sort();
+    assert_eq!(said, ["[amy] hello", "[asker] answers 2", "[bob] hello"]);
+    assert_eq!(simulation.counters().sent - before, 2 + 2 + 2, "told, asked, answered");
+}
+
 /// What an intention waits for is a value to it, as if it had been told otherwise; plans that nobody asked for are given.
 #[test]
 fn plans_that_an_agent_asks_for_come_from_whoever_may_not_give_it_any() {

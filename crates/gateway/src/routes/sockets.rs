@@ -11,13 +11,13 @@ use axum::http::{Response, StatusCode};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::crowd::Place;
 use whimbrel_platform::limits::{
-    HTTP_CONNECTIONS_MAX, LIVE_FRAME_BYTES_MAX, LIVE_HELLO_BYTES_MAX, SESSION_FRAME_BYTES_MAX, SESSION_HELLO_BYTES_MAX,
+    HTTP_CONNECTIONS_MAX, LIVE_FRAME_BYTES_MAX, LIVE_HELLO_BYTES_MAX, SESSION_HELLO_BYTES_MAX,
 };
 
 use super::{State, refused};
 use crate::live;
 use crate::server::Peer;
-use crate::sessions::{self, SessionSocket};
+use crate::sessions::{SUBPROTOCOL, SessionSocket};
 use crate::shared::{Counted, Shared};
 use crate::sockets::upgrade;
 use crate::vocabulary::{Reason, Refusal};
@@ -38,7 +38,7 @@ pub async fn session(
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let mut places = vec![host.to_owned()];
     places.extend(state.access.public_names().iter().filter(|name| *name != host).cloned());
-    match upgrade(&mut request, sessions::SUBPROTOCOL, SESSION_HELLO_BYTES_MAX, SESSION_FRAME_BYTES_MAX) {
+    match upgrade(&mut request, SUBPROTOCOL, SESSION_HELLO_BYTES_MAX, sessions.frame_bytes_max()) {
         Ok((response, socket)) => {
             tokio::spawn(async move {
                 if let Ok(socket) = socket.await {

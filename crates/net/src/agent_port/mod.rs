@@ -28,13 +28,13 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::crowd::{Crowd, household};
 use whimbrel_platform::limits::{
-    SESSION_ACCOUNTS_MAX, SESSION_CODE_ADMISSIONS_MAX, SESSION_NAME_BYTES_MAX, SESSION_NAME_BYTES_SPARE,
-    SESSION_STRANGERS_EACH_MAX, SESSION_STRANGERS_MAX, SESSIONS_MAX, SESSIONS_NAME_BYTES_HARD_MAX,
-    SESSIONS_NAME_BYTES_MAX, SESSIONS_PER_ACCOUNT_MAX,
+    SESSION_ACCOUNTS_MAX, SESSION_CODE_ADMISSIONS_MAX, SESSION_FRAME_BYTES_MORE, SESSION_NAME_BYTES_MAX,
+    SESSION_NAME_BYTES_SPARE, SESSION_STRANGERS_EACH_MAX, SESSION_STRANGERS_MAX, SESSIONS_MAX,
+    SESSIONS_NAME_BYTES_HARD_MAX, SESSIONS_NAME_BYTES_MAX, SESSIONS_PER_ACCOUNT_MAX,
 };
 use whimbrel_platform::policy::Principal;
 use whimbrel_platform::session::{
-    Code, Fault, Frame, Grant, Hello, Host, Opening, Session, SharedSession, Shelf, check_version,
+    Code, Fault, Frame, Grant, Hello, Host, Opening, Session, SessionLimits, SharedSession, Shelf, check_version,
 };
 use whimbrel_platform::{EndReason, Time};
 
@@ -249,6 +249,7 @@ struct Inner {
 /// See the module. Ends its sessions when it is dropped.
 pub struct AgentPort {
     inner: Arc<Inner>,
+    limits: SessionLimits,
     address: String,
     threads: Threads,
 }
@@ -268,6 +269,18 @@ impl AgentPort {
     /// Threads are not to be had, or the credentials are of no use.
     pub fn without_address(config: AgentPortConfig, host: Arc<dyn Host>) -> Result<Self, AgentPortError> {
         Self::begin(config, host, None)
+    }
+
+    /// The same, whose sessions may have this: whoever authorises grants it ([`Grant::within`]).
+    #[must_use]
+    pub fn with_limits(mut self, limits: SessionLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Bytes of the longest frame that any client may say.
+    pub fn frame_bytes_max(&self) -> usize {
+        self.limits.message_bytes as usize + SESSION_FRAME_BYTES_MORE
     }
 
     fn begin(config: AgentPortConfig, host: Arc<dyn Host>, address: Option<&str>) -> Result<Self, AgentPortError> {
@@ -304,7 +317,7 @@ impl AgentPort {
         if let Some(listener) = listener {
             threads.spawn(accept(listener, Arc::clone(&inner)));
         }
-        Ok(Self { inner, address, threads })
+        Ok(Self { inner, limits: SessionLimits::default(), address, threads })
     }
 
     /// Where it listens; empty if it does not.

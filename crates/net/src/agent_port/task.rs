@@ -2,15 +2,16 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Party, RefusalReason, Refused};
-use whimbrel_platform::limits::SESSION_FRAME_BYTES_MAX;
+use whimbrel_platform::limits::SESSION_ACK_DELAY_MS;
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
-    Code, Fault, Frame, FrameReader, FrameWriter, Framing, SessionBody, SessionEvent, SharedSession, Whereabouts,
-    WriteError,
+    Code, Fault, Frame, FrameReader, FrameWriter, Framing, Grant, SessionBody, SessionEvent, SharedSession,
+    Whereabouts, WriteError,
 };
 
 use super::arrival::Arrival;
@@ -23,6 +24,9 @@ use crate::task::SLEEP_MAX;
 
 /// Principal of a token that is good for agents of any name.
 const ANY_NAME: &str = "*";
+
+/// How often it is looked whether a client that sent beyond its credit may be read on.
+const ROOM_LOOK: Duration = Duration::from_millis(SESSION_ACK_DELAY_MS);
 
 struct Task {
     port: Arc<Inner>,
@@ -91,11 +95,8 @@ impl Task {
             return None;
         }
         self.follows = arrival.hello.follows.then(|| arrival.carrier());
-        let (remember, message_bytes) = {
-            let session = self.session.lock();
-            (session.grant().remember, session.grant().message_bytes as usize)
-        };
-        let mut connection = Connection::of(arrival, remember, message_bytes);
+        let grant = self.session.lock().grant().clone();
+        let mut connection = Connection::of(arrival, &grant);
         loop {
             if let Some(arrival) = self.door.take() {
                 self.hang_up(connection, taken_over());
@@ -126,11 +127,14 @@ impl Task {
     }
 
     async fn happening(&mut self, connection: &mut Connection) -> Happening {
+        let (now, is_writable) = (self.port.host.now(), connection.wire.is_free());
         let (until, has_room) = {
-            let session = self.session.lock();
-            (session.poll_timeout(), session.has_room())
+            let mut session = self.session.lock();
+            let until = if is_writable { session.poll_timeout() } else { session.poll_timeout_unwritable() };
+            (until, session.has_room(now))
         };
-        let wait = (until - self.port.host.now()).min(SLEEP_MAX);
+        // The client's rate may be what it waits for: nobody tells when that is over.
+        let wait = (until - now).min(if has_room { SLEEP_MAX } else { ROOM_LOOK });
         tokio::select! {
             moved = connection.wire.exchange(has_room) => match moved {
                 Moved::Some => Happening::Go,
@@ -144,8 +148,8 @@ impl Task {
     /// Takes all frames that came.
     fn take_frames(&mut self, connection: &mut Connection) -> Result<(), Fault> {
         let now = self.port.host.now();
-        while self.session.lock().has_room() {
-            let Some(bytes) = connection.wire.frame(SESSION_FRAME_BYTES_MAX)? else { break };
+        while self.session.lock().has_room(now) {
+            let Some(bytes) = connection.wire.frame(connection.frame_bytes_max)? else { break };
             let frame = connection.reader.read(bytes).map_err(|error| Fault::new(Code::Protocol, error.to_string()))?;
             let made = connection.reader.take_name_bytes();
             self.count_names(made)?;
@@ -321,16 +325,19 @@ struct Connection {
     framing: Framing,
     reader: FrameReader,
     writer: FrameWriter,
+    /// Bytes of the longest frame of the client.
+    frame_bytes_max: usize,
 }
 
 impl Connection {
     /// Of a client that was let in. What else came with it is forgotten here: a session that lives for days has no use for it.
-    fn of(arrival: Box<Arrival>, remember: u32, message_bytes: usize) -> Self {
+    fn of(arrival: Box<Arrival>, grant: &Grant) -> Self {
         let Arrival { mut wire, framing, .. } = *arrival;
         wire.release();
         Self {
-            reader: FrameReader::new(framing, remember),
-            writer: FrameWriter::new(framing, remember, message_bytes),
+            reader: FrameReader::of_messages(framing, grant.remember, grant.sent_message_bytes as usize),
+            writer: FrameWriter::new(framing, grant.remember, grant.message_bytes as usize),
+            frame_bytes_max: grant.frame_bytes_max(),
             framing,
             wire,
         }

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use whimbrel_platform::limits::SESSION_HELLO_BYTES_MAX;
 use whimbrel_platform::session::{Code, Fault, Framing};
 
 use super::doors::Carrier;
@@ -384,7 +385,10 @@ impl Letters {
     fn frame(&mut self, bytes_max: usize) -> Result<Option<&[u8]>, Fault> {
         let Some(message) = self.came.pop_front() else {
             if self.is_too_long {
-                return Err(Fault::new(Code::TooLong, format!("a frame of more than {bytes_max} bytes")));
+                return Err(Fault::new(
+                    Code::TooLong,
+                    format!("a frame of more than {bytes_max} bytes{}", how_to_raise(bytes_max)),
+                ));
             }
             self.used = Vec::new();
             return Ok(None);
@@ -489,5 +493,10 @@ fn no_length(prefix: [u8; LENGTH_BYTES], bytes_max: usize) -> Option<Fault> {
 }
 
 fn too_long(length: usize, bytes_max: usize) -> Fault {
-    Fault::new(Code::TooLong, format!("a frame of {length} bytes: {bytes_max} are the most"))
+    Fault::new(Code::TooLong, format!("a frame of {length} bytes: {bytes_max} are the most{}", how_to_raise(bytes_max)))
+}
+
+/// What an operator can do about a limit; nothing about that of a hello.
+fn how_to_raise(bytes_max: usize) -> &'static str {
+    if bytes_max > SESSION_HELLO_BYTES_MAX { " (--session-message-bytes of the node raises that)" } else { "" }
 }

@@ -141,6 +141,24 @@ fn the_only_expression(content: &Value) -> Option<&Value> {
     expressions.next().is_none().then_some(first)
 }
 
+/// The content of the `failure` that stands for a search's results, which cannot be handed over: `[action, internal-error(...)]`, in SL if the results
+/// are. `None` if the message has no results of a search.
+//= fipa00023 6.3.5
+pub(crate) fn too_many_results(answer: &AclMessage, why: &str) -> Option<Value> {
+    let content = content_of(answer).ok()?;
+    let expression = the_only_expression(&content)?;
+    let asked = match expression.args() {
+        [asked, _] if is_named(expression, "result") || is_identifying(asked) => asked.clone(),
+        _ => return None,
+    };
+    let text = format!("too many results: give max-results, or ask for less ({why})");
+    let told = Value::list([asked, FailureReason::InternalError(text).to_value()]);
+    Some(match language_of(answer) {
+        Some(profile) => in_sl(told, profile),
+        None => told,
+    })
+}
+
 /// Whether `message` is one that no agent answers, lest two agents answer each other for ever.
 pub(super) fn is_answer(message: &AclMessage) -> bool {
     matches!(

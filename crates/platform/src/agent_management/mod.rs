@@ -12,7 +12,7 @@ pub mod frames;
 mod read;
 
 pub use ams_agent::AmsAgent;
-pub(crate) use conversation::finding;
+pub(crate) use conversation::{finding, too_many_results};
 pub use df_agent::DfAgent;
 pub use exceptions::{FailureReason, Misunderstanding, Refusal};
 

@@ -38,7 +38,7 @@ pub use self::subscriptions::{NoticeForm, Subscription};
 use self::subscriptions::{Subscriptions, provider};
 use crate::Time;
 use crate::agent_management::{finding, frames};
-use crate::limits::{DF_SERVICES_PER_AGENT_MAX, DF_SUBSCRIPTIONS_PER_AGENT_MAX, SEARCH_RESULTS_MAX};
+use crate::limits::{DF_NOTICE_BYTES, DF_SERVICES_PER_AGENT_MAX, DF_SUBSCRIPTIONS_PER_AGENT_MAX, SEARCH_RESULTS_MAX};
 
 /// A search and how much of an answer is wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -325,11 +325,11 @@ impl Df {
         let subscription = self.subscription(subscriber, template, form, now)?;
         let present: Vec<&Entry> = self.candidates(&subscription.template).collect();
         let matching = present.into_iter().filter(|entry| subscription.template.matches(&entry.description));
-        let messages = match &subscription.form {
-            NoticeForm::Fipa { inform, action } => {
-                let told: Vec<Value> = matching.map(|entry| self.describe(entry)).collect();
-                if told.is_empty() { Vec::new() } else { vec![fipa_notice(inform, action, told)] }
-            }
+        let messages: Vec<AclMessage> = match &subscription.form {
+            NoticeForm::Fipa { inform, action } => in_pieces(matching.map(|entry| self.describe(entry)))
+                .into_iter()
+                .map(|told| fipa_notice(inform, action, told))
+                .collect(),
             NoticeForm::Provider => matching.flat_map(|entry| provider_notices(&subscription, None, entry)).collect(),
         };
         self.messages.extend(messages);
@@ -595,6 +595,23 @@ pub struct DfSnapshot {
     platform: Symbol,
     entries: Vec<Entry>,
     subscriptions: Vec<Subscription>,
+}
+
+/// Entries as they fit into messages of [`DF_NOTICE_BYTES`].
+fn in_pieces(entries: impl Iterator<Item = Value>) -> Vec<Vec<Value>> {
+    let (mut pieces, mut room) = (Vec::new(), 0);
+    for entry in entries {
+        let bytes = entry.footprint(DF_NOTICE_BYTES);
+        match pieces.last_mut() {
+            Some(piece) if bytes <= room => Vec::push(piece, entry),
+            _ => {
+                room = DF_NOTICE_BYTES;
+                pieces.push(vec![entry]);
+            }
+        }
+        room = room.saturating_sub(bytes);
+    }
+    pieces
 }
 
 fn fipa_notice(inform: &AclMessage, action: &Value, descriptions: Vec<Value>) -> AclMessage {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, Value};
 
@@ -14,7 +15,10 @@ use crate::advice::AdviceNews;
 use crate::ams::AgentKind;
 use crate::df::DfDescription;
 use crate::durable::Facts;
-use crate::limits::{LINK_BATCH_TAGS_MAX, LINK_MESSAGE_BYTES_MAX, LINK_RECEIVERS_MAX, MESSAGE_WEIGHED_BYTES};
+use crate::limits::{
+    LINK_BATCH_SHARES_MAX, LINK_BATCH_TAGS_MAX, LINK_MESSAGE_BYTES_MAX, LINK_RECEIVER_BYTES, LINK_RECEIVERS_MAX,
+    MESSAGE_WEIGHED_BYTES,
+};
 use crate::mobility::HopNews;
 
 /// What travels on a link, each piece exactly once and in order.
@@ -173,7 +177,9 @@ pub enum BatchError {
     #[error("receivers that the message does not have")]
     Receivers,
     /// It has more in it than anybody writes into one.
-    #[error("more than {LINK_BATCH_TAGS_MAX} items in a batch")]
+    #[error(
+        "more than {LINK_BATCH_TAGS_MAX} items in a batch, or more than {LINK_BATCH_SHARES_MAX} receivers that share a message with another"
+    )]
     TooMany,
 }
 
@@ -202,6 +208,8 @@ pub(super) struct Written {
     pub items: usize,
     /// Which of them are messages that cannot be: something void stands in their place.
     pub refused: Vec<usize>,
+    /// Receivers that share a message with one before: each counts as [`LINK_RECEIVER_BYTES`].
+    pub shares: usize,
 }
 
 /// Writes messages, each with its length before it.
@@ -218,9 +226,9 @@ impl BatchWriter {
     /// written once, if its envelopes stand together; of messages in a row that differ in their contents alone, the first
     /// is written whole.
     pub fn write(&mut self, items: &VecDeque<Item>, from: usize, bytes_max: usize, out: &mut Vec<u8>) -> Written {
-        let (limit, mut at, mut refused) = (out.len() + bytes_max, from, Vec::new());
+        let (limit, mut at, mut refused, mut shares) = (out.len().saturating_add(bytes_max), from, Vec::new(), 0);
         let mut before: Option<&AclMessage> = None;
-        while out.len() < limit
+        while out.len() + shares * LINK_RECEIVER_BYTES < limit
             && let Some(item) = items.get(at)
         {
             let alone = alone_in(item);
@@ -245,6 +253,7 @@ impl BatchWriter {
                     let together = together(items, at);
                     if self.write_message(item, envelope, items.range(at..at + together), out) {
                         before = alone.filter(|_| together == 1);
+                        shares += together - 1;
                     } else {
                         refused.extend(at..at + together);
                         (0..together).for_each(|_| write_number(TAG_VOID, out));
@@ -253,7 +262,7 @@ impl BatchWriter {
                 }
             };
         }
-        Written { items: at - from, refused }
+        Written { items: at - from, refused, shares }
     }
 
     /// Writes the content of a message that has all else in common with the one before. False, and nothing is written, if
@@ -431,10 +440,16 @@ impl Basket for Vec<Item> {
 ///
 /// # Errors
 /// They are not what they should be. What was read before the fault is in `items`.
-pub fn read_items(
+pub fn read_items(bytes: &[u8], reader: &mut dyn MessageReader, items: &mut impl Basket) -> Result<usize, BatchError> {
+    read_shares(bytes, reader, items, &mut 0)
+}
+
+/// [`read_items`], which adds to `shares` how many receivers share a message with one before.
+pub(super) fn read_shares(
     mut bytes: &[u8],
     reader: &mut dyn MessageReader,
     items: &mut impl Basket,
+    shares: &mut usize,
 ) -> Result<usize, BatchError> {
     let (before, mut tags) = (items.count(), 0);
     // What is common to messages in a row, since the second of them.
@@ -478,7 +493,13 @@ pub fn read_items(
             Some(number) if forwarded => items.put(Item::Forwarded(numbered(message, number, &to)?)),
             Some(number) => items.put(Item::Message(numbered(message, number, &to)?)),
             None if forwarded => items.put(Item::Forwarded(for_one(boxed(message, encoded), &to)?)),
-            None => address(boxed(message, encoded), &to, |envelope| items.put(Item::Message(envelope)))?,
+            None => {
+                *shares += to.count(&message).saturating_sub(1);
+                if *shares > LINK_BATCH_SHARES_MAX {
+                    return Err(BatchError::TooMany);
+                }
+                address(boxed(message, encoded), &to, |item| items.put(item))?;
+            }
         }
     }
     Ok(items.count() - before)
@@ -552,6 +573,17 @@ enum To {
     Others(Vec<Aid>),
 }
 
+impl To {
+    /// How many that is.
+    fn count(&self, message: &AclMessage) -> usize {
+        match self {
+            Self::All => message.receivers.len(),
+            Self::Some(places) => places.len(),
+            Self::Others(others) => others.len(),
+        }
+    }
+}
+
 /// For whom a message is, as this tag says.
 fn read_to(tag: u64, bytes: &mut &[u8]) -> Result<To, BatchError> {
     match tag {
@@ -573,15 +605,18 @@ fn read_to(tag: u64, bytes: &mut &[u8]) -> Result<To, BatchError> {
 /// The message in an envelope, of which there is one.
 fn for_one(message: MessageBody, to: &To) -> Result<Envelope, BatchError> {
     let mut all = Vec::new();
-    address(message, to, |envelope| all.push(envelope))?;
+    address(message, to, |item| all.extend(item.into_message()))?;
     all.pop().filter(|_| all.is_empty()).ok_or(BatchError::Receivers)
 }
 
-fn address(message: MessageBody, to: &To, mut push: impl FnMut(Envelope)) -> Result<(), BatchError> {
+fn address(message: MessageBody, to: &To, mut push: impl FnMut(Item)) -> Result<(), BatchError> {
+    if message.excess_receivers().is_some() {
+        return Err(BatchError::Receivers);
+    }
     match to {
         To::All => match message.receivers.as_slice() {
             [] => return Err(BatchError::Receivers),
-            [only] => push(Envelope { to: *only, body: message }),
+            [only] => push(Item::Message(Envelope { to: *only, body: message })),
             all => {
                 let all = all.to_vec();
                 share(message, &all, &mut push);
@@ -619,13 +654,14 @@ fn numbered(message: AclMessage, (number, after, telling): (u64, u64, u64), to: 
     Ok(Envelope { to: to.ok_or(BatchError::Receivers)?, body: body.weighed() })
 }
 
-fn share(message: MessageBody, receivers: &[Aid], push: &mut impl FnMut(Envelope)) {
+/// Gives the message to each of several once: who is named again keeps the numbering.
+fn share(message: MessageBody, receivers: &[Aid], push: &mut impl FnMut(Item)) {
     if let [to] = receivers {
-        return push(Envelope { to: *to, body: message });
+        return push(Item::Message(Envelope { to: *to, body: message }));
     }
-    let shared = message.for_many();
+    let (shared, mut seen) = (message.for_many(), FxHashSet::default());
     for to in receivers {
-        push(Envelope { to: *to, body: shared.clone() });
+        push(if seen.insert(*to) { Item::Message(Envelope { to: *to, body: shared.clone() }) } else { Item::Void });
     }
 }
 
@@ -1061,6 +1097,52 @@ mod tests {
         };
         assert_eq!(read(LINK_BATCH_TAGS_MAX), Ok(LINK_BATCH_TAGS_MAX));
         assert_eq!(read(LINK_BATCH_TAGS_MAX + 1), Err(BatchError::TooMany));
+    }
+
+    /// A message to `count` agents in this many copies of one text, as a peer might write it, receivers all named by position.
+    fn flood(messages: usize, names: &[String]) -> Vec<u8> {
+        let mut message = message(&[]);
+        message.receivers = names.iter().map(|name| Aid::local(name.as_str())).collect();
+        let (mut bytes, mut writer) = (Vec::new(), writer(Encoding::Compact));
+        for _ in 0..messages {
+            write_number(TAG_ALL, &mut bytes);
+            let sized = begin_sized(&mut bytes);
+            writer.write(&message, &mut bytes).unwrap();
+            end_sized(sized, &mut bytes);
+        }
+        bytes
+    }
+
+    #[test]
+    fn shared_receivers_are_bounded_in_a_batch() {
+        let all: Vec<String> = (0..LINK_RECEIVERS_MAX).map(|n| format!("a{n}")).collect();
+        let read = |bytes: &[u8]| {
+            let (mut items, mut shares) = (Vec::new(), 0);
+            let read = read_shares(bytes, &mut *reader(Encoding::Compact), &mut items, &mut shares);
+            (read, items.len(), shares)
+        };
+        assert_eq!(read(&flood(1, &all)), (Ok(all.len()), all.len(), all.len() - 1));
+        let (outcome, items, _) = read(&flood(3, &all));
+        assert_eq!((outcome, items), (Err(BatchError::TooMany), all.len()));
+        let many: Vec<String> = (0..=LINK_RECEIVERS_MAX).map(|n| format!("a{n}")).collect();
+        assert_eq!(read(&flood(1, &many)).0, Err(BatchError::Receivers));
+        let twice = ["ann", "bob", "ann"].map(String::from);
+        let mut items = Vec::new();
+        assert_eq!(read_items(&flood(1, &twice), &mut *reader(Encoding::Compact), &mut items), Ok(3));
+        assert_eq!((names(&items), items.len()), (vec!["ann".to_owned(), "bob".to_owned()], 3));
+    }
+
+    #[test]
+    fn batch_of_messages_to_many_closes_by_their_count() {
+        let names: Vec<String> = (0..LINK_RECEIVERS_MAX).map(|n| format!("a{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut items = VecDeque::new();
+        for _ in 0..3 {
+            Envelope::for_each_receiver(message(&names), |envelope| items.push_back(Item::Message(envelope)));
+        }
+        let mut batches = BatchWriter::new(writer(Encoding::Compact));
+        let written = batches.write(&items, 0, crate::limits::LINK_BATCH_BYTES, &mut Vec::new());
+        assert_eq!((written.items, written.shares), (names.len(), names.len() - 1));
     }
 
     #[test]

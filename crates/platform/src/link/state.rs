@@ -11,7 +11,7 @@ use whimbrel_acl::{Encoding, Envelope, Symbol};
 pub use claim::Claim;
 use claim::Contest;
 
-use super::batch::{Basket, BatchError, BatchWriter, Item, News, read_items};
+use super::batch::{Basket, BatchError, BatchWriter, Item, News, read_shares};
 use super::codec::{MessageReader, reader, writer};
 use super::flight::Flight;
 use super::gauge::{Allowance, Gauge, Measured};
@@ -22,7 +22,8 @@ use super::wire::{
 use crate::Time;
 use crate::limits::{
     LINK_ACK_BYTES, LINK_ACK_DELAY_MS, LINK_BACKOFF_MS, LINK_BACKOFF_MS_MAX, LINK_BATCH_BYTES, LINK_CREDIT_BYTES,
-    LINK_GIVE_UP_MS, LINK_NAME_BYTES_MAX, LINK_PING_MS, LINK_READ_ATTEMPTS, LINK_SILENCE_MS, LINK_WRITE_BYTES,
+    LINK_GIVE_UP_MS, LINK_NAME_BYTES_MAX, LINK_PING_MS, LINK_READ_ATTEMPTS, LINK_RECEIVER_BYTES, LINK_SILENCE_MS,
+    LINK_WRITE_BYTES,
 };
 
 /// Who speaks on this end of a link.
@@ -262,6 +263,13 @@ struct Connection {
 }
 
 impl Connection {
+    /// Checks that the peer has not sent more than it may, but for the batch that counts as so many bytes: it may have been writing that. A single
+    /// message may be longer than a batch.
+    fn check_credit(&self, batch: u64) -> Result<(), LinkError> {
+        let over = self.came_bytes.saturating_sub(self.granted);
+        if over > LINK_BATCH_BYTES as u64 && over > batch { Err(LinkError::OverCredit(over)) } else { Ok(()) }
+    }
+
     /// Bytes that the peer has dealt with.
     fn dealt_with(&self) -> u64 {
         self.allowed - self.allowed_at_first
@@ -692,13 +700,7 @@ impl Link {
             return Err(LinkError::OutOfTurn(FrameKind::Batch));
         };
         connection.came_bytes += frame.bytes as u64;
-        if connection.came_bytes > connection.granted + (LINK_BATCH_BYTES as u64) {
-            // A peer may overdraw by the batch it was writing; a single message may be longer than a batch.
-            let over = connection.came_bytes - connection.granted;
-            if over > frame.bytes as u64 {
-                return Err(LinkError::OverCredit(over));
-            }
-        }
+        connection.check_credit(frame.bytes as u64)?;
         let (number, content) = frame.content.split_first_chunk().ok_or(FrameError::Content(FrameKind::Batch))?;
         let (came, due) = (u16::from_le_bytes(*number), session.received as u16);
         if came != due {
@@ -708,7 +710,9 @@ impl Link {
             return Err(LinkError::OutOfTurn(FrameKind::Batch));
         };
         let (before, names) = (items.count(), Symbol::bytes_made_here());
-        let read = read_items(content, reader, items);
+        let mut shares = 0;
+        let read = read_shares(content, reader, items, &mut shares);
+        connection.came_bytes += (shares * LINK_RECEIVER_BYTES) as u64;
         session.received += (items.count() - before) as u64;
         connection.ack_due = connection.ack_due.min(now + Duration::from_millis(LINK_ACK_DELAY_MS));
         self.name_bytes += Symbol::bytes_made_here() - names;
@@ -721,7 +725,7 @@ impl Link {
             self.unreadable = (number, times + 1);
         }
         read?;
-        Ok(())
+        connection.check_credit((frame.bytes + shares * LINK_RECEIVER_BYTES) as u64)
     }
 
     /// The peer cannot read this item of its own session, whatever the reason: it is not sent again.
@@ -938,7 +942,8 @@ impl Link {
             self.sent += count;
             self.sent_items += count as u64;
             end_frame(start, out);
-            connection.sent_bytes += (out.len() - before) as u64;
+            // Receivers that share a message count, too: the peer has to hold each.
+            connection.sent_bytes += (out.len() - before + written.shares * LINK_RECEIVER_BYTES) as u64;
         }
         if !refused.is_empty() {
             self.void(&refused);

@@ -258,7 +258,7 @@ impl SessionBody {
         while *budget > 0
             && let Some(waiting) = session.next_to_do(self.agent)
         {
-            *budget -= 1;
+            *budget = budget.saturating_sub(u32::try_from(waiting.deliveries()).unwrap_or(u32::MAX));
             let (said, save) = match waiting {
                 Waiting::Save { save, held, .. } => (held, Some(save)),
                 message @ Waiting::Message { .. } => (vec![message], None),
@@ -404,10 +404,11 @@ impl AgentBody for SessionBody {
         }
         self.deliver(&mut session, turn, &mut budget);
         let outlook = session.end_turn(self.agent);
-        let stays = outlook == Outlook::Stay && budget > 0 && !turn.mailbox.is_empty();
-        let (refuses, again) = if stays { self.weigh_backlog(&session, turn) } else { (false, None) };
+        // Also of an agent that has more to say: what comes back to it (`failure`) is not bounded by what its client takes.
+        let waits = matches!(outlook, Outlook::Stay | Outlook::More) && !turn.mailbox.is_empty();
+        let (refuses, again) = if waits { self.weigh_backlog(&session, turn) } else { (false, None) };
         turn.mailbox.note_handled(session.take_covered(self.agent));
-        let shelf = Arc::clone(&session.opening.shelf);
+        let (shelf, has_more) = (Arc::clone(&session.opening.shelf), budget == 0 || outlook == Outlook::More);
         drop(session);
         let came = self.note_came(was_heard, turn.now);
         self.confirm(saves, turn);
@@ -425,10 +426,10 @@ impl AgentBody for SessionBody {
                 self.next = Some(Box::new(KeptBody::new(name, kept, shelf, self.written.clone())));
                 Next::Activate
             }
-            Outlook::More => Next::Ready,
-            Outlook::Stay if budget == 0 => Next::Ready,
+            Outlook::Stay | Outlook::More if refuses && has_more => Next::Refuse(turn.now),
+            Outlook::Stay | Outlook::More if has_more => Next::Ready,
             Outlook::Stay if refuses => Next::Refuse(came.into_iter().chain(again).min().unwrap_or(Time::NEVER)),
-            Outlook::Stay => came.into_iter().chain(again).min().map_or(Next::Wait, Next::WaitUntil),
+            Outlook::Stay | Outlook::More => came.into_iter().chain(again).min().map_or(Next::Wait, Next::WaitUntil),
         }
     }
 

@@ -21,6 +21,8 @@ pub enum Frame {
     Proof(Proof),
     /// What was received, what may be sent, and a sign of life.
     Ack(Ack),
+    /// What was received and is not handled.
+    Open(OpenFrame),
     /// An agent is to be.
     Create(Create),
     /// It is.
@@ -155,6 +157,13 @@ pub struct Welcome {
     pub received: u64,
     /// The highest number that the client may send.
     pub credit: u64,
+}
+
+/// Which messages its client's agents have not handled: those of all others that it acknowledges they have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenFrame {
+    /// Runs of numbers: the first of each, and how many there are.
+    pub messages: Vec<u64>,
 }
 
 /// What was received, what may be sent, and a sign of life.
@@ -474,4 +483,6 @@ pub enum Code {
     /// Another node has the session or the agent, or is to have it. The text is where its clients connect: `HOST:PORT`, `:PORT` if the host is
     /// the one that the client knows, or nothing if that is not known.
     Elsewhere,
+    /// The message names more receivers than a message may have.
+    TooManyReceivers,
 }

@@ -11,7 +11,9 @@ use whimbrel_acl::compact::{self, Decoder, Encoder, Limits, LinkLimits};
 use whimbrel_acl::{AclMessage, Encoding, MessageBody, Symbol};
 
 use super::frames::{Frame, Hello, MessageFrame};
-use crate::limits::{SESSION_HELLO_BYTES_MAX, SESSION_MESSAGE_BUDGET_BYTES, SESSION_REMEMBER_MAX};
+use crate::limits::{
+    SESSION_HELLO_BYTES_MAX, SESSION_MESSAGE_BUDGET_BYTES, SESSION_MESSAGE_BUDGET_TIMES, SESSION_REMEMBER_MAX,
+};
 use crate::link::{take_number, write_number};
 
 /// Bytes of a text that compact messages may refer to by number.
@@ -65,7 +67,9 @@ pub enum ReadError {
 #[non_exhaustive]
 pub enum WriteError {
     /// It is longer than the other end takes.
-    #[error("a message of {bytes} bytes: {bytes_max} are the most here")]
+    #[error(
+        "a message of {bytes} bytes: {bytes_max} are the most (the node's --session-message-bytes, and message_bytes of the hello)"
+    )]
     TooLong {
         /// How long it would be.
         bytes: usize,
@@ -110,6 +114,7 @@ const OFFER: u8 = 21;
 const STAYS: u8 = 22;
 const CHALLENGE: u8 = 23;
 const PROOF: u8 = 24;
+const OPEN: u8 = 25;
 
 fn remembering(remember: u32) -> LinkLimits {
     match remember.min(SESSION_REMEMBER_MAX) {
@@ -129,7 +134,13 @@ impl FrameReader {
     /// For a connection whose frames are written like this, and whose welcome granted that much memory of agents and
     /// texts.
     pub fn new(framing: Framing, remember: u32) -> Self {
-        let limits = Limits::MESSAGE.with_budget_bytes(SESSION_MESSAGE_BUDGET_BYTES);
+        Self::of_messages(framing, remember, 0)
+    }
+
+    /// The same for messages of so many bytes.
+    pub fn of_messages(framing: Framing, remember: u32, message_bytes_max: usize) -> Self {
+        let budget = (message_bytes_max * SESSION_MESSAGE_BUDGET_TIMES).max(SESSION_MESSAGE_BUDGET_BYTES);
+        let limits = Limits::MESSAGE.with_budget_bytes(budget);
         Self { framing, decoder: Decoder::new(limits, remembering(remember)), name_bytes: 0 }
     }
 
@@ -219,6 +230,7 @@ impl FrameReader {
             STAYS => Frame::Stays(whole(fields)?),
             CHALLENGE => Frame::Challenge(whole(fields)?),
             PROOF => Frame::Proof(whole(fields)?),
+            OPEN => Frame::Open(whole(fields)?),
             other => return Err(ReadError::UnknownKind(other.to_string())),
         })
     }
@@ -326,6 +338,7 @@ fn read_json(bytes: &[u8]) -> Result<Frame, ReadError> {
         "stays" => Frame::Stays(from_json(bytes)?),
         "challenge" => Frame::Challenge(from_json(bytes)?),
         "proof" => Frame::Proof(from_json(bytes)?),
+        "open" => Frame::Open(from_json(bytes)?),
         other => return Err(ReadError::UnknownKind(format!("{other:?}"))),
     })
 }
@@ -379,6 +392,7 @@ impl FrameWriter {
             Frame::Stays(stays) => self.fields(STAYS, "stays", stays, out),
             Frame::Challenge(challenge) => self.fields(CHALLENGE, "challenge", challenge, out),
             Frame::Proof(proof) => self.fields(PROOF, "proof", proof, out),
+            Frame::Open(open) => self.fields(OPEN, "open", open, out),
             Frame::Error(fault) => self.fields(ERROR, "error", fault, out),
             Frame::Bye => match self.framing {
                 Framing::Json => out.extend_from_slice(br#"{"type":"bye"}"#),

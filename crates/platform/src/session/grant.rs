@@ -2,11 +2,32 @@
 
 use crate::ams::name_fits;
 use crate::limits::{
-    SESSION_AGENTS_MAX, SESSION_LEASE_MS, SESSION_LEASE_MS_MAX, SESSION_LEASE_MS_MIN, SESSION_MESSAGE_BYTES_MAX,
-    SESSION_MESSAGES_PER_S, SESSION_REMEMBER_MAX, SESSION_WINDOW_MAX,
+    SESSION_AGENTS_MAX, SESSION_FRAME_BYTES_MORE, SESSION_LEASE_MS, SESSION_LEASE_MS_MAX, SESSION_LEASE_MS_MIN,
+    SESSION_MESSAGE_BYTES_MAX, SESSION_MESSAGES_PER_S, SESSION_REMEMBER_MAX, SESSION_WINDOW_MAX,
 };
 
 use super::frames::Hello;
+
+/// What a node lets each session have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// Agents at a time.
+    pub agents: u32,
+    /// Numbered frames a second, on average; a message counts once for each receiver.
+    pub messages_per_s: u32,
+    /// Bytes of one message, either way.
+    pub message_bytes: u32,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self {
+            agents: SESSION_AGENTS_MAX,
+            messages_per_s: SESSION_MESSAGES_PER_S,
+            message_bytes: SESSION_MESSAGE_BYTES_MAX,
+        }
+    }
+}
 
 /// What a session may have: whoever let the client in says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +42,10 @@ pub struct Grant {
     pub agents: u32,
     /// Numbered frames a second, on average.
     pub messages_per_s: u32,
-    /// Bytes of one message, either way.
+    /// Bytes of one message to the client.
     pub message_bytes: u32,
+    /// Bytes of one message of the client.
+    pub sent_message_bytes: u32,
     /// Numbered frames that may be unacknowledged, either way.
     pub window: u32,
     /// How long it outlives its client's last frame, in milliseconds.
@@ -42,10 +65,23 @@ impl Grant {
             agents: SESSION_AGENTS_MAX,
             messages_per_s: SESSION_MESSAGES_PER_S,
             message_bytes: SESSION_MESSAGE_BYTES_MAX,
+            sent_message_bytes: SESSION_MESSAGE_BYTES_MAX,
             window: SESSION_WINDOW_MAX,
             lease_ms: SESSION_LEASE_MS,
             remember: SESSION_REMEMBER_MAX,
         }
+    }
+
+    /// The same within what its node lets each session have.
+    #[must_use]
+    pub fn within(self, limits: SessionLimits) -> Self {
+        let SessionLimits { agents, messages_per_s, message_bytes } = limits;
+        Self { agents, messages_per_s, message_bytes, sent_message_bytes: message_bytes, ..self }
+    }
+
+    /// Bytes of the longest frame of its client.
+    pub fn frame_bytes_max(&self) -> usize {
+        self.sent_message_bytes as usize + SESSION_FRAME_BYTES_MORE
     }
 
     /// What remains of this when the client asks for no more than it says.

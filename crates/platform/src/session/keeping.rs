@@ -22,7 +22,7 @@ use crate::Time;
 use crate::durable::Ticket;
 use crate::limits::{
     AGENT_NAME_BYTES_MAX, CODE_BYTES_MAX, SESSION_CODE_BYTES_AT_ONCE, SESSION_HELD_BYTES_MAX,
-    SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX, SESSION_UNSAVED_BYTES_MAX, SESSION_UNSAVED_MESSAGES_MAX,
+    SESSION_HELD_DELIVERIES_MAX, SESSION_STATE_BYTES_MAX, SESSION_UNSAVED_BYTES_MAX, SESSION_UNSAVED_MESSAGES_MAX,
 };
 
 /// What an agent was when it said so last.
@@ -49,6 +49,8 @@ pub(super) struct Keeping {
     /// What it said since the newest save that came, if it holds that.
     held: Vec<Waiting>,
     held_bytes: usize,
+    held_deliveries: u64,
+    held_memory: usize,
     /// What both take; it counts for its client's account.
     unsaved_bytes: usize,
     pub weight: Weight,
@@ -161,17 +163,21 @@ impl Keeping {
     /// Keeps back what it says; gives it back if there is no place for it.
     pub fn hold(&mut self, waiting: Waiting) -> Result<(), Waiting> {
         let has_room = self.held_bytes + waiting.bytes() <= SESSION_HELD_BYTES_MAX && self.weight.has_room();
-        if self.held.len() >= SESSION_HELD_MESSAGES_MAX || !has_room {
+        if self.held_deliveries + waiting.deliveries() > SESSION_HELD_DELIVERIES_MAX || !has_room {
             return Err(waiting);
         }
+        self.held_deliveries += waiting.deliveries();
+        let memory = waiting.memory();
         self.held_bytes += waiting.bytes();
-        self.weight.add(waiting.bytes());
+        self.held_memory += memory;
+        self.weight.add(memory);
         self.held.push(waiting);
         Ok(())
     }
 
     pub fn take_held(&mut self) -> Vec<Waiting> {
-        self.weight.sub(std::mem::take(&mut self.held_bytes));
+        self.weight.sub(std::mem::take(&mut self.held_memory));
+        (self.held_bytes, self.held_deliveries) = (0, 0);
         std::mem::take(&mut self.held)
     }
 }

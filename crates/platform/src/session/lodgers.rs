@@ -8,6 +8,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 use super::frames::{Code, Fault, Frame, OnLeave, Save};
 use super::keeping::{Keeping, Unsaved};
 use super::moves::Departure;
+use super::oversize;
 use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
@@ -15,7 +16,8 @@ use super::written::Change;
 use crate::ams::name_fault;
 use crate::dead_letters::{DeadReason, failure_for};
 use crate::limits::{
-    AGENT_NAME_BYTES_MAX, SESSION_CERTIFICATES_PER_S, SESSION_WAITING_COUNTED_BYTES, SESSION_WINDOW_BYTES_MAX,
+    AGENT_NAME_BYTES_MAX, MESSAGE_RECEIVERS_MAX, SESSION_ANSWER_BYTES_MAX, SESSION_CERTIFICATES_PER_S,
+    SESSION_WAITING_COUNTED_BYTES, SESSION_WINDOW_BYTES_MAX,
 };
 use crate::mobility::Wish;
 use crate::{EndReason, Time};
@@ -65,6 +67,22 @@ impl Waiting {
     pub fn bytes(&self) -> usize {
         match self {
             Self::Message { bytes, .. } | Self::Save { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Bytes of memory that it takes, roughly: JSON of a few bytes may be a value of many.
+    pub fn memory(&self) -> usize {
+        match self {
+            Self::Message { message, bytes, .. } => message.footprint(SESSION_WAITING_COUNTED_BYTES).max(*bytes),
+            Self::Save { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Messages that it hands to the platform, each counted once for each receiver; a save counts, too.
+    pub fn deliveries(&self) -> u64 {
+        match self {
+            Self::Message { message, .. } => message.receivers.len().max(1) as u64,
+            Self::Save { held, .. } => 1 + held.iter().map(Self::deliveries).sum::<u64>(),
         }
     }
 
@@ -179,7 +197,7 @@ impl Session {
                     self.refuse(waiting.number(), Code::NoAgent, format!("there is no agent {agent}"));
                 }
                 for waiting in lodger.to_send {
-                    self.unqueue(waiting.bytes());
+                    self.unqueue(&waiting);
                     self.refuse(waiting.number(), Code::NoAgent, format!("there is no agent {agent}"));
                 }
             }
@@ -247,6 +265,15 @@ impl Session {
         if message.receivers.is_empty() {
             return self.refuse(number, Code::NoReceiver, "the message has no receiver".to_owned());
         }
+        message.name_each_once(self.opening.platform);
+        if let Some(count) = message.excess_receivers() {
+            let text = format!(
+                "the message names {count} receivers: {MESSAGE_RECEIVERS_MAX} are the most; send several messages, or one to a topic"
+            );
+            return self.refuse(number, Code::TooManyReceivers, text);
+        }
+        // The frame itself is paid for by its credit.
+        self.rate.charge(message.receivers.len() as u64 - 1);
         message.sender = Aid::local(name);
         let waiting = Waiting::Message { number, message, bytes };
         match lodger.keeping.as_mut().filter(|keeping| keeping.holds) {
@@ -263,18 +290,23 @@ impl Session {
     /// Something is to be done in an agent's turn.
     pub(super) fn queue(&mut self, agent: u32, waiting: Waiting) {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
-        self.queued += 1;
+        self.queued += waiting.deliveries();
         self.queued_bytes += waiting.bytes();
         lodger.to_send.push_back(waiting);
         self.wake(agent);
     }
 
-    pub(super) fn refuse(&mut self, of: u64, code: Code, text: String) {
+    pub(super) fn refuse(&mut self, of: u64, code: Code, mut text: String) {
+        text.truncate(text.floor_char_boundary(SESSION_ANSWER_BYTES_MAX));
         self.window.push_back(Outgoing::Refused { of, code, text });
     }
 
-    pub(super) fn unqueue(&mut self, bytes: usize) {
-        self.queued = self.queued.saturating_sub(1);
+    pub(super) fn unqueue(&mut self, waiting: &Waiting) {
+        self.unqueue_counted(waiting.deliveries(), waiting.bytes());
+    }
+
+    fn unqueue_counted(&mut self, deliveries: u64, bytes: usize) {
+        self.queued = self.queued.saturating_sub(deliveries);
         self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
     }
 
@@ -321,7 +353,7 @@ impl Session {
         let ready = |lodger: &&mut Box<Lodger>| lodger.aid.is_some() && lodger.departing.is_none();
         let lodger = self.lodgers.get_mut(&agent).filter(ready)?;
         let waiting = lodger.to_send.pop_front()?;
-        let bytes = waiting.bytes();
+        let (deliveries, bytes) = (waiting.deliveries(), waiting.bytes());
         let waiting = match waiting {
             Waiting::Save { save, .. } if save.to.is_some() => {
                 lodger.departing = Some(Departure::Ready(save, false));
@@ -329,7 +361,7 @@ impl Session {
             }
             other => Some(other),
         };
-        self.unqueue(bytes);
+        self.unqueue_counted(deliveries, bytes);
         waiting
     }
 
@@ -393,9 +425,10 @@ impl Session {
         Outlook::Part(name, keeping.kept(), unsaved)
     }
 
-    /// What its client did not acknowledge of an agent's messages is not for the client any more.
+    /// What its client did not acknowledge of an agent's messages is not for the client any more. These, and before them what the agent was given
+    /// and had not handled.
     pub(super) fn write_off(&mut self, agent: u32, why: &str) -> Vec<Arc<AclMessage>> {
-        let mut undelivered = Vec::new();
+        let mut undelivered = self.open.take(agent);
         for outgoing in &mut self.window {
             if let Outgoing::Message { agent: of, message, bytes } = outgoing
                 && *of == agent
@@ -417,7 +450,7 @@ impl Session {
             return Vec::new();
         }
         let Some(lodger) = self.lodgers.remove(&agent) else { return Vec::new() };
-        lodger.to_send.iter().for_each(|waiting| self.unqueue(waiting.bytes()));
+        lodger.to_send.iter().for_each(|waiting| self.unqueue(waiting));
         if let Some(mut keeping) = lodger.keeping {
             self.opening.shelf.strike(lodger.name);
             self.cover(agent, keeping.forget(|_| true));
@@ -449,8 +482,12 @@ impl Session {
         self.weight.sub(bytes);
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         let given = lodger.keeping.as_mut().map(|keeping| keeping.forget(|frame| frame == number));
+        let instead = oversize::answer_instead(&message, Aid::local(lodger.name), self.opening.platform, why);
         let envelope = Envelope { to: Aid::local(lodger.name), body: MessageBody::Shared(message) };
         self.cover(agent, given.unwrap_or_default());
+        if let Some(answer) = instead {
+            self.deliver(agent, MessageBody::Owned(Box::new(answer)), false);
+        }
         if let Some(failure) = failure_for(&envelope, DeadReason::Unreachable) {
             self.queue(agent, Waiting::Message { number: 0, message: Box::new(failure), bytes: 0 });
         }

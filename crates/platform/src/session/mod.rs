@@ -18,6 +18,8 @@ mod leaving;
 mod lodgers;
 mod moves;
 mod octets;
+mod open_messages;
+mod oversize;
 mod port;
 mod rate;
 mod shelf;
@@ -32,11 +34,11 @@ pub use code_name::{CodeName, NoCodeName};
 pub use departing::DepartingBody;
 pub use frames::{
     Ack, Certified, Certify, Challenge, Code, CodePart, Create, Created, End, Ended, Fault, Frame, Hello, Keep, Lacks,
-    MessageFrame, OfferFrame, OnLeave, PASSED, Proof, Refused, Resume, SESSION_VERSION, Save, Saved, StateFrame, Stays,
-    Welcome, Yield,
+    MessageFrame, OfferFrame, OnLeave, OpenFrame, PASSED, Proof, Refused, Resume, SESSION_VERSION, Save, Saved,
+    StateFrame, Stays, Welcome, Yield,
 };
 pub use framing::{FrameReader, FrameWriter, Framing, ReadError, WriteError};
-pub use grant::Grant;
+pub use grant::{Grant, SessionLimits};
 pub use keeping::SavedState;
 pub use port::{Exchange, Host, Whereabouts};
 pub use shelf::Shelf;

@@ -377,7 +377,7 @@ impl Session {
     fn depart_as(&mut self, agent: u32, by: u64, is_saved: bool, reason: String) -> Option<Lodger> {
         let mut lodger = self.lodgers.remove(&agent)?;
         for waiting in std::mem::take(&mut lodger.to_send) {
-            self.unqueue(waiting.bytes());
+            self.unqueue(&waiting);
             self.refuse(waiting.number(), Code::NoAgent, format!("agent {agent}: {reason}"));
         }
         self.write_off(agent, if is_saved { "it moved" } else { "it went back" });

@@ -11,6 +11,8 @@ pub(super) struct Rate {
     per_s: u64,
     parts_max: u64,
     parts: u64,
+    /// What was taken beyond what was there: it is made up for first.
+    debt: u64,
     /// When it was filled last.
     at: Time,
 }
@@ -19,12 +21,14 @@ impl Rate {
     /// A full one.
     pub fn new(per_s: u32, burst: u32, now: Time) -> Self {
         let parts = u64::from(burst.max(1)) * PARTS;
-        Self { per_s: u64::from(per_s.max(1)), parts_max: parts, parts, at: now }
+        Self { per_s: u64::from(per_s.max(1)), parts_max: parts, parts, debt: 0, at: now }
     }
 
     fn fill(&mut self, now: Time) {
-        let came = ((now - self.at).as_micros() as u64).saturating_mul(self.per_s);
+        let mut came = ((now - self.at).as_micros() as u64).saturating_mul(self.per_s);
         self.at = self.at.max(now);
+        let paid = came.min(self.debt);
+        (self.debt, came) = (self.debt - paid, came - paid);
         self.parts = self.parts.saturating_add(came).min(self.parts_max);
     }
 
@@ -32,6 +36,20 @@ impl Rate {
     pub fn is_full(&mut self, now: Time) -> bool {
         self.fill(now);
         self.parts == self.parts_max
+    }
+
+    /// Takes all of this, whether it is there or not.
+    pub fn charge(&mut self, cost: u64) {
+        let cost = cost.saturating_mul(PARTS);
+        let paid = cost.min(self.parts);
+        self.parts -= paid;
+        self.debt = self.debt.saturating_add(cost - paid);
+    }
+
+    /// Whether more was taken than was there, and that is not made up for yet.
+    pub fn is_in_debt(&mut self, now: Time) -> bool {
+        self.fill(now);
+        self.debt > 0
     }
 
     /// Takes all of this, or nothing if that is not there now.
@@ -67,5 +85,16 @@ mod tests {
         let taken: u64 = (1..=2_000).map(|ms| rate.take(50, begin + Duration::from_millis(ms))).sum();
         assert_eq!(taken, 200);
         assert_eq!(rate.take(50, begin + Duration::from_secs(60)), 10);
+    }
+
+    #[test]
+    fn charge_beyond_burst_is_made_up_for() {
+        let begin = Time::ZERO;
+        let mut rate = Rate::new(100, 10, begin);
+        rate.charge(60);
+        let at = |ms| begin + Duration::from_millis(ms);
+        assert!(rate.is_in_debt(at(499)) && rate.take(1, at(499)) == 0);
+        assert!(!rate.is_in_debt(at(500)));
+        assert_eq!((rate.take(5, at(505)), rate.take(5, at(520))), (0, 2));
     }
 }

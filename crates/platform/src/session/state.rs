@@ -13,12 +13,14 @@ use super::frames::{Ack, Certify, Code, Create, End, Fault, Frame, Hello, Messag
 use super::grant::Grant;
 use super::lodgers::Lodger;
 use super::moves::Moves;
+use super::open_messages::OpenMessages;
 use super::rate::Rate;
 use super::shelf::Shelf;
 use super::transmit::Outgoing;
 use crate::durable::Ticket;
 use crate::limits::{
-    SESSION_ACK_DELAY_MS, SESSION_CERTIFICATES_PER_S, SESSION_LAST_FRAMES_MS, SESSION_QUEUE_BYTES_MAX,
+    SESSION_ACK_DELAY_MS, SESSION_ANSWERS_MAX, SESSION_CERTIFICATES_PER_S, SESSION_LAST_FRAMES_MS,
+    SESSION_QUEUE_BYTES_MAX,
 };
 use crate::{EndReason, Time};
 
@@ -147,7 +149,7 @@ pub struct Session {
     pub(super) parting: Vec<(u32, String)>,
     /// The number of the last numbered frame received.
     pub(super) received: u64,
-    /// Messages received whose agents had no turn yet, and their bytes.
+    /// Messages received whose agents had no turn yet, each counted once for each receiver, and their bytes.
     pub(super) queued: u64,
     pub(super) queued_bytes: usize,
     /// The highest number the client may send.
@@ -160,6 +162,8 @@ pub struct Session {
     pub(super) window: VecDeque<Outgoing>,
     /// What the messages in it take.
     pub(super) weight: Weight,
+    /// Messages that its client has and its agents have not handled.
+    pub(super) open: OpenMessages,
     /// What waits for the clients of its account.
     pub(super) burden: Arc<Burden>,
     pub(super) first: u64,
@@ -192,6 +196,7 @@ impl Session {
         Self {
             opening,
             weight: Weight::on(&burden),
+            open: OpenMessages::new(Weight::on(&burden)),
             burden,
             lodgers: BTreeMap::new(),
             parting: Vec::new(),
@@ -242,9 +247,32 @@ impl Session {
         self.over.is_some() && self.lodgers.is_empty() && self.parting.is_empty()
     }
 
-    /// Whether it can take more frames. While it cannot, read none: the lease does not run then.
-    pub fn has_room(&self) -> bool {
-        self.queued_bytes < SESSION_QUEUE_BYTES_MAX
+    /// Whether it takes more frames now, which gives the client what credit is due. While it does not, read none: a client that sends beyond
+    /// its credit waits. The lease does not run then.
+    pub fn has_room(&mut self, now: Time) -> bool {
+        self.grow_credit(now);
+        let is_taken_in = self.queued_bytes < SESSION_QUEUE_BYTES_MAX && self.queued <= self.window_max();
+        // Whoever owes acknowledgements is read on: they come behind what is beyond the credit.
+        is_taken_in && !self.rate.is_in_debt(now) && (self.received < self.granted || self.behind() > 0)
+    }
+
+    fn window_max(&self) -> u64 {
+        u64::from(self.opening.grant.window)
+    }
+
+    /// Answers for which the window has no place.
+    fn behind(&self) -> u64 {
+        (self.window.len() as u64).saturating_sub(self.window_max())
+    }
+
+    /// Lets the client send as much as it may by now; whether its rate holds some of that back.
+    pub(super) fn grow_credit(&mut self, now: Time) -> bool {
+        // Answers behind the window count: who acknowledges none can make no more of them.
+        let taken = self.queued + self.looking + self.behind() + self.granted;
+        let wanted = (self.received + self.window_max()).saturating_sub(taken);
+        let given = self.rate.take(wanted, now);
+        self.granted += given;
+        given < wanted
     }
 
     /// Whether this is the secret that its client was told.
@@ -289,7 +317,7 @@ impl Session {
         if received.saturating_add(1) < self.first {
             return Err(gone("frames that are missing were acknowledged before"));
         }
-        self.acknowledge(received)?;
+        self.acknowledge(received, false)?;
         self.heard_at = now;
         self.moves.known = hello.moves;
         let told = (self.received, self.granted);
@@ -323,8 +351,10 @@ impl Session {
         match frame {
             Frame::Ack(Ack { received, credit }) => {
                 connection.credit = credit;
-                self.acknowledge(received)?;
+                self.acknowledge(received, true)?;
+                self.open.keep_listed();
             }
+            Frame::Open(open) => self.open.list(&open.messages),
             Frame::Create(Create { number, agent, name }) => {
                 self.count(now, number)?;
                 self.create(number, agent, &name);
@@ -378,8 +408,17 @@ impl Session {
             return Err(Fault::new(Code::Protocol, format!("frame {number} came where {due} is due")));
         }
         if number > self.granted {
-            let text = format!("frame {number} is beyond what was granted, {}", self.granted);
-            return Err(Fault::new(Code::OverCredit, text));
+            let behind = self.behind();
+            if behind == 0 || behind >= SESSION_ANSWERS_MAX {
+                let text = format!(
+                    "frame {number} is beyond what was granted, {}; {} answers wait: acknowledge what came (`ack`), then send on",
+                    self.granted,
+                    self.window.len()
+                );
+                return Err(Fault::new(Code::OverCredit, text));
+            }
+            self.rate.charge(number - self.granted);
+            self.granted = number;
         }
         self.received = number;
         self.acknowledge_by(now + Duration::from_millis(SESSION_ACK_DELAY_MS));
@@ -392,16 +431,22 @@ impl Session {
         }
     }
 
-    /// The client has everything up to this number.
-    fn acknowledge(&mut self, received: u64) -> Result<(), Fault> {
+    /// The client has everything up to this number, and `knows` which messages of that are open.
+    fn acknowledge(&mut self, received: u64, knows: bool) -> Result<(), Fault> {
         if received > self.written {
             let text = format!("frame {received} is acknowledged; {} is the last that was sent", self.written);
             return Err(Fault::new(Code::Protocol, text));
         }
         let count = (received + 1).saturating_sub(self.first);
-        let gone = self.window.drain(..(count as usize).min(self.window.len()));
-        let bytes = gone.map(|outgoing| outgoing.bytes()).sum();
-        self.weight.sub(bytes);
+        let gone: Vec<Outgoing> = self.window.drain(..(count as usize).min(self.window.len())).collect();
+        for (number, outgoing) in (self.first..).zip(gone) {
+            let Outgoing::Message { agent, message, bytes } = outgoing else { continue };
+            self.weight.sub(bytes);
+            // Of an agent that is kept its saves say what is handled.
+            if self.lodgers.get(&agent).is_some_and(|lodger| lodger.keeping.is_none()) {
+                self.open.note(number, agent, &message, bytes, knows);
+            }
+        }
         self.first += count;
         if let Some(connection) = &mut self.connection {
             connection.sent = connection.sent.saturating_sub(count as usize);
@@ -434,6 +479,14 @@ impl Session {
         self.connection.as_ref().map_or(Time::NEVER, |connection| connection.spoke_at + self.lease() / 3)
     }
 
+    /// The same while nothing can be written to the client: what it is to be told waits for that.
+    pub fn poll_timeout_unwritable(&self) -> Time {
+        if self.over.is_some() {
+            return self.poll_timeout();
+        }
+        (self.heard_at + self.lease()).min(self.moves.due())
+    }
+
     /// When [`Session::handle_timeout`] is due.
     pub fn poll_timeout(&self) -> Time {
         if self.over.is_some() {
@@ -451,7 +504,7 @@ impl Session {
             }
             return;
         }
-        if !self.has_room() {
+        if !self.has_room(now) {
             self.heard_at = now;
         }
         if now >= self.heard_at + self.lease() {
@@ -484,11 +537,13 @@ mod tests {
     use super::super::frames::Resume;
     use super::super::lodgers::{Outlook, Waiting};
     use super::*;
+    use crate::limits::MESSAGE_RECEIVERS_MAX;
 
     const BOB: u32 = 3;
 
     fn opening(window: u32) -> Opening {
-        let grant = Grant { window, lease_ms: 9_000, ..Grant::new("tester", vec!["bob".into(), "s*".into()]) };
+        let grant =
+            Grant { window, agents: 64, lease_ms: 9_000, ..Grant::new("tester", vec!["bob".into(), "s*".into()]) };
         let (session, secret) = ("id".into(), "secret".into());
         Opening { session, secret, platform: "home".into(), grant, shelf: Arc::default() }
     }
@@ -753,11 +808,11 @@ mod tests {
     fn while_nothing_is_read_the_lease_does_not_run() {
         let mut session = lodging(4);
         session.handle_frame(Time::ZERO, message_frame(2, message(0)), SESSION_QUEUE_BYTES_MAX).unwrap();
-        assert!(!session.has_room());
+        assert!(!session.has_room(Time::ZERO));
         session.handle_timeout(Time::from_ms(20_000));
         assert!(session.over.is_none());
         turn(&mut session, &mut vec![]);
-        assert!(session.has_room());
+        assert!(session.has_room(Time::from_ms(20_000)));
         session.handle_timeout(Time::from_ms(29_001));
         assert!(session.over.is_some());
     }
@@ -766,22 +821,76 @@ mod tests {
     fn who_acknowledges_nothing_fills_the_window_and_no_more() {
         let mut session = session(8);
         let mut now = Time::ZERO;
-        for number in 1..=200 {
-            let outcome = session.handle_frame(now, create(number, 64, "sam"), 100);
+        let mut credit = 0;
+        for number in 1..=16 {
+            session.handle_frame(now, create(number, 64, "sam"), 100).unwrap();
             now = now + Duration::from_millis(10);
-            while session.poll_frame(now).is_some() {}
-            if let Err(fault) = outcome {
-                assert_eq!((fault.code, number), (Code::OverCredit, 17));
-                break;
+            while let Some(frame) = session.poll_frame(now) {
+                credit = if let Frame::Ack(ack) = frame { ack.credit.unwrap() } else { credit };
             }
         }
-        assert_eq!((session.window.len(), session.written), (16, 8), "none but the window was written");
+        assert_eq!((session.window.len(), session.written, credit), (16, 8, 16), "none but the window was written");
         session.handle_hello(now, &resume(8)).unwrap();
         let frames: Vec<Frame> = std::iter::from_fn(|| session.poll_frame(now)).collect();
         let [Frame::Welcome(_), Frame::Ack(Ack { credit: Some(24), .. }), refusals @ ..] = frames.as_slice() else {
             panic!("{frames:?}")
         };
         assert_eq!((refusals.len(), session.window.len()), (8, 8), "who acknowledges goes on");
+    }
+
+    #[test]
+    fn unacknowledged_answers_beyond_credit_end_the_connection() {
+        let mut session = session(8);
+        let refused = 8 + SESSION_ANSWERS_MAX;
+        for number in 1..=refused {
+            let now = Time::from_ms(number);
+            assert!(session.has_room(now));
+            session.handle_frame(now, create(number, 64, "sam"), 100).unwrap();
+        }
+        let fault = hear(&mut session, create(refused + 1, 64, "sam")).unwrap_err();
+        assert_eq!(fault.code, Code::OverCredit);
+        assert!(fault.text.contains("acknowledge what came"), "{fault}");
+    }
+
+    #[test]
+    fn frames_beyond_credit_wait_to_be_read() {
+        let mut session = lodging(4);
+        assert!(session.has_room(Time::ZERO));
+        hear(&mut session, message_frame(2, to_many(5))).unwrap();
+        let now = Time::from_ms(20_000);
+        assert!(!session.has_room(now), "its agent had no turn");
+        session.handle_timeout(now);
+        turn(&mut session, &mut vec![]);
+        assert!(session.has_room(now) && session.over.is_none(), "who waits to be read is not silent");
+    }
+
+    fn to_many(receivers: usize) -> AclMessage {
+        AclMessage { receivers: (0..receivers).map(|n| Aid::local(format!("r{n}").as_str())).collect(), ..message(0) }
+    }
+
+    #[test]
+    fn each_receiver_counts_against_credit_and_rate() {
+        let mut session = lodging(4);
+        hear(&mut session, message_frame(2, to_many(1_000))).unwrap();
+        assert_eq!(session.queued, 1_000);
+        assert!(!session.has_room(Time::ZERO));
+        turn(&mut session, &mut vec![]);
+        assert_eq!(session.queued, 0);
+        let per_s = session.grant().messages_per_s;
+        let (early, late) = (Time(900_000_000 / u64::from(per_s)), Time(1_100_000_000 / u64::from(per_s)));
+        assert!(!session.has_room(early), "the rate is made up for");
+        assert!(session.has_room(late));
+    }
+
+    #[test]
+    fn message_to_too_many_receivers_is_refused() {
+        let mut session = lodging(4);
+        hear(&mut session, message_frame(2, to_many(MESSAGE_RECEIVERS_MAX + 1))).unwrap();
+        assert_eq!(said(&mut session), ["refused 2 2 TooManyReceivers"]);
+        let mut twice = to_many(1);
+        twice.receivers = std::iter::repeat_n(Aid::local("amy"), 3).chain([Aid::new("amy", "home")]).collect();
+        hear(&mut session, message_frame(3, twice)).unwrap();
+        assert_eq!(session.queued, 1, "an agent that is named again is one receiver");
     }
 
     #[test]

@@ -33,11 +33,6 @@ pub(super) enum Outgoing {
 }
 
 impl Outgoing {
-    /// Bytes of memory that the message in it takes, if it is one.
-    pub fn bytes(&self) -> usize {
-        if let Self::Message { bytes, .. } = self { *bytes } else { 0 }
-    }
-
     fn frame(&self, number: u64) -> Frame {
         match self.clone() {
             Self::Created { agent, name } => Frame::Created(Created { number, agent, name }),
@@ -119,12 +114,7 @@ impl Session {
 
     fn due_ack(&mut self, now: Time) -> Option<Frame> {
         let window = u64::from(self.opening.grant.window);
-        // Answers for which the window has no place count: who acknowledges none can make no more of them.
-        let behind = (self.window.len() as u64).saturating_sub(window);
-        let taken = self.queued + self.looking + behind + self.granted;
-        let wanted = (self.received + window).saturating_sub(taken);
-        let given = self.rate.take(wanted, now);
-        self.granted += given;
+        let is_held_back = self.grow_credit(now);
         let connection = self.connection.as_mut()?;
         // Small steps are not worth a frame of their own.
         let much = self.granted - connection.told.1 >= window.div_ceil(4);
@@ -133,7 +123,7 @@ impl Session {
         }
         // What the rate holds back is told later.
         let later = now + Duration::from_millis(SESSION_ACK_DELAY_MS);
-        connection.ack_due = if given < wanted { later } else { Time::NEVER };
+        connection.ack_due = if is_held_back { later } else { Time::NEVER };
         connection.told = (self.received, self.granted);
         Some(Frame::Ack(Ack { received: self.received, credit: Some(self.granted) }))
     }

@@ -6,7 +6,7 @@ use whimbrel_platform::df::{
     Df, DfChangeKind, DfDescription, DfQuery, ModifyError, NotRegistered, NoticeForm, RegisterError,
     ServiceDescription, SubscribeError,
 };
-use whimbrel_platform::limits::{DF_SERVICES_PER_AGENT_MAX, DF_SUBSCRIPTIONS_PER_AGENT_MAX};
+use whimbrel_platform::limits::{DF_NOTICE_BYTES, DF_SERVICES_PER_AGENT_MAX, DF_SUBSCRIPTIONS_PER_AGENT_MAX};
 
 const NOW: Time = Time::ZERO;
 
@@ -127,6 +127,26 @@ fn a_subscriber_hears_of_arrivals_changes_and_departures() {
     df.handle_agent_ended(Aid::new("eve", "home"));
     assert_eq!(told(&mut df).len(), 2);
     assert_eq!(df.description_of(Aid::local("eve")), None);
+}
+
+#[test]
+fn first_notice_of_many_entries_comes_in_pieces() {
+    let mut df = Df::new("home");
+    for number in 0..3_000 {
+        df.register(entry(&format!("seller{number}"), "sell", "market"), NOW).unwrap();
+    }
+    subscribe(&mut df, "amy", "c1", DfDescription::offering("sell", ""));
+    let pieces: Vec<AclMessage> = std::iter::from_fn(|| df.poll_message()).collect();
+    let entries = |piece: &AclMessage| {
+        let result = piece.content.items().next().cloned().unwrap();
+        result.args()[1].args().len()
+    };
+    assert!(pieces.len() > 1, "{}", pieces.len());
+    assert_eq!(pieces.iter().map(entries).sum::<usize>(), 3_000);
+    for piece in &pieces {
+        assert_eq!(piece.extras().conversation_id, Some("c1".into()));
+        assert!(piece.content.footprint(usize::MAX) <= DF_NOTICE_BYTES + 4_096);
+    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Messages: `send`, `on_failure`, `take`, `read`, `reason`.
 
 use wasmtime::{Caller, Linker};
-use whimbrel_acl::{AclMessage, Template};
-use whimbrel_platform::limits::{GUEST_CALL_BYTES_MAX, GUEST_CALL_MESSAGES_MAX, GUEST_LAST_WORDS_BYTES_MAX};
+use whimbrel_acl::{AclMessage, Template, sym};
+use whimbrel_platform::limits::{
+    GUEST_CALL_BYTES_MAX, GUEST_CALL_MESSAGES_MAX, GUEST_LAST_WORDS_BYTES_MAX, MESSAGE_RECEIVERS_MAX,
+};
 use whimbrel_platform::topics::Cast;
 
 use super::{Result, breach, copy_out, parts, region};
@@ -37,7 +39,10 @@ fn send(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
         return Ok(guest.refuse(code::DENIED, "nothing can be sent now"));
     };
     match guest.naming(|_| read_message(bytes, sender)).map_err(breach)? {
-        Ok(message) => dispatch(guest, message, length),
+        Ok(mut message) => {
+            message.name_each_once(guest.turn.with(|turn| turn.services.platform()).unwrap_or(sym::EMPTY));
+            dispatch(guest, message, length)
+        }
         Err(error) => Ok(guest.refuse(code::MALFORMED, error.to_string())),
     }
 }
@@ -49,6 +54,10 @@ fn dispatch(guest: &mut Guest, message: AclMessage, length: usize) -> Result<i32
         {
             return Ok(guest.deny(&format!("topic {topic}")));
         }
+    }
+    if let Some(count) = message.excess_receivers() {
+        let why = format!("the message names {count} receivers: {MESSAGE_RECEIVERS_MAX} are the most");
+        return Ok(guest.refuse(code::FULL, why));
     }
     let receivers = message.receivers.len() as u32;
     guest.requests.sent = guest.requests.sent.saturating_add(receivers);

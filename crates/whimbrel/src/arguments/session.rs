@@ -2,7 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, value_parser};
+use whimbrel_platform::limits::{
+    SESSION_AGENTS_MAX, SESSION_AGENTS_MOST, SESSION_MESSAGE_BYTES_LEAST, SESSION_MESSAGE_BYTES_MAX,
+    SESSION_MESSAGE_BYTES_MOST, SESSION_MESSAGES_PER_S,
+};
+use whimbrel_platform::session::SessionLimits;
 
 use super::run::DOORS;
 
@@ -21,6 +26,27 @@ pub struct AgentPortOptions {
     /// somebody comes.
     #[arg(long, value_name = "FILE")]
     pub agent_tokens: Option<PathBuf>,
+    /// Agents that one session may have at a time, over the agent port and over HTTP.
+    #[arg(long, value_name = "N", default_value_t = SESSION_AGENTS_MAX, value_parser = value_parser!(u32).range(1..=i64::from(SESSION_AGENTS_MOST)))]
+    pub session_agents: u32,
+    /// Messages a second that one session may send, on average; one to several agents counts once for each. What is sent faster waits.
+    #[arg(long, value_name = "N", default_value_t = SESSION_MESSAGES_PER_S, value_parser = value_parser!(u32).range(1..))]
+    pub session_messages_per_s: u32,
+    /// Bytes of one message of a session, or to one. A longer one is refused, and its sender told.
+    #[arg(long, value_name = "BYTES", default_value_t = SESSION_MESSAGE_BYTES_MAX,
+        value_parser = value_parser!(u32).range(i64::from(SESSION_MESSAGE_BYTES_LEAST)..=i64::from(SESSION_MESSAGE_BYTES_MOST)))]
+    pub session_message_bytes: u32,
+}
+
+impl AgentPortOptions {
+    /// What each session may have.
+    pub fn limits(&self) -> SessionLimits {
+        SessionLimits {
+            agents: self.session_agents,
+            messages_per_s: self.session_messages_per_s,
+            message_bytes: self.session_message_bytes,
+        }
+    }
 }
 
 /// Let programs in any language have agents on a platform.

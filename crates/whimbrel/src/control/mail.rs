@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{AclMessage, Aid, Encoding, MessageBody, Performative, Symbol, Text};
 use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Sending};
+use whimbrel_platform::limits::MESSAGE_RECEIVERS_MAX;
 use whimbrel_runtime::{Agent, Context, Platform};
 
 /// How often it is looked whether whoever waits for an answer is still there.
@@ -89,7 +90,7 @@ impl Mail {
         nobody: impl Fn(&str) -> Refusal,
         gone: &dyn Fn() -> bool,
     ) -> Result<Answer, Refusal> {
-        let mut message = read(&sending)?;
+        let mut message = read(&sending, platform.services().platform())?;
         let unknown = message.receivers.iter().find(|receiver| !platform.services().exists(**receiver));
         if let Some(receiver) = unknown {
             return Err(nobody(&receiver.to_string()));
@@ -164,12 +165,16 @@ impl Letters {
     }
 }
 
-fn read(sending: &Sending) -> Result<Box<AclMessage>, Refusal> {
+fn read(sending: &Sending, home: Symbol) -> Result<Box<AclMessage>, Refusal> {
     let bad = |why: String| refuse(Reason::BadRequest, format!("no message: {why}"));
     let bytes = serde_json::to_vec(&sending.message).map_err(|error| bad(error.to_string()))?;
-    let message = Encoding::Json.decode(&bytes).map_err(|error| bad(error.to_string()))?;
+    let mut message = Encoding::Json.decode(&bytes).map_err(|error| bad(error.to_string()))?;
+    message.name_each_once(home);
     if message.receivers.is_empty() {
         return Err(bad("it names no receiver".to_owned()));
+    }
+    if let Some(count) = message.excess_receivers() {
+        return Err(bad(format!("it names {count} receivers: {MESSAGE_RECEIVERS_MAX} are the most")));
     }
     Ok(Box::new(message))
 }

@@ -620,6 +620,7 @@ fn member_info(NodeView { node, member, dead, placer, partitions, leaving, unser
 #[cfg(test)]
 mod tests {
     use whimbrel_gateway::vocabulary::Sending;
+    use whimbrel_platform::limits::MESSAGE_RECEIVERS_MAX;
 
     use super::*;
 
@@ -658,5 +659,10 @@ mod tests {
         let message = serde_json::json!({ "performative": "inform", "receivers": ["ams"] });
         let sending = Box::new(Sending { message, wait_ms: None });
         assert!(matches!(panel.answer(Request::Send(sending), &|| false), Answer::Sent { .. }), "others are known");
+        let receivers: Vec<String> = (0..=MESSAGE_RECEIVERS_MAX).map(|number| format!("a{number}")).collect();
+        let message = serde_json::json!({ "performative": "inform", "receivers": receivers });
+        let sending = Box::new(Sending { message, wait_ms: None });
+        let Answer::Error(refusal) = panel.answer(Request::Send(sending), &|| false) else { panic!("it is sent") };
+        assert!(refusal.text.contains("it names 1025 receivers: 1024 are the most"), "{}", refusal.text);
     }
 }

@@ -365,6 +365,68 @@ fn a_client_that_sends_to_somebody_slow_is_held_up_by_its_credit() {
     port.close(Duration::from_secs(1));
 }
 
+/// Tells what it hears.
+struct Listener(mpsc::Sender<Value>);
+
+impl Agent for Listener {
+    fn on_message(&mut self, _ctx: &mut Context<'_, '_>, message: MessageBody) {
+        let _ = self.0.send(message.content.clone());
+    }
+}
+
+#[test]
+fn burst_beyond_credit_is_read_later() {
+    const LAST: u64 = 3_000;
+    for framing in [Framing::Json, Framing::Compact] {
+        let (platform, port) = open(Platform::builder());
+        let (told, hears) = mpsc::channel();
+        platform.spawn("amy", Listener(told)).expect("a free name");
+        let mut client = Client::with_agent(&port, framing, "keen");
+        // All of it is said before anything is heard.
+        (2..=LAST).for_each(|number| client.send(number, Value::Int(number as i64)));
+        for due in 2..=LAST {
+            assert_eq!(hears.recv_timeout(PATIENCE), Ok(Value::Int(due as i64)));
+        }
+        client.read_until(|frame| matches!(frame, Frame::Ack(ack) if ack.received == LAST));
+        platform.stop();
+        port.close(Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn receivers_are_credited_and_crowded_one_by_one() {
+    const NAMES: usize = 40;
+    let (platform, port) = open(Platform::builder().mailbox_limits(10, 100_000));
+    let (told, hears) = mpsc::channel();
+    for number in 0..NAMES {
+        platform.spawn(format!("amy{number}").as_str(), Snail(told.clone())).expect("a free name");
+    }
+    let mut client = Client::with_agent(&port, Framing::Compact, "keen");
+    // Each named often: each gets it once.
+    let receivers = (0..NAMES * 5).map(|number| Aid::local(format!("amy{}", number % NAMES).as_str())).collect();
+    let message = AclMessage { receivers, ..AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::NOBODY, 1) };
+    let (mut number, mut credit, mut sent) = (1, client.welcome.credit, 0);
+    while sent < 100 {
+        while number < credit && sent < 100 {
+            (number, sent) = (number + 1, sent + 1);
+            let message = MessageBody::Owned(Box::new(message.clone()));
+            client.write(&Frame::Message(MessageFrame { number, agent: 0, message }));
+        }
+        let waiting = platform.counters().queued;
+        assert!(waiting < NAMES as u64 * 40, "{waiting} wait");
+        if let Some(Frame::Ack(ack)) = client.read() {
+            credit = ack.credit.unwrap_or(credit);
+        }
+    }
+    for _ in 0..NAMES * 100 {
+        hears.recv_timeout(PATIENCE).expect("each gets each");
+    }
+    wait_until(|| platform.counters().queued == 0);
+    assert!(hears.try_recv().is_err(), "and once");
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
 #[test]
 fn a_newer_connection_takes_the_session_over() {
     let (platform, port) = open(Platform::builder());

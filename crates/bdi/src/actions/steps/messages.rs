@@ -1,5 +1,6 @@
 //! Messages to other agents.
 
+use rustc_hash::FxHashSet;
 use whimbrel_acl::{Aid, Symbol, Text, Value, sym};
 
 use crate::actions::{Failure, Progress, StepCall};
@@ -80,7 +81,14 @@ fn receivers(call: &StepCall<'_, '_>) -> Result<Vec<Aid>, Failure> {
                 Failure::new("internal_action", message)
             })
         };
-        return to.items().map(agent).collect();
+        // Each of them once, by whatever name.
+        let (mut seen, home) = (FxHashSet::default(), call.cycle.services.platform());
+        let is_first = |agent: &Aid| {
+            let platform = if agent.platform == home { sym::EMPTY } else { agent.platform };
+            seen.insert((agent.name, platform))
+        };
+        let all: Result<Vec<Aid>, Failure> = to.items().map(agent).collect();
+        return all.map(|all| all.into_iter().filter(is_first).collect());
     }
     one(to).map(|agent| vec![agent]).ok_or_else(|| {
         let what = format!("TO parameter ('{to}') must be an atom, a string or a list of receivers!");

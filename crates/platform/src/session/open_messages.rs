@@ -1,0 +1,137 @@
+//! Messages that a client acknowledged and its agents have not handled: they go back to their senders if the agent ends.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use whimbrel_acl::AclMessage;
+
+use super::burden::Weight;
+use crate::limits::{SESSION_OPEN_BYTES_MAX, SESSION_OPEN_MESSAGES_MAX};
+
+/// A message that an agent was given.
+#[derive(Debug)]
+struct OpenMessage {
+    agent: u32,
+    message: Arc<AclMessage>,
+    bytes: usize,
+}
+
+/// See the module. A client that never says which messages are open has none.
+#[derive(Debug)]
+pub(super) struct OpenMessages {
+    by_number: BTreeMap<u64, OpenMessage>,
+    /// What the client said last: first numbers, and how many follow each other from there.
+    runs: Vec<(u64, u64)>,
+    /// The client says which are open.
+    is_told: bool,
+    weight: Weight,
+}
+
+impl OpenMessages {
+    pub fn new(weight: Weight) -> Self {
+        Self { by_number: BTreeMap::new(), runs: Vec::new(), is_told: false, weight }
+    }
+
+    /// The client's agents have not handled the messages of these runs, and have handled all others that it acknowledges.
+    pub fn list(&mut self, runs: &[u64]) {
+        self.is_told = true;
+        self.runs = runs.as_chunks().0.iter().map(|[first, count]| (*first, *count)).collect();
+        self.runs.sort_unstable();
+        self.keep_listed();
+    }
+
+    /// The client acknowledged all that is noted: what it did not list is handled.
+    pub fn keep_listed(&mut self) {
+        let Self { by_number, runs, weight, .. } = self;
+        by_number.retain(|number, open| {
+            let is_listed = is_in(runs, *number);
+            if !is_listed {
+                weight.sub(open.bytes);
+            }
+            is_listed
+        });
+    }
+
+    /// The client received this message of an agent. It `knows` what is open among all that it received: not so when it goes on with its session.
+    pub fn note(&mut self, number: u64, agent: u32, message: &Arc<AclMessage>, bytes: usize, knows: bool) {
+        let is_open = self.is_told && (!knows || is_in(&self.runs, number));
+        let has_room = self.by_number.len() < SESSION_OPEN_MESSAGES_MAX
+            && self.weight.bytes() + bytes <= SESSION_OPEN_BYTES_MAX
+            && self.weight.has_room();
+        if is_open && has_room {
+            self.weight.add(bytes);
+            self.by_number.insert(number, OpenMessage { agent, message: Arc::clone(message), bytes });
+        }
+    }
+
+    /// An agent is no more: its messages, the oldest first.
+    pub fn take(&mut self, agent: u32) -> Vec<Arc<AclMessage>> {
+        let mut taken = Vec::new();
+        let Self { by_number, weight, .. } = self;
+        by_number.retain(|_, open| {
+            let is_other = open.agent != agent;
+            if !is_other {
+                weight.sub(open.bytes);
+                taken.push(Arc::clone(&open.message));
+            }
+            is_other
+        });
+        taken
+    }
+}
+
+/// Whether a number is in one of these runs, which are in order.
+fn is_in(runs: &[(u64, u64)], number: u64) -> bool {
+    let after = runs.partition_point(|(first, _)| *first <= number);
+    after.checked_sub(1).and_then(|at| runs.get(at)).is_some_and(|(first, count)| number - first < *count)
+}
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::{Aid, Performative};
+
+    use super::*;
+
+    fn noted(open: &mut OpenMessages, numbers: impl IntoIterator<Item = u64>, knows: bool) {
+        for number in numbers {
+            let message = AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("bob"), number as i64);
+            open.note(number, (number % 2) as u32, &Arc::new(message), 100, knows);
+        }
+    }
+
+    fn taken(open: &mut OpenMessages, agent: u32) -> Vec<i64> {
+        open.take(agent).iter().filter_map(|message| message.content.as_i64()).collect()
+    }
+
+    #[test]
+    fn unlisted_messages_count_as_handled() {
+        let mut open = OpenMessages::new(Weight::default());
+        noted(&mut open, 1..=9, true);
+        assert_eq!(taken(&mut open, 1), [] as [i64; 0], "nothing was said of what is open");
+        open.list(&[12, 1, 14, 4]);
+        noted(&mut open, 10..=20, true);
+        assert_eq!(taken(&mut open, 1), [15, 17]);
+        open.list(&[16, 1]);
+        assert_eq!((taken(&mut open, 0), open.weight.bytes()), (vec![16], 0));
+    }
+
+    #[test]
+    fn resumed_session_keeps_all_until_told() {
+        let mut open = OpenMessages::new(Weight::default());
+        open.list(&[]);
+        noted(&mut open, 1..=4, false);
+        open.keep_listed();
+        assert_eq!(open.by_number.len(), 0);
+        noted(&mut open, 5..=8, false);
+        open.list(&[7, u64::MAX]);
+        assert_eq!((taken(&mut open, 0), taken(&mut open, 1)), (vec![8], vec![7]));
+    }
+
+    #[test]
+    fn open_messages_are_bounded() {
+        let mut open = OpenMessages::new(Weight::default());
+        open.list(&[1, u64::MAX]);
+        noted(&mut open, 1..=SESSION_OPEN_MESSAGES_MAX as u64 + 5, true);
+        assert_eq!(open.by_number.len(), SESSION_OPEN_MESSAGES_MAX);
+    }
+}
