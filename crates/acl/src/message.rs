@@ -391,6 +391,12 @@ impl Envelope {
         }
     }
 
+    /// Whether the names of these agents are in the order in which they were first heard, so that none is there twice: as lists mostly are, and
+    /// seen without a set of them.
+    pub fn names_ascend(agents: &[Aid]) -> bool {
+        agents.is_sorted_by(|one, other| one.name.index() < other.name.index())
+    }
+
     #[cold]
     fn for_each_of_many(mut message: Box<AclMessage>, mut send: impl FnMut(Self)) {
         message.name_each_once(sym::EMPTY);
@@ -446,6 +452,9 @@ impl Envelope {
 /// Removes agents that are named before; a name of the platform `home` is the same as that name alone.
 #[cold]
 fn keep_first_of_each(agents: &mut SmallVec<[Aid; 1]>, home: Symbol) {
+    if Envelope::names_ascend(agents) {
+        return;
+    }
     let mut seen = FxHashSet::default();
     agents.retain(|agent| {
         let platform = if agent.platform == home { sym::EMPTY } else { agent.platform };

@@ -246,7 +246,7 @@ pub const LINK_GIVE_UP_MS: u64 = 30_000;
 pub const LINK_RECEIVERS_MAX: usize = MESSAGE_RECEIVERS_MAX;
 /// Bytes that each receiver of a message but the first counts as, in a batch and against a link's credit, at both ends: a byte or two on the wire
 /// become an envelope and a place in a mailbox.
-pub const LINK_RECEIVER_BYTES: usize = 64;
+pub const LINK_RECEIVER_BYTES: usize = 32;
 /// Such receivers in one batch: a batch is closed when they count as its bytes do, and one message may be the last.
 pub const LINK_BATCH_SHARES_MAX: usize = LINK_BATCH_BYTES / LINK_RECEIVER_BYTES + LINK_RECEIVERS_MAX;
 /// Bytes of a node's name.
