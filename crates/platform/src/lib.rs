@@ -21,6 +21,7 @@ pub mod durable;
 pub mod duration;
 pub mod environment;
 pub mod events;
+pub mod growth;
 pub mod inspection;
 pub mod limits;
 pub mod link;

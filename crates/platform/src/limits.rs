@@ -17,6 +17,8 @@ pub const SPARE_QUEUES_MAX: usize = 64;
 pub const SPARE_QUEUE_MESSAGES_MAX: usize = 1_024;
 /// Steps (messages handled, reasoning cycles) one turn may take before the next agent's turn comes.
 pub const TURN_STEPS: u32 = 64;
+/// How far the thread of a turn that its shard goes on without steps back behind others (`nice`).
+pub const LATE_TURN_NICENESS: i32 = 10;
 /// The stack of a worker's thread: terms that programs make may be nested a hundred thousand levels deep, and are walked
 /// by recursion. Memory that is never reached is never taken.
 pub const WORKER_STACK_BYTES: usize = 64 << 20;
@@ -25,6 +27,12 @@ pub use whimbrel_acl::limits::MESSAGE_RECEIVERS_MAX;
 pub const DF_NOTICE_BYTES: usize = 256 << 10;
 /// Agents of one node.
 pub const AGENTS_MAX: usize = 100_000_000;
+/// Bytes of memory of an AgentSpeak mind, if no policy says otherwise.
+pub const MIND_MEMORY_BYTES: usize = 256 << 20;
+/// The least that a policy may say.
+pub const MIND_MEMORY_BYTES_MIN: usize = 64 << 10;
+/// Bytes by which a small mind grows at least before its memory is counted.
+pub const MIND_COUNTED_EVERY_BYTES: u64 = 8 << 20;
 /// How long whoever sends a minion waits for what it has to say, if he does not say so himself.
 pub const DISPATCH_MS: u64 = 60_000;
 /// Bytes of an agent's state that goes to another node: what WebAssembly agents may have.

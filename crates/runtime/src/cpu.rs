@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use whimbrel_platform::limits::LATE_TURN_NICENESS;
+
 /// What a thread was seen doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sight {
@@ -56,6 +59,16 @@ impl Thread {
     pub fn look(self) -> Option<Sight> {
         None
     }
+
+    /// Lets other threads go before this one for the rest of its life, where the operating system knows of that: whoever may not
+    /// do much else cannot take it back.
+    pub fn step_back(self) {
+        #[cfg(target_os = "linux")]
+        if let Some(id) = self.id {
+            // On Linux this is of the thread alone. A thread that keeps its place does no more harm than before.
+            let _ = rustix::process::setpriority_process(Some(id), LATE_TURN_NICENESS);
+        }
+    }
 }
 
 #[cfg(all(test, target_os = "linux", not(miri)))]
@@ -64,6 +77,22 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+
+    #[test]
+    fn thread_steps_back_alone() {
+        let niceness = |thread: Thread| {
+            let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", thread.id.unwrap().as_raw_nonzero()));
+            let (_, after_name) = stat.as_ref().unwrap().rsplit_once(')').unwrap();
+            after_name.split_whitespace().nth(16).unwrap().parse::<i32>().unwrap()
+        };
+        let before = niceness(Thread::current());
+        let stepped_back = std::thread::spawn(move || {
+            Thread::current().step_back();
+            niceness(Thread::current())
+        });
+        assert_eq!(stepped_back.join().unwrap(), LATE_TURN_NICENESS.max(before));
+        assert_eq!(niceness(Thread::current()), before);
+    }
 
     #[test]
     fn who_waits_does_not_run() {

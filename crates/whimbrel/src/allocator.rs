@@ -2,8 +2,12 @@
 //!
 //! Its own crate asks it for aligned memory whatever the alignment, which takes two and a half times as many instructions as to ask for
 //! memory: all of that is aligned as nearly everything has to be.
+//!
+//! What is asked for is noted by thread (`platform::growth`), so that agents' memory is counted as it grows.
 
 use std::alloc::{GlobalAlloc, Layout};
+
+use whimbrel_platform::growth;
 
 /// What all memory is aligned to that is asked for without saying: a word (blocks of 16 bytes and more are to 16).
 const ALIGNED: usize = align_of::<usize>();
@@ -16,6 +20,7 @@ pub(crate) struct Allocator;
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        growth::note(layout.size());
         // SAFETY: any size and any power of two will do.
         let memory = unsafe {
             match layout.align() {
@@ -28,6 +33,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        growth::note(layout.size());
         // SAFETY: as above.
         let memory = unsafe {
             match layout.align() {
@@ -46,6 +52,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     #[inline]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        growth::note(size.saturating_sub(layout.size()));
         // SAFETY: the caller promises that it came from here.
         let memory = unsafe {
             match layout.align() {

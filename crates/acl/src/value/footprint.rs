@@ -1,5 +1,9 @@
 //! How much memory values take, for those that keep many.
 
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
 use super::{Annot, Cons, Record, Structure, Value};
 use crate::limits::BULKY_BYTES;
 
@@ -68,10 +72,118 @@ impl Value {
     }
 }
 
+/// Texts from this length on count once, wherever they stand.
+const SHARED_TEXT_BYTES: usize = 64;
+
+/// Scale for values that are kept together: what they share counts once. Counting ends soon after enough is reached.
+#[derive(Debug)]
+pub struct Scale {
+    bytes: usize,
+    enough: usize,
+    seen: FxHashSet<usize>,
+}
+
+impl Scale {
+    /// An empty scale; more than `enough` bytes are all the same.
+    pub fn new(enough: usize) -> Self {
+        Self { bytes: 0, enough, seen: FxHashSet::default() }
+    }
+
+    /// Bytes so far.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether there is no need to go on.
+    pub fn is_full(&self) -> bool {
+        self.bytes >= self.enough
+    }
+
+    /// Adds what is no value.
+    pub fn add(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Adds what a value refers to; the place of the value itself is its holder's.
+    pub fn add_value(&mut self, value: &Value) {
+        if !matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Num(_) | Value::Atom(_) | Value::Nil)
+        {
+            self.add_all(vec![value]);
+        }
+    }
+
+    /// Adds values, each with its place.
+    pub fn add_values(&mut self, values: &[Value]) {
+        self.add(size_of_val(values));
+        self.add_all(values.iter().collect());
+    }
+
+    /// Adds a shared structure.
+    pub fn add_shared(&mut self, term: &Arc<Structure>) {
+        if self.is_first(term) {
+            self.add(ALLOCATION_BYTES + size_of::<Structure>());
+            self.add_structure(term);
+        }
+    }
+
+    /// Adds what a structure refers to; the place of the structure itself is its holder's.
+    pub fn add_structure(&mut self, term: &Structure) {
+        let mut pile = Vec::new();
+        self.add(unpack_structure(term, &mut pile));
+        self.add_all(pile);
+    }
+
+    /// Whether something that may be shared is met for the first time.
+    fn is_first<T>(&mut self, shared: &Arc<T>) -> bool {
+        Arc::strong_count(shared) == 1 || self.seen.insert(Arc::as_ptr(shared).addr())
+    }
+
+    fn add_all(&mut self, mut pile: Vec<&Value>) {
+        // Not by recursion: they may be nested deeper than the stack is.
+        while self.bytes < self.enough
+            && let Some(value) = pile.pop()
+        {
+            let own = match value {
+                Value::Str(text) if text.len() < SHARED_TEXT_BYTES => text.len(),
+                Value::Str(text) if self.seen.insert(text.as_ptr().addr()) => text.len(),
+                Value::Bytes(content) if self.seen.insert(content.as_ptr().addr()) => content.len(),
+                Value::List(cell) if self.is_first(cell) => {
+                    pile.extend([&cell.tail, &cell.head]);
+                    size_of::<Cons>()
+                }
+                Value::Term(term) if self.is_first(term) => size_of::<Structure>() + unpack_structure(term, &mut pile),
+                Value::Map(pairs) if self.is_first(pairs) => {
+                    pile.extend(pairs.iter().flat_map(|(key, value)| [key, value]));
+                    2 * pairs.len() * size_of::<Value>()
+                }
+                Value::Record(record) if self.is_first(record) => {
+                    pile.extend(record.fields.iter().map(|(_, value)| value));
+                    size_of::<Record>() + 2 * record.fields.len() * size_of::<Value>()
+                }
+                Value::Object(object) if self.seen.insert(Arc::as_ptr(object).addr()) => {
+                    // What is in it may change meanwhile.
+                    let left = self.enough - self.bytes;
+                    object.contents().values().map(|value| value.footprint(left)).sum()
+                }
+                _ => continue,
+            };
+            self.add(ALLOCATION_BYTES + own);
+        }
+    }
+}
+
+/// Puts the parts of a structure on the pile. The bytes that their places take.
+fn unpack_structure<'a>(term: &'a Structure, pile: &mut Vec<&'a Value>) -> usize {
+    pile.extend(term.args.iter());
+    pile.extend(term.annots.iter().filter_map(|annot| match annot {
+        Annot::Term(value) => Some(value),
+        Annot::Source(_) | Annot::Tail(_) => None,
+    }));
+    term.args.len() * size_of::<Value>() + term.annots.len() * size_of::<Annot>()
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::value::{Contents, Object};
 
@@ -99,5 +211,27 @@ mod tests {
         }
         let found = deep.footprint(1 << 20);
         assert!((1 << 20..2 << 20).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn shared_parts_count_once_on_a_scale() {
+        let list = Value::list((0..1_000).map(|n| Value::Num(f64::from(n))));
+        let mut once = Scale::new(usize::MAX);
+        once.add_value(&list);
+        let mut thrice = Scale::new(usize::MAX);
+        thrice.add_values(&[list.clone(), Value::term("f", [list.clone(), list.clone()])]);
+        assert!(once.bytes() > 40_000 && thrice.bytes() < once.bytes() + 500, "{once:?}");
+        let doubled = (0..60).fold(list, |inner, _| Value::term("f", [inner.clone(), inner]));
+        let mut scale = Scale::new(usize::MAX);
+        scale.add_value(&doubled);
+        assert!(scale.bytes() < once.bytes() + 60 * 500);
+    }
+
+    #[test]
+    fn scale_stops_at_enough() {
+        let list = Value::list((0..100_000).map(|n| Value::Num(f64::from(n))));
+        let mut scale = Scale::new(10_000);
+        scale.add_value(&list);
+        assert!(scale.is_full() && scale.bytes() < 20_000);
     }
 }

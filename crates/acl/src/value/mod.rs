@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bytes::Bytes;
 pub use code::Bare;
-
+pub use footprint::Scale;
 pub use list::{Cons, Items};
 pub use object::{Contents, Object, shared_objects_met, with_shared_objects};
 pub use structure::{Annot, Annots, Args, Structure};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
+use whimbrel_acl::value::Scale;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use crate::code::{Expr, Hint, Image, Key, Rule};
@@ -18,6 +19,10 @@ use crate::syntax::quote::{numbered, quote};
 use changes::Noted;
 pub(crate) use changes::TableChange;
 
+/// What finding an entry by index takes, roughly: two places in maps.
+const INDEXED_BYTES: usize = 96;
+/// A rule that the agent acquired, roughly.
+const RULE_BYTES: usize = 512;
 /// From this many entries on a predicate is indexed.
 const INDEXED_FROM: usize = 8;
 
@@ -580,6 +585,24 @@ impl BeliefBase {
             Entry::Fact(fact) => Some(fact),
             Entry::Rule(_) => None,
         })
+    }
+
+    /// Adds the memory that they take.
+    pub(super) fn weigh(&self, scale: &mut Scale) {
+        for table in &self.tables {
+            scale.add(size_of::<Table>() + table.entries.capacity() * size_of::<Option<Entry>>());
+            if table.index.is_some() {
+                scale.add(table.live * INDEXED_BYTES);
+            }
+            for entry in table.iter() {
+                match entry {
+                    _ if scale.is_full() => return,
+                    Entry::Fact(fact) => scale.add_shared(fact),
+                    Entry::Rule(RuleRef::Own(_)) => scale.add(RULE_BYTES),
+                    Entry::Rule(RuleRef::Image(_)) => {}
+                }
+            }
+        }
     }
 
     /// How many facts and rules there are.

@@ -4,6 +4,7 @@
 mod beliefs;
 mod event_queue;
 mod intentions;
+mod memory;
 mod plans;
 mod timers;
 

@@ -6,7 +6,9 @@ use whimbrel_platform::capabilities::{Durable, Inspectable, Mobile};
 
 use whimbrel_acl::{Aid, Text, Value};
 use whimbrel_platform::durable::Origin;
+use whimbrel_platform::growth;
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
+use whimbrel_platform::limits::MIND_COUNTED_EVERY_BYTES;
 use whimbrel_platform::mobility::{Hop, HopRequest};
 use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
@@ -170,6 +172,7 @@ macro_rules! cycle {
             done: false,
             sensed: false,
             cycles_left: $turn.budget,
+            memory_due: $agent.memory_due,
             hop: None,
         }
     };
@@ -188,6 +191,8 @@ pub struct Agent {
     saves: Option<Box<Saves>>,
     /// What few agents have.
     aside: Option<Box<Aside>>,
+    /// Bytes that it may take before its memory is counted again; in its turn, what its thread will have taken by then.
+    pub(super) memory_due: u64,
 }
 
 impl Agent {
@@ -220,6 +225,7 @@ impl Agent {
             begin: Some(Box::new(begin)),
             saves: None,
             aside: None,
+            memory_due: MIND_COUNTED_EVERY_BYTES,
         }
     }
 
@@ -307,6 +313,36 @@ impl Agent {
         true
     }
 
+    /// Bytes of memory of its mind and of what it works with, counted no further than soon after `enough`.
+    pub(super) fn footprint(&self, enough: usize) -> usize {
+        self.mind.footprint(enough) + (self.bindings.len() as usize + self.scratch.capacity()) * size_of::<Value>()
+    }
+
+    /// Gives back at once what its mind takes: it ends, and others may need the room.
+    pub(super) fn forget(&mut self, instead: Mind) {
+        *self.mind = instead;
+        (self.bindings, self.scratch, self.saves) = (Bindings::default(), Vec::new(), None);
+    }
+
+    #[inline(always)]
+    fn have_turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        if let Some(aside) = self.aside.take() {
+            return self.unusual_turn(aside, turn);
+        }
+        // The program is taken out for the turn: it is reached by a plain reference, its count is never touched.
+        let Some(image) = self.image.take() else { return Next::Wait };
+        let mut cycle = cycle!(self, image, turn);
+        if let Some(begin) = self.begin.take() {
+            Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
+        }
+        let next = cycle.run_turn();
+        if levels::take() {
+            cycle.tell_too_deep(None);
+        }
+        self.image = Some(image);
+        next
+    }
+
     /// A turn of an agent that an operator has to do with, or that is called home.
     #[cold]
     #[inline(never)]
@@ -338,21 +374,14 @@ impl Agent {
 
 impl AgentBody for Agent {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        if let Some(aside) = self.aside.take() {
-            return self.unusual_turn(aside, turn);
+        self.memory_due = self.memory_due.saturating_add(growth::taken());
+        let next = self.have_turn(turn);
+        let taken = growth::taken();
+        if taken < self.memory_due {
+            self.memory_due -= taken;
+            return next;
         }
-        // The program is taken out for the turn: it is reached by a plain reference, its count is never touched.
-        let Some(image) = self.image.take() else { return Next::Wait };
-        let mut cycle = cycle!(self, image, turn);
-        if let Some(begin) = self.begin.take() {
-            Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
-        }
-        let next = cycle.run_turn();
-        if levels::take() {
-            cycle.tell_too_deep(None);
-        }
-        self.image = Some(image);
-        next
+        self.count_memory(next, turn)
     }
 
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
@@ -450,6 +479,9 @@ impl Cycle<'_> {
             self.tell_idleness(false);
         }
         while let Some(left) = self.cycles_left.checked_sub(1) {
+            if growth::taken() >= self.memory_due {
+                break;
+            }
             self.cycles_left = left;
             if !self.is_idle() && self.run() {
                 continue;

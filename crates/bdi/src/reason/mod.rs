@@ -9,6 +9,7 @@ mod forks;
 mod goals;
 mod hand;
 mod hops;
+mod memory;
 mod messages;
 mod meta;
 mod operator;

@@ -605,6 +605,7 @@ impl<'m> Cycle<'m> {
         let mut query =
             Call { solver: &solver, bindings: self.bindings, base: at.base, names: at.names, args: &args, call };
         let answer = action(&mut query);
+        self.mind_memory();
         match answer {
             Ok(Answer::Yes) => Stepped::Next,
             Ok(Answer::No) => Stepped::Failed(Failure::said_no()),
@@ -645,7 +646,9 @@ impl<'m> Cycle<'m> {
     ) -> Result<bool, Failure> {
         // What an action says about time counts from now, not from the beginning of a turn that has lasted a while.
         self.now = self.services.now();
-        let progress = action(&mut StepCall { cycle: self, intention: id, args, call })?;
+        let result = action(&mut StepCall { cycle: self, intention: id, args, call });
+        self.mind_memory();
+        let progress = result?;
         let in_hand = progress == Progress::Done;
         let left_behind = self.mind.intentions.find(id).is_some_and(|i| i.slots.is_empty());
         if !in_hand && left_behind && !self.bindings.is_empty() {

@@ -11,6 +11,7 @@ use super::{Pattern, Policy, Principal, Who};
 use crate::limits::{
     GUEST_CALL_CPU_MS, GUEST_CALL_CPU_MS_MAX, GUEST_CLONES_MAX, GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX,
     GUEST_MESSAGE_BYTES, GUEST_NAME_BYTES, GUEST_OWNER_STORAGE_BYTES, GUEST_STORAGE_BYTES, GUEST_TIMERS_MAX,
+    MIND_MEMORY_BYTES, MIND_MEMORY_BYTES_MIN,
 };
 use crate::storage::Room;
 
@@ -52,6 +53,8 @@ pub struct Quota {
     owner_lifetime_s: Option<u64>,
     owner_clones: Option<u32>,
     owner_storage_bytes: Option<u64>,
+    #[serde(default, deserialize_with = "mind_memory_bytes")]
+    mind_memory_bytes: Option<usize>,
 }
 
 /// What could not hold is no quota: it would bind nobody as it says.
@@ -70,6 +73,11 @@ fn call_cpu_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>
 fn memory_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
     let value = usize::deserialize(deserializer)?;
     within("memory_bytes", value as u64, 0, GUEST_MEMORY_BYTES_MAX as u64).map(|_| Some(value))
+}
+
+fn mind_memory_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    let value = usize::deserialize(deserializer)?;
+    within("mind_memory_bytes", value as u64, MIND_MEMORY_BYTES_MIN as u64, u64::MAX).map(|_| Some(value))
 }
 
 /// The terms for one agent.
@@ -93,6 +101,8 @@ pub struct Terms {
     pub cpu_ms_per_s: Option<u32>,
     /// Bytes of its memory.
     pub memory_bytes: usize,
+    /// Bytes of the mind of an AgentSpeak agent.
+    pub mind_memory_bytes: usize,
     /// Messages that it may send in any second.
     pub messages_per_s: Option<u32>,
     /// Bytes of one message that it sends, as it hands it to the node.
@@ -149,6 +159,7 @@ impl Default for Terms {
             call_cpu_ms: GUEST_CALL_CPU_MS,
             cpu_ms_per_s: None,
             memory_bytes: GUEST_MEMORY_BYTES,
+            mind_memory_bytes: MIND_MEMORY_BYTES,
             messages_per_s: None,
             message_bytes: GUEST_MESSAGE_BYTES,
             lifetime: None,
@@ -198,6 +209,7 @@ impl Policy {
         terms.messages_per_s = least(&quotas, |quota| quota.messages_per_s);
         terms.memory_bytes =
             least(&quotas, |quota| quota.memory_bytes).unwrap_or(terms.memory_bytes).min(GUEST_MEMORY_BYTES_MAX);
+        terms.mind_memory_bytes = least(&quotas, |quota| quota.mind_memory_bytes).unwrap_or(terms.mind_memory_bytes);
         terms.message_bytes = least(&quotas, |quota| quota.message_bytes).unwrap_or(terms.message_bytes);
         terms.lifetime = least(&quotas, |quota| quota.lifetime_s).map(Duration::from_secs);
         terms.room = Room {

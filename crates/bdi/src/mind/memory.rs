@@ -1,0 +1,85 @@
+//! Bytes of memory that a mind takes.
+
+use whimbrel_acl::Value;
+use whimbrel_acl::value::Scale;
+
+use super::{Deferred, Event, Frame, Intention, Mind, Pending, Place, Timer, TimerWhat, Wait, WaitFor};
+
+/// What stands beside something that has memory of its own, and what the allocator rounds up.
+const ALLOCATION_BYTES: usize = 32;
+/// A plan that the agent acquired, roughly.
+const PLAN_BYTES: usize = 1_024;
+
+impl Mind {
+    /// Bytes of memory that it takes, roughly; counted no further than soon after `enough`. What several parts of it share counts once.
+    pub fn footprint(&self, enough: usize) -> usize {
+        let mut scale = Scale::new(enough);
+        scale.add(size_of::<Self>() + self.plans.acquired().map_or(0, |(_, own, _)| own.len()) * PLAN_BYTES);
+        self.beliefs.weigh(&mut scale);
+        for event in self.events.pending() {
+            match event {
+                Pending::Written(event) => weigh_event(event, &mut scale),
+                Pending::Asked(request) => {
+                    scale.add(size_of_val(request) + request.message.footprint(enough));
+                    scale.add_shared(&request.goal);
+                }
+            }
+        }
+        let kept = [&self.atomic_event, &self.selected_event];
+        kept.into_iter().flatten().for_each(|event| weigh_event(event, &mut scale));
+        self.suspended_events.iter().for_each(|event| weigh_event(event, &mut scale));
+        for deferred in &self.deferred {
+            match deferred {
+                Deferred::Resume(..) => scale.add(size_of::<Deferred>()),
+                Deferred::Meta(event) | Deferred::Event(event) => weigh_event(event, &mut scale),
+            }
+        }
+        self.timers.iter().for_each(|timer| weigh_timer(timer, &mut scale));
+        self.intentions.iter().for_each(|intention| weigh_intention(intention, &mut scale));
+        self.namespace_properties.iter().for_each(|(_, _, value)| weigh(value, &mut scale));
+        scale.add(size_of_val(self.forks.as_slice()) + self.feedback.len() * size_of::<super::Feedback>());
+        scale.bytes()
+    }
+}
+
+fn weigh(value: &Value, scale: &mut Scale) {
+    scale.add(size_of::<Value>());
+    scale.add_value(value);
+}
+
+fn weigh_event(event: &Event, scale: &mut Scale) {
+    if !scale.is_full() {
+        scale.add(size_of::<Event>());
+        scale.add_structure(&event.literal);
+    }
+}
+
+fn weigh_timer(timer: &Timer, scale: &mut Scale) {
+    scale.add(size_of::<Timer>());
+    match &timer.what {
+        TimerWhat::Event(event) => scale.add_structure(&event.literal),
+        TimerWhat::Deadline(goal) => scale.add_structure(goal),
+        TimerWhat::Wait(..) | TimerWhat::Kill(_) => {}
+    }
+}
+
+fn weigh_intention(intention: &Intention, scale: &mut Scale) {
+    if scale.is_full() {
+        return;
+    }
+    scale.add(ALLOCATION_BYTES + size_of::<Intention>() + intention.frames.len() * size_of::<Frame>());
+    scale.add_values(&intention.slots);
+    if let Place::Waiting(wait) = &intention.place {
+        scale.add(ALLOCATION_BYTES + size_of::<Wait>());
+        match &wait.until {
+            WaitFor::Event(_, _, value) | WaitFor::Condition(value) | WaitFor::Action(_, value) => {
+                scale.add_value(value)
+            }
+            WaitFor::Answer { answers, target, .. } => {
+                scale.add_values(answers);
+                scale.add_value(target);
+            }
+            WaitFor::Delay | WaitFor::GoalCondition | WaitFor::Resume => {}
+        }
+    }
+}

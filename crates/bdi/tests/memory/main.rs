@@ -1,0 +1,82 @@
+//! What minds may take of memory: who has more ends, whatever it is that grows, and others go on.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+use whimbrel_acl::Text;
+use whimbrel_bdi::syntax::NoFiles;
+use whimbrel_bdi::{Agent, AgentConfig};
+use whimbrel_platform::{EndReason, growth};
+use whimbrel_testkit::Simulation;
+
+/// Notes what is asked for, as the program's allocator does.
+struct Noting;
+
+// SAFETY: all work is the system's allocator's.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Noting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        growth::note(layout.size());
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Noting = Noting;
+
+const MOST: usize = 1 << 20;
+
+fn agent(text: &str) -> Box<Agent> {
+    let loaded = whimbrel_bdi::load(text, &Text::from("test.asl"), &mut NoFiles);
+    let (image, _) = loaded.unwrap_or_else(|error| panic!("{:#?}", error.diagnostics));
+    Box::new(Agent::new(AgentConfig::new(image)))
+}
+
+/// A world in which the agent `grower` runs this program until it has ended, or for a long time.
+fn world(program: &str) -> Simulation {
+    let mut simulation = Simulation::new(1);
+    let policy = format!(r#"{{"quota": [{{"who": "*", "mind_memory_bytes": {MOST}}}]}}"#);
+    simulation.set_policy(serde_json::from_str(&policy).unwrap());
+    simulation.spawn("grower", agent(program));
+    simulation.spawn("neighbour", agent("+hello <- .print(heard)."));
+    for _ in 0..40_000 {
+        if simulation.ended("grower").is_some() || !simulation.step() {
+            break;
+        }
+    }
+    simulation
+}
+
+#[test]
+fn growing_mind_ends() {
+    let programs = [
+        ("beliefs", "!go(0). +!go(N) <- +b(N, \"some text that takes place\"); !go(N + 1)."),
+        ("a list that doubles", "!go([1,2,3,4]). +!go(L) <- .concat(L, L, M); !go(M)."),
+        ("a text that doubles", "!go(\"abcd\"). +!go(T) <- .concat(T, T, U); !go(U)."),
+        ("frames", "!go(0). +!go(N) <- !on(N + 1); .print(x). +!on(N) <- !go(N); .print(y)."),
+        ("waits", "!go(0). +!go(N) <- !!wait; !go(N + 1). +!wait <- .wait(100000000)."),
+        ("goals put off", "!go(0). +!go(N) <- .at(\"now +1 day\", {+!later(N)}); !go(N + 1)."),
+    ];
+    for (what, program) in programs {
+        let mut simulation = world(program);
+        let Some(EndReason::Failed(why)) = simulation.ended("grower") else { panic!("{what}: it goes on") };
+        assert!(why.contains("takes more memory than it may: 1048576 bytes"), "{what}: {why}");
+        assert!(simulation.log().iter().any(|line| line.contains("mind_memory_bytes")), "{what}: nobody is told");
+        simulation.tell("neighbour", whimbrel_acl::Value::atom("hello"));
+        simulation.run_until_idle();
+        assert!(simulation.output().iter().any(|line| line.contains("heard")), "{what}: {:?}", simulation.output());
+    }
+}
+
+#[test]
+fn busy_small_mind_goes_on() {
+    let text = "!go(0). +!go(N) : N < 10000 <- +b(N); -b(N); .concat(\"abcdefgh\", N, T); -+last(T); !go(N + 1). +!go(_) <- .print(done).";
+    let simulation = world(text);
+    assert!(simulation.output().iter().any(|line| line.contains("done")), "{:?}", simulation.log());
+}
