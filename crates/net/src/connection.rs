@@ -9,6 +9,7 @@ use crate::stream::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::crowd::Place;
 use whimbrel_platform::limits::LINK_HELLO_BYTES_MAX;
 use whimbrel_platform::link::{Frame, FrameError, FrameKind, Hello};
 
@@ -21,6 +22,8 @@ const READ_BYTES: usize = 64 << 10;
 pub(crate) struct Accepted {
     pub connection: Connection,
     pub hello: Hello,
+    /// Taken until the connection is a link's, or closed: so many wait at most.
+    pub place: Place,
 }
 
 impl Accepted {

@@ -315,9 +315,12 @@ impl Hub {
         (no_node, complaints.into_iter().find(|complaint| !complaint.is_empty()))
     }
 
-    /// Whether all peers there ever were left, or did not want this node.
+    /// Whether all peers there ever were left, or did not want this node. Who was lost may come back, also if it is forgotten.
     pub fn is_alone(&self) -> bool {
-        self.inner.peers.iter().all(|(_, peer)| peer.ended.load(Ordering::Acquire))
+        let last = self.inner.last_of_names();
+        let is_last = |peer: &Peer| peer.name.get().is_none_or(|name| last.get(name) == Some(&peer.id));
+        let is_gone = |peer: &Peer| peer.ended.load(Ordering::Acquire) && !peer.forgotten.load(Ordering::Acquire);
+        self.inner.peers.iter().all(|(_, peer)| !is_last(peer) || is_gone(peer))
     }
 
     /// Whether this many links are up.
@@ -400,7 +403,11 @@ fn status_of(peer: &Peer) -> LinkStatus {
 /// Closes a connection whose peer hears why.
 fn close(accepted: Accepted, why: &LinkError) {
     let refusal = why.refusal().unwrap_or_default();
-    tokio::spawn(async move { accepted.connection.close(&refusal).await });
+    tokio::spawn(async move {
+        let Accepted { connection, place, .. } = accepted;
+        connection.close(&refusal).await;
+        drop(place);
+    });
 }
 
 fn check_name(node: &str) -> Result<(), HubError> {
@@ -426,7 +433,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             let welcomed = async {
                 let mut connection = Connection::accept(socket, inner.tls().as_deref()).await?;
                 let hello = connection.hello().await?;
-                io::Result::Ok(Accepted { connection, hello })
+                io::Result::Ok(Accepted { connection, hello, place })
             };
             match welcomed.await {
                 Ok(accepted) => inner.welcome(accepted),
@@ -436,7 +443,6 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
                     inner.guard.close_stranger(from.ip(), reason, &why, line);
                 }
             }
-            drop(place);
         });
     }
 }
@@ -513,12 +519,16 @@ impl Inner {
 
     fn status(&self) -> Vec<LinkStatus> {
         // Of those that are gone, the one that had the name last, if it said good-bye.
-        let last: FxHashMap<&String, NodeId> =
-            self.peers.iter().filter_map(|(_, peer)| Some((peer.name.get()?, peer.id))).collect();
+        let last = self.last_of_names();
         let is_last = |peer: &Peer| peer.name.get().and_then(|name| last.get(name)) == Some(&peer.id);
         let is_shown =
             |peer: &Peer| !peer.ended.load(Ordering::Acquire) || peer.left.load(Ordering::Acquire) && is_last(peer);
         self.peers.iter().filter(|(_, peer)| is_shown(peer)).map(|(_, peer)| status_of(peer)).collect()
+    }
+
+    /// Of each name, the peer that had it last.
+    fn last_of_names(&self) -> FxHashMap<&String, NodeId> {
+        self.peers.iter().filter_map(|(_, peer)| Some((peer.name.get()?, peer.id))).collect()
     }
 
     /// What encrypts links made from now on.

@@ -47,6 +47,8 @@ pub(crate) struct Peer {
     pub ended: AtomicBool,
     /// Because the peer said good-bye.
     pub left: AtomicBool,
+    /// Because it was lost, and did not come back.
+    pub forgotten: AtomicBool,
     /// Why the peer does not want this node.
     pub refused: OnceLock<String>,
     /// Why what answered where it should be is no node.
@@ -106,6 +108,7 @@ impl Peer {
             leaving: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             left: AtomicBool::new(false),
+            forgotten: AtomicBool::new(false),
             refused: OnceLock::new(),
             no_node: OnceLock::new(),
             complaint: Mutex::default(),

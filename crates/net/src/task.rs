@@ -15,6 +15,7 @@ use tokio::time::{Instant, Sleep};
 use whimbrel_acl::{AclMessage, Aid, Envelope};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::limits::LINK_FORGET_FACTOR;
 use whimbrel_platform::link::{Claim, FrameKind, Hello, Item, Link, LinkError, LinkEvent};
 
 use crate::arrived::{Arrived, Came, Row};
@@ -45,6 +46,8 @@ struct Task {
     granted: bool,
     /// Since when another node is where the peer should be.
     absent_since: Option<Time>,
+    /// Since when the peer is lost.
+    lost_since: Option<Time>,
     /// Where the other end of the present connection is.
     host: Option<IpAddr>,
     /// From the outbox, on its way to the link.
@@ -111,6 +114,7 @@ pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: 
         claimant: None,
         granted: false,
         absent_since: None,
+        lost_since: None,
         host: None,
         fresh: Vec::new(),
         arrived: Arrived::default(),
@@ -182,7 +186,7 @@ impl Task {
             _ if std::mem::take(&mut self.granted) => self.begin_claimant(),
             Next::Connect => self.connect().await,
             _ => {
-                let until = self.link.poll_timeout();
+                let until = self.link.poll_timeout().min(self.forget_at());
                 let wait = (until - self.now()).min(SLEEP_MAX);
                 tokio::select! {
                     accepted = self.accepted.recv() => accepted.and_then(|accepted| self.consider(accepted)),
@@ -549,9 +553,20 @@ impl Task {
         }
         let round_trip_us = self.link.round_trip().map_or(0, |took| (took.as_micros() as u64).max(1));
         self.peer.figures.round_trip_us.store(round_trip_us, Ordering::Relaxed);
+        if now >= self.forget_at() {
+            self.peer.forgotten.store(true, Ordering::Release);
+            self.next = Next::End;
+        }
         if self.peer.leaving.load(Ordering::Acquire) && !self.link.is_up() {
             self.next = Next::End;
         }
+    }
+
+    /// When a peer that was lost is forgotten: its place is for others. Nobody is as long as this end connects, or something waits.
+    fn forget_at(&self) -> Time {
+        let is_away = !self.dials && !self.link.is_up() && self.link.waiting() == 0;
+        let lost_since = self.lost_since.filter(|_| is_away);
+        lost_since.map_or(Time::NEVER, |since| since + self.hub.patience * LINK_FORGET_FACTOR)
     }
 
     fn react_to_all(&mut self) {
@@ -581,6 +596,7 @@ impl Task {
                     several => format!("the node is lost, and {several} messages for it"),
                 });
                 self.hub.station.lose(self.peer.id, messages);
+                self.lost_since = Some(self.now());
                 self.tell_waiters();
             }
             LinkEvent::Unsendable(messages) => {
@@ -597,7 +613,7 @@ impl Task {
 
     /// The peer is there.
     fn note_there(&mut self) {
-        self.absent_since = None;
+        (self.absent_since, self.lost_since) = (None, None);
         if let Some(host) = self.host {
             self.peer.note_host(host);
         }
@@ -612,13 +628,22 @@ impl Task {
             Some(self.hub.enlist(&self.peer))
         };
         let (peer, link, signing) = (&self.peer, &mut self.link, &self.hub.signing);
+        let mut is_first = true;
         self.hub.station.introduce(&mut |mut news| {
+            if !std::mem::take(&mut is_first) {
+                for news in news {
+                    peer.tell(news);
+                }
+                return;
+            }
             peer.introduce();
             // Before all that it hears of this node: it links with the others, and waits for what they say.
             news.splice(0..0, members.clone());
             news.extend(signing.iter().flat_map(|signing| signing.signer.introductions()));
             link.introduce(news);
         });
+        // What is told in pieces is in the outbox.
+        self.peer.wake.notify_one();
         self.say("up");
     }
 

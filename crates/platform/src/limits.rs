@@ -158,7 +158,9 @@ pub const WEIGHT_MEASURES: usize = 5;
 pub const WEIGHT_CHANGE: f64 = 0.25;
 /// Agents that are told of in one piece of news; more take more.
 pub const LINK_NEWS_AGENTS: usize = 4_096;
-/// Agents of which a node remembers that their end was told by a node where they were not known to be.
+/// Entries of the DF that are looked at in one go for a new peer: it is locked as long.
+pub const LINK_NEWS_ENTRIES: usize = 1_024;
+/// Agents of which a node remembers that their end was told by one node, where they were not known to be.
 pub const LINK_DENIED_AGENTS_MAX: usize = 4_096;
 /// How long after word of an agent's end its node may hand over what the agent sent before: some turns of the shard that it was in.
 pub const LINK_LAST_WORDS_MS: u64 = 2_000;
@@ -166,7 +168,7 @@ pub const LINK_LAST_WORDS_MS: u64 = 2_000;
 pub const SIGNED_LAST_WORDS_MS: u64 = 2 * LINK_LAST_WORDS_MS;
 /// Agents of one node that may have last words at the same time; those that ended first have none if there are more.
 pub const LINK_LAST_WORDS_AGENTS_MAX: usize = 1 << 16;
-/// Agents of which another node says that it has them, and that are asked about at the node that has them as far as is known. What is said
+/// Agents of which one other node says that it has them, and that are asked about at the node that has them as far as is known. What is said
 /// of more is not believed.
 pub const LINK_CLAIMED_AGENTS_MAX: usize = 4_096;
 /// Messages of such agents that wait, of each node, until it is known where they are.
@@ -250,6 +252,9 @@ pub const LINK_TURNED_AWAY_MAX: usize = 1_024;
 pub const LINK_TURNED_AWAY_EACH_MAX: usize = 64;
 /// How long a link may be broken before the node at its other end is taken for lost.
 pub const LINK_GIVE_UP_MS: u64 = 30_000;
+/// How long a node that was lost, and that connects by itself, is known, as a multiple of how long its link may be broken. If it comes later,
+/// it is somebody new.
+pub const LINK_FORGET_FACTOR: u32 = 20;
 /// Receivers that stand with one message on a link; if there are more, it is written again for them.
 pub const LINK_RECEIVERS_MAX: usize = MESSAGE_RECEIVERS_MAX;
 /// Bytes that each receiver of a message but the first counts as, in a batch and against a link's credit, at both ends: a byte or two on the wire

@@ -31,7 +31,8 @@ pub(crate) struct Hearsay {
     /// Agents that others say have gone to a node that has not.
     gone_to: FxHashMap<NodeId, FxHashSet<Symbol>>,
     /// Agents whose end a node told of that another one was believed to have.
-    denied: Denied,
+    /// By the node that told: none takes the place of what another one said.
+    denied: FxHashMap<NodeId, Denied>,
     /// What each node was asked about and has not answered, in order: an answer to anything else is none.
     asked: FxHashMap<NodeId, VecDeque<FxHashSet<Symbol>>>,
     /// Agents of which a node says that it has them, while another one that has them by its own word is asked. If that says no, the first
@@ -69,37 +70,32 @@ impl Doubtful {
     }
 }
 
-/// Agents whose end a node told of, the oldest of which are forgotten when there are too many.
+/// Agents whose end one node told of, the oldest of which are forgotten when there are too many.
 #[derive(Default)]
 struct Denied {
     /// By what is told, the number under which `in_order` has it.
-    by_word: FxHashMap<(NodeId, Symbol), u64>,
-    in_order: BTreeMap<u64, (NodeId, Symbol)>,
+    by_word: FxHashMap<Symbol, u64>,
+    in_order: BTreeMap<u64, Symbol>,
     last: u64,
 }
 
 impl Denied {
-    fn insert(&mut self, node: NodeId, agent: Symbol) {
-        self.remove(node, agent);
+    fn insert(&mut self, agent: Symbol) {
+        self.remove(agent);
         if self.in_order.len() >= LINK_DENIED_AGENTS_MAX
             && let Some((_, oldest)) = self.in_order.pop_first()
         {
             self.by_word.remove(&oldest);
         }
         self.last += 1;
-        self.by_word.insert((node, agent), self.last);
-        self.in_order.insert(self.last, (node, agent));
+        self.by_word.insert(agent, self.last);
+        self.in_order.insert(self.last, agent);
     }
 
     /// Forgets it; whether it was there.
-    fn remove(&mut self, node: NodeId, agent: Symbol) -> bool {
-        let number = self.by_word.remove(&(node, agent));
+    fn remove(&mut self, agent: Symbol) -> bool {
+        let number = self.by_word.remove(&agent);
         number.is_some_and(|number| self.in_order.remove(&number).is_some())
-    }
-
-    fn forget(&mut self, node: NodeId) {
-        self.by_word.retain(|(other, _), _| *other != node);
-        self.in_order.retain(|_, (other, _)| *other != node);
     }
 }
 
@@ -138,11 +134,11 @@ impl Hearsay {
         if !self.introduced.contains(&to) {
             self.gone_to.entry(to).or_default().insert(agent);
         }
-        self.denied.remove(to, agent)
+        self.denied.get_mut(&to).is_some_and(|denied| denied.remove(agent))
     }
 
     fn deny(&mut self, node: NodeId, agent: Symbol) {
-        self.denied.insert(node, agent);
+        self.denied.entry(node).or_default().insert(agent);
     }
 
     /// What a node answers is about these agents, of whom it was asked.
@@ -170,7 +166,7 @@ impl Hearsay {
     fn forget(&mut self, node: NodeId) -> Vec<Envelope> {
         self.introduced.remove(&node);
         self.gone_to.remove(&node);
-        self.denied.forget(node);
+        self.denied.remove(&node);
         self.ended.remove(&node);
         self.asked.remove(&node);
         self.claims.retain(|_, claimant| *claimant != node);
@@ -228,14 +224,14 @@ impl Node {
             return;
         }
         let mut questions: BTreeMap<NodeId, Vec<Symbol>> = BTreeMap::new();
+        let claimed = locked(&self.linked.hearsay).claims.values().filter(|other| **other == claimant).count();
+        let mut room = LINK_CLAIMED_AGENTS_MAX.saturating_sub(claimed);
         for agent in agents {
             let known = self.rival(agent, claimant);
-            let mut hearsay = locked(&self.linked.hearsay);
-            if known.is_some() && hearsay.claims.len() >= LINK_CLAIMED_AGENTS_MAX {
-                continue;
-            }
             if known.is_some() {
-                hearsay.claims.insert(agent, claimant);
+                let Some(left) = room.checked_sub(1) else { continue };
+                room = left;
+                locked(&self.linked.hearsay).claims.insert(agent, claimant);
             }
             questions.entry(known.unwrap_or(claimant)).or_default().push(agent);
         }
@@ -455,12 +451,18 @@ mod tests {
         // Told again, it is the newest.
         hearsay.deny(node, name(0));
         hearsay.deny(NodeId(2), name(0));
+        hearsay.deny(node, name(LINK_DENIED_AGENTS_MAX));
         assert!(!hearsay.gone(name(1), node), "the oldest");
-        assert!((2..LINK_DENIED_AGENTS_MAX).all(|at| hearsay.gone(name(at), node)));
+        assert!((2..=LINK_DENIED_AGENTS_MAX).all(|at| hearsay.gone(name(at), node)));
         assert!(hearsay.gone(name(0), node) && !hearsay.gone(name(0), node), "it is asked about once");
         hearsay.forget(NodeId(2));
         assert!(!hearsay.gone(name(0), NodeId(2)));
-        assert!(hearsay.denied.by_word.is_empty() && hearsay.denied.in_order.is_empty());
+        let denied = &hearsay.denied[&node];
+        assert!(denied.by_word.is_empty() && denied.in_order.is_empty());
+        // What one node says takes no room of another one's.
+        hearsay.deny(node, name(0));
+        (0..=LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(NodeId(2), name(at)));
+        assert!(hearsay.gone(name(0), node));
     }
 
     #[test]

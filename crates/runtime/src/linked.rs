@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, is_everywhere};
 use whimbrel_platform::dead_letters::DeadReason;
-use whimbrel_platform::df::{Df, DfChange, DfChangeKind, DfDescription, DfQuery};
-use whimbrel_platform::limits::LINK_NEWS_AGENTS;
+use whimbrel_platform::df::{Df, DfChange, DfChangeKind, DfDescription, ServiceDescription};
+use whimbrel_platform::limits::{LINK_NEWS_AGENTS, LINK_NEWS_ENTRIES};
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, Place, Route, ShardIndex};
@@ -128,7 +128,12 @@ impl Node {
             return;
         }
         links.tell_all(match df.description_of(change.agent) {
-            Some(description) => News::Service(Box::new(without_lease(description))),
+            Some(description) => match change.added_after.map(|after| (after, description.services.get(after..))) {
+                Some((after, Some(services @ [_, ..]))) => {
+                    News::MoreServices { agent: name, after: after as u64, services: services.to_vec() }
+                }
+                _ => News::Service(Box::new(without_lease(description))),
+            },
             None => News::NoService(name),
         });
     }
@@ -221,6 +226,30 @@ impl Node {
     fn service_came(&self, description: DfDescription) {
         if let Err(error) = self.enter_service(description) {
             self.output.log(Aid::local(sym::DF), LogLevel::Warning, &error);
+        }
+        self.wake_df();
+    }
+
+    /// News of entries of this node's agents, of a piece of the DF that begins with this number; and where the next piece does.
+    fn entries_here(&self, df: &Df, number: u64, now: Time) -> (Vec<News>, Option<u64>) {
+        let is_here = |description: &DfDescription| {
+            let place = description.agent.map(|agent| self.routes.look_up(agent.name).place());
+            matches!(place, Some(Place::Local(_)))
+        };
+        let (mut news, mut next) = (Vec::new(), None);
+        for (number, description) in df.entries_from(number, now).take(LINK_NEWS_ENTRIES) {
+            next = Some(number + 1);
+            if is_here(description) {
+                news.push(News::Service(Box::new(without_lease(description))));
+            }
+        }
+        (news, next)
+    }
+
+    fn services_came(&self, agent: Aid, after: u64, services: Vec<ServiceDescription>) {
+        let now = self.now();
+        if let Err(error) = self.with_df(|df| df.add_after(agent, after as usize, services, now)) {
+            self.output.log(Aid::local(sym::DF), LogLevel::Warning, &error.to_string());
         }
         self.wake_df();
     }
@@ -322,6 +351,14 @@ impl Station for NodeStation {
                     node.service_came(*description);
                 }
             }
+            News::MoreServices { agent, after, services } => {
+                let agent = Aid::local(agent);
+                let description = DfDescription { agent: Some(agent), services, ..DfDescription::default() };
+                let is_its = node.with_ams(|ams| ams.node_of(agent.name)) == Some(from);
+                if is_its && node.permits_services(from, &description) {
+                    node.services_came(agent, after, description.services);
+                }
+            }
             News::NoService(name) if node.with_ams(|ams| ams.node_of(name)) == Some(from) => {
                 let now = node.now();
                 let _ = node.with_df(|df| df.deregister(Aid::local(name), now));
@@ -374,22 +411,25 @@ impl Station for NodeStation {
             // Those of partitions that pass on are named by who serves them next.
             agents.retain(|(name, _)| !node.is_of_cluster(*name));
             let served = parts.as_ref().map(|parts| node.served(parts, &served)).unwrap_or_default();
-            node.with_df(|df| {
-                let local = |description: &&DfDescription| {
-                    let agent = description.agent.map(|agent| node.routes.look_up(agent.name).place());
-                    matches!(agent, Some(Place::Local(_)))
-                };
-                let all = df.search(&DfQuery::all(DfDescription::default()), now);
-                let services = all.into_iter().filter(local).map(without_lease);
-                let services = services.map(|description| News::Service(Box::new(description)));
-                let agents = agents.chunks(LINK_NEWS_AGENTS).map(|agents| News::Agents(agents.to_vec()));
-                let agents = agents.chain(served);
-                node.with_topics(|topics| {
-                    let last = std::iter::once(News::Introduced);
-                    tell(agents.chain(services).chain(topics.introduction()).chain(last).collect());
-                });
-            });
+            let agents = agents.chunks(LINK_NEWS_AGENTS).map(|agents| News::Agents(agents.to_vec()));
+            tell(agents.chain(served).collect());
         });
+        drop(parts);
+        let mut tell_some = |news: Vec<News>| {
+            if !news.is_empty() {
+                tell(news);
+            }
+        };
+        node.with_topics(|topics| tell_some(topics.introduction()));
+        let mut from = Some(0);
+        while let Some(number) = from {
+            from = node.with_df(|df| {
+                let (entries, next) = node.entries_here(df, number, now);
+                tell_some(entries);
+                next
+            });
+        }
+        tell_some(vec![News::Introduced]);
     }
 
     fn lose(&self, lost: NodeId, messages: Vec<Envelope>) {

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
+use whimbrel_platform::limits::NODES_MAX;
 
 /// How long it is not asked again where a node's clients connect; and if it did not say.
 const KNOWN: Duration = Duration::from_secs(10);
@@ -45,11 +46,19 @@ impl Doors {
         Self { ask: ask.map(Arc::new), said: Mutex::default() }
     }
 
+    fn said_by(&self, node: &str) -> Said {
+        let mut all = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= NODES_MAX && !all.contains_key(node) {
+            // Of nodes that are no more, most likely: those that are will be asked again.
+            all.retain(|_, said| Arc::strong_count(said) > 1);
+        }
+        Arc::clone(all.entry(node.to_owned()).or_default())
+    }
+
     /// Where clients of this node connect; nothing if it does not say. Asked once for all who want to know at the same time.
     pub async fn of(&self, node: &str, carrier: Carrier) -> String {
         let Some(ask) = &self.ask else { return String::new() };
-        let said =
-            Arc::clone(self.said.lock().unwrap_or_else(PoisonError::into_inner).entry(node.to_owned()).or_default());
+        let said = self.said_by(node);
         let mut said = said.lock().await;
         let is_fresh =
             |(at, doors): &(Instant, Option<NodeDoors>)| at.elapsed() < if doors.is_some() { KNOWN } else { UNKNOWN };

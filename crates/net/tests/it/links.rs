@@ -85,6 +85,22 @@ fn a_node_that_is_started_again_under_its_name_is_linked_again() {
     }
 }
 
+/// Nodes that die without a word take no places for ever, and may come back.
+#[test]
+fn lost_node_is_forgotten() {
+    let patience = Some(Duration::from_millis(20));
+    let host = TestNode::start("host", Setting { patience, ..Setting::default() });
+    for incarnation in 1..4 {
+        let guest = TestNode::start("guest", Setting { incarnation: Some(incarnation), ..Setting::default() });
+        let to = guest.hub.connect(host.address());
+        guest.send(to, "somebody", incarnation);
+        until("it is heard", || host.numbers().last() == Some(&incarnation));
+        drop(guest);
+        until("it is forgotten", || host.hub.status().is_empty());
+        assert!(!host.hub.is_alone(), "it may come back");
+    }
+}
+
 /// A wire between two sockets that can be cut.
 struct Proxy {
     address: String,

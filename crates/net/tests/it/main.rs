@@ -103,6 +103,7 @@ struct Setting {
     token: Option<&'static str>,
     evidence: Option<Arc<Evidence>>,
     incarnation: Option<u64>,
+    patience: Option<Duration>,
 }
 
 impl TestNode {
@@ -120,6 +121,7 @@ impl TestNode {
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
         let incarnation = setting.incarnation.unwrap_or_else(|| name.bytes().map(u64::from).product());
         let mut config = HubConfig::new("p", name, incarnation);
+        config.patience = setting.patience.unwrap_or(config.patience);
         config.level = setting.level.unwrap_or(Level::Open);
         config.credentials = setting.credentials;
         config.token = setting.token.map(str::to_owned);

@@ -46,6 +46,20 @@ pub struct DfDescription {
     pub lease_ms: Option<u64>,
 }
 
+impl DfDescription {
+    /// How many services an earlier description had, if this one says the same and has further services behind them.
+    pub(super) fn extends(&self, earlier: &Self) -> Option<usize> {
+        let Self { agent, services, protocols, ontologies, languages, lease_ms } = self;
+        let same = *agent == earlier.agent
+            && *protocols == earlier.protocols
+            && *ontologies == earlier.ontologies
+            && *languages == earlier.languages
+            && *lease_ms == earlier.lease_ms;
+        let count = earlier.services.len();
+        (same && services.len() > count && services.starts_with(&earlier.services)).then_some(count)
+    }
+}
+
 impl ServiceDescription {
     /// A service of this name and type; either may be empty.
     pub fn new(name: impl Into<Symbol>, kind: impl Into<Symbol>) -> Self {

@@ -125,6 +125,8 @@ pub struct DfChange {
     pub agent: Aid,
     /// What became of it.
     pub kind: DfChangeKind,
+    /// How many services it had before, if nothing but further ones was added behind them.
+    pub added_after: Option<usize>,
 }
 
 /// One line, as `--trace` prints it: `df bob registered`.
@@ -281,8 +283,11 @@ impl Df {
         let agent = self.check(&mut description)?;
         let number = *self.by_agent.get(&agent).ok_or(NotRegistered(agent))?;
         let old = self.take(number);
+        let added_after = old.as_ref().filter(|_| self.observed).and_then(|old| description.extends(&old.description));
         self.put(number, agent, description, now);
-        self.note(agent, DfChangeKind::Modified);
+        if self.observed {
+            self.changes.push_back(DfChange { agent, kind: DfChangeKind::Modified, added_after });
+        }
         self.tell(agent, old.as_ref(), Some(number));
         Ok(())
     }
@@ -395,6 +400,23 @@ impl Df {
         }
     }
 
+    /// Adds services behind as many as the agent's entry has. Of no account if it has another number, or there is none.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn add_after(
+        &mut self,
+        agent: Aid,
+        count: usize,
+        services: Vec<ServiceDescription>,
+        now: Time,
+    ) -> Result<(), ModifyError> {
+        let entry = self.entry(self.local(agent)).filter(|entry| entry.description.services.len() == count);
+        let Some(mut description) = entry.map(|entry| entry.description.clone()) else { return Ok(()) };
+        description.services.extend(services);
+        self.modify(description, now)
+    }
+
     /// Removes services from the agent's entry; an empty name or type stands for any. An entry that says nothing more is
     /// removed. As `.df_deregister` does it. False if it offered no such service.
     pub fn remove_service(&mut self, agent: Aid, service: &str, kind: &str, now: Time) -> bool {
@@ -442,6 +464,12 @@ impl Df {
     /// The agent's entry.
     pub fn description_of(&self, agent: Aid) -> Option<&DfDescription> {
         self.entry(self.local(agent)).map(|entry| &entry.description)
+    }
+
+    /// The entries from this number on, in order of registration, each with its number. Later ones have higher numbers.
+    pub fn entries_from(&self, number: u64, now: Time) -> impl Iterator<Item = (u64, &DfDescription)> {
+        let valid = self.entries.range(number..).filter(move |(_, entry)| entry.expires > now);
+        valid.map(|(number, entry)| (*number, &entry.description))
     }
 
     /// When the agent's entry ends by itself; `None` if it has none, or one that lasts as long as the agent.
@@ -553,7 +581,7 @@ impl Df {
 
     fn note(&mut self, agent: Aid, kind: DfChangeKind) {
         if self.observed {
-            self.changes.push_back(DfChange { agent, kind });
+            self.changes.push_back(DfChange { agent, kind, added_after: None });
         }
     }
 

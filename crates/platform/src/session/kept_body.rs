@@ -141,7 +141,11 @@ impl AgentBody for KeptBody {
                 Err(why) => {
                     // It is not asked again at each message: that looks at the disk, and is recorded.
                     self.goes_on = false;
-                    turn.services.log(turn.aid, LogLevel::Info, &format!("it waits for its client: {why}"));
+                    turn.services.log(
+                        turn.aid,
+                        LogLevel::Warning,
+                        &format!("it cannot go on here, and waits for its client: {why}"),
+                    );
                 }
             }
         }

@@ -91,8 +91,8 @@ impl SessionBody {
                 self.next = Some(body);
             }
             Err(error) => {
-                let text = format!("it came back from {to}, and waits for its client: {error}");
-                turn.services.log(turn.aid, LogLevel::Info, &text);
+                let text = format!("it came back from {to}, cannot go on here, and waits for its client: {error}");
+                turn.services.log(turn.aid, LogLevel::Warning, &text);
                 self.next = Some(Box::new(KeptBody::new(name, kept, shelf, self.written.clone())));
             }
         }

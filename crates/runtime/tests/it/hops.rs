@@ -383,7 +383,14 @@ impl Nodes {
         for (from, to) in [(a, b), (b, a)] {
             let wires = &self.wires[from];
             self.at(from).station().introduce(&mut |news| {
-                wires.expected.lock().unwrap().retain(|expected| *expected != to);
+                let mut expected = wires.expected.lock().unwrap();
+                if !expected.contains(&to) {
+                    drop(expected);
+                    wires.put(to, news.into_iter().map(Item::News));
+                    return;
+                }
+                expected.retain(|expected| *expected != to);
+                drop(expected);
                 let mut queues = wires.queues.lock().unwrap();
                 let queue = queues[to].as_mut().unwrap();
                 news.into_iter().rev().for_each(|news| queue.push_front(Item::News(news)));

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
 use whimbrel_platform::Links;
 use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::df::{DfDescription, ServiceDescription};
+use whimbrel_platform::limits::LINK_NEWS_ENTRIES;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_runtime::{Agent, Context, Platform};
@@ -341,4 +343,57 @@ fn senders_go_on_as_soon_as_a_mailbox_has_room() {
     // The machine may be busy with something else.
     let least = (0..3).map(waits).min().unwrap();
     assert!(least < Duration::from_millis(200), "it went on after {least:?}");
+}
+
+/// Each service crosses a link once, and the other node has the same entry.
+#[test]
+fn services_registered_one_by_one_are_told_once() {
+    let ((here, links), (there, _)) = (linked(1), linked(1));
+    let bob = here.spawn("bob", does(|_, _| ())).unwrap();
+    for number in 0..100 {
+        here.services().df_register(bob, &format!("service{number}"), "t").unwrap();
+    }
+    here.services().df_deregister(bob, "service7", "");
+    here.services().df_register(bob, "last", "t").unwrap();
+    let told = std::mem::take(&mut *links.told.lock().unwrap());
+    let count = |news: &News| match news {
+        News::Service(description) => description.services.len(),
+        News::MoreServices { services, .. } => services.len(),
+        _ => 0,
+    };
+    // One by one, all that are left of them, and the last one.
+    assert_eq!(told.iter().map(count).sum::<usize>(), 100 + 99 + 1);
+    told.into_iter().for_each(|news| there.station().hear(OTHER, news));
+    for (name, is_there) in [("service0", true), ("service7", false), ("service99", true), ("last", true)] {
+        assert_eq!(there.services().df_search(name, "t"), if is_there { vec![bob] } else { vec![] }, "{name}");
+    }
+}
+
+/// What a new peer is told of the directory comes in pieces, and is all that is of this node.
+#[test]
+fn new_peer_hears_of_directory_in_pieces() {
+    let (here, _links) = linked(1);
+    let far = ServiceDescription::new("far", "t");
+    let entry = DfDescription { agent: Some(Aid::local("far")), services: vec![far], ..DfDescription::default() };
+    here.station().hear(OTHER, News::Service(Box::new(entry)));
+    let count = 2 * LINK_NEWS_ENTRIES + 10;
+    for number in 0..count {
+        let agent = here.spawn(format!("a{number}").as_str(), does(|_, _| ())).unwrap();
+        here.services().df_register(agent, "near", "t").unwrap();
+    }
+    let (mut pieces, mut names) = (Vec::new(), Vec::new());
+    here.station().introduce(&mut |news| {
+        let services = news.iter().filter_map(|news| match news {
+            News::Service(description) => description.agent.map(|agent| agent.name),
+            _ => None,
+        });
+        let before = names.len();
+        names.extend(services);
+        pieces.push(names.len() - before);
+        assert_eq!(matches!(news[..], [News::Introduced]), names.len() == count && pieces.last() == Some(&0));
+    });
+    assert!(pieces.iter().all(|piece| *piece <= LINK_NEWS_ENTRIES) && pieces.len() >= 5, "{pieces:?}");
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!((names.len(), names.contains(&"far".into())), (count, false));
 }

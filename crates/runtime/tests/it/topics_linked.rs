@@ -432,7 +432,7 @@ fn a_new_peer_hears_of_all_that_is_there() {
     }
     nodes.idle();
     let mut told = Vec::new();
-    nodes.platforms[0].station().introduce(&mut |news| told = news);
+    nodes.platforms[0].station().introduce(&mut |news| told.extend(news));
     let about_topics = |news: &&News| !matches!(news, News::Agents(_) | News::Service(_));
     let name = whimbrel_acl::Symbol::new;
     let expected = [
