@@ -7,7 +7,7 @@
 //! A file is put aside when it has [`AUDIT_FILE_BYTES_MAX`] bytes, as `FILE.1`, the one before as `FILE.2` and so on,
 //! [`AUDIT_FILES_MAX`] of them.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -258,11 +258,7 @@ struct Files {
 
 impl Files {
     fn open(path: &Path, bytes_max: u64) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path)?;
+        let file = whimbrel_files::append(path)?;
         let bytes = file.metadata()?.len();
         Ok(Self { path: path.to_owned(), file, bytes, bytes_max })
     }

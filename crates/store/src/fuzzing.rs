@@ -29,7 +29,7 @@ fn record(piece: &Piece) -> Record {
 
 /// A segment with these records, batch by batch.
 pub fn segment(batches: &[Vec<Piece>]) -> Vec<u8> {
-    let mut bytes = SegmentHeader { store: STORE, segment: 1, first_batch: 1 }.write().to_vec();
+    let mut bytes = SegmentHeader { store: STORE, segment: 1, first_batch: 1, partitions: 16 }.write().to_vec();
     for (index, pieces) in batches.iter().enumerate() {
         let place = Place { store: STORE, segment: 1, offset: bytes.len() as u64 };
         let records = pieces.iter().map(|piece| (record(piece), piece.bytes.as_slice()));
@@ -42,13 +42,13 @@ pub fn segment(batches: &[Vec<Piece>]) -> Vec<u8> {
 pub fn read_segment(bytes: &[u8], sealed: bool) -> Option<(Vec<Piece>, usize)> {
     let header = SegmentHeader::read(bytes).ok()?;
     let mut pieces = Vec::new();
-    let end = Scan { bytes, header, sealed, verify: true }.run(&mut |found| {
+    let end = Scan { bytes, header, sealed, flushed: 0, verify: true }.run(&mut |found| {
         if let ScanFound::Record { header, payload, whole: true, .. } = found {
             let Record { kind, partition, lsn, .. } = header.record;
             pieces.push(Piece { kind: kind as u8, partition, place: lsn, bytes: payload.to_vec() });
         }
     });
-    let mut recovered = Recovered::new(16);
+    let mut recovered = Recovered::new(16, None);
     recovered.add(bytes, header, "segment", sealed, true);
     recovered.finish();
     Some((pieces, end.offset))

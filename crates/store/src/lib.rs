@@ -26,6 +26,6 @@ mod watchers;
 pub use conversations::{ConversationKeeper, ConversationLog, LogError, Told};
 pub use embedded::{
     ArchiveError, Archived, Compacted, Damage, Embedded, Found, OpenStoreError, Options, PartitionReport, Progress,
-    Report, check, export, import, store_in,
+    Repaired, Report, check, export, import, repair, store_in,
 };
 pub use memory::{Fault, Memory, Point};

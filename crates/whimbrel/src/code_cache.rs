@@ -1,7 +1,7 @@
 //! The folder in which a node keeps code that came from other nodes, and what it compiled, so that it need not be fetched and compiled
 //! again.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -81,7 +81,7 @@ impl CodeCache {
 
     fn prepare(&self) -> Result<[u8; KEY_BYTES], CacheError> {
         let unusable = |error| CacheError::Unusable(self.folder.clone(), error);
-        private_folder().create(&self.folder).map_err(unusable)?;
+        whimbrel_files::create_folder(&self.folder).map_err(unusable)?;
         if !is_private(&fs::metadata(&self.folder).map_err(unusable)?) {
             return Err(CacheError::NotPrivate(self.folder.clone()));
         }
@@ -145,7 +145,7 @@ impl CodeCache {
     fn write(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let draft = self.folder.join(format!(".{}-{number}", std::process::id()));
-        let written = new_file(&draft).and_then(|mut draft| draft.write_all(bytes));
+        let written = whimbrel_files::create_new(&draft).and_then(|mut draft| draft.write_all(bytes));
         let done = written.and_then(|()| fs::rename(&draft, file));
         if done.is_err() {
             let _ = fs::remove_file(&draft);
@@ -176,14 +176,6 @@ impl CodeCache {
     }
 }
 
-pub(crate) fn private_folder() -> DirBuilder {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-}
-
 #[cfg(unix)]
 pub(crate) fn is_private(about: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -195,22 +187,13 @@ pub(crate) fn is_private(about: &fs::Metadata) -> bool {
     about.is_dir()
 }
 
-/// A file that was not there, and that only its owner can read.
-pub(crate) fn new_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
 /// The folder's key, made by whoever is the first.
 fn key_in(folder: &Path) -> io::Result<[u8; KEY_BYTES]> {
     let (file, mut key) = (folder.join(KEY), [0; KEY_BYTES]);
     if !file.exists() {
         SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("there is no randomness"))?;
         let draft = folder.join(format!(".{KEY}-{}", std::process::id()));
-        new_file(&draft)?.write_all(&key)?;
+        whimbrel_files::create_new(&draft)?.write_all(&key)?;
         // Unlike a rename this fails if another process was faster: then its key counts.
         let _ = fs::hard_link(&draft, &file);
         fs::remove_file(&draft)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
-use whimbrel_net::authority::file::{AUTHORITY, REVOKED, make_folder, replace_file, replace_secret};
+use whimbrel_net::authority::file::{AUTHORITY, REVOKED, replace_file, replace_secret};
 use whimbrel_net::{Credentials, enrolment};
 
 use crate::terminal;
@@ -40,7 +40,7 @@ pub fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// Makes the folder, and makes sure that files can be put there.
 pub fn prepare(folder: &Path) -> anyhow::Result<()> {
-    make_folder(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    whimbrel_files::create_folder(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let probe = folder.join(PROBE);
     write_text(&probe, "")?;
     std::fs::remove_file(&probe).with_context(|| format!("cannot remove {}", probe.display()))
@@ -60,7 +60,7 @@ fn read_pair(text: &str) -> (String, String) {
 
 /// Writes all files of a node's credentials.
 pub fn write(credentials: &Credentials, folder: &Path) -> anyhow::Result<()> {
-    make_folder(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    whimbrel_files::create_folder(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     // Each of these steps leaves what can be used.
     write_trust(&credentials.authority_pem, &credentials.revoked_pem, folder)?;
     write_pair(&folder.join(AGENTS), &credentials.agents_pem, &credentials.agents_key_pem)?;

@@ -91,7 +91,9 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<(String, ConversationLog)>> {
 
 fn open(folder: &Path, create: bool) -> anyhow::Result<Arc<Embedded>> {
     let options = Options { partitions: Some(1), segment_bytes: SEGMENT_BYTES, create };
-    Ok(Arc::new(Embedded::open(folder, &options)?))
+    let store = Embedded::open(folder, &options)?;
+    terminal::note_exposed(store.found().exposed.as_deref());
+    Ok(Arc::new(store))
 }
 
 /// An epoch later than those of all who wrote before.

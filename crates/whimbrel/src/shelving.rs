@@ -17,7 +17,7 @@ use ring::digest::{SHA256, digest};
 use whimbrel_platform::limits::STORAGE_BYTES_MAX;
 use whimbrel_platform::storage::{Holder, Keeper, RestoreError, Shelves};
 
-use crate::code_cache::{is_private, new_file, private_folder};
+use crate::code_cache::is_private;
 
 /// How often what changed is written.
 pub const WRITE_EVERY: Duration = Duration::from_millis(500);
@@ -83,11 +83,11 @@ impl Shelving {
     /// The folder cannot be used, or something in it cannot be read.
     pub fn open(folder: &Path, report: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, ShelvingError> {
         let unusable = |error| ShelvingError::Unusable { folder: folder.to_owned(), error };
-        private_folder().create(folder).map_err(unusable)?;
+        whimbrel_files::create_folder(folder).map_err(unusable)?;
         if !is_private(&fs::metadata(folder).map_err(unusable)?) {
             return Err(ShelvingError::NotPrivate(folder.to_owned()));
         }
-        let lock = File::options().create(true).append(true).open(folder.join(LOCK)).map_err(unusable)?;
+        let lock = whimbrel_files::append(&folder.join(LOCK)).map_err(unusable)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => return Err(ShelvingError::InUse(folder.to_owned())),
@@ -167,7 +167,7 @@ impl Keeper for Writer {
         }
         // A file's name is the folder's.
         if !changed.is_empty()
-            && let Err(error) = sync_folder(&self.folder)
+            && let Err(error) = whimbrel_files::sync_folder(&self.folder)
         {
             changed.into_iter().for_each(|holder| self.shelves.note_unwritten(holder));
             wrong = Some(error);
@@ -182,18 +182,12 @@ impl Keeper for Writer {
 fn write(file: &Path, kept: &[u8]) -> io::Result<()> {
     let draft = file.with_extension("draft");
     let _ = fs::remove_file(&draft);
-    let mut written = new_file(&draft)?;
+    let mut written = whimbrel_files::create_new(&draft)?;
     written.write_all(MARK)?;
     written.write_all(digest(&SHA256, kept).as_ref())?;
     written.write_all(kept)?;
     written.sync_all()?;
     fs::rename(&draft, file)
-}
-
-/// Has what became of names in this folder be on the disk.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    // Elsewhere folders cannot be opened, and need not be.
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// The file of an agent and its clones: names may be no file names, and too long.

@@ -126,6 +126,13 @@ pub fn note(text: &str) {
     say(format_args!("{break_line}{style}whimbrel: {text}{style:#}\n"));
 }
 
+/// Says that others can read something of a store, if they can.
+pub fn note_exposed(path: Option<&std::path::Path>) {
+    if let Some(path) = path {
+        note(&format!("others can read {}, and this user may not change that: `chmod -R go= {0}`", path.display()));
+    }
+}
+
 /// Shows what there is to say about programs, with the lines it is about.
 pub fn show(diagnostics: &[Diagnostic]) {
     let color = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;

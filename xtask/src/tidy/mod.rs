@@ -12,6 +12,7 @@ mod functions;
 mod names;
 mod numbers;
 mod output;
+mod privacy;
 mod purity;
 
 /// A broken rule, and where.
@@ -51,6 +52,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
         names::check,
         numbers::check,
         output::check,
+        privacy::check,
         purity::check,
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(repo)).collect();

@@ -56,7 +56,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> AuthorityFileError {
 /// # Errors
 /// The files cannot be written.
 pub fn save(authority: &mut Authority, folder: &Path, passphrase: &str) -> Result<(), AuthorityFileError> {
-    make_folder(folder).map_err(failed(folder))?;
+    whimbrel_files::create_folder(folder).map_err(failed(folder))?;
     let trust = authority.trust()?;
     let path = folder.join(REGISTER);
     let register = authority.register();
@@ -153,7 +153,7 @@ impl Folder {
         work: impl FnOnce(&mut Authority) -> Result<R, AuthorityError>,
     ) -> Result<R, AuthorityFileError> {
         let lock = self.path.join(LOCK);
-        let file = private(fs::File::options().create(true).append(true)).open(&lock).map_err(failed(&lock))?;
+        let file = whimbrel_files::append(&lock).map_err(failed(&lock))?;
         file.lock().map_err(failed(&lock))?;
         let mut authority = self.load()?;
         let written = |authority: &Authority| {
@@ -190,28 +190,9 @@ impl Folder {
 /// # Errors
 /// It is there already, or cannot be written.
 pub fn write_secret(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = private(fs::OpenOptions::new().write(true).create_new(true)).open(path)?;
+    let mut file = whimbrel_files::create_new(path)?;
     file.write_all(content)?;
     file.sync_all()
-}
-
-/// A file that is made is its owner's only: others could not even wait for it.
-pub fn private(options: &mut fs::OpenOptions) -> &mut fs::OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
-/// Makes a folder, and those around it, if it is not there: its owner's only, for what is in it says who talks to whom.
-///
-/// # Errors
-/// It cannot be made.
-pub fn make_folder(path: &Path) -> io::Result<()> {
-    let mut folder = fs::DirBuilder::new();
-    folder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-    folder.create(path)
 }
 
 /// Replaces a file's content, all or nothing, also when the power fails.
@@ -219,7 +200,7 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
 /// # Errors
 /// It cannot be written.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
-    replace(path, content, fs::OpenOptions::new().write(true).create_new(true))
+    replace(path, content, |fresh| fs::File::options().write(true).create_new(true).open(fresh))
 }
 
 /// The same with a file that only its owner can read.
@@ -227,22 +208,22 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
 /// # Errors
 /// It cannot be written.
 pub fn replace_secret(path: &Path, content: &[u8]) -> io::Result<()> {
-    replace(path, content, private(fs::OpenOptions::new().write(true).create_new(true)))
+    replace(path, content, whimbrel_files::create_new)
 }
 
-fn replace(path: &Path, content: &[u8], options: &fs::OpenOptions) -> io::Result<()> {
+fn replace(path: &Path, content: &[u8], make: impl FnOnce(&Path) -> io::Result<fs::File>) -> io::Result<()> {
     // Beside it, under a name of its own: others may be replacing its neighbours.
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(".new");
     // Left over by a process that was killed, with whatever rights.
     let _ = fs::remove_file(&fresh);
-    let mut file = options.open(&fresh)?;
+    let mut file = make(Path::new(&fresh))?;
     file.write_all(content)?;
     file.sync_all()?;
     fs::rename(&fresh, path)?;
     // The new name counts only when the folder is written, too.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::File::open(folder)?.sync_all()
+    whimbrel_files::sync_folder(folder)
 }
 
 fn seal(keys: &str, passphrase: &str) -> Result<String, AuthorityError> {

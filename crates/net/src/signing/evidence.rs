@@ -6,7 +6,7 @@
 //! messages there are not.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +27,6 @@ use super::bundle::Bundle;
 use super::queue::Queue;
 use super::recent::Recent;
 use super::{Claims, Digest, Signature, sha256};
-use crate::authority::file::{make_folder, private};
 use crate::authority::{hex, unhex};
 
 /// What entries' digests begin with.
@@ -219,9 +218,9 @@ impl Evidence {
     }
 
     fn bounded(folder: &Path, bytes_max: u64, log: Box<dyn Fn(&str) + Send>) -> Result<Self, EvidenceError> {
-        make_folder(folder).map_err(failed(folder))?;
+        whimbrel_files::create_folder(folder).map_err(failed(folder))?;
         let path = folder.join("lock");
-        let lock = private(OpenOptions::new().append(true).create(true)).open(&path).map_err(failed(&path))?;
+        let lock = whimbrel_files::append(&path).map_err(failed(&path))?;
         lock.try_lock().map_err(|_| EvidenceError::InUse(folder.display().to_string()))?;
         let mut chains = Chains::open(folder, bytes_max)?;
         let queue = Arc::<Queue>::default();
@@ -426,7 +425,7 @@ impl Files {
 
     fn begin(folder: &Path, number: u64, bytes_max: u64) -> io::Result<Self> {
         let path = folder.join(format!("evidence-{number:06}.jsonl"));
-        let file = private(OpenOptions::new().append(true).create_new(true)).open(path)?;
+        let file = whimbrel_files::append_new(&path)?;
         let (folder, certificates) = (folder.to_owned(), FxHashSet::default());
         Ok(Self { folder, number, file, bytes: 0, bytes_max, is_torn: false, certificates })
     }
@@ -625,7 +624,7 @@ mod tests {
         let records = records(&mut authority, 9);
         let mut chains = Chains::open(&folder, EVIDENCE_FILE_BYTES_MAX).unwrap();
         assert!(matches!(chains.write(&records[..2]), (Ok(()), 0)));
-        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let full = File::options().write(true).open("/dev/full").unwrap();
         let good = std::mem::replace(&mut chains.files.file, full);
         let (outcome, count) = chains.write(&records[2..5]);
         assert_eq!((outcome.unwrap_err().kind(), count), (io::ErrorKind::StorageFull, 3));

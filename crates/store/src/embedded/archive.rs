@@ -5,16 +5,17 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use whimbrel_files::sync_folder;
 use whimbrel_platform::limits::{STORE_BLOB_BYTES_MAX, STORE_PARTITIONS_MAX};
 use whimbrel_platform::store::{Lsn, Partition, Revision, StoreError};
 
 use super::blobs::BlobFiles;
 use super::files::{Files, Progress};
-use super::folder::{BLOBS, OpenStoreError};
+use super::folder::OpenStoreError;
 use super::layout::{Kind, RECORD_HEADER, Record, RecordHeader, aligned, join_key, split_key};
 use super::queue::Effect;
 use super::recover::{Damage, FRAMES_MOST, Recovered};
-use super::segment::{Segment, sync_folder};
+use super::segment::Segment;
 use super::{BATCH_BYTES, Embedded, Options};
 use crate::fence::Ownership;
 
@@ -140,7 +141,7 @@ pub fn export(
     let recovered = files.recover(false, &mut |_, _| ControlFlow::Continue(()))?;
     let draft = draft_of(file);
     let failed = |error| ArchiveError::Io { path: file.to_owned(), error };
-    let made = File::create(&draft).map_err(failed).and_then(|out| {
+    let made = whimbrel_files::create(&draft).map_err(failed).and_then(|out| {
         let mut done = Archived { damage: recovered.damage.clone(), ..Archived::default() };
         let mut writer = Writer::new(BufWriter::new(out), files.description.partitions).map_err(failed)?;
         write_journal(&files, &recovered, &mut writer, &mut done, progress, &failed)?;
@@ -224,7 +225,13 @@ fn write_blobs<W: Write>(
     done: &mut Archived,
     failed: &dyn Fn(io::Error) -> ArchiveError,
 ) -> Result<(), ArchiveError> {
-    let blobs = BlobFiles::new(files.folder.join(BLOBS));
+    let blobs = match files.blobs() {
+        Err(OpenStoreError::Incomplete { what, .. }) => {
+            done.damage.push(Damage { partition: None, first: Lsn(0), last: Lsn(0), what });
+            return Ok(());
+        }
+        folder => BlobFiles::new(folder?),
+    };
     for hash in blobs.list()? {
         match blobs.fetch(hash) {
             Ok(bytes) => {

@@ -1,6 +1,5 @@
 //! Blobs as files by their hash.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use whimbrel_platform::limits::STORE_BLOB_BYTES_MAX;
 use whimbrel_platform::store::{BlobHash, StoreError};
 
-use super::segment::sync_folder;
+use whimbrel_files::sync_folder;
+
 use crate::sizes::hash_of;
 
 /// The blobs of a store.
@@ -72,7 +72,7 @@ impl BlobFiles {
             return Ok(hash);
         }
         let draft = self.folder.join(format!("draft-{}", self.drafts.fetch_add(1, Ordering::Relaxed)));
-        let written = OpenOptions::new().write(true).create_new(true).open(&draft).and_then(|mut file: File| {
+        let written = whimbrel_files::create_new(&draft).and_then(|mut file| {
             file.write_all(bytes)?;
             file.sync_all()?;
             std::fs::rename(&draft, &path)?;

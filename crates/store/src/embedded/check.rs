@@ -8,7 +8,7 @@ use whimbrel_platform::store::{Epoch, Lsn, Partition, StoreError};
 use super::Options;
 use super::blobs::BlobFiles;
 use super::files::{Files, Progress};
-use super::folder::{BLOBS, OpenStoreError, at};
+use super::folder::OpenStoreError;
 use super::recover::{Damage, Frames};
 
 /// What is in a store.
@@ -61,7 +61,7 @@ pub fn check(folder: &Path, progress: &mut Progress<'_>) -> Result<Report, OpenS
     let files = Files::lock(folder, &Options { create: false, ..Options::default() })?;
     let mut recovered = files.recover(true, progress)?;
     let journal = files.journal();
-    let numbers = at(&journal, super::segment::list(&journal))?;
+    let numbers = super::segment::list(&journal).unwrap_or_default();
     let sizes = numbers
         .iter()
         .map(|number| std::fs::metadata(journal.join(super::segment::file_name(*number))).map_or(0, |file| file.len()));
@@ -94,7 +94,13 @@ fn of_partition((partition, frames): (usize, &Frames)) -> Option<PartitionReport
 }
 
 fn check_blobs(files: &Files, report: &mut Report, progress: &mut Progress<'_>) -> Result<(), OpenStoreError> {
-    let folder = files.folder.join(BLOBS);
+    let folder = match files.blobs() {
+        Err(OpenStoreError::Incomplete { what, .. }) => {
+            report.damage.push(Damage { partition: None, first: Lsn(0), last: Lsn(0), what });
+            return Ok(());
+        }
+        folder => folder?,
+    };
     let failed = |error: StoreError| OpenStoreError::Io { path: folder.clone(), error: std::io::Error::other(error) };
     let blobs = BlobFiles::new(folder.clone());
     let hashes = blobs.list().map_err(failed)?;

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Options;
-use super::folder::{Description, JOURNAL, Lock, OpenStoreError, at, create, describe, lock};
+use super::folder::{self, BLOBS, Description, JOURNAL, Lock, OpenStoreError, at, create, describe, lock};
 use super::layout::{Place, SegmentHeader};
+use super::mark::{self, Flushed, MarkFile};
 use super::queue::{Kept, Log, Pending, Queue, count};
 use super::recover::Recovered;
 use super::segment::{Segment, file_name, list};
@@ -32,12 +33,16 @@ impl Files {
     /// Locks the directory of a store, which is made if it is to be.
     pub fn lock(folder: &Path, options: &Options) -> Result<Self, OpenStoreError> {
         if options.create {
-            at(folder, std::fs::create_dir_all(folder))?;
+            at(folder, whimbrel_files::create_folder(folder))?;
         } else if !folder.is_dir() {
             return Err(OpenStoreError::NoStore(folder.to_owned()));
         }
-        if !options.create && describe(folder)?.is_none() {
-            return Err(OpenStoreError::NoStore(folder.to_owned()));
+        if describe(folder)?.is_none() {
+            // Where the rest of a store is, no new one is made over it.
+            folder::refuse_remains(folder)?;
+            if !options.create {
+                return Err(OpenStoreError::NoStore(folder.to_owned()));
+            }
         }
         let lock = lock(folder)?;
         let description = match describe(folder)? {
@@ -58,11 +63,44 @@ impl Files {
         self.folder.join(JOURNAL)
     }
 
+    /// Where the blobs are.
+    pub fn blobs(&self) -> Result<PathBuf, OpenStoreError> {
+        let path = self.folder.join(BLOBS);
+        if path.is_dir() {
+            return Ok(path);
+        }
+        let what = format!("the folder `{BLOBS}` is missing, and what was in it");
+        Err(OpenStoreError::Incomplete { folder: self.folder.clone(), what })
+    }
+
     /// Reads the journal. `verify`: every byte, not only the newest segment's.
     pub fn recover(&self, verify: bool, progress: &mut Progress<'_>) -> Result<Recovered, OpenStoreError> {
+        let flushed = at(&self.folder.join(mark::FLUSHED), mark::read(&self.folder, self.description.store))?;
+        let mut recovered = self.recover_upto(flushed, verify, progress)?;
+        let lost = match flushed {
+            Flushed::Missing if self.description.marked => "is missing",
+            Flushed::Unreadable => "is not as it was written",
+            _ => return Ok(recovered),
+        };
+        let what = format!("the file `{}` {lost}, so it is not known where the journal ended", mark::FLUSHED);
+        recovered.doubt(what);
+        Ok(recovered)
+    }
+
+    /// The same, of a journal that was flushed so far.
+    pub fn recover_upto(
+        &self,
+        flushed: Flushed,
+        verify: bool,
+        progress: &mut Progress<'_>,
+    ) -> Result<Recovered, OpenStoreError> {
         let journal = self.journal();
-        let numbers = at(&journal, list(&journal))?;
-        let mut recovered = Recovered::new(self.description.partitions);
+        let numbers = match list(&journal) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            numbers => at(&journal, numbers)?,
+        };
+        let mark = if let Flushed::Upto(mark) = flushed { Some(mark) } else { None };
+        let mut recovered = Recovered::new(self.description.partitions, mark);
         if numbers.is_empty() {
             recovered.skip(0, "all segments of the journal are missing".to_owned());
         }
@@ -89,6 +127,9 @@ impl Files {
             Ok(header) if header.store == self.description.store && header.segment == number => {
                 recovered.add(bytes, header, &name, sealed, verify);
             }
+            Ok(header) if header.store == self.description.store => {
+                recovered.skip(number, format!("{name} was {}, and has been renamed", file_name(header.segment)));
+            }
             Ok(_) => recovered.skip(number, format!("{name} is a file of another store")),
             Err(why) => recovered.skip(number, format!("{name}: {why}")),
         }
@@ -105,6 +146,12 @@ impl Files {
         let Some(last) = segments.pop() else { return Err(OpenStoreError::NoStore(self.folder.clone())) };
         at(&last.path, take_up(&last, recovered, store))?;
         let end = at(&last.path, last.len())?;
+        let reached = recovered.reached();
+        let mark = at(&self.folder.join(mark::FLUSHED), MarkFile::begin(&self.folder, store, reached))?;
+        if !self.description.marked {
+            // From now on the mark is a part of the store.
+            self.description.write(&self.folder)?;
+        }
         let segment = Arc::new(last);
         let tail = Tail {
             folder,
@@ -115,6 +162,9 @@ impl Files {
             next_batch: recovered.next_batch,
             segment_bytes: options.segment_bytes,
             broken: false,
+            mark,
+            frames: reached.frames,
+            partitions: self.description.partitions,
         };
         Ok((segments, tail))
     }
@@ -152,6 +202,7 @@ pub fn queue(store: u64, recovered: Recovered, segments: Vec<Segment>, tail: Tai
         pending: Pending::default(),
         flying: None,
         tail: Some(tail),
+        damaged: false,
         begin_segment: false,
         written_bytes: 0,
     }

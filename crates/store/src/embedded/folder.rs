@@ -1,16 +1,18 @@
 //! A store's directory: its description, its lock, and whether its disk keeps what it is given.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use whimbrel_files::sync_folder;
 use whimbrel_platform::limits::{STORE_PARTITIONS, STORE_PARTITIONS_MAX};
 use whimbrel_platform::store::Survives;
 
-use super::layout::LAYOUT;
+use super::layout::{BATCH_HEADER, LAYOUT, RECORD_HEADER, SEGMENT_HEADER, SegmentHeader};
+use super::mark::{self, FLUSHED, Flushed, Mark, MarkFile};
 use super::queue::checkpoint;
-use super::segment::sync_folder;
+use super::segment::file_name;
 use super::tail::first;
 
 /// Why a store cannot be opened.
@@ -83,6 +85,14 @@ pub enum OpenStoreError {
         /// Where and how.
         what: String,
     },
+    /// A part of it is missing or not as it was written, beside the journal's frames.
+    #[error("{} is incomplete: {what}. `whimbrel store repair {}` makes it whole again if its journal is", .folder.display(), .folder.display())]
+    Incomplete {
+        /// The store.
+        folder: PathBuf,
+        /// Which.
+        what: String,
+    },
     /// A file cannot be read or written.
     #[error("{}: {error}", .path.display())]
     Io {
@@ -105,11 +115,17 @@ pub struct Description {
     pub partitions: u16,
     /// Its own number, made by chance.
     pub store: u64,
+    /// It has a mark of what was flushed. Stores of the first release had none.
+    pub marked: bool,
 }
 
-const DESCRIPTION: &str = "store";
+/// The file that makes a folder a store.
+pub const DESCRIPTION: &str = "store";
+const DRAFT: &str = "draft";
 const LOCK: &str = "lock";
 const PROBE: &str = "probe";
+/// What the description says of a store that has a mark.
+const MARKED: &str = "yes";
 /// Where the journal's files are.
 pub const JOURNAL: &str = "journal";
 /// Where the blobs are.
@@ -117,16 +133,28 @@ pub const BLOBS: &str = "blobs";
 
 /// Held as long as the store is open.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "closing it unlocks")] File);
+pub struct Lock([Option<File>; 2]);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing them is not enough: a process that was forked meanwhile has them open until it runs its program.
+        for locked in self.0.iter().flatten() {
+            let _ = locked.unlock();
+        }
+    }
+}
 
 /// Locks a directory for this process.
 pub fn lock(folder: &Path) -> Result<Lock, OpenStoreError> {
     let path = folder.join(LOCK);
-    let mut file = at(&path, OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path))?;
+    // The folder, too: somebody may remove the file while a process has it. Not all file systems lock folders.
+    let whole = File::open(folder).ok();
+    let is_taken = whole.as_ref().is_some_and(|whole| matches!(whole.try_lock(), Err(TryLockError::WouldBlock)));
+    let mut file = at(&path, whimbrel_files::open_or_create(&path))?;
     match file.try_lock() {
-        Ok(()) => {}
+        Ok(()) if !is_taken => {}
         Err(TryLockError::Error(error)) => return Err(OpenStoreError::Io { path, error }),
-        Err(TryLockError::WouldBlock) => {
+        Ok(()) | Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
             let _ = file.read_to_string(&mut text);
             let holder = match text.trim().parse::<u32>() {
@@ -139,7 +167,7 @@ pub fn lock(folder: &Path) -> Result<Lock, OpenStoreError> {
     let told = file.set_len(0).and_then(|()| file.write_all(format!("{}\n", std::process::id()).as_bytes()));
     // Who has it is told for people's sake: on a full disk the lock is held as well.
     let _ = told;
-    Ok(Lock(file))
+    Ok(Lock([Some(file), whole]))
 }
 
 /// Reads a directory's description; `None` if there is no store in it yet.
@@ -158,11 +186,11 @@ pub fn describe(folder: &Path) -> Result<Option<Description>, OpenStoreError> {
 /// # Errors
 /// There are several.
 pub fn store_in(folder: &Path) -> Result<PathBuf, OpenStoreError> {
-    if folder.join(DESCRIPTION).exists() {
+    if is_store(folder) {
         return Ok(folder.to_owned());
     }
     let below = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut stores: Vec<PathBuf> = below.filter(|path| path.join(DESCRIPTION).is_file()).collect();
+    let mut stores: Vec<PathBuf> = below.filter(|path| is_store(path)).collect();
     stores.sort();
     match stores.len() {
         // Whoever opens it finds out what there is instead.
@@ -170,6 +198,11 @@ pub fn store_in(folder: &Path) -> Result<PathBuf, OpenStoreError> {
         1 => Ok(stores.swap_remove(0)),
         _ => Err(OpenStoreError::Several { folder: folder.to_owned(), stores }),
     }
+}
+
+/// Whether a store is in a folder, perhaps without its description.
+fn is_store(folder: &Path) -> bool {
+    folder.join(DESCRIPTION).is_file() || matches!(refuse_remains(folder), Err(OpenStoreError::Incomplete { .. }))
 }
 
 fn read(text: &str, folder: &Path) -> Result<Description, OpenStoreError> {
@@ -187,7 +220,7 @@ fn read(text: &str, folder: &Path) -> Result<Description, OpenStoreError> {
     let store = field("id").and_then(|id| u64::from_str_radix(id, 16).ok());
     match (partitions, store) {
         (Some(partitions), Some(store)) if checksum == Some(crc32c::crc32c(body.as_bytes())) => {
-            Ok(Description { partitions, store })
+            Ok(Description { partitions, store, marked: field("mark") == Some(MARKED) })
         }
         _ => Err(damaged(folder)),
     }
@@ -200,7 +233,24 @@ pub fn read_description(text: &str) -> Option<(u16, u64)> {
 
 fn damaged(folder: &Path) -> OpenStoreError {
     let what = format!("the file `{DESCRIPTION}` is not as it was written");
-    OpenStoreError::Damaged { folder: folder.to_owned(), what }
+    OpenStoreError::Incomplete { folder: folder.to_owned(), what }
+}
+
+impl Description {
+    /// Writes it, all or nothing. The store has a mark.
+    pub fn write(&self, folder: &Path) -> Result<(), OpenStoreError> {
+        let Self { partitions, store, .. } = self;
+        let body =
+            format!("whimbrel store\nlayout {LAYOUT}\npartitions {partitions}\nid {store:016x}\nmark {MARKED}\n");
+        let text = format!("{body}checksum {:08x}\n", crc32c::crc32c(body.as_bytes()));
+        let (draft, path) = (folder.join(DRAFT), folder.join(DESCRIPTION));
+        let written = whimbrel_files::create(&draft).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        });
+        at(&draft, written)?;
+        at(&path, std::fs::rename(&draft, &path).and_then(|()| sync_folder(folder)))
+    }
 }
 
 /// Makes a store's directories, and then its description: with that it is there.
@@ -212,30 +262,94 @@ pub fn create(folder: &Path, partitions: Option<u16>) -> Result<Description, Ope
     empty(folder)?;
     for inner in [JOURNAL, BLOBS] {
         let path = folder.join(inner);
-        at(&path, std::fs::create_dir_all(&path))?;
+        at(&path, whimbrel_files::create_folder(&path))?;
     }
-    let description = Description { partitions, store: chance(folder)? };
+    let description = Description { partitions, store: chance(folder)?, marked: true };
     // It is never without a segment, so that one whose segments were lost is not taken for a new one.
     let journal = folder.join(JOURNAL);
     let mut batch = checkpoint(description.store, std::iter::empty(), &BTreeMap::new(), 0);
-    at(&journal, first(&journal, description.store, 1, 1, &mut batch))?;
-    let body = format!("whimbrel store\nlayout {LAYOUT}\npartitions {partitions}\nid {:016x}\n", description.store);
-    let text = format!("{body}checksum {:08x}\n", crc32c::crc32c(body.as_bytes()));
-    let (draft, path) = (folder.join("draft"), folder.join(DESCRIPTION));
-    let written = File::create(&draft).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    at(&draft, written)?;
-    at(&path, std::fs::rename(&draft, &path).and_then(|()| sync_folder(folder)))?;
+    let header = SegmentHeader { store: description.store, segment: 1, first_batch: 1, partitions };
+    at(&journal, first(&journal, header, &mut batch))?;
+    let end = (SEGMENT_HEADER + batch.bytes.len()) as u64;
+    at(folder, MarkFile::begin(folder, description.store, Mark { segment: 1, batch: 1, end, frames: 0 }))?;
+    description.write(folder)?;
     Ok(description)
+}
+
+/// Refuses a folder without description in which something of a store is that was ever used: nothing may be made over it.
+/// What a process left that died while it made a store is nothing.
+pub fn refuse_remains(folder: &Path) -> Result<(), OpenStoreError> {
+    let remains = |what: &str| {
+        let what = format!("the file `{DESCRIPTION}` is missing, and there {what}");
+        Err(OpenStoreError::Incomplete { folder: folder.to_owned(), what })
+    };
+    let names = |inner: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(folder.join(inner)).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| !name.starts_with(DRAFT)).collect()
+    };
+    let (segments, blobs) = (names(JOURNAL), names(BLOBS));
+    let strange = segments.iter().find(|name| !name.ends_with(".log") && !is_segment(&folder.join(JOURNAL).join(name)));
+    if let Some(strange) = strange {
+        let found = format!("{JOURNAL}/{strange}");
+        return Err(OpenStoreError::NotAStore { folder: folder.to_owned(), found });
+    }
+    if segments.iter().any(|name| *name != file_name(1)) {
+        return remains("is a journal");
+    }
+    let mark = folder.join(FLUSHED).is_file();
+    if segments.is_empty() {
+        return match (mark, blobs.is_empty()) {
+            (true, _) => remains("is a mark of a journal, which is missing, too"),
+            (false, false) => remains("are blobs"),
+            (false, true) => Ok(()),
+        };
+    }
+    let path = folder.join(JOURNAL).join(file_name(1));
+    let bytes = at(&path, begin_of(&path))?;
+    let store = SegmentHeader::read(&bytes).map(|header| header.store);
+    let used = store.as_ref().is_ok_and(|store| match mark::read(folder, *store) {
+        Ok(Flushed::Upto(mark)) => mark.batch > 1,
+        Ok(Flushed::Missing) => false,
+        Ok(Flushed::Unreadable) | Err(_) => true,
+    });
+    if bytes.len() > FIRST_BYTES || store.is_err() || used || !blobs.is_empty() {
+        return remains("is a journal");
+    }
+    Ok(())
+}
+
+/// Whether a file begins as a segment does, whatever it is called.
+fn is_segment(path: &Path) -> bool {
+    begin_of(path).is_ok_and(|bytes| SegmentHeader::read(&bytes).is_ok())
+}
+
+/// Bytes of a segment in which nothing is yet.
+const FIRST_BYTES: usize = SEGMENT_HEADER + BATCH_HEADER + RECORD_HEADER;
+
+/// As much of a file as tells whether it is more than a segment in which nothing is.
+fn begin_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(FIRST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Takes from others what they may do with a store's folders and files. One of those from whom that cannot be taken.
+pub fn narrow(folder: &Path) -> Option<PathBuf> {
+    let inner = [folder.to_owned(), folder.join(JOURNAL), folder.join(BLOBS)];
+    let entries =
+        |folder: &PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = inner.iter().flat_map(entries).filter(|path| path.is_file());
+    // What is not there is not open to anybody.
+    let failed = |path: &PathBuf| whimbrel_files::narrow(path).is_err() && path.exists();
+    files.chain(inner.clone()).find(failed)
 }
 
 /// A directory in which nothing is but what a store that was not finished left.
 fn empty(folder: &Path) -> Result<(), OpenStoreError> {
     for entry in at(folder, std::fs::read_dir(folder))? {
         let name = at(folder, entry)?.file_name();
-        if ![LOCK, PROBE, "draft", JOURNAL, BLOBS].iter().any(|known| name == *known) {
+        if ![LOCK, PROBE, DRAFT, FLUSHED, JOURNAL, BLOBS].iter().any(|known| name == *known) {
             return Err(OpenStoreError::NotAStore { folder: folder.to_owned(), found: name.to_string_lossy().into() });
         }
     }
@@ -253,7 +367,7 @@ fn chance(folder: &Path) -> Result<u64, OpenStoreError> {
 pub fn try_flush(folder: &Path) -> Result<Survives, OpenStoreError> {
     let path = folder.join(PROBE);
     let tried = || -> std::io::Result<bool> {
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
+        let mut file = whimbrel_files::create(&path)?;
         file.write_all(b"whimbrel")?;
         file.sync_data()?;
         file.sync_all()?;

@@ -36,6 +36,8 @@ pub struct SegmentHeader {
     pub segment: u32,
     /// The number of its first batch.
     pub first_batch: u64,
+    /// How many partitions the store has; 0 in segments of the first release, which did not say it.
+    pub partitions: u16,
 }
 
 impl SegmentHeader {
@@ -48,6 +50,7 @@ impl SegmentHeader {
             &self.segment.to_le_bytes(),
             &self.store.to_le_bytes(),
             &self.first_batch.to_le_bytes(),
+            &self.partitions.to_le_bytes(),
         ];
         let (body, crc) = bytes.split_at_mut(SEGMENT_HEADER - 4);
         for (to, from) in body.iter_mut().zip(fields.concat()) {
@@ -59,6 +62,9 @@ impl SegmentHeader {
 
     /// Reads it; why it cannot be read, if it cannot.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.iter().take(SEGMENT_HEADER).all(|byte| *byte == 0) {
+            return Err("it is empty".to_owned());
+        }
         let fields = || {
             let crc = u32::from_le_bytes(array(bytes, SEGMENT_HEADER - 4)?);
             let whole = crc == crc32c::crc32c(bytes.get(..SEGMENT_HEADER - 4)?);
@@ -66,7 +72,8 @@ impl SegmentHeader {
             let segment = u32::from_le_bytes(array(bytes, 12)?);
             let store = u64::from_le_bytes(array(bytes, 16)?);
             let first_batch = u64::from_le_bytes(array(bytes, 24)?);
-            Some((whole, layout, Self { store, segment, first_batch }))
+            let partitions = u16::from_le_bytes(array(bytes, 32)?);
+            Some((whole, layout, Self { store, segment, first_batch, partitions }))
         };
         match fields() {
             _ if !bytes.starts_with(SEGMENT_MAGIC) => Err("it does not begin as a segment does".to_owned()),
@@ -281,7 +288,7 @@ mod tests {
 
     #[test]
     fn headers_come_back_and_no_bit_may_differ() {
-        let header = SegmentHeader { store: STORE, segment: 7, first_batch: 99 };
+        let header = SegmentHeader { store: STORE, segment: 7, first_batch: 99, partitions: 256 };
         let bytes = header.write();
         assert_eq!(SegmentHeader::read(&bytes), Ok(header));
         let place = Place { store: STORE, segment: 7, offset: 640 };

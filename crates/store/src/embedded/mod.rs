@@ -18,8 +18,10 @@ mod compact;
 mod files;
 mod folder;
 mod layout;
+mod mark;
 mod queue;
 mod recover;
+mod repair;
 mod scan;
 mod segment;
 mod tail;
@@ -36,6 +38,7 @@ pub use self::folder::{OpenStoreError, store_in};
 pub(crate) use self::layout::{Kind, Place, Record, SegmentHeader};
 pub use self::recover::Damage;
 pub(crate) use self::recover::Recovered;
+pub use self::repair::{Repaired, repair};
 pub(crate) use self::scan::{Found as ScanFound, Scan};
 pub(crate) use self::tail::batch_of;
 
@@ -44,9 +47,10 @@ use self::files::Files;
 use self::layout::join_key;
 use self::queue::{Effect, Outcome, Pending, Queue, Queued};
 use self::recover::Slot;
-use self::segment::{Segment, sync_folder};
+use self::segment::Segment;
 use self::tail::{Failure, Tail};
 use crate::sizes::key_fits;
+use whimbrel_files::sync_folder;
 
 /// A batch takes no more frames when it has so many bytes.
 const BATCH_BYTES: usize = 8 << 20;
@@ -83,6 +87,8 @@ pub struct Found {
     pub torn_bytes: u64,
     /// What was acknowledged and cannot be read any more. Reading it says so again.
     pub damage: Vec<Damage>,
+    /// A file or folder of it that others can read, because they were given that and it cannot be taken from them.
+    pub exposed: Option<PathBuf>,
 }
 
 /// A store in a directory, which this process has for itself as long as this lives.
@@ -112,22 +118,26 @@ impl Embedded {
     /// Another process has it, it is damaged in a way that leaves its state in doubt, or it cannot be read or written.
     pub fn open(folder: impl AsRef<Path>, options: &Options) -> Result<Self, OpenStoreError> {
         let files = Files::lock(folder.as_ref(), options)?;
+        let exposed = folder::narrow(&files.folder);
         let survives = folder::try_flush(&files.folder)?;
         let mut recovered = files.recover(false, &mut |_, _| ControlFlow::Continue(()))?;
         if recovered.in_doubt {
             let what = recovered.damage.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             return Err(OpenStoreError::Damaged { folder: files.folder, what });
         }
+        let blobs = files.blobs()?;
+        let blobs = folder::at(&blobs, BlobFiles::open(blobs.clone()))?;
         let (segments, tail) = files.tail(&recovered, options)?;
-        let blobs = folder::at(&files.folder, BlobFiles::open(files.folder.join(folder::BLOBS)))?;
         let found = Found {
             frames: recovered.partitions.iter().map(|frames| frames.slots.len() as u64).sum(),
             bytes: recovered.partitions.iter().flat_map(|frames| &frames.slots).map(|slot| u64::from(slot.bytes)).sum(),
             torn_bytes: recovered.torn_bytes as u64,
             damage: std::mem::take(&mut recovered.damage),
+            exposed,
         };
         let (partitions, store) = (files.description.partitions, files.description.store);
-        let queue = Mutex::new(files::queue(store, recovered, segments, tail));
+        let damaged = !found.damage.is_empty();
+        let queue = Mutex::new(Queue { damaged, ..files::queue(store, recovered, segments, tail) });
         let embedded = Self {
             folder: files.folder,
             survives,

@@ -100,6 +100,8 @@ pub struct Queue {
     pub flying: Option<Outcome>,
     /// Where the next batch is written; whoever writes has it.
     pub tail: Option<Tail>,
+    /// Something in the journal is damaged: no segment goes, for what cannot be read now may be mended.
+    pub damaged: bool,
     /// The next batch goes into a new segment.
     pub begin_segment: bool,
     /// Bytes that were written since the store was opened.
@@ -113,6 +115,7 @@ impl Queue {
         record.write(payload, self.store, &mut self.pending.batch.bytes);
         self.pending.batch.records += 1;
         self.pending.batch.frames |= matches!(record.kind, Kind::Frame | Kind::Moved);
+        self.pending.batch.appended += u64::from(record.kind == Kind::Frame);
         self.pending.effects.push(effect(at));
         self.pending.outcome.clone()
     }
@@ -231,7 +234,8 @@ impl Queue {
     /// The oldest segments in which nothing is that is not forgotten.
     pub fn take_dead(&mut self) -> Vec<Arc<Segment>> {
         let mut dead = Vec::new();
-        while self.segments.len() > 1
+        while !self.damaged
+            && self.segments.len() > 1
             && let Some(first) = self.segments.first_entry()
             && first.get().frames == 0
         {

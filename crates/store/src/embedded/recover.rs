@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use whimbrel_platform::store::{Lsn, Partition, Revision};
 
 use super::layout::{BATCH_HEADER, Kind, Record, RecordHeader, SEGMENT_HEADER, SegmentHeader, split_key};
+use super::mark::Mark;
 use super::scan::{Found, Scan, Torn};
 use crate::fence::Ownership;
 
@@ -128,16 +129,19 @@ pub struct Recovered {
     pub torn_bytes: usize,
     /// The last segment that was read.
     last_segment: u32,
+    /// What the store's mark says was flushed.
+    mark: Option<Mark>,
 }
 
 impl Recovered {
-    /// Nothing yet, of a store with so many partitions.
-    pub fn new(partitions: u16) -> Self {
+    /// Nothing yet, of a store with so many partitions and this mark.
+    pub fn new(partitions: u16, mark: Option<Mark>) -> Self {
         Self {
             partitions: vec![Frames::default(); usize::from(partitions)],
             next_batch: 1,
             // Until the first checkpoint, nothing is known.
             in_doubt: true,
+            mark,
             ..Self::default()
         }
     }
@@ -152,7 +156,8 @@ impl Recovered {
             self.doubt(format!("the segment before {name} ends too early"));
         }
         self.last_segment = header.segment;
-        let end = Scan { bytes, header, sealed, verify }.run(&mut |found| match found {
+        let flushed = self.mark.map_or(0, |mark| mark.batch);
+        let end = Scan { bytes, header, sealed, flushed, verify }.run(&mut |found| match found {
             Found::Record { header: record, offset, payload, whole } => {
                 if !whole {
                     self.damaged_record(&record, offset, name);
@@ -178,7 +183,8 @@ impl Recovered {
         }
     }
 
-    fn doubt(&mut self, what: String) {
+    /// Something is damaged of which it is not known what it was.
+    pub fn doubt(&mut self, what: String) {
         self.in_doubt = true;
         self.damage.push(Damage { partition: None, first: Lsn(0), last: Lsn(0), what });
     }
@@ -250,8 +256,39 @@ impl Recovered {
         }
     }
 
+    /// Frames that were ever appended, in all partitions together.
+    pub fn appended(&self) -> u64 {
+        self.partitions.iter().fold(0, |sum, frames| sum.saturating_add(frames.owned.last))
+    }
+
+    /// What this journal says was flushed, once what is torn is cut off.
+    pub fn reached(&self) -> Mark {
+        let (segment, batch) = (self.last_segment, self.next_batch.saturating_sub(1));
+        Mark { segment, batch, end: self.end as u64, frames: self.appended() }
+    }
+
+    /// Says what of the journal's end is missing that was flushed.
+    fn compare_with_mark(&mut self) {
+        let Some(mark) = self.mark.filter(|mark| mark.batch >= self.next_batch) else { return };
+        let (first, last) = (self.next_batch, mark.batch);
+        let batches =
+            if first == last { format!("batch {last} was") } else { format!("batches {first} to {last} were") };
+        let whole = super::segment::file_name(mark.segment);
+        let end = match mark.segment == self.last_segment {
+            true => format!("{whole} ends at byte {}, and had {} bytes", self.end, mark.end),
+            false => format!("the journal went on to byte {} of {whole}", mark.end),
+        };
+        let frames = match mark.frames.saturating_sub(self.appended()) {
+            0 => "no frame is missing".to_owned(),
+            1 => "1 frame is missing".to_owned(),
+            frames => format!("{frames} frames are missing"),
+        };
+        self.doubt(format!("{batches} acknowledged and cannot be read: {end}; {frames} at the end of partitions"));
+    }
+
     /// All has been added: says which frames are missing.
     pub fn finish(&mut self) {
+        self.compare_with_mark();
         let mut missing = Vec::new();
         for (partition, frames) in self.partitions.iter().enumerate() {
             let mut index = 0;

@@ -1,8 +1,8 @@
 //! Reads a segment's bytes: its records, what is damaged, and where what was never acknowledged begins.
 //!
 //! A batch is only written after the one before it was flushed. So whatever is broken before a batch that can be read was
-//! acknowledged: that is damage. What is broken and followed by nothing is what was being written when the process or the
-//! machine died: a torn tail, which nobody was told is safe.
+//! acknowledged: that is damage. So is what the store's mark says was flushed. What is broken, followed by nothing and after
+//! the mark is what was being written when the process or the machine died: a torn tail, which nobody was told is safe.
 
 use super::layout::{
     ALIGN, BATCH_HEADER, BatchHeader, Place, RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentHeader, aligned,
@@ -45,6 +45,8 @@ pub struct Scan<'a> {
     pub header: SegmentHeader,
     /// There are later segments: all in this one was acknowledged.
     pub sealed: bool,
+    /// Number of the last batch that the store's mark says was flushed; 0 if it says nothing.
+    pub flushed: u64,
     /// Look at the bytes of each record.
     pub verify: bool,
 }
@@ -74,7 +76,7 @@ impl Scan<'_> {
             next = next.saturating_add(1);
         }
         if at > self.bytes.len() {
-            // A batch of a sealed segment that the file does not hold to its end.
+            // A batch that was acknowledged, and that the file does not hold to its end.
             return End { offset: self.bytes.len(), next_batch: next, torn: None };
         }
         End { offset: at, next_batch: next, torn: None }
@@ -92,19 +94,27 @@ impl Scan<'_> {
             .find_map(|at| self.batch(at).filter(|batch| batch.batch > number).map(|batch| (at, batch.batch)))
     }
 
+    /// Whether this batch was acknowledged, whatever follows it.
+    fn is_acknowledged(&self, number: u64) -> bool {
+        self.sealed || number <= self.flushed
+    }
+
     /// Whether something was written after this batch, which ends at `end`: then it had been acknowledged.
     fn confirmed(&self, end: usize, number: u64) -> bool {
-        self.sealed || self.batch(end).is_some() || self.later(end.saturating_sub(ALIGN), number).is_some()
+        self.is_acknowledged(number)
+            || self.batch(end).is_some()
+            || self.later(end.saturating_sub(ALIGN), number).is_some()
     }
 
     /// Nothing follows this byte that can be read.
     fn last(&self, at: usize, next: u64, each: &mut dyn FnMut(Found<'_>)) -> End {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let empty = rest.iter().all(|byte| *byte == 0);
-        if self.sealed && !empty {
+        let acknowledged = self.is_acknowledged(next);
+        if acknowledged && !empty {
             each(Found::Damage { from: at, to: self.bytes.len() });
         }
-        let torn = (!self.sealed && !empty).then_some(Torn { batch_offset: at, kept: None });
+        let torn = (!acknowledged && !empty).then_some(Torn { batch_offset: at, kept: None });
         End { offset: at, next_batch: next, torn }
     }
 

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use whimbrel_files::sync_folder;
+
 use super::layout::{RECORD_HEADER, RecordHeader, SegmentHeader};
 use super::recover::Slot;
 
@@ -41,11 +43,6 @@ pub fn list(folder: &Path) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// Flushes a folder: the files that were made in it, or removed, are so also after a power cut.
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
 impl Segment {
     /// Opens one that is there.
     pub fn open(folder: &Path, number: u32) -> io::Result<Self> {
@@ -67,7 +64,7 @@ impl Segment {
     /// Makes one that begins with these bytes. It is there, whole, or it is not.
     pub fn create(folder: &Path, header: SegmentHeader, first: &[u8]) -> io::Result<Self> {
         let (draft, path) = (folder.join("draft"), folder.join(file_name(header.segment)));
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&draft)?;
+        let file = whimbrel_files::create(&draft)?;
         let made = file
             .write_all_at(&header.write(), 0)
             .and_then(|()| file.write_all_at(first, super::layout::SEGMENT_HEADER as u64))

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::layout::{BATCH_HEADER, BatchHeader, Place, Record, SEGMENT_HEADER, SegmentHeader};
+use super::mark::{Mark, MarkFile};
 use super::segment::Segment;
 
 /// What frames leave free of what is allocated, so that on a full disk frames can still be forgotten.
@@ -28,11 +29,13 @@ pub struct Batch {
     pub records: u32,
     /// There are frames in it.
     pub frames: bool,
+    /// How many of them are new.
+    pub appended: u64,
 }
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { bytes: vec![0; BATCH_HEADER], records: 0, frames: false }
+        Self { bytes: vec![0; BATCH_HEADER], records: 0, frames: false, appended: 0 }
     }
 }
 
@@ -55,6 +58,12 @@ pub struct Tail {
     pub segment_bytes: u64,
     /// What was written last is there or is not; nothing is written before that is known.
     pub broken: bool,
+    /// Says what was flushed.
+    pub mark: MarkFile,
+    /// Frames that were ever appended, in all partitions together.
+    pub frames: u64,
+    /// How many partitions the store has.
+    pub partitions: u16,
 }
 
 impl Tail {
@@ -90,7 +99,14 @@ impl Tail {
         let at = self.at;
         self.at += batch.bytes.len() as u64;
         self.next_batch += 1;
+        self.frames += batch.appended;
+        self.mark.set(self.reached());
         Ok(at)
+    }
+
+    /// What was flushed.
+    fn reached(&self) -> Mark {
+        Mark { segment: self.segment.number, batch: self.next_batch - 1, end: self.at, frames: self.frames }
     }
 
     /// A flush that failed says nothing about what is on the disk, and must not be tried again: the kernel may have
@@ -115,10 +131,19 @@ impl Tail {
         self.segment.cut(self.at)?;
         self.allocated = self.at;
         let number = self.segment.number + 1;
-        self.segment = Arc::new(first(&self.folder, self.store, number, self.next_batch, &mut checkpoint)?);
+        let header = SegmentHeader {
+            store: self.store,
+            segment: number,
+            first_batch: self.next_batch,
+            partitions: self.partitions,
+        };
+        self.segment = Arc::new(first(&self.folder, header, &mut checkpoint)?);
         self.at = SEGMENT_HEADER as u64 + checkpoint.bytes.len() as u64;
         self.allocated = self.at;
         self.next_batch += 1;
+        self.mark.set(self.reached());
+        // That it lags behind does no harm.
+        let _ = self.mark.sync(self.next_batch - 1);
         Ok(())
     }
 
@@ -126,20 +151,16 @@ impl Tail {
     pub fn close(&mut self) {
         if !self.broken && self.put(&mut Batch::default(), None).is_ok() {
             let _ = self.segment.cut(self.at);
+            let _ = self.mark.sync(self.next_batch - 1);
         }
     }
 }
 
 /// Makes a segment that begins with a checkpoint.
-pub fn first(
-    folder: &std::path::Path,
-    store: u64,
-    number: u32,
-    batch: u64,
-    checkpoint: &mut Batch,
-) -> io::Result<Segment> {
-    seal(checkpoint, batch, Place { store, segment: number, offset: SEGMENT_HEADER as u64 });
-    Segment::create(folder, SegmentHeader { store, segment: number, first_batch: batch }, &checkpoint.bytes)
+pub fn first(folder: &std::path::Path, header: SegmentHeader, checkpoint: &mut Batch) -> io::Result<Segment> {
+    let place = Place { store: header.store, segment: header.segment, offset: SEGMENT_HEADER as u64 };
+    seal(checkpoint, header.first_batch, place);
+    Segment::create(folder, header, &checkpoint.bytes)
 }
 
 fn seal(batch: &mut Batch, number: u64, place: Place) {

@@ -143,7 +143,8 @@ impl Cluster {
             (0..setup.servers.into()).map(|index| hosts.get(index).unwrap_or(&here).clone()).collect();
         let ports = ports(&setup)?;
         let (clients, routes) = ports.split_at(setup.servers.into());
-        std::fs::create_dir_all(&setup.dir).map_err(|error| ClusterError::File { path: setup.dir.clone(), error })?;
+        whimbrel_files::create_folder(&setup.dir)
+            .map_err(|error| ClusterError::File { path: setup.dir.clone(), error })?;
         let mut cluster = Self { members: Vec::new(), setup };
         let route = |(host, port): (&Host, &u16)| format!("nats://{}:{port}", host.address);
         let all: Vec<String> = hosts.iter().zip(routes).map(route).collect();
@@ -152,7 +153,7 @@ impl Cluster {
             let file = |ending: &str| cluster.setup.dir.join(format!("{name}.{ending}"));
             let (configuration, log) = (file("conf"), file("log"));
             let text = cluster.configuration(&name, host.address, (port, route), &all);
-            std::fs::write(&configuration, text)
+            whimbrel_files::write(&configuration, text.as_bytes())
                 .map_err(|error| ClusterError::File { path: configuration.clone(), error })?;
             cluster.members.push(Member { name, host, port, starts: 0, configuration, log, process: None });
         }

@@ -81,7 +81,7 @@ fn a_store_of_a_later_layout_is_refused() {
     assert!(matches!(error, OpenStoreError::Layout { found: 2, .. }), "{error}");
     std::fs::write(&path, text.replace("partitions 256", "partitions 255")).unwrap();
     let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
-    assert!(matches!(error, OpenStoreError::Damaged { .. }), "{error}");
+    assert!(matches!(error, OpenStoreError::Incomplete { .. }), "{error}");
 }
 
 #[test]

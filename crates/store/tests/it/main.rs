@@ -13,6 +13,7 @@ mod embedded;
 mod folders;
 mod full;
 mod fuzz;
+mod losses;
 #[cfg(feature = "nats")]
 mod nats;
 mod torn;

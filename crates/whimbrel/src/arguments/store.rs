@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel store check garden/.whimbrel                 read all of it, say what is damaged
+  whimbrel store repair garden/.whimbrel                make it whole of which a part beside the journal is lost
   whimbrel store compact garden/.whimbrel               give back the space of what was forgotten
   whimbrel store export garden/.whimbrel garden.export  all of it in one file
   whimbrel store import elsewhere garden.export         restore that into an empty store")]
@@ -26,6 +27,20 @@ pub enum StoreAction {
         /// The store's directory, or one with one store in it.
         dir: PathBuf,
         /// One line of JSON instead of a table.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a store whole again of whose folder a part is missing; fails, and loses nothing, if its journal is damaged.
+    ///
+    /// It writes the files `store` and `flushed` and the folder `blobs` again where they are missing or not as they were written, and
+    /// gives segments their names back that were renamed.
+    Repair {
+        /// The store's directory, or one with one store in it.
+        dir: PathBuf,
+        /// How many partitions it has, if its file `store` is lost and its journal does not say: that of the first release.
+        #[arg(long)]
+        partitions: Option<u16>,
+        /// One line of JSON instead of sentences.
         #[arg(long)]
         json: bool,
     },

@@ -1,6 +1,5 @@
 //! Nodes whose wall clock can be wrong: a small library that is loaded before the C library, and a file that says by how much.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -27,7 +26,7 @@ impl Clocks {
     pub fn new(folder: &Path) -> anyhow::Result<Self> {
         let clocks = Self { folder: folder.to_owned() };
         let (source, library) = (folder.join("clock.c"), clocks.library());
-        fs::write(&source, SOURCE)?;
+        whimbrel_files::write(&source, SOURCE.as_bytes())?;
         let words = ["-shared", "-fPIC", "-O1", "-o", &library.to_string_lossy(), &source.to_string_lossy()];
         command("cc", &words)
             .context("clock-step needs a C compiler, for a library that nodes are told the time by")?;
@@ -40,7 +39,7 @@ impl Clocks {
     /// The file cannot be written.
     pub fn set(&self, node: Victim, by_s: i64) -> anyhow::Result<()> {
         // In place: the node has the file mapped.
-        let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(self.file(node))?;
+        let file = whimbrel_files::open_or_create(&self.file(node))?;
         std::os::unix::fs::FileExt::write_all_at(&file, &by_s.to_ne_bytes(), 0)?;
         Ok(())
     }

@@ -24,7 +24,7 @@ impl Disk {
     /// # Errors
     /// This user may not.
     pub fn mount(folder: &Path) -> anyhow::Result<Self> {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        whimbrel_files::create_folder(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let size = format!("size={DISK_BYTES}");
         command("mount", &["-t", "tmpfs", "-o", &size, "whimbrel-chaos", &folder.to_string_lossy()])
             .context("disk-full needs small disks, which only root can mount")?;
@@ -37,7 +37,7 @@ impl Disk {
     /// It cannot be written, for another reason than that it is full.
     pub fn fill(&self) -> anyhow::Result<()> {
         let cannot = || format!("cannot fill {}", self.folder.display());
-        let mut file = fs::File::create(self.ballast()).with_context(cannot)?;
+        let mut file = whimbrel_files::create(&self.ballast()).with_context(cannot)?;
         let mut chunk = CHUNK_BYTES;
         let zeros = vec![0; CHUNK_BYTES];
         while chunk > 0 {

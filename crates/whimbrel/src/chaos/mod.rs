@@ -73,7 +73,7 @@ pub fn chaos(arguments: &Chaos) -> anyhow::Result<ExitCode> {
     open(&project, None, true, true)?;
     let stopping = Stopping::new()?;
     let folder = std::env::temp_dir().join(format!("whimbrel-chaos-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    whimbrel_files::create_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let outcome = Society::prepare(&plan, &project, folder.clone())
         .and_then(|society| Trial::begin(&plan, society, seed, arguments.patience, stopping).run(&blows));
     let keep = arguments.keep || outcome.as_ref().is_ok_and(|report| !report.violations.is_empty());

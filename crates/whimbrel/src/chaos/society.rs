@@ -1,6 +1,6 @@
 //! The processes of a society under test: nodes and servers, each of which may be struck, and is started again if it ends.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -221,11 +221,7 @@ impl Society {
 
     fn append(&self, node: Victim, kind: &str) -> anyhow::Result<File> {
         let path = self.folder.join(format!("{node}.{kind}"));
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(&path)
-            .with_context(|| format!("cannot write {}", path.display()))
+        whimbrel_files::append(&path).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Has a fault begin.

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use whimbrel_net::authority::file::{AUTHORITY, Folder, REVOKED, load, make_folder, save, write_secret};
+use whimbrel_net::authority::file::{AUTHORITY, Folder, REVOKED, load, save, write_secret};
 use whimbrel_net::enrolment::{Enrolment, EnrolmentConfig};
 use whimbrel_net::{AuditLog, Authority, Issued};
 use whimbrel_platform::audit::Auditor;
@@ -67,7 +67,7 @@ fn issue(folder: &Path, node: &str, out: &Path, addresses: &[String], days: u32)
 }
 
 fn issue_session(folder: &Path, name: &str, also: &[String], out: &Path, days: u32) -> anyhow::Result<()> {
-    make_folder(out).with_context(|| format!("cannot make {}", out.display()))?;
+    whimbrel_files::create_folder(out).with_context(|| format!("cannot make {}", out.display()))?;
     let issued = open(folder)?.with(|authority| authority.issue_session(name, also, days))?;
     let key = out.join("session.key");
     write_secret(&key, issued.key_pem.as_bytes()).with_context(|| format!("cannot write {}", key.display()))?;

@@ -1,13 +1,11 @@
 //! `whimbrel prove` and `whimbrel verify`: who said what in a conversation, and in which order.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use serde_json::json;
 use whimbrel_net::Trust;
-use whimbrel_net::authority::file::private;
 use whimbrel_net::signing::{self, Bundle, Said};
 
 use crate::arguments::{Prove, Verify};
@@ -19,9 +17,7 @@ pub fn prove(arguments: &Prove) -> anyhow::Result<ExitCode> {
     match &arguments.output {
         Some(file) => {
             // What agents said is not for everybody's eyes.
-            let mut made = std::fs::OpenOptions::new();
-            let opened = private(made.write(true).create(true).truncate(true)).open(file);
-            let written = opened.and_then(|mut opened| opened.write_all(bundle.to_json().as_bytes()));
+            let written = whimbrel_files::write(file, bundle.to_json().as_bytes());
             written.with_context(|| format!("cannot write {}", file.display()))?;
             say(&format!("{} messages of {} are in {}", bundle.len(), arguments.conversation, file.display()))?;
         }

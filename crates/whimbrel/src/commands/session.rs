@@ -1,6 +1,5 @@
 //! `whimbrel session`: what lets programs in any language have agents.
 
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,11 +20,7 @@ pub fn session(arguments: &Session) -> anyhow::Result<ExitCode> {
 
 fn token(names: &[String], file: &Path) -> anyhow::Result<()> {
     let (token, line) = new_token(names)?;
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(file).and_then(|mut open| open.write_all(line.as_bytes()));
+    let written = whimbrel_files::append(file).and_then(|mut open| open.write_all(line.as_bytes()));
     written.with_context(|| format!("cannot write {}", file.display()))?;
     print(&token).context("cannot write to standard output")
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
-use whimbrel_store::{Archived, Damage, Embedded, Options, Report, store_in};
+use whimbrel_store::{Archived, Damage, Embedded, Options, Repaired, Report, store_in};
 
 use crate::arguments::{Store, StoreAction};
 use crate::screen::print;
@@ -23,6 +23,7 @@ const DAMAGE_LINES: usize = 20;
 pub fn store(arguments: &Store) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         StoreAction::Check { dir, json } => check(&store_in(dir)?, *json),
+        StoreAction::Repair { dir, partitions, json } => repair(&store_in(dir)?, *partitions, *json),
         StoreAction::Compact { dir, json } => compact(&store_in(dir)?, *json),
         StoreAction::Export { dir, file, salvage, json } => {
             let dir = store_in(dir)?;
@@ -77,8 +78,8 @@ fn check(dir: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
         say(match (report.damage.is_empty(), report.in_doubt) {
             (true, _) => "all of it is as it was written",
             (false, true) => {
-                "it is damaged, and cannot be opened: it is not known what is missing at the end of partitions; `whimbrel store export \
-                 --salvage` saves what is left"
+                "it is damaged, and cannot be opened: it is not known what is missing at the end of partitions; `whimbrel store repair` \
+                 mends what is not in its journal, `whimbrel store export --salvage` saves what is left"
             }
             (false, false) => "it is damaged: what is named here cannot be read, all else can",
         })?;
@@ -158,6 +159,21 @@ fn complain(damage: &[Damage]) {
     if damage.len() > DAMAGE_LINES {
         terminal::note(&format!("and {} more; --json tells all", damage.len() - DAMAGE_LINES));
     }
+}
+
+fn repair(dir: &Path, partitions: Option<u16>, as_json: bool) -> anyhow::Result<ExitCode> {
+    let repaired = Going::begin("repair")?.run(|on| whimbrel_store::repair(dir, partitions, on))?;
+    let Repaired { done, frames } = repaired;
+    if as_json {
+        say(&json!({"done": done, "frames": frames}).to_string())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    done.iter().try_for_each(|one| say(one))?;
+    say(&match done.is_empty() {
+        true => format!("nothing is to be repaired: {frames} frames, and no part is missing"),
+        false => format!("it is whole again: {frames} frames"),
+    })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn compact(dir: &Path, as_json: bool) -> anyhow::Result<ExitCode> {

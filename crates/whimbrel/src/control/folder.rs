@@ -1,8 +1,7 @@
 //! Where control sockets lie: in a folder that only this user can use.
 
-use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -39,11 +38,7 @@ pub fn listen(random: u64) -> anyhow::Result<(UnixListener, PathBuf)> {
 }
 
 fn listen_in(folder: &Path, random: u64) -> anyhow::Result<(UnixListener, PathBuf)> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
+    whimbrel_files::create_folder(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     check(folder)?;
     sockets_in(folder).for_each(|socket| drop(connect(&socket)));
     let path = folder.join(format!("{}-{:08x}.sock", std::process::id(), random as u32));

@@ -213,7 +213,9 @@ fn open(place: &str, on_engine: bool, patience: Duration) -> anyhow::Result<Arc<
         return open_engine(place, patience);
     }
     let store = Embedded::open(place, &Options::default());
-    Ok(Arc::new(store.with_context(|| format!("cannot keep the society in {place}"))?))
+    let store = store.with_context(|| format!("cannot keep the society in {place}"))?;
+    terminal::note_exposed(store.found().exposed.as_deref());
+    Ok(Arc::new(store))
 }
 
 /// Partitions of a store that is made on an engine, if its address does not say. The fewer, the more steps share a frame, and

@@ -92,6 +92,61 @@ fn a_damaged_store_is_told_from_a_sound_one() {
     assert_eq!(json(&seen.out)["damage"][0]["partition"], 4);
 }
 
+const COUNTER: &str = "n(0). !go. +!go : n(N) & N < 3 <- -+n(N+1); .print(N+1); !go. +!go <- .wait(60000).";
+
+#[test]
+fn society_without_store_file_is_refused_and_repaired() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.0.join("c.asl"), COUNTER).unwrap();
+    let run = |more: &[&str]| run_in(&scratch.0, &[&["run", "c.asl", "--store", "st", "--for", "2s"], more].concat());
+    let seen = run(&["--log", "said"]);
+    assert!(seen.out.contains("[c] 3"), "{}{}", seen.out, seen.err);
+    let logged = std::fs::read_dir(scratch.0.join("said")).unwrap().next().unwrap().unwrap().path();
+    let segment = scratch.0.join("st/journal/0000000001.log");
+    let before = std::fs::read(&segment).unwrap();
+    for store in [&scratch.0.join("st"), &logged] {
+        std::fs::remove_file(store.join("store")).unwrap();
+        let seen = run(&["--log", "said"]);
+        assert_eq!((seen.code, seen.out.as_str()), (Some(1), ""), "{}", seen.err);
+        assert!(seen.err.contains("the file `store` is missing") && seen.err.contains("store repair"), "{}", seen.err);
+        let name = store.to_string_lossy();
+        let seen = run_in(&scratch.0, &["store", "check", &name]);
+        assert!(seen.code == Some(1) && seen.err.contains("store repair"), "{}", seen.err);
+        let seen = run_in(&scratch.0, &["store", "repair", &name]);
+        assert!(seen.code == Some(0) && seen.out.contains("it is whole again: "), "{}{}", seen.out, seen.err);
+        let seen = run_in(&scratch.0, &["store", "repair", &name]);
+        assert!(seen.out.starts_with("nothing is to be repaired"), "{}{}", seen.out, seen.err);
+    }
+    assert!(std::fs::read(&segment).unwrap().starts_with(&before[..64]));
+    let seen = run(&["--log", "said"]);
+    assert!(seen.code == Some(0) && !seen.out.contains("[c] 1"), "it began anew: {}{}", seen.out, seen.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_kept_is_its_owners_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new();
+    std::fs::write(scratch.0.join("c.asl"), COUNTER).unwrap();
+    let seen = run_in(&scratch.0, &["run", "c.asl", "--durable", "--log", "--for", "2s"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
+    let mut folders = vec![scratch.0.join(".whimbrel")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700, "{}", folder.display());
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files += 1;
+                assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{}", path.display());
+            }
+        }
+    }
+    assert!(files >= 8, "{files}");
+}
+
 #[test]
 fn the_state_of_agents_is_measured() {
     let scratch = Scratch::new();

@@ -105,13 +105,10 @@ pub struct Scratch(PathBuf);
 
 /// Makes one, which was not there before: where everybody may write, nobody else is to have put anything into it.
 pub fn scratch() -> anyhow::Result<Scratch> {
-    let mut made = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut made, 0o700);
     let mut number = 0;
     loop {
         let folder = std::env::temp_dir().join(format!("whimbrel-agent-{}-{number}", std::process::id()));
-        match made.create(&folder) {
+        match whimbrel_files::create_new_folder(&folder) {
             Ok(()) => return Ok(Scratch(folder)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists && number < SCRATCH_TRIES => number += 1,
             Err(error) => {

@@ -1,0 +1,156 @@
+//! Mark of what was flushed: a file that says which batch of the journal was acknowledged last, so that a journal that ends
+//! before it is known to be damaged (docs/design/store.md draws it).
+//!
+//! It is written after each flush and flushed with every [`SYNC_BATCHES`]th: a process that is killed loses nothing of it,
+//! after a power cut it may say less than there is, never more.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crc32c::crc32c_append;
+
+/// The file's name in a store's folder.
+pub const FLUSHED: &str = "flushed";
+/// Bytes of a slot: its checksum, the segment, the batch, the byte and the frames.
+const SLOT: usize = 32;
+/// Slots lie in sectors of their own: of two that are written in turns, one is whole whatever happens.
+const SLOT_OFFSETS: [u64; 2] = [0, 512];
+/// After so many batches the file is flushed.
+const SYNC_BATCHES: u64 = 256;
+
+/// Last batch that was acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Segment that it is in.
+    pub segment: u32,
+    /// Its number.
+    pub batch: u64,
+    /// The byte of the segment after it.
+    pub end: u64,
+    /// Frames that were ever appended up to it, in all partitions together.
+    pub frames: u64,
+}
+
+impl Mark {
+    fn write(&self, store: u64) -> [u8; SLOT] {
+        let mut bytes = [0; SLOT];
+        let (crc, body) = bytes.split_at_mut(4);
+        let fields = [
+            &self.segment.to_le_bytes()[..],
+            &self.batch.to_le_bytes(),
+            &self.end.to_le_bytes(),
+            &self.frames.to_le_bytes(),
+        ];
+        for (to, from) in body.iter_mut().zip(fields.into_iter().flatten()) {
+            *to = *from;
+        }
+        crc.copy_from_slice(&checksum(body, store).to_le_bytes());
+        bytes
+    }
+
+    fn read(bytes: &[u8], store: u64) -> Option<Self> {
+        let (crc, body) = bytes.split_first_chunk::<4>()?;
+        let (segment, rest) = body.split_first_chunk::<4>()?;
+        let (batch, rest) = rest.split_first_chunk::<8>()?;
+        let (end, rest) = rest.split_first_chunk::<8>()?;
+        let (frames, _) = rest.split_first_chunk::<8>()?;
+        let mark = Self {
+            segment: u32::from_le_bytes(*segment),
+            batch: u64::from_le_bytes(*batch),
+            end: u64::from_le_bytes(*end),
+            frames: u64::from_le_bytes(*frames),
+        };
+        (u32::from_le_bytes(*crc) == checksum(body.get(..SLOT - 4)?, store)).then_some(mark)
+    }
+}
+
+fn checksum(body: &[u8], store: u64) -> u32 {
+    crc32c_append(crc32c::crc32c(&store.to_le_bytes()), body)
+}
+
+/// What a store's folder says of what was flushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flushed {
+    /// Up to this batch.
+    Upto(Mark),
+    /// There is no such file.
+    Missing,
+    /// The file cannot be read as one of this store.
+    Unreadable,
+}
+
+/// Reads the mark in a store's folder.
+///
+/// # Errors
+/// The disk fails.
+pub fn read(folder: &Path, store: u64) -> io::Result<Flushed> {
+    let bytes = match std::fs::read(folder.join(FLUSHED)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Flushed::Missing),
+        bytes => bytes?,
+    };
+    let slots = SLOT_OFFSETS.iter().filter_map(|at| Mark::read(bytes.get(*at as usize..)?, store));
+    Ok(slots.max_by_key(|mark| mark.batch).map_or(Flushed::Unreadable, Flushed::Upto))
+}
+
+/// The open file of a mark.
+#[derive(Debug)]
+pub struct MarkFile {
+    file: File,
+    store: u64,
+    /// The batch that was flushed last.
+    synced: u64,
+}
+
+impl MarkFile {
+    /// Opens the file, or makes it, and has it say this, flushed.
+    pub fn begin(folder: &Path, store: u64, mark: Mark) -> io::Result<Self> {
+        let path = folder.join(FLUSHED);
+        let made = !path.exists();
+        let mut this = Self { file: whimbrel_files::open_or_create(&path)?, store, synced: 0 };
+        for at in SLOT_OFFSETS {
+            this.file.write_all_at(&mark.write(store), at)?;
+        }
+        this.sync(mark.batch)?;
+        if made {
+            whimbrel_files::sync_folder(folder)?;
+        }
+        Ok(this)
+    }
+
+    /// A batch was flushed. A mark that cannot be written says less than there is, which harms nobody but who loses more.
+    pub fn set(&mut self, mark: Mark) {
+        let slot = SLOT_OFFSETS.get((mark.batch % 2) as usize).copied().unwrap_or_default();
+        let written = self.file.write_all_at(&mark.write(self.store), slot);
+        if written.is_ok() && mark.batch.saturating_sub(self.synced) >= SYNC_BATCHES {
+            let _ = self.sync(mark.batch);
+        }
+    }
+
+    /// Flushes what was said last.
+    pub fn sync(&mut self, batch: u64) -> io::Result<()> {
+        self.synced = batch;
+        self.file.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn garbled_mark_is_refused() {
+        let mark = Mark { segment: 3, batch: 41, end: 4_096, frames: 77 };
+        let bytes = mark.write(9);
+        assert_eq!(Mark::read(&bytes, 9), Some(mark));
+        assert_eq!(Mark::read(&bytes, 8), None);
+        assert_eq!(Mark::read(&bytes[..SLOT - 1], 9), None);
+        assert_eq!(Mark::read(&[0; SLOT], 9), None);
+        for bit in 0..SLOT * 8 {
+            let mut changed = bytes;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Mark::read(&changed, 9), None, "bit {bit}");
+        }
+    }
+}
