@@ -668,8 +668,11 @@ pub const FRAME_MEMORY_BYTES_MAX: usize = 1 << 30;
 pub const FRAME_BYTES: usize = 256 << 10;
 /// Bytes of the state of a durable agent written in Rust: with what was sent in a step, it fits into a frame of any store.
 pub const DURABLE_STATE_BYTES_MAX: usize = 512 << 10;
-/// Bytes of a partition's journal below which nobody tidies it up.
-pub const JOURNAL_TIDY_BYTES: u64 = 4 << 20;
+/// Bytes that nobody needs any more in the journals of a node's partitions, beyond as many as are needed, until one of them is
+/// tidied up.
+pub const JOURNAL_GARBAGE_BYTES: u64 = 32 << 20;
+/// Bytes that a node writes between two looks at what could be tidied up.
+pub const JOURNAL_TIDY_BYTES: u64 = 256 << 10;
 /// Messages of a durable agent that wait to be written; while there are more its turns come later.
 pub const UNWRITTEN_MESSAGES_MAX: usize = 4_096;
 /// Bytes of a WebAssembly module.

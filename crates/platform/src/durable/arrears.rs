@@ -12,6 +12,11 @@ use super::record::{Born, Record, Sent, State, Step, Ticket};
 use super::standing::Standing;
 use crate::store::Partition;
 
+/// About how many bytes of a journal an agent takes beside its state, a message beside its content, and one that was handled.
+const ACCOUNT_BYTES: usize = 64;
+const LETTER_BYTES: usize = 24;
+const TICKET_BYTES: usize = 8;
+
 /// A message that somebody answers for: its ticket, its receiver, and what is written of it.
 pub type Letter = (Ticket, Aid, Sent);
 
@@ -88,11 +93,11 @@ impl Arrears {
                 Record::Standing(standing) => self.read_standing(standing),
                 Record::Settled { agent, numbers } => {
                     let account = self.ledger.accounts.entry(agent).or_default();
-                    for number in numbers {
+                    for &number in &numbers {
                         account.unsettled.remove(&number);
                         account.last = account.last.max(number);
-                        self.letters.remove(&Ticket { sender: agent, number });
                     }
+                    numbers.into_iter().for_each(|number| self.read_settled(Ticket { sender: agent, number }));
                 }
                 Record::Stopped { code, .. } => self.stopped = Some(code),
                 Record::Lives { .. } => {}
@@ -112,6 +117,34 @@ impl Arrears {
                 }
             }
         }
+    }
+
+    /// The sender of a message knows that it was handled. If its receiver is in the same partition, that may forget it.
+    fn read_settled(&mut self, ticket: Ticket) {
+        let receiver = self.letters.remove(&ticket).map(|sent| sent.to.name);
+        if let Some(account) = receiver.and_then(|receiver| self.ledger.accounts.get_mut(&receiver)) {
+            account.tickets.remove(&ticket);
+        }
+    }
+
+    /// Adds what was read of other partitions, each to its end.
+    pub fn absorb(&mut self, other: Self) {
+        let Self { ledger, states, served_ms, standings, letters, stopped } = other;
+        self.ledger.absorb(ledger);
+        self.states.extend(states);
+        self.served_ms.extend(served_ms);
+        self.standings.extend(standings);
+        self.letters.extend(letters);
+        self.stopped = self.stopped.or(stopped);
+    }
+
+    /// About how many bytes of a journal say all that there is to know: the rest of it is out of date.
+    pub fn size(&self) -> u64 {
+        let states = self.states.values().flat_map(|written| &written.states).map(State::len).sum::<usize>();
+        let letters = self.letters.values().map(|sent| sent.message.len() + LETTER_BYTES).sum::<usize>();
+        let standings = self.standings.values().map(Standing::size).sum::<usize>();
+        let books = self.ledger.accounts.values().map(|account| ACCOUNT_BYTES + account.tickets.len() * TICKET_BYTES);
+        (states + letters + standings + books.sum::<usize>()) as u64
     }
 
     fn account(&mut self, agent: Symbol) -> &mut Account {

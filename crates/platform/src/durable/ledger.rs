@@ -264,13 +264,18 @@ impl Ledger {
     /// What accounts say of messages is brought together with what their senders' accounts say: of those whose sender's or
     /// receiver's partition is one of these.
     pub(super) fn settle_all_of(&mut self, partition: impl Fn(Partition) -> bool) {
-        let mut handled: Vec<(Ticket, Symbol)> = Vec::new();
-        for (&by, account) in &self.accounts {
+        // One agent after the other: all that was handled and not forgotten may be much.
+        for by in self.accounts.keys().copied().collect::<Vec<Symbol>>() {
+            let Some(account) = self.accounts.get(&by) else { continue };
             let ours = partition(self.partition_of(by));
             let tickets = account.tickets.iter().filter(|ticket| ours || partition(self.partition_of(ticket.sender)));
-            handled.extend(tickets.map(|ticket| (*ticket, by)));
+            let tickets: Vec<Ticket> = tickets.copied().collect();
+            tickets.into_iter().for_each(|ticket| self.settle(ticket, by));
         }
-        handled.into_iter().for_each(|(ticket, by)| self.settle(ticket, by));
+        for account in self.accounts.values_mut() {
+            account.tickets.shrink_to_fit();
+            account.unsettled.shrink_to_fit();
+        }
     }
 
     fn note_settled(&mut self, agent: Symbol, numbers: &[u64]) {
@@ -339,6 +344,13 @@ impl Ledger {
 
     pub(super) fn lived(&mut self, record: &Record) {
         self.lives = self.lives.max(record.life() + 1);
+    }
+
+    /// Adds the books of other partitions that were read and not settled yet.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.served.extend(other.served);
+        self.accounts.extend(other.accounts);
+        self.lives = self.lives.max(other.lives);
     }
 
     pub(super) fn serve(&mut self, partitions: &[Partition]) {

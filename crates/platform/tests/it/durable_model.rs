@@ -150,11 +150,15 @@ impl Platform {
     }
 
     fn recover(&mut self, order: usize) {
-        let mut arrears = Arrears::new(PARTITIONS);
+        let mut arrears = Arrears::of(PARTITIONS, &[]);
         for place in 0..self.journals.len() {
-            for bytes in &self.journals[(place + order) % self.journals.len()] {
-                arrears.read(decode_frame(bytes).unwrap());
+            // Each by itself, as readers do that read several at a time.
+            let partition = (place + order) % self.journals.len();
+            let mut one = Arrears::of(PARTITIONS, &[Partition(partition as u16)]);
+            for bytes in &self.journals[partition] {
+                one.read(decode_frame(bytes).unwrap());
             }
+            arrears.absorb(one);
         }
         let (ledger, resumed, letters) = arrears.finish();
         self.next_life = ledger.next_life() + 1;

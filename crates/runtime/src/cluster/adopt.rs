@@ -105,11 +105,11 @@ impl Node {
         terms.retain(|(partition, _)| !failed.contains_key(partition));
         founders.retain(|founder| !failed.contains_key(&cluster.partition_of(founder.name)));
         cluster.note_founders(founders.iter().map(|founder| founder.name));
-        let Recovered { books, letters, bytes, .. } = read;
+        let Recovered { books, letters, sizes, .. } = read;
         let (kept, messages) = (resumed.len(), letters.len());
         let (ended, standings) = (books.ended().collect(), std::mem::take(&mut resumed.standings));
         let agents = resumed.among(founders, &ended);
-        let takeover = Takeover { books, partitions: terms, bytes, letters, agents, standings };
+        let takeover = Takeover { books, partitions: terms, sizes, letters, agents, standings };
         let agents = scribe.take_over(takeover).ok_or(AdoptError::NotServing)?;
         Ok(Adopted { agents, kept, messages, failed: failed.into_iter().collect() })
     }

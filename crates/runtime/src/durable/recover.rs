@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol};
-use whimbrel_platform::durable::{Arrears, FrameError, Layout, Ledger, Record, Resumed, Sent, Ticket, decode_frame};
+use whimbrel_platform::durable::{Arrears, FrameError, Layout, Ledger, Resumed, Sent, Ticket, decode_frame};
 use whimbrel_platform::store::{Epoch, Journal, Lsn, OpenError, Partition, StoreError};
 
-use crate::sync::Arc;
+use crate::sync::{Arc, Mutex, locked};
 
 /// Threads that open and read partitions.
 const READERS: usize = 32;
@@ -19,8 +19,8 @@ pub struct Kept {
     pub(crate) ledger: Ledger,
     pub(crate) agents: FxHashMap<Symbol, Resumed>,
     pub(crate) letters: Vec<(Ticket, Aid, Sent)>,
-    /// Bytes in each partition's journal.
-    pub(crate) bytes: FxHashMap<Partition, u64>,
+    /// Of each partition's journal.
+    pub(crate) sizes: FxHashMap<Partition, JournalSize>,
     stopped: Option<i32>,
 }
 
@@ -28,8 +28,8 @@ impl Kept {
     /// Of a journal none of whose partitions was taken over.
     pub(crate) fn nothing(journal: Arc<dyn Journal>, layout: Arc<Layout>) -> Self {
         let ledger = Ledger::with_layout(layout);
-        let (agents, letters, bytes) = Default::default();
-        Self { journal, epoch: Epoch(0), ledger, agents, letters, bytes, stopped: None }
+        let (agents, letters, sizes) = Default::default();
+        Self { journal, epoch: Epoch(0), ledger, agents, letters, sizes, stopped: None }
     }
 
     /// How many agents go on.
@@ -88,12 +88,21 @@ pub enum RecoverError {
 pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<Kept, RecoverError> {
     let all: Vec<(Partition, Epoch)> = (0..journal.partitions()).map(|index| (Partition(index), epoch)).collect();
     let layout = Arc::new(Layout::from(journal.partitions()));
-    let Recovered { books, agents, letters, bytes, stopped, failed } = recover_some(&*journal, &layout, &all);
+    let Recovered { books, agents, letters, sizes, stopped, failed } = recover_some(&*journal, &layout, &all);
     if let Some((_, error)) = failed.into_iter().next() {
         return Err(error);
     }
     let agents = agents.into_iter().map(|agent| (agent.born.agent, agent)).collect();
-    Ok(Kept { journal, epoch, ledger: books, agents, letters, bytes, stopped })
+    Ok(Kept { journal, epoch, ledger: books, agents, letters, sizes, stopped })
+}
+
+/// Size of a partition's journal, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct JournalSize {
+    /// Of all of it.
+    pub all: u64,
+    /// Of what is not out of date, about.
+    pub live: u64,
 }
 
 /// What some partitions of a journal hold.
@@ -102,8 +111,8 @@ pub(crate) struct Recovered {
     pub agents: Vec<Resumed>,
     /// Messages that are not settled.
     pub letters: Vec<(Ticket, Aid, Sent)>,
-    /// Bytes in each partition's journal.
-    pub bytes: FxHashMap<Partition, u64>,
+    /// Of each partition's journal.
+    pub sizes: FxHashMap<Partition, JournalSize>,
     /// An agent ended the whole society with this exit code.
     pub stopped: Option<i32>,
     /// Partitions that could not be taken over or read: nothing of the above is of them.
@@ -111,60 +120,76 @@ pub(crate) struct Recovered {
 }
 
 /// Takes partitions over, and reads them.
+///
+/// Frames are let go as soon as they are read: what is in memory at a time is what agents are, not what they were.
 pub(crate) fn recover_some(
     journal: &dyn Journal,
     layout: &Arc<Layout>,
     partitions: &[(Partition, Epoch)],
 ) -> Recovered {
-    let (mut read, mut failed) = (Vec::with_capacity(partitions.len()), Vec::new());
-    for (partition, outcome) in open_and_read(journal, partitions) {
-        match outcome {
-            Ok((size, records)) => read.push((partition, size, records)),
-            Err(error) => failed.push((partition, error)),
-        }
-    }
-    let readable: Vec<Partition> = read.iter().map(|(partition, ..)| *partition).collect();
-    let mut arrears = Arrears::with_layout(Arc::clone(layout), &readable);
-    let mut bytes = FxHashMap::default();
-    for (partition, size, records) in read {
-        bytes.insert(partition, size);
-        arrears.read(records);
-    }
+    let arrears = Arrears::with_layout(Arc::clone(layout), &[]);
+    let reading = Mutex::new(Reading { arrears, sizes: FxHashMap::default(), failed: Vec::new() });
+    open_and_read(journal, layout, partitions, &reading);
+    let Reading { arrears, sizes, failed } = std::mem::replace(
+        &mut *locked(&reading),
+        Reading {
+            arrears: Arrears::with_layout(Arc::clone(layout), &[]),
+            sizes: FxHashMap::default(),
+            failed: Vec::new(),
+        },
+    );
     let stopped = arrears.stopped();
     let (books, agents, letters) = arrears.finish();
-    Recovered { books, agents, letters, bytes, stopped, failed }
+    Recovered { books, agents, letters, sizes, stopped, failed }
 }
 
-/// A partition, the bytes in its journal, and the records.
-type Read = (Partition, Result<(u64, Vec<Record>), RecoverError>);
+/// What was read so far.
+struct Reading {
+    arrears: Arrears,
+    sizes: FxHashMap<Partition, JournalSize>,
+    failed: Vec<(Partition, RecoverError)>,
+}
 
 /// Opens and reads partitions, several at a time: to open one waits for a disk or a network, and those at a time wait at once.
-fn open_and_read(journal: &dyn Journal, partitions: &[(Partition, Epoch)]) -> Vec<Read> {
-    let read = |(partition, epoch): &(Partition, Epoch)| -> Read {
+/// One that cannot be read to its end adds nothing.
+fn open_and_read(
+    journal: &dyn Journal,
+    layout: &Arc<Layout>,
+    partitions: &[(Partition, Epoch)],
+    reading: &Mutex<Reading>,
+) {
+    let read = |(partition, epoch): &(Partition, Epoch)| {
         let opened = journal.open(*partition, *epoch).map_err(RecoverError::from);
-        (*partition, opened.and_then(|_| read_partition(journal, *partition)))
+        let read = opened.and_then(|_| read_partition(journal, layout, *partition));
+        let mut reading = locked(reading);
+        match read {
+            Ok((size, arrears)) => {
+                reading.sizes.insert(*partition, size);
+                reading.arrears.absorb(arrears);
+            }
+            Err(error) => reading.failed.push((*partition, error)),
+        }
     };
-    let read_some = |some: &[(Partition, Epoch)]| some.iter().map(read).collect::<Vec<Read>>();
     let share = partitions.len().div_ceil(READERS).max(1);
     std::thread::scope(|scope| {
-        let readers: Vec<_> = partitions.chunks(share).map(|some| scope.spawn(move || read_some(some))).collect();
-        let mut read = Vec::with_capacity(partitions.len());
-        for reader in readers {
-            // A panic of one is a panic of all.
-            read.append(&mut reader.join().unwrap_or_else(|why| std::panic::resume_unwind(why)));
-        }
-        read
-    })
+        // A panic of one is a panic of all.
+        partitions.chunks(share).for_each(|some| _ = scope.spawn(move || some.iter().for_each(read)));
+    });
 }
 
-/// Reads one partition: how many bytes its frames have, and what is in them.
-pub(crate) fn read_partition(journal: &dyn Journal, partition: Partition) -> Result<(u64, Vec<Record>), RecoverError> {
-    let (mut size, mut records, mut failed) = (0, Vec::new(), None);
+/// Reads one partition, frame by frame: how many bytes they have, and what is in them.
+pub(crate) fn read_partition(
+    journal: &dyn Journal,
+    layout: &Arc<Layout>,
+    partition: Partition,
+) -> Result<(JournalSize, Arrears), RecoverError> {
+    let mut arrears = Arrears::with_layout(Arc::clone(layout), &[partition]);
+    let (mut all, mut failed) = (0, None);
     journal.read(partition, Lsn(0), &mut |lsn, frame| {
-        size += frame.len() as u64;
+        all += frame.len() as u64;
         match decode_frame(frame) {
-            Ok(mut more) => {
-                records.append(&mut more);
+            Ok(records) => {
+                arrears.read(records);
                 ControlFlow::Continue(())
             }
             Err(error) => {
@@ -173,7 +198,8 @@ pub(crate) fn read_partition(journal: &dyn Journal, partition: Partition) -> Res
             }
         }
     })?;
-    failed.map_or(Ok((size, records)), Err)
+    let live = arrears.size();
+    failed.map_or(Ok((JournalSize { all, live }, arrears)), Err)
 }
 
 /// Forgets all that a journal holds: the society has ended.

@@ -8,16 +8,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, sym};
 use whimbrel_platform::durable::creation::is_creation;
 use whimbrel_platform::durable::{
-    Arrears, Facts, Layout, Ledger, Letter, Record, Resumed, Sent, Standing, Ticket, encode_frame, numbers_of_life,
+    Facts, Layout, Ledger, Letter, Record, Resumed, Sent, Standing, Ticket, encode_frame, numbers_of_life,
 };
-use whimbrel_platform::limits::{FRAME_BYTES, JOURNAL_TIDY_BYTES};
+use whimbrel_platform::limits::{FRAME_BYTES, JOURNAL_GARBAGE_BYTES, JOURNAL_TIDY_BYTES};
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, Place, ShardIndex};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::store::{Append, AppendError, Epoch, Journal, Lsn, Partition};
 use whimbrel_platform::topics::Cast;
 
-use super::recover::{RecoverError, read_partition};
+use super::recover::{JournalSize, RecoverError, read_partition};
 use super::{Effect, Entrant, Kept};
 use crate::cluster::{Cluster, Created, Server};
 use crate::node::Node;
@@ -84,7 +84,7 @@ enum Job {
 pub(crate) struct Takeover {
     pub books: Ledger,
     pub partitions: Vec<(Partition, Epoch)>,
-    pub bytes: FxHashMap<Partition, u64>,
+    pub sizes: FxHashMap<Partition, JournalSize>,
     /// Messages that agents of these partitions answer for.
     pub letters: Vec<Letter>,
     /// Those that go on, and those that begin.
@@ -145,7 +145,7 @@ impl Orders {
     pub fn start(self, node: &Arc<Node>) {
         let Some(scribe) = &node.scribe else { return };
         let Self { journal, ledger, terms, jobs } = self;
-        let desk = Desk { node: Arc::clone(node), journal, ledger, terms };
+        let desk = Desk { node: Arc::clone(node), journal, ledger, terms, unseen: 0 };
         let thread = std::thread::Builder::new().name("scribe".into());
         // Without threads there would be no workers either.
         *locked(&scribe.thread) = thread.spawn(move || desk.work(&jobs)).ok();
@@ -156,10 +156,10 @@ impl Scribe {
     /// A scribe that is to [start](Orders::start).
     pub fn new(kept: Kept) -> (Self, Orders) {
         let (jobs, waiting) = channel();
-        let Kept { journal, epoch, ledger, agents, letters, bytes, .. } = kept;
+        let Kept { journal, epoch, ledger, agents, letters, sizes, .. } = kept;
         let terms = (0..journal.partitions()).map(|index| {
             let partition = Partition(index);
-            (partition, Term::begin(epoch, bytes.get(&partition).copied().unwrap_or_default()))
+            (partition, Term::begin(epoch, sizes.get(&partition).copied().unwrap_or_default()))
         });
         let ended = ledger.ended().collect();
         let awaited = AtomicBool::new(!agents.is_empty());
@@ -363,6 +363,8 @@ struct Desk {
     ledger: Ledger,
     /// The partitions that are served here.
     terms: FxHashMap<Partition, Term>,
+    /// Bytes written since it was looked what could be tidied up.
+    unseen: u64,
 }
 
 /// A time in which this node serves a partition.
@@ -371,10 +373,8 @@ struct Term {
     epoch: Epoch,
     /// The number of the last frame.
     number: u64,
-    /// How much the partition's journal holds.
-    bytes: u64,
-    /// How much it held when it was tidied up last.
-    tidy: u64,
+    /// How much the partition's journal holds, and how much of that was not out of date when anybody looked last.
+    size: JournalSize,
     /// Until when it is written that it was served.
     said: Instant,
     /// When an agent had something written.
@@ -382,9 +382,14 @@ struct Term {
 }
 
 impl Term {
-    fn begin(epoch: Epoch, bytes: u64) -> Self {
+    fn begin(epoch: Epoch, size: JournalSize) -> Self {
         let now = Instant::now();
-        Self { epoch, number: 0, bytes, tidy: bytes, said: now, worked: now }
+        Self { epoch, number: 0, size, said: now, worked: now }
+    }
+
+    /// Bytes that are out of date.
+    fn garbage(&self) -> u64 {
+        self.size.all.saturating_sub(self.size.live)
     }
 
     /// What is to be written of how long it was served, if it comes to anything.
@@ -472,9 +477,9 @@ impl Desk {
         if batches.is_empty() && self.ledger.partitions_to_settle().is_empty() {
             return Ok(());
         }
-        let touched = self.write_down(batches)?;
+        self.write_down(batches)?;
         batches.drain(..).for_each(|batch| self.release(batch));
-        touched.into_iter().for_each(|partition| self.tidy_up(partition));
+        self.tidy_up();
         Ok(())
     }
 
@@ -522,10 +527,10 @@ impl Desk {
     }
 
     fn take_over(&mut self, takeover: Takeover) -> usize {
-        let Takeover { books, partitions: terms, bytes, agents, letters: own, standings } = takeover;
+        let Takeover { books, partitions: terms, sizes, agents, letters: own, standings } = takeover;
         for (partition, epoch) in &terms {
-            let bytes = bytes.get(partition).copied().unwrap_or_default();
-            self.terms.insert(*partition, Term::begin(*epoch, bytes));
+            let size = sizes.get(partition).copied().unwrap_or_default();
+            self.terms.insert(*partition, Term::begin(*epoch, size));
         }
         let partitions: Vec<Partition> = terms.iter().map(|(partition, _)| *partition).collect();
         let mut letters = self.ledger.letters_to(&partitions);
@@ -555,8 +560,8 @@ impl Desk {
         self.ledger.take_known();
     }
 
-    /// Writes what agents did, and what follows from what they handled before. The partitions written to.
-    fn write_down(&mut self, batches: &mut [Batch]) -> Result<Vec<Partition>, Fenced> {
+    /// Writes what agents did, and what follows from what they handled before.
+    fn write_down(&mut self, batches: &mut [Batch]) -> Result<(), Fenced> {
         let mut by_partition: FxHashMap<Partition, Vec<Vec<Record>>> = FxHashMap::default();
         for partition in self.ledger.partitions_to_settle() {
             by_partition.entry(partition).or_default().push(self.ledger.take_settled(partition));
@@ -565,15 +570,12 @@ impl Desk {
             let partition = self.ledger.partition_of(entry.agent);
             by_partition.entry(partition).or_default().push(std::mem::take(&mut entry.records));
         }
-        let mut touched: Vec<Partition> = by_partition.keys().copied().collect();
-        touched.sort_unstable();
         // Who goes on after this finds what it had put on this node before.
         if !batches.is_empty() {
             self.node.storage.write_changed();
         }
         let frames = by_partition.into_iter().flat_map(|(partition, pieces)| self.frames(partition, pieces)).collect();
-        self.append(frames)?;
-        Ok(touched)
+        self.append(frames)
     }
 
     /// Puts pieces that must not be torn into frames.
@@ -692,7 +694,8 @@ impl Desk {
 
     fn written(&mut self, frame: Frame) {
         if let Some(term) = self.terms.get_mut(&frame.partition) {
-            term.bytes += frame.bytes.len() as u64;
+            term.size.all += frame.bytes.len() as u64;
+            self.unseen += frame.bytes.len() as u64;
         }
         let Some(scribe) = &self.node.scribe else { return };
         for record in frame.records {
@@ -730,28 +733,42 @@ impl Desk {
         self.node.put(batch.shard, Parcel::Written(released));
     }
 
-    /// Writes a partition's journal anew if most of it is out of date.
-    fn tidy_up(&mut self, partition: Partition) {
-        let Some(Term { bytes, tidy, .. }) = self.terms.get(&partition).copied() else { return };
-        if bytes < JOURNAL_TIDY_BYTES || bytes < tidy.saturating_mul(2) {
+    /// Writes a partition's journal anew if more is out of date than is needed, in all partitions together: where that gives most
+    /// for what it costs.
+    fn tidy_up(&mut self) {
+        if self.unseen < JOURNAL_TIDY_BYTES {
             return;
         }
+        self.unseen = 0;
+        let (mut live, mut garbage) = (0_u64, 0_u64);
+        for term in self.terms.values() {
+            live += term.size.live;
+            garbage += term.garbage();
+        }
+        if garbage < live.saturating_add(JOURNAL_GARBAGE_BYTES) {
+            return;
+        }
+        // Per mille of what is to be written for it; each costs something, however small.
+        let worth = |term: &Term| term.garbage().saturating_mul(1_000) / (term.size.live + JOURNAL_TIDY_BYTES / 4);
+        let Some(partition) = self.terms.iter().max_by_key(|(_, term)| worth(term)).map(|(partition, _)| *partition)
+        else {
+            return;
+        };
         if let Err(error) = self.condense(partition) {
             self.log(&format!("the journal grows: {error}"));
             self.leave_untidy(partition);
         }
     }
 
-    /// Lets a partition's journal be until it has grown as much once more.
+    /// Lets a partition's journal be until it has grown.
     fn leave_untidy(&mut self, partition: Partition) {
         if let Some(term) = self.terms.get_mut(&partition) {
-            term.tidy = term.bytes;
+            term.size.live = term.size.all;
         }
     }
 
     fn condense(&mut self, partition: Partition) -> Result<(), RecoverError> {
-        let mut arrears = Arrears::with_layout(Arc::clone(self.ledger.layout()), &[partition]);
-        arrears.read(read_partition(&*self.journal, partition)?.1);
+        let (_, arrears) = read_partition(&*self.journal, self.ledger.layout(), partition)?;
         let Some(Term { epoch, number, .. }) = self.terms.get(&partition).copied() else { return Ok(()) };
         let last = self.journal.open(partition, epoch)?;
         let pieces = arrears.condense(&self.ledger);
@@ -771,7 +788,7 @@ impl Desk {
         if self.append(frames).is_ok() {
             self.journal.trim(partition, Lsn(last.0 + 1))?;
             if let Some(term) = self.terms.get_mut(&partition) {
-                (term.bytes, term.tidy) = (bytes, bytes);
+                term.size = JournalSize { all: bytes, live: bytes };
             }
         }
         Ok(())

@@ -10,10 +10,6 @@ use super::queue::{Effect, Queue};
 use super::recover::Slot;
 use super::{BATCH_BYTES, Embedded, damaged};
 
-/// Space is given back without being asked for once forgotten frames take more than what is left,
-const WASTE_SHARE: u64 = 2;
-/// and there are so many segments.
-const WASTE_SEGMENTS: usize = 4;
 /// When it is asked for, segments are left alone that are this full, in hundredths.
 const FULL_PERCENT: u64 = 90;
 
@@ -52,13 +48,14 @@ impl Embedded {
         Ok(done)
     }
 
-    /// Gives back the space of the oldest segment if much is wasted.
+    /// Gives back the space of the oldest segment if forgotten frames take more than what is kept and a segment together.
     pub(super) fn compact_a_little(&self) {
         let (segments, bytes, frame_bytes) = {
             let queue = self.queue();
             (queue.segments.len(), sizes(&queue), queue.segments.values().map(|kept| kept.frame_bytes).sum::<u64>())
         };
-        if segments <= WASTE_SEGMENTS || bytes < frame_bytes * WASTE_SHARE {
+        let waste = bytes.saturating_sub(frame_bytes);
+        if segments < 2 || waste < frame_bytes.saturating_add(self.segment_bytes) {
             return;
         }
         let oldest = self.queue().segments.keys().next().copied();
