@@ -45,7 +45,7 @@ fn makes_a_file(code: &str, at: usize, maker: &str) -> bool {
     let is_ours = before.ends_with("whimbrel_files::");
     match maker {
         "create" | "create_new" => before.ends_with('.') && after.starts_with("(true)"),
-        _ => !is_ours && !after.starts_with(|c: char| c == '_'),
+        _ => !is_ours && !after.starts_with('_'),
     }
 }
 
