@@ -544,7 +544,10 @@ mod tests {
         assert!(seen.iter().all(|envelope| matches!(envelope.body, MessageBody::Shared(_))));
     }
 
-    const SENDERS: [fn(Box<AclMessage>, &mut dyn FnMut(Envelope)); 2] = [
+    /// A way to split a message into one for each receiver.
+    type Sender = fn(Box<AclMessage>, &mut dyn FnMut(Envelope));
+
+    const SENDERS: [Sender; 2] = [
         |message, send| Envelope::for_each_receiver(message, send),
         |message, send| Envelope::for_each_receiver_weighed(message, send),
     ];
