@@ -412,7 +412,8 @@ impl Station for NodeStation {
             agents.retain(|(name, _)| !node.is_of_cluster(*name));
             let served = parts.as_ref().map(|parts| node.served(parts, &served)).unwrap_or_default();
             let agents = agents.chunks(LINK_NEWS_AGENTS).map(|agents| News::Agents(agents.to_vec()));
-            tell(agents.chain(served).collect());
+            // Together, and before what waits for the peer: who is told to publish there knows who is to hear of it.
+            node.with_topics(|topics| tell(agents.chain(served).chain(topics.introduction()).collect()));
         });
         drop(parts);
         let mut tell_some = |news: Vec<News>| {
@@ -420,7 +421,6 @@ impl Station for NodeStation {
                 tell(news);
             }
         };
-        node.with_topics(|topics| tell_some(topics.introduction()));
         let mut from = Some(0);
         while let Some(number) = from {
             from = node.with_df(|df| {

@@ -32,6 +32,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
             }
         }
     }
+    findings.sort();
     findings
 }
 

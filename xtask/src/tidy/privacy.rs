@@ -36,6 +36,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
             }
         }
     }
+    findings.sort();
     findings
 }
 
