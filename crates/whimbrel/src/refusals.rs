@@ -198,9 +198,9 @@ mod tests {
         assert_eq!((refusals.newest("n1", 2).len(), refusals.newest("n1", 9).len()), (2, 3));
         assert_eq!(feed.take(), vec![]);
         for _ in 0..REFUSALS_KEPT_MAX + 2 {
-            refuse(&refusals, 0, 1);
             // As if equal ones were far apart.
             refusals.recent().folding = folding();
+            refuse(&refusals, 0, 1);
         }
         let seen = feed.take();
         assert_eq!(seen.len(), REFUSALS_KEPT_MAX + 1);
