@@ -73,7 +73,8 @@ fn listed(platforms: &[Vec<Found>]) -> String {
         };
         let names = nodes.iter().map(|found| format!("{} (process {})", found.info.node, found.info.pid));
         let line = format!("{choice:<24} {platform} runs {society} on {}", names.collect::<Vec<_>>().join(", "));
-        let _ = write!(text, "\n  {}", harmless(&line));
+        // The terminal indents what follows an error's first line.
+        let _ = write!(text, "\n{}", harmless(&line));
     }
     text
 }

@@ -419,7 +419,9 @@ fn a_policy_says_to_whom_they_may_write_and_forged_senders_are_recorded() {
              agent.numbered(type='message', agent=0, message={{'performative': 'inform', 'sender': '{sender}',\
              'receivers': ['amy'], 'content': 'hello'}})\n\
              agent.send('inform', '{name}', 'done')\n\
-             try:\n    print(next(agent.messages())['content'])\n\
+             frame = None\n\
+             try:\n    while not frame or frame['type'] != 'message': frame = agent.wait(agent.read)\n    \
+             print(frame['message']['content'])\n\
              except RuntimeError as error: print(str(error).split(':')[0])\n\
              agent.write({{'type': 'bye'}})\n"
         );

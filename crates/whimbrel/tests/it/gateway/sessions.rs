@@ -98,7 +98,8 @@ fn sessions_of_strangers_and_liars_are_refused() {
     let events = live.expect("events")["events"].clone();
     let reasons: Vec<&str> =
         events.as_array().expect("a list").iter().filter_map(|event| event["reason"].as_str()).collect();
-    assert_eq!(reasons.iter().filter(|reason| **reason == "bad_token").count(), 2, "{reasons:?}");
+    // The second one is counted with the first, and told later.
+    assert_eq!(reasons.iter().filter(|reason| **reason == "bad_token").count(), 1, "{reasons:?}");
     assert!(reasons.contains(&"forged"), "{reasons:?}");
 }
 
