@@ -71,11 +71,15 @@ pub const CODE_CACHE_BYTES_MAX: u64 = 1 << 30;
 pub const AGENT_NAME_BYTES_MAX: usize = 255;
 /// Entries one search of the AMS or the DF returns; further ones are read page by page.
 pub const SEARCH_RESULTS_MAX: usize = 1_000_000;
-/// Goals pending in one proof; a proof that needs more fails.
-pub const PROOF_GOALS_MAX: usize = 10_000_000;
-/// Variables in one proof; a proof that needs more fails.
-pub const PROOF_SLOTS_MAX: u32 = 50_000_000;
-/// How deep proofs nest (`not`, `.findall`); a deeper one fails.
+/// Calls of rules within calls of rules, those at the end of a rule counted, too; a step whose proof needs more fails.
+pub const PROOF_CALLS_MAX: u32 = 250_000;
+/// Steps of the proofs of one step or context: rules tried, and alternatives gone back to; one that needs more fails.
+pub const PROOF_STEPS_MAX: u32 = 30_000_000;
+/// Steps that a solution counts for, which is kept for a list.
+pub const PROOF_STEPS_KEPT: u32 = 10;
+/// Variables in one proof; a step whose proof needs more fails.
+pub const PROOF_SLOTS_MAX: u32 = 10_000_000;
+/// How deep proofs nest (`not`, `.findall`); a step whose proof nests deeper fails.
 pub const PROOF_NESTING_MAX: u32 = 2_000;
 /// Dead letters a node keeps for its operator; older ones are forgotten.
 pub const DEAD_LETTERS_MAX: usize = 10_000;

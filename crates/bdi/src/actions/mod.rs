@@ -19,6 +19,7 @@ use crate::logic::{Bindings, Found, Solver};
 use crate::mind::IntentionId;
 use crate::reason::Cycle;
 
+pub(crate) use queries::is_open_arithmetic;
 pub use registry::{acts_in_formulas, formula_place, function, lookup, names};
 
 /// What an internal action is.

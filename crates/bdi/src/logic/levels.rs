@@ -1,14 +1,27 @@
+//! Excess: terms that nest too deep, and proofs that do not end.
+//!
 //! How deep terms may nest. What works on terms recurses over their levels, and a program that builds terms without end
 //! must not take more stack than there is: no term that nests deeper gets into a variable, and nothing follows variables
 //! deeper than that. Instead it is noted, which fails the step at work.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use whimbrel_acl::Value;
 pub use whimbrel_acl::limits::TERM_LEVELS_MAX;
 
 thread_local! {
     static NOTED: Cell<bool> = const { Cell::new(false) };
+    /// What was noted, if it is a proof's excess.
+    static RUNAWAY: RefCell<Option<Runaway>> = const { RefCell::new(None) };
+}
+
+/// A proof that was given up.
+#[derive(Clone, Debug)]
+pub struct Runaway {
+    /// The error of the step that asked for it.
+    pub error: &'static str,
+    /// Why, with the rule that was being tried.
+    pub reason: String,
 }
 
 /// Notes that something nested too deep.
@@ -26,7 +39,26 @@ pub fn noted() -> bool {
 /// The same; it is told once.
 #[inline]
 pub fn take() -> bool {
-    NOTED.get() && NOTED.replace(false)
+    NOTED.get() && forget()
+}
+
+#[cold]
+fn forget() -> bool {
+    RUNAWAY.take();
+    NOTED.replace(false)
+}
+
+/// Notes that a proof is given up.
+#[cold]
+pub fn note_runaway(error: &'static str, reason: impl FnOnce() -> String) {
+    if !NOTED.replace(true) {
+        RUNAWAY.set(Some(Runaway { error, reason: reason() }));
+    }
+}
+
+/// The proof that was given up, if that is what was noted.
+pub fn runaway() -> Option<Runaway> {
+    RUNAWAY.with_borrow(Clone::clone)
 }
 
 /// Whether a value nests no deeper than it may; noted if it does.

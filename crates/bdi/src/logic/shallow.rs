@@ -134,6 +134,9 @@ impl ShallowProof<'_, '_> {
         };
         let image = self.solver.known.image;
         while let Some(entry) = candidates.next(image) {
+            if !self.solver.spend(1) {
+                return Shallow::Fails;
+            }
             let holds = match entry {
                 Entry::Fact(fact) => self.any_fact(term, fact, bindings),
                 Entry::Rule(rule) => match rule.resolve(image) {

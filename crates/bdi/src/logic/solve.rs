@@ -41,6 +41,8 @@ pub struct Solver<'m> {
     /// What is known.
     pub known: Knowledge<'m>,
     depth: Cell<u32>,
+    /// How many steps its proofs may still take.
+    steps: Cell<u32>,
 }
 
 /// Whether a proof goes on to the next solution.
@@ -56,6 +58,8 @@ pub enum Found {
 #[derive(Clone, Copy)]
 struct Scope<'f> {
     base: u32,
+    /// How many calls of rules led here.
+    calls: u32,
     names: &'f [Symbol],
 }
 
@@ -69,6 +73,12 @@ struct Pending<'f> {
 }
 
 const NOTHING: u32 = u32::MAX;
+
+/// The error of a step whose proof calls rules too deep.
+const TOO_DEEP: &str = "rule_too_deep";
+
+/// The error of a step whose proof takes too many steps.
+const TOO_LONG: &str = "proof_too_long";
 
 /// An alternative to come back to.
 struct Choice<'f> {
@@ -107,6 +117,8 @@ pub struct Proof<'f, 'm: 'f> {
     solver: &'f Solver<'m>,
     pending: SmallVec<[Pending<'f>; 4]>,
     choices: SmallVec<[Choice<'f>; 2]>,
+    /// The rule that was tried last.
+    rule: Option<&'f Rule>,
 }
 
 /// What to do next in a proof.
@@ -119,7 +131,23 @@ enum Next<'f> {
 impl<'m> Solver<'m> {
     /// A prover over this knowledge.
     pub fn new(known: Knowledge<'m>) -> Self {
-        Self { known, depth: Cell::new(0) }
+        Self { known, depth: Cell::new(0), steps: Cell::new(limits::PROOF_STEPS_MAX) }
+    }
+
+    /// Counts steps of a proof; false, and noted, if it has taken all that it may.
+    #[inline]
+    pub fn spend(&self, steps: u32) -> bool {
+        match self.steps.get().checked_sub(steps) {
+            Some(left) => {
+                self.steps.set(left);
+                true
+            }
+            None => {
+                let most = limits::PROOF_STEPS_MAX;
+                levels::note_runaway(TOO_LONG, || format!("a proof takes more than {most} steps"));
+                false
+            }
+        }
     }
 
     /// Looks for the first solution. If there is one its bindings stay, else nothing is bound.
@@ -156,16 +184,13 @@ impl<'m> Solver<'m> {
         on_solution: &mut dyn FnMut(&mut Bindings) -> Found,
     ) {
         if self.depth.get() >= limits::PROOF_NESTING_MAX {
-            self.known.services.log(
-                self.known.aid,
-                whimbrel_platform::services::LogLevel::Severe,
-                "a proof within a proof is nested too deeply: it counts as failed",
-            );
+            let most = limits::PROOF_NESTING_MAX;
+            levels::note_runaway(TOO_DEEP, || format!("proofs within proofs nest more than {most} deep"));
             return;
         }
         self.depth.set(self.depth.get() + 1);
-        let mut proof = Proof { solver: self, pending: SmallVec::new(), choices: SmallVec::new() };
-        let mut next = Next::Prove(formula, Scope { base, names }, NOTHING);
+        let mut proof = Proof { solver: self, pending: SmallVec::new(), choices: SmallVec::new(), rule: None };
+        let mut next = Next::Prove(formula, Scope { base, calls: 0, names }, NOTHING);
         while proof.run(next, bindings) && on_solution(bindings) == Found::More {
             next = Next::Fail;
         }
@@ -281,9 +306,6 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             [] => Next::Proceed(next),
             [last] => Next::Prove(last, scope, next),
             [first, rest @ ..] => {
-                if self.pending.len() >= limits::PROOF_GOALS_MAX {
-                    return Next::Fail;
-                }
                 self.pending.push(Pending { formulas: rest, scope, next, mark: bindings.mark() });
                 Next::Prove(first, scope, self.pending.len() as u32 - 1)
             }
@@ -322,6 +344,9 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     }
 
     fn backtrack(&mut self, bindings: &mut Bindings) -> Option<Next<'f>> {
+        if !self.spend(1) {
+            return None;
+        }
         if let Choice { alternatives: Alternatives::Values { target, values }, mark, pending, next, .. } =
             self.choices.last_mut()?
         {
@@ -544,11 +569,13 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         next: u32,
         bindings: &mut Bindings,
     ) -> Next<'f> {
-        if bindings.len() > limits::PROOF_SLOTS_MAX || levels::noted() {
+        self.rule = Some(rule);
+        if !self.may_call(scope, bindings) || levels::noted() {
             return Next::Fail;
         }
         let Some(args) = query.args else { return Next::Fail };
         let Some(inner) = self.rule_head(rule, args, bindings) else { return Next::Fail };
+        let inner = Scope { calls: scope.calls + 1, ..inner };
         if !query.term.has_no_annots() && !self.rule_annots(query.term, rule, scope, inner, bindings) {
             return Next::Fail;
         }
@@ -557,6 +584,40 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             Formula::Relation(_) => self.conjunction(std::slice::from_ref(&rule.body), inner, next, bindings),
             body => Next::Prove(body, inner, next),
         }
+    }
+
+    /// Whether another rule may be called from here: a rule that calls itself without end is given up.
+    #[inline]
+    fn may_call(&self, scope: Scope<'f>, bindings: &Bindings) -> bool {
+        if scope.calls >= limits::PROOF_CALLS_MAX || bindings.len() > limits::PROOF_SLOTS_MAX {
+            self.give_up(TOO_DEEP, || match scope.calls {
+                limits::PROOF_CALLS_MAX.. => format!("calls of rules nest more than {} deep", limits::PROOF_CALLS_MAX),
+                _ => format!("a proof has more than {} variables", limits::PROOF_SLOTS_MAX),
+            });
+            return false;
+        }
+        self.spend(1)
+    }
+
+    /// As [`Solver::spend`]; what is noted names the rule.
+    #[inline]
+    fn spend(&self, steps: u32) -> bool {
+        if self.solver.steps.get() >= steps {
+            return self.solver.spend(steps);
+        }
+        self.give_up(TOO_LONG, || format!("a proof takes more than {} steps", limits::PROOF_STEPS_MAX));
+        false
+    }
+
+    #[cold]
+    fn give_up(&self, error: &'static str, reason: impl FnOnce() -> String) {
+        levels::note_runaway(error, || match self.rule {
+            Some(Rule { key, source, .. }) => {
+                let (name, arity, file, line) = (key.functor, key.arity, &source.file, source.span.line);
+                format!("{}: rule {name}/{arity} ({file}:{line}) does not end", reason())
+            }
+            None => reason(),
+        });
     }
 
     /// Matches a rule's head with arguments on top of the bindings. Where its variables are then.
@@ -577,7 +638,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
                 return None;
             }
         }
-        Some(Scope { base, names: &rule.names })
+        Some(Scope { base, calls: 0, names: &rule.names })
     }
 
     fn rule_annots(

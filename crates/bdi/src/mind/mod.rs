@@ -78,13 +78,25 @@ pub struct Event {
     pub open: u32,
     /// The intention that waits for the event to be handled; none for an external event.
     pub intention: Option<IntentionId>,
-    /// Which variable of the literal is which slot of the intention that waits.
+    /// Which variable of the literal is which slot of the intention that waits; if none waits, see [`Event::place`].
     pub caller: SmallVec<[(u32, u32); 2]>,
     /// For a failure event: how many frames of the intention stay when it is handled.
     pub keep: Option<u32>,
     /// What was found for it before its turn.
     pub selected: Option<Box<Selected>>,
 }
+
+/// Where a goal stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoalPlace {
+    /// Among the initial goals of the program.
+    Program(u32),
+    /// In this line of a plan's body.
+    Plan(PlanRef, u32),
+}
+
+/// What no plan has as its place.
+const PROGRAM: u32 = u32::MAX;
 
 /// What was found for an event before its turn.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -109,6 +121,22 @@ impl Event {
     /// An event that no intention waits for.
     pub fn external(op: TriggerOp, kind: TriggerKind, literal: Structure) -> Self {
         Self { op, kind, literal, open: 0, intention: None, caller: SmallVec::new(), keep: None, selected: None }
+    }
+
+    /// Where the goal of an event stands that no intention waits for.
+    pub fn place(&self) -> Option<GoalPlace> {
+        let (plan, line) = *self.caller.first().filter(|_| self.intention.is_none())?;
+        Some(if plan == PROGRAM { GoalPlace::Program(line) } else { GoalPlace::Plan(PlanRef(plan), line) })
+    }
+
+    /// Notes where the goal stands; for events that no intention waits for.
+    pub fn set_place(&mut self, place: GoalPlace) {
+        let place = match place {
+            GoalPlace::Program(number) => (PROGRAM, number),
+            GoalPlace::Plan(plan, line) => (plan.0, line),
+        };
+        self.caller.clear();
+        self.caller.push(place);
     }
 
     /// What its plans are found by.

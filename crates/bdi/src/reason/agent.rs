@@ -21,7 +21,7 @@ use super::spares::Spares;
 use crate::bundle::{Bundle, Included};
 use crate::code::{Image, TriggerKind, TriggerOp, compile};
 use crate::logic::{Bindings, levels};
-use crate::mind::{Event, Mind, Options, RuleRef};
+use crate::mind::{Event, GoalPlace, Mind, Options, RuleRef};
 use crate::snapshot::{self, Begin, Saves, SnapshotError, Subject};
 use crate::syntax::{self, Diagnostic, LoadError, Loader, SourceText, ast};
 
@@ -336,8 +336,9 @@ impl Agent {
             Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
         }
         let next = cycle.run_turn();
-        if levels::take() {
+        if levels::noted() {
             cycle.tell_too_deep(None);
+            levels::take();
         }
         self.image = Some(image);
         next
@@ -363,8 +364,9 @@ impl Agent {
             Some(watch) => cycle.run_turn_watched(watch),
             None => cycle.run_turn(),
         };
-        if levels::take() {
+        if levels::noted() {
             cycle.tell_too_deep(None);
+            levels::take();
         }
         self.image = Some(image);
         self.aside = Some(aside).filter(|aside| !aside.is_empty());
@@ -526,15 +528,22 @@ impl Cycle<'_> {
             let goal = self.admit(goal.clone(), &"its project entry");
             self.add_initial_goal(goal);
         }
-        for goal in &image.goals {
-            self.add_initial_goal(goal.clone());
+        for (number, goal) in (0..).zip(&image.goals) {
+            self.add_goal_at(goal.clone(), Some(GoalPlace::Program(number)));
         }
     }
 
     pub(super) fn add_initial_goal(&mut self, goal: Value) {
+        self.add_goal_at(goal, None);
+    }
+
+    fn add_goal_at(&mut self, goal: Value, place: Option<GoalPlace>) {
         let Some(mut literal) = super::select::structure(goal) else { return };
         with_own_source(&mut literal);
-        let event = super::step_event(literal, TriggerKind::Achieve);
+        let mut event = super::step_event(literal, TriggerKind::Achieve);
+        if let Some(place) = place {
+            event.set_place(place);
+        }
         if self.mind.has_meta_plans {
             self.tell_pending(&event);
         }

@@ -1,6 +1,6 @@
 //! Failure: finding the plan that handles it, or reporting it.
 
-use whimbrel_acl::{Annot, Structure, Value, Var, sym};
+use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
@@ -8,7 +8,7 @@ use super::step::TERM_TOO_DEEP;
 use crate::actions::Failure;
 use crate::code::{Key, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, levels, map_annots, map_vars};
-use crate::mind::{Event, Frame, IntentionId, TriggerKey};
+use crate::mind::{Event, Frame, GoalPlace, IntentionId, TriggerKey};
 use crate::syntax::ast;
 
 /// How many goals of an intention are told when it fails, besides the outermost.
@@ -32,6 +32,28 @@ const SLIP: &str = "unknown";
 /// The annotations every failure event has.
 pub(super) fn error_annots(error: &str, message: Value) -> Vec<Value> {
     vec![Value::term(sym::ERROR, [Value::atom(error)]), Value::term(sym::ERROR_MSG, [message])]
+}
+
+/// What stands for code, file and line where there is none, as in Jason.
+fn no_code() -> Symbol {
+    Symbol::new("no_code")
+}
+
+/// `code_src(..)`, `code_line(..)`
+fn place_annots(place: Option<(Text, u32)>) -> [Value; 2] {
+    let (file, line) = match place {
+        Some((file, line)) => (Value::from(format!("file:{file}")), Value::Num(f64::from(line))),
+        None => (Value::Atom(no_code()), Value::Atom(no_code())),
+    };
+    [Value::term(sym::CODE_SRC, [file]), Value::term(sym::CODE_LINE, [line])]
+}
+
+/// What was noted as more than there may be.
+pub(super) fn excess() -> String {
+    match levels::runaway() {
+        Some(runaway) => runaway.reason,
+        None => format!("a term nests more than {} levels deep", levels::TERM_LEVELS_MAX),
+    }
 }
 
 /// A term as it is written in the program.
@@ -80,7 +102,7 @@ impl Cycle<'_> {
 
     /// Says what went wrong in a step, if its own word for it says more than that.
     fn tell_failure(&self, error: &str, message: &str, step: &ast::Step, line: u32, file: &str) {
-        if error.starts_with("body_var") || error == TERM_TOO_DEEP {
+        if error.starts_with("body_var") || [TERM_TOO_DEEP, "rule_too_deep", "proof_too_long"].contains(&error) {
             self.log(LogLevel::Severe, message);
         } else if step.kind == ast::StepKind::InternalAction && error != "ia_failed" {
             let action = written(&step.term);
@@ -97,7 +119,7 @@ impl Cycle<'_> {
         let place = plan.map_or_else(String::new, |plan| {
             format!(" in plan @{}, {}:{line}", plan.label.functor().unwrap_or_default(), plan.body.file)
         });
-        format!("a term nests more than {} levels deep{place}", levels::TERM_LEVELS_MAX)
+        format!("{}{place}", excess())
     }
 
     pub(super) fn tell_too_deep(&self, id: Option<IntentionId>) {
@@ -107,8 +129,7 @@ impl Cycle<'_> {
     /// Says that a plan is not applicable for a term in its context nests too deep.
     pub(super) fn tell_no_plan_for_depth(&self, plan: &crate::code::Plan) {
         let label = plan.label.functor().unwrap_or_default();
-        let most = levels::TERM_LEVELS_MAX;
-        let text = format!("plan @{label} is not applicable: a term nests more than {most} levels deep in its context");
+        let text = format!("plan @{label} is not applicable: {} in its context", excess());
         self.log(LogLevel::Severe, &text);
     }
 
@@ -129,16 +150,24 @@ impl Cycle<'_> {
 
     /// `code(..)`, `code_src(..)`, `code_line(..)` of the current step.
     fn code_annots(&self, id: IntentionId, vars: &mut Vec<u32>) -> Vec<Value> {
-        let Some((_, line, file)) = self.current_source(id) else { return Vec::new() };
-        let Some(code) = self.step_value(id) else { return Vec::new() };
+        let place = self.current_source(id).map(|(_, line, file)| (file, line));
+        let code = self.step_value(id).unwrap_or(Value::Atom(no_code()));
         let code = map_vars(&self.bindings_of(id).close(&code, vars), &mut |var| {
             Value::Var(Var { slot: var.slot, name: whimbrel_acl::Symbol::new(&format!("_{}", var.slot + 1)) })
         });
-        vec![
-            Value::term(sym::CODE, [code]),
-            Value::term(sym::CODE_SRC, [Value::from(format!("file:{file}"))]),
-            Value::term(sym::CODE_LINE, [Value::Num(f64::from(line))]),
-        ]
+        let [file, line] = place_annots(place);
+        vec![Value::term(sym::CODE, [code]), file, line]
+    }
+
+    /// Where the goal of an event that no intention waits for stands in a program, if it does.
+    fn place_of_goal(&self, event: &Event) -> Option<(Text, u32)> {
+        match event.place()? {
+            GoalPlace::Program(number) => {
+                let goal = self.image.source.goals.get(number as usize)?;
+                Some((goal.file.clone(), goal.span.line))
+            }
+            GoalPlace::Plan(plan, line) => Some((self.mind.plans.plan(self.image, plan)?.body.file.clone(), line)),
+        }
     }
 
     fn depth(&self, id: IntentionId) -> usize {
@@ -226,10 +255,11 @@ impl Cycle<'_> {
         }
         let mut annots = annots;
         annots.push(Value::term(sym::CODE, [event.literal.clone().into_value()]));
-        if let Some((_, line, file)) = event.intention.and_then(|id| self.current_source(id)) {
-            annots.push(Value::term(sym::CODE_SRC, [Value::from(format!("file:{file}"))]));
-            annots.push(Value::term(sym::CODE_LINE, [Value::Num(f64::from(line))]));
-        }
+        let place = match event.intention {
+            Some(id) => self.current_source(id).map(|(_, line, file)| (file, line)),
+            None => self.place_of_goal(&event),
+        };
+        annots.extend(place_annots(place));
         if self.has_plan_for_failure(&event) {
             let keep = event.intention.map_or(0, |id| self.depth_or_zero(id) as u32);
             let mut failure = Event { op: TriggerOp::Delete, keep: Some(keep), selected: None, ..event };

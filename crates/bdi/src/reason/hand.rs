@@ -242,8 +242,9 @@ impl Cycle<'_> {
             settle(self.bindings, top);
             return true;
         }
-        if levels::take() {
+        if levels::noted() {
             self.tell_no_plan_for_depth(plan);
+            levels::take();
         }
         self.bindings.undo(mark);
         if !results.is_empty() {

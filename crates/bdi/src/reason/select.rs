@@ -184,8 +184,9 @@ impl<'m> Cycle<'m> {
         let applicable = is_relevant(&solver, self.bindings, plan, event, base, outer.is_some())
             && solver.first(&plan.context, self.bindings, base, &plan.names);
         if !applicable {
-            if levels::take() {
+            if levels::noted() {
                 self.tell_no_plan_for_depth(plan);
+                levels::take();
             }
             self.bindings.undo(mark);
             return None;
@@ -294,7 +295,7 @@ impl<'m> Cycle<'m> {
             bound: self.bindings.known(choice.base + plan.slots, event.open),
             trigger,
             annots: std::mem::take(&mut event.literal.annots),
-            caller: event.caller,
+            caller: if event.intention.is_some() { event.caller } else { Default::default() },
             keep: event.keep,
             extra,
         }

@@ -14,7 +14,7 @@ use crate::code::{
     calls_nothing,
 };
 use crate::logic::{Bindings, Found, levels};
-use crate::mind::{Event, IntentionId, Loop, PlanHold, Selected, Splice};
+use crate::mind::{Event, GoalPlace, IntentionId, Loop, PlanHold, Selected, Splice};
 use crate::syntax::ast::StepKind;
 
 /// The code an intention is at.
@@ -169,12 +169,14 @@ impl<'m> Cycle<'m> {
     /// What became of a step in which a term nested too deep: it failed, unless the intention is elsewhere already.
     #[cold]
     fn too_deep(&mut self, stepped: Stepped, at: At<'_>) -> Stepped {
+        let error = levels::runaway().map_or(TERM_TOO_DEEP, |runaway| runaway.error);
+        let message = self.too_deep_message(Some(at.id));
         levels::take();
         if matches!(stepped, Stepped::Moved | Stepped::Called) {
-            self.tell_too_deep(Some(at.id));
+            self.log(whimbrel_platform::services::LogLevel::Severe, &message);
             return stepped;
         }
-        Stepped::Failed(Failure::new(TERM_TOO_DEEP, self.too_deep_message(Some(at.id))))
+        Stepped::Failed(Failure::new(error, message))
     }
 
     fn execute(&mut self, op: &Op, at: At<'_>) -> Stepped {
@@ -317,12 +319,21 @@ impl<'m> Cycle<'m> {
         let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
         let mut event = self.event(TriggerOp::Add, TriggerKind::Achieve, literal);
         event.caller.clear();
+        if let Some(place) = self.place_of_step(at.id) {
+            event.set_place(place);
+        }
         self.watch_deadline(&event);
         if self.mind.has_meta_plans {
             self.tell_pending(&event);
         }
         self.add_event(event);
         Stepped::Next
+    }
+
+    fn place_of_step(&self, id: IntentionId) -> Option<GoalPlace> {
+        let frame = self.mind.intentions.find(id)?.frames.last()?;
+        let line = self.code_of(id)?.body().sources.get(frame.pc as usize)?.line;
+        Some(GoalPlace::Plan(frame.plan, line))
     }
 
     fn test(&mut self, formula: &Formula, literal: Option<&Expr>, at: At<'_>) -> Stepped {

@@ -4,7 +4,10 @@ use whimbrel_acl::{Value, sym};
 use whimbrel_platform::Time;
 
 use super::Cycle;
+use super::failure::error_annots;
+use super::step::TERM_TOO_DEEP;
 use crate::actions::Failure;
+use crate::logic::levels;
 use crate::mind::{
     Deferred, Event, Feedback, Intention, IntentionId, Mind, Place, Resumption, TimerWhat, Wait, WaitFor,
 };
@@ -102,10 +105,25 @@ impl Cycle<'_> {
             let waits = self.mind.intentions.find(id).is_some_and(
                 |i| matches!(&i.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Condition(_))),
             );
-            if waits && self.wait_condition_holds(id) {
+            if !waits {
+                continue;
+            }
+            let holds = self.wait_condition_holds(id);
+            if levels::noted() {
+                self.wait_condition_failed(id);
+            } else if holds {
                 self.wake(id, Resumption::Done);
             }
         }
+    }
+
+    /// The proof of a condition was given up: the step that waits for it fails.
+    #[cold]
+    fn wait_condition_failed(&mut self, id: IntentionId) {
+        let error = levels::runaway().map_or(TERM_TOO_DEEP, |runaway| runaway.error);
+        let annots = error_annots(error, Value::from(self.too_deep_message(Some(id))));
+        levels::take();
+        self.wake(id, Resumption::Failed(annots, error.to_owned()));
     }
 
     /// Wakes the intentions that wait for an event like this one.

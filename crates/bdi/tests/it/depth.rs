@@ -10,7 +10,7 @@ use whimbrel_platform::AgentBody;
 use whimbrel_testkit::Simulation;
 
 /// Runs `test` with the stack that a worker has: it is the frames of a debug build that take more than a test's.
-fn on_a_worker(test: impl FnOnce() + Send + 'static) {
+pub fn on_a_worker(test: impl FnOnce() + Send + 'static) {
     let stack = whimbrel_platform::limits::WORKER_STACK_BYTES;
     let thread = std::thread::Builder::new().stack_size(stack).spawn(test).expect("a thread is started");
     thread.join().expect("the test passes");

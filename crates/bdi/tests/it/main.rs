@@ -16,5 +16,6 @@ mod project;
 mod proofs;
 mod quote;
 mod round_trip;
+mod runaways;
 mod snapshots;
 mod ways;

@@ -199,7 +199,7 @@ fn is_variable(value: &Value) -> bool {
 }
 
 /// Whether a value is arithmetic that cannot be done yet.
-fn is_open_arithmetic(value: &Value) -> bool {
+pub(crate) fn is_open_arithmetic(value: &Value) -> bool {
     match value {
         Value::Term(term) => {
             arith::is_operation(term.functor, term.args.len())

@@ -7,6 +7,7 @@ use super::{Outcome, is_formula, nonsense};
 use crate::actions::{Answer, Call, Failure};
 use crate::code::{Expr, Formula, TermExpr};
 use crate::logic::{Found, map_vars, number_of};
+use whimbrel_platform::limits::PROOF_STEPS_KEPT;
 
 /// The values of a template in each solution of argument `place`. A variable that a solution leaves open is the
 /// caller's if the caller has it, else a fresh one.
@@ -27,7 +28,8 @@ fn collect(call: &mut Call<'_, '_>, place: usize, template: &Value) -> Vec<Value
             fresh += beyond.len() as u32;
         }
         found.push(value);
-        Found::More
+        // What is kept of a solution takes more memory than the proof of it.
+        if solver.spend(PROOF_STEPS_KEPT) { Found::More } else { Found::Enough }
     });
     call.bindings.extend(fresh);
     found

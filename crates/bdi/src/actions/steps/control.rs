@@ -5,8 +5,9 @@ use std::time::Duration;
 use whimbrel_acl::{Annot, Structure, Symbol, Value, sym};
 
 use super::event_of;
-use crate::actions::{Failure, Progress, StepCall};
+use crate::actions::{Failure, Progress, StepCall, is_open_arithmetic};
 use crate::code::{TriggerKind, TriggerOp};
+use crate::logic::levels;
 use crate::mind::{TimerWhat, WaitFor};
 use crate::reason::{own_source, step_event_of, structure};
 use crate::syntax::quote;
@@ -30,7 +31,15 @@ pub fn wait(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     if let Some((op, kind, literal)) = event_to_wait_for(call, &first)? {
         return Ok(wait_until(call, WaitFor::Event(op, kind, literal), deadline, elapsed));
     }
-    if call.holds(0) {
+    if is_open_arithmetic(&first) {
+        return Err(Failure::new("internal_action", format!("Error evaluating {first}. It is not ground")));
+    }
+    let holds = call.holds(0);
+    if levels::noted() {
+        // The step fails for what was noted.
+        return Err(Failure::said_no());
+    }
+    if holds {
         call.cycle.put_down(Some(call.intention));
         call.cycle.finish_step_quietly(call.intention);
         return Ok(Progress::Moved);

@@ -2,7 +2,7 @@
 
 use whimbrel_acl::{Structure, Symbol, Value};
 
-use crate::actions::{Failure, Progress, StepCall};
+use crate::actions::{Failure, Progress, StepCall, is_open_arithmetic};
 use crate::mind::{Event, IntentionId, Place, TimerWhat, WaitFor};
 use crate::reason::{Cycle, Doomed, unify_apart};
 use crate::syntax::quote::numbered;
@@ -14,7 +14,7 @@ const SUSPENDED: &str = "suspend_ia";
 /// The goal that the first argument describes, with variables of its own.
 fn goal(call: &StepCall<'_, '_>) -> Result<Value, Failure> {
     let goal = call.arg(0);
-    if !goal.is_literal() {
+    if !goal.is_literal() || is_open_arithmetic(goal) {
         return Err(Failure::wrong_argument(call.call, "first argument must be a literal"));
     }
     Ok(call.cycle.bindings.close(goal, &mut Vec::new()))
@@ -25,7 +25,7 @@ fn goal_or_any(call: &StepCall<'_, '_>) -> Result<Value, Failure> {
     match call.arg(0) {
         Value::Null => Err(Failure::new("unknown", "the goal to drop is missing")),
         Value::Var(_) => Ok(call.cycle.bindings.close(call.arg(0), &mut Vec::new())),
-        other if other.is_literal() => goal(call),
+        other if other.is_literal() && !is_open_arithmetic(other) => goal(call),
         other => {
             let what = format!("first argument '{other}' must be a literal or variable");
             Err(Failure::wrong_argument(call.call, &what))
@@ -160,7 +160,7 @@ pub fn drop_all_desires(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure
 /// for the goal are dropped.
 pub fn drop_future_intention(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let literal = call.arg(0);
-    if !literal.is_literal() {
+    if !literal.is_literal() || is_open_arithmetic(literal) {
         let what = format!("first argument '{literal}' must be a literal");
         return Err(Failure::wrong_argument(call.call, &what));
     }

@@ -1,0 +1,89 @@
+//! Rules and goals that come to no end, or to a bad one: what failure plans and people are told.
+
+use whimbrel_acl::Text;
+use whimbrel_bdi::syntax::NoFiles;
+use whimbrel_bdi::{Agent, AgentConfig};
+use whimbrel_testkit::Simulation;
+
+use crate::depth::on_a_worker;
+
+fn run(text: &str) -> (Vec<String>, String) {
+    let loaded = whimbrel_bdi::load(text, &Text::from("p.asl"), &mut NoFiles);
+    let image = loaded.unwrap_or_else(|e| panic!("{:#?}", e.diagnostics)).0;
+    let mut simulation = Simulation::new(1);
+    simulation.spawn("me", Box::new(Agent::new(AgentConfig::new(image))));
+    simulation.spawn("other", whimbrel_testkit::turning(|_| whimbrel_platform::Next::Wait));
+    simulation.run_for(20);
+    (simulation.output(), simulation.log().join("\n"))
+}
+
+#[test]
+fn endless_rule_fails_naming_itself() {
+    on_a_worker(|| {
+        let asks = "!g. +!g <- ?p(_); .print(never). -!g[error(E), error_msg(M)] <- .print(E, \" \", M).";
+        for (rules, named) in [
+            ("p(X) :- p(X).", "p/1"),
+            ("p(X) :- q(X).\nq(X) :- p(X).", "/1"),
+            ("p(X) :- p(Y) & X = Y + 1. p(1).", "p/1"),
+            ("p(X) :- p(Z) & p(Z) & X = Z.", "p/1"),
+            ("p(X) :- not p(X).", "nest more than"),
+            ("p(X) :- .findall(Y, p(Y), X).", "nest more than"),
+        ] {
+            let (output, log) = run(&format!("{rules}\n{asks}"));
+            let [said] = output.as_slice() else { panic!("{rules}: {output:?} {log}") };
+            assert!(said.starts_with("[me] rule_too_deep ") && said.contains(named), "{rules}: {said}");
+            assert!(said.contains("p.asl:"), "{rules}: {said}");
+        }
+    });
+}
+
+#[test]
+fn endless_rule_in_a_context_is_told() {
+    let (output, log) = run("p :- p.\n!g. @one +!g : p <- .print(never). +!g <- .print(second).");
+    assert_eq!(output, ["[me] second"]);
+    assert!(log.contains("plan @one is not applicable: calls of rules nest"), "{log}");
+    assert!(log.contains("rule p/0 (p.asl:1) does not end"), "{log}");
+}
+
+#[test]
+fn endless_rule_ends_a_wait() {
+    let (output, _) = run("p :- q & p.\n!g. !h. +!g <- .wait(p). -!g[error(E)] <- .print(E). +!h <- .wait(1); +q.");
+    assert_eq!(output, ["[me] rule_too_deep"]);
+}
+
+#[test]
+fn deep_rules_have_their_answers() {
+    let (output, log) = run("n(0). n(N) :- N > 0 & n(N - 1). s(0, 0). s(N, S) :- N > 0 & s(N - 1, R) & S = R + N.
+                             !g. +!g <- ?n(100000); ?s(50000, S); .print(S).");
+    assert_eq!(output, ["[me] 1250025000"], "{log}");
+}
+
+#[test]
+fn unbound_arithmetic_is_no_formula() {
+    for action in
+        [".wait(N * 100)", ".wait(math.round(N))", ".suspend(N + 1)", ".drop_desire(N - 1)", ".succeed_goal(N / 2)"]
+    {
+        let (output, log) =
+            run(&format!("!g(_). +!g(N) <- {action}; .print(never). -!g(_)[error(E)] <- .print(failed)."));
+        assert_eq!(output, ["[me] failed"], "{action}: {log}");
+    }
+    let (output, _) = run("!g(_). +!g(N) <- .wait(N * 100). -!g(_)[error(E), error_msg(M)] <- .print(E, \": \", M).");
+    assert_eq!(output, ["[me] internal_action: Error evaluating (N*100). It is not ground"]);
+}
+
+#[test]
+fn failed_goal_says_where_it_stands() {
+    let told = "-!G[error(E), code(C), code_src(S), code_line(L)] <- .print(E, \" \", C, \" \", S, \":\", L).";
+    for (program, said) in [
+        ("!no(1).", "no_relevant no(1)[source(self)] file:p.asl:1"),
+        ("!g.\n+!g <-\n !!no(2).", "no_relevant no(2)[source(self)] file:p.asl:3"),
+        ("!g.\n+!g <- X = 1;\n !!b(X).\n+!b(X) : false.", "no_applicable b(1)[source(self)] file:p.asl:3"),
+        ("!g.\n+!g <- .send(me, achieve, no(3)).", "no_relevant no(3)[source(self)] no_code:no_code"),
+        ("!g.\n+!g <- .add_plan({ +!h <- .fail }); !!h.", "ia_failed .fail file:"),
+        ("!g.\n+!g <- .at(\"now +1 ms\", { +!no(4) }).", "no_relevant no(4) no_code:no_code"),
+    ] {
+        let (output, log) = run(&format!("{program}\n{told}"));
+        let [line] = output.as_slice() else { panic!("{program}: {output:?} {log}") };
+        assert!(line.starts_with(&format!("[me] {said}")), "{program}: {line}");
+    }
+}
