@@ -121,10 +121,7 @@ pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Ima
     }
     let labels: Vec<Symbol> = program.plans.iter().filter_map(|plan| Some(plan.label.as_ref()?.functor)).collect();
     for (number, plan) in program.plans.iter().chain(&library.plans).enumerate() {
-        let label = match &plan.label {
-            Some(label) if label.functor != sym::EMPTY => label.functor,
-            _ => next_label(&mut image.labels, |label| labels.contains(&label)),
-        };
+        let label = label_of(plan).unwrap_or_else(|| next_label(&mut image.labels, |label| labels.contains(&label)));
         let plan = Arc::new(compile_plan(plan, label, functions));
         image.has_meta_plans |= plan.op == TriggerOp::Meta;
         image.tells_idleness |= plan.is_for_idleness();
@@ -151,6 +148,17 @@ pub fn next_label(count: &mut u32, is_taken: impl Fn(Symbol) -> bool) -> Symbol 
             return label;
         }
     }
+}
+
+/// Whether a label is one of those that unnamed plans get.
+pub fn is_made_label(label: Symbol) -> bool {
+    let number = label.as_str().strip_prefix("p__");
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The label that a plan came with. One of annotations alone is none.
+pub fn label_of(plan: &ast::Plan) -> Option<Symbol> {
+    plan.label.as_ref().map(|label| label.functor).filter(|label| *label != sym::EMPTY)
 }
 
 fn add_belief(image: &mut Image, rule: &ast::Rule, functions: Functions<'_>) {
@@ -200,7 +208,7 @@ impl Rule {
     }
 }
 
-/// Compiles a plan; one without a label gets this one.
+/// Compiles a plan, which gets this label.
 pub fn compile_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>) -> Plan {
     compile_sub_plan(plan, label, functions, &[])
 }
@@ -233,7 +241,8 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
     let names: Arc<[Symbol]> = compiler.scope.names.into();
     let shared = shared_slots(&names, outer);
     let sub_plans = plan.sub_plans.iter().enumerate().map(|(number, sub)| {
-        let label = Symbol::new(&format!("{}__{}", label.functor().unwrap_or_default(), number + 1));
+        let outer = label.functor().unwrap_or_default();
+        let label = label_of(sub).unwrap_or_else(|| Symbol::new(&format!("{outer}__{}", number + 1)));
         Arc::new(compile_sub_plan(sub, label, functions, &names))
     });
     Plan {
@@ -283,15 +292,12 @@ impl<'a> Compiler<'a> {
         Self { functions, scope: Scope::default(), file }
     }
 
-    fn label(&mut self, plan: &ast::Plan, fallback: Symbol) -> Value {
+    /// The label with the annotations that the plan's own has.
+    fn label(&mut self, plan: &ast::Plan, functor: Symbol) -> Value {
         let Some(label) = &plan.label else {
-            return Structure::new(fallback, whimbrel_acl::Args::new()).into_value();
+            return Structure::new(functor, whimbrel_acl::Args::new()).into_value();
         };
-        let mut label = label.clone();
-        if label.functor == sym::EMPTY {
-            label.functor = fallback;
-        }
-        self.quoted(&ast::Term::Literal(label))
+        self.quoted(&ast::Term::Literal(ast::Literal { functor, ..label.clone() }))
     }
 
     /// The term as a value whose variables are slots of the clause.

@@ -7,7 +7,8 @@ use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
 use crate::actions::Failure;
-use crate::code::compile::{compile_acquired, compile_acquired_rule};
+use crate::code::Plan;
+use crate::code::compile::{compile_acquired, compile_acquired_rule, is_made_label, label_of};
 use crate::mind::{PlanHold, PlanRef, RuleRef, namespace_of};
 use crate::syntax::{ast, quote};
 
@@ -37,7 +38,8 @@ impl<'m> Cycle<'m> {
     }
 
     /// Acquires a plan from `source`, a term such as `source(bob)`. If a plan with the same trigger, context and body is
-    /// known, it only gets the source.
+    /// known, it only gets the source. The labels of unnamed plans are counted in each agent: if such a one is taken, the
+    /// plan gets the next.
     ///
     /// # Errors
     /// Another plan has the same label.
@@ -47,22 +49,27 @@ impl<'m> Cycle<'m> {
             renewed.label = add_source(&renewed.label, source);
             return Ok(self.replace_plan(place, renewed));
         }
-        if let Some(label) = &plan.label {
-            let label = quote::quote(&ast::Term::Literal(label.clone()), &mut |name| Var { slot: name.index(), name });
-            if self.mind.plans.labelled(self.image, &label).is_some() {
-                let message = format!("There already is a plan with label {}", add_source(&label, source));
-                return Err(Failure::new("internal_action", message));
-            }
-        }
-        let label = match &plan.label {
-            Some(label) if label.functor != whimbrel_acl::sym::EMPTY => label.functor,
-            _ => self.mind.plans.fresh_label(self.image),
-        };
+        let label = self.label_for(&plan, source)?;
         let mut compiled = compile_acquired(&plan, label, self.image);
         compiled.label = add_source(&compiled.label, source);
         self.mind.has_meta_plans |= compiled.op == crate::code::TriggerOp::Meta;
         self.mind.tells_idleness |= compiled.is_for_idleness();
         Ok(self.mind.plans.add(self.image, Arc::new(compiled), before))
+    }
+
+    /// The label for a plan that is acquired from `source`: its own if it has one that is not taken.
+    fn label_for(&mut self, plan: &ast::Plan, source: &Value) -> Result<Symbol, Failure> {
+        if let (Some(name), Some(label)) = (label_of(plan), &plan.label) {
+            let label = quote::quote(&ast::Term::Literal(label.clone()), &mut |name| Var { slot: name.index(), name });
+            if self.mind.plans.labelled(self.image, &label).is_none() {
+                return Ok(name);
+            }
+            if !is_made_label(name) {
+                let message = format!("There already is a plan with label {}", add_source(&label, source));
+                return Err(Failure::new("internal_action", message));
+            }
+        }
+        Ok(self.mind.plans.fresh_label(self.image))
     }
 
     fn known_plan(&self, wanted: &ast::Plan) -> Option<(PlanRef, PlanHold<'m>)> {
@@ -128,8 +135,8 @@ impl<'m> Cycle<'m> {
 
     /// Takes one source off a plan; the plan goes when it has none left. False if the source is not among its.
     pub fn remove_plan_source(&mut self, label: &Value, source: &Value) -> bool {
-        let Some((place, plan)) = self.mind.plans.labelled(self.image, label) else { return false };
         let gone = Annot::new(source.clone());
+        let Some((place, plan)) = self.plan_from(label, &gone) else { return false };
         let mut annots: Annots = plan.label.annots().iter().cloned().collect();
         if !annots.iter().any(crate::mind::is_source) {
             // The program's plans are the agent's own.
@@ -147,6 +154,23 @@ impl<'m> Cycle<'m> {
             self.remove_plan(place);
         }
         true
+    }
+
+    /// The plan with a label. A bare label that was made for an unnamed plan is the one that the plan had where it came from:
+    /// here it may have got another.
+    fn plan_from(&self, label: &Value, source: &Annot) -> Option<(PlanRef, PlanHold<'m>)> {
+        let own = *source == Annot::Source(whimbrel_acl::sym::SELF);
+        let made = label.functor().filter(|name| is_made_label(*name));
+        if let Some(name) = made.filter(|_| !own && label.annots().is_empty()) {
+            let came_so = |plan: &Plan| {
+                label_of(&plan.source) == Some(name) && plan.label.annots().iter().any(|annot| annot == source)
+            };
+            let known = self.mind.plans.all(self.image).into_iter().find(|(_, plan)| came_so(plan));
+            if known.is_some() {
+                return known;
+            }
+        }
+        self.mind.plans.labelled(self.image, label)
     }
 }
 

@@ -74,6 +74,52 @@ fn list_of_receivers_sends_each_once() {
     assert_eq!(simulation.counters().sent - before, 2 + 2 + 2, "told, asked, answered");
 }
 
+/// The labels of unnamed plans are counted from 1 in each agent.
+#[test]
+fn learnt_plan_with_a_taken_label_gets_another() {
+    let ann = r#"
+        !go.
+        +!go <- .send(bob, askHow, {+!greet(_)}); .wait(.relevant_plans({+!greet(_)}, [_])); !greet(1);
+                .send(bob, askHow, {+!part(_)}, Plans); .add_plan(Plans); !part(2);
+                .send(bob, achieve, teach); .wait(.relevant_plans({+!dance}, [_])); !dance;
+                for (.member(G, [greet(_), part(_), dance])) {
+                    .relevant_plans({+!G}, _, [Label]); Label =.. [Name, _, _]; .print(Name)
+                };
+                .send(bob, achieve, unteach); .wait(.relevant_plans({+!dance}, [])); .relevant_plans({+!go}, [_]);
+                !greet(3).
+    "#;
+    let bob = r#"
+        +!greet(X) <- .print("hello ", X).
+        +!part(X) <- .print("bye ", X).
+        +!teach[source(S)] <- .send(S, tellHow, { @p__2 +!dance <- .print("hop") }).
+        +!unteach[source(S)] <- .send(S, untellHow, p__2).
+    "#;
+    let mut simulation = Simulation::new(3);
+    for (name, text) in [("ann", ann), ("bob", bob)] {
+        simulation.spawn(name, body(text));
+    }
+    simulation.run_for(2_000);
+    let (said, noted) = (simulation.output(), simulation.log());
+    let labels = ["[ann] p__2", "[ann] p__3", "[ann] p__4"];
+    assert_eq!(said[..3], ["[ann] hello 1", "[ann] bye 2", "[ann] hop"], "{noted:?}");
+    assert_eq!(said[3..], [&labels[..], &["[ann] hello 3"]].concat(), "{noted:?}");
+}
+
+#[test]
+fn added_plan_with_a_taken_name_fails() {
+    let text = r#"
+        !go.
+        @one +!go <- .add_plan({ @one +!a <- true }); .print(never).
+        -!go[error_msg(M)] <- .print(M).
+    "#;
+    let mut simulation = Simulation::new(3);
+    simulation.spawn("me", body(text));
+    simulation.run_for(200);
+    let said = simulation.output();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said.iter().all(|line| line.starts_with("[me] There already is a plan with label one")), "{said:?}");
+}
+
 /// What an intention waits for is a value to it, as if it had been told otherwise; plans that nobody asked for are given.
 #[test]
 fn plans_that_an_agent_asks_for_come_from_whoever_may_not_give_it_any() {

@@ -6,6 +6,7 @@ use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_testkit::Simulation;
 
 use crate::depth::on_a_worker;
+use crate::snapshots::output_of_saved;
 
 fn run(text: &str) -> (Vec<String>, String) {
     let loaded = whimbrel_bdi::load(text, &Text::from("p.asl"), &mut NoFiles);
@@ -85,5 +86,22 @@ fn failed_goal_says_where_it_stands() {
         let (output, log) = run(&format!("{program}\n{told}"));
         let [line] = output.as_slice() else { panic!("{program}: {output:?} {log}") };
         assert!(line.starts_with(&format!("[me] {said}")), "{program}: {line}");
+    }
+}
+
+#[test]
+fn saved_goals_and_labels_are_the_same() {
+    let told = "-!G[error(E), code(C), code_src(S), code_line(L)] <- .print(E, C, S, L).";
+    for program in [
+        "!no(1).\n!g.\n+!g <- X = 2;\n !!no(X); !!no(3); .wait(1); !!no(4).",
+        "!g. +!g <- .add_plan({ @p__1[b] +!a <- .print(a) }, bob); .relevant_plans({+!a}, _, L); .print(L); !a;
+                    .remove_plan(p__1, bob); .relevant_plans({+!a}, P); .print(P).",
+    ] {
+        let text = format!("{program}\n{told}");
+        let image = whimbrel_bdi::load(&text, &Text::from("p.asl"), &mut NoFiles).expect("it compiles").0;
+        let (output, log) = run(&text);
+        assert!(output.len() > 2, "{output:?} {log}");
+        let named: Vec<String> = output.iter().map(|line| line.replacen("[me]", "[prog]", 1)).collect();
+        assert_eq!(output_of_saved(&image, 1, 1), named, "{program}");
     }
 }
