@@ -73,7 +73,7 @@ pub const AGENT_NAME_BYTES_MAX: usize = 255;
 pub const SEARCH_RESULTS_MAX: usize = 1_000_000;
 /// Calls of rules within calls of rules, those at the end of a rule counted, too; a step whose proof needs more fails.
 pub const PROOF_CALLS_MAX: u32 = 250_000;
-/// Steps of the proofs of one step or context: rules tried, and alternatives gone back to; one that needs more fails.
+/// Steps of the proofs of one step or context: rules tried, returns from them, and alternatives gone back to; one that needs more fails.
 pub const PROOF_STEPS_MAX: u32 = 30_000_000;
 /// Steps that a solution counts for, which is kept for a list.
 pub const PROOF_STEPS_KEPT: u32 = 10;

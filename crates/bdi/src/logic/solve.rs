@@ -276,6 +276,9 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     }
 
     fn proceed(&mut self, at: u32, bindings: &mut Bindings) -> Next<'f> {
+        if !self.spend(1) {
+            return Next::Fail;
+        }
         let Some(Pending { formulas, scope, next, mark }) = self.pending.get(at as usize) else { return Next::Fail };
         let (formulas, scope, next, mark) = (*formulas, *scope, *next, *mark);
         let comes_back = self.choices.last().is_some_and(|choice| choice.pending > at);
@@ -614,7 +617,8 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         levels::note_runaway(error, || match self.rule {
             Some(Rule { key, source, .. }) => {
                 let (name, arity, file, line) = (key.functor, key.arity, &source.file, source.span.line);
-                format!("{}: rule {name}/{arity} ({file}:{line}) does not end", reason())
+                let what = if error == TOO_DEEP { "does not end" } else { "was tried last" };
+                format!("{}: rule {name}/{arity} ({file}:{line}) {what}", reason())
             }
             None => reason(),
         });

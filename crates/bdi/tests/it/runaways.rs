@@ -39,6 +39,13 @@ fn endless_rule_fails_naming_itself() {
 }
 
 #[test]
+fn endless_solutions_end_too() {
+    let (output, log) = run("n(1). n(X) :- n(Y) & X = Y + 1. p(X) :- .findall(Y, n(Y), X).
+                             !g. +!g <- ?p(_); .print(never). -!g[error(E)] <- .print(E).");
+    assert_eq!(output, ["[me] proof_too_long"], "{log}");
+}
+
+#[test]
 fn endless_rule_in_a_context_is_told() {
     let (output, log) = run("p :- p.\n!g. @one +!g : p <- .print(never). +!g <- .print(second).");
     assert_eq!(output, ["[me] second"]);
