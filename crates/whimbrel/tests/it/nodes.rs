@@ -211,7 +211,10 @@ fn what_a_policy_forbids_is_answered_and_recorded() {
     assert!(time.starts_with("{\"time\":\"20"), "{line}");
     let expected =
         "\"reason\":\"forbidden\",\"who\":\"agent:spy of node:n2\",\"action\":\"send\",\"object\":\"vault\"}\n";
-    assert_eq!(rest, expected);
+    let (refused, ended) = rest.split_at_checked(expected.len()).expect("a line");
+    assert_eq!(refused, expected);
+    // That the spy ended the platform was allowed.
+    assert!(ended.contains("\"reason\":\"allowed\"") && ended.lines().count() == 1, "{ended}");
     assert_eq!(record("audit.jsonl").lines().count(), 1, "its own policy");
     assert_eq!(record("audit.jsonl.outside"), "");
 }

@@ -99,14 +99,14 @@ fn society_without_store_file_is_refused_and_repaired() {
     let scratch = Scratch::new();
     std::fs::write(scratch.0.join("c.asl"), COUNTER).unwrap();
     let run = |more: &[&str]| run_in(&scratch.0, &[&["run", "c.asl", "--store", "st", "--for", "2s"], more].concat());
-    let seen = run(&["--log", "said"]);
+    let seen = run(&["--log=said"]);
     assert!(seen.out.contains("[c] 3"), "{}{}", seen.out, seen.err);
     let logged = std::fs::read_dir(scratch.0.join("said")).unwrap().next().unwrap().unwrap().path();
     let segment = scratch.0.join("st/journal/0000000001.log");
     let before = std::fs::read(&segment).unwrap();
     for store in [&scratch.0.join("st"), &logged] {
         std::fs::remove_file(store.join("store")).unwrap();
-        let seen = run(&["--log", "said"]);
+        let seen = run(&["--log=said"]);
         assert_eq!((seen.code, seen.out.as_str()), (Some(1), ""), "{}", seen.err);
         assert!(seen.err.contains("the file `store` is missing") && seen.err.contains("store repair"), "{}", seen.err);
         let name = store.to_string_lossy();
@@ -118,7 +118,7 @@ fn society_without_store_file_is_refused_and_repaired() {
         assert!(seen.out.starts_with("nothing is to be repaired"), "{}{}", seen.out, seen.err);
     }
     assert!(std::fs::read(&segment).unwrap().starts_with(&before[..64]));
-    let seen = run(&["--log", "said"]);
+    let seen = run(&["--log=said"]);
     assert!(seen.code == Some(0) && !seen.out.contains("[c] 1"), "it began anew: {}{}", seen.out, seen.err);
 }
 
