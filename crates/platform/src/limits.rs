@@ -30,6 +30,20 @@ pub use whimbrel_acl::limits::MESSAGE_RECEIVERS_MAX;
 pub const DF_NOTICE_BYTES: usize = 256 << 10;
 /// Agents of one node.
 pub const AGENTS_MAX: usize = 100_000_000;
+/// Agents that may descend from one that nobody created, on one node, if no policy says otherwise.
+pub const FAMILY_AGENTS_MAX: u32 = 100_000;
+/// Agents that these may create in any second, if no policy says otherwise.
+pub const FAMILY_CREATIONS_PER_S: u32 = 2_000;
+/// Agents that these may create at once before any has to wait.
+pub const FAMILY_CREATIONS_BURST: u32 = 500;
+/// How long newcomers wait at most (milliseconds): whoever creates more is refused.
+pub const FAMILY_LATE_MS: u64 = 1_000;
+/// Refused creations in a second from which on all that descend from an agent end, and it, too.
+pub const FAMILY_REFUSALS_PER_S_MAX: u32 = 1_000;
+/// Agents of them that end at a time, so that others have their turns meanwhile.
+pub const FAMILY_ENDED_AT_ONCE: usize = 256;
+/// How long others have their turns until more of them end (milliseconds).
+pub const FAMILY_ENDED_EVERY_MS: u64 = 2;
 /// Bytes of memory of an AgentSpeak mind, if no policy says otherwise.
 pub const MIND_MEMORY_BYTES: usize = 256 << 20;
 /// The least that a policy may say.

@@ -350,6 +350,31 @@ pub enum CreateError {
         /// Agents it may hold.
         agents_max: usize,
     },
+    /// Who would create it is no more: it was ended in the middle of its turn.
+    #[error("{0} cannot create an agent: it is ending")]
+    CreatorEnded(Symbol),
+    /// As many agents descend from its owner as may.
+    #[error(
+        "no room for more agents of {owner}: {agents_max} at most may descend from it on a node (`owner_agents` in a \
+         `[[quota]]` of the policy)"
+    )]
+    TooManyOfOwner {
+        /// From whom its creator descends, or its creator.
+        owner: Symbol,
+        /// Agents that may descend from that.
+        agents_max: u32,
+    },
+    /// Too many agents that descend from its owner were created within too short a time.
+    #[error(
+        "agents of {owner} are created too fast: {creations_per_s} a second may be (`owner_creations_per_s` in a \
+         `[[quota]]` of the policy); try again later"
+    )]
+    TooFast {
+        /// From whom its creator descends, or its creator.
+        owner: Symbol,
+        /// Creations in a second that may be.
+        creations_per_s: u32,
+    },
     /// The program is not to be had, or does not compile.
     #[error("cannot create agent {name}: {reason}")]
     BadProgram {

@@ -102,11 +102,13 @@ impl Node {
         self.permits(Principal::Node(self.name_of(node)), action, object)
     }
 
-    /// Whether an agent of this node may create one of this name.
-    pub fn permits_creation(&self, owner: Option<Aid>, name: Symbol) -> bool {
+    /// Whether an agent of this node may create one of this name, in its turn or through a program.
+    pub fn permits_creation(&self, owner: Option<Aid>, name: Symbol, in_turn: bool) -> bool {
         match owner {
             Some(owner) if self.guard.restricts_creating || self.guard.auditor.is_some() => {
-                self.permits(self.principal(owner), Action::Create, name.as_str())
+                // It has its turn here: if it was ended meanwhile it has no route, and is no stranger for that.
+                let who = if in_turn { self.bearer(owner.name, self.called()) } else { self.principal(owner) };
+                self.permits(who, Action::Create, name.as_str())
             }
             _ => true,
         }

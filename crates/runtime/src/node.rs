@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleStep, NewAgent, Ties};
+use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
 use whimbrel_platform::durable::{Born, Origin};
 use whimbrel_platform::environment::Environments;
 use whimbrel_platform::limits::{
-    MAILBOX_HARD_BYTES, MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_BYTES, MAILBOX_SOFT_MESSAGES, OFFLOAD_THREADS_MAX,
+    FAMILY_ENDED_AT_ONCE, FAMILY_ENDED_EVERY_MS, MAILBOX_HARD_BYTES, MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_BYTES,
+    MAILBOX_SOFT_MESSAGES, OFFLOAD_THREADS_MAX,
 };
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
@@ -149,13 +151,15 @@ pub(crate) struct Introduction {
     pub unique: bool,
     pub kind: AgentKind,
     pub owner: Option<Aid>,
+    /// Whether its owner creates it in a turn of its own on this node: not if that one ended meanwhile.
+    pub in_turn: bool,
     /// Who decides what happens when it ends; empty if nobody.
     pub supervisor: Symbol,
 }
 
 impl Introduction {
     pub fn new(name: Symbol, kind: AgentKind) -> Self {
-        Self { name, unique: false, kind, owner: None, supervisor: Symbol::default() }
+        Self { name, unique: false, kind, owner: None, in_turn: false, supervisor: Symbol::default() }
     }
 }
 
@@ -185,6 +189,7 @@ impl Node {
         let (mut ams, mut df) = (Ams::new(name), Df::new(name));
         let observers = Observers::of(observer);
         ams.observe(observers.any());
+        ams.govern(guard.policy.clone(), Symbol::new(whimbrel_platform::links::ONLY_NODE));
         df.observe(observers.any());
         Self {
             name,
@@ -311,6 +316,7 @@ impl Node {
     /// Gives the node links to others, which from now on hear of all changes.
     pub fn attach(&self, links: Arc<dyn Links>) -> bool {
         let attached = self.linked.attach(links);
+        self.with_ams(|ams| ams.govern(self.guard.policy.clone(), self.called()));
         self.note_observers();
         attached
     }
@@ -443,12 +449,21 @@ impl Node {
             started: true,
         };
         let now = self.clock.now();
-        let aid = self.with_ams(|ams| ams.create(new, now))?;
+        let (aid, due) = self.with_ams(|ams| {
+            // An agent that is ended in its turn loses its route under this lock: its family begins no new one.
+            if who.in_turn && self.routes.look_up(new.owner).is_unknown() {
+                return Err(CreateError::CreatorEnded(new.owner));
+            }
+            ams.create(new, now).map(|aid| (aid, ams.creation_due(aid.name, now)))
+        })?;
         let generation = self.next_generation(1);
         self.expect(aid.name, shard, generation);
         match body(aid.name) {
             Ok(mut slot) => {
                 slot.supervisor = who.supervisor;
+                if let (Some(due), Some(owner)) = (due, who.owner) {
+                    self.delay_creation(&mut slot, due, owner.name);
+                }
                 self.make_durable(&mut slot, who.kind, aid.name, who.owner.map(|owner| owner.name));
                 self.bring(shard, vec![christen(slot, aid.name, generation)]);
                 Ok(aid)
@@ -456,6 +471,49 @@ impl Node {
             Err(error) => {
                 self.call_off(aid.name, shard, generation, &error.to_string());
                 Err(error)
+            }
+        }
+    }
+
+    /// Has a clone and its original wait, if their family creates too fast.
+    fn pace(&self, slot: &mut Slot, name: Symbol, creator: Symbol) {
+        let now = self.clock.now();
+        if let Some(due) = self.with_ams(|ams| ams.creation_due(name, now)) {
+            self.delay_creation(slot, due, creator);
+        }
+    }
+
+    fn delay_creation(&self, slot: &mut Slot, due: Time, creator: Symbol) {
+        slot.wake_at = due;
+        self.change(creator, Change::Delay(due));
+    }
+
+    /// Ends the families of agents that do not stop at refusals, a few agents at a time: others have their turns meanwhile.
+    pub fn end_condemned(self: &Arc<Self>) {
+        while let Some((root, mut members)) = self.with_ams(Ams::take_condemned) {
+            let aid = Aid::local(root);
+            let reason = format!(
+                "ended with the {} agents that descend from it: they went on creating agents although that was refused",
+                members.len()
+            );
+            self.output.log(aid, LogLevel::Severe, &reason);
+            // The first of them may have ended long ago: that makes it no stranger.
+            let is_gone = self.routes.look_up(root).is_unknown();
+            let who = if is_gone { self.bearer(root, self.called()) } else { self.principal(aid) };
+            self.audit(&Refused::somebody(RefusalReason::Quota, &who.to_string(), &reason));
+            // First whoever would begin anew.
+            members.insert(0, root);
+            let node = Arc::clone(self);
+            let end = move || {
+                for some in members.chunks(FAMILY_ENDED_AT_ONCE) {
+                    for name in some {
+                        node.kill(*name, None);
+                    }
+                    std::thread::sleep(Duration::from_millis(FAMILY_ENDED_EVERY_MS));
+                }
+            };
+            if let Err(error) = std::thread::Builder::new().name("families".to_owned()).spawn(end) {
+                self.output.log(aid, LogLevel::Severe, &format!("its agents do not end: no thread for that: {error}"));
             }
         }
     }
@@ -472,7 +530,7 @@ impl Node {
         let now = self.clock.now();
         for agent in agents {
             let new = agent.entry();
-            let aid = self.with_ams(|ams| ams.create(new, now))?;
+            let aid = self.with_ams(|ams| ams.create_again(new, now))?;
             let Entrant { kind, slot, .. } = agent;
             if let Some(lifetime) = lifetime(aid.name) {
                 self.set_lifetime(aid, lifetime);
@@ -624,6 +682,7 @@ impl Node {
                 let _ = self.with_ams(|ams| ams.step(copy, LifecycleStep::Start));
                 let mut slot: Box<Slot> = Box::new(Slot::new(body));
                 self.make_durable(&mut slot, kind, copy.name, Some(owner));
+                self.pace(&mut slot, copy.name, original);
                 self.bring(shard, vec![christen(slot, copy.name, generation)]);
             }
             Some(Err(why)) => {
@@ -647,7 +706,7 @@ impl Node {
     ) -> Result<Box<dyn AgentBody>, String> {
         let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(original))).unwrap_or(AgentKind::Native);
         self.permit_clone(kind, name, original)?;
-        let services = NodeServices { node: Arc::clone(self), shard };
+        let services = NodeServices { node: Arc::clone(self), shard, in_turn: false };
         let arrival = Arrival { name, owner, from: self.called(), clone_of: Some(original), services: &services };
         caught(|| body.admit(&arrival)).unwrap_or_else(Err).map(|()| body)
     }

@@ -1,10 +1,10 @@
 //! What crosses from one thread to a shard: messages, orders, new agents.
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
-use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::route::{NodeId, ShardIndex};
+use whimbrel_platform::{EndReason, Time};
 
 use crate::advice::Weighing;
 use crate::census::Census;
@@ -105,6 +105,8 @@ pub(crate) enum Change {
     Run,
     /// A turn, whether it has messages or not.
     Wake,
+    /// No turn before this time: it creates agents faster than it may.
+    Delay(Time),
     /// It begins anew as this one, when it stopped.
     Renew(Box<Slot>),
     /// Its supervisor lets it end.

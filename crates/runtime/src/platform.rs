@@ -268,7 +268,10 @@ impl PlatformBuilder {
             Orders::start(orders, &node);
         }
         let platform = Platform {
-            inner: Arc::new(Inner { services: NodeServices { node, shard: 0 }, reception: OnceLock::new() }),
+            inner: Arc::new(Inner {
+                services: NodeServices { node, shard: 0, in_turn: false },
+                reception: OnceLock::new(),
+            }),
         };
         // Their names are free: there are no other agents yet.
         let _ = platform.spawn_kind(sym::AMS, AgentKind::Service, Box::new(AmsAgent));
@@ -528,7 +531,11 @@ impl Platform {
     /// There is no original, or the copy's name is taken.
     pub fn clone_agent(&self, original: Aid, copy: impl Into<Symbol>) -> Result<Aid, CloneError> {
         let now = self.node().now();
-        self.node().with_ams(|ams| ams.clone_agent(original, copy.into(), now))
+        let cloned = self.node().with_ams(|ams| ams.clone_agent(original, copy.into(), now));
+        if matches!(cloned, Err(CloneError::Copy(_))) {
+            self.inner.services.node.end_condemned();
+        }
+        cloned
     }
 
     /// Asks for an agent to be moved to another worker (from 0). The platform places agents by itself; this is for those

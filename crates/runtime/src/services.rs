@@ -28,6 +28,8 @@ use crate::sync::atomic::Ordering;
 pub(crate) struct NodeServices {
     pub node: Arc<Node>,
     pub shard: ShardIndex,
+    /// Whether agents of this node use them in their turns: programs may create in the name of whomever they like.
+    pub in_turn: bool,
 }
 
 impl Services for NodeServices {
@@ -91,23 +93,32 @@ impl Services for NodeServices {
 
     fn create(&self, request: CreateAgent) -> Result<Aid, CreateError> {
         let CreateAgent { name, unique, owner, source } = request;
-        if !self.node.permits_creation(owner, name) {
+        let in_turn = self.in_turn && owner.is_some();
+        if let Some(owner) = owner.filter(|owner| in_turn && self.node.routes.look_up(owner.name).is_unknown()) {
+            return Err(CreateError::CreatorEnded(owner.name));
+        }
+        if !self.node.permits_creation(owner, name, in_turn) {
             return Err(CreateError::Forbidden(name));
         }
-        match source {
+        let created = match source {
             AgentSource::Body(body) => {
                 self.node.check_kind(name, &*body)?;
-                let who = Introduction { unique, owner, ..Introduction::new(name, AgentKind::Native) };
+                let who = Introduction { unique, owner, in_turn, ..Introduction::new(name, AgentKind::Native) };
                 self.node.create_somewhere(self.shard, who, |_| Ok(body))
             }
             AgentSource::Program { path, options } => {
-                let who = Introduction { unique, owner, ..Introduction::new(name, self.node.loader.kind(&path)) };
+                let who =
+                    Introduction { unique, owner, in_turn, ..Introduction::new(name, self.node.loader.kind(&path)) };
                 self.node.create_somewhere(self.shard, who, |name| {
                     let loaded = self.node.loader.load(name, &path, &options);
                     loaded.map_err(|reason| CreateError::BadProgram { name, reason })
                 })
             }
+        };
+        if matches!(created, Err(CreateError::TooFast { .. } | CreateError::TooManyOfOwner { .. })) {
+            self.node.end_condemned();
         }
+        created
     }
 
     fn kill(&self, agent: Aid) -> bool {

@@ -61,7 +61,7 @@ impl Worker {
             let desk = Arc::clone(lease.desk());
             *locked(&seat.holder) = Some(Holder { desk, thread: Thread::current() });
         }
-        let services = NodeServices { node: Arc::clone(&node), shard: index };
+        let services = NodeServices { node: Arc::clone(&node), shard: index, in_turn: true };
         let mut worker = Self {
             node,
             services,

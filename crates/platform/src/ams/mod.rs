@@ -17,6 +17,7 @@
 //! ```
 
 mod elsewhere;
+mod families;
 mod names;
 mod records;
 mod search;
@@ -33,6 +34,7 @@ use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{Aid, Contact, Symbol, sym};
 
 use self::elsewhere::Elsewhere;
+use self::families::Families;
 use self::names::is_reserved;
 pub use self::names::{NameFault, name_fault};
 use self::records::{Record, Records};
@@ -41,6 +43,7 @@ pub use self::state::{AgentState, LifecycleStep, UnknownAgentState};
 use self::ties::AllTies;
 pub use self::ties::Ties;
 use crate::limits::{AGENTS_MAX, SEARCH_RESULTS_MAX};
+use crate::policy::Policy;
 use crate::route::NodeId;
 use crate::services::CreateError;
 use crate::{EndReason, Time};
@@ -209,6 +212,9 @@ pub struct Ams {
     records: Records,
     elsewhere: Elsewhere,
     ties: AllTies,
+    families: Families,
+    /// What says how many agents a family may have; and this node's name in it.
+    policy: (Policy, Symbol),
     /// How long those had lived that came from other nodes, when they came.
     before: FxHashMap<Symbol, Duration>,
     /// By base name, a number below which no numbered name is free: where the search for one starts.
@@ -227,6 +233,8 @@ impl Ams {
             records: Records::default(),
             elsewhere: Elsewhere::default(),
             ties: AllTies::default(),
+            families: Families::default(),
+            policy: (Policy::DEFAULT, Symbol::default()),
             before: FxHashMap::default(),
             next_number: FxHashMap::default(),
             commands: VecDeque::new(),
@@ -264,8 +272,45 @@ impl Ams {
     /// # Errors
     /// The name is empty, too long, not local or taken; there are too many agents; or the platform is stopping.
     pub fn create(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
+        self.create_child(new, new.owner, now)
+    }
+
+    fn create_child(&mut self, new: NewAgent, parent: Symbol, now: Time) -> Result<Aid, CreateError> {
         let name = self.free_name_for(new.name, new.unique, new.kind)?;
+        if parent != Symbol::default() {
+            let (policy, node) = &self.policy;
+            self.families.join(name, parent, now, |root| policy.owner_terms(root, *node))?;
+        }
         Ok(self.add(name, new, now))
+    }
+
+    /// As [`Ams::create`], for an agent that was there before, or whose creator was told already that it will be: whatever its family may.
+    ///
+    /// # Errors
+    /// As those of [`Ams::create`], but for those of families.
+    pub fn create_again(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
+        let name = self.free_name_for(new.name, new.unique, new.kind)?;
+        if new.owner != Symbol::default() {
+            let (policy, node) = &self.policy;
+            self.families.take_in(name, new.owner, |root| policy.owner_terms(root, *node));
+        }
+        Ok(self.add(name, new, now))
+    }
+
+    /// Has the families of agents heed this policy, of the node that is called so: each from its first agent on.
+    pub fn govern(&mut self, policy: Policy, node: Symbol) {
+        self.policy = (policy, node);
+    }
+
+    /// When an agent that was just created may begin and its creator go on, if that is later than `now`: its family creates more than
+    /// it may.
+    pub fn creation_due(&self, name: Symbol, now: Time) -> Option<Time> {
+        self.families.due(name, now)
+    }
+
+    /// A family of agents that is to end because it does not stop at refusals: whom they descend from, and all of them that are here.
+    pub fn take_condemned(&mut self) -> Option<(Symbol, Vec<Symbol>)> {
+        self.families.take_condemned()
     }
 
     /// Creates `count` agents `name1`, `name2`, ... alike; all or none.
@@ -369,7 +414,7 @@ impl Ams {
             return Err(CloneError::AtClient(original));
         }
         let new = NewAgent { owner: record.owner, ..NewAgent::new(copy, record.kind) };
-        let copy = self.create(new, now)?;
+        let copy = self.create_child(new, record.aid.name, now)?;
         self.ties.set(copy.name, self.ties.of(record.aid.name));
         self.commands.push_back(AmsCommand::Copy { original: record.aid, copy });
         Ok(copy)
@@ -403,6 +448,7 @@ impl Ams {
         let removed = self.local_name(agent).and_then(|name| self.records.remove(name));
         if let Some(record) = removed {
             self.ties.remove(record.aid.name);
+            self.families.leave(record.aid.name);
             self.before.remove(&record.aid.name);
             self.free_number(record.aid.name);
             self.note(record.aid, Some(record.state), None, Some(reason));
@@ -502,6 +548,7 @@ impl Ams {
     pub fn handle_left(&mut self, name: Symbol) {
         if let Some(record) = self.records.remove(name) {
             self.ties.remove(name);
+            self.families.leave(name);
             self.before.remove(&name);
             self.elsewhere.add(name, NOWHERE, record.kind);
         }
@@ -564,12 +611,18 @@ impl Ams {
 
     /// An agent of another node ended; false if that node had none of this name.
     pub fn handle_ended_elsewhere(&mut self, name: Symbol, node: NodeId) -> bool {
-        self.elsewhere.remove(name, node)
+        let removed = self.elsewhere.remove(name, node);
+        if removed {
+            self.families.leave(name);
+        }
+        removed
     }
 
     /// A node is gone; returns the names that its agents had.
     pub fn handle_node_lost(&mut self, node: NodeId) -> Vec<Symbol> {
-        self.elsewhere.remove_node(node)
+        let lost = self.elsewhere.remove_node(node);
+        lost.iter().for_each(|name| self.families.leave(*name));
+        lost
     }
 
     /// The agents of other nodes, by name.

@@ -6,12 +6,14 @@ use std::time::Duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
+use whimbrel_acl::Symbol;
+
 use super::read::OneOrMore;
 use super::{Pattern, Policy, Principal, Who};
 use crate::limits::{
-    GUEST_CALL_CPU_MS, GUEST_CALL_CPU_MS_MAX, GUEST_CLONES_MAX, GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX,
-    GUEST_MESSAGE_BYTES, GUEST_NAME_BYTES, GUEST_OWNER_STORAGE_BYTES, GUEST_STORAGE_BYTES, GUEST_TIMERS_MAX,
-    MIND_MEMORY_BYTES, MIND_MEMORY_BYTES_MIN,
+    FAMILY_AGENTS_MAX, GUEST_CALL_CPU_MS, GUEST_CALL_CPU_MS_MAX, GUEST_CLONES_MAX, GUEST_MEMORY_BYTES,
+    GUEST_MEMORY_BYTES_MAX, GUEST_MESSAGE_BYTES, GUEST_NAME_BYTES, GUEST_OWNER_STORAGE_BYTES, GUEST_STORAGE_BYTES,
+    GUEST_TIMERS_MAX, MIND_MEMORY_BYTES, MIND_MEMORY_BYTES_MIN,
 };
 use crate::storage::Room;
 
@@ -55,6 +57,8 @@ pub struct Quota {
     owner_storage_bytes: Option<u64>,
     #[serde(default, deserialize_with = "mind_memory_bytes")]
     mind_memory_bytes: Option<usize>,
+    owner_agents: Option<u32>,
+    owner_creations_per_s: Option<u32>,
 }
 
 /// What could not hold is no quota: it would bind nobody as it says.
@@ -132,6 +136,11 @@ pub struct OwnerTerms {
     pub lifetime: Option<Duration>,
     /// How many of them may be clones.
     pub clones: u32,
+    /// How many agents, of any kind, may descend from one that nobody created.
+    pub agents: u32,
+    /// How many of these may be created in any second; `None` for as many as may without a rule, where what the first one creates does
+    /// not count.
+    pub creations_per_s: Option<u32>,
 }
 
 impl Default for OwnerTerms {
@@ -143,6 +152,8 @@ impl Default for OwnerTerms {
             message_bytes: None,
             lifetime: None,
             clones: GUEST_CLONES_MAX,
+            agents: FAMILY_AGENTS_MAX,
+            creations_per_s: None,
         }
     }
 }
@@ -223,6 +234,8 @@ impl Policy {
             message_bytes: least(&quotas, |quota| quota.owner_message_bytes),
             lifetime: least(&quotas, |quota| quota.owner_lifetime_s).map(Duration::from_secs),
             clones: least(&quotas, |quota| quota.owner_clones).unwrap_or(terms.owner.clones),
+            agents: least(&quotas, |quota| quota.owner_agents).unwrap_or(terms.owner.agents),
+            creations_per_s: least(&quotas, |quota| quota.owner_creations_per_s),
         };
         terms
     }
@@ -233,6 +246,14 @@ fn least<T: Ord>(quotas: &[&Quota], of: impl Fn(&Quota) -> Option<T>) -> Option<
 }
 
 impl Policy {
+    /// The terms for all agents that descend from the agent of this name, of this node.
+    pub fn owner_terms(&self, root: Symbol, node: Symbol) -> OwnerTerms {
+        if self.quota.is_empty() {
+            return OwnerTerms::default();
+        }
+        self.terms(Principal::Agent { name: root, node }).owner
+    }
+
     /// Whether any rule grants this environment to `who`.
     pub fn grants_environment(&self, who: Principal, name: &str) -> bool {
         self.grant.iter().any(|grant| grant.is_of(name) && is_one_of(&grant.who, who))

@@ -136,7 +136,7 @@ impl Node {
         let created = self.with_ams(|ams| {
             // It has no route: it is nowhere yet.
             forget_elsewhere(ams, name);
-            ams.create(new, now)
+            ams.create_again(new, now)
         });
         if created.is_err() {
             return Err(envelope);

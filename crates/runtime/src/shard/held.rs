@@ -83,6 +83,17 @@ impl Shard {
         self.wake_later(index, Time(self.now.0 + wait_us));
     }
 
+    /// Lets an agent's next turn come no earlier than this, whatever comes for it.
+    #[cold]
+    pub(super) fn delay(&mut self, index: u32, until: Time) {
+        let Some(slot) = self.slots.at(index) else { return };
+        if matches!(slot.status, Status::Idle | Status::Queued) {
+            slot.status = Status::Delayed;
+            self.delayed += 1;
+            self.wake_later(index, until);
+        }
+    }
+
     /// An agent is not crowded any more: all go on that were held up by it.
     pub(super) fn relieved(&mut self, name: Symbol) {
         while self.let_go_on(Cause::Mailbox(name)) {}

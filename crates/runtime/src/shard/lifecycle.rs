@@ -4,12 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
 use whimbrel_acl::{AclMessage, Aid, Symbol};
-use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::services::LogLevel;
+use whimbrel_platform::{EndReason, Time};
 
 use super::slot::{Doom, Slot, Status};
 use super::{Early, Shard};
@@ -24,9 +24,14 @@ impl Shard {
         let count = newcomers.len();
         self.slots.reserve(if count > 64 { count } else { 0 });
         for slot in newcomers {
+            let due = slot.wake_at;
             let index = self.admit(slot);
             self.list_newcomer(index);
-            self.enqueue(index);
+            if due > self.now && due != Time::NEVER {
+                self.delay(index, due)
+            } else {
+                self.enqueue(index)
+            }
             self.welcome(index);
         }
         if count > 0 {
@@ -99,6 +104,7 @@ impl Shard {
                     self.enqueue(index);
                 }
             }
+            (Change::Delay(until), Some(_)) => self.delay(index, until),
             (Change::MoveTo(to), Some(_)) => {
                 self.depart(to, [index]);
             }
@@ -153,6 +159,8 @@ impl Shard {
             // That is answered before.
             Change::Copy { .. } => {}
             Change::MoveTo(_) => {}
+            // What it creates waits, and it is asked again in its next turn.
+            Change::Delay(_) => {}
         }
     }
 

@@ -3,14 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
-use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::audit::{Act, Auditor, Refused};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
-use whimbrel_platform::services::CreateError;
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 use whimbrel_platform::{AgentBody, EndReason, Links, Next, Turn};
 use whimbrel_runtime::Platform;
 
@@ -329,4 +329,74 @@ fn modules_and_programs_outside_give_nobody_plans_without_a_rule() {
                     "deny": [{"who": "agent:guest", "teach": "*"}]}"#;
     let guarded = Guarded::by(rules);
     assert_eq!(["guest", "module", "pump"].map(|teacher| may_teach(&guarded, teacher)), [false, true, true]);
+}
+
+/// Creates agents that do the same, for as long as it is there.
+struct Breeder;
+
+impl AgentBody for Breeder {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        let source = AgentSource::Body(Box::new(Self));
+        let child = CreateAgent { name: "breeder".into(), unique: true, owner: Some(turn.aid), source };
+        let _ = turn.services.create(child);
+        Next::Ready
+    }
+}
+
+#[test]
+fn family_that_multiplies_ends() {
+    for policy in [r#"{"quota": [{"who": "*", "owner_agents": 300}]}"#, "{}"] {
+        let guarded = Guarded::by(policy);
+        guarded.platform.spawn("neighbour", does(|_, _| ())).unwrap();
+        guarded.platform.spawn_body("breeder", Box::new(Breeder)).unwrap();
+        guarded.platform.wait_idle();
+        let named = |name: &str| guarded.platform.search(&AgentQuery::named(name)).len();
+        assert_eq!((named("breeder*"), named("neighbour")), (0, 1));
+        let recorded = guarded.recorded();
+        assert!(matches!(recorded.as_slice(), [one] if one.starts_with("quota: agent:breeder")), "{recorded:?}");
+    }
+}
+
+/// Kills itself in its turn, and then creates an agent.
+struct Ghost(Arc<Mutex<Option<Result<Aid, CreateError>>>>);
+
+impl AgentBody for Ghost {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        assert!(turn.services.kill(turn.aid));
+        let source = AgentSource::Body(Box::new(Breeder));
+        let child = CreateAgent { name: "breeder".into(), unique: true, owner: Some(turn.aid), source };
+        *self.0.lock().unwrap() = Some(turn.services.create(child));
+        Next::Wait
+    }
+}
+
+#[test]
+fn killed_agent_creates_none_more() {
+    let (guarded, outcome) = (Guarded::by("{}"), Arc::default());
+    let ghost = guarded.platform.spawn_body("ghost", Box::new(Ghost(Arc::clone(&outcome)))).unwrap();
+    guarded.platform.wait_idle();
+    assert_eq!(*outcome.lock().unwrap(), Some(Err(CreateError::CreatorEnded(ghost.name))));
+    assert_eq!(guarded.platform.search(&AgentQuery::named("breeder*")), []);
+}
+
+/// Creates one that multiplies, and ends.
+struct Founder;
+
+impl AgentBody for Founder {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        let source = AgentSource::Body(Box::new(Breeder));
+        let child = CreateAgent { name: "breeder".into(), unique: true, owner: Some(turn.aid), source };
+        turn.services.create(child).unwrap();
+        Next::End(EndReason::Finished)
+    }
+}
+
+#[test]
+fn orphans_are_a_family_still() {
+    let guarded = Guarded::by(r#"{"quota": [{"who": "agent:founder", "owner_agents": 20}]}"#);
+    guarded.platform.spawn_body("founder", Box::new(Founder)).unwrap();
+    guarded.platform.wait_idle();
+    assert_eq!(guarded.platform.search(&AgentQuery::named("breeder*")), []);
+    let recorded = guarded.recorded();
+    assert!(matches!(recorded.as_slice(), [one] if one.starts_with("quota: agent:founder of node:n1")), "{recorded:?}");
 }

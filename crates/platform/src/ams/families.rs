@@ -1,0 +1,257 @@
+//! How many agents descend from one that nobody created, and how fast they create more.
+//!
+//! What counts is the family, not the creator: a program that creates agents which create agents is one family. Each creation has a
+//! price in time. A family that owes more time than a burst of creations costs has its newcomers and their creators wait until that is
+//! paid. Whoever creates although a second is owed is refused, and so is whoever has as many agents as it may. What the first of a family
+//! creates itself is free, unless a policy says otherwise: its number grows with time, that of agents which create agents explodes. A
+//! family that does not stop at refusals is condemned: all of it ends.
+
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::Symbol;
+
+use crate::Time;
+use crate::limits::{FAMILY_CREATIONS_BURST, FAMILY_CREATIONS_PER_S, FAMILY_LATE_MS, FAMILY_REFUSALS_PER_S_MAX};
+use crate::policy::OwnerTerms;
+use crate::services::CreateError;
+
+/// Agents by the one from which they descend. Those that nobody created take no place here.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Families {
+    roots: FxHashMap<Symbol, Symbol>,
+    families: FxHashMap<Symbol, Family>,
+    condemned: Vec<Symbol>,
+}
+
+#[derive(Clone, Debug)]
+struct Family {
+    agents_max: u32,
+    creations_per_s: u32,
+    /// Whether what its first agent creates costs nothing.
+    is_first_free: bool,
+    living: u32,
+    /// When all that it created so far is paid for.
+    paid: Time,
+    /// Refusals since this time.
+    refused: (Time, u32),
+    is_condemned: bool,
+    /// Whether its first agent is gone.
+    is_orphaned: bool,
+}
+
+impl Family {
+    fn new(terms: &OwnerTerms) -> Self {
+        Self {
+            agents_max: terms.agents,
+            creations_per_s: terms.creations_per_s.unwrap_or(FAMILY_CREATIONS_PER_S).max(1),
+            is_first_free: terms.creations_per_s.is_none(),
+            living: 0,
+            paid: Time::ZERO,
+            refused: (Time::ZERO, 0),
+            is_condemned: false,
+            is_orphaned: false,
+        }
+    }
+
+    /// How long so many creations take.
+    fn price(&self, count: u32) -> Duration {
+        Duration::from_secs(1) * count / self.creations_per_s
+    }
+
+    /// What stands against one agent more.
+    fn objection(&self, root: Symbol, now: Time) -> Option<CreateError> {
+        if self.living >= self.agents_max || self.is_condemned {
+            return Some(CreateError::TooManyOfOwner { owner: root, agents_max: self.agents_max });
+        }
+        let is_late = self.paid > now + Duration::from_millis(FAMILY_LATE_MS);
+        is_late.then_some(CreateError::TooFast { owner: root, creations_per_s: self.creations_per_s })
+    }
+
+    /// Charges one creation. What was not used before is good for a burst.
+    fn pay(&mut self, now: Time) {
+        let burst = self.price(FAMILY_CREATIONS_BURST.min(self.creations_per_s));
+        self.paid = self.paid.max(Time(now.0.saturating_sub(burst.as_micros() as u64))) + self.price(1);
+    }
+
+    /// Counts a refusal; true if it was one too many.
+    fn refuse(&mut self, now: Time) -> bool {
+        let (since, count) = &mut self.refused;
+        if now > *since + Duration::from_secs(1) {
+            (*since, *count) = (now, 0);
+        }
+        *count += 1;
+        *count > FAMILY_REFUSALS_PER_S_MAX && !std::mem::replace(&mut self.is_condemned, true)
+    }
+}
+
+impl Families {
+    /// Whom the agents descend from that this one creates.
+    pub fn root_of(&self, agent: Symbol) -> Symbol {
+        self.roots.get(&agent).copied().unwrap_or(agent)
+    }
+
+    /// Takes in an agent that `parent` creates, on the terms of the one from which both descend.
+    pub fn join(
+        &mut self,
+        name: Symbol,
+        parent: Symbol,
+        now: Time,
+        terms: impl FnOnce(Symbol) -> OwnerTerms,
+    ) -> Result<(), CreateError> {
+        let root = self.root_of(parent);
+        let family = self.families.entry(root).or_insert_with(|| Family::new(&terms(root)));
+        if let Some(objection) = family.objection(root, now) {
+            if family.refuse(now) {
+                self.condemned.push(root);
+            }
+            return Err(objection);
+        }
+        if parent != root || !family.is_first_free {
+            family.pay(now);
+        }
+        family.living += 1;
+        self.roots.insert(name, root);
+        Ok(())
+    }
+
+    /// Takes in an agent whatever its family owes: it was created before, or another node told its creator that it will be.
+    pub fn take_in(&mut self, name: Symbol, parent: Symbol, terms: impl FnOnce(Symbol) -> OwnerTerms) {
+        let root = self.root_of(parent);
+        self.families.entry(root).or_insert_with(|| Family::new(&terms(root))).living += 1;
+        self.roots.insert(name, root);
+    }
+
+    /// When the last creation of this agent's family is paid for, if it is not yet.
+    pub fn due(&self, name: Symbol, now: Time) -> Option<Time> {
+        let family = self.families.get(self.roots.get(&name)?)?;
+        (family.paid > now).then_some(family.paid)
+    }
+
+    /// An agent is gone.
+    pub fn leave(&mut self, name: Symbol) {
+        if self.roots.is_empty() {
+            return;
+        }
+        let root = self.roots.remove(&name);
+        let Some(family) = self.families.get_mut(&root.unwrap_or(name)) else { return };
+        match root {
+            Some(_) => family.living = family.living.saturating_sub(1),
+            None => family.is_orphaned = true,
+        }
+        // While its first agent is there its debts are, too.
+        if family.living == 0 && family.is_orphaned {
+            self.families.remove(&root.unwrap_or(name));
+        }
+    }
+
+    /// A family that is to end, with all its agents; once.
+    pub fn take_condemned(&mut self) -> Option<(Symbol, Vec<Symbol>)> {
+        let root = self.condemned.pop()?;
+        let members = self.roots.iter().filter(|(_, of)| **of == root).map(|(name, _)| *name);
+        Some((root, members.collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn terms(agents: u32, creations_per_s: u32) -> impl Fn(Symbol) -> OwnerTerms {
+        move |_| OwnerTerms { agents, creations_per_s: Some(creations_per_s), ..OwnerTerms::default() }
+    }
+
+    fn name(number: u32) -> Symbol {
+        Symbol::new(&format!("family-{number}"))
+    }
+
+    #[test]
+    fn descendants_count_for_their_root() {
+        let (mut families, terms) = (Families::default(), terms(3, 1_000));
+        for number in 0..3 {
+            families.join(name(number + 1), name(number), Time::ZERO, &terms).unwrap();
+        }
+        let refused = families.join(name(4), name(3), Time::ZERO, &terms);
+        assert_eq!(refused, Err(CreateError::TooManyOfOwner { owner: name(0), agents_max: 3 }));
+        assert!(families.join(name(9), name(8), Time::ZERO, &terms).is_ok(), "that is another family");
+        families.leave(name(1));
+        assert!(families.join(name(4), name(3), Time::ZERO, &terms).is_ok(), "one left");
+    }
+
+    #[test]
+    fn fast_creators_wait_and_are_refused() {
+        let (mut families, terms) = (Families::default(), terms(u32::MAX, 1_000));
+        let mut now = Time::ZERO + SECOND * 100;
+        let mut created = 0;
+        while families.join(name(created + 1), name(0), now, &terms).is_ok() {
+            created += 1;
+            let waits = families.due(name(created), now).is_some();
+            assert_eq!(waits, created > FAMILY_CREATIONS_BURST, "{created}");
+        }
+        assert_eq!(created, FAMILY_CREATIONS_BURST + 1_000 + 1);
+        now = now + SECOND;
+        assert!(families.join(name(created + 1), name(0), now, &terms).is_ok(), "it is paid for");
+    }
+
+    #[test]
+    fn first_one_creates_at_no_price() {
+        let (mut families, now) = (Families::default(), Time::ZERO + SECOND * 100);
+        let terms = |_| OwnerTerms::default();
+        for number in 1..=50_000 {
+            families.join(name(number), name(0), now, terms).unwrap();
+            assert_eq!(families.due(name(number), now), None);
+        }
+        for number in 0..=FAMILY_CREATIONS_BURST {
+            families.join(name(60_000 + number), name(1), now, terms).unwrap();
+        }
+        families.join(name(70_000), name(0), now, terms).unwrap();
+        assert!(families.due(name(70_000), now).is_some(), "it waits for its family's debts");
+    }
+
+    #[test]
+    fn whoever_was_there_is_taken_in() {
+        let (mut families, terms) = (Families::default(), terms(2, 1));
+        (1..=5).for_each(|number| families.take_in(name(number), name(number - 1), &terms));
+        let refused = families.join(name(6), name(0), Time::ZERO, &terms);
+        assert_eq!(refused, Err(CreateError::TooManyOfOwner { owner: name(0), agents_max: 2 }));
+        (1..=5).for_each(|number| families.leave(name(number)));
+        assert!(families.join(name(6), name(0), Time::ZERO, &terms).is_ok());
+    }
+
+    #[test]
+    fn debts_outlive_all_but_the_first() {
+        let (mut families, terms) = (Families::default(), terms(10, 1));
+        let now = Time::ZERO + SECOND * 100;
+        for number in [1, 2] {
+            families.join(name(number), name(0), now, &terms).unwrap();
+            families.leave(name(number));
+        }
+        families.join(name(3), name(0), now, &terms).unwrap();
+        assert!(families.due(name(3), now).is_some());
+        families.leave(name(0));
+        families.leave(name(3));
+        assert!(families.families.is_empty() && families.roots.is_empty());
+    }
+
+    #[test]
+    fn family_that_ignores_refusals_is_condemned() {
+        let (mut families, terms) = (Families::default(), terms(2, 1_000));
+        let join = |families: &mut Families, now| families.join(name(7), name(1), now, &terms).is_err();
+        for number in 0..2 {
+            families.join(name(number + 1), name(number), Time::ZERO, &terms).unwrap();
+        }
+        for seconds in 0..FAMILY_REFUSALS_PER_S_MAX {
+            assert!(join(&mut families, Time::ZERO + SECOND * 2 * seconds));
+        }
+        assert_eq!(families.take_condemned(), None, "it is refused now and then");
+        let late = Time::ZERO + SECOND * 1_000_000;
+        (0..=FAMILY_REFUSALS_PER_S_MAX).for_each(|_| assert!(join(&mut families, late)));
+        let (root, mut members) = families.take_condemned().unwrap();
+        members.sort_by_key(|name| name.as_str());
+        assert_eq!((root, members), (name(0), vec![name(1), name(2)]));
+        families.leave(name(2));
+        assert!(join(&mut families, late) && families.take_condemned().is_none(), "all of it ends");
+    }
+}
