@@ -82,7 +82,7 @@ const aid = fc.oneof(
 const optional = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(of, { nil: undefined });
 const acl: fc.Arbitrary<Message> = fc
   .record({
-    performative: fc.oneof(fc.constantFrom("inform", "askOne", "cfp"), name),
+    performative: fc.oneof(fc.constantFrom("inform", "askOne", "cfp"), name.filter((word) => word !== "")),
     sender: fc.oneof(aid, fc.constant(Aid.NOBODY)),
     receivers: fc.array(aid, { maxLength: 3 }),
     content: value,
