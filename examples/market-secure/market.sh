@@ -71,4 +71,4 @@ sort "$work/n2.out"
 echo "# What the market said"
 sort "$work/n1.out"
 echo "# What the market refused (audit.jsonl)"
-sed -E 's/"time":"[^"]*",//; s/127\.0\.0\.1:[0-9]+/127.0.0.1:PORT/' "$work"/audit.jsonl* | grep -v '"reason":"allowed"' | sort -u
+sed -E 's/"time":"[^"]*",//' "$work"/audit.jsonl* | grep -v '"reason":"allowed"' | sort -u
