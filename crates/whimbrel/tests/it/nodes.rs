@@ -215,7 +215,8 @@ fn what_a_policy_forbids_is_answered_and_recorded() {
     assert_eq!(refused, expected);
     // That the spy ended the platform was allowed.
     assert!(ended.contains("\"reason\":\"allowed\"") && ended.lines().count() == 1, "{ended}");
-    assert_eq!(record("audit.jsonl").lines().count(), 1, "its own policy");
+    // Its own policy, and that the spy's node may end the platform: nothing was refused there.
+    assert!(record("audit.jsonl").lines().all(|line| line.contains("\"reason\":\"allowed\"")));
     assert_eq!(record("audit.jsonl.outside"), "");
 }
 
