@@ -17,9 +17,6 @@ pub const SPARE_QUEUES_MAX: usize = 64;
 pub const SPARE_QUEUE_MESSAGES_MAX: usize = 1_024;
 /// Steps (messages handled, reasoning cycles) one turn may take before the next agent's turn comes.
 pub const TURN_STEPS: u32 = 64;
-/// Reasoning cycles that an AgentSpeak agent takes in a turn after the one in which it sent its first message of that turn: its
-/// receivers are to have theirs before it has gone on for long.
-pub const TURN_STEPS_AFTER_SENDING: u32 = 8;
 /// How far the thread of a turn that its shard goes on without steps back behind others (`nice`).
 pub const LATE_TURN_NICENESS: i32 = 10;
 /// The stack of a worker's thread: terms that programs make may be nested a hundred thousand levels deep, and are walked

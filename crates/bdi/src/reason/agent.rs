@@ -8,7 +8,7 @@ use whimbrel_acl::{Aid, Text, Value};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::growth;
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
-use whimbrel_platform::limits::{MIND_COUNTED_EVERY_BYTES, TURN_STEPS_AFTER_SENDING};
+use whimbrel_platform::limits::MIND_COUNTED_EVERY_BYTES;
 use whimbrel_platform::mobility::{Hop, HopRequest};
 use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
@@ -480,17 +480,12 @@ impl Cycle<'_> {
         if self.mind.sleeping && !self.mailbox.is_empty() {
             self.tell_idleness(false);
         }
-        let mut has_sent = false;
         while let Some(left) = self.cycles_left.checked_sub(1) {
             if growth::taken() >= self.memory_due {
                 break;
             }
             self.cycles_left = left;
             if !self.is_idle() && self.run() {
-                if !has_sent && !self.outbox.is_empty() {
-                    has_sent = true;
-                    self.cycles_left = self.cycles_left.min(TURN_STEPS_AFTER_SENDING);
-                }
                 continue;
             }
             if self.tell_idleness(true) {

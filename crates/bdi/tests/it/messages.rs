@@ -1,7 +1,7 @@
 //! Messages take a short way where nothing else is to be done: no event, and no intention up to the first step that needs
 //! one. An agent that somebody follows takes the ordinary way. What both say, and in which order, must be the same.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use whimbrel_platform::capabilities::Inspectable;
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Text, Value};
@@ -177,41 +177,4 @@ fn functions_are_called_once_a_step() {
         let goal = (Performative::Request, Aid::local("ann"), Value::term(goal, [Value::Num(1.0)]));
         assert_eq!(printed(program, &[goal], 100, false), ["[hearer] said(1)".to_owned(), format!("[hearer] {last}")],);
     }
-}
-
-/// An agent, and in which of its turns it sent something.
-struct Sender {
-    agent: Agent,
-    turns: usize,
-    sent_in: Arc<Mutex<Vec<usize>>>,
-}
-
-impl AgentBody for Sender {
-    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        self.turns += 1;
-        let next = self.agent.turn(turn);
-        if !turn.outbox.is_empty() {
-            self.sent_in.lock().unwrap().push(self.turns);
-        }
-        next
-    }
-}
-
-fn sends_in_turns(program: &str) -> Vec<usize> {
-    let mut simulation = Simulation::new(5);
-    let sent_in = Arc::<Mutex<Vec<usize>>>::default();
-    let agent = Agent::new(AgentConfig::new(image(program)));
-    simulation.spawn("ann", Box::new(Sender { agent, turns: 0, sent_in: Arc::clone(&sent_in) }));
-    simulation.spawn("bob", Box::new(Agent::new(AgentConfig::new(image("k.")))));
-    simulation.run_for(1_000);
-    std::mem::take(&mut *sent_in.lock().unwrap())
-}
-
-#[test]
-fn turn_ends_soon_after_sending() {
-    let program = "!go. +!go <- .wait(100); .send(bob, tell, a); !spend(12); .send(bob, tell, b); .send(bob, tell, c).
-                   +!spend(0). +!spend(N) <- X = N; !spend(N - 1).";
-    let sent_in = sends_in_turns(program);
-    assert_eq!(sent_in.len(), 2, "b and c are sent back to back: {sent_in:?}");
-    assert!(sent_in[1] > sent_in[0]);
 }
