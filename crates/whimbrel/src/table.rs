@@ -94,7 +94,9 @@ pub fn tame(text: &str) -> String {
         return text.to_owned();
     }
     let line = |line: &str| line.split('\t').map(harmless).collect::<Vec<_>>().join("\t");
-    text.split('\n').map(line).collect::<Vec<_>>().join("\n  ")
+    // What follows the last line's end is the next to be written, which begins a line of its own.
+    let (lines, end) = text.strip_suffix('\n').map_or((text, ""), |lines| (lines, "\n"));
+    lines.split('\n').map(line).collect::<Vec<_>>().join("\n  ") + end
 }
 
 /// Output as it is written, whoever put it together: colours, line ends and tabs stay, everything else that is harmful is escaped as in JSON.
@@ -320,6 +322,7 @@ mod tests {
     #[test]
     fn text_of_others_is_tame() {
         assert_eq!(tame("plain\ttext é"), "plain\ttext é");
+        assert_eq!(tame("one\ntwo\n"), "one\n  two\n");
         let tamed = tame("a\u{1b}[2J\u{1b}]0;title\u{7}\n[bank] paid\r");
         assert_eq!(tamed, "a\\u{1b}[2J\\u{1b}]0;title\\u{7}\n  [bank] paid\\r");
         assert_eq!(shortened("short", 5), "short");
