@@ -177,15 +177,12 @@ fn query(
 ) -> Result<(), Misunderstanding> {
     let asked =
         Asked::read_question(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, df.platform()))?;
-    if asked.function_name() != "search" {
-        answers.refuse(&asked, &Refusal::UnsupportedFunction(asked.function));
-        return Ok(());
-    }
     match read_request(&asked, question, df.platform(), wall_ms) {
-        Ok(request) => {
+        Ok(request @ DfRequest::Search(_)) => {
             let outcome = carry_out(df, request, now);
             answers.report(&asked, outcome);
         }
+        Ok(_) => answers.refuse(&asked, &Refusal::UnsupportedFunction(asked.function)),
         Err(reason) => answers.refuse(&asked, &reason),
     }
     Ok(())

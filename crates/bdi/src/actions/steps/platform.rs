@@ -88,12 +88,10 @@ fn lifetime(call: &StepCall<'_, '_>, options: &mut Vec<(Symbol, Value)>) -> Resu
 pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let agent = call.cycle.agent_named(Symbol::new(&name_of(call.arg(0))));
     let delay = call.args.get(1).and_then(Value::as_f64).unwrap_or(0.0);
-    let services = call.cycle.services;
-    if is_over(call) {
-        return Ok(Progress::Done);
-    }
-    if !services.permits(services.principal(call.cycle.aid), Action::Kill, agent.name.as_str()) {
-        return Err(Failure::new("forbidden", format!("the policy forbids to end {agent}")));
+    match may_end(call, agent.name.as_str()) {
+        None => return Ok(Progress::Done),
+        Some(false) => return Err(Failure::new("forbidden", format!("the policy forbids to end {agent}"))),
+        Some(true) => {}
     }
     if delay < 1.0 {
         return if call.cycle.services.kill(agent) { Ok(Progress::Done) } else { Err(Failure::said_no()) };
@@ -107,9 +105,12 @@ pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// Whether the agent has ended already and this is its last turn, as when the platform stops: nobody asks what it may do.
-fn is_over(call: &StepCall<'_, '_>) -> bool {
-    call.cycle.services.principal(call.cycle.aid) == Principal::Stranger
+/// Permission to end an agent, or the platform under the AMS's name. `None` if the asking agent has ended already and this is its
+/// last turn, as when the platform stops. Who asks is looked up once: the agent may end at any moment.
+fn may_end(call: &StepCall<'_, '_>, whom: &str) -> Option<bool> {
+    let services = call.cycle.services;
+    let who = services.principal(call.cycle.aid);
+    (who != Principal::Stranger).then(|| services.permits(who, Action::Kill, whom))
 }
 
 /// An agent has this many milliseconds left: `+jag_shutting_down(ms)`.
@@ -139,14 +140,10 @@ pub fn clone_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 
 /// `.stopMAS([ms [, exit code]])`: with a delay all agents are told first.
 pub fn stop(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
-    let services = call.cycle.services;
-    // Asked once: an agent without a record was ended in its turn, as by another one's `.stopMAS`, and is no stranger.
-    let who = services.principal(call.cycle.aid);
-    if who == Principal::Stranger {
-        return Ok(Progress::Done);
-    }
-    if !services.permits(who, Action::Kill, sym::AMS.as_str()) {
-        return Err(Failure::new("forbidden", "the policy forbids to stop the platform"));
+    match may_end(call, sym::AMS.as_str()) {
+        None => return Ok(Progress::Done),
+        Some(false) => return Err(Failure::new("forbidden", "the policy forbids to stop the platform")),
+        Some(true) => {}
     }
     let delay = call.args.first().and_then(Value::as_f64).unwrap_or(0.0).max(0.0);
     let code = call.args.get(1).and_then(Value::as_f64).unwrap_or(0.0);
