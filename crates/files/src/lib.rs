@@ -127,13 +127,13 @@ fn narrowed(_: &Metadata, _: impl FnOnce(std::fs::Permissions) -> io::Result<()>
     Ok(false)
 }
 
-/// Whether this is a folder in which only its owner can do anything.
+/// True if this is a folder in which only its owner can do anything.
 #[cfg(unix)]
 pub fn is_private_folder(about: &Metadata) -> bool {
     about.is_dir() && std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & OTHERS == 0
 }
 
-/// Whether this is a folder in which only its owner can do anything.
+/// True if this is a folder in which only its owner can do anything.
 #[cfg(not(unix))]
 pub fn is_private_folder(about: &Metadata) -> bool {
     about.is_dir()

@@ -212,7 +212,8 @@ impl Shared {
         answer
     }
 
-    /// Has the node answer somebody who looks, on a thread that may wait. Many at once wait for each other; so that those who look do not wait for
+    /// Has the node answer somebody who looks, on a thread that may wait. Many at once wait for each other; so that
+    /// those who look do not wait for
     /// those who have something done that takes long, nor for those who wait for another node, these are counted apart.
     pub async fn answer(&self, request: Request) -> Answer {
         let permits = match () {

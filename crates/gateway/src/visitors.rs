@@ -1,7 +1,9 @@
 //! Visitors: who is connected and has not proven to be an administrator, so many at most.
 //!
-//! When all places are taken, a newcomer gets the place of somebody who is worth less: of those that proved nothing the one that has been
-//! there longest, idle ones first, then a viewer. So neither strangers nor viewers lock an administrator out. A stranger never displaces
+//! When all places are taken, a newcomer gets the place of somebody who is worth less: of those that proved nothing the
+//! one that has been
+//! there longest, idle ones first, then a viewer. So neither strangers nor viewers lock an administrator out. A
+//! stranger never displaces
 //! somebody at another address, unless there are as many visitors as the node can have.
 
 use std::collections::BTreeMap;
@@ -35,7 +37,7 @@ struct Shown {
     address: IpAddr,
     /// 0: nothing proven, 1: viewer, 2: administrator.
     rank: AtomicU8,
-    /// Whether a request is being answered.
+    /// True if a request is being answered.
     is_busy: AtomicBool,
     is_sent_away: AtomicBool,
     leave: Notify,

@@ -249,7 +249,8 @@ impl Hub {
         self.inner.dial(address, Some(node))
     }
 
-    /// Forgets nodes that were lost and are none of these: nobody connects to them any more. If one comes back, it is somebody new.
+    /// Forgets nodes that were lost and are none of these: nobody connects to them any more. If one comes back, it is
+    /// somebody new.
     pub fn forget_lost_but(&self, nodes: &[(String, String)]) {
         for (_, peer) in &self.inner.peers {
             let is_one = peer.name.get().is_none_or(|name| nodes.iter().any(|(node, _)| node == name));
@@ -315,7 +316,8 @@ impl Hub {
         (no_node, complaints.into_iter().find(|complaint| !complaint.is_empty()))
     }
 
-    /// Whether all peers there ever were left, or did not want this node. Who was lost may come back, also if it is forgotten.
+    /// True if all peers there ever were left, or did not want this node. Who was lost may come back, also if it is
+    /// forgotten.
     pub fn is_alone(&self) -> bool {
         let last = self.inner.last_of_names();
         let is_last = |peer: &Peer| peer.name.get().is_none_or(|name| last.get(name) == Some(&peer.id));

@@ -142,7 +142,7 @@ impl Peer {
         *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(household(address));
     }
 
-    /// Whether it is there, or was when it was seen last.
+    /// True if it is there, or was when it was seen last.
     pub fn is_at(&self, address: IpAddr) -> bool {
         let host = *self.host.lock().unwrap_or_else(PoisonError::into_inner);
         host == Some(household(address)) && !self.ended.load(Ordering::Acquire)
@@ -220,7 +220,7 @@ impl Peer {
         self.name.get().is_some() && !outbox.lost && !outbox.closed
     }
 
-    /// Whether it was there, or should have been, and was lost or is another one now; and no connection is there.
+    /// True if it was there, or should have been, and was lost or is another one now; and no connection is there.
     pub fn is_lost(&self) -> bool {
         !self.up.load(Ordering::Acquire) && !self.ended.load(Ordering::Acquire) && self.waiting() == 0 && {
             let outbox = self.outbox();

@@ -562,7 +562,8 @@ impl Task {
         }
     }
 
-    /// When a peer that was lost is forgotten: its place is for others. Nobody is as long as this end connects, or something waits.
+    /// When a peer that was lost is forgotten: its place is for others. Nobody is as long as this end connects, or
+    /// something waits.
     fn forget_at(&self) -> Time {
         let is_away = !self.dials && !self.link.is_up() && self.link.waiting() == 0;
         let lost_since = self.lost_since.filter(|_| is_away);

@@ -15,7 +15,8 @@ use crate::limits::{MESSAGE_WEIGHED_BYTES, SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUE
 use crate::mobility::HopRequest;
 use crate::{Services, Time};
 
-/// What runs in an agent's slot. The scheduler gives it turns; in between it is only data. What only some bodies can do is in a
+/// What runs in an agent's slot. The scheduler gives it turns; in between it is only data. What only some bodies can do
+/// is in a
 /// [capability](crate::capabilities).
 pub trait AgentBody: Send {
     /// Runs until there is nothing to do or the budget is spent. The first turn comes without a message.
@@ -24,7 +25,8 @@ pub trait AgentBody: Send {
     /// Called once when the agent ends by another's will (killed, platform stopping) instead of its own.
     fn stopping(&mut self, _turn: &mut Turn<'_>) {}
 
-    /// It stops on this node, to go on on another one that has its partition by then; what is written of it is all that it is there. Messages
+    /// It stops on this node, to go on on another one that has its partition by then; what is written of it is all that
+    /// it is there. Messages
     /// that it took, and that nothing written covers, it puts back.
     fn yielded(&mut self, _mailbox: &mut Mailbox) {}
 
@@ -117,7 +119,8 @@ pub enum Next {
     Ready,
     /// It had left memory: it is to be [made again](AgentBody::activate), and has its turn then.
     Activate,
-    /// It wants to go on on another node, or a clone of it there: it has no turn until it [is told](crate::capabilities::Mobile::hopped) what became of that, and
+    /// It wants to go on on another node, or a clone of it there: it has no turn until it [is
+    /// told](crate::capabilities::Mobile::hopped) what became of that, and
     /// messages wait. Asked for of an agent that has neither a [snapshot](AgentBody::snapshot) nor an
     /// [origin](AgentBody::origin), it stays.
     Hop(Box<HopRequest>),
@@ -261,11 +264,13 @@ struct Rare {
 struct TakenNumbers {
     /// Since [`Mailbox::take_tickets`].
     fresh: Vec<Ticket>,
-    /// By sender the highest, if any may come again. A sender's are taken in their order, so what is not higher was taken before.
+    /// By sender the highest, if any may come again. A sender's are taken in their order, so what is not higher was
+    /// taken before.
     highest: Option<FxHashMap<Symbol, u64>>,
     /// By sender those higher ones that were handled before: not each in its turn, so one that is lower may not have been.
     before: FxHashMap<Symbol, Vec<u64>>,
-    /// By sender those that were refused, each with the number of the one before it: who comes behind it waits for that one.
+    /// By sender those that were refused, each with the number of the one before it: who comes behind it waits for that
+    /// one.
     refused: FxHashMap<Symbol, FxHashMap<u64, u64>>,
     /// What was told before this telling has been told again.
     since: u64,
@@ -400,13 +405,15 @@ impl Mailbox {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.fresh)).unwrap_or_default()
     }
 
-    /// The senders of which something is missing since this was asked last: a message came, and not the one before it. It was not taken, nor is
+    /// The senders of which something is missing since this was asked last: a message came, and not the one before it.
+    /// It was not taken, nor is
     /// what follows it; all that they answer for is to be said again.
     pub fn take_missed(&mut self) -> Vec<Symbol> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.missed)).unwrap_or_default()
     }
 
-    /// A numbered message is answered with `failure` instead of being given a place: it counts as handled, so that it is not taken later.
+    /// A numbered message is answered with `failure` instead of being given a place: it counts as handled, so that it
+    /// is not taken later.
     pub fn note_refused(&mut self, numbered: &Numbered) {
         let ticket = Ticket::of(numbered);
         let numbers = &mut self.rare.get_or_insert_default().numbers;
@@ -572,7 +579,7 @@ impl Mailbox {
 }
 
 impl TakenNumbers {
-    /// Whether a message is to be taken: it was not before, and the one before it was. It counts as taken from now on.
+    /// True if a message is to be taken: it was not before, and the one before it was. It counts as taken from now on.
     fn is_first(&mut self, ticket: Ticket, after: u64, telling: u64) -> bool {
         if telling < self.since {
             return false;

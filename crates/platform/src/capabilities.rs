@@ -1,7 +1,9 @@
 //! Optional capabilities of an agent's body: persistence, mobility, inspection, ownership.
 //!
-//! A body returns the capabilities that it has ([`AgentBody::durable`] and its siblings); whoever wraps it, a box or another body, hands them through
-//! whole. The methods of `dyn AgentBody` below ask for a capability and say what a body without it does. They are no part of the
+//! A body returns the capabilities that it has ([`AgentBody::durable`] and its siblings); whoever wraps it, a box or
+//! another body, hands them through
+//! whole. The methods of `dyn AgentBody` below ask for a capability and say what a body without it does. They are no
+//! part of the
 //! trait, so no wrapper can fall back to them by forgetting one.
 
 use std::time::Duration;
@@ -12,10 +14,12 @@ use crate::{AgentBody, Arrival, Time};
 
 /// Body whose state is saved after its turns.
 pub trait Durable {
-    /// Appends the whole state to `out`, from which [`Durable::save_delta`] counts from now on; false if it cannot be saved.
+    /// Appends the whole state to `out`, from which [`Durable::save_delta`] counts from now on; false if it cannot be
+    /// saved.
     fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool;
 
-    /// Appends what changed since the last save to `out`, between two turns: nothing, if nothing did; false if there was no save to count from,
+    /// Appends what changed since the last save to `out`, between two turns: nothing, if nothing did; false if there
+    /// was no save to count from,
     /// or if this kind of agent cannot be saved so. If what was appended is lost, a whole save must follow.
     fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool;
 
@@ -42,12 +46,14 @@ pub trait Mobile {
     /// follows.
     fn hopped(&mut self, _hop: &Hop) {}
 
-    /// Whether it was told what became of a hop, and has had no turn since: until then it does not move on, lest it never know.
+    /// True if it was told what became of a hop, and has had no turn since: until then it does not move on, lest it
+    /// never know.
     fn has_news(&mut self) -> bool {
         false
     }
 
-    /// Another node is to go on with the agent, or with a clone of it: its [snapshot](AgentBody::snapshot) is taken next, between
+    /// Another node is to go on with the agent, or with a clone of it: its [snapshot](AgentBody::snapshot) is taken
+    /// next, between
     /// two turns. What it asked for itself by [`Next::Hop`](crate::Next::Hop), or somebody else for it. It may still stay.
     fn before_hop(&mut self) {}
 
@@ -55,18 +61,21 @@ pub trait Mobile {
     /// [`Mobile::hopped`] whether it came there.
     fn recalled(&mut self) {}
 
-    /// What it asked for by [`Next::Hop`](crate::Next::Hop) and has not [been told](Mobile::hopped) of: it may have been written out since, and be
+    /// What it asked for by [`Next::Hop`](crate::Next::Hop) and has not [been told](Mobile::hopped) of: it may have
+    /// been written out since, and be
     /// made again. Durable agents that can ask for it say so.
     fn awaits_hop(&self) -> Option<HopRequest> {
         None
     }
 
-    /// Who wants what it just asked for by [`Next::Hop`](crate::Next::Hop), and is told what became of that, if it is not the agent itself.
+    /// Who wants what it just asked for by [`Next::Hop`](crate::Next::Hop), and is told what became of that, if it is
+    /// not the agent itself.
     fn take_wish(&mut self) -> Option<Wish> {
         None
     }
 
-    /// Somebody else wants the agent to be elsewhere, and its code is in other hands than this node's: whoever has it is asked. The wish comes back if
+    /// Somebody else wants the agent to be elsewhere, and its code is in other hands than this node's: whoever has it
+    /// is asked. The wish comes back if
     /// the agent can be written out here.
     fn yields(&mut self, wish: Wish, _now: Time) -> Option<Wish> {
         Some(wish)
@@ -96,14 +105,16 @@ pub trait Inspectable {
 
 /// Body that belongs to somebody, who decides what it may use.
 pub trait Owned {
-    /// Another node offers the agent, or a clone of it: asked of it, as it was made from its state, before it is taken in. Whoever is
+    /// Another node offers the agent, or a clone of it: asked of it, as it was made from its state, before it is taken
+    /// in. Whoever is
     /// refused goes on where it was.
     ///
     /// # Errors
     /// It cannot go on here: why, for whoever sent it.
     fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String>;
 
-    /// Discards ownership claims in a state that a client returned: it may have written anything into it. [`Owned::admit`] follows.
+    /// Discards ownership claims in a state that a client returned: it may have written anything into it.
+    /// [`Owned::admit`] follows.
     fn disown(&mut self);
 
     /// It ends because its time to live is over; [`stopping`](AgentBody::stopping) is called next.
@@ -121,7 +132,8 @@ impl dyn AgentBody + '_ {
         self.durable().is_some_and(|body| body.save_whole(now, out))
     }
 
-    /// Saves what changed ([`Durable::save_delta`]); false if a whole save is needed, or this kind of agent cannot be saved.
+    /// Saves what changed ([`Durable::save_delta`]); false if a whole save is needed, or this kind of agent cannot be
+    /// saved.
     pub fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         self.durable().is_some_and(|body| body.save_delta(now, out))
     }
@@ -148,7 +160,7 @@ impl dyn AgentBody + '_ {
         }
     }
 
-    /// Whether it was told what became of a hop and has had no turn since ([`Mobile::has_news`]).
+    /// True if it was told what became of a hop and has had no turn since ([`Mobile::has_news`]).
     pub fn has_news(&mut self) -> bool {
         self.mobile().is_some_and(|body| body.has_news())
     }

@@ -23,7 +23,8 @@ pub const LATE_TURN_NICENESS: i32 = 10;
 /// by recursion. Memory that is never reached is never taken.
 pub const WORKER_STACK_BYTES: usize = 64 << 20;
 pub use whimbrel_acl::limits::MESSAGE_RECEIVERS_MAX;
-/// Bytes of memory of the entries in one message of the DF to a subscriber; there are more messages if there are more entries.
+/// Bytes of memory of the entries in one message of the DF to a subscriber; there are more messages if there are more
+/// entries.
 pub const DF_NOTICE_BYTES: usize = 256 << 10;
 /// Agents of one node.
 pub const AGENTS_MAX: usize = 100_000_000;
@@ -87,7 +88,8 @@ pub const AGENT_NAME_BYTES_MAX: usize = 255;
 pub const SEARCH_RESULTS_MAX: usize = 1_000_000;
 /// Calls of rules within calls of rules, those at the end of a rule counted, too; a step whose proof needs more fails.
 pub const PROOF_CALLS_MAX: u32 = 250_000;
-/// Steps of the proofs of one step or context: rules tried, returns from them, and alternatives gone back to; one that needs more fails.
+/// Steps of the proofs of one step or context: rules tried, returns from them, and alternatives gone back to; one that
+/// needs more fails.
 pub const PROOF_STEPS_MAX: u32 = 30_000_000;
 /// Steps that a solution counts for, which is kept for a list.
 pub const PROOF_STEPS_KEPT: u32 = 10;
@@ -182,11 +184,13 @@ pub const LINK_NEWS_ENTRIES: usize = 1_024;
 pub const LINK_DENIED_AGENTS_MAX: usize = 4_096;
 /// How long after word of an agent's end its node may hand over what the agent sent before: some turns of the shard that it was in.
 pub const LINK_LAST_WORDS_MS: u64 = 2_000;
-/// How long a certificate of an agent that ended is still believed for what was signed before its end: longer than its node signs with it.
+/// How long a certificate of an agent that ended is still believed for what was signed before its end: longer than its
+/// node signs with it.
 pub const SIGNED_LAST_WORDS_MS: u64 = 2 * LINK_LAST_WORDS_MS;
 /// Agents of one node that may have last words at the same time; those that ended first have none if there are more.
 pub const LINK_LAST_WORDS_AGENTS_MAX: usize = 1 << 16;
-/// Agents of which one other node says that it has them, and that are asked about at the node that has them as far as is known. What is said
+/// Agents of which one other node says that it has them, and that are asked about at the node that has them as far as
+/// is known. What is said
 /// of more is not believed.
 pub const LINK_CLAIMED_AGENTS_MAX: usize = 4_096;
 /// Messages of such agents that wait, of each node, until it is known where they are.
@@ -270,12 +274,14 @@ pub const LINK_TURNED_AWAY_MAX: usize = 1_024;
 pub const LINK_TURNED_AWAY_EACH_MAX: usize = 64;
 /// How long a link may be broken before the node at its other end is taken for lost.
 pub const LINK_GIVE_UP_MS: u64 = 30_000;
-/// How long a node that was lost, and that connects by itself, is known, as a multiple of how long its link may be broken. If it comes later,
+/// How long a node that was lost, and that connects by itself, is known, as a multiple of how long its link may be
+/// broken. If it comes later,
 /// it is somebody new.
 pub const LINK_FORGET_FACTOR: u32 = 20;
 /// Receivers that stand with one message on a link; if there are more, it is written again for them.
 pub const LINK_RECEIVERS_MAX: usize = MESSAGE_RECEIVERS_MAX;
-/// Bytes that each receiver of a message but the first counts as, in a batch and against a link's credit, at both ends: a byte or two on the wire
+/// Bytes that each receiver of a message but the first counts as, in a batch and against a link's credit, at both ends:
+/// a byte or two on the wire
 /// become an envelope and a place in a mailbox.
 pub const LINK_RECEIVER_BYTES: usize = 32;
 /// Such receivers in one batch: a batch is closed when they count as its bytes do, and one message may be the last.
@@ -296,7 +302,8 @@ pub const AUDIT_FILE_BYTES_MAX: u64 = 16 << 20;
 pub const AUDIT_FILES_MAX: usize = 4;
 /// Entries that wait to be written, half of them at most of those outside the platform; further ones are counted only.
 pub const AUDIT_QUEUE_MAX: usize = 4_096;
-/// How long equal entries of an audit log are counted before one line tells how many they were; twice as long each time after.
+/// How long equal entries of an audit log are counted before one line tells how many they were; twice as long each time
+/// after.
 pub const AUDIT_FOLD_MS: u64 = 10_000;
 /// How long at most.
 pub const AUDIT_FOLD_MS_MAX: u64 = 300_000;
@@ -371,7 +378,8 @@ pub const SESSION_AGENTS_MOST: u32 = 10_000;
 pub const CERTIFIED_NAMES_MAX: usize = 16;
 /// Bytes of the first frame of a session's connection: whoever has said nothing yet may not use much memory.
 pub const SESSION_HELLO_BYTES_MAX: usize = 4 << 10;
-/// Bytes of one message of a session, or to one, if its node does not say otherwise (`--session-message-bytes`). Sixty thousand sessions may each have
+/// Bytes of one message of a session, or to one, if its node does not say otherwise (`--session-message-bytes`). Sixty
+/// thousand sessions may each have
 /// a part of one in memory.
 pub const SESSION_MESSAGE_BYTES_MAX: u32 = 1 << 20;
 /// The most that a node may say: what passes on links.
@@ -382,24 +390,28 @@ pub const SESSION_MESSAGE_BYTES_LEAST: u32 = 64 << 10;
 pub const SESSION_FRAME_BYTES_MORE: usize = 1_024;
 /// Bytes of one frame of a session: those of a message, and what stands around it.
 pub const SESSION_FRAME_BYTES_MAX: usize = SESSION_MESSAGE_BYTES_MAX as usize + SESSION_FRAME_BYTES_MORE;
-/// Memory that one message of a session may take when it is read, for each byte that it may have; and in all, if it may have few.
+/// Memory that one message of a session may take when it is read, for each byte that it may have; and in all, if it may
+/// have few.
 pub const SESSION_MESSAGE_BUDGET_TIMES: usize = 4;
 /// See [`SESSION_MESSAGE_BUDGET_TIMES`].
 pub const SESSION_MESSAGE_BUDGET_BYTES: usize = 16 << 20;
 /// Numbered frames of a session that may be unacknowledged, each way.
 pub const SESSION_WINDOW_MAX: u32 = 256;
-/// Messages that a session's client acknowledged and its agents have not handled, of which its node keeps a copy: their senders hear `failure` if
+/// Messages that a session's client acknowledged and its agents have not handled, of which its node keeps a copy: their
+/// senders hear `failure` if
 /// the agent ends. Further ones count as handled.
 pub const SESSION_OPEN_MESSAGES_MAX: usize = 16_384;
 /// Bytes of memory of these copies.
 pub const SESSION_OPEN_BYTES_MAX: usize = 64 << 20;
-/// Answers of a node that wait behind a session's window: a client that goes on sending beyond its credit while so many wait is cut off.
+/// Answers of a node that wait behind a session's window: a client that goes on sending beyond its credit while so many
+/// wait is cut off.
 pub const SESSION_ANSWERS_MAX: u64 = 4_096;
 /// Bytes of the text of such an answer.
 pub const SESSION_ANSWER_BYTES_MAX: usize = 1_024;
 /// Bytes of messages of a session whose agents had no turn yet, before nothing more is read from its connection.
 pub const SESSION_QUEUE_BYTES_MAX: usize = 4 << 20;
-/// Numbered frames a second that a session's client is let send, on average, a message counted once for each receiver; if its node does not say
+/// Numbered frames a second that a session's client is let send, on average, a message counted once for each receiver;
+/// if its node does not say
 /// otherwise (`--session-messages-per-s`).
 pub const SESSION_MESSAGES_PER_S: u32 = 100_000;
 /// How long a session outlives its client's last frame, if the client does not say.
@@ -435,7 +447,8 @@ pub const SESSION_STATE_BYTES_MAX: usize = 512 << 10;
 pub const SESSION_CODE_NAME_BYTES_MAX: usize = 512;
 /// Messages that such an agent was given and no state covers: further ones stay in its mailbox until it says what it is.
 pub const SESSION_UNSAVED_MESSAGES_MAX: usize = 1_024;
-/// Deliveries of messages that such an agent said, and that leave with its next state: a message counts once for each of its receivers.
+/// Deliveries of messages that such an agent said, and that leave with its next state: a message counts once for each
+/// of its receivers.
 pub const SESSION_HELD_DELIVERIES_MAX: u64 = 16_384;
 /// Bytes of these.
 pub const SESSION_HELD_BYTES_MAX: usize = 4 << 20;
@@ -686,7 +699,8 @@ pub const FRAME_MEMORY_BYTES_MAX: usize = 1 << 30;
 pub const FRAME_BYTES: usize = 256 << 10;
 /// Bytes of the state of a durable agent written in Rust: with what was sent in a step, it fits into a frame of any store.
 pub const DURABLE_STATE_BYTES_MAX: usize = 512 << 10;
-/// Bytes that nobody needs any more in the journals of a node's partitions, beyond as many as are needed, until one of them is
+/// Bytes that nobody needs any more in the journals of a node's partitions, beyond as many as are needed, until one of
+/// them is
 /// tidied up.
 pub const JOURNAL_GARBAGE_BYTES: u64 = 32 << 20;
 /// Bytes that a node writes between two looks at what could be tidied up.

@@ -102,8 +102,10 @@ pub trait Station: Send + Sync {
     /// Another node has news.
     fn hear(&self, from: NodeId, news: News);
 
-    /// Hands all that a new peer has to know to `tell`. At first its agents, while nothing changes: whatever happens from then on is news
-    /// for it, too, and comes behind them. What else there is, in pieces, each while nothing of it changes; [`News::Introduced`] at last.
+    /// Hands all that a new peer has to know to `tell`. At first its agents, while nothing changes: whatever happens
+    /// from then on is news
+    /// for it, too, and comes behind them. What else there is, in pieces, each while nothing of it changes;
+    /// [`News::Introduced`] at last.
     fn introduce(&self, tell: &mut dyn FnMut(Vec<News>));
 
     /// Another node is gone: its agents are, and these messages did not get there.
@@ -137,7 +139,7 @@ pub trait Station: Send + Sync {
     fn now(&self) -> Time;
 }
 
-/// Whether a text can name a node: letters, digits, `-`, `_` and `.` of ASCII.
+/// True if a text can name a node: letters, digits, `-`, `_` and `.` of ASCII.
 pub fn is_node_name(node: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !node.is_empty() && node.len() <= NODE_NAME_BYTES_MAX && node.chars().all(fits)

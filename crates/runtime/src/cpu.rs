@@ -60,7 +60,8 @@ impl Thread {
         None
     }
 
-    /// Lets other threads go before this one for the rest of its life, where the operating system knows of that: whoever may not
+    /// Lets other threads go before this one for the rest of its life, where the operating system knows of that:
+    /// whoever may not
     /// do much else cannot take it back.
     pub fn step_back(self) {
         #[cfg(target_os = "linux")]

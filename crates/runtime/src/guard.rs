@@ -102,7 +102,7 @@ impl Node {
         self.permits(Principal::Node(self.name_of(node)), action, object)
     }
 
-    /// Whether an agent of this node may create one of this name, in its turn or through a program.
+    /// True if an agent of this node may create one of this name, in its turn or through a program.
     pub fn permits_creation(&self, owner: Option<Aid>, name: Symbol, in_turn: bool) -> bool {
         match owner {
             Some(owner) if self.guard.restricts_creating || self.guard.auditor.is_some() => {
@@ -150,7 +150,7 @@ impl Node {
         messages.extract_if(.., |envelope| !may(envelope)).collect()
     }
 
-    /// Whether a rule forbids something that needs no permission otherwise; then that is recorded.
+    /// True if a rule forbids something that needs no permission otherwise; then that is recorded.
     pub fn forbids(&self, who: Principal, action: Action, object: &str) -> bool {
         let is_denied = self.guard.policy.verdict(who, action, object) == Verdict::Denied;
         if is_denied {

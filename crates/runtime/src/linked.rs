@@ -230,7 +230,8 @@ impl Node {
         self.wake_df();
     }
 
-    /// News of entries of this node's agents, of a piece of the DF that begins with this number; and where the next piece does.
+    /// News of entries of this node's agents, of a piece of the DF that begins with this number; and where the next
+    /// piece does.
     fn entries_here(&self, df: &Df, number: u64, now: Time) -> (Vec<News>, Option<u64>) {
         let is_here = |description: &DfDescription| {
             let place = description.agent.map(|agent| self.routes.look_up(agent.name).place());

@@ -151,7 +151,7 @@ pub(crate) struct Introduction {
     pub unique: bool,
     pub kind: AgentKind,
     pub owner: Option<Aid>,
-    /// Whether its owner creates it in a turn of its own on this node: not if that one ended meanwhile.
+    /// True if its owner creates it in a turn of its own on this node: not if that one ended meanwhile.
     pub in_turn: bool,
     /// Who decides what happens when it ends; empty if nobody.
     pub supervisor: Symbol,

@@ -186,7 +186,8 @@ impl LinkPair {
         }
     }
 
-    /// Another process takes the place of the one at this end, which lives on without a connection until this is called again.
+    /// Another process takes the place of the one at this end, which lives on without a connection until this is called
+    /// again.
     pub fn exchange_process(&mut self, end: usize) {
         self.disconnect();
         let (incarnation, seed) = (self.random.next_u64(), self.random.next_u64());

@@ -72,7 +72,7 @@ pub struct Programs {
     cache: Option<Arc<CodeCache>>,
     /// How often each code was wanted, and here.
     hits: Mutex<FxHashMap<CodeHash, u64>>,
-    /// Whether a file that cannot be included is an error.
+    /// True if a file that cannot be included is an error.
     is_strict: bool,
     /// Who is told of warnings about programs that are wanted while the society runs.
     reader: OnceLock<fn(&[Diagnostic])>,
@@ -408,7 +408,8 @@ impl SocietyLoader {
 }
 
 impl SocietyLoader {
-    /// Whether the program that a stranger names by this path is one of the society's: in one of its folders, and not by a symbolic link.
+    /// True if the program that a stranger names by this path is one of the society's: in one of its folders, and not
+    /// by a symbolic link.
     pub fn has_inside(&self, path: &str) -> bool {
         let sources = &self.programs.sources;
         sources.find_inside(path).is_some_and(|file| file == sources.find(path))

@@ -377,9 +377,9 @@ struct Opening<'a> {
     /// The body of the environment, if it is written in Rust.
     host_environment: Option<Box<dyn AgentBody>>,
     diagnostics: Vec<Diagnostic>,
-    /// Whether one error keeps the whole society from running.
+    /// True if one error keeps the whole society from running.
     is_strict: bool,
-    /// Whether the society cannot even run in part.
+    /// True if the society cannot even run in part.
     is_hopeless: bool,
     left_out: Vec<LeftOut>,
 }

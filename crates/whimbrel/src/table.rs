@@ -70,7 +70,8 @@ fn unknown() -> Cell {
     Cell::styled("-", Style::new().dimmed())
 }
 
-/// Whether a terminal, or who reads a pipe line by line, may act upon a character: controls, line ends, what changes the direction of
+/// True if a terminal, or who reads a pipe line by line, may act upon a character: controls, line ends, what changes
+/// the direction of
 /// text, and what has no width.
 pub fn is_harmful(c: char) -> bool {
     c.is_control()
@@ -87,7 +88,8 @@ pub fn harmless(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
-/// Text of several lines, each as [`harmless`] has it; tabs stay. Those after the first are set off, so that none of them is taken for a line
+/// Text of several lines, each as [`harmless`] has it; tabs stay. Those after the first are set off, so that none of
+/// them is taken for a line
 /// of somebody else's.
 pub fn tame(text: &str) -> String {
     if !text.contains(is_harmful) {
@@ -99,7 +101,8 @@ pub fn tame(text: &str) -> String {
     lines.split('\n').map(line).collect::<Vec<_>>().join("\n  ") + end
 }
 
-/// Output as it is written, whoever put it together: colours, line ends and tabs stay, everything else that is harmful is escaped as in JSON.
+/// Output as it is written, whoever put it together: colours, line ends and tabs stay, everything else that is harmful
+/// is escaped as in JSON.
 /// Fields of others are to be [`harmless`] before; this holds also where somebody forgot that.
 pub fn screened(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| !is_harmful(c) || matches!(c, '\n' | '\t');

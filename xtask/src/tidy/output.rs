@@ -1,4 +1,5 @@
-//! Commands write to the terminal, or to a pipe, through `screen` and `terminal` only: what they show comes from agents and the network, and
+//! Commands write to the terminal, or to a pipe, through `screen` and `terminal` only: what they show comes from agents
+//! and the network, and
 //! these two escape what a terminal would act upon.
 
 use super::{Finding, ships, without_tests};
@@ -7,7 +8,8 @@ use crate::repo::Repo;
 
 /// Where the command line is.
 const FOLDER: &str = "crates/whimbrel/src/";
-/// Who may write: the two, benchmarks (figures of their own), and the library, which has no terminal and says one line of figures.
+/// Who may write: the two, benchmarks (figures of their own), and the library, which has no terminal and says one line
+/// of figures.
 const WRITERS: &[&str] = &["screen.rs", "terminal.rs", "guests.rs", "bench/"];
 /// What writes around them.
 const WORDS: &[&str] = &["stdout().lock()", "stderr().lock()", "println!", "print!", "dbg!"];

@@ -1,4 +1,5 @@
-//! Files and folders are made by `crates/files`, which makes them their owner's only: minds, messages, keys and tokens lie in them.
+//! Files and folders are made by `crates/files`, which makes them their owner's only: minds, messages, keys and tokens
+//! lie in them.
 
 use super::{Finding, ships, without_tests, words};
 use crate::mask::{line_of, mask};
@@ -40,7 +41,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
     findings
 }
 
-/// Whether this is the standard library's: `OpenOptions::create(true)`, not some other `create`.
+/// True if this is the standard library's: `OpenOptions::create(true)`, not some other `create`.
 fn makes_a_file(code: &str, at: usize, maker: &str) -> bool {
     let (before, after) = (code.get(..at).unwrap_or_default(), code.get(at + maker.len()..).unwrap_or_default());
     let is_ours = before.ends_with("whimbrel_files::");

@@ -476,12 +476,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether an element of this name is a parameter that FIPA does not know, as JADE's add-on writes them.
+/// True if an element of this name is a parameter that FIPA does not know, as JADE's add-on writes them.
 fn is_user_defined(name: &str) -> bool {
     name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("X-")) && name.len() > 2
 }
 
-/// Whether an attribute speaks of the document, not of the message.
+/// True if an attribute speaks of the document, not of the message.
 fn is_about_xml(name: &str) -> bool {
     name == "xmlns" || ["xmlns:", "xml:", "xsi:"].iter().any(|prefix| name.starts_with(prefix))
 }

@@ -94,7 +94,7 @@ impl Scale {
         self.bytes
     }
 
-    /// Whether there is no need to go on.
+    /// True if there is no need to go on.
     pub fn is_full(&self) -> bool {
         self.bytes >= self.enough
     }
@@ -133,7 +133,7 @@ impl Scale {
         self.add_all(pile);
     }
 
-    /// Whether something that may be shared is met for the first time.
+    /// True if something that may be shared is met for the first time.
     fn is_first<T>(&mut self, shared: &Arc<T>) -> bool {
         Arc::strong_count(shared) == 1 || self.seen.insert(Arc::as_ptr(shared).addr())
     }

@@ -39,7 +39,7 @@ impl Cons {
         self.ground
     }
 
-    /// Whether something is in it that is no term: an integer or a null.
+    /// True if something is in it that is no term: an integer or a null.
     #[inline]
     pub fn has_foreign(&self) -> bool {
         self.foreign

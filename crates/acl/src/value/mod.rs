@@ -51,7 +51,8 @@ pub enum Value {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// An integer as SDKs and SL know it. AgentSpeak knows [`Value::Num`] only: [`TermConversion`] stands at the doors of its minds.
+    /// An integer as SDKs and SL know it. AgentSpeak knows [`Value::Num`] only: [`TermConversion`] stands at the doors
+    /// of its minds.
     Int(i64),
     /// An IEEE double: every AgentSpeak number.
     Num(f64),
@@ -157,7 +158,7 @@ impl Value {
         }
     }
 
-    /// Whether nothing is in it that nests, and it is no variable, integer or null: so are most values.
+    /// True if nothing is in it that nests, and it is no variable, integer or null: so are most values.
     #[inline]
     pub(crate) fn is_flat(&self) -> bool {
         !matches!(

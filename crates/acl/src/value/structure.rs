@@ -56,7 +56,7 @@ impl Annot {
         }
     }
 
-    /// Whether something is in it that is no term: an integer or a null.
+    /// True if something is in it that is no term: an integer or a null.
     fn has_foreign(&self) -> bool {
         matches!(self, Self::Term(value) if value.has_foreign())
     }
@@ -73,7 +73,7 @@ pub struct Structure {
     /// Strong negation, `~`.
     pub negated: bool,
     ground: bool,
-    /// Whether something is in it that is no term, see [`super::TermConversion`]; in what the fields around it leave free.
+    /// True if something is in it that is no term, see [`super::TermConversion`]; in what the fields around it leave free.
     #[serde(skip)]
     foreign: bool,
     /// How deep it nests; in what the fields around it leave free.
@@ -214,7 +214,7 @@ impl Structure {
         (self.ground, self.foreign, self.levels) = (shape.ground, shape.foreign, shape.levels);
     }
 
-    /// Whether something is in it that is no term: an integer or a null.
+    /// True if something is in it that is no term: an integer or a null.
     #[inline]
     pub fn has_foreign(&self) -> bool {
         self.foreign

@@ -18,7 +18,8 @@ pub struct TermConversion {
 }
 
 impl Value {
-    /// Whether something is in it that is no term: an integer or a null. Containers are not looked into: their contents change.
+    /// True if something is in it that is no term: an integer or a null. Containers are not looked into: their contents
+    /// change.
     #[inline]
     pub fn has_foreign(&self) -> bool {
         match self {
@@ -33,7 +34,7 @@ impl Value {
 }
 
 thread_local! {
-    /// Whether integers that are read with serde on this thread become doubles.
+    /// True if integers that are read with serde on this thread become doubles.
     static READING: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -247,7 +247,7 @@ fn jade_reads_our_xml() {
     }
 }
 
-/// Whether xmlacl reads the message as it is: it puts a blank where a text has an entity, and where Java's parser gives it
+/// True if xmlacl reads the message as it is: it puts a blank where a text has an entity, and where Java's parser gives it
 /// a text in pieces; of several resolvers it keeps the last.
 fn xmlacl_can_hold(message: &AclMessage) -> bool {
     let content = message.content.as_str().unwrap_or_default();

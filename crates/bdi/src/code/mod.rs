@@ -136,7 +136,7 @@ impl ArithExpr {
 }
 
 impl Expr {
-    /// Whether it is more than written numbers.
+    /// True if it is more than written numbers.
     pub fn is_no_number(&self) -> bool {
         match self {
             Self::Const(Value::Num(_)) => false,

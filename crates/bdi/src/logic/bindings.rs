@@ -55,7 +55,7 @@ impl Bindings {
         std::mem::take(&mut self.slots)
     }
 
-    /// Whether formulas asked for something that is not done yet.
+    /// True if formulas asked for something that is not done yet.
     #[inline(always)]
     pub fn has_effects(&self) -> bool {
         self.effects.is_some()

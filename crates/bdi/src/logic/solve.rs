@@ -589,7 +589,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         }
     }
 
-    /// Whether another rule may be called from here: a rule that calls itself without end is given up.
+    /// True if another rule may be called from here: a rule that calls itself without end is given up.
     #[inline]
     fn may_call(&self, scope: Scope<'f>, bindings: &Bindings) -> bool {
         if scope.calls >= limits::PROOF_CALLS_MAX || bindings.len() > limits::PROOF_SLOTS_MAX {

@@ -11,7 +11,8 @@ const ALLOCATION_BYTES: usize = 32;
 const PLAN_BYTES: usize = 1_024;
 
 impl Mind {
-    /// Bytes of memory that it takes, roughly; counted no further than soon after `enough`. What several parts of it share counts once.
+    /// Bytes of memory that it takes, roughly; counted no further than soon after `enough`. What several parts of it
+    /// share counts once.
     pub fn footprint(&self, enough: usize) -> usize {
         let mut scale = Scale::new(enough);
         scale.add(size_of::<Self>() + self.plans.acquired().map_or(0, |(_, own, _)| own.len()) * PLAN_BYTES);

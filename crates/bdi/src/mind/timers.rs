@@ -44,7 +44,8 @@ impl Timer {
 /// All timers of a mind.
 #[derive(Clone, Debug, Default)]
 pub struct Timers {
-    /// The soonest first. Setting one and taking the soonest cost the logarithm of their number, however many are due at once.
+    /// The soonest first. Setting one and taking the soonest cost the logarithm of their number, however many are due
+    /// at once.
     all: BTreeMap<TimerKey, Timer>,
     /// Those set or gone since the last save, if the agent is saved at all.
     noted: Option<Vec<TimerKey>>,

@@ -156,7 +156,8 @@ impl<'m> Cycle<'m> {
         true
     }
 
-    /// The plan with a label. A bare label that was made for an unnamed plan is the one that the plan had where it came from:
+    /// The plan with a label. A bare label that was made for an unnamed plan is the one that the plan had where it came
+    /// from:
     /// here it may have got another.
     fn plan_from(&self, label: &Value, source: &Annot) -> Option<(PlanRef, PlanHold<'m>)> {
         let own = *source == Annot::Source(whimbrel_acl::sym::SELF);

@@ -4,8 +4,10 @@
 //! All of a mind is data: beliefs, acquired plans and rules (as code terms), events, intentions with their place in each
 //! plan, waits with the time that is left. The program itself is not part of it: the reader has it, or gets it by name.
 //!
-//! **Saves.** [`Durable::save_whole`](whimbrel_platform::capabilities::Durable::save_whole) writes a [record](record) of the whole
-//! mind and begins to note what changes; each [`Durable::save_delta`](whimbrel_platform::capabilities::Durable::save_delta) after
+//! **Saves.** [`Durable::save_whole`](whimbrel_platform::capabilities::Durable::save_whole) writes a [record](record)
+//! of the whole
+//! mind and begins to note what changes; each
+//! [`Durable::save_delta`](whimbrel_platform::capabilities::Durable::save_delta) after
 //! it writes a record of what changed since. Records have numbers, one after the other: a whole record and all deltas
 //! after it, [applied](Agent::apply_delta) in order, make the mind as it was at the last of them.
 //! An agent that nobody saves notes nothing. What a delta costs depends on what changed, not on what the mind holds, with

@@ -143,7 +143,8 @@ impl FromRequestParts<Arc<Shared>> for Admin {
     }
 }
 
-/// Address of whoever asks, if the token that was shown is good for this. Otherwise the answer waits the longer, the more wrong tokens came from
+/// Address of whoever asks, if the token that was shown is good for this. Otherwise the answer waits the longer, the
+/// more wrong tokens came from
 /// there.
 async fn require(role: Role, parts: &Parts, shared: &Shared) -> Result<IpAddr, Rejected> {
     let shown = parts.extensions.get::<Shown>().and_then(|shown| shown.0);

@@ -37,7 +37,8 @@ struct State {
     run: u64,
     authority: Arc<AgentAuthority>,
     identities: FxHashMap<Symbol, Arc<AgentIdentity>>,
-    /// Agents that ended, with the certificate of those that keep their keys, and until when what they sent before may still leave.
+    /// Agents that ended, with the certificate of those that keep their keys, and until when what they sent before may
+    /// still leave.
     ending: VecDeque<(u64, Symbol, Option<Digest>)>,
     /// Identities are looked over when there are so many: those whose time is over go.
     sweep_at: usize,

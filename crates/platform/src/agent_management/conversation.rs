@@ -81,7 +81,7 @@ fn is_named(expression: &Value, name: &str) -> bool {
     expression.functor().is_some_and(|functor| functor.as_str().eq_ignore_ascii_case(name))
 }
 
-/// Whether this asks for the objects that a description fits.
+/// True if this asks for the objects that a description fits.
 //= fipa00008 2.1 IdentifyingExpression
 fn is_identifying(expression: &Value) -> bool {
     ["iota", "any", "all"].iter().any(|operator| is_named(expression, operator))
@@ -120,7 +120,8 @@ fn language_of(message: &AclMessage) -> Option<sl::Profile> {
     }
 }
 
-/// A message's content as a value: text in SL is read, whichever profile its language names; anything else is taken as it is.
+/// A message's content as a value: text in SL is read, whichever profile its language names; anything else is taken as
+/// it is.
 pub(super) fn content_of(message: &AclMessage) -> Result<Cow<'_, Value>, Misunderstanding> {
     match (&message.content, language_of(message)) {
         (Value::Str(text), Some(_)) => match sl::text_to_value(text, sl::Profile::Sl) {
@@ -141,7 +142,8 @@ fn the_only_expression(content: &Value) -> Option<&Value> {
     expressions.next().is_none().then_some(first)
 }
 
-/// The content of the `failure` that stands for a search's results, which cannot be handed over: `[action, internal-error(...)]`, in SL if the results
+/// The content of the `failure` that stands for a search's results, which cannot be handed over: `[action,
+/// internal-error(...)]`, in SL if the results
 /// are. `None` if the message has no results of a search.
 //= fipa00023 6.3.5
 pub(crate) fn too_many_results(answer: &AclMessage, why: &str) -> Option<Value> {

@@ -1,9 +1,13 @@
 //! How many agents descend from one that nobody created, and how fast they create more.
 //!
-//! What counts is the family, not the creator: a program that creates agents which create agents is one family. Each creation has a
-//! price in time. A family that owes more time than a burst of creations costs has its newcomers and their creators wait until that is
-//! paid. Whoever creates although a second is owed is refused, and so is whoever has as many agents as it may. What the first of a family
-//! creates itself is free, unless a policy says otherwise: its number grows with time, that of agents which create agents explodes. A
+//! What counts is the family, not the creator: a program that creates agents which create agents is one family. Each
+//! creation has a
+//! price in time. A family that owes more time than a burst of creations costs has its newcomers and their creators
+//! wait until that is
+//! paid. Whoever creates although a second is owed is refused, and so is whoever has as many agents as it may. What the
+//! first of a family
+//! creates itself is free, unless a policy says otherwise: its number grows with time, that of agents which create
+//! agents explodes. A
 //! family that does not stop at refusals is condemned: all of it ends.
 
 use std::time::Duration;
@@ -28,7 +32,7 @@ pub(super) struct Families {
 struct Family {
     agents_max: u32,
     creations_per_s: u32,
-    /// Whether what its first agent creates costs nothing.
+    /// True if what its first agent creates costs nothing.
     is_first_free: bool,
     living: u32,
     /// When all that it created so far is paid for.
@@ -36,7 +40,7 @@ struct Family {
     /// Refusals since this time.
     refused: (Time, u32),
     is_condemned: bool,
-    /// Whether its first agent is gone.
+    /// True if its first agent is gone.
     is_orphaned: bool,
 }
 

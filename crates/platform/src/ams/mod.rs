@@ -284,7 +284,8 @@ impl Ams {
         Ok(self.add(name, new, now))
     }
 
-    /// As [`Ams::create`], for an agent that was there before, or whose creator was told already that it will be: whatever its family may.
+    /// As [`Ams::create`], for an agent that was there before, or whose creator was told already that it will be:
+    /// whatever its family may.
     ///
     /// # Errors
     /// As those of [`Ams::create`], but for those of families.
@@ -302,13 +303,15 @@ impl Ams {
         self.policy = (policy, node);
     }
 
-    /// When an agent that was just created may begin and its creator go on, if that is later than `now`: its family creates more than
+    /// When an agent that was just created may begin and its creator go on, if that is later than `now`: its family
+    /// creates more than
     /// it may.
     pub fn creation_due(&self, name: Symbol, now: Time) -> Option<Time> {
         self.families.due(name, now)
     }
 
-    /// A family of agents that is to end because it does not stop at refusals: whom they descend from, and all of them that are here.
+    /// A family of agents that is to end because it does not stop at refusals: whom they descend from, and all of them
+    /// that are here.
     pub fn take_condemned(&mut self) -> Option<(Symbol, Vec<Symbol>)> {
         self.families.take_condemned()
     }
@@ -747,7 +750,7 @@ pub fn is_everywhere(name: Symbol) -> bool {
     name == sym::AMS || name == sym::DF
 }
 
-/// Whether a new agent can have this name. Those that are reserved only the platform itself gives.
+/// True if a new agent can have this name. Those that are reserved only the platform itself gives.
 fn check_name(name: Symbol, kind: AgentKind) -> Result<(), CreateError> {
     match name_fault(name.as_str()) {
         Some(NameFault::Reserved(_)) if kind == AgentKind::Service && is_reserved(name.as_str()) => Ok(()),

@@ -63,7 +63,7 @@ pub fn name_fault(name: &str) -> Option<NameFault> {
     RESERVED.into_iter().find(|reserved| looks_like(name, reserved)).map(NameFault::Reserved)
 }
 
-/// Whether a name is one of those that only the platform itself gives.
+/// True if a name is one of those that only the platform itself gives.
 pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
@@ -74,7 +74,7 @@ fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Whether people may take a name for this one, which is of small letters.
+/// True if people may take a name for this one, which is of small letters.
 fn looks_like(name: &str, reserved: &str) -> bool {
     let mut letters = name.trim().chars().flat_map(char::to_lowercase).map(plain_letter);
     let mut wanted = reserved.chars().map(plain_letter);
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_the_platform_are_reserved_in_any_guise() {
+    fn platform_names_are_reserved() {
         for name in
             ["ams", "AMS", "Df", "dF", "cli", "CLI", "cIi", "c1i", "cl1", " ams", "аms", "ａｍｓ", "𝐚𝐦𝐬", "ԁf", "сli"]
         {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_and_what_nobody_sees_are_in_no_name() {
+    fn patterns_and_invisible_characters_are_refused() {
         assert_eq!(name_fault("a*b"), Some(NameFault::Pattern('*')));
         assert_eq!(name_fault("who?"), Some(NameFault::Pattern('?')));
         assert_eq!(name_fault("bob@home"), Some(NameFault::Character('@')));

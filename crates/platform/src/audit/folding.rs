@@ -1,8 +1,11 @@
 //! Folding of audit entries: the first of several equal ones is recorded at once, the others as one entry with their count.
 //!
-//! A stranger's refusals are equal if reason and address are; a known principal's entries, if what was done to whom is the same. After
-//! each entry the next one of its kind waits [`AUDIT_FOLD_MS`], then twice as long each time, up to [`AUDIT_FOLD_MS_MAX`]. How many
-//! kinds are kept apart is bounded, for those outside and for known principals each, and for each principal: the others are folded by
+//! A stranger's refusals are equal if reason and address are; a known principal's entries, if what was done to whom is
+//! the same. After
+//! each entry the next one of its kind waits [`AUDIT_FOLD_MS`], then twice as long each time, up to
+//! [`AUDIT_FOLD_MS_MAX`]. How many
+//! kinds are kept apart is bounded, for those outside and for known principals each, and for each principal: the others
+//! are folded by
 //! reason alone. So nobody decides how much is recorded. Time is an input.
 
 use core::net::IpAddr;
@@ -72,7 +75,7 @@ impl<'a> From<&Act<'a>> for Entry<'a> {
 pub struct Folded {
     /// What became of it.
     pub outcome: Outcome,
-    /// Whether somebody outside the platform caused it.
+    /// True if somebody outside the platform caused it.
     pub is_outside: bool,
     /// Who wanted it.
     pub who: String,
@@ -113,7 +116,7 @@ fn cut(text: &str) -> &str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Stranger(Outcome, IpAddr),
-    /// Whether it is outside; by digests: of the principal, and of what was done to whom.
+    /// True if it is outside; by digests: of the principal, and of what was done to whom.
     Named(bool, Outcome, u64, u64),
     /// One principal's many kinds.
     Principal(bool, Outcome, u64),

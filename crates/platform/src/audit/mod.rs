@@ -1,4 +1,5 @@
-//! Audit vocabulary: what was refused and why, and what was allowed to whom. The counters, the audit log and the tests share it.
+//! Audit vocabulary: what was refused and why, and what was allowed to whom. The counters, the audit log and the tests
+//! share it.
 
 mod folding;
 
@@ -112,7 +113,7 @@ impl<'a> Party<'a> {
         if name.starts_with("session:") { Self::Session(name) } else { Self::Known(name) }
     }
 
-    /// Whether it is outside the platform: many who are may act together, so they have room of their own in the audit log.
+    /// True if it is outside the platform: many who are may act together, so they have room of their own in the audit log.
     pub const fn is_outside(self) -> bool {
         matches!(self, Self::Stranger(_) | Self::Session(_))
     }
@@ -174,7 +175,8 @@ pub struct Act<'a> {
     pub detail: &'a str,
 }
 
-/// Keeper of a record of what was refused and what was allowed. Called on the threads that do the work: be quick, never block.
+/// Keeper of a record of what was refused and what was allowed. Called on the threads that do the work: be quick, never
+/// block.
 pub trait Auditor: Send + Sync {
     /// Told of each refusal.
     fn refused(&self, what: &Refused<'_>);

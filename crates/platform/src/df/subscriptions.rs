@@ -18,7 +18,8 @@ pub enum NoticeForm {
     Fipa {
         /// The `inform` to send, its content left out.
         inform: Box<AclMessage>,
-        /// The search action, or the identifying expression, that was subscribed to: as text in SL if the subscriber wrote it
+        /// The search action, or the identifying expression, that was subscribed to: as text in SL if the subscriber
+        /// wrote it
         /// so, and is to be told in SL.
         action: Value,
     },

@@ -12,7 +12,8 @@ use super::record::{Born, Record, Sent, State, Step, Ticket};
 use super::standing::Standing;
 use crate::store::Partition;
 
-/// About how many bytes of a journal an agent takes beside its state, a message beside its content, and one that was handled.
+/// About how many bytes of a journal an agent takes beside its state, a message beside its content, and one that was
+/// handled.
 const ACCOUNT_BYTES: usize = 64;
 const LETTER_BYTES: usize = 24;
 const TICKET_BYTES: usize = 8;

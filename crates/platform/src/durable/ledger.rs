@@ -42,7 +42,8 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Unsettled {
     sent: Sent,
-    /// The number of the message before it from its sender to its receiver that was not settled when it was written; 0 if there was none.
+    /// The number of the message before it from its sender to its receiver that was not settled when it was written; 0
+    /// if there was none.
     after: u64,
 }
 
@@ -123,7 +124,8 @@ impl Ledger {
         self.accounts.get(&message.sender).is_some_and(|account| account.unsettled.contains(&message.number))
     }
 
-    /// The number of the message before this one, from its sender to its receiver, if the sender answered for that one when this one was
+    /// The number of the message before this one, from its sender to its receiver, if the sender answered for that one
+    /// when this one was
     /// written; else 0. As long as [`Ledger::answers_for`] this one, and messages [are kept](Ledger::keep_letters).
     pub fn comes_after(&self, message: Ticket) -> u64 {
         self.letters.as_ref().and_then(|letters| letters.get(&message)).map_or(0, |kept| kept.after)
@@ -210,7 +212,8 @@ impl Ledger {
         }
     }
 
-    /// A message was refused though its receiver may live, and its sender is told `failure`: it is not to come later. That is written by who
+    /// A message was refused though its receiver may live, and its sender is told `failure`: it is not to come later.
+    /// That is written by who
     /// serves the receiver, as if it had been handled; else by who serves the sender, who answers for it no longer.
     pub fn refuse(&mut self, ticket: Ticket, receiver: Symbol) {
         if !self.serves_agent(receiver) {

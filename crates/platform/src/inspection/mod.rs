@@ -1,6 +1,7 @@
 //! Looking into an agent, and steering it: what an operator asks of a body between two of its turns
 //! ([`Inspectable::inspect`](crate::capabilities::Inspectable::inspect)), and what he has it do
-//! ([`Inspectable::instruct`](crate::capabilities::Inspectable::instruct)). Plain data, bounded by the `INSPECTION_` limits.
+//! ([`Inspectable::instruct`](crate::capabilities::Inspectable::instruct)). Plain data, bounded by the `INSPECTION_`
+//! limits.
 
 mod instruction;
 mod texts;

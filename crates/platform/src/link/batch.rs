@@ -1113,7 +1113,8 @@ mod tests {
         assert_eq!(read(LINK_BATCH_TAGS_MAX + 1), Err(BatchError::TooMany));
     }
 
-    /// A message to `count` agents in this many copies of one text, as a peer might write it, receivers all named by position.
+    /// A message to `count` agents in this many copies of one text, as a peer might write it, receivers all named by
+    /// position.
     fn flood(messages: usize, names: &[String]) -> Vec<u8> {
         let mut message = message(&[]);
         message.receivers = names.iter().map(|name| Aid::local(name.as_str())).collect();
@@ -1147,7 +1148,7 @@ mod tests {
     }
 
     #[test]
-    fn batch_of_messages_to_many_closes_by_their_count() {
+    fn batch_closes_by_receiver_count() {
         let names: Vec<String> = (0..LINK_RECEIVERS_MAX).map(|n| format!("a{n}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut items = VecDeque::new();

@@ -143,7 +143,7 @@ impl LinkError {
         }
     }
 
-    /// Whether another node than the one that was meant was reached, whichever end found out.
+    /// True if another node than the one that was meant was reached, whichever end found out.
     pub fn is_of_other_node(&self) -> bool {
         match self {
             Self::OtherNode { .. } => true,
@@ -199,7 +199,8 @@ impl LinkError {
 pub enum LinkEvent {
     /// Connect, then call [`Link::handle_connected`], or [`Link::handle_disconnected`] if that fails.
     Connect,
-    /// The connection that waits ([`Claim::Waits`]) takes the place of the present one: close that, and call [`Link::handle_accepted`].
+    /// The connection that waits ([`Claim::Waits`]) takes the place of the present one: close that, and call
+    /// [`Link::handle_accepted`].
     ClaimGranted,
     /// The connection that waits gets no place: tell it why, if there is a reason that helps its peer, and close it.
     ClaimRefused(Option<LinkError>),
@@ -263,7 +264,8 @@ struct Connection {
 }
 
 impl Connection {
-    /// Checks that the peer has not sent more than it may, but for the batch that counts as so many bytes: it may have been writing that. A single
+    /// Checks that the peer has not sent more than it may, but for the batch that counts as so many bytes: it may have
+    /// been writing that. A single
     /// message may be longer than a batch.
     fn check_credit(&self, batch: u64) -> Result<(), LinkError> {
         let over = self.came_bytes.saturating_sub(self.granted);
@@ -315,7 +317,8 @@ struct Session {
     incarnation: u64,
     /// Items received from it.
     received: u64,
-    /// The incarnation of this end in the session before, if this end began the session anew: the peer may not have heard of it.
+    /// The incarnation of this end in the session before, if this end began the session anew: the peer may not have
+    /// heard of it.
     before: Option<u64>,
 }
 
@@ -333,7 +336,8 @@ enum Meeting {
 ///
 /// What is [offered](Link::offer) to it arrives at the other end once and in order, however often the connection breaks,
 /// as long as both processes live and the break does not last longer than the patience of both. Inputs: `handle_*`
-/// ([`Link::handle_claim`] before [`Link::handle_accepted`]), [`Link::offer`]; outputs: [`Link::poll_transmit`] (bytes to write), [`Link::poll_event`], [`Link::poll_timeout`].
+/// ([`Link::handle_claim`] before [`Link::handle_accepted`]), [`Link::offer`]; outputs: [`Link::poll_transmit`] (bytes
+/// to write), [`Link::poll_event`], [`Link::poll_timeout`].
 /// After each input, take outputs until there are none.
 ///
 /// Each item has a number, counted from the beginning of the session between two processes. What was sent stays in the
@@ -341,7 +345,8 @@ enum Meeting {
 /// anew: a connection's encoder knows nothing of the one before. Bytes are sent against credit: a receiver that is busy
 /// grants no more, and the window grows on the sender's side, where its senders are slowed down.
 ///
-/// A session is between two incarnations, and no incarnation of an end has two sessions with one of the peer: the end that accepts
+/// A session is between two incarnations, and no incarnation of an end has two sessions with one of the peer: the end
+/// that accepts
 /// hears who is there before it speaks, and counts its own incarnation on when it begins anew.
 pub struct Link {
     me: Speaker,
@@ -489,12 +494,14 @@ impl Link {
         self.connection.as_ref().is_some_and(|connection| connection.greeted)
     }
 
-    /// There is a connection, made because [`LinkEvent::Connect`] said so. One that was there before is of no account any more.
+    /// There is a connection, made because [`LinkEvent::Connect`] said so. One that was there before is of no account
+    /// any more.
     pub fn handle_connected(&mut self, now: Time) {
         self.begin_connection(now, true);
     }
 
-    /// There is a connection that the peer made, and it is the link's ([`Link::handle_claim`]). One that was there before is of no
+    /// There is a connection that the peer made, and it is the link's ([`Link::handle_claim`]). One that was there
+    /// before is of no
     /// account any more. The peer's hello is what comes first.
     pub fn handle_accepted(&mut self, now: Time) {
         if self.connection.is_some() {
@@ -673,7 +680,8 @@ impl Link {
         let untouched = self.first == 0 && session.received == 0;
         match hello.heard {
             Some((incarnation, received)) if incarnation == self.me.incarnation => Meeting::Known(received),
-            // It did not get the hello of this session, so it received nothing. To take it for one that gave up would lose what waits.
+            // It did not get the hello of this session, so it received nothing. To take it for one that gave up would
+            // lose what waits.
             None if untouched => Meeting::Unheard,
             Some((incarnation, _)) if untouched && session.before == Some(incarnation) => Meeting::Unheard,
             // It lost this session: it met another process of this end's name, or gave this end up.
@@ -685,7 +693,8 @@ impl Link {
     fn begin_session(&mut self, incarnation: u64, dialled: bool) {
         let mut before = None;
         if self.session.is_some() && dialled {
-            // What this end's incarnation is, was said. Whoever else knows it hears in the next hello that this end met another one.
+            // What this end's incarnation is, was said. Whoever else knows it hears in the next hello that this end met
+            // another one.
             self.lose();
         } else if self.session.is_some() {
             before = Some(self.me.incarnation);

@@ -138,7 +138,8 @@ pub struct OwnerTerms {
     pub clones: u32,
     /// How many agents, of any kind, may descend from one that nobody created.
     pub agents: u32,
-    /// How many of these may be created in any second; `None` for as many as may without a rule, where what the first one creates does
+    /// How many of these may be created in any second; `None` for as many as may without a rule, where what the first
+    /// one creates does
     /// not count.
     pub creations_per_s: Option<u32>,
 }

@@ -425,7 +425,8 @@ impl Session {
         Outlook::Part(name, keeping.kept(), unsaved)
     }
 
-    /// What its client did not acknowledge of an agent's messages is not for the client any more. These, and before them what the agent was given
+    /// What its client did not acknowledge of an agent's messages is not for the client any more. These, and before
+    /// them what the agent was given
     /// and had not handled.
     pub(super) fn write_off(&mut self, agent: u32, why: &str) -> Vec<Arc<AclMessage>> {
         let mut undelivered = self.open.take(agent);

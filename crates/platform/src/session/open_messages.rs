@@ -52,7 +52,8 @@ impl OpenMessages {
         });
     }
 
-    /// The client received this message of an agent. It `knows` what is open among all that it received: not so when it goes on with its session.
+    /// The client received this message of an agent. It `knows` what is open among all that it received: not so when it
+    /// goes on with its session.
     pub fn note(&mut self, number: u64, agent: u32, message: &Arc<AclMessage>, bytes: usize, knows: bool) {
         let is_open = self.is_told && (!knows || is_in(&self.runs, number));
         let has_room = self.by_number.len() < SESSION_OPEN_MESSAGES_MAX
@@ -80,7 +81,7 @@ impl OpenMessages {
     }
 }
 
-/// Whether a number is in one of these runs, which are in order.
+/// True if a number is in one of these runs, which are in order.
 fn is_in(runs: &[(u64, u64)], number: u64) -> bool {
     let after = runs.partition_point(|(first, _)| *first <= number);
     after.checked_sub(1).and_then(|at| runs.get(at)).is_some_and(|(first, count)| number - first < *count)

@@ -4,7 +4,8 @@ use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sym};
 
 use crate::agent_management::too_many_results;
 
-/// The `failure` that stands for an answer which is too long for its client, as it says of itself `why`; `None` if the message answers nothing. A
+/// The `failure` that stands for an answer which is too long for its client, as it says of itself `why`; `None` if the
+/// message answers nothing. A
 /// directory's answer to a search is one of that directory (FIPA00023 6.3.5); any other is the AMS's.
 //= fipa00023 6.3.5
 pub(super) fn answer_instead(answer: &AclMessage, to: Aid, platform: Symbol, why: &str) -> Option<AclMessage> {
@@ -46,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_results_are_a_failure_of_the_directory() {
+    fn too_many_results_are_failure() {
         let results = Value::term("set", vec![Value::atom("entry"); 3]);
         let found = Value::list([Value::term(
             "result",

@@ -46,7 +46,7 @@ impl Rate {
         self.debt = self.debt.saturating_add(cost - paid);
     }
 
-    /// Whether more was taken than was there, and that is not made up for yet.
+    /// True if more was taken than was there, and that is not made up for yet.
     pub fn is_in_debt(&mut self, now: Time) -> bool {
         self.fill(now);
         self.debt > 0

@@ -247,7 +247,8 @@ impl Session {
         self.over.is_some() && self.lodgers.is_empty() && self.parting.is_empty()
     }
 
-    /// Whether it takes more frames now, which gives the client what credit is due. While it does not, read none: a client that sends beyond
+    /// True if it takes more frames now, which gives the client what credit is due. While it does not, read none: a
+    /// client that sends beyond
     /// its credit waits. The lease does not run then.
     pub fn has_room(&mut self, now: Time) -> bool {
         self.grow_credit(now);

@@ -236,7 +236,7 @@ fn say(sim: &mut Simulation, client: &Client, act: Performative, language: Optio
 
 /// As JADE's `DFService.createSubscriptionMessage` writes it and `decodeNotification` reads it.
 #[test]
-fn sl_question_is_answered_by_an_equation_in_sl() {
+fn sl_question_is_answered_by_equation() {
     let search = "(action (agent-identifier :name df) (search (df-agent-description :services (set (service-description :type sell)))))";
     let question = format!("(iota ?x (result {search} ?x))");
     let entry = "(df-agent-description :name (agent-identifier :name \"eve@home\")";

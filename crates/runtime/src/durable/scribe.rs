@@ -223,7 +223,8 @@ impl Scribe {
         let durable = locked(&self.durable);
         let all_here = sent.iter().all(|(to, _)| durable.contains(&to.name));
         let (parts, durable) = match &node.cluster {
-            // Partitions pass under this lock. A message between two durable agents is numbered whenever it is sent: one without a number goes
+            // Partitions pass under this lock. A message between two durable agents is numbered whenever it is sent:
+            // one without a number goes
             // another way while the receiver's partition passes, and numbered ones would overtake it.
             Some(cluster) if !all_here => {
                 drop(durable);
@@ -273,7 +274,8 @@ impl Scribe {
         let _ = self.jobs.send(Job::SayAgain(to, partitions));
     }
 
-    /// Something is missing of what agents of this node sent to agents of a partition that it serves: all is sent once more that these have
+    /// Something is missing of what agents of this node sent to agents of a partition that it serves: all is sent once
+    /// more that these have
     /// not handled.
     pub fn say_again_here(&self, partition: Partition) {
         let _ = self.jobs.send(Job::SayAgainHere(partition));
@@ -333,7 +335,8 @@ impl Scribe {
         ends.values().filter(|(awaited, _)| *awaited == agent).for_each(|(_, tell)| _ = tell.send(()));
     }
 
-    /// Messages as they are sent once more: all that their senders answer for to the same receivers, each sender's in their order.
+    /// Messages as they are sent once more: all that their senders answer for to the same receivers, each sender's in
+    /// their order.
     pub fn envelopes(&self, letters: Vec<Letter>, telling: u64) -> Vec<Envelope> {
         let mut latest: FxHashMap<(Symbol, Symbol), u64> = FxHashMap::default();
         let envelope = |(Ticket { sender, number }, to, sent): Letter| {
@@ -733,7 +736,8 @@ impl Desk {
         self.node.put(batch.shard, Parcel::Written(released));
     }
 
-    /// Writes a partition's journal anew if more is out of date than is needed, in all partitions together: where that gives most
+    /// Writes a partition's journal anew if more is out of date than is needed, in all partitions together: where that
+    /// gives most
     /// for what it costs.
     fn tidy_up(&mut self) {
         if self.unseen < JOURNAL_TIDY_BYTES {

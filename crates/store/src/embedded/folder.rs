@@ -200,7 +200,7 @@ pub fn store_in(folder: &Path) -> Result<PathBuf, OpenStoreError> {
     }
 }
 
-/// Whether a store is in a folder, perhaps without its description.
+/// True if a store is in a folder, perhaps without its description.
 fn is_store(folder: &Path) -> bool {
     folder.join(DESCRIPTION).is_file() || matches!(refuse_remains(folder), Err(OpenStoreError::Incomplete { .. }))
 }
@@ -319,7 +319,7 @@ pub fn refuse_remains(folder: &Path) -> Result<(), OpenStoreError> {
     Ok(())
 }
 
-/// Whether a file begins as a segment does, whatever it is called.
+/// True if a file begins as a segment does, whatever it is called.
 fn is_segment(path: &Path) -> bool {
     begin_of(path).is_ok_and(|bytes| SegmentHeader::read(&bytes).is_ok())
 }

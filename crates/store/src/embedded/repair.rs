@@ -1,4 +1,5 @@
-//! Repair of a store whose journal is whole and something beside it is not: its description, its mark, its blobs' folder, or
+//! Repair of a store whose journal is whole and something beside it is not: its description, its mark, its blobs'
+//! folder, or
 //! the names of its segments.
 
 use std::collections::BTreeSet;
@@ -23,11 +24,13 @@ pub struct Repaired {
     pub frames: u64,
 }
 
-/// Makes a store whole again of whose folder a part is missing, if its journal is not damaged. `partitions` is for stores whose
+/// Makes a store whole again of whose folder a part is missing, if its journal is not damaged. `partitions` is for
+/// stores whose
 /// segments do not say how many there are, as those of the first release.
 ///
 /// # Errors
-/// Somebody has the store open, or there is none. The journal is damaged: then its segments have their names again, no more.
+/// Somebody has the store open, or there is none. The journal is damaged: then its segments have their names again, no
+/// more.
 pub fn repair(folder: &Path, partitions: Option<u16>, progress: &mut Progress<'_>) -> Result<Repaired, OpenStoreError> {
     if !folder.is_dir() {
         return Err(OpenStoreError::NoStore(folder.to_owned()));

@@ -1,7 +1,8 @@
 //! Reads a segment's bytes: its records, what is damaged, and where what was never acknowledged begins.
 //!
 //! A batch is only written after the one before it was flushed. So whatever is broken before a batch that can be read was
-//! acknowledged: that is damage. So is what the store's mark says was flushed. What is broken, followed by nothing and after
+//! acknowledged: that is damage. So is what the store's mark says was flushed. What is broken, followed by nothing and
+//! after
 //! the mark is what was being written when the process or the machine died: a torn tail, which nobody was told is safe.
 
 use super::layout::{
@@ -94,7 +95,7 @@ impl Scan<'_> {
             .find_map(|at| self.batch(at).filter(|batch| batch.batch > number).map(|batch| (at, batch.batch)))
     }
 
-    /// Whether this batch was acknowledged, whatever follows it.
+    /// True if this batch was acknowledged, whatever follows it.
     fn is_acknowledged(&self, number: u64) -> bool {
         self.sealed || number <= self.flushed
     }

@@ -139,7 +139,7 @@ pub(crate) async fn prepare(engine: &Engine, options: &Options) -> Result<Layout
     Ok(layout)
 }
 
-/// Whether something was ever written into the store: after that no stream of it is made, for one that is missing was lost.
+/// True if something was ever written into the store: after that no stream of it is made, for one that is missing was lost.
 async fn is_used(engine: &Engine, options: &Options) -> Result<bool, ConnectError> {
     let Options { name, .. } = options;
     let (coordination, first) = (format!("{name}-COORD"), format!("{name}-J0"));

@@ -1,4 +1,5 @@
-//! Parts of a store's folder that are lost, emptied or renamed: nothing is ever made over the rest, and what can be mended is.
+//! Parts of a store's folder that are lost, emptied or renamed: nothing is ever made over the rest, and what can be
+//! mended is.
 
 use std::fs;
 use std::ops::ControlFlow;

@@ -333,7 +333,8 @@ fn silent_process_is_replaced_and_stays_out() {
     }
 }
 
-/// Processes of one name begin, break off, hang and die in any order: the name is one's at a time, and what arrived stays arrived.
+/// Processes of one name begin, break off, hang and die in any order: the name is one's at a time, and what arrived
+/// stays arrived.
 #[test]
 fn contested_name_is_one_process_at_a_time() {
     for seed in 0..4 * SEEDS {

@@ -1,4 +1,5 @@
-//! What one durable agent sends to another one comes in order: while partitions pass from node to node, and if a message is lost.
+//! What one durable agent sends to another one comes in order: while partitions pass from node to node, and if a
+//! message is lost.
 
 use std::sync::{Arc, Mutex};
 

@@ -322,7 +322,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Whether a file can be parsed: it cannot include itself, by whatever detour.
+    /// True if a file can be parsed: it cannot include itself, by whatever detour.
     fn check_include(&mut self, name: &Text, span: Span) -> Parse<bool> {
         let mut chain: Vec<String> = self.session.files.iter().map(|file| file.to_string()).collect();
         chain.push(self.file.to_string());

@@ -16,7 +16,7 @@ pub trait Loader {
     /// Why there is no such file, in a few words.
     fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError>;
 
-    /// Whether a file that cannot be included is an error of the program, rather than a warning.
+    /// True if a file that cannot be included is an error of the program, rather than a warning.
     fn is_strict(&self) -> bool {
         false
     }
@@ -83,7 +83,7 @@ impl<'l> Session<'l> {
         SessionMark { lengths, functions: self.functions.clone(), errors: self.diagnostics.errors() }
     }
 
-    /// Whether errors were found since `mark`.
+    /// True if errors were found since `mark`.
     pub(crate) fn failed_since(&self, mark: &SessionMark) -> bool {
         self.diagnostics.errors() > mark.errors
     }

@@ -1,6 +1,7 @@
 //! Claims to a link: connections that a peer made while the link may have one that works.
 //!
-//! A node's name is taken as long as the process that has it answers. Whoever else comes by that name waits until that process has
+//! A node's name is taken as long as the process that has it answers. Whoever else comes by that name waits until that
+//! process has
 //! answered a question, and is refused then; if there is no answer, or the connection ends, the name is the other's.
 
 use std::time::Duration;
@@ -14,7 +15,8 @@ use crate::limits::{LINK_CLAIM_MS, LINK_CLAIM_MS_MAX};
 pub enum Claim {
     /// It is the link's: close the present one, if there is one, and call [`Link::handle_accepted`].
     Granted,
-    /// The peer of the present connection is asked whether it is there: [`LinkEvent::ClaimGranted`] or [`LinkEvent::ClaimRefused`] comes.
+    /// The peer of the present connection is asked whether it is there: [`LinkEvent::ClaimGranted`] or
+    /// [`LinkEvent::ClaimRefused`] comes.
     /// A connection that waited before this one is to be closed.
     Waits,
     /// The connection that this end made is the one: close the other without a word, since its peer is to stay.
@@ -29,7 +31,8 @@ pub(super) struct Contest {
 }
 
 impl Link {
-    /// A peer connected and said this. It was admitted ([`Speaker::admits`](super::Speaker::admits)), and is who it says it is.
+    /// A peer connected and said this. It was admitted ([`Speaker::admits`](super::Speaker::admits)), and is who it
+    /// says it is.
     pub fn handle_claim(&mut self, now: Time, hello: &Hello) -> Claim {
         let dials_first = self.me.node < hello.node;
         let Some(connection) = &mut self.connection else { return Claim::Granted };
@@ -57,7 +60,7 @@ impl Link {
         Claim::Waits
     }
 
-    /// Whether a connection waits for its claim to be decided.
+    /// True if a connection waits for its claim to be decided.
     pub fn has_claimant(&self) -> bool {
         self.contest.is_some()
     }
