@@ -121,8 +121,7 @@ impl AclMessage {
     }
 
     /// Removes receivers, and agents in `:reply-to`, that are named before: each gets one copy. A name of the platform
-    /// `home` is the same as
-    /// that name alone.
+    /// `home` is the same as that name alone.
     pub fn name_each_once(&mut self, home: Symbol) {
         if self.receivers.len() > 1 {
             keep_first_of_each(&mut self.receivers, home);
@@ -267,8 +266,7 @@ pub struct Numbered {
     /// Its number among those of its sender.
     pub number: u64,
     /// The number of the message before it from its sender to its receiver, if its sender still answers for that one;
-    /// else 0. Who has not taken
-    /// that one does not take this one.
+    /// else 0. Who has not taken that one does not take this one.
     pub after: u64,
     /// Which telling of its sender's node it belongs to: when messages have to be said again, what was said before is of no
     /// account any more. [`Numbered::LATEST`] if it was found to be of account, [`Numbered::AGAIN`] if its receiver had it before.
@@ -394,8 +392,7 @@ impl Envelope {
     }
 
     /// True if the names of these agents are in the order in which they were first heard, so that none is there twice:
-    /// as lists mostly are, and
-    /// seen without a set of them.
+    /// as lists mostly are, and seen without a set of them.
     pub fn names_ascend(agents: &[Aid]) -> bool {
         agents.is_sorted_by(|one, other| one.name.index() < other.name.index())
     }

@@ -213,8 +213,8 @@ impl Shared {
     }
 
     /// Has the node answer somebody who looks, on a thread that may wait. Many at once wait for each other; so that
-    /// those who look do not wait for
-    /// those who have something done that takes long, nor for those who wait for another node, these are counted apart.
+    /// those who look do not wait for those who have something done that takes long, nor for those who wait for another
+    /// node, these are counted apart.
     pub async fn answer(&self, request: Request) -> Answer {
         let permits = match () {
             // They may take minutes: better to say so than to let somebody wait for them.

@@ -1,10 +1,9 @@
 //! Visitors: who is connected and has not proven to be an administrator, so many at most.
 //!
 //! When all places are taken, a newcomer gets the place of somebody who is worth less: of those that proved nothing the
-//! one that has been
-//! there longest, idle ones first, then a viewer. So neither strangers nor viewers lock an administrator out. A
-//! stranger never displaces
-//! somebody at another address, unless there are as many visitors as the node can have.
+//! one that has been there longest, idle ones first, then a viewer. So neither strangers nor viewers lock an
+//! administrator out. A stranger never displaces somebody at another address, unless there are as many visitors as the
+//! node can have.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,6 +1,5 @@
 //! Audit log read back, from its end, page by page: over the files of known principals and of those outside, and those
-//! that were put
-//! aside. Entries of both are merged by their times.
+//! that were put aside. Entries of both are merged by their times.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

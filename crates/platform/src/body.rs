@@ -16,8 +16,7 @@ use crate::mobility::HopRequest;
 use crate::{Services, Time};
 
 /// What runs in an agent's slot. The scheduler gives it turns; in between it is only data. What only some bodies can do
-/// is in a
-/// [capability](crate::capabilities).
+/// is in a [capability](crate::capabilities).
 pub trait AgentBody: Send {
     /// Runs until there is nothing to do or the budget is spent. The first turn comes without a message.
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next;
@@ -26,8 +25,7 @@ pub trait AgentBody: Send {
     fn stopping(&mut self, _turn: &mut Turn<'_>) {}
 
     /// It stops on this node, to go on on another one that has its partition by then; what is written of it is all that
-    /// it is there. Messages
-    /// that it took, and that nothing written covers, it puts back.
+    /// it is there. Messages that it took, and that nothing written covers, it puts back.
     fn yielded(&mut self, _mailbox: &mut Mailbox) {}
 
     /// Where its code is, so that it can be made again from a [snapshot](AgentBody::snapshot) by another process; `None` if
@@ -406,8 +404,7 @@ impl Mailbox {
     }
 
     /// The senders of which something is missing since this was asked last: a message came, and not the one before it.
-    /// It was not taken, nor is
-    /// what follows it; all that they answer for is to be said again.
+    /// It was not taken, nor is what follows it; all that they answer for is to be said again.
     pub fn take_missed(&mut self) -> Vec<Symbol> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.missed)).unwrap_or_default()
     }

@@ -1,10 +1,8 @@
 //! Optional capabilities of an agent's body: persistence, mobility, inspection, ownership.
 //!
 //! A body returns the capabilities that it has ([`AgentBody::durable`] and its siblings); whoever wraps it, a box or
-//! another body, hands them through
-//! whole. The methods of `dyn AgentBody` below ask for a capability and say what a body without it does. They are no
-//! part of the
-//! trait, so no wrapper can fall back to them by forgetting one.
+//! another body, hands them through whole. The methods of `dyn AgentBody` below ask for a capability and say what a
+//! body without it does. They are no part of the trait, so no wrapper can fall back to them by forgetting one.
 
 use std::time::Duration;
 
@@ -19,8 +17,8 @@ pub trait Durable {
     fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool;
 
     /// Appends what changed since the last save to `out`, between two turns: nothing, if nothing did; false if there
-    /// was no save to count from,
-    /// or if this kind of agent cannot be saved so. If what was appended is lost, a whole save must follow.
+    /// was no save to count from, or if this kind of agent cannot be saved so. If what was appended is lost, a whole
+    /// save must follow.
     fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool;
 
     /// Why it could not be saved when that was tried last, if an agent of this kind cannot go on then.
@@ -53,8 +51,8 @@ pub trait Mobile {
     }
 
     /// Another node is to go on with the agent, or with a clone of it: its [snapshot](AgentBody::snapshot) is taken
-    /// next, between
-    /// two turns. What it asked for itself by [`Next::Hop`](crate::Next::Hop), or somebody else for it. It may still stay.
+    /// next, between two turns. What it asked for itself by [`Next::Hop`](crate::Next::Hop), or somebody else for it.
+    /// It may still stay.
     fn before_hop(&mut self) {}
 
     /// It is called home by somebody: a journey that it is on is over. Called right before it is told by
@@ -62,8 +60,7 @@ pub trait Mobile {
     fn recalled(&mut self) {}
 
     /// What it asked for by [`Next::Hop`](crate::Next::Hop) and has not [been told](Mobile::hopped) of: it may have
-    /// been written out since, and be
-    /// made again. Durable agents that can ask for it say so.
+    /// been written out since, and be made again. Durable agents that can ask for it say so.
     fn awaits_hop(&self) -> Option<HopRequest> {
         None
     }
@@ -75,8 +72,7 @@ pub trait Mobile {
     }
 
     /// Somebody else wants the agent to be elsewhere, and its code is in other hands than this node's: whoever has it
-    /// is asked. The wish comes back if
-    /// the agent can be written out here.
+    /// is asked. The wish comes back if the agent can be written out here.
     fn yields(&mut self, wish: Wish, _now: Time) -> Option<Wish> {
         Some(wish)
     }
@@ -106,8 +102,7 @@ pub trait Inspectable {
 /// Body that belongs to somebody, who decides what it may use.
 pub trait Owned {
     /// Another node offers the agent, or a clone of it: asked of it, as it was made from its state, before it is taken
-    /// in. Whoever is
-    /// refused goes on where it was.
+    /// in. Whoever is refused goes on where it was.
     ///
     /// # Errors
     /// It cannot go on here: why, for whoever sent it.

@@ -1,6 +1,6 @@
 //! Bytes of memory that a thread has asked for so far. The allocator of a program notes them, and whoever bounds what
-//! something takes
-//! reads them before and after: nothing that grows is missed, whatever it is. What is given back does not count.
+//! something takes reads them before and after: nothing that grows is missed, whatever it is. What is given back does
+//! not count.
 
 use std::cell::Cell;
 

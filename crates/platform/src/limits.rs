@@ -190,8 +190,7 @@ pub const SIGNED_LAST_WORDS_MS: u64 = 2 * LINK_LAST_WORDS_MS;
 /// Agents of one node that may have last words at the same time; those that ended first have none if there are more.
 pub const LINK_LAST_WORDS_AGENTS_MAX: usize = 1 << 16;
 /// Agents of which one other node says that it has them, and that are asked about at the node that has them as far as
-/// is known. What is said
-/// of more is not believed.
+/// is known. What is said of more is not believed.
 pub const LINK_CLAIMED_AGENTS_MAX: usize = 4_096;
 /// Messages of such agents that wait, of each node, until it is known where they are.
 pub const LINK_DOUBTFUL_MESSAGES_MAX: usize = 1_024;
@@ -275,14 +274,12 @@ pub const LINK_TURNED_AWAY_EACH_MAX: usize = 64;
 /// How long a link may be broken before the node at its other end is taken for lost.
 pub const LINK_GIVE_UP_MS: u64 = 30_000;
 /// How long a node that was lost, and that connects by itself, is known, as a multiple of how long its link may be
-/// broken. If it comes later,
-/// it is somebody new.
+/// broken. If it comes later, it is somebody new.
 pub const LINK_FORGET_FACTOR: u32 = 20;
 /// Receivers that stand with one message on a link; if there are more, it is written again for them.
 pub const LINK_RECEIVERS_MAX: usize = MESSAGE_RECEIVERS_MAX;
 /// Bytes that each receiver of a message but the first counts as, in a batch and against a link's credit, at both ends:
-/// a byte or two on the wire
-/// become an envelope and a place in a mailbox.
+/// a byte or two on the wire become an envelope and a place in a mailbox.
 pub const LINK_RECEIVER_BYTES: usize = 32;
 /// Such receivers in one batch: a batch is closed when they count as its bytes do, and one message may be the last.
 pub const LINK_BATCH_SHARES_MAX: usize = LINK_BATCH_BYTES / LINK_RECEIVER_BYTES + LINK_RECEIVERS_MAX;
@@ -379,8 +376,7 @@ pub const CERTIFIED_NAMES_MAX: usize = 16;
 /// Bytes of the first frame of a session's connection: whoever has said nothing yet may not use much memory.
 pub const SESSION_HELLO_BYTES_MAX: usize = 4 << 10;
 /// Bytes of one message of a session, or to one, if its node does not say otherwise (`--session-message-bytes`). Sixty
-/// thousand sessions may each have
-/// a part of one in memory.
+/// thousand sessions may each have a part of one in memory.
 pub const SESSION_MESSAGE_BYTES_MAX: u32 = 1 << 20;
 /// The most that a node may say: what passes on links.
 pub const SESSION_MESSAGE_BYTES_MOST: u32 = LINK_MESSAGE_BYTES_MAX as u32;
@@ -398,8 +394,7 @@ pub const SESSION_MESSAGE_BUDGET_BYTES: usize = 16 << 20;
 /// Numbered frames of a session that may be unacknowledged, each way.
 pub const SESSION_WINDOW_MAX: u32 = 256;
 /// Messages that a session's client acknowledged and its agents have not handled, of which its node keeps a copy: their
-/// senders hear `failure` if
-/// the agent ends. Further ones count as handled.
+/// senders hear `failure` if the agent ends. Further ones count as handled.
 pub const SESSION_OPEN_MESSAGES_MAX: usize = 16_384;
 /// Bytes of memory of these copies.
 pub const SESSION_OPEN_BYTES_MAX: usize = 64 << 20;
@@ -411,8 +406,7 @@ pub const SESSION_ANSWER_BYTES_MAX: usize = 1_024;
 /// Bytes of messages of a session whose agents had no turn yet, before nothing more is read from its connection.
 pub const SESSION_QUEUE_BYTES_MAX: usize = 4 << 20;
 /// Numbered frames a second that a session's client is let send, on average, a message counted once for each receiver;
-/// if its node does not say
-/// otherwise (`--session-messages-per-s`).
+/// if its node does not say otherwise (`--session-messages-per-s`).
 pub const SESSION_MESSAGES_PER_S: u32 = 100_000;
 /// How long a session outlives its client's last frame, if the client does not say.
 pub const SESSION_LEASE_MS: u64 = 10_000;
@@ -700,8 +694,7 @@ pub const FRAME_BYTES: usize = 256 << 10;
 /// Bytes of the state of a durable agent written in Rust: with what was sent in a step, it fits into a frame of any store.
 pub const DURABLE_STATE_BYTES_MAX: usize = 512 << 10;
 /// Bytes that nobody needs any more in the journals of a node's partitions, beyond as many as are needed, until one of
-/// them is
-/// tidied up.
+/// them is tidied up.
 pub const JOURNAL_GARBAGE_BYTES: u64 = 32 << 20;
 /// Bytes that a node writes between two looks at what could be tidied up.
 pub const JOURNAL_TIDY_BYTES: u64 = 256 << 10;

@@ -103,9 +103,8 @@ pub trait Station: Send + Sync {
     fn hear(&self, from: NodeId, news: News);
 
     /// Hands all that a new peer has to know to `tell`. At first its agents, while nothing changes: whatever happens
-    /// from then on is news
-    /// for it, too, and comes behind them. What else there is, in pieces, each while nothing of it changes;
-    /// [`News::Introduced`] at last.
+    /// from then on is news for it, too, and comes behind them. What else there is, in pieces, each while nothing of it
+    /// changes; [`News::Introduced`] at last.
     fn introduce(&self, tell: &mut dyn FnMut(Vec<News>));
 
     /// Another node is gone: its agents are, and these messages did not get there.

@@ -61,8 +61,7 @@ impl Thread {
     }
 
     /// Lets other threads go before this one for the rest of its life, where the operating system knows of that:
-    /// whoever may not
-    /// do much else cannot take it back.
+    /// whoever may not do much else cannot take it back.
     pub fn step_back(self) {
         #[cfg(target_os = "linux")]
         if let Some(id) = self.id {

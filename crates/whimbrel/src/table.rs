@@ -71,8 +71,7 @@ fn unknown() -> Cell {
 }
 
 /// True if a terminal, or who reads a pipe line by line, may act upon a character: controls, line ends, what changes
-/// the direction of
-/// text, and what has no width.
+/// the direction of text, and what has no width.
 pub fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -89,8 +88,7 @@ pub fn harmless(text: &str) -> String {
 }
 
 /// Text of several lines, each as [`harmless`] has it; tabs stay. Those after the first are set off, so that none of
-/// them is taken for a line
-/// of somebody else's.
+/// them is taken for a line of somebody else's.
 pub fn tame(text: &str) -> String {
     if !text.contains(is_harmful) {
         return text.to_owned();
@@ -102,8 +100,7 @@ pub fn tame(text: &str) -> String {
 }
 
 /// Output as it is written, whoever put it together: colours, line ends and tabs stay, everything else that is harmful
-/// is escaped as in JSON.
-/// Fields of others are to be [`harmless`] before; this holds also where somebody forgot that.
+/// is escaped as in JSON. Fields of others are to be [`harmless`] before; this holds also where somebody forgot that.
 pub fn screened(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| !is_harmful(c) || matches!(c, '\n' | '\t');
     if text.chars().all(is_plain) {

@@ -1,7 +1,6 @@
 //! A trait that is implemented for boxes, references or shared pointers hands all of itself through: what such an
-//! implementation
-//! leaves out falls back to the trait's default, and nobody notices. So that it stays readable, such a trait has at most
-//! 12 methods; so has each capability that it hands through as `&mut dyn Capability`.
+//! implementation leaves out falls back to the trait's default, and nobody notices. So that it stays readable, such a
+//! trait has at most 12 methods; so has each capability that it hands through as `&mut dyn Capability`.
 
 use std::collections::BTreeMap;
 

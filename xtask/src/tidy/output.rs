@@ -1,6 +1,5 @@
 //! Commands write to the terminal, or to a pipe, through `screen` and `terminal` only: what they show comes from agents
-//! and the network, and
-//! these two escape what a terminal would act upon.
+//! and the network, and these two escape what a terminal would act upon.
 
 use super::{Finding, ships, without_tests};
 use crate::mask::{line_of, mask};

@@ -1,6 +1,5 @@
 //! What a mind may take of memory. Each turn notes what its thread asked for; when that is as much as the mind may have
-//! grown, the mind is
-//! counted, and an agent that has more than it may ends.
+//! grown, the mind is counted, and an agent that has more than it may ends.
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Value, sym};
 use whimbrel_platform::audit::{RefusalReason, Refused};

@@ -157,8 +157,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// The plan with a label. A bare label that was made for an unnamed plan is the one that the plan had where it came
-    /// from:
-    /// here it may have got another.
+    /// from: here it may have got another.
     fn plan_from(&self, label: &Value, source: &Annot) -> Option<(PlanRef, PlanHold<'m>)> {
         let own = *source == Annot::Source(whimbrel_acl::sym::SELF);
         let made = label.functor().filter(|name| is_made_label(*name));

@@ -5,16 +5,15 @@
 //! plan, waits with the time that is left. The program itself is not part of it: the reader has it, or gets it by name.
 //!
 //! **Saves.** [`Durable::save_whole`](whimbrel_platform::capabilities::Durable::save_whole) writes a [record](record)
-//! of the whole
-//! mind and begins to note what changes; each
-//! [`Durable::save_delta`](whimbrel_platform::capabilities::Durable::save_delta) after
-//! it writes a record of what changed since. Records have numbers, one after the other: a whole record and all deltas
-//! after it, [applied](Agent::apply_delta) in order, make the mind as it was at the last of them.
-//! An agent that nobody saves notes nothing. What a delta costs depends on what changed, not on what the mind holds, with
-//! these exceptions: an intention that changed is written with all its frames and variables; a predicate of which more
-//! beliefs were removed from the middle than it has left is renumbered then, and written whole once; the queue of ready
-//! intentions is compared with what it was; and a mind that holds mutable containers (AgentSpeak's maps, sets and
-//! queues, which change without the mind's noticing) is written whole each time.
+//! of the whole mind and begins to note what changes; each
+//! [`Durable::save_delta`](whimbrel_platform::capabilities::Durable::save_delta) after it writes a record of what
+//! changed since. Records have numbers, one after the other: a whole record and all deltas after it,
+//! [applied](Agent::apply_delta) in order, make the mind as it was at the last of them. An agent that nobody saves
+//! notes nothing. What a delta costs depends on what changed, not on what the mind holds, with these exceptions: an
+//! intention that changed is written with all its frames and variables; a predicate of which more beliefs were removed
+//! from the middle than it has left is renumbered then, and written whole once; the queue of ready intentions is
+//! compared with what it was; and a mind that holds mutable containers (AgentSpeak's maps, sets and queues, which
+//! change without the mind's noticing) is written whole each time.
 //!
 //! **Layouts.** Each record begins with the number of its layout, and every release goes on reading the layouts of
 //! earlier releases: each has a module here that turns it into a record of today's, and a fixture in

@@ -143,8 +143,7 @@ fn the_only_expression(content: &Value) -> Option<&Value> {
 }
 
 /// The content of the `failure` that stands for a search's results, which cannot be handed over: `[action,
-/// internal-error(...)]`, in SL if the results
-/// are. `None` if the message has no results of a search.
+/// internal-error(...)]`, in SL if the results are. `None` if the message has no results of a search.
 //= fipa00023 6.3.5
 pub(crate) fn too_many_results(answer: &AclMessage, why: &str) -> Option<Value> {
     let content = content_of(answer).ok()?;

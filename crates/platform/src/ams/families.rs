@@ -1,14 +1,11 @@
 //! How many agents descend from one that nobody created, and how fast they create more.
 //!
 //! What counts is the family, not the creator: a program that creates agents which create agents is one family. Each
-//! creation has a
-//! price in time. A family that owes more time than a burst of creations costs has its newcomers and their creators
-//! wait until that is
-//! paid. Whoever creates although a second is owed is refused, and so is whoever has as many agents as it may. What the
-//! first of a family
-//! creates itself is free, unless a policy says otherwise: its number grows with time, that of agents which create
-//! agents explodes. A
-//! family that does not stop at refusals is condemned: all of it ends.
+//! creation has a price in time. A family that owes more time than a burst of creations costs has its newcomers and
+//! their creators wait until that is paid. Whoever creates although a second is owed is refused, and so is whoever has
+//! as many agents as it may. What the first of a family creates itself is free, unless a policy says otherwise: its
+//! number grows with time, that of agents which create agents explodes. A family that does not stop at refusals is
+//! condemned: all of it ends.
 
 use std::time::Duration;
 

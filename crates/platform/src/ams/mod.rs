@@ -304,8 +304,7 @@ impl Ams {
     }
 
     /// When an agent that was just created may begin and its creator go on, if that is later than `now`: its family
-    /// creates more than
-    /// it may.
+    /// creates more than it may.
     pub fn creation_due(&self, name: Symbol, now: Time) -> Option<Time> {
         self.families.due(name, now)
     }

@@ -1,12 +1,10 @@
 //! Folding of audit entries: the first of several equal ones is recorded at once, the others as one entry with their count.
 //!
 //! A stranger's refusals are equal if reason and address are; a known principal's entries, if what was done to whom is
-//! the same. After
-//! each entry the next one of its kind waits [`AUDIT_FOLD_MS`], then twice as long each time, up to
-//! [`AUDIT_FOLD_MS_MAX`]. How many
-//! kinds are kept apart is bounded, for those outside and for known principals each, and for each principal: the others
-//! are folded by
-//! reason alone. So nobody decides how much is recorded. Time is an input.
+//! the same. After each entry the next one of its kind waits [`AUDIT_FOLD_MS`], then twice as long each time, up to
+//! [`AUDIT_FOLD_MS_MAX`]. How many kinds are kept apart is bounded, for those outside and for known principals each,
+//! and for each principal: the others are folded by reason alone. So nobody decides how much is recorded. Time is an
+//! input.
 
 use core::net::IpAddr;
 use std::hash::Hasher;

@@ -125,8 +125,8 @@ impl Ledger {
     }
 
     /// The number of the message before this one, from its sender to its receiver, if the sender answered for that one
-    /// when this one was
-    /// written; else 0. As long as [`Ledger::answers_for`] this one, and messages [are kept](Ledger::keep_letters).
+    /// when this one was written; else 0. As long as [`Ledger::answers_for`] this one, and messages [are
+    /// kept](Ledger::keep_letters).
     pub fn comes_after(&self, message: Ticket) -> u64 {
         self.letters.as_ref().and_then(|letters| letters.get(&message)).map_or(0, |kept| kept.after)
     }
@@ -213,8 +213,8 @@ impl Ledger {
     }
 
     /// A message was refused though its receiver may live, and its sender is told `failure`: it is not to come later.
-    /// That is written by who
-    /// serves the receiver, as if it had been handled; else by who serves the sender, who answers for it no longer.
+    /// That is written by who serves the receiver, as if it had been handled; else by who serves the sender, who
+    /// answers for it no longer.
     pub fn refuse(&mut self, ticket: Ticket, receiver: Symbol) {
         if !self.serves_agent(receiver) {
             if self.answers_for(ticket) {

@@ -265,8 +265,7 @@ struct Connection {
 
 impl Connection {
     /// Checks that the peer has not sent more than it may, but for the batch that counts as so many bytes: it may have
-    /// been writing that. A single
-    /// message may be longer than a batch.
+    /// been writing that. A single message may be longer than a batch.
     fn check_credit(&self, batch: u64) -> Result<(), LinkError> {
         let over = self.came_bytes.saturating_sub(self.granted);
         if over > LINK_BATCH_BYTES as u64 && over > batch { Err(LinkError::OverCredit(over)) } else { Ok(()) }
@@ -334,11 +333,11 @@ enum Meeting {
 
 /// One end of a link between two nodes: everything about it but the socket.
 ///
-/// What is [offered](Link::offer) to it arrives at the other end once and in order, however often the connection breaks,
-/// as long as both processes live and the break does not last longer than the patience of both. Inputs: `handle_*`
-/// ([`Link::handle_claim`] before [`Link::handle_accepted`]), [`Link::offer`]; outputs: [`Link::poll_transmit`] (bytes
-/// to write), [`Link::poll_event`], [`Link::poll_timeout`].
-/// After each input, take outputs until there are none.
+/// What is [offered](Link::offer) to it arrives at the other end once and in order, however often the connection
+/// breaks, as long as both processes live and the break does not last longer than the patience of both. Inputs:
+/// `handle_*` ([`Link::handle_claim`] before [`Link::handle_accepted`]), [`Link::offer`]; outputs:
+/// [`Link::poll_transmit`] (bytes to write), [`Link::poll_event`], [`Link::poll_timeout`]. After each input, take
+/// outputs until there are none.
 ///
 /// Each item has a number, counted from the beginning of the session between two processes. What was sent stays in the
 /// window until it is acknowledged; after a break both ends say what they received, and each goes on from there, encoding
@@ -346,8 +345,7 @@ enum Meeting {
 /// grants no more, and the window grows on the sender's side, where its senders are slowed down.
 ///
 /// A session is between two incarnations, and no incarnation of an end has two sessions with one of the peer: the end
-/// that accepts
-/// hears who is there before it speaks, and counts its own incarnation on when it begins anew.
+/// that accepts hears who is there before it speaks, and counts its own incarnation on when it begins anew.
 pub struct Link {
     me: Speaker,
     /// The peer's name, as soon as it is known.
@@ -501,8 +499,7 @@ impl Link {
     }
 
     /// There is a connection that the peer made, and it is the link's ([`Link::handle_claim`]). One that was there
-    /// before is of no
-    /// account any more. The peer's hello is what comes first.
+    /// before is of no account any more. The peer's hello is what comes first.
     pub fn handle_accepted(&mut self, now: Time) {
         if self.connection.is_some() {
             self.handle_disconnected(now);

@@ -61,8 +61,7 @@ impl Action {
     ];
 
     /// True if such acts are recorded in the audit log also if they are allowed: what changes who is there, where and
-    /// with which code, and
-    /// what is published.
+    /// with which code, and what is published.
     pub const fn is_recorded(self) -> bool {
         matches!(self, Self::Create | Self::Kill | Self::Move | Self::Publish | Self::Code | Self::Teach)
     }

@@ -139,8 +139,7 @@ pub struct OwnerTerms {
     /// How many agents, of any kind, may descend from one that nobody created.
     pub agents: u32,
     /// How many of these may be created in any second; `None` for as many as may without a rule, where what the first
-    /// one creates does
-    /// not count.
+    /// one creates does not count.
     pub creations_per_s: Option<u32>,
 }
 

@@ -426,8 +426,7 @@ impl Session {
     }
 
     /// What its client did not acknowledge of an agent's messages is not for the client any more. These, and before
-    /// them what the agent was given
-    /// and had not handled.
+    /// them what the agent was given and had not handled.
     pub(super) fn write_off(&mut self, agent: u32, why: &str) -> Vec<Arc<AclMessage>> {
         let mut undelivered = self.open.take(agent);
         for outgoing in &mut self.window {

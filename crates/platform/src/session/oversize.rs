@@ -5,8 +5,8 @@ use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sym};
 use crate::agent_management::too_many_results;
 
 /// The `failure` that stands for an answer which is too long for its client, as it says of itself `why`; `None` if the
-/// message answers nothing. A
-/// directory's answer to a search is one of that directory (FIPA00023 6.3.5); any other is the AMS's.
+/// message answers nothing. A directory's answer to a search is one of that directory (FIPA00023 6.3.5); any other is
+/// the AMS's.
 //= fipa00023 6.3.5
 pub(super) fn answer_instead(answer: &AclMessage, to: Aid, platform: Symbol, why: &str) -> Option<AclMessage> {
     let extras = answer.extras();

@@ -248,8 +248,7 @@ impl Session {
     }
 
     /// True if it takes more frames now, which gives the client what credit is due. While it does not, read none: a
-    /// client that sends beyond
-    /// its credit waits. The lease does not run then.
+    /// client that sends beyond its credit waits. The lease does not run then.
     pub fn has_room(&mut self, now: Time) -> bool {
         self.grow_credit(now);
         let is_taken_in = self.queued_bytes < SESSION_QUEUE_BYTES_MAX && self.queued <= self.window_max();

@@ -1,6 +1,5 @@
 //! Numbered messages in a mailbox against a model: whatever is handled in whatever order, lost, said again, or left to
-//! another node, each is
-//! taken once, in its sender's order, and none is missing.
+//! another node, each is taken once, in its sender's order, and none is missing.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -187,8 +187,7 @@ impl Node {
     }
 
     /// Something is missing of what these agents sent to one of this node, and what follows it was not taken: their
-    /// nodes are to say again all
-    /// that is not settled, as to a node that begins to serve the receiver's partition.
+    /// nodes are to say again all that is not settled, as to a node that begins to serve the receiver's partition.
     #[cold]
     pub fn ask_again(&self, receiver: Symbol, senders: &[Symbol]) {
         let (Some(cluster), Some(scribe), Some(links)) = (&self.cluster, &self.scribe, self.linked.links()) else {
@@ -230,8 +229,7 @@ impl Node {
     }
 
     /// True if another node says that it serves an agent's partition: it speaks for that agent from then on, though
-    /// what is sent to the agent
-    /// follows what the node may have missed.
+    /// what is sent to the agent follows what the node may have missed.
     pub fn serves_partition_of(&self, node: NodeId, agent: Symbol) -> bool {
         let serves = |cluster: &Cluster| cluster.lock().servers.server_of(cluster.partition_of(agent)) == Some(node);
         self.cluster.as_ref().is_some_and(serves)
@@ -260,8 +258,7 @@ impl Node {
     }
 
     /// The other node that is to refuse a numbered message to an agent that there is not: who serves the receiver's
-    /// partition, so that it is
-    /// written there and the message does not come later.
+    /// partition, so that it is written there and the message does not come later.
     pub fn refuses_for(&self, envelope: &Envelope) -> Option<NodeId> {
         match self.cluster.as_ref()?.server_of(envelope.to.name) {
             Server::Node(node) if is_numbered(envelope) => Some(node),

@@ -174,9 +174,8 @@ impl Cluster {
     }
 
     /// True if an agent that is on this other node may be a durable one: those live where their partition is served.
-    /// True of each durable
-    /// agent at any time, for it has a route to a node only while that serves its partition, or is about to be told
-    /// what it missed.
+    /// True of each durable agent at any time, for it has a route to a node only while that serves its partition, or is
+    /// about to be told what it missed.
     pub fn may_live_on(&self, parts: &Parts, agent: Symbol, node: NodeId) -> bool {
         let partition = self.partition_of(agent);
         let comes = |part: &Part| part.is_coming_from(node);
@@ -279,8 +278,7 @@ impl Parts {
     }
 
     /// An agent is on a node that serves its partition from now on and has not been told yet what it may have missed:
-    /// it is one of those that
-    /// have a route there when that is done. False if that node is none such.
+    /// it is one of those that have a route there when that is done. False if that node is none such.
     pub fn name_coming(&mut self, cluster: &Cluster, agent: Symbol, node: NodeId) -> bool {
         let coming = self.part(cluster.partition_of(agent)).and_then(|part| part.coming.as_mut());
         let coming = coming.filter(|coming| coming.node == node);

@@ -224,8 +224,8 @@ impl Scribe {
         let all_here = sent.iter().all(|(to, _)| durable.contains(&to.name));
         let (parts, durable) = match &node.cluster {
             // Partitions pass under this lock. A message between two durable agents is numbered whenever it is sent:
-            // one without a number goes
-            // another way while the receiver's partition passes, and numbered ones would overtake it.
+            // one without a number goes another way while the receiver's partition passes, and numbered ones would
+            // overtake it.
             Some(cluster) if !all_here => {
                 drop(durable);
                 (Some((cluster, cluster.lock())), locked(&self.durable))
@@ -275,8 +275,7 @@ impl Scribe {
     }
 
     /// Something is missing of what agents of this node sent to agents of a partition that it serves: all is sent once
-    /// more that these have
-    /// not handled.
+    /// more that these have not handled.
     pub fn say_again_here(&self, partition: Partition) {
         let _ = self.jobs.send(Job::SayAgainHere(partition));
     }
@@ -737,8 +736,7 @@ impl Desk {
     }
 
     /// Writes a partition's journal anew if more is out of date than is needed, in all partitions together: where that
-    /// gives most
-    /// for what it costs.
+    /// gives most for what it costs.
     fn tidy_up(&mut self) {
         if self.unseen < JOURNAL_TIDY_BYTES {
             return;

@@ -189,8 +189,7 @@ impl Shard {
     }
 
     /// A durable agent has no place for a message: if that has a number, it is written as handled with the agent's next
-    /// step. So it does not
-    /// come later, when its sender has been told `failure`, and what follows it is taken.
+    /// step. So it does not come later, when its sender has been told `failure`, and what follows it is taken.
     pub(super) fn refuse_numbered(&mut self, index: u32, body: &MessageBody) {
         let MessageBody::Numbered(numbered) = body else { return };
         match self.slots.at(index) {

@@ -1,6 +1,5 @@
 //! Repair of a store whose journal is whole and something beside it is not: its description, its mark, its blobs'
-//! folder, or
-//! the names of its segments.
+//! folder, or the names of its segments.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -25,8 +24,7 @@ pub struct Repaired {
 }
 
 /// Makes a store whole again of whose folder a part is missing, if its journal is not damaged. `partitions` is for
-/// stores whose
-/// segments do not say how many there are, as those of the first release.
+/// stores whose segments do not say how many there are, as those of the first release.
 ///
 /// # Errors
 /// Somebody has the store open, or there is none. The journal is damaged: then its segments have their names again, no

@@ -41,8 +41,7 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub agents: Option<u32>,
     /// Run nothing at all if an agent of the society has errors, or a file that a program includes. Otherwise agents
-    /// with errors are
-    /// left out, and programs go on without such files.
+    /// with errors are left out, and programs go on without such files.
     #[arg(long)]
     pub strict: bool,
     /// End the society after this long, for instance 10s, 500ms, 2m.
@@ -174,8 +173,7 @@ pub struct Join {
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Run nothing at all if an agent of the society has errors, or a file that a program includes. Otherwise agents
-    /// with errors are
-    /// left out, and programs go on without such files.
+    /// with errors are left out, and programs go on without such files.
     #[arg(long)]
     pub strict: bool,
     /// The platform's secret.

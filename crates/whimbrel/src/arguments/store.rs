@@ -33,8 +33,7 @@ pub enum StoreAction {
     /// Make a store whole again of whose folder a part is missing; fails, and loses nothing, if its journal is damaged.
     ///
     /// It writes the files `store` and `flushed` and the folder `blobs` again where they are missing or not as they
-    /// were written, and
-    /// gives segments their names back that were renamed.
+    /// were written, and gives segments their names back that were renamed.
     Repair {
         /// The store's directory, or one with one store in it.
         dir: PathBuf,

@@ -1,8 +1,8 @@
 //! Claims to a link: connections that a peer made while the link may have one that works.
 //!
 //! A node's name is taken as long as the process that has it answers. Whoever else comes by that name waits until that
-//! process has
-//! answered a question, and is refused then; if there is no answer, or the connection ends, the name is the other's.
+//! process has answered a question, and is refused then; if there is no answer, or the connection ends, the name is the
+//! other's.
 
 use std::time::Duration;
 
