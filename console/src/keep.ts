@@ -1,8 +1,8 @@
-/** What a browser keeps for a page, if it does: some keep nothing, or have no room, and throw. */
+/** Lifetime of a page's stored texts. Some browsers store nothing, or have no room, and throw. */
 
 export type Lasting = "tab" | "browser";
 
-/** Where texts are kept for as long as the tab is open, or the browser has them; null where the browser refuses that. */
+/** Returns the browser's storage for a tab or for good; null where the browser refuses storage. */
 function storage(lasting: Lasting): Storage | null {
   try {
     return lasting === "tab" ? sessionStorage : localStorage;

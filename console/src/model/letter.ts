@@ -245,7 +245,7 @@ export function writeTerm(value: Json): string {
   const { atom, term, int, num, list, tail } = value;
   if (typeof atom === "string") return writeName(atom);
   if (typeof int === "string") return int;
-  // As Jason writes numbers: without a fraction if they have none.
+  // Jason's form of numbers: without a fraction if they have none.
   if (num !== undefined) return String(num);
   if (typeof value["var"] === "string") return value["var"];
   if (Array.isArray(list)) return `[${list.map(writeTerm).join(",")}${tail === undefined ? "" : `|${writeTerm(tail)}`}]`;

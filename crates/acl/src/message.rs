@@ -133,8 +133,7 @@ impl AclMessage {
         }
     }
 
-    /// How many agents it names in the longer of its receivers and `:reply-to`, if these are more than
-    /// [`MESSAGE_RECEIVERS_MAX`].
+    /// Returns the length of the longer of receivers and `:reply-to`, if it exceeds [`MESSAGE_RECEIVERS_MAX`].
     pub fn excess_receivers(&self) -> Option<usize> {
         let count = self.receivers.len().max(self.extras().reply_to.len());
         (count > MESSAGE_RECEIVERS_MAX).then_some(count)
@@ -391,8 +390,8 @@ impl Envelope {
         }
     }
 
-    /// True if the names of these agents are in the order in which they were first heard, so that none is there twice:
-    /// as lists mostly are, and seen without a set of them.
+    /// True if agents are listed in the order in which their names became known, which proves that none is there twice.
+    /// Most lists are, and this check needs no set of names.
     pub fn names_ascend(agents: &[Aid]) -> bool {
         agents.is_sorted_by(|one, other| one.name.index() < other.name.index())
     }

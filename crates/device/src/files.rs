@@ -205,7 +205,7 @@ impl Loader for Includes<'_> {
         Ok((Text::from(found), text.into()))
     }
 
-    /// Whoever hands files over is asked for those that are missing.
+    /// A missing file is an error here, so that the host can be asked for it.
     fn is_strict(&self) -> bool {
         true
     }

@@ -142,7 +142,7 @@ impl Access {
     /// What is wrong with it, in words. A name that is not this node's was made to lead here by somebody (DNS rebinding); a page of
     /// another origin speaks with its visitor's voice.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), String> {
-        // Of two that differ, another program on the way may go by the other one.
+        // With two different values, a proxy may go by the other one.
         if let Some(name) = [HOST, ORIGIN, AUTHORIZATION].iter().find(|name| headers.get_all(*name).iter().count() > 1)
         {
             return Err(format!("the request has several headers {name}: one is allowed"));

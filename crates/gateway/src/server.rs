@@ -189,7 +189,7 @@ async fn accept(listener: TcpListener, door: Door) {
         };
         let door = door.clone();
         tokio::spawn(async move {
-            // It has its place until it ends, or is a WebSocket.
+            // The connection keeps its place until it ends or becomes a WebSocket.
             let (counted, visit) = (Arc::new(counted), Arc::new(visit));
             let _ = socket.set_nodelay(true);
             let tls = door.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();

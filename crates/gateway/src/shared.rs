@@ -58,7 +58,7 @@ pub(crate) struct Shared {
     joining: Mutex<Joining>,
     /// Where a browser is sent that comes first to this path.
     introduced: Mutex<Option<(String, String)>>,
-    /// Of administrators who act: those who look do not hold them up.
+    /// Permits for acts of administrators; viewers take none of them.
     acts: Arc<Semaphore>,
     answers: Arc<Semaphore>,
     far_answers: Arc<Semaphore>,
@@ -169,7 +169,7 @@ impl Shared {
         }
     }
 
-    /// How long the answer to a wrong token from there is to wait.
+    /// Returns how long the answer to a wrong token of this address waits.
     pub fn wait_of_wrong_token(&self, from: IpAddr) -> Duration {
         let now = Time(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX));
         self.backoff.lock().unwrap_or_else(PoisonError::into_inner).wrong(from, now)

@@ -31,12 +31,12 @@ struct There {
     each: FxHashMap<IpAddr, usize>,
 }
 
-/// What is known of a visitor.
+/// State of a visitor.
 struct Shown {
     address: IpAddr,
     /// 0: nothing proven, 1: viewer, 2: administrator.
     rank: AtomicU8,
-    /// True if a request is being answered.
+    /// True while a request is being answered.
     is_busy: AtomicBool,
     is_sent_away: AtomicBool,
     leave: Notify,

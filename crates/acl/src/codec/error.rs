@@ -32,7 +32,7 @@ pub enum DecodeErrorKind {
     Attribute {
         /// The element.
         element: String,
-        /// Its attribute.
+        /// The unknown attribute.
         name: String,
         /// The attributes that it may have.
         known: String,

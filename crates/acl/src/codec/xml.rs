@@ -476,12 +476,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// True if an element of this name is a parameter that FIPA does not know, as JADE's add-on writes them.
+/// True if an element's name marks a user-defined parameter (`X-..`), which JADE's add-on writes as an element.
 fn is_user_defined(name: &str) -> bool {
     name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("X-")) && name.len() > 2
 }
 
-/// True if an attribute speaks of the document, not of the message.
+/// True if an attribute is the XML document's own (a namespace or schema), not the message's.
 fn is_about_xml(name: &str) -> bool {
     name == "xmlns" || ["xmlns:", "xml:", "xsi:"].iter().any(|prefix| name.starts_with(prefix))
 }

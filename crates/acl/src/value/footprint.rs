@@ -94,7 +94,7 @@ impl Scale {
         self.bytes
     }
 
-    /// True if there is no need to go on.
+    /// True if the scale has counted enough bytes, so that counting can stop.
     pub fn is_full(&self) -> bool {
         self.bytes >= self.enough
     }
@@ -133,7 +133,7 @@ impl Scale {
         self.add_all(pile);
     }
 
-    /// True if something that may be shared is met for the first time.
+    /// True if a shared allocation was not counted before.
     fn is_first<T>(&mut self, shared: &Arc<T>) -> bool {
         Arc::strong_count(shared) == 1 || self.seen.insert(Arc::as_ptr(shared).addr())
     }
@@ -161,7 +161,7 @@ impl Scale {
                     size_of::<Record>() + 2 * record.fields.len() * size_of::<Value>()
                 }
                 Value::Object(object) if self.seen.insert(Arc::as_ptr(object).addr()) => {
-                    // What is in it may change meanwhile.
+                    // An object's contents may change while they are counted.
                     let left = self.enough - self.bytes;
                     object.contents().values().map(|value| value.footprint(left)).sum()
                 }

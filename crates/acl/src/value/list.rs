@@ -39,7 +39,7 @@ impl Cons {
         self.ground
     }
 
-    /// True if something is in it that is no term: an integer or a null.
+    /// True if the list contains an integer or a null, which are no terms.
     #[inline]
     pub fn has_foreign(&self) -> bool {
         self.foreign

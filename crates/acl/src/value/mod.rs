@@ -158,7 +158,8 @@ impl Value {
         }
     }
 
-    /// True if nothing is in it that nests, and it is no variable, integer or null: so are most values.
+    /// True if the value is neither a variable, integer nor null, and contains nothing that nests. Most values are
+    /// flat.
     #[inline]
     pub(crate) fn is_flat(&self) -> bool {
         !matches!(

@@ -56,7 +56,7 @@ impl Annot {
         }
     }
 
-    /// True if something is in it that is no term: an integer or a null.
+    /// True if the part contains an integer or a null, which are no terms.
     fn has_foreign(&self) -> bool {
         matches!(self, Self::Term(value) if value.has_foreign())
     }
@@ -73,7 +73,8 @@ pub struct Structure {
     /// Strong negation, `~`.
     pub negated: bool,
     ground: bool,
-    /// True if something is in it that is no term, see [`super::TermConversion`]; in what the fields around it leave free.
+    /// True if the structure contains an integer or a null, see [`super::TermConversion`]. It is in the padding of the
+    /// fields around it.
     #[serde(skip)]
     foreign: bool,
     /// How deep it nests; in what the fields around it leave free.
@@ -103,14 +104,14 @@ impl From<Parts> for Structure {
     }
 }
 
-/// What is known of a structure's parts without another look.
+/// Facts about a structure's parts that are computed once.
 #[derive(Clone, Copy)]
 struct Shape {
     /// No variable is in them.
     ground: bool,
     /// Something is in them that is no term.
     foreign: bool,
-    /// How deep a structure of them nests.
+    /// Levels of a structure that has these parts.
     levels: u32,
 }
 
@@ -214,7 +215,7 @@ impl Structure {
         (self.ground, self.foreign, self.levels) = (shape.ground, shape.foreign, shape.levels);
     }
 
-    /// True if something is in it that is no term: an integer or a null.
+    /// True if the structure contains an integer or a null, which are no terms.
     #[inline]
     pub fn has_foreign(&self) -> bool {
         self.foreign

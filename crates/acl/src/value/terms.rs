@@ -18,7 +18,7 @@ pub struct TermConversion {
 }
 
 impl Value {
-    /// True if something is in it that is no term: an integer or a null. Containers are not looked into: their contents
+    /// True if the value contains an integer or a null, which are no terms. Objects are not searched: their contents
     /// change.
     #[inline]
     pub fn has_foreign(&self) -> bool {
@@ -34,7 +34,7 @@ impl Value {
 }
 
 thread_local! {
-    /// True if integers that are read with serde on this thread become doubles.
+    /// True while integers that serde reads on this thread become doubles.
     static READING: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -140,7 +140,7 @@ impl Jade {
                 "java.xml/com.sun.org.apache.xerces.internal.parsers=ALL-UNNAMED",
             ])
             .args(["-cp", &self.class_path, "JadeCodecs", mode])
-            // It prints a stack trace for each time in an element that is empty, as the DTD wants it, and reads on.
+            // JADE prints a stack trace for each empty time element, which the DTD requires, and reads on.
             .stderr(Stdio::null())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -241,14 +241,14 @@ fn jade_reads_our_xml() {
     for (message, answer) in messages.iter().zip(answers) {
         assert!(answer.get("error").is_none(), "{answer}: {message:?}");
         let mut read = read_json(&answer);
-        // It takes the moment at which it reads for any time in `reply-by`, also for those that it wrote.
+        // JADE replaces each time in `reply-by` by the moment of reading, also in its own messages.
         read.extras_mut().reply_by_ms = message.extras().reply_by_ms;
         assert_eq!(as_in_jade(&read), as_in_jade(&as_in_xmlacl(message)), "{answer}");
     }
 }
 
-/// True if xmlacl reads the message as it is: it puts a blank where a text has an entity, and where Java's parser gives it
-/// a text in pieces; of several resolvers it keeps the last.
+/// True if xmlacl keeps the message unchanged. It puts a blank where a text has an entity, and where Java's parser
+/// returns a text in pieces; of several resolvers it keeps the last.
 fn xmlacl_can_hold(message: &AclMessage) -> bool {
     let content = message.content.as_str().unwrap_or_default();
     let is_plain = |text: &str| text.trim() == text && text.is_ascii() && !text.contains(['<', '>', '&', '\r', '\n']);

@@ -44,18 +44,18 @@ pub type StepAction = fn(&mut StepCall<'_, '_>) -> Result<Progress, Failure>;
 /// A step action that a formula asks for.
 #[derive(Clone, Debug)]
 pub struct Effect {
-    /// What it does.
+    /// Step action to execute.
     pub action: StepAction,
-    /// Its arguments; their variables are numbered from 0.
+    /// Arguments of the action; their variables are numbered from 0.
     pub args: Vec<Value>,
-    /// How many variables the arguments have.
+    /// Number of variables in the arguments.
     pub slots: u32,
     /// The call as compiled.
     pub call: CallExpr,
 }
 
 impl Effect {
-    /// What a call in a formula asks for; `None` if it has no place there.
+    /// Returns the effect of a call in a formula; `None` if the action cannot be asked for there.
     pub fn of(call: &CallExpr, args: &[Value], bindings: &Bindings) -> Option<Self> {
         let Action::Step(action) = call.action else { return None };
         let name = call.name.as_str();
@@ -105,7 +105,7 @@ pub enum Progress {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason(String);
 
-/// What is said where no reason was given.
+/// Reason of a failure for which none was given.
 const UNTOLD: &str = "no reason is known";
 
 impl<T: Into<String>> From<T> for Reason {
@@ -151,7 +151,7 @@ impl Failure {
         Self { error, message, annots }
     }
 
-    /// What `error_msg(..)` has.
+    /// Returns the content of `error_msg(..)` and the further annotations.
     pub fn into_message(self) -> (Option<Value>, Vec<Value>) {
         (self.message, self.annots)
     }

@@ -68,7 +68,7 @@ const IN_FORMULAS: [&str; 26] = [
     ".verbose",
 ];
 
-/// True if a formula may ask for this step action.
+/// True if a formula (context, rule, `if`) may contain this step action.
 pub fn acts_in_formulas(name: &str) -> bool {
     IN_FORMULAS.binary_search(&name.strip_prefix("jason.stdlib").unwrap_or(name)).is_ok()
 }

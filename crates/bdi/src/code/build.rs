@@ -175,7 +175,7 @@ fn computed_deeply(bindings: &Bindings, base: u32, operation: &ArithExpr) -> Opt
     }
 }
 
-/// What a chain of operations on numbers comes to.
+/// Computes a chain of operations on numbers; `None` if an operand is no number.
 fn computed_chain(bindings: &Bindings, base: u32, chain: &ChainExpr) -> Option<f64> {
     let first = number(bindings, base, &chain.first)?;
     chain.rest.iter().try_fold(first, |left, (op, right)| arith::binary(*op, left, number(bindings, base, right)?))
@@ -204,7 +204,7 @@ fn build_long_list(
     levels::checked(Value::list_with_tail(items, tail))
 }
 
-/// As [`build_arith`].
+/// Builds the value of a whole chain, as [`build_arith`] does for one operation.
 fn build_whole_chain(
     solver: &Solver<'_>,
     bindings: &mut Bindings,

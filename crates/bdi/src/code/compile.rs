@@ -150,7 +150,7 @@ pub fn next_label(count: &mut u32, is_taken: impl Fn(Symbol) -> bool) -> Symbol 
     }
 }
 
-/// True if a label is one of those that unnamed plans get.
+/// True if a label is a generated one, as unnamed plans get.
 pub fn is_made_label(label: Symbol) -> bool {
     let number = label.as_str().strip_prefix("p__");
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))

@@ -136,7 +136,7 @@ impl ArithExpr {
 }
 
 impl Expr {
-    /// True if it is more than written numbers.
+    /// True if the expression has anything but number literals in it.
     pub fn is_no_number(&self) -> bool {
         match self {
             Self::Const(Value::Num(_)) => false,
@@ -152,7 +152,7 @@ impl Expr {
 pub struct ChainExpr {
     /// The first operand.
     pub first: Expr,
-    /// What is done with each of the others.
+    /// Operator and operand of each further step.
     pub rest: Vec<(Symbol, Expr)>,
 }
 

@@ -20,11 +20,11 @@ pub struct Bindings {
     open: bool,
     /// How deep the term nests that is being looked at, variables followed.
     level: Cell<u32>,
-    /// What formulas asked to be done.
+    /// Step actions that formulas asked for and that are not executed yet.
     effects: Option<Box<Effects>>,
 }
 
-/// What formulas asked to be done, in order.
+/// Step actions that formulas asked for, in order.
 #[derive(Debug, Default)]
 struct Effects {
     asked: Vec<Effect>,
@@ -55,7 +55,7 @@ impl Bindings {
         std::mem::take(&mut self.slots)
     }
 
-    /// True if formulas asked for something that is not done yet.
+    /// True if formulas asked for step actions that are not executed yet.
     #[inline(always)]
     pub fn has_effects(&self) -> bool {
         self.effects.is_some()
@@ -81,7 +81,7 @@ impl Bindings {
         self.effects.as_mut()?.waiting.take()
     }
 
-    /// What was asked for, once.
+    /// Takes the step actions that formulas asked for.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         self.effects.take().map(|effects| effects.asked).unwrap_or_default()
     }

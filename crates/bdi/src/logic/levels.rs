@@ -11,7 +11,7 @@ pub use whimbrel_acl::limits::TERM_LEVELS_MAX;
 
 thread_local! {
     static NOTED: Cell<bool> = const { Cell::new(false) };
-    /// What was noted, if it is a proof's excess.
+    /// The proof that was given up, if the noted excess is a proof's.
     static RUNAWAY: RefCell<Option<Runaway>> = const { RefCell::new(None) };
 }
 

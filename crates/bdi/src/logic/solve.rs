@@ -41,7 +41,7 @@ pub struct Solver<'m> {
     /// What is known.
     pub known: Knowledge<'m>,
     depth: Cell<u32>,
-    /// How many steps its proofs may still take.
+    /// Steps that the solver's proofs may still take.
     steps: Cell<u32>,
 }
 
@@ -58,7 +58,7 @@ pub enum Found {
 #[derive(Clone, Copy)]
 struct Scope<'f> {
     base: u32,
-    /// How many calls of rules led here.
+    /// Calls of rules that led to this scope.
     calls: u32,
     names: &'f [Symbol],
 }
@@ -589,7 +589,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         }
     }
 
-    /// True if another rule may be called from here: a rule that calls itself without end is given up.
+    /// True if another rule may be called from this scope. A rule that calls itself without end is given up.
     #[inline]
     fn may_call(&self, scope: Scope<'f>, bindings: &Bindings) -> bool {
         if scope.calls >= limits::PROOF_CALLS_MAX || bindings.len() > limits::PROOF_SLOTS_MAX {
@@ -602,7 +602,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         self.spend(1)
     }
 
-    /// As [`Solver::spend`]; what is noted names the rule.
+    /// Spends steps as [`Solver::spend`] does, and names the rule if none are left.
     #[inline]
     fn spend(&self, steps: u32) -> bool {
         if self.solver.steps.get() >= steps {

@@ -19,7 +19,7 @@ use crate::syntax::quote::{numbered, quote};
 use changes::Noted;
 pub(crate) use changes::TableChange;
 
-/// What finding an entry by index takes, roughly: two places in maps.
+/// Estimated bytes of an entry's place in the index: two places in maps.
 const INDEXED_BYTES: usize = 96;
 /// A rule that the agent acquired, roughly.
 const RULE_BYTES: usize = 512;

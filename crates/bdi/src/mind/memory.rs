@@ -5,7 +5,7 @@ use whimbrel_acl::value::Scale;
 
 use super::{Deferred, Event, Frame, Intention, Mind, Pending, Place, Timer, TimerWhat, Wait, WaitFor};
 
-/// What stands beside something that has memory of its own, and what the allocator rounds up.
+/// Bytes beside each allocation: reference counts, and what the allocator rounds up.
 const ALLOCATION_BYTES: usize = 32;
 /// A plan that the agent acquired, roughly.
 const PLAN_BYTES: usize = 1_024;

@@ -78,7 +78,8 @@ pub struct Event {
     pub open: u32,
     /// The intention that waits for the event to be handled; none for an external event.
     pub intention: Option<IntentionId>,
-    /// Which variable of the literal is which slot of the intention that waits; if none waits, see [`Event::place`].
+    /// Variables of the literal, each with its slot in the waiting intention; without such an intention, see
+    /// [`Event::place`].
     pub caller: SmallVec<[(u32, u32); 2]>,
     /// For a failure event: how many frames of the intention stay when it is handled.
     pub keep: Option<u32>,
@@ -86,7 +87,7 @@ pub struct Event {
     pub selected: Option<Box<Selected>>,
 }
 
-/// Where a goal stands.
+/// Place of a goal in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoalPlace {
     /// Among the initial goals of the program.
@@ -95,7 +96,7 @@ pub enum GoalPlace {
     Plan(PlanRef, u32),
 }
 
-/// What no plan has as its place.
+/// Marks a goal's place as one in the program; no plan has this number.
 const PROGRAM: u32 = u32::MAX;
 
 /// What was found for an event before its turn.
@@ -123,7 +124,7 @@ impl Event {
         Self { op, kind, literal, open: 0, intention: None, caller: SmallVec::new(), keep: None, selected: None }
     }
 
-    /// Where the goal of an event stands that no intention waits for.
+    /// Returns the goal's place in the program, for an event that no intention waits for.
     pub fn place(&self) -> Option<GoalPlace> {
         let (plan, line) = *self.caller.first().filter(|_| self.intention.is_none())?;
         Some(if plan == PROGRAM { GoalPlace::Program(line) } else { GoalPlace::Plan(PlanRef(plan), line) })

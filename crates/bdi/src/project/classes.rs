@@ -78,7 +78,7 @@ pub(super) fn verdict(place: Place, class: &Class, environments: &[&str]) -> Ver
     }
 }
 
-/// How environments of other languages are named, as `py("env.py")`: whoever hosts the society knows whether it can.
+/// Names of environments in other languages, as `py("env.py")`. The society's host knows whether it can run them.
 const PROGRAMS: [&str; 2] = ["py", "wasm"];
 
 /// An environment that nobody here provides is a class of Java, be it in a package or not.

@@ -52,7 +52,7 @@ impl ParsedProject {
         self.diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error)
     }
 
-    /// True if the project can run without those agents whose declarations have errors.
+    /// True if the project can run without the agents whose declarations have errors.
     pub fn is_ok_in_part(&self) -> bool {
         let of_agent = |span: Span| {
             let around = |agent: &&AgentEntry| agent.span.start <= span.start && span.end <= agent.span.end;
@@ -167,7 +167,7 @@ pub struct AgentEntry {
     pub options: Vec<AgentOption>,
     /// How many instances.
     pub count: u32,
-    /// True if an option or a class of it has an error: this agent cannot run, others can.
+    /// True if an option or a class of the entry has an error: this agent cannot run, others can.
     pub is_broken: bool,
     /// `agentClass`, if it is declared and not the default one.
     pub agent_class: Option<Class>,

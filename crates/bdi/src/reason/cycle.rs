@@ -47,7 +47,7 @@ pub struct Cycle<'m> {
     pub sensed: bool,
     /// How many cycles are left of this turn after the one under way.
     pub cycles_left: u32,
-    /// What this thread will have taken of memory when that of the mind is to be counted: the turn ends then.
+    /// Bytes allocated by this thread at which the turn ends and the mind's memory is counted.
     pub memory_due: u64,
     /// Where the agent, or a clone of it, is to be as soon as this turn is over.
     pub hop: Option<HopRequest>,

@@ -148,7 +148,7 @@ impl Cycle<'_> {
             self.mind.atomic = Some(NOBODY);
         }
         let ahead = match self.bindings.has_effects() {
-            // What the context asked for comes first.
+            // The context's effects come before the plan's steps.
             true => Ahead::Later(plan.body.skip_jumps(0)),
             false => self.run_ahead(plan),
         };

@@ -34,7 +34,7 @@ pub(super) fn error_annots(error: &str, message: Value) -> Vec<Value> {
     vec![Value::term(sym::ERROR, [Value::atom(error)]), Value::term(sym::ERROR_MSG, [message])]
 }
 
-/// What stands for code, file and line where there is none, as in Jason.
+/// Placeholder for code, file and line where there is none, as in Jason.
 fn no_code() -> Symbol {
     Symbol::new("no_code")
 }
@@ -48,7 +48,7 @@ fn place_annots(place: Option<(Text, u32)>) -> [Value; 2] {
     [Value::term(sym::CODE_SRC, [file]), Value::term(sym::CODE_LINE, [line])]
 }
 
-/// What was noted as more than there may be.
+/// Describes the noted excess: a proof without end, or a term that nests too deep.
 pub(super) fn excess() -> String {
     match levels::runaway() {
         Some(runaway) => runaway.reason,
@@ -84,7 +84,7 @@ impl Cycle<'_> {
         self.close_annots(id, &mut annots, &mut vars);
         annots.extend(code);
         let source = self.current_source(id);
-        // As in Jason, a slip in a call is told even if the failure is handled.
+        // Jason reports a misspelt call even if a plan handles the failure.
         let slip = reason == SLIP;
         if slip && let Some((step, line, file)) = &source {
             self.tell_failure(&reason, &told, step, *line, file);
@@ -159,7 +159,7 @@ impl Cycle<'_> {
         vec![Value::term(sym::CODE, [code]), file, line]
     }
 
-    /// Where the goal of an event that no intention waits for stands in a program, if it does.
+    /// Returns file and line of an event's goal, if no intention waits for the event and its place is known.
     fn place_of_goal(&self, event: &Event) -> Option<(Text, u32)> {
         match event.place()? {
             GoalPlace::Program(number) => {

@@ -1,5 +1,5 @@
-//! What a mind may take of memory. Each turn notes what its thread asked for; when that is as much as the mind may have
-//! grown, the mind is counted, and an agent that has more than it may ends.
+//! Memory quota of a mind. Each turn counts the bytes that its thread allocates. When the mind may have grown by as
+//! much as it is allowed, its memory is counted; an agent that exceeds its quota ends.
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Value, sym};
 use whimbrel_platform::audit::{RefusalReason, Refused};

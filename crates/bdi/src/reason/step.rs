@@ -672,7 +672,7 @@ impl<'m> Cycle<'m> {
     #[cold]
     fn carry_out_in_hand(&mut self, stepped: Stepped, id: IntentionId) -> Stepped {
         if matches!(stepped, Stepped::Moved) {
-            // It is elsewhere already: see `carry_out_between`.
+            // The intention has moved already: see `carry_out_between`.
             return stepped;
         }
         if self.carry_out_effects(id) { stepped } else { Stepped::Moved }

@@ -38,7 +38,7 @@ fn no_environment_for(action: &Value) -> String {
     }
 }
 
-/// True if an action is a formula that stands as a step, which nobody can do.
+/// True if an action is a logical formula as a step, which cannot be executed.
 fn is_formula(action: &Value) -> bool {
     matches!(action.functor(), Some(sym::AND | sym::OR | sym::NOT)) && !action.args().is_empty()
 }

@@ -100,7 +100,7 @@ impl Diagnostics {
         }
     }
 
-    /// How many errors were found.
+    /// Number of errors found.
     pub fn errors(&self) -> usize {
         let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
         self.found.iter().filter(is_error).map(|error| error.stands_for).sum::<usize>() + self.errors_left_out

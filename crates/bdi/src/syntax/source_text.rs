@@ -10,7 +10,7 @@ use super::diagnostics::Diagnostic;
 pub struct SourceText {
     /// The text.
     pub text: String,
-    /// What the file was saved in, and where that shows first; `None` if it is UTF-8.
+    /// Encoding of a file that is not UTF-8, and where that shows first; `None` if it is UTF-8.
     misread: Option<Misread>,
 }
 
@@ -18,12 +18,12 @@ pub struct SourceText {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Misread {
     encoding: &'static str,
-    /// What `iconv` calls it.
+    /// Name of the encoding for `iconv`.
     iconv: &'static str,
     span: Span,
 }
 
-/// What the bytes from 0x80 on mean in Windows-1252; the bytes after these 32 mean the characters of their own number.
+/// Characters of the bytes 0x80 to 0x9f in Windows-1252. The bytes above have the characters of their own number.
 const WINDOWS_1252: [char; 32] = [
     '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}', '\u{2c6}', '\u{2030}',
     '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}', '\u{8f}', '\u{90}', '\u{2018}', '\u{2019}', '\u{201c}',

@@ -53,7 +53,7 @@ fn control_structures_take_code_from_variables() {
     assert_eq!(printed, ["if 7", "2", "else", "for 1", "for 2", "3", "first", "second", "joined"]);
 }
 
-/// Whoever is in a list twice, by one name or another, is sent one message, and answers once.
+/// A receiver that is listed twice, by one name or another, gets one message and answers once.
 #[test]
 fn list_of_receivers_sends_each_once() {
     let asker = r#"
@@ -433,7 +433,7 @@ fn formulas_ask_for_actions() {
              +!b <- if (reset(3)) { !x(3) }; ?(.asserta(m(2)) & true); ?m(M); .print(m, M).",
             &["x3", "m2"],
         ),
-        // What was asked for is done, whatever becomes of the formula.
+        // Effects of a formula are carried out whether it holds or not.
         ("!d. +!d : .assertz(n(1)) & false <- .print(never). +!d <- ?n(N); .print(N).", &["1"]),
         (
             "!c. !e. +!c : .drop_all_intentions & .perceive & .verbose(1) <- .wait(5); .print(on). +!e <- .wait(50); .print(e).",

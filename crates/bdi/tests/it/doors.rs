@@ -136,7 +136,7 @@ fn deliver(simulation: &mut Simulation, door: Door, n: i64) {
     }
 }
 
-/// What the agent that got the value by this door says.
+/// Returns what the agent prints that got the value by this door.
 fn heard(door: Door, n: i64) -> Vec<String> {
     let mut simulation = Simulation::new(1);
     let mut config = config(&program(n));

@@ -1,4 +1,4 @@
-//! What minds may take of memory: who has more ends, whatever it is that grows, and others go on.
+//! Memory quota of minds: an agent that exceeds it ends, whatever part of the mind grows, and others go on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

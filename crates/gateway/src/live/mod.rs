@@ -104,7 +104,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocket, from: IpAd
     Client { shared, role, from, outbox, asks, watches: FxHashMap::default() }.converse(socket, waiting).await;
 }
 
-/// What somebody said first.
+/// First frame of a live socket.
 enum Greeting {
     Known(Role),
     /// A token that is none.
@@ -222,7 +222,7 @@ impl Client {
                 let request = bounded(request);
                 let answer = match request.only_looks() {
                     true => shared.answer(request).await,
-                    // Whoever may only look does not come here.
+                    // Viewers' sockets refuse such requests before this.
                     false => shared.act(Admin(from), request).await,
                 };
                 let answer = Box::new(answer);

@@ -124,7 +124,7 @@ impl IntoResponse for Rejected {
 /// Somebody who may look.
 pub(crate) struct Viewer;
 
-/// Somebody who may act, at this address.
+/// Administrator at this address.
 pub(crate) struct Admin(pub IpAddr);
 
 impl FromRequestParts<Arc<Shared>> for Viewer {
@@ -159,7 +159,7 @@ async fn require(role: Role, parts: &Parts, shared: &Shared) -> Result<IpAddr, R
     shared.refuse(RefusalReason::BadToken, from, &wanted);
     let wait = shared.wait_of_wrong_token(from);
     if !wait.is_zero() {
-        // Whoever comes meanwhile and finds no place gets this one.
+        // The place of a waiting stranger is free for newcomers.
         let visit = parts.extensions.get::<Arc<Visit>>();
         visit.inspect(|visit| visit.set_busy(false));
         tokio::time::sleep(wait).await;

@@ -158,7 +158,7 @@ pub enum Happening {
         object: String,
         /// More about it, for people; may be empty.
         text: String,
-        /// How many equal refusals this one stands for.
+        /// Number of equal refusals that this event stands for.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         count: u64,
     },
@@ -169,13 +169,13 @@ pub enum Happening {
         /// By which way it was asked for; empty if the principal says it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         from: String,
-        /// What was done.
+        /// Action: `kill`, `move`, `spawn` and so on.
         action: String,
         /// To whom or what.
         object: String,
-        /// What became of it, if it failed; else empty.
+        /// Why the action failed; empty if it did not.
         text: String,
-        /// How many equal acts this one stands for.
+        /// Number of equal acts that this event stands for.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         count: u64,
     },

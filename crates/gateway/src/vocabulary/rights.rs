@@ -55,7 +55,7 @@ impl Request {
         }
     }
 
-    /// What it does and to whom, for the audit log; `None` if it only looks.
+    /// Returns action and object of the request for the audit log; `None` if it only looks.
     pub fn act(&self) -> Option<(&'static str, String)> {
         let act = match self {
             looks if looks.only_looks() => return None,
@@ -123,7 +123,7 @@ const fn word_of(step: LifecycleStep) -> &'static str {
     }
 }
 
-/// What sending a message is, and to whom: `publish` on topics, else `send`.
+/// Returns action and object of a message that is sent: `publish` on topics, else `send`.
 fn sent(sending: &Sending) -> (&'static str, String) {
     let to: Vec<&str> = match sending.message.get("receivers") {
         Some(Value::Array(all)) => all.iter().take(SENT_NAMED_MAX).map(name_of).collect(),

@@ -28,7 +28,7 @@ fn collect(call: &mut Call<'_, '_>, place: usize, template: &Value) -> Vec<Value
             fresh += beyond.len() as u32;
         }
         found.push(value);
-        // What is kept of a solution takes more memory than the proof of it.
+        // A stored solution takes more memory than its proof, so it costs more steps.
         if solver.spend(PROOF_STEPS_KEPT) { Found::More } else { Found::Enough }
     });
     call.bindings.extend(fresh);

@@ -367,7 +367,7 @@ impl Parser<'_, '_> {
             height = height.max(self.height);
             let block = self.block()?;
             height = height.max(self.height);
-            // As data each branch is in the code of the one before.
+            // Quoted as data, each branch nests in the code of the one before.
             height = height.max(self.height.deeper(ELIF_LEVELS * branches.len()));
             branches.push((condition, block));
             match self.peek() {

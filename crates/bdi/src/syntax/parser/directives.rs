@@ -322,7 +322,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// True if a file can be parsed: it cannot include itself, by whatever detour.
+    /// True if an included file may be parsed. A file cannot include itself, not even by way of others.
     fn check_include(&mut self, name: &Text, span: Span) -> Parse<bool> {
         let mut chain: Vec<String> = self.session.files.iter().map(|file| file.to_string()).collect();
         chain.push(self.file.to_string());

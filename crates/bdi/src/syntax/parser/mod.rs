@@ -34,9 +34,9 @@ pub(crate) type Parse<T> = Result<T, Failed>;
 /// Levels of a term.
 #[derive(Clone, Copy, Debug, Default)]
 struct Height {
-    /// Of its tree, whose readers recurse.
+    /// Levels of the syntax tree, over which its readers recurse.
     tree: u32,
-    /// Of what it is as data: a part of a chain is a level deeper than the one before.
+    /// Levels of the term as data, where each part of a chain is one level deeper than the one before.
     data: u32,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Parser<'a, 'l> {
     last: Span,
     /// Brackets open here, with the token that opened each.
     open: Vec<Token>,
-    /// How many of them are lists that stand in lists, which take none of the parser's stack.
+    /// Open lists that stand in lists; they take none of the parser's stack.
     flat: usize,
     /// Levels of the term parsed last.
     height: Height,

@@ -16,7 +16,7 @@ pub trait Loader {
     /// Why there is no such file, in a few words.
     fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError>;
 
-    /// True if a file that cannot be included is an error of the program, rather than a warning.
+    /// True if a missing or faulty include is an error of the program, rather than a warning.
     fn is_strict(&self) -> bool {
         false
     }
@@ -76,7 +76,7 @@ impl<'l> Session<'l> {
         }
     }
 
-    /// What there is so far: of a file that turns out to have errors, nothing is kept.
+    /// Marks the current state of the session, to which a file with errors is rolled back.
     pub(crate) fn mark(&self) -> SessionMark {
         let Program { beliefs, goals, plans, functions, local_namespaces } = &self.program;
         let lengths = [beliefs.len(), goals.len(), plans.len(), functions.len(), local_namespaces.len()];

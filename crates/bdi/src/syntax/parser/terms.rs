@@ -168,7 +168,7 @@ impl Parser<'_, '_> {
         Ok(true)
     }
 
-    /// What follows the elements of a list.
+    /// Parses the tail and the closing bracket of a list.
     fn close_list(&mut self, list: OpenList) -> Parse<ListParts> {
         let OpenList { mut items, mut height, .. } = list;
         let mut tail = None;
