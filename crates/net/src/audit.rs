@@ -22,7 +22,7 @@ use whimbrel_platform::Time;
 use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, Outcome, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::limits::{AUDIT_FILE_BYTES_MAX, AUDIT_FILES_MAX, AUDIT_QUEUE_MAX};
 
-/// How often the writer looks for counts that are due.
+/// Interval at which the writer looks for counts that are due.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// One line of the log.
@@ -61,7 +61,7 @@ pub struct AuditLog {
     writer: Option<JoinHandle<()>>,
 }
 
-/// What a log shares with its writer.
+/// State that an audit log and its writer thread share.
 struct Shared {
     began: Instant,
     folding: Mutex<Folding>,
@@ -142,7 +142,7 @@ impl AuditLog {
     fn hand_over(&self, folded: &Folded) {
         let Some(lines) = &self.lines else { return };
         let is_outside = folded.is_outside;
-        // Those outside leave room for the others.
+        // Half of the queue is kept free of outside parties' entries, for known principals.
         let room = if is_outside { AUDIT_QUEUE_MAX as u64 / 2 } else { u64::MAX };
         if self.shared.pending.fetch_add(1, Ordering::Relaxed) < room {
             let line = Written { text: line_of(folded, OffsetDateTime::now_utc()), is_outside };
@@ -191,7 +191,7 @@ pub(crate) fn rfc3339(at: OffsetDateTime) -> String {
 
 /// Thread that writes the lines.
 struct Writer {
-    /// Of known principals, and of those outside.
+    /// Files of known principals and of outside parties.
     files: [Files; 2],
     shared: Arc<Shared>,
 }
@@ -226,7 +226,8 @@ impl Writer {
         else {
             return;
         };
-        // What cannot be written now (the disk is full) is lost, and told as soon as something can be.
+        // An entry that cannot be written (the disk is full) is lost; the log says so as soon as it can be written
+        // again.
         if file.write(line).is_err() {
             lost.fetch_add(count, Ordering::Relaxed);
             return;

@@ -55,7 +55,7 @@ pub struct AuditLine {
     /// What else there is to say.
     #[serde(default)]
     pub detail: String,
-    /// How many equal ones it stands for.
+    /// Number of equal entries that the line stands for.
     #[serde(default = "one")]
     pub count: u64,
 }
@@ -110,7 +110,7 @@ pub fn read_back(path: &Path, before: Option<&str>, most: usize) -> Result<Audit
     Ok(page)
 }
 
-/// What stands in a place between that in the one log and that in the other.
+/// Separator between the places in the two logs.
 const BETWEEN_PLACES: char = ',';
 /// Place in a log that has no lines.
 const NOWHERE: &str = "-";
@@ -119,10 +119,10 @@ const NOWHERE: &str = "-";
 struct Trail {
     path: PathBuf,
     files: std::iter::Peekable<std::vec::IntoIter<(String, File)>>,
-    /// Where to begin in the first file, if not at its end.
+    /// Byte of the first file from which to read backwards; `None` for its end.
     end: Option<u64>,
     lines: Option<(String, Backwards)>,
-    /// What was taken last, or could not be read: where to go on.
+    /// Place from which the next page goes on: the line that was taken or skipped last.
     place: String,
     peeked: Option<(String, AuditLine)>,
 }
@@ -142,7 +142,7 @@ impl Trail {
                     place = format!("{mark}:{}", file.metadata().map_err(failed)?.len());
                 }
             }
-            // What was written since is not before it.
+            // A log without lines when the first page was read has none before that page.
             Some(NOWHERE) => files = Vec::new().into_iter().peekable(),
             Some(before) => {
                 let (mark, offset) = place_of(before).ok_or(AuditReadError::BadCursor)?;
@@ -173,7 +173,7 @@ impl Trail {
             let place = format!("{mark}:{start}");
             match serde_json::from_slice::<AuditLine>(&line) {
                 Ok(line) => self.peeked = Some((place, line)),
-                // What is no line was written by nobody here.
+                // A line that is no audit entry was not written by this program.
                 Err(_) => self.place = place,
             }
         }

@@ -140,7 +140,7 @@ impl Connection {
         self.socket.socket().peer_addr().ok().map(|address| address.ip())
     }
 
-    /// Where the peer is, as far as the socket knows.
+    /// Returns the peer's address and port, as far as the socket knows them.
     pub fn peer_address(&self) -> String {
         self.socket.socket().peer_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string())
     }

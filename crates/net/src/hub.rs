@@ -316,8 +316,7 @@ impl Hub {
         (no_node, complaints.into_iter().find(|complaint| !complaint.is_empty()))
     }
 
-    /// True if all peers there ever were left, or did not want this node. Who was lost may come back, also if it is
-    /// forgotten.
+    /// True if every peer ever known has left, or refused this node. A peer that was lost, or forgotten, may come back.
     pub fn is_alone(&self) -> bool {
         let last = self.inner.last_of_names();
         let is_last = |peer: &Peer| peer.name.get().is_none_or(|name| last.get(name) == Some(&peer.id));
@@ -478,7 +477,7 @@ impl Inner {
         if let Some((reason, why)) = accepted.connection.contradicts(&name, self.level) {
             return self.turn_away(accepted, reason, &LinkError::Impostor(why));
         }
-        // Whether the connection is the link's, the link decides: it knows who has the name.
+        // The link decides whether the connection is its own: it knows which process has the name.
         let _ = self.peer_named(&name, false).accepted.send(Box::new(accepted));
     }
 
@@ -488,12 +487,12 @@ impl Inner {
             LinkError::Impostor(why) => why.clone(),
             other => other.to_string(),
         };
-        // What it calls itself is not proven: the address is.
+        // The node's name is not proven here, only the address is.
         let (from, port) = (accepted.from(), accepted.connection.peer_address());
         let node = accepted.hello.node.clone();
         let line = || format!("a node that says it is {node:?}, from {port}, was turned away: {why}");
         self.guard.close_stranger(from, Some(reason), &format!("it says it is {node:?}: {why}"), line);
-        // Whoever guesses from many connections at once is told nothing.
+        // Beyond the places of an address, a guesser's connections are closed without an answer.
         let Some(place) = self.turned_away.enter(from) else { return };
         let (inner, refusal) = (Arc::clone(self), error.refusal().unwrap_or_default());
         tokio::spawn(async move {
@@ -520,7 +519,7 @@ impl Inner {
     }
 
     fn status(&self) -> Vec<LinkStatus> {
-        // Of those that are gone, the one that had the name last, if it said good-bye.
+        // Of ended peers, show the last one of each name, if it said good-bye.
         let last = self.last_of_names();
         let is_last = |peer: &Peer| peer.name.get().and_then(|name| last.get(name)) == Some(&peer.id);
         let is_shown =
@@ -528,7 +527,7 @@ impl Inner {
         self.peers.iter().filter(|(_, peer)| is_shown(peer)).map(|(_, peer)| status_of(peer)).collect()
     }
 
-    /// Of each name, the peer that had it last.
+    /// Returns the last peer of each node name.
     fn last_of_names(&self) -> FxHashMap<&String, NodeId> {
         self.peers.iter().filter_map(|(_, peer)| Some((peer.name.get()?, peer.id))).collect()
     }

@@ -21,7 +21,7 @@ pub(crate) struct Peer {
     pub name: OnceLock<String>,
     /// Where it listens, if it does: a node that is started again may listen elsewhere.
     address: Mutex<Option<String>>,
-    /// Where its connections come from, or go to, if there was one that was the link's.
+    /// Address of the present connection's other end, or of the last one's.
     host: Mutex<Option<IpAddr>>,
     /// Whether this node connects, or the peer does.
     pub dials: AtomicBool,
@@ -142,7 +142,7 @@ impl Peer {
         *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(household(address));
     }
 
-    /// True if it is there, or was when it was seen last.
+    /// True if the peer is at this address, or was when it was last connected.
     pub fn is_at(&self, address: IpAddr) -> bool {
         let host = *self.host.lock().unwrap_or_else(PoisonError::into_inner);
         host == Some(household(address)) && !self.ended.load(Ordering::Acquire)
@@ -220,7 +220,7 @@ impl Peer {
         self.name.get().is_some() && !outbox.lost && !outbox.closed
     }
 
-    /// True if it was there, or should have been, and was lost or is another one now; and no connection is there.
+    /// True if the peer was lost, was replaced, or was never reached, and has no connection now.
     pub fn is_lost(&self) -> bool {
         !self.up.load(Ordering::Acquire) && !self.ended.load(Ordering::Acquire) && self.waiting() == 0 && {
             let outbox = self.outbox();

@@ -36,7 +36,7 @@ impl PortGuard {
         }
     }
 
-    /// What was refused so far, by reason.
+    /// Returns the numbers of refusals, by reason.
     pub fn counts(&self) -> &RefusalCounts {
         &self.counts
     }

@@ -42,13 +42,13 @@ struct Task {
     accepted: UnboundedReceiver<Box<Accepted>>,
     /// A connection that the peer made, or somebody else of its name, until it is known whether it is the link's.
     claimant: Option<Box<Accepted>>,
-    /// It is.
+    /// True once the claimant's connection is the link's.
     granted: bool,
     /// Since when another node is where the peer should be.
     absent_since: Option<Time>,
     /// Since when the peer is lost.
     lost_since: Option<Time>,
-    /// Where the other end of the present connection is.
+    /// Address of the present connection's other end.
     host: Option<IpAddr>,
     /// From the outbox, on its way to the link.
     fresh: Vec<Item>,
@@ -254,7 +254,7 @@ impl Task {
         Some(connection)
     }
 
-    /// Somebody connected by the peer's name. The connection, if it is the link's.
+    /// Decides about a connection that was made by the peer's name. Returns the connection if it is the link's.
     fn consider(&mut self, accepted: Box<Accepted>) -> Option<Connection> {
         match self.link.handle_claim(self.now(), &accepted.hello) {
             Claim::Granted => return self.begin_accepted(*accepted),
@@ -562,8 +562,7 @@ impl Task {
         }
     }
 
-    /// When a peer that was lost is forgotten: its place is for others. Nobody is as long as this end connects, or
-    /// something waits.
+    /// Returns when a lost peer is forgotten, which frees its place: never while this end connects, or messages wait.
     fn forget_at(&self) -> Time {
         let is_away = !self.dials && !self.link.is_up() && self.link.waiting() == 0;
         let lost_since = self.lost_since.filter(|_| is_away);
@@ -643,7 +642,7 @@ impl Task {
             news.extend(signing.iter().flat_map(|signing| signing.signer.introductions()));
             link.introduce(news);
         });
-        // What is told in pieces is in the outbox.
+        // News in chunks wait in the outbox.
         self.peer.wake.notify_one();
         self.say("up");
     }

@@ -15,8 +15,8 @@ use crate::limits::{MESSAGE_WEIGHED_BYTES, SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUE
 use crate::mobility::HopRequest;
 use crate::{Services, Time};
 
-/// What runs in an agent's slot. The scheduler gives it turns; in between it is only data. What only some bodies can do
-/// is in a [capability](crate::capabilities).
+/// Behaviour and state of an agent, in its slot. The scheduler gives it turns; in between it is only data. Abilities
+/// that only some bodies have are [capabilities](crate::capabilities).
 pub trait AgentBody: Send {
     /// Runs until there is nothing to do or the budget is spent. The first turn comes without a message.
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next;
@@ -24,8 +24,8 @@ pub trait AgentBody: Send {
     /// Called once when the agent ends by another's will (killed, platform stopping) instead of its own.
     fn stopping(&mut self, _turn: &mut Turn<'_>) {}
 
-    /// It stops on this node, to go on on another one that has its partition by then; what is written of it is all that
-    /// it is there. Messages that it took, and that nothing written covers, it puts back.
+    /// Stops the agent on this node, whose partition is another node's by now. The journal has its state, so nothing
+    /// else is saved. The body puts messages back that it took and that the journal does not cover.
     fn yielded(&mut self, _mailbox: &mut Mailbox) {}
 
     /// Where its code is, so that it can be made again from a [snapshot](AgentBody::snapshot) by another process; `None` if
@@ -57,17 +57,17 @@ pub trait AgentBody: Send {
         None
     }
 
-    /// Its journeys between nodes, if it takes part in them.
+    /// Returns the capability to move between nodes, if the body has it.
     fn mobile(&mut self) -> Option<&mut dyn Mobile> {
         None
     }
 
-    /// What it shows an operator, if anything.
+    /// Returns the capability to be inspected by an operator, if the body has it.
     fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {
         None
     }
 
-    /// Its owner's say, if its state names an owner.
+    /// Returns the capability to belong to an owner, if the state names one.
     fn owned(&mut self) -> Option<&mut dyn Owned> {
         None
     }
@@ -117,10 +117,9 @@ pub enum Next {
     Ready,
     /// It had left memory: it is to be [made again](AgentBody::activate), and has its turn then.
     Activate,
-    /// It wants to go on on another node, or a clone of it there: it has no turn until it [is
-    /// told](crate::capabilities::Mobile::hopped) what became of that, and
-    /// messages wait. Asked for of an agent that has neither a [snapshot](AgentBody::snapshot) nor an
-    /// [origin](AgentBody::origin), it stays.
+    /// The agent asks to continue on another node, or to have a clone there. It has no turn, and messages wait, until
+    /// it [is told](crate::capabilities::Mobile::hopped) the outcome. An agent that has neither a
+    /// [snapshot](AgentBody::snapshot) nor an [origin](AgentBody::origin) stays.
     Hop(Box<HopRequest>),
     /// The agent is done and leaves the platform.
     End(EndReason),
@@ -414,7 +413,7 @@ impl Mailbox {
     pub fn note_refused(&mut self, numbered: &Numbered) {
         let ticket = Ticket::of(numbered);
         let numbers = &mut self.rare.get_or_insert_default().numbers;
-        // Where nothing comes again, nothing is to be known of it.
+        // Without repeated messages, nothing needs to be remembered.
         if numbers.highest.is_some() || numbered.telling > 0 {
             numbers.before.entry(ticket.sender).or_default().push(ticket.number);
             numbers.refused.entry(ticket.sender).or_default().insert(ticket.number, numbered.after);
@@ -422,7 +421,7 @@ impl Mailbox {
         numbers.fresh.push(ticket);
     }
 
-    /// What was refused in the place of another mailbox is refused here, too.
+    /// Takes over the refusals that another mailbox of the agent noted.
     pub fn take_refused(&mut self, other: &mut Self) {
         let Some(other) = other.rare.as_mut().map(|rare| &mut rare.numbers) else { return };
         let numbers = &mut self.rare.get_or_insert_default().numbers;
@@ -576,7 +575,7 @@ impl Mailbox {
 }
 
 impl TakenNumbers {
-    /// True if a message is to be taken: it was not before, and the one before it was. It counts as taken from now on.
+    /// True if a message is new and follows the last one taken; it counts as taken from now on.
     fn is_first(&mut self, ticket: Ticket, after: u64, telling: u64) -> bool {
         if telling < self.since {
             return false;
@@ -586,7 +585,7 @@ impl TakenNumbers {
         if last.is_some_and(|last| ticket.number <= last) {
             return false;
         }
-        // What was sent to somebody who had its name before, an agent that is new does not wait for.
+        // A new agent does not wait for messages that its predecessor of the same name was sent.
         let may_begin = last.is_none() && self.since == 0;
         if !may_begin && self.not_refused(ticket.sender, after) > last.unwrap_or_default() {
             if !self.missed.contains(&ticket.sender) {

@@ -26,12 +26,12 @@ pub trait Durable {
         None
     }
 
-    /// How long it has nothing to do before it leaves memory, if it says so itself; for ever: [`Duration::MAX`].
+    /// Idle time after which the agent leaves memory, if its body sets one; [`Duration::MAX`] for never.
     fn passivate_after(&self) -> Option<Duration> {
         None
     }
 
-    /// What this one leaves behind when it leaves memory, between two turns and with nothing to do: it takes less room, and
+    /// Returns a smaller body that takes this one's place in memory between two turns, and
     /// [becomes](AgentBody::activate) this one again. `None` if this kind of agent stays.
     fn passivate(&mut self, _now: Time) -> Option<Box<dyn AgentBody>> {
         None
@@ -40,12 +40,12 @@ pub trait Durable {
 
 /// Body that can go on on another node, or whose client can.
 pub trait Mobile {
-    /// What became of a hop: called between two turns, before the first on the new node or the next on the old one. A turn
-    /// follows.
+    /// Tells the body the outcome of a hop between two turns: before the first on the new node, or the next on the old
+    /// one. A turn follows.
     fn hopped(&mut self, _hop: &Hop) {}
 
-    /// True if it was told what became of a hop, and has had no turn since: until then it does not move on, lest it
-    /// never know.
+    /// True if the body was told the outcome of a hop and has had no turn since. Until then it does not move again, or
+    /// it would never know.
     fn has_news(&mut self) -> bool {
         false
     }
@@ -55,24 +55,24 @@ pub trait Mobile {
     /// It may still stay.
     fn before_hop(&mut self) {}
 
-    /// It is called home by somebody: a journey that it is on is over. Called right before it is told by
-    /// [`Mobile::hopped`] whether it came there.
+    /// Tells the body that it is called home, which ends its journey. [`Mobile::hopped`] follows, with the outcome.
     fn recalled(&mut self) {}
 
-    /// What it asked for by [`Next::Hop`](crate::Next::Hop) and has not [been told](Mobile::hopped) of: it may have
-    /// been written out since, and be made again. Durable agents that can ask for it say so.
+    /// Returns the hop that the body asked for by [`Next::Hop`](crate::Next::Hop) and whose outcome it was not
+    /// [told](Mobile::hopped). The body may have been saved and restored since. Durable bodies that can ask for a hop
+    /// implement this.
     fn awaits_hop(&self) -> Option<HopRequest> {
         None
     }
 
-    /// Who wants what it just asked for by [`Next::Hop`](crate::Next::Hop), and is told what became of that, if it is
-    /// not the agent itself.
+    /// Takes the wish behind the last [`Next::Hop`](crate::Next::Hop), if another party than the agent wants that hop
+    /// and is told the outcome.
     fn take_wish(&mut self) -> Option<Wish> {
         None
     }
 
-    /// Somebody else wants the agent to be elsewhere, and its code is in other hands than this node's: whoever has it
-    /// is asked. The wish comes back if the agent can be written out here.
+    /// Asks the party that holds the agent's code to move it where somebody else wants it. Returns the wish if this
+    /// node itself can take the agent's snapshot.
     fn yields(&mut self, wish: Wish, _now: Time) -> Option<Wish> {
         Some(wish)
     }
@@ -85,10 +85,11 @@ pub trait Mobile {
 
 /// Body that an operator can look into.
 pub trait Inspectable {
-    /// What is in it, but for its mailbox; between two turns. It goes on as if nobody had looked.
+    /// Returns the agent's state without its mailbox, between two turns. The agent goes on as if it had not been
+    /// inspected.
     fn inspect(&mut self, look: Look, now: Time) -> Inspection;
 
-    /// What it runs and uses, likewise; `made` says what is known of it by its [origin](AgentBody::origin).
+    /// Returns the agent's program and resources. `made` has those known from its [origin](AgentBody::origin).
     fn upkeep(&mut self, made: Upkeep, _now: Time) -> Upkeep {
         made
     }
@@ -112,7 +113,7 @@ pub trait Owned {
     /// [`Owned::admit`] follows.
     fn disown(&mut self);
 
-    /// It ends because its time to live is over; [`stopping`](AgentBody::stopping) is called next.
+    /// Tells the body that its time to live is over; [`stopping`](AgentBody::stopping) is called next.
     fn expired(&mut self) {}
 }
 
@@ -120,7 +121,7 @@ fn not_debuggable() -> Instructed {
     Instructed::Refused("only AgentSpeak agents can be debugged: `suspend` and `resume` are for all".to_owned())
 }
 
-/// What is asked of any body, with the answer of one that lacks the capability.
+/// Requests to any body, with the answer of one that lacks the capability.
 impl dyn AgentBody + '_ {
     /// Saves the whole state ([`Durable::save_whole`]); false if this kind of agent cannot be saved.
     pub fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
@@ -138,12 +139,12 @@ impl dyn AgentBody + '_ {
         self.durable()?.unsaved()
     }
 
-    /// How long it is idle before it leaves memory ([`Durable::passivate_after`]), if it says so itself.
+    /// Idle time after which the agent leaves memory ([`Durable::passivate_after`]), if its body sets one.
     pub fn passivate_after(&mut self) -> Option<Duration> {
         self.durable()?.passivate_after()
     }
 
-    /// What it leaves behind when it leaves memory ([`Durable::passivate`]); `None` if it stays.
+    /// Returns the smaller body that takes this one's place in memory ([`Durable::passivate`]); `None` if it stays.
     pub fn passivate(&mut self, now: Time) -> Option<Box<dyn AgentBody>> {
         self.durable()?.passivate(now)
     }
@@ -155,7 +156,7 @@ impl dyn AgentBody + '_ {
         }
     }
 
-    /// True if it was told what became of a hop and has had no turn since ([`Mobile::has_news`]).
+    /// True if the body was told the outcome of a hop and has had no turn since ([`Mobile::has_news`]).
     pub fn has_news(&mut self) -> bool {
         self.mobile().is_some_and(|body| body.has_news())
     }
@@ -179,7 +180,7 @@ impl dyn AgentBody + '_ {
         self.mobile()?.awaits_hop()
     }
 
-    /// Who else wants the hop that it asked for ([`Mobile::take_wish`]).
+    /// Takes another party's wish for the hop that the body asked for ([`Mobile::take_wish`]).
     pub fn take_wish(&mut self) -> Option<Wish> {
         self.mobile()?.take_wish()
     }
@@ -197,12 +198,12 @@ impl dyn AgentBody + '_ {
         self.mobile()?.stays()
     }
 
-    /// What is in it ([`Inspectable::inspect`]); nothing, if it does not show that.
+    /// Returns the agent's state ([`Inspectable::inspect`]); empty if the body cannot be inspected.
     pub fn inspect(&mut self, look: Look, now: Time) -> Inspection {
         self.inspectable().map(|body| body.inspect(look, now)).unwrap_or_default()
     }
 
-    /// What it runs and uses ([`Inspectable::upkeep`]).
+    /// Returns the agent's program and resources ([`Inspectable::upkeep`]).
     pub fn upkeep(&mut self, now: Time) -> Upkeep {
         let made = self.origin().map_or_else(Upkeep::default, |origin| Upkeep::of(&origin));
         match self.inspectable() {

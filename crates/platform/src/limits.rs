@@ -17,7 +17,7 @@ pub const SPARE_QUEUES_MAX: usize = 64;
 pub const SPARE_QUEUE_MESSAGES_MAX: usize = 1_024;
 /// Steps (messages handled, reasoning cycles) one turn may take before the next agent's turn comes.
 pub const TURN_STEPS: u32 = 64;
-/// How far the thread of a turn that its shard goes on without steps back behind others (`nice`).
+/// Nice value of a late turn's thread, whose shard continues without it: it yields to other threads.
 pub const LATE_TURN_NICENESS: i32 = 10;
 /// The stack of a worker's thread: terms that programs make may be nested a hundred thousand levels deep, and are walked
 /// by recursion. Memory that is never reached is never taken.
@@ -34,13 +34,13 @@ pub const FAMILY_AGENTS_MAX: u32 = 100_000;
 pub const FAMILY_CREATIONS_PER_S: u32 = 2_000;
 /// Agents that these may create at once before any has to wait.
 pub const FAMILY_CREATIONS_BURST: u32 = 500;
-/// How long newcomers wait at most (milliseconds): whoever creates more is refused.
+/// Longest wait of a new agent (milliseconds), while its family creates too fast; a creator beyond that is refused.
 pub const FAMILY_LATE_MS: u64 = 1_000;
 /// Refused creations in a second from which on all that descend from an agent end, and it, too.
 pub const FAMILY_REFUSALS_PER_S_MAX: u32 = 1_000;
 /// Agents of them that end at a time, so that others have their turns meanwhile.
 pub const FAMILY_ENDED_AT_ONCE: usize = 256;
-/// How long others have their turns until more of them end (milliseconds).
+/// Time that other agents have their turns between two such batches (milliseconds).
 pub const FAMILY_ENDED_EVERY_MS: u64 = 2;
 /// Bytes of memory of an AgentSpeak mind, if no policy says otherwise.
 pub const MIND_MEMORY_BYTES: usize = 256 << 20;
@@ -95,7 +95,7 @@ pub const PROOF_STEPS_MAX: u32 = 30_000_000;
 pub const PROOF_STEPS_KEPT: u32 = 10;
 /// Variables in one proof; a step whose proof needs more fails.
 pub const PROOF_SLOTS_MAX: u32 = 10_000_000;
-/// How deep proofs nest (`not`, `.findall`); a step whose proof nests deeper fails.
+/// Levels of nested proofs (`not`, `.findall`); a step whose proof nests deeper fails.
 pub const PROOF_NESTING_MAX: u32 = 2_000;
 /// Dead letters a node keeps for its operator; older ones are forgotten.
 pub const DEAD_LETTERS_MAX: usize = 10_000;
@@ -118,7 +118,7 @@ pub const TERM_DATA_DEPTH_MAX: u32 = 5_000;
 pub const BODY_STEPS_MAX: usize = 10_000;
 /// Actions that one formula of an AgentSpeak program asks for.
 pub const FORMULA_EFFECTS_MAX: usize = 10_000;
-/// How deep brackets nest in a program's text, lists that stand in lists not counted.
+/// Levels of nested brackets in a program's text; lists directly in lists do not count.
 pub const BRACKET_DEPTH_MAX: u32 = 100;
 /// Diagnostics reported for one program; further ones are counted only.
 pub const DIAGNOSTICS_MAX: usize = 200;
@@ -128,7 +128,7 @@ pub const LINK_FRAME_BYTES_MAX: usize = 16 << 20;
 pub const LINK_HELLO_BYTES_MAX: usize = 4 << 10;
 /// Connections to a link port whose peers have not said who they are yet.
 pub const LINK_STRANGERS_MAX: usize = 1_024;
-/// Those of them at one address.
+/// Such connections from one address.
 pub const LINK_STRANGERS_EACH_MAX: usize = 64;
 /// The same from the addresses of nodes that are linked, or were: strangers elsewhere take none of these places...
 pub const LINK_KNOWN_MAX: usize = 4 * NODES_MAX;
@@ -184,8 +184,8 @@ pub const LINK_NEWS_ENTRIES: usize = 1_024;
 pub const LINK_DENIED_AGENTS_MAX: usize = 4_096;
 /// How long after word of an agent's end its node may hand over what the agent sent before: some turns of the shard that it was in.
 pub const LINK_LAST_WORDS_MS: u64 = 2_000;
-/// How long a certificate of an agent that ended is still believed for what was signed before its end: longer than its
-/// node signs with it.
+/// Time for which an ended agent's certificate is still believed for what was signed before its end. It is longer than
+/// its node signs with that certificate.
 pub const SIGNED_LAST_WORDS_MS: u64 = 2 * LINK_LAST_WORDS_MS;
 /// Agents of one node that may have last words at the same time; those that ended first have none if there are more.
 pub const LINK_LAST_WORDS_AGENTS_MAX: usize = 1 << 16;
@@ -259,9 +259,9 @@ pub const ADVICE_SPEED_FRESH_MS: u64 = 300_000;
 pub const LINK_PING_MS: u64 = 1_000;
 /// How long a peer may be silent before its connection is taken for broken.
 pub const LINK_SILENCE_MS: u64 = 5_000;
-/// How long a node whose name another process claims may take to answer before the name is the other's.
+/// Time that a node whose name another process claims has to answer; then the name is the other process's.
 pub const LINK_CLAIM_MS: u64 = 2_000;
-/// How long a claim waits at most while frames of the node come, but no answer: then the node is there.
+/// Longest wait of a claim while the node sends frames, but no answer: then the node is taken to be there.
 pub const LINK_CLAIM_MS_MAX: u64 = 4_000;
 /// How long a link waits before it connects again, the first time.
 pub const LINK_BACKOFF_MS: u64 = 50;
@@ -269,12 +269,12 @@ pub const LINK_BACKOFF_MS: u64 = 50;
 pub const LINK_BACKOFF_MS_MAX: u64 = 2_000;
 /// Connections at the link port that wait to be told why they are of no use; others are closed without a word.
 pub const LINK_TURNED_AWAY_MAX: usize = 1_024;
-/// Those of one address.
+/// Such connections from one address.
 pub const LINK_TURNED_AWAY_EACH_MAX: usize = 64;
 /// How long a link may be broken before the node at its other end is taken for lost.
 pub const LINK_GIVE_UP_MS: u64 = 30_000;
-/// How long a node that was lost, and that connects by itself, is known, as a multiple of how long its link may be
-/// broken. If it comes later, it is somebody new.
+/// Time after which a lost node that connects by itself is forgotten, as a multiple of how long its link may be broken.
+/// A node that comes later counts as a new one.
 pub const LINK_FORGET_FACTOR: u32 = 20;
 /// Receivers that stand with one message on a link; if there are more, it is written again for them.
 pub const LINK_RECEIVERS_MAX: usize = MESSAGE_RECEIVERS_MAX;
@@ -299,22 +299,21 @@ pub const AUDIT_FILE_BYTES_MAX: u64 = 16 << 20;
 pub const AUDIT_FILES_MAX: usize = 4;
 /// Entries that wait to be written, half of them at most of those outside the platform; further ones are counted only.
 pub const AUDIT_QUEUE_MAX: usize = 4_096;
-/// How long equal entries of an audit log are counted before one line tells how many they were; twice as long each time
-/// after.
+/// Time for which equal entries of an audit log are counted before one line tells their number. It doubles each time.
 pub const AUDIT_FOLD_MS: u64 = 10_000;
-/// How long at most.
+/// Longest such time.
 pub const AUDIT_FOLD_MS_MAX: u64 = 300_000;
 /// Kinds of entries that are counted apart, of those outside the platform and of known principals each.
 pub const AUDIT_FOLDS_MAX: usize = 512;
-/// Those of one principal.
+/// Such kinds of one principal.
 pub const AUDIT_FOLDS_EACH_MAX: usize = 32;
 /// Wrong secrets of one address that are answered at once; the answer to the next one waits.
 pub const WRONG_SECRETS_FREE: u32 = 5;
-/// How long that one waits; twice as long each time after.
+/// Delay of the first answer that waits; it doubles each time.
 pub const WRONG_SECRET_WAIT_MS: u64 = 100;
-/// How long an answer to a wrong secret waits at most.
+/// Longest delay of an answer to a wrong secret.
 pub const WRONG_SECRET_WAIT_MS_MAX: u64 = 5_000;
-/// How long an address has to show no wrong secret until those before are forgotten.
+/// Time without a wrong secret after which those of an address are forgotten.
 pub const WRONG_SECRETS_FORGOTTEN_MS: u64 = 60_000;
 /// Addresses whose wrong secrets are counted; at others all answers wait as long as they may.
 pub const WRONG_SECRET_ADDRESSES_MAX: usize = 65_536;
@@ -571,7 +570,7 @@ pub const HTTP_READ_BUFFER_BYTES: usize = 2 << 10;
 pub const HTTP_WRITE_BUFFER_BYTES: usize = 0;
 /// Consoles and others that look at a node through its live socket.
 pub const LIVE_SOCKETS_MAX: usize = 64;
-/// Those of administrators, beside those of viewers.
+/// Live sockets of administrators, beside those of viewers.
 pub const LIVE_ADMIN_SOCKETS_MAX: usize = 32;
 /// Bytes of one message that the client of a live socket sends.
 pub const LIVE_FRAME_BYTES_MAX: usize = HTTP_BODY_BYTES_MAX;

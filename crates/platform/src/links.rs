@@ -138,7 +138,7 @@ pub trait Station: Send + Sync {
     fn now(&self) -> Time;
 }
 
-/// True if a text can name a node: letters, digits, `-`, `_` and `.` of ASCII.
+/// True if a text is a valid node name: ASCII letters, digits, `-`, `_` and `.`.
 pub fn is_node_name(node: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !node.is_empty() && node.len() <= NODE_NAME_BYTES_MAX && node.chars().all(fits)

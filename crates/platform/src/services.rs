@@ -341,7 +341,7 @@ pub enum CreateError {
     BadName {
         /// The name.
         name: Symbol,
-        /// What is wrong with it.
+        /// Fault of the name.
         why: NameFault,
     },
     /// The node holds as many agents as it may.
@@ -350,10 +350,10 @@ pub enum CreateError {
         /// Agents it may hold.
         agents_max: usize,
     },
-    /// Who would create it is no more: it was ended in the middle of its turn.
+    /// The creator was ended in the middle of its turn.
     #[error("{0} cannot create an agent: it is ending")]
     CreatorEnded(Symbol),
-    /// As many agents descend from its owner as may.
+    /// The owner's family already has as many agents as it may.
     #[error(
         "no room for more agents of {owner}: {agents_max} at most may descend from it on a node (`owner_agents` in a \
          `[[quota]]` of the policy)"

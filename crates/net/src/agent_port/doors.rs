@@ -49,7 +49,7 @@ impl Doors {
     fn said_by(&self, node: &str) -> Said {
         let mut all = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= NODES_MAX && !all.contains_key(node) {
-            // Of nodes that are no more, most likely: those that are will be asked again.
+            // Entries that no task waits for are dropped: most are of nodes that are gone, the others are asked again.
             all.retain(|_, said| Arc::strong_count(said) > 1);
         }
         Arc::clone(all.entry(node.to_owned()).or_default())

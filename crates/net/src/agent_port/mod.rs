@@ -459,7 +459,7 @@ impl Inner {
                     self.note_closed(from, reason, &fault.text);
                 }
                 if reason == Some(RefusalReason::BadToken) {
-                    // It keeps its place until then.
+                    // The connection keeps its place until the answer is due.
                     self.guard.slow_down(from.ip()).await;
                 }
                 arrival.turn_away(fault).await;

@@ -25,7 +25,7 @@ use crate::task::SLEEP_MAX;
 /// Principal of a token that is good for agents of any name.
 const ANY_NAME: &str = "*";
 
-/// How often it is looked whether a client that sent beyond its credit may be read on.
+/// Interval at which a session checks whether a client that sent beyond its credit may be read again.
 const ROOM_LOOK: Duration = Duration::from_millis(SESSION_ACK_DELAY_MS);
 
 struct Task {

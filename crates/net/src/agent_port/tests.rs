@@ -235,7 +235,7 @@ fn who_begins_with_garbage_hears_what_is_wrong() {
 
 #[test]
 fn who_floods_a_session_hears_what_is_wrong() {
-    // What is sent beyond the credit is charged to its rate, which time makes up for.
+    // Frames beyond the credit are charged to the session's rate, which recovers with time.
     let port = open_at(Level::Open, None, Nobody { begun: Some(Instant::now()) });
     block_on(async {
         let mut client = Client::begin(&port, None, Some("eager")).await;

@@ -48,7 +48,7 @@ pub enum TokenError {
     BadName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// Fault of the name.
         why: String,
     },
     /// A token that can be guessed.

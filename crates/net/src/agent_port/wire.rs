@@ -496,7 +496,7 @@ fn too_long(length: usize, bytes_max: usize) -> Fault {
     Fault::new(Code::TooLong, format!("a frame of {length} bytes: {bytes_max} are the most{}", how_to_raise(bytes_max)))
 }
 
-/// What an operator can do about a limit; nothing about that of a hello.
+/// Returns the advice on how to raise a message limit; empty for the limit of a hello, which is fixed.
 fn how_to_raise(bytes_max: usize) -> &'static str {
     if bytes_max > SESSION_HELLO_BYTES_MAX { " (--session-message-bytes of the node raises that)" } else { "" }
 }

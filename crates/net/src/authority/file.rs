@@ -67,7 +67,7 @@ pub fn save(authority: &mut Authority, folder: &Path, passphrase: &str) -> Resul
     if now.len() > before.len() {
         save_keys(authority, folder, passphrase)?;
     }
-    // It says who has which certificate, and has the digests of tokens.
+    // The register is secret: it lists certificates and has digests of tokens.
     replace_secret(&path, &text).map_err(failed(&path))?;
     if now.len() < before.len() {
         save_keys(authority, folder, passphrase)?;

@@ -102,7 +102,7 @@ pub enum EnrolmentError {
 }
 
 async fn accept(listener: TcpListener, inner: Arc<Inner>) {
-    // Nobody takes all places: whoever is shut out does not hear whom not to trust any more.
+    // No address may take all places: a node that is shut out hears of no revocation.
     let room = Crowd::of(ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX);
     loop {
         let Ok((socket, from)) = listener.accept().await else {

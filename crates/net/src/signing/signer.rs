@@ -419,7 +419,7 @@ mod tests {
         signer.state().forget_ended(at + LINK_LAST_WORDS_MS);
         assert!(signer.state().identities.is_empty());
         assert_ne!(certificate("amy"), amy, "another one of its name has another key");
-        // Who says something after that, though it is no more, is not remembered for ever.
+        // The identity of an ended agent that still sends is forgotten in time.
         let identity = signer.state().identities.values().next().cloned().unwrap();
         let later = at + 24 * 3_600_000;
         (0..10 * SWEEP_FROM).for_each(|agent| {

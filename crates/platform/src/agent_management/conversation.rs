@@ -67,7 +67,7 @@ impl Asked {
         self.function.as_str().to_ascii_lowercase()
     }
 
-    /// What a subscriber is told of with each [`finding`]: in SL, if it asked in SL.
+    /// Returns the question that each [`finding`] of a subscription answers: in SL, if it was asked in SL.
     pub fn as_subscribed(&self, message: &AclMessage) -> Value {
         let asked = self.question.as_ref().unwrap_or(&self.action);
         match language_of(message) {
@@ -81,14 +81,14 @@ fn is_named(expression: &Value, name: &str) -> bool {
     expression.functor().is_some_and(|functor| functor.as_str().eq_ignore_ascii_case(name))
 }
 
-/// True if this asks for the objects that a description fits.
+/// True if an expression asks for the objects that match a description.
 //= fipa00008 2.1 IdentifyingExpression
 fn is_identifying(expression: &Value) -> bool {
     ["iota", "any", "all"].iter().any(|operator| is_named(expression, operator))
 }
 
-/// What was found, as the answer to `asked`: what equals the question, or the result of the action. It is text if `asked`
-/// is.
+/// Returns the answer to `asked` with the objects found: an equation for a question, else the result of the action. It
+/// is text if `asked` is text.
 pub(crate) fn finding(asked: &Value, found: Value, language: Option<Symbol>) -> Value {
     let Value::Str(text) = asked else { return Value::list([proposition(asked, found)]) };
     let profile = language.and_then(|name| sl::Profile::of_language(name.as_str())).unwrap_or(sl::Profile::Sl);

@@ -11,7 +11,7 @@ use crate::limits::SEARCH_RESULTS_MAX;
 const OLDER_NAMES: [(&str, &str); 3] =
     [("protocol", "protocols"), ("ontology", "ontologies"), ("language", "languages")];
 
-/// True if a word means this one: JADE writes and reads all of them in any case.
+/// True if two words are equal in any case: JADE writes and reads words so.
 fn is_same_word(word: Symbol, other: &str) -> bool {
     word.as_str().eq_ignore_ascii_case(other)
 }

@@ -1,11 +1,10 @@
-//! How many agents descend from one that nobody created, and how fast they create more.
+//! Families of agents: quotas of how many agents descend from one root agent, and how fast they are created.
 //!
-//! What counts is the family, not the creator: a program that creates agents which create agents is one family. Each
-//! creation has a price in time. A family that owes more time than a burst of creations costs has its newcomers and
-//! their creators wait until that is paid. Whoever creates although a second is owed is refused, and so is whoever has
-//! as many agents as it may. What the first of a family creates itself is free, unless a policy says otherwise: its
-//! number grows with time, that of agents which create agents explodes. A family that does not stop at refusals is
-//! condemned: all of it ends.
+//! A quota counts the family, not the creator: a program that creates agents which create agents is one family. Each
+//! creation has a price in time. When a family owes more than a burst of creations costs, newcomers and their creators
+//! wait until that is paid. A creator is refused if its family owes more than a second, or has as many agents as it
+//! may. Creations by the root agent are free unless a policy says otherwise: their number grows with time, while that
+//! of agents which create agents explodes. A family that does not stop at refusals is condemned: all of it ends.
 
 use std::time::Duration;
 
@@ -29,15 +28,15 @@ pub(super) struct Families {
 struct Family {
     agents_max: u32,
     creations_per_s: u32,
-    /// True if what its first agent creates costs nothing.
+    /// True if creations by the root agent cost nothing.
     is_first_free: bool,
     living: u32,
-    /// When all that it created so far is paid for.
+    /// Time at which all creations so far are paid for.
     paid: Time,
     /// Refusals since this time.
     refused: (Time, u32),
     is_condemned: bool,
-    /// True if its first agent is gone.
+    /// True if the root agent is gone.
     is_orphaned: bool,
 }
 
@@ -55,12 +54,12 @@ impl Family {
         }
     }
 
-    /// How long so many creations take.
+    /// Returns the price of so many creations, as time.
     fn price(&self, count: u32) -> Duration {
         Duration::from_secs(1) * count / self.creations_per_s
     }
 
-    /// What stands against one agent more.
+    /// Returns why the family may not have one more agent now, if it may not.
     fn objection(&self, root: Symbol, now: Time) -> Option<CreateError> {
         if self.living >= self.agents_max || self.is_condemned {
             return Some(CreateError::TooManyOfOwner { owner: root, agents_max: self.agents_max });
@@ -123,7 +122,7 @@ impl Families {
         self.roots.insert(name, root);
     }
 
-    /// When the last creation of this agent's family is paid for, if it is not yet.
+    /// Returns when the last creation of this agent's family is paid for; `None` if it is.
     pub fn due(&self, name: Symbol, now: Time) -> Option<Time> {
         let family = self.families.get(self.roots.get(&name)?)?;
         (family.paid > now).then_some(family.paid)

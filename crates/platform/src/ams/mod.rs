@@ -213,7 +213,7 @@ pub struct Ams {
     elsewhere: Elsewhere,
     ties: AllTies,
     families: Families,
-    /// What says how many agents a family may have; and this node's name in it.
+    /// Policy with the quotas of families, and this node's name in it.
     policy: (Policy, Symbol),
     /// How long those had lived that came from other nodes, when they came.
     before: FxHashMap<Symbol, Duration>,
@@ -284,8 +284,8 @@ impl Ams {
         Ok(self.add(name, new, now))
     }
 
-    /// As [`Ams::create`], for an agent that was there before, or whose creator was told already that it will be:
-    /// whatever its family may.
+    /// Creates an agent as [`Ams::create`] does, whatever its family's quotas say: for one that existed before, or that
+    /// its creator was already promised.
     ///
     /// # Errors
     /// As those of [`Ams::create`], but for those of families.
@@ -303,8 +303,8 @@ impl Ams {
         self.policy = (policy, node);
     }
 
-    /// When an agent that was just created may begin and its creator go on, if that is later than `now`: its family
-    /// creates more than it may.
+    /// Returns when a new agent may begin and its creator continue, if that is later than `now` because their family
+    /// creates too fast.
     pub fn creation_due(&self, name: Symbol, now: Time) -> Option<Time> {
         self.families.due(name, now)
     }
@@ -749,7 +749,7 @@ pub fn is_everywhere(name: Symbol) -> bool {
     name == sym::AMS || name == sym::DF
 }
 
-/// True if a new agent can have this name. Those that are reserved only the platform itself gives.
+/// Refuses a name that a new agent cannot have. Only the platform itself uses reserved names.
 fn check_name(name: Symbol, kind: AgentKind) -> Result<(), CreateError> {
     match name_fault(name.as_str()) {
         Some(NameFault::Reserved(_)) if kind == AgentKind::Service && is_reserved(name.as_str()) => Ok(()),

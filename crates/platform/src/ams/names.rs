@@ -12,17 +12,17 @@ const RESERVED: [&str; 3] = ["ams", "df", "cli"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameFault {
-    /// It is empty.
+    /// The name is empty.
     Empty,
-    /// It has more bytes than a name may have.
+    /// The name has too many bytes.
     TooLong,
-    /// It has a character that no name has: `@`, a control character, or one that nobody sees.
+    /// The name has a character that no name has: `@`, a control character, or an invisible one.
     Character(char),
-    /// It has `*` or `?`, which stand for other names where agents are chosen.
+    /// The name has `*` or `?`, which are wildcards where agents are chosen.
     Pattern(char),
-    /// It begins as the names of topics and groups do.
+    /// The name begins as the names of topics and groups do.
     Cast,
-    /// It is, or looks like, a name of the platform's own.
+    /// The name is, or looks like, one of the platform's own.
     Reserved(&'static str),
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for NameFault {
     }
 }
 
-/// What is wrong with a name for a new agent, if anything is.
+/// Returns the fault of a name for a new agent, if it has one.
 pub fn name_fault(name: &str) -> Option<NameFault> {
     let faulty = |c: char| match c {
         '@' => Some(NameFault::Character(c)),
@@ -63,7 +63,7 @@ pub fn name_fault(name: &str) -> Option<NameFault> {
     RESERVED.into_iter().find(|reserved| looks_like(name, reserved)).map(NameFault::Reserved)
 }
 
-/// True if a name is one of those that only the platform itself gives.
+/// True if a name is reserved for the platform's own agents.
 pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
@@ -74,7 +74,7 @@ fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// True if people may take a name for this one, which is of small letters.
+/// True if people may mistake a name for this reserved one, which is in lower case.
 fn looks_like(name: &str, reserved: &str) -> bool {
     let mut letters = name.trim().chars().flat_map(char::to_lowercase).map(plain_letter);
     let mut wanted = reserved.chars().map(plain_letter);

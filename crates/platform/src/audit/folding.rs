@@ -20,9 +20,9 @@ use crate::limits::{AUDIT_FOLD_MS, AUDIT_FOLD_MS_MAX, AUDIT_FOLDS_EACH_MAX, AUDI
 /// Outcome of what somebody wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It was refused.
+    /// The request was refused.
     Refused(RefusalReason),
-    /// It was allowed.
+    /// The request was allowed.
     Allowed,
 }
 
@@ -39,15 +39,15 @@ impl Outcome {
 /// Entry of an audit record, before it is folded.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// What became of it.
+    /// Outcome of the request.
     pub outcome: Outcome,
-    /// Who wanted it.
+    /// Principal or stranger who asked.
     pub party: Party<'a>,
     /// Way by which it was asked for; may be empty.
     pub from: &'a str,
-    /// What was wanted; empty if that is not known.
+    /// Requested action; empty if that is not known.
     pub action: &'a str,
-    /// Of whom or what; may be empty.
+    /// Agent or thing that the action was about; may be empty.
     pub object: &'a str,
     /// More about it; may be empty.
     pub detail: &'a str,
@@ -71,21 +71,21 @@ impl<'a> From<&Act<'a>> for Entry<'a> {
 /// Entry of an audit record, as it is to be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folded {
-    /// What became of it.
+    /// Outcome of the request.
     pub outcome: Outcome,
-    /// True if somebody outside the platform caused it.
+    /// True if a party outside the platform caused the entry.
     pub is_outside: bool,
-    /// Who wanted it.
+    /// Principal or stranger who asked.
     pub who: String,
     /// Way by which it was asked for; may be empty.
     pub from: String,
-    /// What was wanted; may be empty.
+    /// Requested action; may be empty.
     pub action: String,
-    /// Of whom or what, the last time; may be empty.
+    /// Agent or thing of the last such action; may be empty.
     pub object: String,
     /// More about it, the last time; may be empty.
     pub detail: String,
-    /// How many equal entries this one stands for.
+    /// Number of equal entries that this one stands for.
     pub count: u64,
 }
 
@@ -110,11 +110,11 @@ fn cut(text: &str) -> &str {
     text.get(..text.floor_char_boundary(AUDIT_TEXT_BYTES_MAX)).unwrap_or_default()
 }
 
-/// What equal entries have in common.
+/// Key by which entries are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Stranger(Outcome, IpAddr),
-    /// True if it is outside; by digests: of the principal, and of what was done to whom.
+    /// True for outside parties; digests of the principal, and of action and object.
     Named(bool, Outcome, u64, u64),
     /// One principal's many kinds.
     Principal(bool, Outcome, u64),
@@ -125,9 +125,9 @@ enum Kind {
 #[derive(Debug)]
 struct Fold {
     last: Folded,
-    /// When its last entry was recorded.
+    /// Time at which the last entry was recorded.
     at: Time,
-    /// How long the next one waits.
+    /// Time until the next entry is recorded.
     wait: Duration,
 }
 
@@ -139,7 +139,7 @@ pub struct Folding {
     known: usize,
     /// Kinds of each principal, by its digest.
     each: FxHashMap<u64, usize>,
-    /// When the first of them is due, if that is known.
+    /// Time at which the first fold is due, if known.
     next: Option<Time>,
 }
 

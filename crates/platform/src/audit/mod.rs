@@ -99,7 +99,7 @@ impl fmt::Display for RefusalReason {
 /// Party of an audit entry. What those outside cause is kept apart from what known principals did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party<'a> {
-    /// Somebody who proved nothing yet: only the address is certain.
+    /// Stranger who has proved nothing yet: only the address is certain.
     Stranger(IpAddr),
     /// A session: a program that has a token, which many may have.
     Session(&'a str),
@@ -113,7 +113,8 @@ impl<'a> Party<'a> {
         if name.starts_with("session:") { Self::Session(name) } else { Self::Known(name) }
     }
 
-    /// True if it is outside the platform: many who are may act together, so they have room of their own in the audit log.
+    /// True for parties outside the platform. They have room of their own in the audit log, since many of them may act
+    /// together.
     pub const fn is_outside(self) -> bool {
         matches!(self, Self::Stranger(_) | Self::Session(_))
     }
@@ -154,7 +155,7 @@ impl<'a> Refused<'a> {
         Self { reason, who: Party::named(who), action: None, object: "", detail }
     }
 
-    /// Somebody at this address who was refused altogether. A name that was only claimed belongs into `detail`.
+    /// Refusal of a stranger at this address. A name that was only claimed belongs into `detail`.
     pub const fn stranger(reason: RefusalReason, from: IpAddr, detail: &'a str) -> Self {
         Self { reason, who: Party::Stranger(from), action: None, object: "", detail }
     }
@@ -167,11 +168,11 @@ pub struct Act<'a> {
     pub who: &'a str,
     /// Way by which it was asked for: `http 192.0.2.7`, `control socket`; empty if the principal says it.
     pub from: &'a str,
-    /// What was done: `kill`, `move`, `spawn` and so on.
+    /// Action: `kill`, `move`, `spawn` and so on.
     pub action: &'a str,
     /// To whom or what.
     pub object: &'a str,
-    /// What became of it, if it failed; else empty.
+    /// Why the action failed; empty if it did not.
     pub detail: &'a str,
 }
 

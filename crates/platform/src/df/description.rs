@@ -47,7 +47,7 @@ pub struct DfDescription {
 }
 
 impl DfDescription {
-    /// How many services an earlier description had, if this one says the same and has further services behind them.
+    /// Returns the number of an earlier description's services, if this one only adds further services behind them.
     pub(super) fn extends(&self, earlier: &Self) -> Option<usize> {
         let Self { agent, services, protocols, ontologies, languages, lease_ms } = self;
         let same = *agent == earlier.agent

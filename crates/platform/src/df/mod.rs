@@ -125,7 +125,7 @@ pub struct DfChange {
     pub agent: Aid,
     /// What became of it.
     pub kind: DfChangeKind,
-    /// How many services it had before, if nothing but further ones was added behind them.
+    /// Number of services before the change, if it only added further ones behind them.
     pub added_after: Option<usize>,
 }
 

@@ -62,9 +62,9 @@ pub enum News {
     Service(Box<DfDescription>),
     /// This agent of its own offers these services, too, behind as many as were told.
     MoreServices {
-        /// Which.
+        /// Agent that offers the services.
         agent: Symbol,
-        /// How many were told.
+        /// Number of services told before.
         after: u64,
         /// The others.
         services: Vec<ServiceDescription>,
@@ -583,7 +583,7 @@ enum To {
 }
 
 impl To {
-    /// How many that is.
+    /// Number of receivers that the variant selects.
     fn count(&self, message: &AclMessage) -> usize {
         match self {
             Self::All => message.receivers.len(),
@@ -641,7 +641,7 @@ fn address(message: MessageBody, to: &To, mut push: impl FnMut(Item)) -> Result<
     Ok(())
 }
 
-/// What a numbered message says of itself: its number, that of the message before it, and its telling.
+/// Reads a numbered message's number, the number of the message before it, and its replay round.
 fn read_numbers(bytes: &mut &[u8]) -> Result<(u64, u64, u64), BatchError> {
     let (number, back) = (take_number(bytes)?, take_number(bytes)?);
     let after = if back == 0 { 0 } else { number.saturating_sub(back) };

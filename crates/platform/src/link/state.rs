@@ -94,9 +94,9 @@ pub enum LinkError {
     /// The end that connected means to reach a node that the other end is not.
     #[error("the node at this address is {here:?}, not {wanted:?}")]
     OtherNode {
-        /// Who was reached.
+        /// Name of the node that was reached.
         here: String,
-        /// Who was meant.
+        /// Name of the node that was meant.
         wanted: String,
     },
     /// The name of the peer is another process's, which answers.
@@ -134,7 +134,7 @@ impl LinkError {
         Some(frame)
     }
 
-    /// What a peer's refusal says.
+    /// Returns a peer's refusal as an error.
     fn refused(Refuse(text): Refuse) -> Self {
         let is_reason = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
         match text.split_once(": ").filter(|(word, _)| is_reason(word)) {
@@ -143,7 +143,7 @@ impl LinkError {
         }
     }
 
-    /// True if another node than the one that was meant was reached, whichever end found out.
+    /// True if the connection reached another node than the one meant, whichever end noticed.
     pub fn is_of_other_node(&self) -> bool {
         match self {
             Self::OtherNode { .. } => true,
@@ -321,7 +321,7 @@ struct Session {
     before: Option<u64>,
 }
 
-/// What two ends have in common when they meet.
+/// Session state that two ends share when they meet.
 enum Meeting {
     /// A session, of which the peer received so many items.
     Known(u64),
@@ -669,7 +669,7 @@ impl Link {
         Ok(())
     }
 
-    /// What the two have in common, by what the peer says.
+    /// Compares the peer's hello with this end's session.
     fn meeting(&self, hello: &Hello) -> Meeting {
         let Some(session) = self.session.filter(|session| session.incarnation == hello.incarnation) else {
             return Meeting::New;
@@ -677,11 +677,11 @@ impl Link {
         let untouched = self.first == 0 && session.received == 0;
         match hello.heard {
             Some((incarnation, received)) if incarnation == self.me.incarnation => Meeting::Known(received),
-            // It did not get the hello of this session, so it received nothing. To take it for one that gave up would
-            // lose what waits.
+            // The peer did not get this session's hello, so it received nothing. Ending the session here would lose the
+            // messages that wait.
             None if untouched => Meeting::Unheard,
             Some((incarnation, _)) if untouched && session.before == Some(incarnation) => Meeting::Unheard,
-            // It lost this session: it met another process of this end's name, or gave this end up.
+            // The peer lost this session: it met another process of this end's name, or gave this end up.
             _ => Meeting::New,
         }
     }
@@ -690,8 +690,8 @@ impl Link {
     fn begin_session(&mut self, incarnation: u64, dialled: bool) {
         let mut before = None;
         if self.session.is_some() && dialled {
-            // What this end's incarnation is, was said. Whoever else knows it hears in the next hello that this end met
-            // another one.
+            // This end has already said its incarnation. A peer that knows another one learns of the change from the
+            // next hello.
             self.lose();
         } else if self.session.is_some() {
             before = Some(self.me.incarnation);

@@ -73,7 +73,7 @@ impl Drop for Wish {
     }
 }
 
-/// What became of a hop, told to the agent before its next turn ([`Mobile::hopped`](crate::capabilities::Mobile::hopped)).
+/// Outcome of a hop, told to the agent before its next turn ([`Mobile::hopped`](crate::capabilities::Mobile::hopped)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hop {
     /// To the agent that moved: it is on another node now.

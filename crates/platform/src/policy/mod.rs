@@ -60,8 +60,8 @@ impl Action {
         Self::Teach,
     ];
 
-    /// True if such acts are recorded in the audit log also if they are allowed: what changes who is there, where and
-    /// with which code, and what is published.
+    /// True if the audit log also records such acts when they are allowed: those that change agents, their places and
+    /// their code, and publications.
     pub const fn is_recorded(self) -> bool {
         matches!(self, Self::Create | Self::Kill | Self::Move | Self::Publish | Self::Code | Self::Teach)
     }

@@ -38,7 +38,7 @@ impl Pattern {
         &self.0
     }
 
-    /// True if a name that begins with this may fit.
+    /// True if the pattern matches any name that begins so.
     pub fn may_begin(&self, beginning: &str) -> bool {
         match self.0.split_once('*') {
             Some((fixed, _)) => beginning.starts_with(fixed) || fixed.starts_with(beginning),

@@ -138,7 +138,7 @@ pub(super) fn check_effect(action: Action, pattern: &Pattern) -> Result<(), Rule
     }
 }
 
-/// What names of code begin with.
+/// Prefixes of code names.
 const CODES: [&str; 2] = ["asl:", "wasm:"];
 
 /// One text of a list.

@@ -136,10 +136,10 @@ pub struct OwnerTerms {
     pub lifetime: Option<Duration>,
     /// How many of them may be clones.
     pub clones: u32,
-    /// How many agents, of any kind, may descend from one that nobody created.
+    /// Agents, of any kind, that may descend from one root agent.
     pub agents: u32,
-    /// How many of these may be created in any second; `None` for as many as may without a rule, where what the first
-    /// one creates does not count.
+    /// Agents of the family that may be created per second. `None` stands for the default limit, from which creations
+    /// by the root agent are exempt.
     pub creations_per_s: Option<u32>,
 }
 

@@ -436,7 +436,8 @@ impl AgentBody for SessionBody {
     fn yielded(&mut self, mailbox: &mut Mailbox) {
         self.ended = true;
         let mut session = self.session.lock();
-        // Where it is then it has them once more: who answers for one says it again, and the others are passed on.
+        // The node that serves the partition by then sends them once more: numbered ones again from the sender's
+        // journal, others passed on.
         let unsaved = session.keeping(self.agent).map(Keeping::take_unsaved).unwrap_or_default();
         drop(session.handle_agent_gone(self.agent, PASSED));
         mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));

@@ -21,7 +21,7 @@ pub enum Frame {
     Proof(Proof),
     /// What was received, what may be sent, and a sign of life.
     Ack(Ack),
-    /// What was received and is not handled.
+    /// Messages that were received and are not handled.
     Open(OpenFrame),
     /// An agent is to be.
     Create(Create),
@@ -159,7 +159,7 @@ pub struct Welcome {
     pub credit: u64,
 }
 
-/// Which messages its client's agents have not handled: those of all others that it acknowledges they have.
+/// Messages that the client's agents have not handled. They have handled all others that it acknowledges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenFrame {
     /// Runs of numbers: the first of each, and how many there are.

@@ -8,7 +8,7 @@ use crate::limits::{
 
 use super::frames::Hello;
 
-/// What a node lets each session have.
+/// Limits of each session of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionLimits {
     /// Agents at a time.

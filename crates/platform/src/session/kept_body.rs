@@ -161,11 +161,11 @@ impl AgentBody for KeptBody {
     }
 
     fn yielded(&mut self, mailbox: &mut Mailbox) {
-        // Who was promised the agent has been told that it has it.
+        // The session that was promised the agent believes that it has it.
         let promised = std::mem::replace(&mut *self.cell.next(), Succession::Over);
         if let Succession::Session(mut body) = promised {
             body.yielded(mailbox);
-            // It says so when it is dropped: with this, when the name is free.
+            // The promised body tells its client when it is dropped with this one, once the name is free.
             self.next = Some(body);
         }
     }

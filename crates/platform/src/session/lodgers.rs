@@ -425,8 +425,8 @@ impl Session {
         Outlook::Part(name, keeping.kept(), unsaved)
     }
 
-    /// What its client did not acknowledge of an agent's messages is not for the client any more. These, and before
-    /// them what the agent was given and had not handled.
+    /// Takes back the messages of an agent that its client did not acknowledge. Messages that the agent was given and
+    /// had not handled come first.
     pub(super) fn write_off(&mut self, agent: u32, why: &str) -> Vec<Arc<AclMessage>> {
         let mut undelivered = self.open.take(agent);
         for outgoing in &mut self.window {

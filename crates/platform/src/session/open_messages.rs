@@ -20,7 +20,7 @@ struct OpenMessage {
 #[derive(Debug)]
 pub(super) struct OpenMessages {
     by_number: BTreeMap<u64, OpenMessage>,
-    /// What the client said last: first numbers, and how many follow each other from there.
+    /// Runs of open messages in the client's last frame: the first number of each, and how many follow.
     runs: Vec<(u64, u64)>,
     /// The client says which are open.
     is_told: bool,
@@ -81,7 +81,7 @@ impl OpenMessages {
     }
 }
 
-/// True if a number is in one of these runs, which are in order.
+/// True if a number is in one of these sorted runs.
 fn is_in(runs: &[(u64, u64)], number: u64) -> bool {
     let after = runs.partition_point(|(first, _)| *first <= number);
     after.checked_sub(1).and_then(|at| runs.get(at)).is_some_and(|(first, count)| number - first < *count)

@@ -1,4 +1,4 @@
-//! What a client is told instead of an answer that cannot be handed over: whoever asked is not to wait in vain.
+//! Substitutes for answers that are too long for a client: the client gets a `failure` and does not wait in vain.
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sym};
 

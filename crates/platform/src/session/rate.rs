@@ -11,7 +11,7 @@ pub(super) struct Rate {
     per_s: u64,
     parts_max: u64,
     parts: u64,
-    /// What was taken beyond what was there: it is made up for first.
+    /// Amount taken beyond the bucket's content, which refilling pays off first.
     debt: u64,
     /// When it was filled last.
     at: Time,
@@ -46,7 +46,7 @@ impl Rate {
         self.debt = self.debt.saturating_add(cost - paid);
     }
 
-    /// True if more was taken than was there, and that is not made up for yet.
+    /// True if the bucket owes for more than it had.
     pub fn is_in_debt(&mut self, now: Time) -> bool {
         self.fill(now);
         self.debt > 0

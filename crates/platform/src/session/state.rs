@@ -247,12 +247,12 @@ impl Session {
         self.over.is_some() && self.lodgers.is_empty() && self.parting.is_empty()
     }
 
-    /// True if it takes more frames now, which gives the client what credit is due. While it does not, read none: a
-    /// client that sends beyond its credit waits. The lease does not run then.
+    /// True if the session takes more frames now; grants the client the credit that is due. While it is false, read no
+    /// frames: a client that sends beyond its credit waits, and the lease does not run.
     pub fn has_room(&mut self, now: Time) -> bool {
         self.grow_credit(now);
         let is_taken_in = self.queued_bytes < SESSION_QUEUE_BYTES_MAX && self.queued <= self.window_max();
-        // Whoever owes acknowledgements is read on: they come behind what is beyond the credit.
+        // A client that owes acknowledgements is still read: they may follow frames beyond the credit.
         is_taken_in && !self.rate.is_in_debt(now) && (self.received < self.granted || self.behind() > 0)
     }
 
@@ -442,7 +442,7 @@ impl Session {
         for (number, outgoing) in (self.first..).zip(gone) {
             let Outgoing::Message { agent, message, bytes } = outgoing else { continue };
             self.weight.sub(bytes);
-            // Of an agent that is kept its saves say what is handled.
+            // For a kept agent, its saves say what is handled.
             if self.lodgers.get(&agent).is_some_and(|lodger| lodger.keeping.is_none()) {
                 self.open.note(number, agent, &message, bytes, knows);
             }

@@ -220,7 +220,7 @@ fn what_is_asked_in_sl_is_answered_in_sl() {
     assert!(answers[0].starts_with("not-understood ((action "), "{answers:?}");
 }
 
-/// What an answer says: its act, its language and its content, text as it is.
+/// Returns an answer as text: its act, its language and its content.
 fn in_words(answer: &AclMessage) -> String {
     let content = answer.content.as_str().map_or_else(|| format!("value {}", answer.content), str::to_owned);
     format!("{} {} {content}", answer.performative, answer.extras().language.map_or("", Symbol::as_str))
@@ -234,7 +234,8 @@ fn say(sim: &mut Simulation, client: &Client, act: Performative, language: Optio
     client.probe.take().iter().map(in_words).collect()
 }
 
-/// As JADE's `DFService.createSubscriptionMessage` writes it and `decodeNotification` reads it.
+/// The question is as JADE's `DFService.createSubscriptionMessage` writes it, the answer as `decodeNotification` reads
+/// it.
 #[test]
 fn sl_question_is_answered_by_equation() {
     let search = "(action (agent-identifier :name df) (search (df-agent-description :services (set (service-description :type sell)))))";

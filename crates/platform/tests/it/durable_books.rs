@@ -137,7 +137,7 @@ fn only_who_serves_a_receiver_refuses_its_messages() {
 
 #[test]
 fn refused_message_does_not_come_later() {
-    // Who serves the receiver writes it though that lives.
+    // The receiver's server records the refusal although the receiver lives.
     let mut ledger = node(&[ann(), bob()]);
     ledger.note(asks_bob(ann()));
     ledger.note(born(bob(), 0));
@@ -149,12 +149,12 @@ fn refused_message_does_not_come_later() {
         (ledger.partitions_to_settle(), ledger.answers_for(ticket())),
         (vec![ledger.partition_of(ann())], false)
     );
-    // Who serves the sender only answers for it no longer.
+    // The sender's server only stops answering for the message.
     let mut ledger = node(&[ann()]);
     ledger.note(asks_bob(ann()));
     ledger.refuse(ticket(), bob());
     assert!(!ledger.answers_for(ticket()) && ledger.say_again(&[ledger.partition_of(bob())]).is_empty());
-    // Who serves neither changes nothing.
+    // A node that serves neither changes nothing.
     let mut ledger = node(&[]);
     ledger.refuse(ticket(), bob());
     assert_eq!((ledger.partitions_to_settle(), ledger.remembered()), (vec![], 0));

@@ -10,10 +10,10 @@ use super::{Hello, Link, LinkError, LinkEvent};
 use crate::Time;
 use crate::limits::{LINK_CLAIM_MS, LINK_CLAIM_MS_MAX};
 
-/// What becomes of a connection that a peer made.
+/// Decision about a connection that a peer made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// It is the link's: close the present one, if there is one, and call [`Link::handle_accepted`].
+    /// The connection is the link's: close the present one, if there is one, and call [`Link::handle_accepted`].
     Granted,
     /// The peer of the present connection is asked whether it is there: [`LinkEvent::ClaimGranted`] or
     /// [`LinkEvent::ClaimRefused`] comes.
@@ -26,7 +26,7 @@ pub enum Claim {
 /// A claim that waits for the answer of the present connection's peer.
 pub(super) struct Contest {
     began: Time,
-    /// What the claimant hears if the peer answers.
+    /// Error that the claimant is told if the present peer answers.
     refusal: Option<LinkError>,
 }
 
@@ -36,7 +36,7 @@ impl Link {
     pub fn handle_claim(&mut self, now: Time, hello: &Hello) -> Claim {
         let dials_first = self.me.node < hello.node;
         let Some(connection) = &mut self.connection else { return Claim::Granted };
-        // Of two connections that cross, the one that the node made whose name comes first stays.
+        // Of two connections that cross, both ends keep the one that was made by the node whose name sorts first.
         let crosses = connection.dialled && dials_first;
         if !connection.greeted {
             return if crosses { Claim::Crossed } else { Claim::Granted };
@@ -60,7 +60,7 @@ impl Link {
         Claim::Waits
     }
 
-    /// True if a connection waits for its claim to be decided.
+    /// True while a claim is undecided.
     pub fn has_claimant(&self) -> bool {
         self.contest.is_some()
     }
@@ -79,7 +79,7 @@ impl Link {
         }
     }
 
-    /// When a claim is decided though the peer does not answer.
+    /// Returns when a claim is decided even without the present peer's answer.
     pub(super) fn contest_due(&self) -> Time {
         let (Some(contest), Some(connection)) = (&self.contest, &self.connection) else { return Time::NEVER };
         let silent = contest.began.max(connection.heard_at) + Duration::from_millis(LINK_CLAIM_MS);
@@ -92,7 +92,7 @@ impl Link {
         if now < self.contest_due() {
             return;
         }
-        // What comes without an answer may be all that a long way still holds, but not for so long.
+        // Frames without an answer may still be on a long way, but not for longer than this.
         let is_there = connection.heard_at + Duration::from_millis(LINK_CLAIM_MS) > now;
         let refusal = contest.refusal.clone();
         self.contest = None;
