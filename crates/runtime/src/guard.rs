@@ -102,11 +102,11 @@ impl Node {
         self.permits(Principal::Node(self.name_of(node)), action, object)
     }
 
-    /// True if an agent of this node may create one of this name, in its turn or through a program.
+    /// True if an agent of this node may create an agent of this name, in its turn or through a program.
     pub fn permits_creation(&self, owner: Option<Aid>, name: Symbol, in_turn: bool) -> bool {
         match owner {
             Some(owner) if self.guard.restricts_creating || self.guard.auditor.is_some() => {
-                // It has its turn here: if it was ended meanwhile it has no route, and is no stranger for that.
+                // A creator that is ended in the middle of its turn has no route any more, but is no stranger.
                 let who = if in_turn { self.bearer(owner.name, self.called()) } else { self.principal(owner) };
                 self.permits(who, Action::Create, name.as_str())
             }
@@ -150,7 +150,7 @@ impl Node {
         messages.extract_if(.., |envelope| !may(envelope)).collect()
     }
 
-    /// True if a rule forbids something that needs no permission otherwise; then that is recorded.
+    /// True if a rule forbids an act that needs no permission otherwise; the refusal is recorded.
     pub fn forbids(&self, who: Principal, action: Action, object: &str) -> bool {
         let is_denied = self.guard.policy.verdict(who, action, object) == Verdict::Denied;
         if is_denied {

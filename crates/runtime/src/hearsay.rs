@@ -459,7 +459,7 @@ mod tests {
         assert!(!hearsay.gone(name(0), NodeId(2)));
         let denied = &hearsay.denied[&node];
         assert!(denied.by_word.is_empty() && denied.in_order.is_empty());
-        // What one node says takes no room of another one's.
+        // Each node has room of its own for denials.
         hearsay.deny(node, name(0));
         (0..=LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(NodeId(2), name(at)));
         assert!(hearsay.gone(name(0), node));

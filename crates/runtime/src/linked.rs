@@ -181,7 +181,7 @@ impl Node {
         let mut parts = self.cluster.as_ref().map(|cluster| (cluster, cluster.lock()));
         self.with_ams(|ams| {
             let known = ams.handle_elsewhere(name, from, kind);
-            // What waits for the server of its partition goes there first: then it has a route.
+            // Messages that wait for the server of its partition go first; then the agent gets a route.
             let waits = known && parts.as_mut().is_some_and(|(cluster, parts)| parts.name_coming(cluster, name, from));
             if known && !waits {
                 self.routes.set(name, Route::node(from));
@@ -409,7 +409,7 @@ impl Station for NodeStation {
             let served_here =
                 |name| node.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::Here);
             let (served, mut agents): (Vec<_>, Vec<_>) = ams.reachable().partition(|(name, _)| served_here(*name));
-            // Those of partitions that pass on are named by who serves them next.
+            // Agents of partitions that pass on are announced by their next server.
             agents.retain(|(name, _)| !node.is_of_cluster(*name));
             let served = parts.as_ref().map(|parts| node.served(parts, &served)).unwrap_or_default();
             let agents = agents.chunks(LINK_NEWS_AGENTS).map(|agents| News::Agents(agents.to_vec()));

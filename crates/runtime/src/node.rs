@@ -151,7 +151,8 @@ pub(crate) struct Introduction {
     pub unique: bool,
     pub kind: AgentKind,
     pub owner: Option<Aid>,
-    /// True if its owner creates it in a turn of its own on this node: not if that one ended meanwhile.
+    /// True if the owner creates the agent in a turn of its own on this node. The creation is refused if the owner was
+    /// ended meanwhile.
     pub in_turn: bool,
     /// Who decides what happens when it ends; empty if nobody.
     pub supervisor: Symbol,

@@ -28,7 +28,7 @@ use crate::sync::atomic::Ordering;
 pub(crate) struct NodeServices {
     pub node: Arc<Node>,
     pub shard: ShardIndex,
-    /// True if agents of this node use them in their turns: programs may create in the name of whomever they like.
+    /// True for agents of this node in their turns. Programs, in contrast, may create in any agent's name.
     pub in_turn: bool,
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn watch(node: &Arc<Node>) {
         for (seat, watched) in node.seats.iter().zip(&mut watched) {
             if let Some((mut shard, holder)) = watched.relieve(seat) {
                 let ran = holder.thread.look().map(|sight| sight.ran).unwrap_or_default();
-                // It ends with this turn. Until then it takes no processor from the workers of others.
+                // The thread ends with this turn. Until then it leaves the processor to other workers.
                 holder.thread.step_back();
                 long_turns.push(LongTurn { agent: shard.go_on_without(), since: Instant::now(), ran, holder });
                 node.activity.begin();

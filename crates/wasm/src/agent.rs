@@ -364,7 +364,7 @@ impl AgentBody for WasmAgent {
 
 impl Durable for WasmAgent {
     fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        // Whoever makes it again may be another node, and may not know.
+        // The state records the provenance: another node may restore the agent and not know it.
         self.note_line();
         let Some(state) = self.snapshot(now) else { return false };
         out.extend_from_slice(&state);

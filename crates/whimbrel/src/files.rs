@@ -158,7 +158,7 @@ fn find_in(folders: &[PathBuf], path: &str) -> PathBuf {
     found.or_else(|| candidates().next_back()).unwrap_or_else(|| path.clone())
 }
 
-/// As [`Sources::find_inside`], in these folders.
+/// Finds a file inside these folders, as [`Sources::find_inside`] does.
 fn inside(folders: &[PathBuf], path: &str) -> Option<PathBuf> {
     if !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
         return None;

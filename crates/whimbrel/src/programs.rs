@@ -74,7 +74,7 @@ pub struct Programs {
     hits: Mutex<FxHashMap<CodeHash, u64>>,
     /// True if a file that cannot be included is an error.
     is_strict: bool,
-    /// Who is told of warnings about programs that are wanted while the society runs.
+    /// Receiver of warnings about programs that are loaded while the society runs.
     reader: OnceLock<fn(&[Diagnostic])>,
 }
 
@@ -92,7 +92,7 @@ impl Programs {
 
     /// Has `reader` told of warnings about programs that are wanted while the society runs.
     pub fn tell(&self, reader: fn(&[Diagnostic])) {
-        // Whoever came first is told.
+        // The first reader stays.
         let _ = self.reader.set(reader);
     }
 
@@ -408,8 +408,8 @@ impl SocietyLoader {
 }
 
 impl SocietyLoader {
-    /// True if the program that a stranger names by this path is one of the society's: in one of its folders, and not
-    /// by a symbolic link.
+    /// True if a program that a stranger names by path is one of the society's: in one of its folders, and not by a
+    /// symbolic link.
     pub fn has_inside(&self, path: &str) -> bool {
         let sources = &self.programs.sources;
         sources.find_inside(path).is_some_and(|file| file == sources.find(path))

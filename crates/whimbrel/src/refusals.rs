@@ -1,4 +1,4 @@
-//! What was refused and allowed lately, for those who look; and told to whoever keeps a record of it.
+//! Recent refusals and acts of a node, for its operators; each is also passed to the audit log.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -154,7 +154,7 @@ impl Auditor for Refusals {
     }
 }
 
-/// What was refused or allowed since somebody looked last.
+/// Feed of refusals and acts since the last look.
 pub struct RefusalFeed {
     refusals: Arc<Refusals>,
     node: String,
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!((refusals.newest("n1", 2).len(), refusals.newest("n1", 9).len()), (2, 3));
         assert_eq!(feed.take(), vec![]);
         for _ in 0..REFUSALS_KEPT_MAX + 2 {
-            // As if equal ones were far apart.
+            // The refusals are not folded, as if they were far apart in time.
             refusals.recent().folding = folding();
             refuse(&refusals, 0, 1);
         }

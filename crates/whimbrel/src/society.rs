@@ -63,7 +63,7 @@ struct Entry {
     name: Symbol,
     /// `#n`, if n is not 1.
     count: Option<usize>,
-    /// What its agents are called.
+    /// Names of the entry's agents.
     names: Vec<Symbol>,
     /// `at "host"`.
     host: Option<Text>,
@@ -80,7 +80,7 @@ enum Code {
     AgentSpeak(Box<AgentConfig>),
     /// A WebAssembly module, with what its agents are told in their first call.
     Module(GuestCode, Vec<(Symbol, Value)>),
-    /// It has errors, or is not there: why.
+    /// The program has errors, or is missing: why.
     Unknown(String),
 }
 
@@ -122,9 +122,9 @@ impl Entry {
 /// Agents that are not started, for their project or program has errors or is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// What they are called.
+    /// Names of the agents.
     pub agents: Vec<Symbol>,
-    /// What is wrong, in a few words.
+    /// Fault, in a few words.
     pub why: String,
 }
 
@@ -209,8 +209,8 @@ impl Society {
         Opening::new(environments, cache).open(file)
     }
 
-    /// As [`Society::open_cached`], as Jason does it: agents that have errors, or whose programs are not there, are
-    /// [left out](Society::left_out), and programs go on without files that cannot be included.
+    /// Opens a society as Jason does: agents that have errors, or whose programs are missing, are [left
+    /// out](Society::left_out), and a file that cannot be included is a warning.
     ///
     /// # Errors
     /// The project itself has errors, or its environment, or every agent.
@@ -267,7 +267,7 @@ impl Society {
         self.programs.tell(reader);
     }
 
-    /// What there is to say about the programs; errors are those of agents that are left out.
+    /// Returns the diagnostics of the programs; errors are those of agents that are left out.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
@@ -379,7 +379,7 @@ struct Opening<'a> {
     diagnostics: Vec<Diagnostic>,
     /// True if one error keeps the whole society from running.
     is_strict: bool,
-    /// True if the society cannot even run in part.
+    /// True if the society cannot run, not even in part.
     is_hopeless: bool,
     left_out: Vec<LeftOut>,
 }

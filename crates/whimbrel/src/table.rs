@@ -70,8 +70,8 @@ fn unknown() -> Cell {
     Cell::styled("-", Style::new().dimmed())
 }
 
-/// True if a terminal, or who reads a pipe line by line, may act upon a character: controls, line ends, what changes
-/// the direction of text, and what has no width.
+/// True if a character can act on a terminal, or on a reader of lines: controls, line ends, changes of text direction,
+/// and characters without width.
 pub fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -94,7 +94,7 @@ pub fn tame(text: &str) -> String {
         return text.to_owned();
     }
     let line = |line: &str| line.split('\t').map(harmless).collect::<Vec<_>>().join("\t");
-    // What follows the last line's end is the next to be written, which begins a line of its own.
+    // A trailing line end stays: the next output begins a line of its own.
     let (lines, end) = text.strip_suffix('\n').map_or((text, ""), |lines| (lines, "\n"));
     lines.split('\n').map(line).collect::<Vec<_>>().join("\n  ") + end
 }

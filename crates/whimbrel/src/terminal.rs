@@ -37,7 +37,7 @@ impl Lines {
     }
 }
 
-/// What an agent prints, as it is written: much of it is of others, also in pipes and files.
+/// Returns an agent's output as it is shown. Much of it comes from others, so it is also escaped for pipes and files.
 fn printable(text: &str) -> String {
     tame(&shortened(text, PRINTED_TEXT_BYTES_MAX))
 }

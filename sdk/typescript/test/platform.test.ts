@@ -371,7 +371,7 @@ test("an agent that is suspended handles nothing, and then all of it, in its ord
     assert.deepEqual([bob.waiting, bob.heldBytes, bob.isSuspended], [0, 0, false]);
   }));
 
-/** What the node was told last of what is not handled, and in which order it heard of that and of the end. */
+/** Returns the open messages of the node's last `open` frame, and the frames around the end in their order. */
 function lastWords(node: SmallNode, end: "end" | "bye"): { readonly open: readonly number[] | undefined; readonly types: readonly string[] } {
   const types = node.heard.map(({ type }) => type).filter((type) => ["open", "ack", end].includes(type));
   return { open: node.of("open").at(-1)?.messages, types: types.slice(Math.max(0, types.indexOf(end) - 2)) };

@@ -189,7 +189,7 @@ export class Replay {
     this.#live.isStale = true;
     this.now += ACK_DELAY_MS;
     const [before] = this.#written(true);
-    // What was not said yet is said with the next acknowledgement.
+    // Changes that were not sent yet go with the next acknowledgement.
     const [frame] = before ? [before] : (this.#live.handleTimeout((this.now += ACK_DELAY_MS)), this.#written(true));
     assert.deepEqual(frame, { type: "open", messages });
   }

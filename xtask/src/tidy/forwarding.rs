@@ -69,7 +69,7 @@ fn declared<'a>(path: &'a str, masked: &'a str, at: usize) -> Option<Declared<'a
     let rest = masked.get(at..)?;
     let name = word(rest.strip_prefix("trait ")?);
     let block = block(rest)?;
-    // Of a type behind a pointer, as codecs have it, a sized trait knows the pointer's own form.
+    // For a type behind a pointer, as codecs have it, a sized trait knows the pointer's own form.
     if rest.get(..rest.find('{')?)?.contains("Sized") {
         return None;
     }
@@ -97,7 +97,7 @@ fn forwarding(masked: &str, at: usize) -> Option<Forwarding<'_>> {
     let of = word(of.rsplit([' ', ':']).next()?);
     let pointers = ["Box<", "Arc<", "Rc<", "&"];
     let inner = pointers.iter().find_map(|pointer| to.strip_prefix(pointer))?;
-    // What points to text or bytes hands nothing through.
+    // Pointers to text or bytes forward nothing.
     let is_other = inner.contains("dyn ") || inner.trim_start_matches("mut ").starts_with(|c: char| c.is_uppercase());
     is_other.then(|| Forwarding {
         line: line_of(masked, at),

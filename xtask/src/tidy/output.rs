@@ -5,12 +5,12 @@ use super::{Finding, ships, without_tests};
 use crate::mask::{line_of, mask};
 use crate::repo::Repo;
 
-/// Where the command line is.
+/// Folder of the command line.
 const FOLDER: &str = "crates/whimbrel/src/";
-/// Who may write: the two, benchmarks (figures of their own), and the library, which has no terminal and says one line
-/// of figures.
+/// Files that may write: `screen` and `terminal`, benchmarks (figures of their own), and the library, which has no
+/// terminal and writes one line of figures.
 const WRITERS: &[&str] = &["screen.rs", "terminal.rs", "guests.rs", "bench/"];
-/// What writes around them.
+/// Code that writes without `screen` and `terminal`.
 const WORDS: &[&str] = &["stdout().lock()", "stderr().lock()", "println!", "print!", "dbg!"];
 
 pub fn check(repo: &Repo) -> Vec<Finding> {

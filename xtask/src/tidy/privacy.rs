@@ -5,7 +5,7 @@ use super::{Finding, ships, without_tests, words};
 use crate::mask::{line_of, mask};
 use crate::repo::Repo;
 
-/// Where files are made that are anybody's: `crates/files` itself, and what people ask for as output of their own.
+/// Exempt files: `crates/files` itself, and commands whose output files belong to their users.
 const OTHERS: &[&str] = &[
     "crates/files/",
     "crates/gateway/build.rs",
@@ -18,7 +18,7 @@ const OTHERS: &[&str] = &[
     "crates/net/src/authority/file.rs",
     "xtask/",
 ];
-/// What makes a file or folder.
+/// Functions that make a file or folder.
 const MAKERS: &[&str] =
     &["File::create", "fs::write", "create_dir", "create_dir_all", "DirBuilder", "create_new", "create"];
 
@@ -41,7 +41,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
     findings
 }
 
-/// True if this is the standard library's: `OpenOptions::create(true)`, not some other `create`.
+/// True if a call is the standard library's: `OpenOptions::create(true)`, not another `create`.
 fn makes_a_file(code: &str, at: usize, maker: &str) -> bool {
     let (before, after) = (code.get(..at).unwrap_or_default(), code.get(at + maker.len()..).unwrap_or_default());
     let is_ours = before.ends_with("whimbrel_files::");

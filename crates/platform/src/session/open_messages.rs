@@ -22,7 +22,7 @@ pub(super) struct OpenMessages {
     by_number: BTreeMap<u64, OpenMessage>,
     /// Runs of open messages in the client's last frame: the first number of each, and how many follow.
     runs: Vec<(u64, u64)>,
-    /// The client says which are open.
+    /// True if the client lists its open messages.
     is_told: bool,
     weight: Weight,
 }

@@ -55,7 +55,8 @@ impl Node {
         };
         let who = Introduction { name, ..who };
         {
-            // Its partition does not pass on meanwhile: no durable agent begins where that is not served.
+            // Under this lock the partition cannot pass to another node: a durable agent begins only where its
+            // partition is served.
             let _parts = cluster.lock();
             if body.origin().is_none() || cluster.server_of(name) == Server::Here {
                 return self.create(shard, who, |_| Ok(Box::new(Slot::new(body))));
@@ -63,7 +64,7 @@ impl Node {
         }
         match self.create_there(&who, |_| Ok(body))? {
             Home::Elsewhere(aid) => Ok(aid),
-            // What cannot be written out lives where it is created.
+            // An agent that cannot be saved lives where it is created.
             Home::Here(name, body) => {
                 self.create(shard, Introduction { name, ..who }, |_| Ok(Box::new(Slot::new(body))))
             }

@@ -210,7 +210,7 @@ impl Node {
                 None if cluster.server(theirs) == Server::Here && parts.asked_here.insert(partition) => {
                     scribe.say_again_here(partition);
                 }
-                // It is asked already, or whoever serves the sender next says it again.
+                // The node was asked already, or the sender's next server repeats its messages anyway.
                 _ => {}
             }
         }
@@ -228,8 +228,8 @@ impl Node {
         }
     }
 
-    /// True if another node says that it serves an agent's partition: it speaks for that agent from then on, though
-    /// what is sent to the agent follows what the node may have missed.
+    /// True if another node says that it serves an agent's partition. That node speaks for the agent from then on,
+    /// though messages to it wait until the node has what it may have missed.
     pub fn serves_partition_of(&self, node: NodeId, agent: Symbol) -> bool {
         let serves = |cluster: &Cluster| cluster.lock().servers.server_of(cluster.partition_of(agent)) == Some(node);
         self.cluster.as_ref().is_some_and(serves)

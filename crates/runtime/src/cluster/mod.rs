@@ -81,7 +81,7 @@ pub(crate) struct Parts {
     pub servers: Servers<NodeId>,
     /// In which telling a node said again all it has for a partition: what is of an earlier one is of no account.
     tellings: FxHashMap<(NodeId, Partition), u64>,
-    /// Which nodes are asked to say again what they have for a partition, because something is missing.
+    /// Nodes that were asked to repeat their messages to a partition, because one is missing.
     asked: FxHashSet<(NodeId, Partition)>,
     /// For which partitions this node is about to say again what it has itself.
     asked_here: FxHashSet<Partition>,
@@ -173,9 +173,9 @@ impl Cluster {
         self.server(self.partition_of(agent))
     }
 
-    /// True if an agent that is on this other node may be a durable one: those live where their partition is served.
-    /// True of each durable agent at any time, for it has a route to a node only while that serves its partition, or is
-    /// about to be told what it missed.
+    /// True if an agent on this other node may be durable: durable agents live where their partition is served. True of
+    /// every durable agent there, since it has a route to a node only while that node serves its partition, or is about
+    /// to be told what it missed.
     pub fn may_live_on(&self, parts: &Parts, agent: Symbol, node: NodeId) -> bool {
         let partition = self.partition_of(agent);
         let comes = |part: &Part| part.is_coming_from(node);

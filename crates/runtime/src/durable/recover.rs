@@ -19,7 +19,7 @@ pub struct Kept {
     pub(crate) ledger: Ledger,
     pub(crate) agents: FxHashMap<Symbol, Resumed>,
     pub(crate) letters: Vec<(Ticket, Aid, Sent)>,
-    /// Of each partition's journal.
+    /// Size of each partition's journal.
     pub(crate) sizes: FxHashMap<Partition, JournalSize>,
     stopped: Option<i32>,
 }
@@ -99,9 +99,9 @@ pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<Kept, RecoverE
 /// Size of a partition's journal, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct JournalSize {
-    /// Of all of it.
+    /// Bytes of all frames.
     pub all: u64,
-    /// Of what is not out of date, about.
+    /// Bytes of frames that are not out of date, estimated.
     pub live: u64,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Recovered {
     pub agents: Vec<Resumed>,
     /// Messages that are not settled.
     pub letters: Vec<(Ticket, Aid, Sent)>,
-    /// Of each partition's journal.
+    /// Size of each partition's journal.
     pub sizes: FxHashMap<Partition, JournalSize>,
     /// An agent ended the whole society with this exit code.
     pub stopped: Option<i32>,
@@ -143,7 +143,7 @@ pub(crate) fn recover_some(
     Recovered { books, agents, letters, sizes, stopped, failed }
 }
 
-/// What was read so far.
+/// State of a recovery that is reading.
 struct Reading {
     arrears: Arrears,
     sizes: FxHashMap<Partition, JournalSize>,

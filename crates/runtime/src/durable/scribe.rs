@@ -375,7 +375,7 @@ struct Term {
     epoch: Epoch,
     /// The number of the last frame.
     number: u64,
-    /// How much the partition's journal holds, and how much of that was not out of date when anybody looked last.
+    /// Bytes of the partition's journal, and how many of them were live at the last tidying.
     size: JournalSize,
     /// Until when it is written that it was served.
     said: Instant,

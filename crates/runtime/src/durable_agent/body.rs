@@ -181,7 +181,7 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
     }
 
     fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
-        // It is saved whole the first time, as any that is new.
+        // A clone is saved whole the first time, as every new agent is.
         let copy = Self { saved: Vec::new(), wants: None, ..Self::read(self.encode().ok()?).ok()? };
         Some(Box::new(copy))
     }

@@ -159,7 +159,7 @@ impl Shard {
             // That is answered before.
             Change::Copy { .. } => {}
             Change::MoveTo(_) => {}
-            // What it creates waits, and it is asked again in its next turn.
+            // Its new agent waits, and the creator is asked again in its next turn.
             Change::Delay(_) => {}
         }
     }

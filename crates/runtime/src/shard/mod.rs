@@ -291,7 +291,7 @@ impl Shard {
         match parcel {
             Parcel::Message(envelope) => self.take_message(envelope),
             Parcel::Posted(envelope) => {
-                // What is said again may have been refused when it was sent.
+                // A repeated message may have been refused when it was sent first.
                 let is_numbered = matches!(envelope.body, MessageBody::Numbered(_));
                 if is_numbered && self.node.guard.restricts_sending && !self.node.permits_sending(&envelope) {
                     return self.undeliverable(envelope.to, envelope.body, DeadReason::Forbidden);

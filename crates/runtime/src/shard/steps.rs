@@ -212,7 +212,7 @@ impl Shard {
         {
             let (ticket, receiver) = (Ticket::of(numbered), envelope.to.name);
             match why {
-                // Who has no place for it writes that down; and whose number a forged one has, nobody knows.
+                // A receiver with a full mailbox records the refusal itself; a forged message's number means nothing.
                 DeadReason::MailboxFull | DeadReason::Forged => {}
                 DeadReason::Forbidden | DeadReason::Unsendable | DeadReason::Unreachable => {
                     scribe.refuse(ticket, receiver);

@@ -369,7 +369,7 @@ fn services_registered_one_by_one_are_told_once() {
     }
 }
 
-/// What a new peer is told of the directory comes in pieces, and is all that is of this node.
+/// A new peer learns this node's directory entries, and only those, in chunks.
 #[test]
 fn new_peer_hears_of_directory_in_pieces() {
     let (here, _links) = linked(1);

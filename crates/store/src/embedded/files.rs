@@ -38,7 +38,7 @@ impl Files {
             return Err(OpenStoreError::NoStore(folder.to_owned()));
         }
         if describe(folder)?.is_none() {
-            // Where the rest of a store is, no new one is made over it.
+            // No new store is made over the remains of another.
             folder::refuse_remains(folder)?;
             if !options.create {
                 return Err(OpenStoreError::NoStore(folder.to_owned()));
@@ -63,7 +63,7 @@ impl Files {
         self.folder.join(JOURNAL)
     }
 
-    /// Where the blobs are.
+    /// Returns the folder of the blobs.
     pub fn blobs(&self) -> Result<PathBuf, OpenStoreError> {
         let path = self.folder.join(BLOBS);
         if path.is_dir() {

@@ -90,7 +90,7 @@ pub enum OpenStoreError {
     Incomplete {
         /// The store.
         folder: PathBuf,
-        /// Which.
+        /// The part, and its fault.
         what: String,
     },
     /// A file cannot be read or written.
@@ -115,7 +115,7 @@ pub struct Description {
     pub partitions: u16,
     /// Its own number, made by chance.
     pub store: u64,
-    /// It has a mark of what was flushed. Stores of the first release had none.
+    /// True if the store has a flush mark. Stores of the first release have none.
     pub marked: bool,
 }
 
@@ -124,7 +124,7 @@ pub const DESCRIPTION: &str = "store";
 const DRAFT: &str = "draft";
 const LOCK: &str = "lock";
 const PROBE: &str = "probe";
-/// What the description says of a store that has a mark.
+/// Value of the description's field in a store that has a flush mark.
 const MARKED: &str = "yes";
 /// Where the journal's files are.
 pub const JOURNAL: &str = "journal";
@@ -200,7 +200,7 @@ pub fn store_in(folder: &Path) -> Result<PathBuf, OpenStoreError> {
     }
 }
 
-/// True if a store is in a folder, perhaps without its description.
+/// True if a folder contains a store, even without its description.
 fn is_store(folder: &Path) -> bool {
     folder.join(DESCRIPTION).is_file() || matches!(refuse_remains(folder), Err(OpenStoreError::Incomplete { .. }))
 }
@@ -319,7 +319,7 @@ pub fn refuse_remains(folder: &Path) -> Result<(), OpenStoreError> {
     Ok(())
 }
 
-/// True if a file begins as a segment does, whatever it is called.
+/// True if a file begins as a segment does, whatever its name.
 fn is_segment(path: &Path) -> bool {
     begin_of(path).is_ok_and(|bytes| SegmentHeader::read(&bytes).is_ok())
 }
@@ -327,7 +327,7 @@ fn is_segment(path: &Path) -> bool {
 /// Bytes of a segment in which nothing is yet.
 const FIRST_BYTES: usize = SEGMENT_HEADER + BATCH_HEADER + RECORD_HEADER;
 
-/// As much of a file as tells whether it is more than a segment in which nothing is.
+/// Reads the first bytes of a file: enough to tell an empty segment from one with records.
 fn begin_of(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(FIRST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
@@ -340,7 +340,7 @@ pub fn narrow(folder: &Path) -> Option<PathBuf> {
     let entries =
         |folder: &PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let files = inner.iter().flat_map(entries).filter(|path| path.is_file());
-    // What is not there is not open to anybody.
+    // A missing path is open to nobody.
     let failed = |path: &PathBuf| whimbrel_files::narrow(path).is_err() && path.exists();
     files.chain(inner.clone()).find(failed)
 }

@@ -36,7 +36,7 @@ pub struct SegmentHeader {
     pub segment: u32,
     /// The number of its first batch.
     pub first_batch: u64,
-    /// How many partitions the store has; 0 in segments of the first release, which did not say it.
+    /// Number of the store's partitions; 0 in segments of the first release, which did not record it.
     pub partitions: u16,
 }
 

@@ -25,7 +25,7 @@ const SYNC_BATCHES: u64 = 256;
 pub struct Mark {
     /// Segment that it is in.
     pub segment: u32,
-    /// Its number.
+    /// Number of the batch.
     pub batch: u64,
     /// The byte of the segment after it.
     pub end: u64,
@@ -70,7 +70,7 @@ fn checksum(body: &[u8], store: u64) -> u32 {
     crc32c_append(crc32c::crc32c(&store.to_le_bytes()), body)
 }
 
-/// What a store's folder says of what was flushed.
+/// Content of the flush mark in a store's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flushed {
     /// Up to this batch.

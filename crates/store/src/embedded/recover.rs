@@ -129,7 +129,7 @@ pub struct Recovered {
     pub torn_bytes: usize,
     /// The last segment that was read.
     last_segment: u32,
-    /// What the store's mark says was flushed.
+    /// Flush mark of the store, if it has one.
     mark: Option<Mark>,
 }
 
@@ -261,7 +261,7 @@ impl Recovered {
         self.partitions.iter().fold(0, |sum, frames| sum.saturating_add(frames.owned.last))
     }
 
-    /// What this journal says was flushed, once what is torn is cut off.
+    /// Returns the flush mark that fits this journal, once a torn tail is cut off.
     pub fn reached(&self) -> Mark {
         let (segment, batch) = (self.last_segment, self.next_batch.saturating_sub(1));
         Mark { segment, batch, end: self.end as u64, frames: self.appended() }

@@ -14,10 +14,10 @@ use super::layout::{SEGMENT_HEADER, SegmentHeader};
 use super::mark::{self, FLUSHED, Flushed, MarkFile};
 use super::segment::file_name;
 
-/// What was repaired.
+/// Report of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
-    /// What was done, a sentence each; none if nothing was to be done.
+    /// Repairs made, a sentence each; empty if the store was whole.
     pub done: Vec<String>,
     /// Frames that the store holds.
     pub frames: u64,
@@ -149,7 +149,7 @@ fn rename_segments(
     }
 }
 
-/// How many partitions a store has whose description is lost.
+/// Returns the number of partitions of a store whose description is lost.
 fn partitions_of(
     folder: &Path,
     segments: &[(PathBuf, SegmentHeader)],

@@ -95,7 +95,7 @@ impl Scan<'_> {
             .find_map(|at| self.batch(at).filter(|batch| batch.batch > number).map(|batch| (at, batch.batch)))
     }
 
-    /// True if this batch was acknowledged, whatever follows it.
+    /// True if the flush mark, or a sealed segment, shows that this batch was acknowledged, whatever follows it.
     fn is_acknowledged(&self, number: u64) -> bool {
         self.sealed || number <= self.flushed
     }

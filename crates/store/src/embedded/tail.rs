@@ -29,7 +29,7 @@ pub struct Batch {
     pub records: u32,
     /// There are frames in it.
     pub frames: bool,
-    /// How many of them are new.
+    /// Number of new frames among the records.
     pub appended: u64,
 }
 
@@ -62,7 +62,7 @@ pub struct Tail {
     pub mark: MarkFile,
     /// Frames that were ever appended, in all partitions together.
     pub frames: u64,
-    /// How many partitions the store has.
+    /// Number of the store's partitions.
     pub partitions: u16,
 }
 
@@ -104,7 +104,7 @@ impl Tail {
         Ok(at)
     }
 
-    /// What was flushed.
+    /// Returns the flush mark of the journal's end.
     fn reached(&self) -> Mark {
         Mark { segment: self.segment.number, batch: self.next_batch - 1, end: self.at, frames: self.frames }
     }
@@ -142,7 +142,7 @@ impl Tail {
         self.allocated = self.at;
         self.next_batch += 1;
         self.mark.set(self.reached());
-        // That it lags behind does no harm.
+        // A mark that lags behind does no harm.
         let _ = self.mark.sync(self.next_batch - 1);
         Ok(())
     }

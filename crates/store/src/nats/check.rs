@@ -139,7 +139,7 @@ pub(crate) async fn prepare(engine: &Engine, options: &Options) -> Result<Layout
     Ok(layout)
 }
 
-/// True if something was ever written into the store: after that no stream of it is made, for one that is missing was lost.
+/// True if the store was ever written to. Then a missing stream was lost, and is not made anew.
 async fn is_used(engine: &Engine, options: &Options) -> Result<bool, ConnectError> {
     let Options { name, .. } = options;
     let (coordination, first) = (format!("{name}-COORD"), format!("{name}-J0"));
@@ -155,7 +155,7 @@ async fn is_used(engine: &Engine, options: &Options) -> Result<bool, ConnectErro
     Ok(there.pointer("/state/last_seq").and_then(Value::as_u64).unwrap_or_default() > 1)
 }
 
-/// What the engine says of a stream; `None` if there is none of this name.
+/// Returns the engine's information on a stream; `None` if there is no such stream.
 async fn info(engine: &Engine, stream: &str) -> Result<Option<Value>, ConnectError> {
     let question = format!("STREAM.INFO.{stream}");
     match persist(Instant::now() + patience(), || engine.ask(&question, &Value::Null)).await {

@@ -148,7 +148,7 @@ pub enum ConnectError {
     Lost {
         /// The stream.
         stream: String,
-        /// What there is of the store.
+        /// Streams of the store that still exist.
         others: String,
     },
     /// Something else went wrong.

@@ -64,7 +64,7 @@ fn mended(folder: &Path, counts_before: &[u64]) -> Vec<String> {
 
 type Loss = (&'static str, fn(&Path), &'static str);
 
-/// What is lost beside the journal's frames, and what is said of it.
+/// Losses beside the journal's frames, each with the words that report it.
 const MENDABLE: &[Loss] = &[
     ("store", |folder| fs::remove_file(folder.join("store")).unwrap(), "the file `store` is missing"),
     ("store empty", |folder| fs::write(folder.join("store"), "").unwrap(), "the file `store` is not as it was written"),
@@ -113,7 +113,7 @@ fn incomplete_store_is_refused_and_repaired() {
         for create in [true, false] {
             match Embedded::open(copied.path(), &Options { create, ..options() }) {
                 Err(error) => assert!(error.to_string().contains(said), "{name}: {error}"),
-                // What is found in the middle of a journal does not hinder its end; it is said.
+                // Damage in the middle of a journal is reported, but does not keep the store from opening at its end.
                 Ok(store) => assert!(store.found().damage.iter().any(|damage| damage.what.contains(said)), "{name}"),
             }
         }
@@ -226,7 +226,7 @@ fn unfinished_store_is_made_anew() {
     for with_segment in [true, false] {
         let again = Folder::new("unfinished-again");
         drop(Embedded::open(again.path(), &options()).unwrap());
-        // As a process leaves it that dies before the description has its name.
+        // This is what a process leaves that dies before the description has its name.
         fs::remove_file(again.path().join("store")).unwrap();
         fs::remove_file(again.path().join("flushed")).unwrap();
         let first = segments(again.path()).remove(0);

@@ -293,7 +293,7 @@ fn what_is_damaged_is_said_and_never_skipped() {
     assert!(refused > 10 && said > 20, "{refused} refused, {said} said");
 }
 
-/// How many frames each partition has, if nothing is said to be damaged.
+/// Returns the number of frames of each partition, if no damage is reported.
 fn undamaged(folder: &Path) -> Option<Vec<u64>> {
     let report = check(folder, &mut |_, _| ControlFlow::Continue(())).ok().filter(|report| report.damage.is_empty())?;
     Some((0..PARTITIONS).map(|partition| frames_of(&report, partition)).collect())
@@ -339,7 +339,7 @@ fn journal_cut_anywhere_is_damaged() {
         let results = store.append(&[append(1, &b"belief"[..]), append(2, b"an intention")]);
         assert!(results.iter().all(Result::is_ok));
     }
-    // As a process leaves it that is killed, and as one leaves it that ends.
+    // One copy is as a killed process leaves the store, the other as an ended one does.
     copy(folder.path(), running.path());
     drop(store);
     let path = last_segment(running.path());

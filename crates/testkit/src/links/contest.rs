@@ -10,31 +10,31 @@ use whimbrel_platform::link::{Claim, Frame, FrameKind, Hello, Link, LinkError, L
 use super::{LinkEnd, speaker};
 use crate::Random;
 
-/// Where a process's connection to the host is.
+/// State of a process's connection to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
     /// Nowhere.
     None,
     /// The host has not heard its hello.
     Begun,
-    /// Its claim waits.
+    /// The claim is undecided.
     Waits,
-    /// It is the link's.
+    /// The connection is the link's.
     Held,
 }
 
 /// A process of the contested name, which dials the host.
 pub struct Claimant {
-    /// Its end.
+    /// End of the link in this process.
     pub end: LinkEnd,
     /// Why the host does not want it; it does not come again.
     pub refused: Option<LinkError>,
     dead: bool,
-    /// It makes no step, and its connection stays open.
+    /// True while the process makes no step, its connection staying open.
     pub frozen: bool,
     line: Line,
     to_host: VecDeque<(Time, Vec<u8>)>,
-    /// What arrived at the host and is not used.
+    /// Bytes that arrived at the host and were not read.
     at_host: Vec<u8>,
     /// The host closed the connection, and when that is noticed.
     closed_at: Option<Time>,
@@ -99,7 +99,7 @@ impl LinkContest {
         }
     }
 
-    /// Which process the host is linked with.
+    /// Returns the process with which the host is linked.
     pub fn holder(&self) -> Option<usize> {
         self.claimants.iter().position(|claimant| claimant.line == Line::Held).filter(|_| self.host.link.is_up())
     }
@@ -234,7 +234,7 @@ impl LinkContest {
             match (event, self.waiting()) {
                 (LinkEvent::ClaimGranted, Some(number)) => self.grant(number),
                 (LinkEvent::ClaimGranted, None) => {
-                    // Who waited is gone meanwhile, which the host finds out when it takes that connection.
+                    // The claimant has gone meanwhile, which the host notices when it takes that connection.
                     if let Some(holder) = self.claimants.iter().position(|claimant| claimant.line == Line::Held) {
                         self.close(holder, None);
                     }

@@ -5,7 +5,7 @@ use clap::{Command, Error};
 
 /// Options whose value stands behind `=`, and that is a time.
 const TIMES: [&str; 3] = ["--wait", "-w", "--watch"];
-/// Those that name a folder.
+/// Options whose value stands behind `=`, and that is a folder.
 const FOLDERS: [&str; 1] = ["--log"];
 
 /// An error for what looks like a value of an option that takes it behind `=` only.
@@ -24,7 +24,7 @@ pub fn explained(mut error: Error, words: &[String]) -> Error {
         _ => None,
     };
     let argument = text(&error, ContextKind::InvalidArg).unwrap_or_default();
-    // What was meant for a token is one, or nearly.
+    // A mistyped token is still a secret, or nearly one.
     if argument.to_ascii_lowercase().contains("token") && error.get(ContextKind::InvalidValue).is_some() {
         error.insert(ContextKind::InvalidValue, ContextValue::String("(not shown)".to_owned()));
     }
@@ -37,7 +37,7 @@ pub fn explained(mut error: Error, words: &[String]) -> Error {
     error
 }
 
-/// How a value is given to an option that may have none.
+/// Returns the hint for an option whose value may be left out.
 fn how(option: &str, value: &str) -> String {
     format!("{option} takes its value behind `=`: say {option}={value}")
 }

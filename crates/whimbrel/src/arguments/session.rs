@@ -40,7 +40,7 @@ pub struct AgentPortOptions {
 }
 
 impl AgentPortOptions {
-    /// What each session may have.
+    /// Returns the limits of each session.
     pub fn limits(&self) -> SessionLimits {
         SessionLimits {
             agents: self.session_agents,

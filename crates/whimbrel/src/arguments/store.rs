@@ -37,7 +37,8 @@ pub enum StoreAction {
     Repair {
         /// The store's directory, or one with one store in it.
         dir: PathBuf,
-        /// How many partitions it has, if its file `store` is lost and its journal does not say: that of the first release.
+        /// Number of the store's partitions. Only needed if its file `store` is lost and its journal, of the first
+        /// release, does not record it.
         #[arg(long)]
         partitions: Option<u16>,
         /// One line of JSON instead of sentences.

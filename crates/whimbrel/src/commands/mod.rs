@@ -45,7 +45,7 @@ pub mod topics;
 #[cfg(feature = "nats")]
 pub mod up;
 
-/// Of entries of a project that are left out, so many are named.
+/// Entries of a project that a warning names, if agents are left out.
 const LEFT_OUT_SHOWN: usize = 10;
 
 /// Opens the node's control socket, and has what operators of other nodes ask answered. A node without a socket runs as well; it is only not

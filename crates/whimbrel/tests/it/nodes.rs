@@ -213,9 +213,9 @@ fn what_a_policy_forbids_is_answered_and_recorded() {
         "\"reason\":\"forbidden\",\"who\":\"agent:spy of node:n2\",\"action\":\"send\",\"object\":\"vault\"}\n";
     let (refused, ended) = rest.split_at_checked(expected.len()).expect("a line");
     assert_eq!(refused, expected);
-    // That the spy ended the platform was allowed.
+    // The spy was allowed to end the platform.
     assert!(ended.contains("\"reason\":\"allowed\"") && ended.lines().count() == 1, "{ended}");
-    // Its own policy, and that the spy's node may end the platform: nothing was refused there.
+    // Node's own policy allowed its acts, and the spy's node to end the platform: nothing was refused there.
     assert!(record("audit.jsonl").lines().all(|line| line.contains("\"reason\":\"allowed\"")));
     assert_eq!(record("audit.jsonl.outside"), "");
 }

@@ -1,5 +1,5 @@
-//! What one durable agent sends to another one comes in order: while partitions pass from node to node, and if a
-//! message is lost.
+//! Messages of one durable agent to another arrive in order, while partitions pass from node to node and if a message
+//! is lost.
 
 use std::sync::{Arc, Mutex};
 
@@ -36,7 +36,7 @@ const LEDGER: &str = "
 +!done(W, N) <- ?last(W, L); .print(\"after \", L, \" of \", W, \" comes the end, \", N).
 ";
 
-/// How often partitions pass on: as in `WHIMBREL_SEEDS`.
+/// Returns how often partitions pass on, from `WHIMBREL_SEEDS`.
 fn passages() -> u64 {
     std::env::var("WHIMBREL_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(150)
 }

@@ -18,7 +18,7 @@ export interface Seat {
   send(message: Message): void;
   /** Calls back if the node refuses it; what is returned ends that. */
   ask(message: Message, refused: (error: RefusedError) => void): () => void;
-  /** It has handled a message. */
+  /** Notes that the agent has handled a message. */
   handled(): void;
   end(): void;
   certify(request: string): Promise<string>;
@@ -468,7 +468,7 @@ export class Agent {
     const { keeper } = this;
     const isDone = keeper && this.#progress.take(number);
     if (isDone) this.#open.set(message, isDone);
-    // What a kept agent handled its saves say.
+    // For a kept agent, its saves say what is handled.
     if (!keeper) this.#given.set(message, number);
     const done = (isTaken?: true): void => {
       if (!isTaken || !this.staysOpen(message)) this.#handled(message);
@@ -482,7 +482,9 @@ export class Agent {
     this.#answer(message, "failure", CROWDED);
   }
 
-  /** Whether a message that somebody takes is handled only when he is done with it, or answers it. @internal */
+  /**
+   * True if a message that was taken counts as handled only when the agent is done with it, or answers it. @internal
+   */
   staysOpen(message: Message): boolean {
     return isAsked(message) && !this.#answered.has(message);
   }

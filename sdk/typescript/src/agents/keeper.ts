@@ -174,7 +174,7 @@ export class Keeper {
     this.holds = (keep.save ?? "each-message") === "each-message";
   }
 
-  /** It said a message of so many bytes to so many receivers: each counts. */
+  /** Counts a message of so many bytes to so many receivers: each counts. */
   said(bytes: number, receivers = 1): void {
     this.#messages += receivers;
     this.#bytes += bytes;

@@ -160,7 +160,7 @@ export async function contractNet(agent: Agent, call: Call): Promise<Contract> {
   });
   try {
     const replyByMs = Date.now() + Math.round(deadlineMs);
-    // Nobody is sent nothing.
+    // Without participants, nothing is sent.
     for (let at = 0; at < called.length; at += RECEIVERS_MAX) agent.send({ ...head, performative: "cfp", receivers: called.slice(at, at + RECEIVERS_MAX), content, replyByMs });
     const answers = await answersTo(inbox, agent, called, { timeoutMs: deadlineMs, signal });
     const proposals = answers
@@ -223,7 +223,7 @@ async function answersTo(inbox: Inbox, agent: Agent, from: readonly Aid[], waiti
       throw error;
     }
     const answerer = answererOf(agent, message);
-    // Whoever is named twice is asked once.
+    // A participant that is named twice is asked once.
     const left = missing.filter((other) => !other.equals(answerer));
     if (left.length < missing.length || answerer.equals("ams")) answers.push(message);
     missing = left;

@@ -146,7 +146,7 @@ export class GuestAgent extends Agent {
     if (this.#guest && !this.isSuspended) this.#settleRest();
   }
 
-  /** What it was given is its own when it takes it. @internal */
+  /** A guest has handled a message as soon as it takes it. @internal */
   override staysOpen(): boolean {
     return true;
   }

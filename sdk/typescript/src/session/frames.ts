@@ -117,7 +117,9 @@ export interface Ack {
   readonly credit: number | null;
 }
 
-/** Which messages the agents have not handled, of those that were acknowledged: the first of each run, and how many it has. */
+/**
+ * Acknowledged messages that the client's agents have not handled: the first number of each run, and how many follow.
+ */
 export interface Open {
   readonly type: "open";
   readonly messages: readonly number[];

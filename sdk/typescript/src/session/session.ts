@@ -156,7 +156,7 @@ export class Session {
   #received = 0;
   /** Numbers of messages that the agents have not handled: their senders hear `failure` if the agent ends, or this program does. */
   open: () => readonly number[] = () => [];
-  /** They may be others than the node was told last: it is told soon. */
+  /** True if the open messages may differ from those in the last `open` frame; the next one follows soon. */
   isStale = false;
   #listed = "";
   /** What was last acknowledged. */
@@ -421,7 +421,7 @@ export class Session {
     this.#failures = this.#sendings = 0;
     if (resumed) {
       this.#misses = 0;
-      // What it was told last may not have come.
+      // The node may not have received the last `open` frame.
       this.isStale = this.#received > 0;
       if (this.isStale) this.#listed = "?";
     }
@@ -585,7 +585,7 @@ export class Session {
     if (!connection.isWelcome || connection.byeWritten) return undefined;
     const next = this.#kept[this.#keptFrom + connection.written];
     if (this.isStale && this.#listed) this.#ackDueAt = Math.min(this.#ackDueAt, now + ACK_DELAY_MS);
-    // Whoever ends says first what was handled.
+    // An agent or session that ends first says what was handled.
     const isLast = this.isStale && (next ? next.type === "end" : this.#leaving);
     if (now >= this.#ackDueAt || now >= this.#speakAt || isLast) return this.#acknowledgement();
     if (next && next.number <= this.#credit && connection.written < (this.#welcome?.window ?? 0)) {
@@ -597,7 +597,7 @@ export class Session {
     return { type: "bye" };
   }
 
-  /** What is open, if anything is or was; then what was received. */
+  /** Returns the next `open` frame if the open messages changed, else an acknowledgement. */
   #acknowledgement(): Outgoing {
     const messages: number[] = [];
     for (const number of this.open()) {

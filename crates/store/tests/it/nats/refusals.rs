@@ -64,7 +64,7 @@ fn lost_stream_is_never_made_anew() {
             assert!(error.contains(&format!("stream {name}-{said}")) && error.contains("restore"), "{error}");
         }
     }
-    // What was never used may be made to its end.
+    // A store that was never used may be completed.
     let address = engine.fresh();
     let name = address.rsplit_once('/').unwrap().1.split('?').next().unwrap().to_owned();
     drop(connect(&address));
