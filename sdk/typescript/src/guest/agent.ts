@@ -146,7 +146,7 @@ export class GuestAgent extends Agent {
     if (this.#guest && !this.isSuspended) this.#settleRest();
   }
 
-  /** A guest has handled a message as soon as it takes it. @internal */
+  /** True: a message stays open until the guest itself takes it. @internal */
   override staysOpen(): boolean {
     return true;
   }
