@@ -83,8 +83,8 @@ export function letterOf(message: { readonly [member: string]: unknown }): Lette
 }
 
 /**
- * The same text for the same value, in whatever order its members came, whatever the slots of its variables are, and however its whole numbers
- * are written: one is a number, be it `1`, `{"num": 1}` or `{"int": "1"}`.
+ * Returns the same text for equal values, whatever the order of their members, the slots of their variables and the
+ * form of their whole numbers (`1`, `{"num": 1}` and `{"int": "1"}` are equal).
  */
 function canonical(value: Json, slots = new Map<Json, number>()): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, slots)).join()}]`;

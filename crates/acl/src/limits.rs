@@ -2,8 +2,8 @@
 
 /// Bytes of one encoded message.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
-/// Receivers of one message, and agents in its `:reply-to`: whoever sends counts and pays for each. Topics and groups
-/// are for more.
+/// Receivers of one message, and agents in its `:reply-to`; the sender is charged for each. Topics and groups reach
+/// more agents.
 pub const MESSAGE_RECEIVERS_MAX: usize = 1_024;
 /// Bytes of memory from which on a message counts as bulky where messages are weighed.
 pub const BULKY_BYTES: usize = 4 << 10;

@@ -264,8 +264,8 @@ pub struct Bulky {
 pub struct Numbered {
     /// Its number among those of its sender.
     pub number: u64,
-    /// The number of the message before it from its sender to its receiver, if its sender still answers for that one;
-    /// else 0. Who has not taken that one does not take this one.
+    /// Number of the previous message from this sender to this receiver, if the sender still answers for that one; else
+    /// 0. A receiver takes this message only after that one.
     pub after: u64,
     /// Which telling of its sender's node it belongs to: when messages have to be said again, what was said before is of no
     /// account any more. [`Numbered::LATEST`] if it was found to be of account, [`Numbered::AGAIN`] if its receiver had it before.
@@ -403,7 +403,7 @@ impl Envelope {
             return send(Self { to: *to, body: MessageBody::Owned(message) });
         }
         while message.receivers.len() > MESSAGE_RECEIVERS_MAX {
-            // Each receiver's copy names all that share it: lists stay short, whoever wrote them.
+            // Each receiver's copy names all receivers that share it, so lists are split to stay short.
             let rest = message.receivers.drain(MESSAGE_RECEIVERS_MAX..).collect();
             let next = Box::new(AclMessage { receivers: rest, ..(*message).clone() });
             Self::copies(MessageBody::Owned(message), &mut send);

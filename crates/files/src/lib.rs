@@ -17,20 +17,20 @@ const FILE_MODE: u32 = 0o600;
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
-/// Has files that these options make be private.
+/// Sets the options of new files to private permissions.
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, FILE_MODE);
     options
 }
 
-/// Makes a private file, or empties the one that is there, to be read and written.
+/// Creates a private file for reading and writing, or empties an existing one.
 ///
 /// # Errors
 /// It cannot be made.
 pub fn create(path: &Path) -> io::Result<File> {
     let file = private(OpenOptions::new().read(true).write(true).create(true).truncate(true)).open(path)?;
-    // One that was there keeps the permissions it had.
+    // An existing file would keep its permissions.
     narrow_file(&file)?;
     Ok(file)
 }
@@ -83,7 +83,7 @@ pub fn create_new_folder(path: &Path) -> io::Result<()> {
     folders().create(path)
 }
 
-/// Makes a private folder, and those above it, unless they are there. What is there is left as it is.
+/// Creates a private folder and its parents, unless they exist. Existing ones keep their permissions.
 ///
 /// # Errors
 /// One cannot be made.
@@ -98,7 +98,7 @@ fn folders() -> DirBuilder {
     builder
 }
 
-/// Takes from everybody but the owner what they may do with a file or folder. Whether they could do anything.
+/// Withdraws the access of everybody but the owner to a file or folder. Returns whether others had access.
 ///
 /// # Errors
 /// It is not there, or not this user's.

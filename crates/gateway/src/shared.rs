@@ -43,9 +43,9 @@ pub(crate) struct Shared {
     pub connections: Arc<AtomicUsize>,
     /// Connections that are no WebSockets.
     pub visitors: Arc<Visitors>,
-    /// WebSockets of sessions whose clients have not said who they are.
+    /// WebSockets of sessions whose clients have not identified themselves.
     pub strangers: Arc<Crowd>,
-    /// Live sockets whose clients have not said who they are.
+    /// Live sockets whose clients have not identified themselves.
     pub ungreeted: Arc<Visitors>,
     /// Those who read pages.
     pub readers: Arc<Crowd>,
@@ -160,7 +160,7 @@ impl Shared {
         }
     }
 
-    /// Counts and records that somebody who showed a token may not do what was asked for.
+    /// Counts and records that the holder of a token may not do what it asked for.
     pub fn refuse_viewer(&self, from: IpAddr, detail: &str) {
         self.refusals.count(RefusalReason::Forbidden);
         if let Some(auditor) = &self.auditor {
@@ -197,7 +197,7 @@ impl Shared {
         Some((Counted::below(&self.live, most)?, place))
     }
 
-    /// Has the node do something for an administrator at this address, and records it.
+    /// Executes an act for an administrator at this address, and records it.
     pub async fn act(&self, Admin(from): Admin, request: Request) -> Answer {
         let Some((action, object)) = request.act() else { return self.answer(request).await };
         let Ok(permit) = Arc::clone(&self.acts).try_acquire_owned() else {
@@ -212,9 +212,8 @@ impl Shared {
         answer
     }
 
-    /// Has the node answer somebody who looks, on a thread that may wait. Many at once wait for each other; so that
-    /// those who look do not wait for those who have something done that takes long, nor for those who wait for another
-    /// node, these are counted apart.
+    /// Answers a viewer's request on a thread that may wait. Requests that take long, and those to other nodes, are
+    /// counted apart, so that looking never waits for them.
     pub async fn answer(&self, request: Request) -> Answer {
         let permits = match () {
             // They may take minutes: better to say so than to let somebody wait for them.

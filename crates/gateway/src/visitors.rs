@@ -26,7 +26,7 @@ pub(crate) struct Visitors {
 #[derive(Default)]
 struct There {
     next: u64,
-    /// By when they came.
+    /// Visitors in the order in which they came.
     all: BTreeMap<u64, Arc<Shown>>,
     each: FxHashMap<IpAddr, usize>,
 }
@@ -42,7 +42,7 @@ struct Shown {
     leave: Notify,
 }
 
-/// Visitor's place, until it is dropped.
+/// Place of a visitor, until it is dropped.
 pub(crate) struct Visit {
     visitors: Arc<Visitors>,
     number: u64,
@@ -55,7 +55,7 @@ impl Visitors {
         Arc::new(Self { all_max, each_max, there: Mutex::default() })
     }
 
-    /// A place for somebody at this address; `None` if all are taken by administrators.
+    /// Takes a place for a visitor at this address; `None` if administrators have all of them.
     pub fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Visit> {
         let address = household(from);
         let mut there = self.there();
@@ -84,7 +84,7 @@ impl Visitors {
 }
 
 impl There {
-    /// Sends away whoever is worth least, and has been there longest; of one address, if it is said.
+    /// Sends away the visitor who has proved least and has been there longest; one at this address, if given.
     fn send_one_away(&mut self, address: Option<IpAddr>) -> Option<()> {
         let worth = |shown: &Shown| match shown.rank.load(Ordering::Relaxed) {
             0 => Some(u8::from(shown.is_busy.load(Ordering::Relaxed))),
@@ -123,7 +123,7 @@ impl There {
 }
 
 impl Visit {
-    /// Notes what the visitor may do.
+    /// Notes the visitor's proven role.
     pub fn prove(&self, role: Role) {
         let rank = match role {
             Role::Viewer => 1,
@@ -137,7 +137,7 @@ impl Visit {
         self.shown.is_busy.store(is_busy, Ordering::Relaxed);
     }
 
-    /// Waits until somebody else has the place.
+    /// Waits until another visitor takes the place.
     pub async fn sent_away(&self) {
         let leave = self.shown.leave.notified();
         if !self.shown.is_sent_away.load(Ordering::Acquire) {

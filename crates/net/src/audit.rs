@@ -48,7 +48,7 @@ fn is_one(count: &u64) -> bool {
     *count == 1
 }
 
-/// File of what parties outside the platform cause, beside that of a log.
+/// Returns the path of the file for outside parties' entries, beside that of a log.
 pub(crate) fn outside_of(path: &Path) -> PathBuf {
     PathBuf::from(format!("{}.outside", path.display()))
 }
@@ -94,7 +94,7 @@ impl Shared {
 }
 
 impl AuditLog {
-    /// Log that is appended to this file, and to the one beside it.
+    /// Opens the log of this path, and the file for outside parties beside it, for appending.
     ///
     /// # Errors
     /// A file cannot be written.

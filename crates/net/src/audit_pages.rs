@@ -1,5 +1,5 @@
-//! Audit log read back, from its end, page by page: over the files of known principals and of those outside, and those
-//! that were put aside. Entries of both are merged by their times.
+//! Audit log read from its end, page by page. Entries of known principals and of outside parties are merged by their
+//! times, across rotated files.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -35,15 +35,15 @@ pub enum AuditReadError {
     BadCursor,
 }
 
-/// One entry, as it was written.
+/// One entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct AuditLine {
     time: String,
-    /// Why it was refused, in one word; `allowed` if it was not.
+    /// Reason of a refusal, in one word; `allowed` for an act.
     pub reason: String,
     /// Whom.
     pub who: String,
-    /// By which way it was asked for.
+    /// Way of the request.
     #[serde(default)]
     pub from: String,
     /// What was to be done.
@@ -115,7 +115,7 @@ const BETWEEN_PLACES: char = ',';
 /// Place in a log that has no lines.
 const NOWHERE: &str = "-";
 
-/// Lines of one log with those of its files that were put aside, the newest first.
+/// Lines of one log and its rotated files, the newest first.
 struct Trail {
     path: PathBuf,
     files: std::iter::Peekable<std::vec::IntoIter<(String, File)>>,
@@ -156,7 +156,7 @@ impl Trail {
         Ok(Self { path: path.to_owned(), files, end, lines: None, place, peeked: None })
     }
 
-    /// The time of the next line, if there is one. Takes what is read from `left`.
+    /// Returns the time of the next line, if there is one. Subtracts the bytes read from `left`.
     fn peek(&mut self, left: &mut usize) -> Result<Option<u64>, AuditReadError> {
         let failed = |source| AuditReadError::File { path: self.path.display().to_string(), source };
         while self.peeked.is_none() && *left > 0 {

@@ -157,7 +157,7 @@ pub(crate) struct Inner {
     peers: boxcar::Vec<Arc<Peer>>,
     by_name: Mutex<FxHashMap<String, NodeId>>,
     strangers: Strangers,
-    /// Connections that wait to be told why they are of no use.
+    /// Connections that wait to be told why they are turned away.
     turned_away: Arc<Crowd>,
     /// Each has some of the links.
     drivers: Vec<Arc<Driver>>,
@@ -249,8 +249,8 @@ impl Hub {
         self.inner.dial(address, Some(node))
     }
 
-    /// Forgets nodes that were lost and are none of these: nobody connects to them any more. If one comes back, it is
-    /// somebody new.
+    /// Forgets lost nodes that are not in this list: no node connects to them any more. One that comes back counts as a
+    /// new node.
     pub fn forget_lost_but(&self, nodes: &[(String, String)]) {
         for (_, peer) in &self.inner.peers {
             let is_one = peer.name.get().is_none_or(|name| nodes.iter().any(|(node, _)| node == name));
@@ -401,7 +401,7 @@ fn status_of(peer: &Peer) -> LinkStatus {
     }
 }
 
-/// Closes a connection whose peer hears why.
+/// Tells a peer why, and closes its connection.
 fn close(accepted: Accepted, why: &LinkError) {
     let refusal = why.refusal().unwrap_or_default();
     tokio::spawn(async move {
@@ -449,7 +449,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
 }
 
 impl Inner {
-    /// A place for a stranger at this address, if there is one.
+    /// Takes a place for a stranger at this address, if there is one.
     fn place_for(&self, from: IpAddr) -> Option<Place> {
         self.strangers.enter(from, self.peers.iter().any(|(_, peer)| peer.is_at(from)))
     }

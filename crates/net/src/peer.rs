@@ -47,7 +47,7 @@ pub(crate) struct Peer {
     pub ended: AtomicBool,
     /// Because the peer said good-bye.
     pub left: AtomicBool,
-    /// Because it was lost, and did not come back.
+    /// True if the peer was lost and did not come back in time.
     pub forgotten: AtomicBool,
     /// Why the peer does not want this node.
     pub refused: OnceLock<String>,

@@ -96,7 +96,7 @@ impl PortGuard {
         }
     }
 
-    /// Waits as long as the answer to a wrong secret from there is to wait.
+    /// Waits as long as the answer to a wrong secret of this address is delayed.
     pub async fn slow_down(&self, from: IpAddr) {
         let now = Time(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX));
         let wait = lock(&self.backoff).wrong(from, now);

@@ -1,4 +1,4 @@
-//! Places at the link port for connections whose peers have not said who they are yet.
+//! Places at the link port for connections whose peers have not identified themselves.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Default for Strangers {
 }
 
 impl Strangers {
-    /// A place for one more from this address, if there is one.
+    /// Takes a place for a connection from this address, if there is one.
     pub fn enter(&self, from: IpAddr, is_known: bool) -> Option<Place> {
         let own = is_known.then(|| self.known.enter(from)).flatten();
         own.or_else(|| self.anywhere.enter(from))

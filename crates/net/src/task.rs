@@ -40,7 +40,7 @@ struct Task {
     peer: Arc<Peer>,
     link: Link,
     accepted: UnboundedReceiver<Box<Accepted>>,
-    /// A connection that the peer made, or somebody else of its name, until it is known whether it is the link's.
+    /// Connection by the peer's name, whoever made it, until its claim is decided.
     claimant: Option<Box<Accepted>>,
     /// True once the claimant's connection is the link's.
     granted: bool,
@@ -611,7 +611,7 @@ impl Task {
         }
     }
 
-    /// The peer is there.
+    /// Notes that the peer is present.
     fn note_there(&mut self) {
         (self.absent_since, self.lost_since) = (None, None);
         if let Some(host) = self.host {

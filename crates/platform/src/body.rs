@@ -21,7 +21,7 @@ pub trait AgentBody: Send {
     /// Runs until there is nothing to do or the budget is spent. The first turn comes without a message.
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next;
 
-    /// Called once when the agent ends by another's will (killed, platform stopping) instead of its own.
+    /// Tells the agent once that it ends by another's will (killed, platform stopping) instead of its own.
     fn stopping(&mut self, _turn: &mut Turn<'_>) {}
 
     /// Stops the agent on this node, whose partition is another node's by now. The journal has its state, so nothing
@@ -52,7 +52,7 @@ pub trait AgentBody: Send {
         Err("it had not left".to_owned())
     }
 
-    /// Saving it after its turns, if that can be.
+    /// Returns the capability to be saved after turns, if the body has it.
     fn durable(&mut self) -> Option<&mut dyn Durable> {
         None
     }
@@ -266,12 +266,12 @@ struct TakenNumbers {
     highest: Option<FxHashMap<Symbol, u64>>,
     /// By sender those higher ones that were handled before: not each in its turn, so one that is lower may not have been.
     before: FxHashMap<Symbol, Vec<u64>>,
-    /// By sender those that were refused, each with the number of the one before it: who comes behind it waits for that
-    /// one.
+    /// Refused numbers of each sender, each with the number of its predecessor: a later message waits for that one
+    /// instead.
     refused: FxHashMap<Symbol, FxHashMap<u64, u64>>,
     /// What was told before this telling has been told again.
     since: u64,
-    /// Senders of which a message came whose predecessor had not been taken, since [`Mailbox::take_missed`].
+    /// Senders of messages whose predecessors had not been taken, since [`Mailbox::take_missed`].
     missed: Vec<Symbol>,
     /// Who tried to create an agent of this name, since [`Mailbox::take_creators`].
     creators: Vec<Aid>,
@@ -611,7 +611,7 @@ impl TakenNumbers {
         !was_handled
     }
 
-    /// This number, or if it was refused the last one before it that was not.
+    /// Returns this number, or the last one before it that was not refused.
     fn not_refused(&self, sender: Symbol, mut number: u64) -> u64 {
         let Some(refused) = self.refused.get(&sender) else { return number };
         while let Some(before) = refused.get(&number).filter(|before| **before < number) {
@@ -802,7 +802,7 @@ mod tests {
         assert_eq!(taken(&mut mailbox, &[(8, 7), (7, 0)]), [8], "what was refused does not come later");
         assert_eq!((taken(&mut mailbox, &[(11, 10), (10, 9)]), mailbox.take_missed().len()), (vec![10], 1));
         assert_eq!(mailbox.take_tickets().len(), 8);
-        // An agent that is new knows nothing of what was sent to that name before.
+        // A new agent does not know what was sent to its name before.
         let mut fresh = Mailbox::default();
         fresh.take_each_once(0, []);
         assert_eq!((taken(&mut fresh, &[(9, 8), (11, 10)]), fresh.take_missed()), (vec![9], vec!["body-a".into()]));

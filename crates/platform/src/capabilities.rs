@@ -10,18 +10,18 @@ use crate::inspection::{Inspection, Instructed, Instruction, Look, Upkeep};
 use crate::mobility::{Hop, HopRequest, Wish};
 use crate::{AgentBody, Arrival, Time};
 
-/// Body whose state is saved after its turns.
+/// Capability of a body whose state is saved after its turns.
 pub trait Durable {
     /// Appends the whole state to `out`, from which [`Durable::save_delta`] counts from now on; false if it cannot be
     /// saved.
     fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool;
 
-    /// Appends what changed since the last save to `out`, between two turns: nothing, if nothing did; false if there
-    /// was no save to count from, or if this kind of agent cannot be saved so. If what was appended is lost, a whole
-    /// save must follow.
+    /// Appends the changes since the last save to `out`, between two turns; nothing, if nothing changed. False if no
+    /// save precedes it, or if this kind of agent cannot be saved so. If the appended bytes are lost, a whole save must
+    /// follow.
     fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool;
 
-    /// Why it could not be saved when that was tried last, if an agent of this kind cannot go on then.
+    /// Returns why the last save failed, if this kind of agent cannot go on then.
     fn unsaved(&self) -> Option<&str> {
         None
     }
@@ -38,7 +38,7 @@ pub trait Durable {
     }
 }
 
-/// Body that can go on on another node, or whose client can.
+/// Capability of a body that can move to another node or client.
 pub trait Mobile {
     /// Tells the body the outcome of a hop between two turns: before the first on the new node, or the next on the old
     /// one. A turn follows.
@@ -50,9 +50,9 @@ pub trait Mobile {
         false
     }
 
-    /// Another node is to go on with the agent, or with a clone of it: its [snapshot](AgentBody::snapshot) is taken
-    /// next, between two turns. What it asked for itself by [`Next::Hop`](crate::Next::Hop), or somebody else for it.
-    /// It may still stay.
+    /// Tells the body, between two turns, that another node is to run the agent or a clone of it: its
+    /// [snapshot](AgentBody::snapshot) is taken next. The agent asked by [`Next::Hop`](crate::Next::Hop), or another
+    /// party did. It may still stay.
     fn before_hop(&mut self) {}
 
     /// Tells the body that it is called home, which ends its journey. [`Mobile::hopped`] follows, with the outcome.
@@ -77,7 +77,7 @@ pub trait Mobile {
         Some(wish)
     }
 
-    /// Why it stays on this node for now, if it does: an operator has it paused.
+    /// Returns why the agent stays on this node for now, if it does: an operator paused it.
     fn stays(&self) -> Option<&str> {
         None
     }
@@ -85,8 +85,7 @@ pub trait Mobile {
 
 /// Body that an operator can look into.
 pub trait Inspectable {
-    /// Returns the agent's state without its mailbox, between two turns. The agent goes on as if it had not been
-    /// inspected.
+    /// Returns the agent's state without its mailbox, between two turns. Inspecting does not affect the agent.
     fn inspect(&mut self, look: Look, now: Time) -> Inspection;
 
     /// Returns the agent's program and resources. `made` has those known from its [origin](AgentBody::origin).
@@ -94,16 +93,16 @@ pub trait Inspectable {
         made
     }
 
-    /// Does what an operator wants, between two turns; a turn follows.
+    /// Carries out an operator's instruction, between two turns; a turn follows.
     fn instruct(&mut self, _instruction: &Instruction, _now: Time) -> Instructed {
         not_debuggable()
     }
 }
 
-/// Body that belongs to somebody, who decides what it may use.
+/// Capability of a body that belongs to an owner, who decides what it may use.
 pub trait Owned {
-    /// Another node offers the agent, or a clone of it: asked of it, as it was made from its state, before it is taken
-    /// in. Whoever is refused goes on where it was.
+    /// Decides whether an agent, or a clone, that another node offers may run here, once the body was made from its
+    /// state. A refused agent continues where it was.
     ///
     /// # Errors
     /// It cannot go on here: why, for whoever sent it.
@@ -134,7 +133,7 @@ impl dyn AgentBody + '_ {
         self.durable().is_some_and(|body| body.save_delta(now, out))
     }
 
-    /// Why it could not be saved ([`Durable::unsaved`]), if it cannot go on then.
+    /// Returns why the last save failed ([`Durable::unsaved`]), if the agent cannot go on then.
     pub fn unsaved(&mut self) -> Option<&str> {
         self.durable()?.unsaved()
     }
@@ -149,7 +148,7 @@ impl dyn AgentBody + '_ {
         self.durable()?.passivate(now)
     }
 
-    /// Tells it what became of a hop ([`Mobile::hopped`]).
+    /// Tells the body the outcome of a hop ([`Mobile::hopped`]).
     pub fn hopped(&mut self, hop: &Hop) {
         if let Some(body) = self.mobile() {
             body.hopped(hop);
@@ -161,21 +160,21 @@ impl dyn AgentBody + '_ {
         self.mobile().is_some_and(|body| body.has_news())
     }
 
-    /// Tells it that its snapshot is taken next, for another node ([`Mobile::before_hop`]).
+    /// Tells the body that its snapshot is taken next, for another node ([`Mobile::before_hop`]).
     pub fn before_hop(&mut self) {
         if let Some(body) = self.mobile() {
             body.before_hop();
         }
     }
 
-    /// Tells it that it is called home ([`Mobile::recalled`]).
+    /// Tells the body that it is called home ([`Mobile::recalled`]).
     pub fn recalled(&mut self) {
         if let Some(body) = self.mobile() {
             body.recalled();
         }
     }
 
-    /// The hop that it waits for ([`Mobile::awaits_hop`]).
+    /// Returns the hop that the body waits for ([`Mobile::awaits_hop`]).
     pub fn awaits_hop(&mut self) -> Option<HopRequest> {
         self.mobile()?.awaits_hop()
     }
@@ -185,7 +184,8 @@ impl dyn AgentBody + '_ {
         self.mobile()?.take_wish()
     }
 
-    /// Asks whoever has its code to let it go ([`Mobile::yields`]); the wish comes back if it can be written out here.
+    /// Asks the holder of the agent's code to let it go ([`Mobile::yields`]). Returns the wish if this node can take
+    /// the agent's snapshot itself.
     pub fn yields(&mut self, wish: Wish, now: Time) -> Option<Wish> {
         match self.mobile() {
             Some(body) => body.yields(wish, now),
@@ -193,7 +193,7 @@ impl dyn AgentBody + '_ {
         }
     }
 
-    /// Why it stays on this node for now ([`Mobile::stays`]), if it does.
+    /// Returns why the agent stays on this node for now ([`Mobile::stays`]), if it does.
     pub fn stays(&mut self) -> Option<&str> {
         self.mobile()?.stays()
     }
@@ -212,12 +212,12 @@ impl dyn AgentBody + '_ {
         }
     }
 
-    /// Does what an operator wants ([`Inspectable::instruct`]); refused, if it cannot be debugged.
+    /// Carries out an operator's instruction ([`Inspectable::instruct`]); refused if the body cannot be debugged.
     pub fn instruct(&mut self, instruction: &Instruction, now: Time) -> Instructed {
         self.inspectable().map_or_else(not_debuggable, |body| body.instruct(instruction, now))
     }
 
-    /// Asks it whether it can go on here ([`Owned::admit`]).
+    /// Decides whether the agent can run here ([`Owned::admit`]).
     ///
     /// # Errors
     /// It cannot: why, for whoever sent it.
@@ -225,14 +225,14 @@ impl dyn AgentBody + '_ {
         self.owned().map_or(Ok(()), |body| body.admit(arrival))
     }
 
-    /// Discards what its state says of whose it is ([`Owned::disown`]).
+    /// Discards ownership claims in the body's state ([`Owned::disown`]).
     pub fn disown(&mut self) {
         if let Some(body) = self.owned() {
             body.disown();
         }
     }
 
-    /// Tells it that its time to live is over ([`Owned::expired`]).
+    /// Tells the body that its time to live is over ([`Owned::expired`]).
     pub fn expired(&mut self) {
         if let Some(body) = self.owned() {
             body.expired();

@@ -28,17 +28,17 @@ pub use whimbrel_acl::limits::MESSAGE_RECEIVERS_MAX;
 pub const DF_NOTICE_BYTES: usize = 256 << 10;
 /// Agents of one node.
 pub const AGENTS_MAX: usize = 100_000_000;
-/// Agents that may descend from one that nobody created, on one node, if no policy says otherwise.
+/// Agents of one node that may descend from one root agent, if no policy says otherwise.
 pub const FAMILY_AGENTS_MAX: u32 = 100_000;
-/// Agents that these may create in any second, if no policy says otherwise.
+/// Agents of a family that may be created in any second, if no policy says otherwise.
 pub const FAMILY_CREATIONS_PER_S: u32 = 2_000;
-/// Agents that these may create at once before any has to wait.
+/// Agents of a family that may be created at once before any has to wait.
 pub const FAMILY_CREATIONS_BURST: u32 = 500;
 /// Longest wait of a new agent (milliseconds), while its family creates too fast; a creator beyond that is refused.
 pub const FAMILY_LATE_MS: u64 = 1_000;
-/// Refused creations in a second from which on all that descend from an agent end, and it, too.
+/// Refused creations of a family in a second beyond which all of it ends.
 pub const FAMILY_REFUSALS_PER_S_MAX: u32 = 1_000;
-/// Agents of them that end at a time, so that others have their turns meanwhile.
+/// Agents of such a family that end at a time, so that other agents have their turns meanwhile.
 pub const FAMILY_ENDED_AT_ONCE: usize = 256;
 /// Time that other agents have their turns between two such batches (milliseconds).
 pub const FAMILY_ENDED_EVERY_MS: u64 = 2;
@@ -46,7 +46,7 @@ pub const FAMILY_ENDED_EVERY_MS: u64 = 2;
 pub const MIND_MEMORY_BYTES: usize = 256 << 20;
 /// The least that a policy may say.
 pub const MIND_MEMORY_BYTES_MIN: usize = 64 << 10;
-/// Bytes by which a small mind grows at least before its memory is counted.
+/// Smallest growth of a mind (bytes) after which its memory is counted again.
 pub const MIND_COUNTED_EVERY_BYTES: u64 = 8 << 20;
 /// How long whoever sends a minion waits for what it has to say, if he does not say so himself.
 pub const DISPATCH_MS: u64 = 60_000;
@@ -86,7 +86,7 @@ pub const CODE_CACHE_BYTES_MAX: u64 = 1 << 30;
 pub const AGENT_NAME_BYTES_MAX: usize = 255;
 /// Entries one search of the AMS or the DF returns; further ones are read page by page.
 pub const SEARCH_RESULTS_MAX: usize = 1_000_000;
-/// Calls of rules within calls of rules, those at the end of a rule counted, too; a step whose proof needs more fails.
+/// Nested calls of rules, including calls at the end of a rule; a step whose proof needs more fails.
 pub const PROOF_CALLS_MAX: u32 = 250_000;
 /// Steps of the proofs of one step or context: rules tried, returns from them, and alternatives gone back to; one that
 /// needs more fails.
@@ -111,8 +111,8 @@ pub const SOURCE_BYTES_MAX: usize = 64 << 20;
 pub const INCLUDE_DEPTH_MAX: usize = 32;
 /// Levels of a term's tree in a program's text. Chains of `&`, `|`, `+`, `-`, `*`, `/`, `elif` and `;` are one level.
 pub const TERM_DEPTH_MAX: u32 = 400;
-/// Levels of what a program's text is as data, where each part of a chain is a level deeper than the one before: as many as
-/// values may have.
+/// Levels of a program's text quoted as data, where each part of a chain is a level deeper than the one before: as many
+/// as values may have.
 pub const TERM_DATA_DEPTH_MAX: u32 = 5_000;
 /// Steps of one plan's body.
 pub const BODY_STEPS_MAX: usize = 10_000;
@@ -126,7 +126,7 @@ pub const DIAGNOSTICS_MAX: usize = 200;
 pub const LINK_FRAME_BYTES_MAX: usize = 16 << 20;
 /// Bytes of what a peer says first: whoever has said nothing yet may not use much memory. Of a refusal, too.
 pub const LINK_HELLO_BYTES_MAX: usize = 4 << 10;
-/// Connections to a link port whose peers have not said who they are yet.
+/// Connections to a link port whose peers have not identified themselves.
 pub const LINK_STRANGERS_MAX: usize = 1_024;
 /// Such connections from one address.
 pub const LINK_STRANGERS_EACH_MAX: usize = 64;
@@ -180,7 +180,7 @@ pub const WEIGHT_CHANGE: f64 = 0.25;
 pub const LINK_NEWS_AGENTS: usize = 4_096;
 /// Entries of the DF that are looked at in one go for a new peer: it is locked as long.
 pub const LINK_NEWS_ENTRIES: usize = 1_024;
-/// Agents of which a node remembers that their end was told by one node, where they were not known to be.
+/// Unknown agents whose end one node told, and that another node remembers.
 pub const LINK_DENIED_AGENTS_MAX: usize = 4_096;
 /// How long after word of an agent's end its node may hand over what the agent sent before: some turns of the shard that it was in.
 pub const LINK_LAST_WORDS_MS: u64 = 2_000;
@@ -189,8 +189,8 @@ pub const LINK_LAST_WORDS_MS: u64 = 2_000;
 pub const SIGNED_LAST_WORDS_MS: u64 = 2 * LINK_LAST_WORDS_MS;
 /// Agents of one node that may have last words at the same time; those that ended first have none if there are more.
 pub const LINK_LAST_WORDS_AGENTS_MAX: usize = 1 << 16;
-/// Agents of which one other node says that it has them, and that are asked about at the node that has them as far as
-/// is known. What is said of more is not believed.
+/// Agents that one other node claims to have, and that are asked about at the node believed to have them. Further
+/// claims are not believed.
 pub const LINK_CLAIMED_AGENTS_MAX: usize = 4_096;
 /// Messages of such agents that wait, of each node, until it is known where they are.
 pub const LINK_DOUBTFUL_MESSAGES_MAX: usize = 1_024;
@@ -267,7 +267,7 @@ pub const LINK_CLAIM_MS_MAX: u64 = 4_000;
 pub const LINK_BACKOFF_MS: u64 = 50;
 /// How long it waits at most, after waiting twice as long each time.
 pub const LINK_BACKOFF_MS_MAX: u64 = 2_000;
-/// Connections at the link port that wait to be told why they are of no use; others are closed without a word.
+/// Connections at the link port that wait to be told why they are turned away; others are closed without a word.
 pub const LINK_TURNED_AWAY_MAX: usize = 1_024;
 /// Such connections from one address.
 pub const LINK_TURNED_AWAY_EACH_MAX: usize = 64;
@@ -278,8 +278,8 @@ pub const LINK_GIVE_UP_MS: u64 = 30_000;
 pub const LINK_FORGET_FACTOR: u32 = 20;
 /// Receivers that stand with one message on a link; if there are more, it is written again for them.
 pub const LINK_RECEIVERS_MAX: usize = MESSAGE_RECEIVERS_MAX;
-/// Bytes that each receiver of a message but the first counts as, in a batch and against a link's credit, at both ends:
-/// a byte or two on the wire become an envelope and a place in a mailbox.
+/// Bytes that each receiver of a message but the first counts as, in a batch and against a link's credit, at both ends.
+/// One or two bytes on the wire become an envelope and a place in a mailbox.
 pub const LINK_RECEIVER_BYTES: usize = 32;
 /// Such receivers in one batch: a batch is closed when they count as its bytes do, and one message may be the last.
 pub const LINK_BATCH_SHARES_MAX: usize = LINK_BATCH_BYTES / LINK_RECEIVER_BYTES + LINK_RECEIVERS_MAX;
@@ -287,9 +287,9 @@ pub const LINK_BATCH_SHARES_MAX: usize = LINK_BATCH_BYTES / LINK_RECEIVER_BYTES 
 pub const NODE_NAME_BYTES_MAX: usize = 64;
 /// Nodes of one platform.
 pub const NODES_MAX: usize = 1_000;
-/// Bytes of what a node logs of an agent at once, on its standard error; the rest is counted only.
+/// Bytes of an agent's output that a node logs at once on its standard error; the rest is only counted.
 pub const LOGGED_TEXT_BYTES_MAX: usize = 2 << 10;
-/// Bytes of what an agent prints at once, or a command shows of one message; the rest is counted only.
+/// Bytes that an agent prints at once, or that a command shows of one message; the rest is only counted.
 pub const PRINTED_TEXT_BYTES_MAX: usize = 64 << 10;
 /// Bytes of one pattern in a policy.
 pub const POLICY_PATTERN_BYTES_MAX: usize = 255;
@@ -297,13 +297,13 @@ pub const POLICY_PATTERN_BYTES_MAX: usize = 255;
 pub const AUDIT_FILE_BYTES_MAX: u64 = 16 << 20;
 /// Audit logs that were put aside and are kept; older ones are deleted.
 pub const AUDIT_FILES_MAX: usize = 4;
-/// Entries that wait to be written, half of them at most of those outside the platform; further ones are counted only.
+/// Audit entries that wait to be written, half of them at most of outside parties; further ones are only counted.
 pub const AUDIT_QUEUE_MAX: usize = 4_096;
 /// Time for which equal entries of an audit log are counted before one line tells their number. It doubles each time.
 pub const AUDIT_FOLD_MS: u64 = 10_000;
 /// Longest such time.
 pub const AUDIT_FOLD_MS_MAX: u64 = 300_000;
-/// Kinds of entries that are counted apart, of those outside the platform and of known principals each.
+/// Kinds of audit entries that are counted apart: so many of outside parties, and so many of known principals.
 pub const AUDIT_FOLDS_MAX: usize = 512;
 /// Such kinds of one principal.
 pub const AUDIT_FOLDS_EACH_MAX: usize = 32;
@@ -315,7 +315,7 @@ pub const WRONG_SECRET_WAIT_MS: u64 = 100;
 pub const WRONG_SECRET_WAIT_MS_MAX: u64 = 5_000;
 /// Time without a wrong secret after which those of an address are forgotten.
 pub const WRONG_SECRETS_FORGOTTEN_MS: u64 = 60_000;
-/// Addresses whose wrong secrets are counted; at others all answers wait as long as they may.
+/// Addresses whose wrong secrets are counted; at others, answers wait for the longest delay.
 pub const WRONG_SECRET_ADDRESSES_MAX: usize = 65_536;
 /// Bytes of an audit log that are looked through for one page of it.
 pub const AUDIT_READ_BYTES_MAX: usize = 4 << 20;
@@ -366,7 +366,7 @@ pub const SESSIONS_MAX: usize = 60_000;
 pub const SESSIONS_PER_ACCOUNT_MAX: u64 = 5_000;
 /// Certificates a second, on average, that the agents of a session get; as many at once as it may have agents.
 pub const SESSION_CERTIFICATES_PER_S: u32 = 1;
-/// Agents of one session at a time, if its node does not say otherwise (`--session-agents`).
+/// Agents of one session at a time, unless its node sets another limit (`--session-agents`).
 pub const SESSION_AGENTS_MAX: u32 = 640;
 /// The most that a node may say: the number of an agent stands in each frame.
 pub const SESSION_AGENTS_MOST: u32 = 10_000;
@@ -374,38 +374,37 @@ pub const SESSION_AGENTS_MOST: u32 = 10_000;
 pub const CERTIFIED_NAMES_MAX: usize = 16;
 /// Bytes of the first frame of a session's connection: whoever has said nothing yet may not use much memory.
 pub const SESSION_HELLO_BYTES_MAX: usize = 4 << 10;
-/// Bytes of one message of a session, or to one, if its node does not say otherwise (`--session-message-bytes`). Sixty
+/// Bytes of one message from or to a session, unless its node sets another limit (`--session-message-bytes`). Sixty
 /// thousand sessions may each have a part of one in memory.
 pub const SESSION_MESSAGE_BYTES_MAX: u32 = 1 << 20;
 /// The most that a node may say: what passes on links.
 pub const SESSION_MESSAGE_BYTES_MOST: u32 = LINK_MESSAGE_BYTES_MAX as u32;
 /// The least that a node may say: what directories answer has a place.
 pub const SESSION_MESSAGE_BYTES_LEAST: u32 = 64 << 10;
-/// Bytes of a frame beside those of the message in it.
+/// Bytes of a frame beside those of its message.
 pub const SESSION_FRAME_BYTES_MORE: usize = 1_024;
 /// Bytes of one frame of a session: those of a message, and what stands around it.
 pub const SESSION_FRAME_BYTES_MAX: usize = SESSION_MESSAGE_BYTES_MAX as usize + SESSION_FRAME_BYTES_MORE;
-/// Memory that one message of a session may take when it is read, for each byte that it may have; and in all, if it may
-/// have few.
+/// Bytes of memory that one message of a session may take when it is read, for each byte that it may have; see the next
+/// limit for short ones.
 pub const SESSION_MESSAGE_BUDGET_TIMES: usize = 4;
 /// See [`SESSION_MESSAGE_BUDGET_TIMES`].
 pub const SESSION_MESSAGE_BUDGET_BYTES: usize = 16 << 20;
 /// Numbered frames of a session that may be unacknowledged, each way.
 pub const SESSION_WINDOW_MAX: u32 = 256;
-/// Messages that a session's client acknowledged and its agents have not handled, of which its node keeps a copy: their
+/// Messages that a session's client acknowledged and its agents have not handled, of which the node keeps copies. Their
 /// senders hear `failure` if the agent ends. Further ones count as handled.
 pub const SESSION_OPEN_MESSAGES_MAX: usize = 16_384;
 /// Bytes of memory of these copies.
 pub const SESSION_OPEN_BYTES_MAX: usize = 64 << 20;
-/// Answers of a node that wait behind a session's window: a client that goes on sending beyond its credit while so many
-/// wait is cut off.
+/// Answers of a node that wait behind a session's window. A client that still sends beyond its credit is cut off then.
 pub const SESSION_ANSWERS_MAX: u64 = 4_096;
 /// Bytes of the text of such an answer.
 pub const SESSION_ANSWER_BYTES_MAX: usize = 1_024;
 /// Bytes of messages of a session whose agents had no turn yet, before nothing more is read from its connection.
 pub const SESSION_QUEUE_BYTES_MAX: usize = 4 << 20;
-/// Numbered frames a second that a session's client is let send, on average, a message counted once for each receiver;
-/// if its node does not say otherwise (`--session-messages-per-s`).
+/// Numbered frames per second that a session's client may send, on average, unless its node sets another limit
+/// (`--session-messages-per-s`). A message counts once for each receiver.
 pub const SESSION_MESSAGES_PER_S: u32 = 100_000;
 /// How long a session outlives its client's last frame, if the client does not say.
 pub const SESSION_LEASE_MS: u64 = 10_000;
@@ -440,8 +439,7 @@ pub const SESSION_STATE_BYTES_MAX: usize = 512 << 10;
 pub const SESSION_CODE_NAME_BYTES_MAX: usize = 512;
 /// Messages that such an agent was given and no state covers: further ones stay in its mailbox until it says what it is.
 pub const SESSION_UNSAVED_MESSAGES_MAX: usize = 1_024;
-/// Deliveries of messages that such an agent said, and that leave with its next state: a message counts once for each
-/// of its receivers.
+/// Deliveries of messages that such an agent holds until its next save: a message counts once for each receiver.
 pub const SESSION_HELD_DELIVERIES_MAX: u64 = 16_384;
 /// Bytes of these.
 pub const SESSION_HELD_BYTES_MAX: usize = 4 << 20;
@@ -692,10 +690,9 @@ pub const FRAME_MEMORY_BYTES_MAX: usize = 1 << 30;
 pub const FRAME_BYTES: usize = 256 << 10;
 /// Bytes of the state of a durable agent written in Rust: with what was sent in a step, it fits into a frame of any store.
 pub const DURABLE_STATE_BYTES_MAX: usize = 512 << 10;
-/// Bytes that nobody needs any more in the journals of a node's partitions, beyond as many as are needed, until one of
-/// them is tidied up.
+/// Bytes of garbage in the journals of a node's partitions, beyond the live bytes, at which one of them is compacted.
 pub const JOURNAL_GARBAGE_BYTES: u64 = 32 << 20;
-/// Bytes that a node writes between two looks at what could be tidied up.
+/// Bytes that a node writes between two checks of garbage.
 pub const JOURNAL_TIDY_BYTES: u64 = 256 << 10;
 /// Messages of a durable agent that wait to be written; while there are more its turns come later.
 pub const UNWRITTEN_MESSAGES_MAX: usize = 4_096;

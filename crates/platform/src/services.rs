@@ -227,7 +227,7 @@ impl dyn Services + '_ {
         may
     }
 
-    /// Records that `who` may do this, and does it.
+    /// Records that a principal was allowed to act.
     pub fn note_allowed(&self, who: Principal, action: Action, object: &str) {
         self.note_act(&Act { who: &who.to_string(), from: "", action: action.as_str(), object, detail: "" });
     }
@@ -359,18 +359,18 @@ pub enum CreateError {
          `[[quota]]` of the policy)"
     )]
     TooManyOfOwner {
-        /// From whom its creator descends, or its creator.
+        /// Root of the creator's family, or the creator.
         owner: Symbol,
         /// Agents that may descend from that.
         agents_max: u32,
     },
-    /// Too many agents that descend from its owner were created within too short a time.
+    /// The owner's family creates agents too fast.
     #[error(
         "agents of {owner} are created too fast: {creations_per_s} a second may be (`owner_creations_per_s` in a \
          `[[quota]]` of the policy); try again later"
     )]
     TooFast {
-        /// From whom its creator descends, or its creator.
+        /// Root of the creator's family, or the creator.
         owner: Symbol,
         /// Creations in a second that may be.
         creations_per_s: u32,

@@ -60,8 +60,8 @@ impl Thread {
         None
     }
 
-    /// Lets other threads go before this one for the rest of its life, where the operating system knows of that:
-    /// whoever may not do much else cannot take it back.
+    /// Lowers the thread's priority for the rest of its life, where the operating system supports that. A process
+    /// without privileges cannot undo it.
     pub fn step_back(self) {
         #[cfg(target_os = "linux")]
         if let Some(id) = self.id {

@@ -70,7 +70,7 @@ impl Doubtful {
     }
 }
 
-/// Agents whose end one node told of, the oldest of which are forgotten when there are too many.
+/// Agents whose end one node told. The oldest are forgotten when there are too many.
 #[derive(Default)]
 struct Denied {
     /// By what is told, the number under which `in_order` has it.

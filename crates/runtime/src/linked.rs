@@ -413,7 +413,7 @@ impl Station for NodeStation {
             agents.retain(|(name, _)| !node.is_of_cluster(*name));
             let served = parts.as_ref().map(|parts| node.served(parts, &served)).unwrap_or_default();
             let agents = agents.chunks(LINK_NEWS_AGENTS).map(|agents| News::Agents(agents.to_vec()));
-            // Together, and before what waits for the peer: who is told to publish there knows who is to hear of it.
+            // In one go, and before messages that wait for the peer: a sender to a topic there knows its subscribers.
             node.with_topics(|topics| tell(agents.chain(served).chain(topics.introduction()).collect()));
         });
         drop(parts);

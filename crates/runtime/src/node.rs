@@ -451,7 +451,7 @@ impl Node {
         };
         let now = self.clock.now();
         let (aid, due) = self.with_ams(|ams| {
-            // An agent that is ended in its turn loses its route under this lock: its family begins no new one.
+            // An agent that is ended in its turn loses its route under this lock, so its family does not begin anew.
             if who.in_turn && self.routes.look_up(new.owner).is_unknown() {
                 return Err(CreateError::CreatorEnded(new.owner));
             }
@@ -476,7 +476,7 @@ impl Node {
         }
     }
 
-    /// Has a clone and its original wait, if their family creates too fast.
+    /// Makes a clone and its original wait, if their family creates too fast.
     fn pace(&self, slot: &mut Slot, name: Symbol, creator: Symbol) {
         let now = self.clock.now();
         if let Some(due) = self.with_ams(|ams| ams.creation_due(name, now)) {
@@ -498,11 +498,11 @@ impl Node {
                 members.len()
             );
             self.output.log(aid, LogLevel::Severe, &reason);
-            // The first of them may have ended long ago: that makes it no stranger.
+            // The root may have ended long ago, which makes it no stranger.
             let is_gone = self.routes.look_up(root).is_unknown();
             let who = if is_gone { self.bearer(root, self.called()) } else { self.principal(aid) };
             self.audit(&Refused::somebody(RefusalReason::Quota, &who.to_string(), &reason));
-            // First whoever would begin anew.
+            // The root goes first: it could begin anew.
             members.insert(0, root);
             let node = Arc::clone(self);
             let end = move || {

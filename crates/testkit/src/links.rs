@@ -63,7 +63,7 @@ impl LinkEnd {
         self.link.offer(&mut vec![Item::Message(envelope)]);
     }
 
-    /// Takes what is there by now. A fault is noted.
+    /// Reads the bytes that have arrived. A fault is noted.
     fn read(&mut self, now: Time) -> Result<(), ()> {
         while self.coming.front().is_some_and(|(at, _)| *at <= now) {
             self.buffer.extend(self.coming.pop_front().into_iter().flat_map(|(_, bytes)| bytes));
@@ -90,7 +90,7 @@ impl LinkEnd {
         self.link.handle_disconnected(now);
     }
 
-    /// Notes what happened.
+    /// Notes an event of the link.
     fn note(&mut self, event: LinkEvent) {
         match event {
             LinkEvent::Began => self.began += 1,

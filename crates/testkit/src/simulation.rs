@@ -101,7 +101,7 @@ impl Simulation {
         assert!(self.world.policy.set(policy).is_ok(), "the policy was asked already");
     }
 
-    /// Sets what there is for agents to act on, once.
+    /// Sets the environments for agents to act on, once.
     pub fn set_environments(&mut self, environments: Environments) {
         assert!(self.world.environments.set(environments).is_ok(), "the environments were set already");
     }

@@ -373,7 +373,7 @@ impl Durable for WasmAgent {
     }
 
     fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        // A state is what differs from the module's first one, so it is short already.
+        // A state is the difference from the module's first one, so it is short already.
         self.saved && self.save_whole(now, out)
     }
 }

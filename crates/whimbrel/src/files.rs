@@ -150,7 +150,7 @@ pub enum Sources {
     BuiltIn(&'static [(&'static str, &'static str)]),
 }
 
-/// A file in one of these folders, or in the current one; the last place where it could be, if it is in none.
+/// Returns a file's path in one of these folders or the current one; if it is in none, the last path tried.
 fn find_in(folders: &[PathBuf], path: &str) -> PathBuf {
     let path = in_jason(path, folders.last().map_or(Path::new(""), PathBuf::as_path));
     let candidates = || folders.iter().map(|folder| folder.join(&path));

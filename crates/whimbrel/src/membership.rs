@@ -182,8 +182,8 @@ impl Membership {
 pub struct Dialler(Weak<Hub>);
 
 impl Dialler {
-    /// Connects to the nodes that are to be dialled, by name and address, if they are not linked with already; forgets
-    /// others that were lost.
+    /// Connects to these nodes, by name and address, unless they are linked already. Forgets other nodes that were
+    /// lost.
     pub fn dial(&self, members: &[(String, String)]) {
         let Some(hub) = self.0.upgrade() else { return };
         for (name, address) in members {

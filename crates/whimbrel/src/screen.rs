@@ -64,7 +64,7 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Prints bytes as they are, unless a person sees them on a terminal.
+/// Prints bytes unchanged, unless the output is a terminal.
 ///
 /// # Errors
 /// They cannot be written.

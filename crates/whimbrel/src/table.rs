@@ -78,7 +78,7 @@ pub fn is_harmful(c: char) -> bool {
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Text on one line, without what terminals act upon: whoever writes to agents writes to terminals and logs, too.
+/// Escapes a text to one line without characters that terminals act upon. Agents' names and contents come from anybody.
 pub fn harmless(text: &str) -> String {
     if !text.contains(is_harmful) {
         return text.to_owned();
@@ -87,8 +87,8 @@ pub fn harmless(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
-/// Text of several lines, each as [`harmless`] has it; tabs stay. Those after the first are set off, so that none of
-/// them is taken for a line of somebody else's.
+/// Escapes a text of several lines as [`harmless`] does; tabs stay. Further lines are indented, so that none is taken
+/// for another program's line.
 pub fn tame(text: &str) -> String {
     if !text.contains(is_harmful) {
         return text.to_owned();
@@ -99,8 +99,8 @@ pub fn tame(text: &str) -> String {
     lines.split('\n').map(line).collect::<Vec<_>>().join("\n  ") + end
 }
 
-/// Output as it is written, whoever put it together: colours, line ends and tabs stay, everything else that is harmful
-/// is escaped as in JSON. Fields of others are to be [`harmless`] before; this holds also where somebody forgot that.
+/// Escapes whole output as in JSON, except colours, line ends and tabs. Fields from others should be [`harmless`]
+/// before; this is the last resort.
 pub fn screened(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| !is_harmful(c) || matches!(c, '\n' | '\t');
     if text.chars().all(is_plain) {

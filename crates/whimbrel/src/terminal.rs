@@ -106,12 +106,12 @@ fn say(text: std::fmt::Arguments<'_>) {
     }
 }
 
-/// Says a line as it is, on standard error.
+/// Writes a line to standard error, unchanged.
 pub fn say_line(line: &str) {
     say(format_args!("{line}\n"));
 }
 
-/// Says what went wrong, and why. Only its first line begins at the margin.
+/// Reports an error and its causes. Only the first line begins at the margin.
 pub fn complain(error: &anyhow::Error) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     let text = format!("{error:#}");
@@ -126,7 +126,7 @@ pub fn note(text: &str) {
     say(format_args!("{break_line}{style}whimbrel: {text}{style:#}\n"));
 }
 
-/// Says that others can read something of a store, if they can.
+/// Warns that others can read a part of a store, if they can.
 pub fn note_exposed(path: Option<&std::path::Path>) {
     if let Some(path) = path {
         note(&format!("others can read {}, and this user may not change that: `chmod -R go= {0}`", path.display()));

@@ -351,7 +351,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       const killed = await other.create("killed");
       const kills = assert.rejects(ask("killed"), isUndelivered);
       await waits(killed);
-      // The AMS ends it for itself: nobody else may. It is gone before it hears the answer.
+      // The AMS ends the agent at its own request: nobody else may. It is gone before it hears the answer.
       void killed.ams.kill(killed.aid).catch(() => undefined);
       await kills;
 

@@ -377,7 +377,7 @@ function lastWords(node: SmallNode, end: "end" | "bye"): { readonly open: readon
   return { open: node.of("open").at(-1)?.messages, types: types.slice(Math.max(0, types.indexOf(end) - 2)) };
 }
 
-/** Gives an agent messages of these performatives, with numbers from 2. */
+/** Gives an agent messages of these performatives, numbered from 2. */
 function given(node: SmallNode, ...performatives: readonly string[]): void {
   for (const performative of performatives) node.number({ type: "message", agent: 0, message: { performative, sender: "amy", receivers: ["bob"] } });
 }

@@ -96,7 +96,10 @@ export class Replay {
     return typeof value === "string" && value.startsWith("$") ? this.#names.get(value) : value;
   }
 
-  /** All frames that the session wants to write now, acknowledgements and what is open apart, unless that is asked for. */
+  /**
+   * Returns all frames that the session wants to write now, except acknowledgements and, unless asked for, `open`
+   * frames.
+   */
   #written(isOpenWanted = false): Frame[] {
     const frames: Frame[] = [];
     for (let bytes = this.#live.pollFrame(this.now); bytes; bytes = this.#live.pollFrame(this.now)) {

@@ -1,6 +1,6 @@
-//! A trait that is implemented for boxes, references or shared pointers hands all of itself through: what such an
-//! implementation leaves out falls back to the trait's default, and nobody notices. So that it stays readable, such a
-//! trait has at most 12 methods; so has each capability that it hands through as `&mut dyn Capability`.
+//! Forwarding of traits by boxes, references and shared pointers. A method that such an implementation leaves out would
+//! silently fall back to the trait's default, so it must forward all of them. To stay readable, such a trait has at
+//! most 12 methods, and so has each capability that it returns as `&mut dyn Capability`.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ struct Declared<'a> {
     line: usize,
     name: &'a str,
     methods: Vec<&'a str>,
-    /// Traits of which it returns a `&mut dyn`.
+    /// Traits that the trait returns as `&mut dyn`.
     capabilities: Vec<&'a str>,
 }
 
@@ -83,7 +83,7 @@ fn declared<'a>(path: &'a str, masked: &'a str, at: usize) -> Option<Declared<'a
     })
 }
 
-/// Implementation of a trait for something that points to what implements it.
+/// Implementation of a trait for a pointer to an implementor.
 struct Forwarding<'a> {
     line: usize,
     of: &'a str,
@@ -113,7 +113,7 @@ fn block(rest: &str) -> Option<&str> {
     block.get(..block_length(block))
 }
 
-/// Methods of a block, not those of blocks inside.
+/// Returns the names of a block's methods, without those of nested blocks.
 fn methods(block: &str) -> Vec<&str> {
     words(block, "fn")
         .filter(|at| {

@@ -1,5 +1,5 @@
-//! Commands write to the terminal, or to a pipe, through `screen` and `terminal` only: what they show comes from agents
-//! and the network, and these two escape what a terminal would act upon.
+//! Output of commands: they write to the terminal, or to a pipe, through `screen` and `terminal` only. Texts from
+//! agents and the network are escaped there.
 
 use super::{Finding, ships, without_tests};
 use crate::mask::{line_of, mask};

@@ -1,5 +1,4 @@
-//! Files and folders are made by `crates/files`, which makes them their owner's only: minds, messages, keys and tokens
-//! lie in them.
+//! Private files: all files and folders are made by `crates/files`, since minds, messages, keys and tokens lie in them.
 
 use super::{Finding, ships, without_tests, words};
 use crate::mask::{line_of, mask};

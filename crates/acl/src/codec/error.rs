@@ -34,7 +34,7 @@ pub enum DecodeErrorKind {
         element: String,
         /// The unknown attribute.
         name: String,
-        /// The attributes that it may have.
+        /// Attributes that the element may have.
         known: String,
     },
     /// The message is over, the input is not.

@@ -299,7 +299,7 @@ impl Incoming {
         }
     }
 
-    /// Adds to the agents that were given before, in encodings that name them one by one.
+    /// Adds agents to those given before, in encodings that name them one by one.
     pub fn more_agents(&mut self, parameter: Parameter, agents: Vec<Aid>) {
         match parameter {
             Parameter::ReplyTo => self.extras.reply_to.extend(agents),

@@ -63,7 +63,7 @@ pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
     writer.agents(Parameter::ReplyTo, &message.extras().reply_to)?;
     for (name, value) in &outgoing.user {
         match value.as_str() {
-            // JADE finds what it calls so in an element of that name only.
+            // JADE finds this encoding only in an element of its name.
             Some(encoding) if &**name == JADE_ENCODING => writer.element(JADE_ENCODING, encoding)?,
             _ => writer.user_defined(name, value)?,
         }
@@ -222,7 +222,7 @@ impl Element {
         self.attributes.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    /// Refuses any attribute but these: what it says would be lost.
+    /// Refuses any attribute but these, since its meaning would be lost.
     fn allow(&self, names: &[&str]) -> Result<(), DecodeError> {
         match self.attributes.iter().find(|(name, _)| !names.contains(&name.as_str())) {
             None => Ok(()),
@@ -337,7 +337,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of an attribute, else the text inside without the white space around it.
+    /// Returns the value of an attribute, else the text inside, without white space around it.
     fn value(&mut self, element: &Element, attribute: &'static str) -> Result<String, DecodeError> {
         element.allow(&[attribute])?;
         let text = self.text()?;
@@ -389,7 +389,7 @@ impl<'a> Reader<'a> {
             }
             Parameter::ReplyBy => {
                 let text = self.value(element, "time")?;
-                // Janus writes it where no time was given.
+                // Janus writes an empty element where no time was given.
                 if !text.trim().is_empty() {
                     incoming.reply_by(date::read(text.trim(), element.at)?, element.at)?;
                 }

@@ -99,12 +99,12 @@ impl Scale {
         self.bytes >= self.enough
     }
 
-    /// Adds what is no value.
+    /// Adds bytes that belong to no value.
     pub fn add(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Adds what a value refers to; the place of the value itself is its holder's.
+    /// Adds the memory that a value refers to; its own place is counted with its holder.
     pub fn add_value(&mut self, value: &Value) {
         if !matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Num(_) | Value::Atom(_) | Value::Nil)
         {
@@ -126,7 +126,7 @@ impl Scale {
         }
     }
 
-    /// Adds what a structure refers to; the place of the structure itself is its holder's.
+    /// Adds the memory that a structure refers to; its own place is counted with its holder.
     pub fn add_structure(&mut self, term: &Structure) {
         let mut pile = Vec::new();
         self.add(unpack_structure(term, &mut pile));

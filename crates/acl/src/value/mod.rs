@@ -51,8 +51,8 @@ pub enum Value {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// An integer as SDKs and SL know it. AgentSpeak knows [`Value::Num`] only: [`TermConversion`] stands at the doors
-    /// of its minds.
+    /// An integer as SDKs and SL have it. AgentSpeak only has [`Value::Num`]; [`TermConversion`] converts values that
+    /// enter a mind.
     Int(i64),
     /// An IEEE double: every AgentSpeak number.
     Num(f64),

@@ -107,9 +107,9 @@ impl From<Parts> for Structure {
 /// Facts about a structure's parts that are computed once.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// No variable is in them.
+    /// True if the parts contain no variable.
     ground: bool,
-    /// Something is in them that is no term.
+    /// True if the parts contain an integer or a null, which are no terms.
     foreign: bool,
     /// Levels of a structure that has these parts.
     levels: u32,

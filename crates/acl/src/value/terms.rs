@@ -9,8 +9,8 @@ use crate::sym;
 /// Largest magnitude up to which a double holds every integer.
 const EXACT_MAX: u64 = 1 << 53;
 
-/// Conversion of values to terms: every [`Value::Int`] becomes the nearest [`Value::Num`], and every [`Value::Null`] the
-/// atom `null`, as a null in a term is a variable without a value.
+/// Conversion of values to terms. Every [`Value::Int`] becomes the nearest [`Value::Num`]. Every [`Value::Null`]
+/// becomes the atom `null`, since a null in a term would be a variable without a value.
 #[derive(Debug, Default)]
 pub struct TermConversion {
     /// The first integer that no double holds, and that was rounded.
@@ -38,7 +38,7 @@ thread_local! {
     static READING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// End of a reading of terms, when it is dropped.
+/// Guard that ends a reading of terms when it is dropped.
 struct Reading;
 
 impl Drop for Reading {
@@ -47,7 +47,7 @@ impl Drop for Reading {
     }
 }
 
-/// The value as it was read, for [`TermConversion::while_reading`].
+/// Returns a value as it was read, for [`TermConversion::while_reading`].
 pub(super) fn as_read(value: Value) -> Value {
     match value {
         Value::Int(n) if READING.get() => Value::Num(n as f64),

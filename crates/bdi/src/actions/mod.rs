@@ -64,7 +64,7 @@ impl Effect {
         }
         let mut vars = Vec::new();
         let args: Vec<Value> = args.iter().map(|arg| bindings.close(arg, &mut vars)).collect();
-        // The answers of these would come when nobody waits for them any more.
+        // Answers of these actions would arrive when nothing waits for them any more.
         let answers =
             matches!(name, ".create_agent" | ".include") && args.iter().any(|arg| matches!(arg, Value::Var(_)));
         (!answers).then(|| Self { action, args, slots: vars.len() as u32, call: call.clone() })
@@ -138,15 +138,15 @@ impl Failure {
         Self { error: Symbol::new("ia_failed"), message: Some(Value::from("")), annots: Vec::new() }
     }
 
-    /// There is no internal action of this name.
+    /// Failure of a call to an internal action that does not exist.
     pub fn unknown_action(name: Symbol) -> Self {
         let like = crate::syntax::similar_action(name.as_str());
         let advice = like.map(|like| format!(": did you mean .{like}?")).unwrap_or_default();
-        // Jason takes it for an action on the environment, which fails so.
+        // Jason tries such a call as an action on the environment, which fails so.
         Self::new("action_failed", format!("there is no internal action {name}{advice}"))
     }
 
-    /// A failure of which somebody else says all: a program, or the environment.
+    /// Failure whose message comes from elsewhere: a program, or the environment.
     pub fn told(error: Symbol, message: Option<Value>, annots: Vec<Value>) -> Self {
         Self { error, message, annots }
     }

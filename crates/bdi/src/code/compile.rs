@@ -780,7 +780,7 @@ fn constant(term: &TermExpr) -> Option<Value> {
     Some(Structure::full(key.namespace, key.negated, key.functor, args, annots).into_value())
 }
 
-/// The line that a term begins on, if it has a place.
+/// Returns the line on which a term begins, if its place is known.
 fn line_of(term: &ast::Term) -> Option<u32> {
     match term {
         ast::Term::Literal(literal) => Some(literal.span.line),

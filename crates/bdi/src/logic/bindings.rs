@@ -28,7 +28,7 @@ pub struct Bindings {
 #[derive(Debug, Default)]
 struct Effects {
     asked: Vec<Effect>,
-    /// The intention that goes on when it is done.
+    /// Intention that continues when the effects are done.
     waiting: Option<IntentionId>,
 }
 
@@ -69,14 +69,14 @@ impl Bindings {
         }
     }
 
-    /// Notes the intention that goes on when that is done.
+    /// Notes the intention that continues when the effects are done.
     pub fn wait_for_effects(&mut self, id: IntentionId) {
         if let Some(effects) = &mut self.effects {
             effects.waiting = Some(id);
         }
     }
 
-    /// The intention that goes on when that is done.
+    /// Takes the intention that continues when the effects are done.
     pub fn take_waiting(&mut self) -> Option<IntentionId> {
         self.effects.as_mut()?.waiting.take()
     }

@@ -18,7 +18,7 @@ thread_local! {
 /// A proof that was given up.
 #[derive(Clone, Debug)]
 pub struct Runaway {
-    /// The error of the step that asked for it.
+    /// Error of the step that asked for the proof.
     pub error: &'static str,
     /// Why, with the rule that was being tried.
     pub reason: String,
@@ -56,7 +56,7 @@ pub fn note_runaway(error: &'static str, reason: impl FnOnce() -> String) {
     }
 }
 
-/// The proof that was given up, if that is what was noted.
+/// Returns the proof that was given up, if the noted excess is one.
 pub fn runaway() -> Option<Runaway> {
     RUNAWAY.with_borrow(Clone::clone)
 }

@@ -74,10 +74,10 @@ struct Pending<'f> {
 
 const NOTHING: u32 = u32::MAX;
 
-/// The error of a step whose proof calls rules too deep.
+/// Error of a step whose proof calls rules too deep.
 const TOO_DEEP: &str = "rule_too_deep";
 
-/// The error of a step whose proof takes too many steps.
+/// Error of a step whose proof takes too many steps.
 const TOO_LONG: &str = "proof_too_long";
 
 /// An alternative to come back to.

@@ -587,7 +587,7 @@ impl BeliefBase {
         })
     }
 
-    /// Adds the memory that they take.
+    /// Adds the memory of all beliefs and rules.
     pub(super) fn weigh(&self, scale: &mut Scale) {
         for table in &self.tables {
             scale.add(size_of::<Table>() + table.entries.capacity() * size_of::<Option<Entry>>());

@@ -11,7 +11,7 @@ const ALLOCATION_BYTES: usize = 32;
 const PLAN_BYTES: usize = 1_024;
 
 impl Mind {
-    /// Bytes of memory that it takes, roughly; counted no further than soon after `enough`. What several parts of it
+    /// Returns the mind's bytes of memory, estimated. Counting stops soon after `enough`. Memory that several parts
     /// share counts once.
     pub fn footprint(&self, enough: usize) -> usize {
         let mut scale = Scale::new(enough);

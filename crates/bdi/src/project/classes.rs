@@ -81,7 +81,7 @@ pub(super) fn verdict(place: Place, class: &Class, environments: &[&str]) -> Ver
 /// Names of environments in other languages, as `py("env.py")`. The society's host knows whether it can run them.
 const PROGRAMS: [&str; 2] = ["py", "wasm"];
 
-/// An environment that nobody here provides is a class of Java, be it in a package or not.
+/// Judges an environment: one that the host does not provide is a Java class, with or without a package.
 fn environment(class: &Class, environments: &[&str]) -> Verdict {
     let name = class.name.as_str();
     if environments.contains(&name) {

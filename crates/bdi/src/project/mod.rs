@@ -195,7 +195,7 @@ impl AgentEntry {
 /// Names of a society's agents, each given once. As in Jason, a name that is taken gets `_1` behind it, or `_2`...
 #[derive(Debug, Default)]
 pub struct AgentNames {
-    /// Each name that was asked for, with the number to try next behind it.
+    /// Names in use, each with the number to try next behind it.
     taken: FxHashMap<Symbol, u32>,
 }
 

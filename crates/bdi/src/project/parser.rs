@@ -494,7 +494,7 @@ fn number(arg: &ClassArg) -> Option<u32> {
     }
 }
 
-/// A path as every system writes it: what was written on Windows has back-slashes, one or two of them.
+/// Returns a path with slashes: paths written on Windows have back-slashes, one or two of them.
 pub(super) fn forward(path: &str) -> Text {
     Text::from(path.replace("\\\\", "/").replace('\\', "/"))
 }

@@ -191,7 +191,7 @@ pub struct Agent {
     saves: Option<Box<Saves>>,
     /// What few agents have.
     aside: Option<Box<Aside>>,
-    /// Bytes that it may take before its memory is counted again; in its turn, what its thread will have taken by then.
+    /// Bytes to allocate before the mind's memory is counted again. During a turn: its thread's total at that moment.
     pub(super) memory_due: u64,
 }
 
@@ -313,12 +313,12 @@ impl Agent {
         true
     }
 
-    /// Bytes of memory of its mind and of what it works with, counted no further than soon after `enough`.
+    /// Returns bytes of memory of the mind and its working storage. Counting stops soon after `enough`.
     pub(super) fn footprint(&self, enough: usize) -> usize {
         self.mind.footprint(enough) + (self.bindings.len() as usize + self.scratch.capacity()) * size_of::<Value>()
     }
 
-    /// Gives back at once what its mind takes: it ends, and others may need the room.
+    /// Frees the mind's memory at once: the agent ends, and others may need the room.
     pub(super) fn forget(&mut self, instead: Mind) {
         *self.mind = instead;
         (self.bindings, self.scratch, self.saves) = (Bindings::default(), Vec::new(), None);
@@ -396,7 +396,7 @@ impl AgentBody for Agent {
 
     fn origin(&self) -> Option<Origin> {
         let image = self.image.as_ref().filter(|_| !self.mind.options.is_volatile())?;
-        // Otherwise it was not made from a program's text, so nobody could find that again.
+        // A mind that was not made from a program's text cannot be found again.
         (image.fingerprint != 0).then(|| origin(image))
     }
 

@@ -100,7 +100,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// Says what went wrong in a step, if its own word for it says more than that.
+    /// Logs a step's error, if its message says more than the error's name.
     fn tell_failure(&self, error: &str, message: &str, step: &ast::Step, line: u32, file: &str) {
         if error.starts_with("body_var") || [TERM_TOO_DEEP, "rule_too_deep", "proof_too_long"].contains(&error) {
             self.log(LogLevel::Severe, message);

@@ -40,7 +40,7 @@ impl Agent {
 }
 
 impl Cycle<'_> {
-    /// Ends the turn with this step if the mind may have grown too large by it.
+    /// Ends the turn after this step if it may have made the mind too large.
     #[inline(always)]
     pub(super) fn mind_memory(&mut self) {
         if whimbrel_platform::growth::taken() >= self.memory_due {
@@ -49,7 +49,7 @@ impl Cycle<'_> {
     }
 }
 
-/// Tells whoever owns the agent, if anybody does, that it failed: a `failure` whose content is `failed(Reason)`.
+/// Sends the agent's owner, if it has one, a `failure` whose content is `failed(Reason)`.
 fn tell_owner(turn: &mut Turn<'_>, reason: &str) {
     let aid = turn.aid;
     let described = turn.services.directory().and_then(|all| all.with_ams(|ams| ams.describe(aid))).flatten();

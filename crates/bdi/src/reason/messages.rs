@@ -75,7 +75,7 @@ impl Cycle<'_> {
         self.add_event(event);
     }
 
-    /// The message with a term as its content; as it is if that nests too deep, for which it is refused.
+    /// Converts a message's content to a term. A content that nests too deep stays as it is, and is refused for that.
     #[cold]
     fn in_terms(&self, mut message: Box<AclMessage>) -> Box<AclMessage> {
         if message.content.levels() <= levels::TERM_LEVELS_MAX {

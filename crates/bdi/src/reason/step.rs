@@ -668,7 +668,7 @@ impl<'m> Cycle<'m> {
         Ok(in_hand)
     }
 
-    /// Does what the formula of a step asked for, the intention being in hand.
+    /// Carries out the effects of a step's formula while the intention is in hand.
     #[cold]
     fn carry_out_in_hand(&mut self, stepped: Stepped, id: IntentionId) -> Stepped {
         if matches!(stepped, Stepped::Moved) {
@@ -678,7 +678,7 @@ impl<'m> Cycle<'m> {
         if self.carry_out_effects(id) { stepped } else { Stepped::Moved }
     }
 
-    /// Does what formulas asked for while no intention was in hand.
+    /// Carries out effects of formulas that were evaluated while no intention was in hand.
     #[cold]
     pub(super) fn carry_out_between(&mut self) {
         let id = self.bindings.take_waiting();
@@ -688,7 +688,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Does what formulas asked for; false if the intention is not in hand any more.
+    /// Carries out the effects of formulas; false if the intention is not in hand any more.
     fn carry_out_effects(&mut self, id: IntentionId) -> bool {
         let mut in_hand = true;
         for Effect { action, args, slots, call } in self.bindings.take_effects() {

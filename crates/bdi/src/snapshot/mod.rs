@@ -156,7 +156,7 @@ fn decode(bytes: &[u8], image: &Image, objects: &mut bool) -> Result<Record<'sta
         *objects = shared_objects_met() || (*objects && !record.is_whole());
         Ok(record)
     };
-    // Earlier releases kept integers as they came.
+    // Earlier releases kept integers in minds.
     with_shared_objects(|| TermConversion::while_reading(read))
 }
 

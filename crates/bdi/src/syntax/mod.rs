@@ -22,7 +22,7 @@ pub use render::render;
 pub use signatures::{action_arity, function_arity};
 pub use source_text::SourceText;
 
-/// The internal action whose name is most like this one, which has a dot in front; without its dot.
+/// Returns the internal action whose name is most like this one, which has a dot in front; the result has none.
 pub(crate) fn similar_action(name: &str) -> Option<&'static str> {
     let bare = name.strip_prefix("jason.stdlib").unwrap_or(name).trim_start_matches('.');
     nearest(bare, signatures::action_names())
@@ -44,8 +44,8 @@ impl Parsed {
     }
 }
 
-/// Parses a program and the files it includes. `file` is the name it is known by. As in Jason, a program goes on without
-/// a file that cannot be included, unless the loader [is strict](Loader::is_strict).
+/// Parses a program and the files that it includes; `file` is its name. As in Jason, a program continues without a file
+/// that cannot be included, unless the loader [is strict](Loader::is_strict).
 pub fn parse_program(text: &str, file: &Text, loader: &mut dyn Loader) -> Parsed {
     let mut session = Session::new(loader);
     Parser::new(text, file, &mut session).program();

@@ -1,4 +1,4 @@
-//! Bytes of source files as text, whichever encoding an editor saved them in.
+//! Source files decoded to text, in whichever encoding an editor saved them.
 
 use whimbrel_acl::Text;
 

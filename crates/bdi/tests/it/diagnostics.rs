@@ -4,7 +4,7 @@ use whimbrel_acl::Text;
 use whimbrel_bdi::project::parse_project;
 use whimbrel_bdi::syntax::{LoadError, Loader, SourceText, parse_program, render};
 
-/// Files, as `whimbrel check` reads them.
+/// Loader that reads files as `whimbrel check` does.
 struct Files;
 
 impl Loader for Files {

@@ -156,7 +156,7 @@ fn heard(door: Door, n: i64) -> Vec<String> {
     let image = Arc::clone(&config.image);
     let mut agent = Agent::new(config);
     if matches!(door, Door::Snapshot) {
-        // Before the first turn its goals are written out as they were given.
+        // Before the first turn, goals are saved as they were given.
         let bytes = agent.snapshot(Time::ZERO).expect("it is written out");
         agent = Agent::restore(&bytes, image, Time::ZERO).expect("it is read back");
     }

@@ -9,7 +9,7 @@ use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::{EndReason, growth};
 use whimbrel_testkit::Simulation;
 
-/// Notes what is asked for, as the program's allocator does.
+/// Allocator that counts allocated bytes, as the program's does.
 struct Noting;
 
 // SAFETY: all work is the system's allocator's.
@@ -38,7 +38,7 @@ fn agent(text: &str) -> Box<Agent> {
     Box::new(Agent::new(AgentConfig::new(image)))
 }
 
-/// A world in which the agent `grower` runs this program until it has ended, or for a long time.
+/// Runs the agent `grower` with this program until it has ended, or for a long time.
 fn world(program: &str) -> Simulation {
     let mut simulation = Simulation::new(1);
     let policy = format!(r#"{{"quota": [{{"who": "*", "mind_memory_bytes": {MOST}}}]}}"#);

@@ -111,7 +111,7 @@ enum Greeting {
     Wrong,
 }
 
-/// Hears who somebody is; `None` if that was no hello.
+/// Reads the client's greeting; `None` if its first message is no hello.
 async fn greet(shared: &Shared, socket: &mut WebSocket, from: IpAddr) -> Option<Greeting> {
     let said = match socket.next().await?.ok()? {
         Message::Text(text) => serde_json::from_str::<Said>(&text).ok(),

@@ -143,8 +143,8 @@ impl FromRequestParts<Arc<Shared>> for Admin {
     }
 }
 
-/// Address of whoever asks, if the token that was shown is good for this. Otherwise the answer waits the longer, the
-/// more wrong tokens came from there.
+/// Returns the client's address, if its token permits this. Otherwise the answer waits, the longer the more wrong
+/// tokens came from that address.
 async fn require(role: Role, parts: &Parts, shared: &Shared) -> Result<IpAddr, Rejected> {
     let shown = parts.extensions.get::<Shown>().and_then(|shown| shown.0);
     let from = parts.extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(from)| from.ip());

@@ -57,7 +57,7 @@ pub async fn live(
     Extension(connection): Extension<Arc<Counted>>,
     mut request: Request,
 ) -> Response<Body> {
-    // Not by how fast they are opened, nor by how many there are: whoever has said nothing for longest gives way.
+    // Neither rate nor number of opened sockets decides: the socket that has said nothing for longest gives way.
     let Some(visit) = state.ungreeted.enter(peer.0.ip()) else {
         return refused(&Refusal::new(Reason::Busy, "too many WebSockets say nothing"));
     };

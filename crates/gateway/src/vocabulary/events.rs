@@ -164,14 +164,14 @@ pub enum Happening {
     },
     /// Something was allowed, and done.
     Allowed {
-        /// To whom: a principal as the policy writes it, the holder of a token, or a user of the machine.
+        /// Principal as the policy writes it, holder of a token, or user of the machine.
         who: String,
-        /// By which way it was asked for; empty if the principal says it.
+        /// Way of the request; empty if the principal says it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         from: String,
         /// Action: `kill`, `move`, `spawn` and so on.
         action: String,
-        /// To whom or what.
+        /// Agent or thing that the action was about.
         object: String,
         /// Why the action failed; empty if it did not.
         text: String,

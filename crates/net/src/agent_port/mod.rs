@@ -271,7 +271,7 @@ impl AgentPort {
         Self::begin(config, host, None)
     }
 
-    /// The same, whose sessions may have this: whoever authorises grants it ([`Grant::within`]).
+    /// Sets the limits of sessions, which authorisation grants ([`Grant::within`]).
     #[must_use]
     pub fn with_limits(mut self, limits: SessionLimits) -> Self {
         self.limits = limits;

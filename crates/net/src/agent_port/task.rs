@@ -133,7 +133,7 @@ impl Task {
             let until = if is_writable { session.poll_timeout() } else { session.poll_timeout_unwritable() };
             (until, session.has_room(now))
         };
-        // The client's rate may be what it waits for: nobody tells when that is over.
+        // The client may wait for its rate, which sends no event when it recovers.
         let wait = (until - now).min(if has_room { SLEEP_MAX } else { ROOM_LOOK });
         tokio::select! {
             moved = connection.wire.exchange(has_room) => match moved {

@@ -475,7 +475,7 @@ impl Letters {
     }
 }
 
-/// Why four bytes that should say how long a frame is say something else, if they look like it.
+/// Returns a fault if four bytes that should be a frame's length look like another protocol.
 fn no_length(prefix: [u8; LENGTH_BYTES], bytes_max: usize) -> Option<Fault> {
     const HOW: &str = "four bytes, the highest first, stand before each frame and say how long it is";
     let is_method = |word: &[u8; 4]| word.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b' ');

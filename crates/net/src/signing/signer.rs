@@ -21,7 +21,7 @@ use crate::security::Credentials;
 
 /// Certificates told at once.
 const CERTIFICATES_AT_ONCE: usize = 200;
-/// Identities from which on those whose time is over are looked for.
+/// Number of identities from which expired ones are looked for.
 const SWEEP_FROM: usize = 1_024;
 
 /// See the module.
@@ -37,8 +37,8 @@ struct State {
     run: u64,
     authority: Arc<AgentAuthority>,
     identities: FxHashMap<Symbol, Arc<AgentIdentity>>,
-    /// Agents that ended, with the certificate of those that keep their keys, and until when what they sent before may
-    /// still leave.
+    /// Agents that ended, each with the time until which its last messages may leave, and its certificate if it keeps
+    /// its own key.
     ending: VecDeque<(u64, Symbol, Option<Digest>)>,
     /// Identities are looked over when there are so many: those whose time is over go.
     sweep_at: usize,
@@ -85,7 +85,7 @@ impl State {
         self.guests.remove(&agent);
     }
 
-    /// Forgets those that ended long enough ago. Those of the same name that came meanwhile get another key.
+    /// Forgets agents that ended long enough ago. Later agents of the same name get another key.
     fn forget_ended(&mut self, now_ms: u64) {
         while let Some((_, agent, certificate)) = self.ending.pop_front_if(|(until_ms, ..)| *until_ms <= now_ms) {
             self.identities.remove(&agent);

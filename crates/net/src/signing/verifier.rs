@@ -47,7 +47,7 @@ struct Node {
     last: Recent<Digest, u64>,
     /// Messages to several receivers, the newest last: more receivers of theirs may follow.
     spread: VecDeque<Spread>,
-    /// Agents that ended, with the certificates that they had, and until when these are believed.
+    /// Agents that ended, each with the time until which its certificates are believed.
     ending: VecDeque<(u64, String, Vec<Digest>)>,
 }
 
@@ -105,7 +105,7 @@ impl Node {
         }
     }
 
-    /// Forgets those that ended long enough ago; of others that have their names by now, nothing.
+    /// Forgets agents that ended long enough ago, but no later agents of the same name.
     fn forget_ended(&mut self, now_ms: u64) {
         while let Some((_, agent, certificates)) = self.ending.pop_front_if(|(until_ms, ..)| *until_ms <= now_ms) {
             let Some(known) = self.known.get_mut(&agent) else { continue };

@@ -310,7 +310,7 @@ fn who_speaks_from_several_shards_is_believed() {
     assert_eq!(host.hub.refusals().all().count(), 0, "{:?}", host.log.lock().unwrap());
 }
 
-/// Word of an agent's end leaves before what its shard still has of it.
+/// The news of an agent's end leaves before the agent's last messages in its shard.
 #[test]
 fn last_words_of_ended_agent_arrive() {
     let mut authority = Authority::create("p").unwrap();

@@ -154,7 +154,7 @@ fn request(
     Ok(None)
 }
 
-/// A question is a search whose answer says what equals what was asked for.
+/// Answers a question: a search whose answer equates the question with the objects found.
 //= fipa00037 3.15
 fn query(ams: &mut Ams, asker: &Asker<'_>, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
     let me = frames::agent_identifier(answers.me, ams.platform());

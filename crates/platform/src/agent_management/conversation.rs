@@ -13,11 +13,12 @@ use crate::dead_letters::sending;
 pub(super) struct Asked {
     /// The whole expression `action(Actor, Function)`, as it is quoted in answers.
     pub action: Value,
-    /// The function's name, as it was written.
+    /// Name of the function, as it was written.
     pub function: Symbol,
     /// Its arguments.
     pub args: Vec<Value>,
-    /// The identifying expression around it, if there is one: `iota(X, result(Action, X))`. Its answer says what equals it.
+    /// Identifying expression around the action, if there is one: `iota(X, result(Action, X))`. The answer is an
+    /// equation with it.
     pub question: Option<Value>,
 }
 
@@ -39,7 +40,7 @@ impl Asked {
             _ => (Value::term("action", [actor.clone(), expression.clone()]), expression.clone()),
         };
         let (name, args) = match &function {
-            // A function whose arguments have names.
+            // A record is a function whose arguments have names.
             Value::Record(record) => (record.name, record.fields.iter().map(|(_, value)| value.clone()).collect()),
             other => (other.functor().ok_or(unreadable)?, other.args().to_vec()),
         };
@@ -62,7 +63,7 @@ impl Asked {
         Ok(Self { question, ..asked })
     }
 
-    /// The function's name as FIPA writes it; JADE reads it in any case.
+    /// Returns the function's name as FIPA writes it; JADE reads it in any case.
     pub fn function_name(&self) -> String {
         self.function.as_str().to_ascii_lowercase()
     }
@@ -103,14 +104,15 @@ fn proposition(asked: &Value, found: Value) -> Value {
     Value::term(name, [asked.clone(), found])
 }
 
-/// A content as text of this profile, or of all of SL if the profile lacks what is in it; as it is if SL does.
+/// Returns a content as SL text of this profile, or of full SL if the profile cannot express it; unchanged if SL
+/// cannot, either.
 fn in_sl(content: Value, profile: sl::Profile) -> Value {
     let written = sl::value_to_text(&content, profile).or_else(|_| sl::value_to_text(&content, sl::Profile::Sl));
     written.map_or(content, Value::from)
 }
 
-/// The profile of SL in which a message's content is: the one that its `:language` names, or SL0 where text has none, since
-/// these agents understand no other language. `None` if the content is no text.
+/// Returns the SL profile of a message's content: that of its `:language`, or SL0 for text without one, since these
+/// agents understand no other language. `None` if the content is no text.
 //= fipa00023 6.1
 fn language_of(message: &AclMessage) -> Option<sl::Profile> {
     matches!(message.content, Value::Str(_)).then_some(())?;
@@ -219,7 +221,7 @@ impl Answers<'_> {
         }
     }
 
-    /// Says in which language an answer is that is text, if the question did not say it.
+    /// Sets the language of an answer in text, if the question named none.
     pub fn name_language(&self, answer: &mut AclMessage) {
         let known = self.message.extras().language.is_some() || language_of(self.message).is_none();
         if !known {

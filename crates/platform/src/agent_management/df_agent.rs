@@ -166,7 +166,7 @@ fn register_failure(error: RegisterError) -> FailureReason {
     }
 }
 
-/// A question is a search whose answer says what equals what was asked for.
+/// Answers a question: a search whose answer equates the question with the objects found.
 //= fipa00037 3.15
 fn query(
     df: &mut Df,

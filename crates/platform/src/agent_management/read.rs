@@ -16,7 +16,7 @@ fn is_same_word(word: Symbol, other: &str) -> bool {
     word.as_str().eq_ignore_ascii_case(other)
 }
 
-/// A parameter's name as the standard has it.
+/// Returns the standard's name for a parameter that has an older name.
 fn in_present_words(name: Symbol) -> Symbol {
     match OLDER_NAMES.iter().find(|(older, _)| is_same_word(name, older)) {
         Some((_, present)) => Symbol::new(present),

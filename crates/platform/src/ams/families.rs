@@ -16,7 +16,7 @@ use crate::limits::{FAMILY_CREATIONS_BURST, FAMILY_CREATIONS_PER_S, FAMILY_LATE_
 use crate::policy::OwnerTerms;
 use crate::services::CreateError;
 
-/// Agents by the one from which they descend. Those that nobody created take no place here.
+/// Families of agents, by their root. An agent that nobody created needs no entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Families {
     roots: FxHashMap<Symbol, Symbol>,
@@ -86,7 +86,7 @@ impl Family {
 }
 
 impl Families {
-    /// Whom the agents descend from that this one creates.
+    /// Returns the root of the family in which this agent creates others.
     pub fn root_of(&self, agent: Symbol) -> Symbol {
         self.roots.get(&agent).copied().unwrap_or(agent)
     }
@@ -115,7 +115,7 @@ impl Families {
         Ok(())
     }
 
-    /// Takes in an agent whatever its family owes: it was created before, or another node told its creator that it will be.
+    /// Adds an agent whatever its family owes: it existed before, or another node promised it to its creator.
     pub fn take_in(&mut self, name: Symbol, parent: Symbol, terms: impl FnOnce(Symbol) -> OwnerTerms) {
         let root = self.root_of(parent);
         self.families.entry(root).or_insert_with(|| Family::new(&terms(root))).living += 1;
@@ -139,13 +139,13 @@ impl Families {
             Some(_) => family.living = family.living.saturating_sub(1),
             None => family.is_orphaned = true,
         }
-        // While its first agent is there its debts are, too.
+        // The family's debts last as long as its root.
         if family.living == 0 && family.is_orphaned {
             self.families.remove(&root.unwrap_or(name));
         }
     }
 
-    /// A family that is to end, with all its agents; once.
+    /// Takes a condemned family's root and agents, once.
     pub fn take_condemned(&mut self) -> Option<(Symbol, Vec<Symbol>)> {
         let root = self.condemned.pop()?;
         let members = self.roots.iter().filter(|(_, of)| **of == root).map(|(name, _)| *name);

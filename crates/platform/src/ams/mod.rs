@@ -309,8 +309,7 @@ impl Ams {
         self.families.due(name, now)
     }
 
-    /// A family of agents that is to end because it does not stop at refusals: whom they descend from, and all of them
-    /// that are here.
+    /// Takes a condemned family, which does not stop at refusals: its root, and all its agents on this node.
     pub fn take_condemned(&mut self) -> Option<(Symbol, Vec<Symbol>)> {
         self.families.take_condemned()
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::limits::AGENT_NAME_BYTES_MAX;
 use crate::topics::Cast;
 
-/// Names of the platform's own agents, and of the one that stands for whoever sends from the command line.
+/// Names of the platform's own agents, and of the sender of messages from the command line.
 const RESERVED: [&str; 3] = ["ams", "df", "cli"];
 
 /// Why a text is no name for a new agent.
@@ -68,7 +68,7 @@ pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 
-/// Characters without width, and those that change the direction of text.
+/// True for characters without width, and for those that change the direction of text.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
@@ -87,7 +87,7 @@ fn looks_like(name: &str, reserved: &str) -> bool {
     }
 }
 
-/// The letter that a character looks like, as far as reserved names need it (Unicode's confusables, by hand).
+/// Returns the letter that a character looks like, as far as reserved names need it (Unicode's confusables, by hand).
 fn plain_letter(c: char) -> char {
     let c = match c {
         // Full width, and mathematical letters, in alphabets of 52.

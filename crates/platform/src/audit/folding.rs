@@ -17,7 +17,7 @@ use crate::Time;
 use crate::crowd::household;
 use crate::limits::{AUDIT_FOLD_MS, AUDIT_FOLD_MS_MAX, AUDIT_FOLDS_EACH_MAX, AUDIT_FOLDS_MAX, AUDIT_TEXT_BYTES_MAX};
 
-/// Outcome of what somebody wanted.
+/// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The request was refused.
@@ -36,20 +36,20 @@ impl Outcome {
     }
 }
 
-/// Entry of an audit record, before it is folded.
+/// Entry of an audit log, before it is folded.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     /// Outcome of the request.
     pub outcome: Outcome,
     /// Principal or stranger who asked.
     pub party: Party<'a>,
-    /// Way by which it was asked for; may be empty.
+    /// Way of the request; may be empty.
     pub from: &'a str,
     /// Requested action; empty if that is not known.
     pub action: &'a str,
     /// Agent or thing that the action was about; may be empty.
     pub object: &'a str,
-    /// More about it; may be empty.
+    /// Further details; may be empty.
     pub detail: &'a str,
 }
 
@@ -68,7 +68,7 @@ impl<'a> From<&Act<'a>> for Entry<'a> {
     }
 }
 
-/// Entry of an audit record, as it is to be recorded.
+/// Entry of an audit log, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folded {
     /// Outcome of the request.
@@ -77,13 +77,13 @@ pub struct Folded {
     pub is_outside: bool,
     /// Principal or stranger who asked.
     pub who: String,
-    /// Way by which it was asked for; may be empty.
+    /// Way of the request; may be empty.
     pub from: String,
     /// Requested action; may be empty.
     pub action: String,
     /// Agent or thing of the last such action; may be empty.
     pub object: String,
-    /// More about it, the last time; may be empty.
+    /// Further details of the last such entry; may be empty.
     pub detail: String,
     /// Number of equal entries that this one stands for.
     pub count: u64,
@@ -118,7 +118,7 @@ enum Kind {
     Named(bool, Outcome, u64, u64),
     /// One principal's many kinds.
     Principal(bool, Outcome, u64),
-    /// Many kinds of those outside, or of known principals.
+    /// Further kinds of outside parties, or of known principals.
     Others(bool, Outcome),
 }
 
@@ -137,7 +137,7 @@ pub struct Folding {
     folds: FxHashMap<Kind, Fold>,
     outside: usize,
     known: usize,
-    /// Kinds of each principal, by its digest.
+    /// Number of kinds of each principal, by its digest.
     each: FxHashMap<u64, usize>,
     /// Time at which the first fold is due, if known.
     next: Option<Time>,
@@ -174,7 +174,7 @@ impl Folding {
         Some(first)
     }
 
-    /// Entries of those kinds whose time has come. Kinds of which nothing came meanwhile are forgotten.
+    /// Takes the entries of kinds whose time has come. Kinds without new entries are forgotten.
     pub fn due(&mut self, now: Time) -> Vec<Folded> {
         if self.next.is_none_or(|next| now < next) {
             return Vec::new();

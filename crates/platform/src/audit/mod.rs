@@ -103,12 +103,12 @@ pub enum Party<'a> {
     Stranger(IpAddr),
     /// A session: a program that has a token, which many may have.
     Session(&'a str),
-    /// A principal as the policy writes it, or the holder of an operator's token.
+    /// Principal as the policy writes it, or holder of an operator's token.
     Known(&'a str),
 }
 
 impl<'a> Party<'a> {
-    /// The party of this name, as the policy writes it.
+    /// Returns the party of this name, as the policy writes it.
     pub fn named(name: &'a str) -> Self {
         if name.starts_with("session:") { Self::Session(name) } else { Self::Known(name) }
     }
@@ -134,7 +134,7 @@ impl fmt::Display for Party<'_> {
 pub struct Refused<'a> {
     /// Why.
     pub reason: RefusalReason,
-    /// Whom.
+    /// Principal or stranger who was refused.
     pub who: Party<'a>,
     /// What they wanted to do, if it is known.
     pub action: Option<Action>,
@@ -150,7 +150,7 @@ impl<'a> Refused<'a> {
         Self { reason: RefusalReason::Forbidden, who: Party::named(who), action: Some(action), object, detail: "" }
     }
 
-    /// A principal who was refused altogether.
+    /// Refusal of a principal altogether.
     pub fn somebody(reason: RefusalReason, who: &'a str, detail: &'a str) -> Self {
         Self { reason, who: Party::named(who), action: None, object: "", detail }
     }
@@ -164,19 +164,19 @@ impl<'a> Refused<'a> {
 /// Act that was allowed, and carried out.
 #[derive(Clone, Copy, Debug)]
 pub struct Act<'a> {
-    /// Principal who acted: as the policy writes it, or the holder of a token, or a user of the machine.
+    /// Principal as the policy writes it, holder of a token, or user of the machine.
     pub who: &'a str,
-    /// Way by which it was asked for: `http 192.0.2.7`, `control socket`; empty if the principal says it.
+    /// Way of the request: `http 192.0.2.7`, `control socket`; empty if the principal says it.
     pub from: &'a str,
     /// Action: `kill`, `move`, `spawn` and so on.
     pub action: &'a str,
-    /// To whom or what.
+    /// Agent or thing that the action was about.
     pub object: &'a str,
     /// Why the action failed; empty if it did not.
     pub detail: &'a str,
 }
 
-/// Keeper of a record of what was refused and what was allowed. Called on the threads that do the work: be quick, never
+/// Receiver of refusals and allowed acts. It is called on the threads that do the work, so it must be quick and never
 /// block.
 pub trait Auditor: Send + Sync {
     /// Told of each refusal.

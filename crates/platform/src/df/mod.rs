@@ -466,7 +466,8 @@ impl Df {
         self.entry(self.local(agent)).map(|entry| &entry.description)
     }
 
-    /// The entries from this number on, in order of registration, each with its number. Later ones have higher numbers.
+    /// Returns the entries from this number on, in order of registration, each with its number. Later ones have higher
+    /// numbers.
     pub fn entries_from(&self, number: u64, now: Time) -> impl Iterator<Item = (u64, &DfDescription)> {
         let valid = self.entries.range(number..).filter(move |(_, entry)| entry.expires > now);
         valid.map(|(number, entry)| (*number, &entry.description))
@@ -625,7 +626,7 @@ pub struct DfSnapshot {
     subscriptions: Vec<Subscription>,
 }
 
-/// Entries as they fit into messages of [`DF_NOTICE_BYTES`].
+/// Splits entries into messages of [`DF_NOTICE_BYTES`].
 fn in_pieces(entries: impl Iterator<Item = Value>) -> Vec<Vec<Value>> {
     let (mut pieces, mut room) = (Vec::new(), 0);
     for entry in entries {

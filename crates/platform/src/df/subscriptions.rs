@@ -18,8 +18,8 @@ pub enum NoticeForm {
     Fipa {
         /// The `inform` to send, its content left out.
         inform: Box<AclMessage>,
-        /// The search action, or the identifying expression, that was subscribed to: as text in SL if the subscriber
-        /// wrote it so, and is to be told in SL.
+        /// Search action, or identifying expression, of the subscription. It is text in SL if the subscriber wrote it
+        /// so, and is answered in SL.
         action: Value,
     },
     /// As AgentSpeak programs know it: an `inform` for each matching service of each agent, whose content is

@@ -14,7 +14,8 @@ pub(super) struct Account {
     pub last: u64,
     /// Messages it answers for, by number: whose receivers did not write down yet that they handled them.
     pub unsettled: FxHashSet<u64>,
-    /// By receiver the last of them, if other nodes may serve receivers: what it sends there next comes after that one.
+    /// Number of the last message to each receiver, if other nodes may serve receivers: the next one names it as its
+    /// predecessor.
     pub latest: FxHashMap<Symbol, u64>,
     /// Messages it handled, whose senders did not write down yet that they know.
     pub tickets: FxHashSet<Ticket>,

@@ -12,8 +12,7 @@ use super::record::{Born, Record, Sent, State, Step, Ticket};
 use super::standing::Standing;
 use crate::store::Partition;
 
-/// About how many bytes of a journal an agent takes beside its state, a message beside its content, and one that was
-/// handled.
+/// Estimated bytes of a journal for an agent beside its state, a message beside its content, and a handled message.
 const ACCOUNT_BYTES: usize = 64;
 const LETTER_BYTES: usize = 24;
 const TICKET_BYTES: usize = 8;
@@ -120,7 +119,7 @@ impl Arrears {
         }
     }
 
-    /// The sender of a message knows that it was handled. If its receiver is in the same partition, that may forget it.
+    /// Reads that a message's sender knows that it was handled. A receiver in the same partition may forget it then.
     fn read_settled(&mut self, ticket: Ticket) {
         let receiver = self.letters.remove(&ticket).map(|sent| sent.to.name);
         if let Some(account) = receiver.and_then(|receiver| self.ledger.accounts.get_mut(&receiver)) {
@@ -128,7 +127,7 @@ impl Arrears {
         }
     }
 
-    /// Adds what was read of other partitions, each to its end.
+    /// Adds the state read from other partitions, each to its end.
     pub fn absorb(&mut self, other: Self) {
         let Self { ledger, states, served_ms, standings, letters, stopped } = other;
         self.ledger.absorb(ledger);
@@ -139,7 +138,7 @@ impl Arrears {
         self.stopped = self.stopped.or(stopped);
     }
 
-    /// About how many bytes of a journal say all that there is to know: the rest of it is out of date.
+    /// Returns the estimated bytes of a journal that are live; the rest is out of date.
     pub fn size(&self) -> u64 {
         let states = self.states.values().flat_map(|written| &written.states).map(State::len).sum::<usize>();
         let letters = self.letters.values().map(|sent| sent.message.len() + LETTER_BYTES).sum::<usize>();

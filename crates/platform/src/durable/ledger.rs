@@ -38,11 +38,11 @@ pub struct Ledger {
     lives: u64,
 }
 
-/// A message that is kept until it is settled.
+/// Message that is kept until it is settled.
 #[derive(Debug)]
 struct Unsettled {
     sent: Sent,
-    /// The number of the message before it from its sender to its receiver that was not settled when it was written; 0
+    /// Number of the previous message from its sender to its receiver that was unsettled when this one was written; 0
     /// if there was none.
     after: u64,
 }
@@ -124,8 +124,8 @@ impl Ledger {
         self.accounts.get(&message.sender).is_some_and(|account| account.unsettled.contains(&message.number))
     }
 
-    /// The number of the message before this one, from its sender to its receiver, if the sender answered for that one
-    /// when this one was written; else 0. As long as [`Ledger::answers_for`] this one, and messages [are
+    /// Returns the number of the previous message from its sender to its receiver, if the sender answered for that one
+    /// when this one was written; else 0. This holds as long as [`Ledger::answers_for`] this one, and messages [are
     /// kept](Ledger::keep_letters).
     pub fn comes_after(&self, message: Ticket) -> u64 {
         self.letters.as_ref().and_then(|letters| letters.get(&message)).map_or(0, |kept| kept.after)
@@ -212,9 +212,9 @@ impl Ledger {
         }
     }
 
-    /// A message was refused though its receiver may live, and its sender is told `failure`: it is not to come later.
-    /// That is written by who serves the receiver, as if it had been handled; else by who serves the sender, who
-    /// answers for it no longer.
+    /// Records that a message was refused though its receiver may live, so that it does not arrive after its sender is
+    /// told `failure`. The receiver's server records it as handled. Otherwise the sender's server stops answering for
+    /// it.
     pub fn refuse(&mut self, ticket: Ticket, receiver: Symbol) {
         if !self.serves_agent(receiver) {
             if self.answers_for(ticket) {

@@ -60,7 +60,7 @@ pub enum News {
     AgentEnded(Symbol, EndReason),
     /// What an agent of its own offers now.
     Service(Box<DfDescription>),
-    /// This agent of its own offers these services, too, behind as many as were told.
+    /// Further services of an agent of the speaker, behind those that were told.
     MoreServices {
         /// Agent that offers the services.
         agent: Symbol,
@@ -299,7 +299,7 @@ impl BatchWriter {
         if let MessageBody::Numbered(numbered) = body {
             write_number(TAG_NUMBERED, out);
             write_number(numbered.number, out);
-            // The one before it is near, as a rule.
+            // The previous number is usually near.
             write_number(if numbered.after == 0 { 0 } else { numbered.number.saturating_sub(numbered.after) }, out);
             write_number(numbered.telling, out);
         }
@@ -1113,8 +1113,7 @@ mod tests {
         assert_eq!(read(LINK_BATCH_TAGS_MAX + 1), Err(BatchError::TooMany));
     }
 
-    /// A message to `count` agents in this many copies of one text, as a peer might write it, receivers all named by
-    /// position.
+    /// Returns a batch of messages to these receivers, each named by position, with copies of one text.
     fn flood(messages: usize, names: &[String]) -> Vec<u8> {
         let mut message = message(&[]);
         message.receivers = names.iter().map(|name| Aid::local(name.as_str())).collect();

@@ -110,7 +110,7 @@ pub enum LinkError {
     /// The peer does not want this node.
     #[error("the peer refuses this node: {why}")]
     Refused {
-        /// The peer's reason in a word, as [`LinkError::reason`] has it; empty if it said none.
+        /// Reason of the refusal in a word, as [`LinkError::reason`] has it; empty if the peer gave none.
         reason: String,
         /// The same in words.
         why: String,
@@ -226,7 +226,7 @@ const ROUND_TRIP_INERTIA: u32 = 8;
 
 /// What a connection knows.
 struct Connection {
-    /// This end made it, so it speaks first.
+    /// True if this end made the connection, so it speaks first.
     dialled: bool,
     writer: BatchWriter,
     /// Since the peer said how it writes.
@@ -264,8 +264,8 @@ struct Connection {
 }
 
 impl Connection {
-    /// Checks that the peer has not sent more than it may, but for the batch that counts as so many bytes: it may have
-    /// been writing that. A single message may be longer than a batch.
+    /// Checks that the peer has not exceeded its credit by more than the batch, of so many bytes, that it may have been
+    /// writing. A single message may be longer than a batch.
     fn check_credit(&self, batch: u64) -> Result<(), LinkError> {
         let over = self.came_bytes.saturating_sub(self.granted);
         if over > LINK_BATCH_BYTES as u64 && over > batch { Err(LinkError::OverCredit(over)) } else { Ok(()) }
@@ -325,7 +325,7 @@ struct Session {
 enum Meeting {
     /// A session, of which the peer received so many items.
     Known(u64),
-    /// A session of which the peer does not know, because nothing of it arrived anywhere.
+    /// The peer does not know the session, because none of its frames arrived.
     Unheard,
     /// Nothing.
     New,
@@ -348,7 +348,7 @@ enum Meeting {
 /// that accepts hears who is there before it speaks, and counts its own incarnation on when it begins anew.
 pub struct Link {
     me: Speaker,
-    /// The peer's name, as soon as it is known.
+    /// Name of the peer, as soon as it is known.
     peer: Option<String>,
     /// How this end writes messages.
     encoding: Encoding,
@@ -492,14 +492,13 @@ impl Link {
         self.connection.as_ref().is_some_and(|connection| connection.greeted)
     }
 
-    /// There is a connection, made because [`LinkEvent::Connect`] said so. One that was there before is of no account
-    /// any more.
+    /// Begins a connection that this end made because of [`LinkEvent::Connect`]. It replaces an earlier one.
     pub fn handle_connected(&mut self, now: Time) {
         self.begin_connection(now, true);
     }
 
-    /// There is a connection that the peer made, and it is the link's ([`Link::handle_claim`]). One that was there
-    /// before is of no account any more. The peer's hello is what comes first.
+    /// Begins a connection that the peer made and that is the link's ([`Link::handle_claim`]). It replaces an earlier
+    /// one. The peer's hello comes first.
     pub fn handle_accepted(&mut self, now: Time) {
         if self.connection.is_some() {
             self.handle_disconnected(now);
@@ -641,7 +640,7 @@ impl Link {
         }
         match self.meeting(hello) {
             Meeting::Known(received) if dialled => {
-                // The peer keeps what it has from before: if that cannot be, both begin anew with the next connection.
+                // The peer holds the earlier number. If that cannot be, both begin anew with the next connection.
                 let outcome = self.release_unsent(received);
                 if outcome.is_err() {
                     self.give_up();

@@ -80,8 +80,7 @@ pub struct Hello {
     pub encoding: String,
     /// The number of an item that the speaker got more than once and cannot read: it is not to be sent again.
     pub unreadable: Option<u64>,
-    /// The node that the speaker means to reach, if it knows its name: whoever has another name refuses, and touches no
-    /// link.
+    /// Name of the node that the speaker means to reach, if known. A node of another name refuses, and touches no link.
     pub to: Option<String>,
 }
 

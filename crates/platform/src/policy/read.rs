@@ -25,14 +25,14 @@ pub enum RuleError {
     /// The pattern fits nothing that this act is ever done to.
     #[error("`{key} = {pattern:?}` has no effect: {why}")]
     NoEffect {
-        /// The act, or what is granted.
+        /// Act or grant of the rule.
         key: &'static str,
         /// The pattern.
         pattern: String,
-        /// Why nothing fits it.
+        /// Why it can match nothing.
         why: String,
     },
-    /// The name fits nobody.
+    /// The rule's `who` matches nobody.
     #[error("`who = {0:?}` has no effect: no {1} is called so")]
     NobodyCalledSo(String, &'static str),
     /// It is about nobody.

@@ -84,7 +84,7 @@ pub enum WriteError {
 /// Bytes of a frame's kind that an error repeats.
 const KIND_SHOWN_BYTES_MAX: usize = 40;
 
-/// Kind of a frame, as an error repeats it.
+/// Returns the kind of a frame, shortened for an error.
 fn shown_kind(kind: &str) -> String {
     let cut = kind.get(..kind.floor_char_boundary(KIND_SHOWN_BYTES_MAX)).unwrap_or_default();
     if cut.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)) { cut.to_owned() } else { format!("{cut:?}") }

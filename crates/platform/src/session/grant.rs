@@ -72,14 +72,14 @@ impl Grant {
         }
     }
 
-    /// The same within what its node lets each session have.
+    /// Returns the grant within the limits of the node's sessions.
     #[must_use]
     pub fn within(self, limits: SessionLimits) -> Self {
         let SessionLimits { agents, messages_per_s, message_bytes } = limits;
         Self { agents, messages_per_s, message_bytes, sent_message_bytes: message_bytes, ..self }
     }
 
-    /// Bytes of the longest frame of its client.
+    /// Returns the bytes of the longest frame of the client.
     pub fn frame_bytes_max(&self) -> usize {
         self.sent_message_bytes as usize + SESSION_FRAME_BYTES_MORE
     }

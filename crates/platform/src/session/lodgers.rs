@@ -70,7 +70,7 @@ impl Waiting {
         }
     }
 
-    /// Bytes of memory that it takes, roughly: JSON of a few bytes may be a value of many.
+    /// Returns the frame's bytes of memory, estimated: JSON of a few bytes may be a large value.
     pub fn memory(&self) -> usize {
         match self {
             Self::Message { message, bytes, .. } => message.footprint(SESSION_WAITING_COUNTED_BYTES).max(*bytes),
@@ -78,7 +78,8 @@ impl Waiting {
         }
     }
 
-    /// Messages that it hands to the platform, each counted once for each receiver; a save counts, too.
+    /// Returns the number of deliveries that the frame causes: a message counts once for each receiver; a save counts,
+    /// too.
     pub fn deliveries(&self) -> u64 {
         match self {
             Self::Message { message, .. } => message.receivers.len().max(1) as u64,
@@ -272,7 +273,7 @@ impl Session {
             );
             return self.refuse(number, Code::TooManyReceivers, text);
         }
-        // The frame itself is paid for by its credit.
+        // The frame's credit pays for the first receiver.
         self.rate.charge(message.receivers.len() as u64 - 1);
         message.sender = Aid::local(name);
         let waiting = Waiting::Message { number, message, bytes };

@@ -32,7 +32,8 @@ impl OpenMessages {
         Self { by_number: BTreeMap::new(), runs: Vec::new(), is_told: false, weight }
     }
 
-    /// The client's agents have not handled the messages of these runs, and have handled all others that it acknowledges.
+    /// Notes the runs of messages that the client's agents have not handled. All others that it acknowledges are
+    /// handled.
     pub fn list(&mut self, runs: &[u64]) {
         self.is_told = true;
         self.runs = runs.as_chunks().0.iter().map(|[first, count]| (*first, *count)).collect();

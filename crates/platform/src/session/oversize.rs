@@ -4,9 +4,9 @@ use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sym};
 
 use crate::agent_management::too_many_results;
 
-/// The `failure` that stands for an answer which is too long for its client, as it says of itself `why`; `None` if the
-/// message answers nothing. A directory's answer to a search is one of that directory (FIPA00023 6.3.5); any other is
-/// the AMS's.
+/// Returns a `failure` in place of an answer that is too long for its client, for the reason `why`; `None` if the
+/// message answers nothing. For an answer of a directory it comes from that directory (FIPA00023 6.3.5); for any other,
+/// from the AMS.
 //= fipa00023 6.3.5
 pub(super) fn answer_instead(answer: &AclMessage, to: Aid, platform: Symbol, why: &str) -> Option<AclMessage> {
     let extras = answer.extras();

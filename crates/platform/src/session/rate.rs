@@ -38,7 +38,7 @@ impl Rate {
         self.parts == self.parts_max
     }
 
-    /// Takes all of this, whether it is there or not.
+    /// Takes this amount, even beyond the bucket's content.
     pub fn charge(&mut self, cost: u64) {
         let cost = cost.saturating_mul(PARTS);
         let paid = cost.min(self.parts);

@@ -149,7 +149,7 @@ pub struct Session {
     pub(super) parting: Vec<(u32, String)>,
     /// The number of the last numbered frame received.
     pub(super) received: u64,
-    /// Messages received whose agents had no turn yet, each counted once for each receiver, and their bytes.
+    /// Deliveries received for agents that had no turn yet, and their bytes.
     pub(super) queued: u64,
     pub(super) queued_bytes: usize,
     /// The highest number the client may send.
@@ -162,7 +162,7 @@ pub struct Session {
     pub(super) window: VecDeque<Outgoing>,
     /// What the messages in it take.
     pub(super) weight: Weight,
-    /// Messages that its client has and its agents have not handled.
+    /// Messages that the client has and its agents have not handled.
     pub(super) open: OpenMessages,
     /// What waits for the clients of its account.
     pub(super) burden: Arc<Burden>,
@@ -265,7 +265,7 @@ impl Session {
         (self.window.len() as u64).saturating_sub(self.window_max())
     }
 
-    /// Lets the client send as much as it may by now; whether its rate holds some of that back.
+    /// Grants the client all credit that is due. Returns whether its rate holds some of it back.
     pub(super) fn grow_credit(&mut self, now: Time) -> bool {
         // Answers behind the window count: who acknowledges none can make no more of them.
         let taken = self.queued + self.looking + self.behind() + self.granted;

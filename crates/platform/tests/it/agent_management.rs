@@ -312,7 +312,7 @@ fn unknown_function_is_refused_however_it_is_written() {
     }
 }
 
-/// JADE reads words in any case, and those of FIPA's drafts of 2000.
+/// JADE reads words in any case, including those of FIPA's drafts of 2000.
 #[test]
 fn older_names_in_any_case_are_read() {
     let mut sim = Simulation::new(1);

@@ -1,4 +1,4 @@
-//! Numbered messages in a mailbox against a model: whatever is handled in whatever order, lost, said again, or left to
+//! Numbered messages in a mailbox, compared with a model. In whatever order they are handled, lost, repeated or left to
 //! another node, each is taken once, in its sender's order, and none is missing.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -20,7 +20,7 @@ fn ticket(sender: usize, number: u64) -> Ticket {
 enum Op {
     Send(usize, u8),
     Arrive(u8),
-    /// A message that is on its way is lost, and nobody knows.
+    /// Loses a message on its way, unnoticed.
     Lose(Index),
     Take(u8),
     /// Messages that were taken are handled, and that is written: not as they came.

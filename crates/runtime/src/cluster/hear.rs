@@ -186,8 +186,8 @@ impl Node {
         }
     }
 
-    /// Something is missing of what these agents sent to one of this node, and what follows it was not taken: their
-    /// nodes are to say again all that is not settled, as to a node that begins to serve the receiver's partition.
+    /// Asks nodes of these senders to repeat all unsettled messages to an agent of this node, as to a node that begins
+    /// to serve its partition: one is missing, and those after it were not taken.
     #[cold]
     pub fn ask_again(&self, receiver: Symbol, senders: &[Symbol]) {
         let (Some(cluster), Some(scribe), Some(links)) = (&self.cluster, &self.scribe, self.linked.links()) else {
@@ -216,7 +216,7 @@ impl Node {
         }
     }
 
-    /// Sends once more what agents of this node sent to agents of a partition that it serves.
+    /// Repeats the messages of this node's agents to agents of a partition that it serves.
     pub fn say_again_here(&self, partition: Partition, letters: impl FnOnce(u64) -> Vec<Envelope>) {
         let Some(cluster) = &self.cluster else { return };
         let mut parts = cluster.lock();
@@ -257,8 +257,8 @@ impl Node {
         (count - messages.len()) as u64
     }
 
-    /// The other node that is to refuse a numbered message to an agent that there is not: who serves the receiver's
-    /// partition, so that it is written there and the message does not come later.
+    /// Returns the other node that is to refuse a numbered message to a missing agent: the one that serves the
+    /// receiver's partition, so that the refusal is recorded there and the message does not arrive later.
     pub fn refuses_for(&self, envelope: &Envelope) -> Option<NodeId> {
         match self.cluster.as_ref()?.server_of(envelope.to.name) {
             Server::Node(node) if is_numbered(envelope) => Some(node),

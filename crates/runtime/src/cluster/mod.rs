@@ -83,7 +83,7 @@ pub(crate) struct Parts {
     tellings: FxHashMap<(NodeId, Partition), u64>,
     /// Nodes that were asked to repeat their messages to a partition, because one is missing.
     asked: FxHashSet<(NodeId, Partition)>,
-    /// For which partitions this node is about to say again what it has itself.
+    /// Partitions for which this node is about to repeat its own messages.
     asked_here: FxHashSet<Partition>,
     each: Box<[Part]>,
 }
@@ -277,8 +277,8 @@ impl Parts {
         (0..).map(Partition).zip(&mut self.each)
     }
 
-    /// An agent is on a node that serves its partition from now on and has not been told yet what it may have missed:
-    /// it is one of those that have a route there when that is done. False if that node is none such.
+    /// Adds an agent to those that get a route to the node that begins to serve their partition, once that node has
+    /// been told what it may have missed. False if the node is not beginning to serve it.
     pub fn name_coming(&mut self, cluster: &Cluster, agent: Symbol, node: NodeId) -> bool {
         let coming = self.part(cluster.partition_of(agent)).and_then(|part| part.coming.as_mut());
         let coming = coming.filter(|coming| coming.node == node);

@@ -274,8 +274,8 @@ impl Scribe {
         let _ = self.jobs.send(Job::SayAgain(to, partitions));
     }
 
-    /// Something is missing of what agents of this node sent to agents of a partition that it serves: all is sent once
-    /// more that these have not handled.
+    /// Asks for a repetition of all unhandled messages of this node's agents to agents of a partition that it serves:
+    /// one is missing.
     pub fn say_again_here(&self, partition: Partition) {
         let _ = self.jobs.send(Job::SayAgainHere(partition));
     }
@@ -334,8 +334,7 @@ impl Scribe {
         ends.values().filter(|(awaited, _)| *awaited == agent).for_each(|(_, tell)| _ = tell.send(()));
     }
 
-    /// Messages as they are sent once more: all that their senders answer for to the same receivers, each sender's in
-    /// their order.
+    /// Returns the messages to repeat: all that their senders answer for to the same receivers, each sender's in order.
     pub fn envelopes(&self, letters: Vec<Letter>, telling: u64) -> Vec<Envelope> {
         let mut latest: FxHashMap<(Symbol, Symbol), u64> = FxHashMap::default();
         let envelope = |(Ticket { sender, number }, to, sent): Letter| {
@@ -353,7 +352,7 @@ impl Scribe {
         let _ = self.jobs.send(Job::WriteOff(ticket, receiver));
     }
 
-    /// A message was refused, whether there is such a receiver or not: its sender need not keep it.
+    /// Records that a message was refused, whether its receiver exists or not: its sender need not keep it.
     pub fn refuse(&self, ticket: Ticket, receiver: Symbol) {
         let _ = self.jobs.send(Job::Refuse(ticket, receiver));
     }
@@ -365,7 +364,7 @@ struct Desk {
     ledger: Ledger,
     /// The partitions that are served here.
     terms: FxHashMap<Partition, Term>,
-    /// Bytes written since it was looked what could be tidied up.
+    /// Bytes written since the last check of garbage.
     unseen: u64,
 }
 
@@ -562,7 +561,7 @@ impl Desk {
         self.ledger.take_known();
     }
 
-    /// Writes what agents did, and what follows from what they handled before.
+    /// Writes the steps of agents, and what follows from messages that they handled before.
     fn write_down(&mut self, batches: &mut [Batch]) -> Result<(), Fenced> {
         let mut by_partition: FxHashMap<Partition, Vec<Vec<Record>>> = FxHashMap::default();
         for partition in self.ledger.partitions_to_settle() {
@@ -735,8 +734,8 @@ impl Desk {
         self.node.put(batch.shard, Parcel::Written(released));
     }
 
-    /// Writes a partition's journal anew if more is out of date than is needed, in all partitions together: where that
-    /// gives most for what it costs.
+    /// Compacts a partition's journal if garbage exceeds live bytes, in all partitions together: the one that gains
+    /// most for its cost.
     fn tidy_up(&mut self) {
         if self.unseen < JOURNAL_TIDY_BYTES {
             return;
@@ -750,7 +749,7 @@ impl Desk {
         if garbage < live.saturating_add(JOURNAL_GARBAGE_BYTES) {
             return;
         }
-        // Per mille of what is to be written for it; each costs something, however small.
+        // Garbage per mille of the bytes to write; each journal costs something, however small.
         let worth = |term: &Term| term.garbage().saturating_mul(1_000) / (term.size.live + JOURNAL_TIDY_BYTES / 4);
         let Some(partition) = self.terms.iter().max_by_key(|(_, term)| worth(term)).map(|(partition, _)| *partition)
         else {
@@ -762,7 +761,7 @@ impl Desk {
         }
     }
 
-    /// Lets a partition's journal be until it has grown.
+    /// Leaves a partition's journal alone until it has grown.
     fn leave_untidy(&mut self, partition: Partition) {
         if let Some(term) = self.terms.get_mut(&partition) {
             term.size.live = term.size.all;

@@ -7,11 +7,11 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::Time;
 
-/// One agent's timers, which are written in the order in which they were set.
+/// Timers of one agent, which are saved in the order in which they were set.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Timer>", into = "Vec<Timer>")]
 pub(crate) struct Timers {
-    /// By the order in which they were set.
+    /// Timers in the order in which they were set.
     all: BTreeMap<u64, Timer>,
     named: FxHashMap<Box<str>, u64>,
     /// The soonest first; of those due at once, the one set first.

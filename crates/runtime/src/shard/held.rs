@@ -83,7 +83,7 @@ impl Shard {
         self.wake_later(index, Time(self.now.0 + wait_us));
     }
 
-    /// Lets an agent's next turn come no earlier than this, whatever comes for it.
+    /// Delays an agent's next turn until this time, whatever arrives for it.
     #[cold]
     pub(super) fn delay(&mut self, index: u32, until: Time) {
         let Some(slot) = self.slots.at(index) else { return };

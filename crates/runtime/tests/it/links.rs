@@ -361,7 +361,7 @@ fn services_registered_one_by_one_are_told_once() {
         News::MoreServices { services, .. } => services.len(),
         _ => 0,
     };
-    // One by one, all that are left of them, and the last one.
+    // The remaining services come one by one, then the last one.
     assert_eq!(told.iter().map(count).sum::<usize>(), 100 + 99 + 1);
     told.into_iter().for_each(|news| there.station().hear(OTHER, news));
     for (name, is_there) in [("service0", true), ("service7", false), ("service99", true), ("last", true)] {

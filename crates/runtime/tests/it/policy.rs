@@ -331,7 +331,7 @@ fn modules_and_programs_outside_give_nobody_plans_without_a_rule() {
     assert_eq!(["guest", "module", "pump"].map(|teacher| may_teach(&guarded, teacher)), [false, true, true]);
 }
 
-/// Creates agents that do the same, for as long as it is there.
+/// Body that creates agents of its own kind without end.
 struct Breeder;
 
 impl AgentBody for Breeder {
@@ -357,7 +357,7 @@ fn family_that_multiplies_ends() {
     }
 }
 
-/// Kills itself in its turn, and then creates an agent.
+/// Body that kills itself in its turn, and then creates an agent.
 struct Ghost(Arc<Mutex<Option<Result<Aid, CreateError>>>>);
 
 impl AgentBody for Ghost {

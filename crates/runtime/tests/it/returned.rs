@@ -8,7 +8,7 @@ use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::{AgentBody, Arrival, Next, Time, Turn};
 use whimbrel_runtime::{Platform, ProgramLoader};
 
-/// Owner that a body named when it was admitted, if it named any.
+/// Owners that bodies named when they were admitted, if any.
 type Claims = Arc<Mutex<Vec<Option<String>>>>;
 
 /// Body whose state is the name of its owner.
@@ -38,7 +38,7 @@ impl Owned for Claimant {
     }
 }
 
-/// Loader that makes claimants, each in as many boxes more as its path says.
+/// Loader that makes claimants, each in as many further boxes as its path says.
 struct Claimants(Claims);
 
 impl ProgramLoader for Claimants {

@@ -48,7 +48,7 @@ impl Embedded {
         Ok(done)
     }
 
-    /// Gives back the space of the oldest segment if forgotten frames take more than what is kept and a segment together.
+    /// Frees the oldest segment if forgotten frames take more room than live ones and one segment together.
     pub(super) fn compact_a_little(&self) {
         let (segments, bytes, frame_bytes) = {
             let queue = self.queue();

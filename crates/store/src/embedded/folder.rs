@@ -85,7 +85,7 @@ pub enum OpenStoreError {
         /// Where and how.
         what: String,
     },
-    /// A part of it is missing or not as it was written, beside the journal's frames.
+    /// A part beside the journal's frames is missing or damaged.
     #[error("{} is incomplete: {what}. `whimbrel store repair {}` makes it whole again if its journal is", .folder.display(), .folder.display())]
     Incomplete {
         /// The store.
@@ -137,7 +137,7 @@ pub struct Lock([Option<File>; 2]);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing them is not enough: a process that was forked meanwhile has them open until it runs its program.
+        // Closing is not enough: a forked process has the files open until it runs its program.
         for locked in self.0.iter().flatten() {
             let _ = locked.unlock();
         }
@@ -237,7 +237,7 @@ fn damaged(folder: &Path) -> OpenStoreError {
 }
 
 impl Description {
-    /// Writes it, all or nothing. The store has a mark.
+    /// Writes the description, all or nothing. The store has a flush mark.
     pub fn write(&self, folder: &Path) -> Result<(), OpenStoreError> {
         let Self { partitions, store, .. } = self;
         let body =
@@ -334,7 +334,7 @@ fn begin_of(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Takes from others what they may do with a store's folders and files. One of those from whom that cannot be taken.
+/// Withdraws others' access to a store's folders and files. Returns one for which that failed.
 pub fn narrow(folder: &Path) -> Option<PathBuf> {
     let inner = [folder.to_owned(), folder.join(JOURNAL), folder.join(BLOBS)];
     let entries =

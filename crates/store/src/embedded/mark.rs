@@ -1,8 +1,8 @@
-//! Mark of what was flushed: a file that says which batch of the journal was acknowledged last, so that a journal that ends
-//! before it is known to be damaged (docs/design/store.md draws it).
+//! Flush mark: a file with the last acknowledged batch of the journal, so that a journal that ends before it is known
+//! to be damaged (docs/design/store.md draws it).
 //!
-//! It is written after each flush and flushed with every [`SYNC_BATCHES`]th: a process that is killed loses nothing of it,
-//! after a power cut it may say less than there is, never more.
+//! The mark is written after each flush, and flushed with every [`SYNC_BATCHES`]th. A killed process loses nothing of
+//! it. After a power cut it may say less than was flushed, never more.
 
 use std::fs::File;
 use std::io;
@@ -23,13 +23,13 @@ const SYNC_BATCHES: u64 = 256;
 /// Last batch that was acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Segment that it is in.
+    /// Segment of the batch.
     pub segment: u32,
     /// Number of the batch.
     pub batch: u64,
-    /// The byte of the segment after it.
+    /// Byte of the segment after the batch.
     pub end: u64,
-    /// Frames that were ever appended up to it, in all partitions together.
+    /// Frames ever appended up to the batch, in all partitions together.
     pub frames: u64,
 }
 
@@ -75,7 +75,7 @@ fn checksum(body: &[u8], store: u64) -> u32 {
 pub enum Flushed {
     /// Up to this batch.
     Upto(Mark),
-    /// There is no such file.
+    /// The file is missing.
     Missing,
     /// The file cannot be read as one of this store.
     Unreadable,
@@ -104,7 +104,7 @@ pub struct MarkFile {
 }
 
 impl MarkFile {
-    /// Opens the file, or makes it, and has it say this, flushed.
+    /// Opens or creates the file, and writes this mark, flushed.
     pub fn begin(folder: &Path, store: u64, mark: Mark) -> io::Result<Self> {
         let path = folder.join(FLUSHED);
         let made = !path.exists();
@@ -128,7 +128,7 @@ impl MarkFile {
         }
     }
 
-    /// Flushes what was said last.
+    /// Flushes the mark that was written last.
     pub fn sync(&mut self, batch: u64) -> io::Result<()> {
         self.synced = batch;
         self.file.sync_data()

@@ -87,7 +87,7 @@ pub struct Found {
     pub torn_bytes: u64,
     /// What was acknowledged and cannot be read any more. Reading it says so again.
     pub damage: Vec<Damage>,
-    /// A file or folder of it that others can read, because they were given that and it cannot be taken from them.
+    /// A file or folder of the store that others can read, and whose permissions could not be narrowed.
     pub exposed: Option<PathBuf>,
 }
 

@@ -183,7 +183,7 @@ impl Recovered {
         }
     }
 
-    /// Something is damaged of which it is not known what it was.
+    /// Notes damage of unknown content.
     pub fn doubt(&mut self, what: String) {
         self.in_doubt = true;
         self.damage.push(Damage { partition: None, first: Lsn(0), last: Lsn(0), what });
@@ -267,7 +267,7 @@ impl Recovered {
         Mark { segment, batch, end: self.end as u64, frames: self.appended() }
     }
 
-    /// Says what of the journal's end is missing that was flushed.
+    /// Reports flushed frames that are missing from the journal's end.
     fn compare_with_mark(&mut self) {
         let Some(mark) = self.mark.filter(|mark| mark.batch >= self.next_batch) else { return };
         let (first, last) = (self.next_batch, mark.batch);

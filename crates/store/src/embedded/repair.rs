@@ -1,5 +1,5 @@
-//! Repair of a store whose journal is whole and something beside it is not: its description, its mark, its blobs'
-//! folder, or the names of its segments.
+//! Repair of a store whose journal is whole, but not something beside it: its description, its flush mark, its folder
+//! of blobs, or the names of its segments.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -23,8 +23,8 @@ pub struct Repaired {
     pub frames: u64,
 }
 
-/// Makes a store whole again of whose folder a part is missing, if its journal is not damaged. `partitions` is for
-/// stores whose segments do not say how many there are, as those of the first release.
+/// Repairs a store with missing parts, if its journal is not damaged. `partitions` is for stores whose segments do not
+/// record that number, as those of the first release.
 ///
 /// # Errors
 /// Somebody has the store open, or there is none. The journal is damaged: then its segments have their names again, no
@@ -75,7 +75,7 @@ pub fn repair(folder: &Path, partitions: Option<u16>, progress: &mut Progress<'_
         done.push(format!("the folder `{BLOBS}` was missing, and is there again, empty: its blobs are lost"));
     }
     if !matches!(flushed, Flushed::Upto(_)) {
-        // The torn tail, if there is one, counts once the store is opened.
+        // A torn tail counts once the store is opened.
         let mut reached = recovered.reached();
         if let Some(torn) = recovered.torn.filter(|torn| torn.kept.is_some()) {
             (reached.batch, reached.end) = (reached.batch.saturating_sub(1), torn.batch_offset as u64);
@@ -94,7 +94,7 @@ pub fn repair(folder: &Path, partitions: Option<u16>, progress: &mut Progress<'_
     Ok(Repaired { done, frames })
 }
 
-/// All files of a folder that begin as segments do, whatever they are called.
+/// Returns all files of a folder that begin as segments do, whatever their names.
 fn segments(journal: &Path) -> std::io::Result<Vec<(PathBuf, SegmentHeader)>> {
     let entries = match std::fs::read_dir(journal) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

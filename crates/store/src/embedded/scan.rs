@@ -77,7 +77,7 @@ impl Scan<'_> {
             next = next.saturating_add(1);
         }
         if at > self.bytes.len() {
-            // A batch that was acknowledged, and that the file does not hold to its end.
+            // An acknowledged batch does not fit into the file.
             return End { offset: self.bytes.len(), next_batch: next, torn: None };
         }
         End { offset: at, next_batch: next, torn: None }

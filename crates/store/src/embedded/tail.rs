@@ -58,7 +58,7 @@ pub struct Tail {
     pub segment_bytes: u64,
     /// What was written last is there or is not; nothing is written before that is known.
     pub broken: bool,
-    /// Says what was flushed.
+    /// Flush mark of the journal.
     pub mark: MarkFile,
     /// Frames that were ever appended, in all partitions together.
     pub frames: u64,

@@ -245,7 +245,7 @@ pub(crate) fn differences(wanted: &Value, there: &Value) -> Vec<String> {
     wanted.iter().filter_map(differs).collect()
 }
 
-/// Makes a stream unless it is there, which must be as it is wanted. One of a store that is used is not made.
+/// Creates a stream if it is missing, unless the store was used; an existing one must be as wanted.
 async fn ensure(engine: &Engine, wanted: Value, is_used: bool) -> Result<(), ConnectError> {
     let name = name_of(&wanted).to_owned();
     let deadline = Instant::now() + patience();

@@ -34,7 +34,7 @@ fn segments(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The bytes of all files of a folder, but those of the lock.
+/// Returns the bytes of all files of a folder but the lock.
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! A node, and several processes that say they are one and the same other node.
+//! Contest of several processes for one node name, at a host that links with one of them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::Random;
 enum Line {
     /// Nowhere.
     None,
-    /// The host has not heard its hello.
+    /// The host has not read the hello.
     Begun,
     /// The claim is undecided.
     Waits,
@@ -27,7 +27,7 @@ enum Line {
 pub struct Claimant {
     /// End of the link in this process.
     pub end: LinkEnd,
-    /// Why the host does not want it; it does not come again.
+    /// Reason of the host's refusal; the process does not come again.
     pub refused: Option<LinkError>,
     dead: bool,
     /// True while the process makes no step, its connection staying open.
@@ -44,7 +44,7 @@ pub struct Claimant {
 pub struct LinkContest {
     /// The end that accepts.
     pub host: LinkEnd,
-    /// The processes, in the order in which they began.
+    /// Processes, in the order in which they began.
     pub claimants: Vec<Claimant>,
     /// The time.
     pub now: Time,
@@ -156,7 +156,7 @@ impl LinkContest {
         }
     }
 
-    /// The host takes what came from this process.
+    /// Has the host read what arrived from this process.
     fn step_host(&mut self, number: usize) {
         let now = self.now;
         let Some(claimant) = self.claimants.get_mut(number) else { return };
@@ -217,7 +217,7 @@ impl LinkContest {
         }
     }
 
-    /// The host closes the connection of this process, after it said why.
+    /// Closes the connection of this process at the host, after telling it why.
     fn close(&mut self, number: usize, why: Option<&LinkError>) {
         let at = self.delay();
         let Some(claimant) = self.claimants.get_mut(number) else { return };

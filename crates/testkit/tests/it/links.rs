@@ -376,7 +376,7 @@ fn contested_name_is_one_process_at_a_time() {
     }
 }
 
-/// A peer that lost the session to another process of this end's name is met anew, not with numbers that it does not know.
+/// A peer that lost the session to another process of this end's name begins anew, without stale numbers.
 #[test]
 fn peer_that_met_another_process_begins_anew() {
     for end in [0, 1] {

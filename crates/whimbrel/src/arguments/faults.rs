@@ -3,12 +3,12 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
-/// Options whose value stands behind `=`, and that is a time.
+/// Options whose value stands behind `=`, and is a time.
 const TIMES: [&str; 3] = ["--wait", "-w", "--watch"];
-/// Options whose value stands behind `=`, and that is a folder.
+/// Options whose value stands behind `=`, and is a folder.
 const FOLDERS: [&str; 1] = ["--log"];
 
-/// An error for what looks like a value of an option that takes it behind `=` only.
+/// Returns an error for a word that looks like the value of an option that takes it behind `=` only.
 pub fn misplaced_value(command: &mut Command, words: &[String]) -> Option<Error> {
     let (option, value) = words.iter().zip(words.iter().skip(1)).find(|(option, value)| {
         let is_time = value.ends_with(|c: char| c.is_ascii_alphabetic()) && crate::duration::parse(value).is_ok();
@@ -17,7 +17,7 @@ pub fn misplaced_value(command: &mut Command, words: &[String]) -> Option<Error>
     Some(command.error(ErrorKind::ValueValidation, how(option, value)))
 }
 
-/// The error with a hint, if there is one, and without secrets.
+/// Adds a hint to an error, if there is one, and removes secrets.
 pub fn explained(mut error: Error, words: &[String]) -> Error {
     let text = |error: &Error, kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),

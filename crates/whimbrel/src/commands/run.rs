@@ -106,7 +106,8 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     failed.map_or_else(|| Ok(end_in_part(&left_out, code)), Err)
 }
 
-/// The agents that are not started, for the process that tells of them: of several nodes in one command, the first.
+/// Returns the agents that are not started, for the process that reports them: the first of several nodes in one
+/// command.
 fn told_here(arguments: &Run, society: &Society) -> Vec<LeftOut> {
     if arguments.node.is_none() { society.left_out().to_vec() } else { Vec::new() }
 }

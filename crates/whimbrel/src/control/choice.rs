@@ -73,7 +73,7 @@ fn listed(platforms: &[Vec<Found>]) -> String {
         };
         let names = nodes.iter().map(|found| format!("{} (process {})", found.info.node, found.info.pid));
         let line = format!("{choice:<24} {platform} runs {society} on {}", names.collect::<Vec<_>>().join(", "));
-        // The terminal indents what follows an error's first line.
+        // The terminal indents an error's further lines.
         let _ = write!(text, "\n{}", harmless(&line));
     }
     text

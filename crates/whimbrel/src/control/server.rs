@@ -103,7 +103,7 @@ fn serve(stream: &UnixStream, panel: &Panel) -> io::Result<()> {
     }
 }
 
-/// The user at the other end, as far as the system says who that is; it can only be one who may open the socket.
+/// Returns the user at the other end, as far as the system knows; only permitted users can open the socket.
 fn user_of(stream: &UnixStream) -> String {
     #[cfg(target_os = "linux")]
     if let Ok(user) = rustix::net::sockopt::socket_peercred(stream) {
@@ -113,7 +113,7 @@ fn user_of(stream: &UnixStream) -> String {
     "user".to_owned()
 }
 
-/// Records what a user of this machine had done.
+/// Records an act of a user of this machine.
 fn record(panel: &Panel, stream: &UnixStream, (action, object): (&str, String), detail: &str) {
     let who = user_of(stream);
     let from = "control socket";

@@ -365,7 +365,7 @@ fn a_client_that_sends_to_somebody_slow_is_held_up_by_its_credit() {
     port.close(Duration::from_secs(1));
 }
 
-/// Tells what it hears.
+/// Agent that forwards each content that it receives.
 struct Listener(mpsc::Sender<Value>);
 
 impl Agent for Listener {
@@ -382,7 +382,7 @@ fn burst_beyond_credit_is_read_later() {
         let (told, hears) = mpsc::channel();
         platform.spawn("amy", Listener(told)).expect("a free name");
         let mut client = Client::with_agent(&port, framing, "keen");
-        // All of it is said before anything is heard.
+        // All messages are sent before any answer is read.
         (2..=LAST).for_each(|number| client.send(number, Value::Int(number as i64)));
         for due in 2..=LAST {
             assert_eq!(hears.recv_timeout(PATIENCE), Ok(Value::Int(due as i64)));

@@ -346,7 +346,7 @@ fn savings_survive_kill_nine() {
         child.wait().expect("it is ours");
         lives += 1;
         assert!(lives < 200, "it does not come to its end");
-        // Killed between its last line and its exit: another life would begin anew.
+        // The process was killed between its last line and its exit; it would begin another life.
         if std::fs::read_to_string(&out).expect("it is text").ends_with(LAST_LINE) {
             break;
         }

@@ -215,7 +215,7 @@ fn what_a_policy_forbids_is_answered_and_recorded() {
     assert_eq!(refused, expected);
     // The spy was allowed to end the platform.
     assert!(ended.contains("\"reason\":\"allowed\"") && ended.lines().count() == 1, "{ended}");
-    // Node's own policy allowed its acts, and the spy's node to end the platform: nothing was refused there.
+    // The node's own policy allowed its acts, and the spy's node to end the platform: nothing was refused there.
     assert!(record("audit.jsonl").lines().all(|line| line.contains("\"reason\":\"allowed\"")));
     assert_eq!(record("audit.jsonl.outside"), "");
 }

@@ -19,7 +19,7 @@ use super::durable::Lines;
 
 const TICKERS: usize = 12;
 const TICKS: &str = "MAS ticks { agents: ledger; ticker #12; }";
-/// Three at a time, and the next three when those are answered.
+/// Agent that asks three at a time, and the next three when those are answered.
 const TICKER: &str = "
 !go(1).
 +!go(N) : halted <- .my_name(Me); .send(ledger, achieve, done(Me, N)).
@@ -70,7 +70,7 @@ fn passing_partitions_keep_order() {
     assert_eq!(nodes.lines().len(), 1, "{:?}", nodes.lines());
 }
 
-/// Links to one other node, which notes what it is told to say again.
+/// Links to one other node, which notes requests to repeat messages.
 #[derive(Default)]
 struct Peer {
     asked: Mutex<Vec<(u16, u64)>>,

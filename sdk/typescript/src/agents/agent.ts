@@ -70,7 +70,7 @@ export class Agent {
   readonly #progress = new Progress();
   /** Messages that it is not done with, if it is kept. */
   readonly #open = new Map<Message, () => void>();
-  /** Messages that it has not handled, and the numbers of their frames: the node answers them if it ends. */
+  /** Messages that the agent has not handled, with the numbers of their frames: the node answers them if it ends. */
   readonly #given = new Map<Message, number>();
   /** Messages that it answered; to agree is no answer yet. */
   readonly #answered = new WeakSet<Message>();
@@ -493,7 +493,7 @@ export class Agent {
     if (this.#given.delete(message)) this.#seat?.handled();
   }
 
-  /** The numbers of messages that it has not handled. @internal */
+  /** Numbers of messages that the agent has not handled. @internal */
   get given(): Iterable<number> {
     return this.#given.values();
   }

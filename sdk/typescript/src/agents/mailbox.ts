@@ -31,7 +31,7 @@ type Done = (isTaken?: true) => void;
 interface Held {
   readonly message: Message;
   readonly bytes: number;
-  /** The agent is done with it, or somebody took it and is not done yet. */
+  /** Called when the agent is done with a message, or somebody took it and is not done yet. */
   readonly done: Done;
 }
 

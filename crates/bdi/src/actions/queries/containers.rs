@@ -113,7 +113,7 @@ fn values(contents: &Contents) -> Vec<Value> {
     contents.values().map(taken).collect()
 }
 
-/// A value as it is taken out: others than minds may have put integers in.
+/// Returns a container's value as a term: other agents than minds may have put integers in.
 fn taken(value: &Value) -> Value {
     TermConversion::default().value(value.clone())
 }

@@ -29,7 +29,7 @@ struct Conversion {
 /// The widest field: a program's typing error must not cost memory without bound.
 const WIDTH_MAX: usize = 10_000;
 
-/// The text of a format with its arguments put in.
+/// Returns the text of a format with its arguments inserted.
 ///
 /// # Errors
 /// They do not fit the format: why.

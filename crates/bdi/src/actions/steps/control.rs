@@ -36,7 +36,7 @@ pub fn wait(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     }
     let holds = call.holds(0);
     if levels::noted() {
-        // The step fails for what was noted.
+        // The noted excess is the reason of the failure.
         return Err(Failure::said_no());
     }
     if holds {

@@ -81,7 +81,7 @@ fn receivers(call: &StepCall<'_, '_>) -> Result<Vec<Aid>, Failure> {
                 Failure::new("internal_action", message)
             })
         };
-        // Each of them once, by whatever name.
+        // Each agent gets the message once, by whatever name it is listed.
         let (mut seen, home) = (FxHashSet::default(), call.cycle.services.platform());
         let is_first = |agent: &Aid| {
             let platform = if agent.platform == home { sym::EMPTY } else { agent.platform };

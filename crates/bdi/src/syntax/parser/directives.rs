@@ -386,7 +386,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// The library of Java that a path begins with, of those that JaCaMo's templates of programs include.
+/// Returns the Java library that a path begins with, among those that JaCaMo's program templates include.
 fn library_of(path: &str) -> Option<&'static str> {
     match path.split('/').next()? {
         "$jacamoJar" | "$jacamo" => Some("JaCaMo"),

@@ -25,10 +25,10 @@ pub trait Loader {
 /// Why a file cannot be included.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
-    /// There is none, or it cannot be read.
+    /// The file does not exist, or cannot be read.
     #[error("{0}")]
     Missing(String),
-    /// The program came from elsewhere, and not all of it came.
+    /// The program came from elsewhere without this file.
     #[error("it did not come with the program")]
     Incomplete,
 }
@@ -88,7 +88,7 @@ impl<'l> Session<'l> {
         self.diagnostics.errors() > mark.errors
     }
 
-    /// Forgets what was parsed since `mark`; what is wrong with it is a warning, the program going on without it.
+    /// Drops all that was parsed since `mark`. Its errors become warnings, and the program continues without it.
     pub(crate) fn leave_out_since(&mut self, mark: SessionMark) {
         let [beliefs, goals, plans, functions, local_namespaces] = mark.lengths;
         self.program.beliefs.truncate(beliefs);

@@ -115,7 +115,7 @@ impl Parser<'_, '_> {
         parts
     }
 
-    /// A list whose first elements are lists is read without recursion.
+    /// Parses a list; one whose first elements are lists is read without recursion.
     fn list_in_default_namespace(&mut self) -> Parse<ListParts> {
         let flat = self.flat;
         let mut around: Vec<OpenList> = Vec::new();

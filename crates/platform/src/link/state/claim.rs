@@ -15,9 +15,8 @@ use crate::limits::{LINK_CLAIM_MS, LINK_CLAIM_MS_MAX};
 pub enum Claim {
     /// The connection is the link's: close the present one, if there is one, and call [`Link::handle_accepted`].
     Granted,
-    /// The peer of the present connection is asked whether it is there: [`LinkEvent::ClaimGranted`] or
-    /// [`LinkEvent::ClaimRefused`] comes.
-    /// A connection that waited before this one is to be closed.
+    /// The claim waits while the present peer is asked whether it is there: [`LinkEvent::ClaimGranted`] or
+    /// [`LinkEvent::ClaimRefused`] follows. Close an earlier connection that waited.
     Waits,
     /// The connection that this end made is the one: close the other without a word, since its peer is to stay.
     Crossed,
@@ -43,7 +42,7 @@ impl Link {
         }
         let is_same = self.session.is_some_and(|session| session.incarnation == hello.incarnation);
         if is_same && hello.to.is_some() && !crosses {
-            // The peer knows best that it has no connection any more. It is there, so nobody else has its name.
+            // The peer itself knows best that it has no connection any more. Its name is not another process's.
             let contest = self.contest.take();
             self.events.extend(contest.map(|contest| LinkEvent::ClaimRefused(contest.refusal)));
             return Claim::Granted;
@@ -65,7 +64,7 @@ impl Link {
         self.contest.is_some()
     }
 
-    /// The peer answered what it was asked at this time.
+    /// Ends a contest because the peer answered a question that was asked at this time.
     pub(super) fn end_contest_answered(&mut self, asked: u64) {
         if let Some(contest) = self.contest.take_if(|contest| asked > 0 && asked >= contest.began.0) {
             self.events.push_back(LinkEvent::ClaimRefused(contest.refusal));
@@ -86,7 +85,7 @@ impl Link {
         silent.min(contest.began + Duration::from_millis(LINK_CLAIM_MS_MAX))
     }
 
-    /// Decides a claim whose time has come.
+    /// Decides a claim that is due.
     pub(super) fn settle_contest(&mut self, now: Time) {
         let (Some(contest), Some(connection)) = (&self.contest, &self.connection) else { return };
         if now < self.contest_due() {

@@ -70,7 +70,7 @@ fn lost_stream_is_never_made_anew() {
     drop(connect(&address));
     order(&address, &format!("STREAM.DELETE.{name}-J1"));
     drop(connect(&address));
-    // The keys are gone, and with them how the store was made.
+    // Without the keys, the store's settings are lost.
     connect(&address).write("key", Revision(0), b"value").unwrap();
     order(&address, &format!("STREAM.PURGE.{name}-COORD"));
     let error = refused(&address, Survives::Nothing);

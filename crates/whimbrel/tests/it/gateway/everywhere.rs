@@ -175,7 +175,7 @@ fn figures_of_the_whole_society_are_asked_of_one_node() {
 #[test]
 fn the_audit_log_of_each_node_is_read_back_page_by_page() {
     let node = Node::with(&["--nodes", "2", "--audit", "audit.jsonl"]);
-    // Equal ones are one line, what was allowed is recorded as well.
+    // Equal refusals become one line; allowed acts are recorded as well.
     for who in 0..3 {
         assert_eq!(node.ask("GET", "/node", &format!("nobody{who}"), "").status, 401);
     }
