@@ -385,8 +385,8 @@ pub const SESSION_MESSAGE_BYTES_LEAST: u32 = 64 << 10;
 pub const SESSION_FRAME_BYTES_MORE: usize = 1_024;
 /// Bytes of one frame of a session: those of a message, and what stands around it.
 pub const SESSION_FRAME_BYTES_MAX: usize = SESSION_MESSAGE_BYTES_MAX as usize + SESSION_FRAME_BYTES_MORE;
-/// Bytes of memory that one message of a session may take when it is read, for each byte that it may have; see the next
-/// limit for short ones.
+/// Bytes of memory that one message of a session may take when it is read, for each byte that it may have;
+/// [`SESSION_MESSAGE_BUDGET_BYTES`] at least.
 pub const SESSION_MESSAGE_BUDGET_TIMES: usize = 4;
 /// See [`SESSION_MESSAGE_BUDGET_TIMES`].
 pub const SESSION_MESSAGE_BUDGET_BYTES: usize = 16 << 20;

@@ -640,7 +640,7 @@ impl Link {
         }
         match self.meeting(hello) {
             Meeting::Known(received) if dialled => {
-                // The peer holds the earlier number. If that cannot be, both begin anew with the next connection.
+                // The peer goes by this number. If it cannot be right, both begin anew with the next connection.
                 let outcome = self.release_unsent(received);
                 if outcome.is_err() {
                     self.give_up();
