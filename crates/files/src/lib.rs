@@ -1,7 +1,7 @@
-//! Files and folders that only their owner can read: minds, messages, keys and tokens lie in no others.
+//! Files and folders that only their owner can read: all minds, messages, keys and tokens lie in such files.
 //!
-//! Crates that write for good make their files here, so that none is readable by others because somebody forgot it
-//! (`cargo xtask tidy` looks for it). The umask can only take permissions away from these, never add any.
+//! Crates that write lasting files make them here, so that none is left readable for others by mistake (`cargo xtask
+//! tidy` checks it). The umask can only take permissions away from these, never add any.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
@@ -27,7 +27,7 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 /// Creates a private file for reading and writing, or empties an existing one.
 ///
 /// # Errors
-/// It cannot be made.
+/// The file cannot be created.
 pub fn create(path: &Path) -> io::Result<File> {
     let file = private(OpenOptions::new().read(true).write(true).create(true).truncate(true)).open(path)?;
     // An existing file would keep its permissions.
@@ -46,7 +46,7 @@ pub fn create_new(path: &Path) -> io::Result<File> {
 /// Opens a file to be read and written; makes a private one if there is none. What is in it stays.
 ///
 /// # Errors
-/// It cannot be opened.
+/// The file cannot be opened or created.
 pub fn open_or_create(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().read(true).write(true).create(true).truncate(false)).open(path)
 }
@@ -54,7 +54,7 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
 /// Opens a file to be appended to; makes a private one if there is none.
 ///
 /// # Errors
-/// It cannot be opened.
+/// The file cannot be opened or created.
 pub fn append(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().append(true).create(true)).open(path)
 }
@@ -70,7 +70,7 @@ pub fn append_new(path: &Path) -> io::Result<File> {
 /// Writes a private file: all of it, in the place of what was there.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     io::Write::write_all(&mut create(path)?, content)
 }
@@ -86,7 +86,7 @@ pub fn create_new_folder(path: &Path) -> io::Result<()> {
 /// Creates a private folder and its parents, unless they exist. Existing ones keep their permissions.
 ///
 /// # Errors
-/// One cannot be made.
+/// A folder cannot be created.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     folders().recursive(true).create(path)
 }
@@ -101,7 +101,7 @@ fn folders() -> DirBuilder {
 /// Withdraws the access of everybody but the owner to a file or folder. Returns whether others had access.
 ///
 /// # Errors
-/// It is not there, or not this user's.
+/// The path is missing, or not this user's.
 pub fn narrow(path: &Path) -> io::Result<bool> {
     narrowed(&std::fs::metadata(path)?, |permissions| std::fs::set_permissions(path, permissions))
 }

@@ -1,9 +1,9 @@
-//! Visitors: who is connected and has not proven to be an administrator, so many at most.
+//! Visitors: connections that have not proved to be an administrator's, with a limit of their number.
 //!
-//! When all places are taken, a newcomer gets the place of somebody who is worth less: of those that proved nothing the
-//! one that has been there longest, idle ones first, then a viewer. So neither strangers nor viewers lock an
-//! administrator out. A stranger never displaces somebody at another address, unless there are as many visitors as the
-//! node can have.
+//! When all places are taken, a newcomer takes the place of the visitor who has proved least: first of those that
+//! proved nothing, the one that has been there longest, idle ones first; then of viewers. So neither strangers nor
+//! viewers lock an administrator out. A stranger never displaces a visitor at another address, unless the node has as
+//! many visitors as it can.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

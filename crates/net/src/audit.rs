@@ -1,11 +1,11 @@
-//! Audit log: what was refused, and what was allowed, as lines of JSON in files.
+//! Audit log: refusals and allowed acts, as lines of JSON in files.
 //!
-//! Equal entries are folded ([`Folding`]): the first one is written at once, and later how many more there were.
-//! Whoever refuses something hands a line to a thread of the log's own and never waits: if the thread falls behind by
-//! [`AUDIT_QUEUE_MAX`] lines, further ones are only counted, and a line says how many those were. What parties outside
-//! the platform cause has a file of its own, `FILE.outside`, and half of the queue at most: it displaces nothing that
-//! known principals did. A file is put aside when it has [`AUDIT_FILE_BYTES_MAX`] bytes, as `FILE.1`, the one before as
-//! `FILE.2` and so on, [`AUDIT_FILES_MAX`] of them.
+//! Equal entries are folded ([`Folding`]): the first one is written at once, and later the number of further ones. A
+//! caller hands a line to a thread of the log's own and never waits. If that thread falls behind by [`AUDIT_QUEUE_MAX`]
+//! lines, further ones are only counted, and a line gives their number. Entries caused by parties outside the platform
+//! have a file of their own, `FILE.outside`, and half of the queue at most: they displace no entry of known principals.
+//! A file of [`AUDIT_FILE_BYTES_MAX`] bytes is renamed to `FILE.1`, the one before to `FILE.2` and so on,
+//! [`AUDIT_FILES_MAX`] of them.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
-//! Guard of a port: counts, records and logs what is refused there, and slows down who shows wrong secrets.
+//! Guard of a port: counts, records and logs refusals, and slows down clients that show wrong secrets.
 //!
-//! No stranger decides how much is logged: refusals of one address are one line, and later one with their count.
+//! No stranger can flood the log: refusals of one address are one line, and later one with their count.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

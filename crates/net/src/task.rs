@@ -695,7 +695,8 @@ impl Task {
         }
     }
 
-    /// Another node is where the peer should be. It is looked for there as long as a link may be broken.
+    /// Notes that another node is where the peer should be. The peer is looked for there as long as a link may be
+    /// broken.
     fn note_absence(&mut self, error: &LinkError) {
         let now = self.now();
         self.complain(&error.to_string());

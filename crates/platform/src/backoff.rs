@@ -1,8 +1,8 @@
-//! Back-off of wrong secrets: how long the answer to a wrong token waits, by the address that it came from.
+//! Back-off of wrong secrets: the delay of answers to wrong tokens of an address.
 //!
-//! The first [`WRONG_SECRETS_FREE`] of an address are answered at once, each later one waits twice as long as the one
-//! before, up to [`WRONG_SECRET_WAIT_MS_MAX`]. Only answers to wrong secrets wait: whoever has the right one is let in
-//! at once, also at an address from which somebody guesses. Time is an input.
+//! The first [`WRONG_SECRETS_FREE`] of an address are answered at once. Each later answer waits twice as long as the
+//! one before, up to [`WRONG_SECRET_WAIT_MS_MAX`]. Only answers to wrong secrets wait: the right one is accepted at
+//! once, also at an address from which somebody guesses. Time is an input.
 
 // Addresses are data; sockets are not.
 use core::net::IpAddr;

@@ -261,8 +261,8 @@ struct Rare {
 struct TakenNumbers {
     /// Since [`Mailbox::take_tickets`].
     fresh: Vec<Ticket>,
-    /// By sender the highest, if any may come again. A sender's are taken in their order, so what is not higher was
-    /// taken before.
+    /// Highest number taken from each sender, if any may come again. Numbers of a sender are taken in order, so lower
+    /// ones were taken before.
     highest: Option<FxHashMap<Symbol, u64>>,
     /// By sender those higher ones that were handled before: not each in its turn, so one that is lower may not have been.
     before: FxHashMap<Symbol, Vec<u64>>,
@@ -402,8 +402,8 @@ impl Mailbox {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.fresh)).unwrap_or_default()
     }
 
-    /// The senders of which something is missing since this was asked last: a message came, and not the one before it.
-    /// It was not taken, nor is what follows it; all that they answer for is to be said again.
+    /// Takes the senders of which a message is missing: one came without the one before it, since the last call.
+    /// Neither it nor later ones were taken; their senders' nodes must repeat all unsettled messages.
     pub fn take_missed(&mut self) -> Vec<Symbol> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.missed)).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
 //! Optional capabilities of an agent's body: persistence, mobility, inspection, ownership.
 //!
-//! A body returns the capabilities that it has ([`AgentBody::durable`] and its siblings); whoever wraps it, a box or
-//! another body, hands them through whole. The methods of `dyn AgentBody` below ask for a capability and say what a
-//! body without it does. They are no part of the trait, so no wrapper can fall back to them by forgetting one.
+//! A body returns the capabilities that it has ([`AgentBody::durable`] and its siblings). A wrapper, such as a box or
+//! another body, hands them through whole. The methods of `dyn AgentBody` below ask for a capability, and answer for a
+//! body without it. They are no part of the trait, so no wrapper can fall back to them by omission.
 
 use std::time::Duration;
 
@@ -105,7 +105,7 @@ pub trait Owned {
     /// state. A refused agent continues where it was.
     ///
     /// # Errors
-    /// It cannot go on here: why, for whoever sent it.
+    /// The agent cannot run here: why, for the node that offers it.
     fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String>;
 
     /// Discards ownership claims in a state that a client returned: it may have written anything into it.
@@ -220,7 +220,7 @@ impl dyn AgentBody + '_ {
     /// Decides whether the agent can run here ([`Owned::admit`]).
     ///
     /// # Errors
-    /// It cannot: why, for whoever sent it.
+    /// The agent cannot run here: why, for the node that offers it.
     pub fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
         self.owned().map_or(Ok(()), |body| body.admit(arrival))
     }

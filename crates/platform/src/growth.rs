@@ -1,6 +1,5 @@
-//! Bytes of memory that a thread has asked for so far. The allocator of a program notes them, and whoever bounds what
-//! something takes reads them before and after: nothing that grows is missed, whatever it is. What is given back does
-//! not count.
+//! Bytes of memory that a thread has allocated so far. A program's allocator notes them, and a quota compares the
+//! counts before and after, so that no growth is missed. Freed memory is not subtracted.
 
 use std::cell::Cell;
 

@@ -377,9 +377,9 @@ pub const SESSION_HELLO_BYTES_MAX: usize = 4 << 10;
 /// Bytes of one message from or to a session, unless its node sets another limit (`--session-message-bytes`). Sixty
 /// thousand sessions may each have a part of one in memory.
 pub const SESSION_MESSAGE_BYTES_MAX: u32 = 1 << 20;
-/// The most that a node may say: what passes on links.
+/// Largest limit that a node may set: the bytes of a message that links can carry.
 pub const SESSION_MESSAGE_BYTES_MOST: u32 = LINK_MESSAGE_BYTES_MAX as u32;
-/// The least that a node may say: what directories answer has a place.
+/// Smallest limit that a node may set: directories' answers fit.
 pub const SESSION_MESSAGE_BYTES_LEAST: u32 = 64 << 10;
 /// Bytes of a frame beside those of its message.
 pub const SESSION_FRAME_BYTES_MORE: usize = 1_024;
@@ -536,7 +536,7 @@ pub const HTTP_WAIT_MS_MAX: u64 = 300_000;
 pub const HTTP_STRANGERS_MAX: usize = 1_024;
 /// Those of them at one address.
 pub const HTTP_STRANGERS_EACH_MAX: usize = 256;
-/// Connections of a gateway that are no WebSockets; a newcomer gets the place of somebody who proved less.
+/// Connections of a gateway that are no WebSockets; a newcomer takes the place of a visitor who has proved less.
 pub const HTTP_VISITORS_MAX: usize = 8_192;
 /// Connections of those at one address that are no WebSockets (yet).
 pub const HTTP_VISITORS_EACH_MAX: usize = 1_024;

@@ -102,9 +102,9 @@ pub trait Station: Send + Sync {
     /// Another node has news.
     fn hear(&self, from: NodeId, news: News);
 
-    /// Hands all that a new peer has to know to `tell`. At first its agents, while nothing changes: whatever happens
-    /// from then on is news for it, too, and comes behind them. What else there is, in pieces, each while nothing of it
-    /// changes; [`News::Introduced`] at last.
+    /// Hands all that a new peer must know to `tell`. First come its agents, while nothing changes: later changes are
+    /// news for the peer, too, and follow. The rest comes in chunks, each while its own part does not change, and
+    /// [`News::Introduced`] at last.
     fn introduce(&self, tell: &mut dyn FnMut(Vec<News>));
 
     /// Another node is gone: its agents are, and these messages did not get there.

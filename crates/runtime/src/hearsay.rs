@@ -30,8 +30,7 @@ pub(crate) struct Hearsay {
     introduced: FxHashSet<NodeId>,
     /// Agents that others say have gone to a node that has not.
     gone_to: FxHashMap<NodeId, FxHashSet<Symbol>>,
-    /// Agents whose end a node told of that another one was believed to have.
-    /// By the node that told: none takes the place of what another one said.
+    /// Agents of other nodes whose end a node told, by that node: each node's reports have room of their own.
     denied: FxHashMap<NodeId, Denied>,
     /// What each node was asked about and has not answered, in order: an answer to anything else is none.
     asked: FxHashMap<NodeId, VecDeque<FxHashSet<Symbol>>>,

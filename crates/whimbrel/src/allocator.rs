@@ -3,7 +3,7 @@
 //! Its own crate asks it for aligned memory whatever the alignment, which takes two and a half times as many instructions as to ask for
 //! memory: all of that is aligned as nearly everything has to be.
 //!
-//! What is asked for is noted by thread (`platform::growth`), so that agents' memory is counted as it grows.
+//! Allocated bytes are counted per thread (`platform::growth`), so that agents' memory is known as it grows.
 
 use std::alloc::{GlobalAlloc, Layout};
 

@@ -43,10 +43,10 @@ pub fn open(path: &Path) -> Result<Policy, PolicyError> {
     parse(&text, path)
 }
 
-/// Returns the SHA-256 of a policy file, in hexadecimal: what the audit log knows it by.
+/// Returns the SHA-256 of a policy file, in hexadecimal, by which the audit log names it.
 ///
 /// # Errors
-/// There is no such file.
+/// The file is missing.
 pub fn digest(path: &Path) -> Result<String, ReadError> {
     let digest = ring::digest::digest(&ring::digest::SHA256, read(path)?.as_bytes());
     Ok(digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())

@@ -90,7 +90,7 @@ impl Programs {
         Self { is_strict: true, ..self }
     }
 
-    /// Has `reader` told of warnings about programs that are wanted while the society runs.
+    /// Sets the receiver of warnings about programs that are loaded while the society runs.
     pub fn tell(&self, reader: fn(&[Diagnostic])) {
         // The first reader stays.
         let _ = self.reader.set(reader);

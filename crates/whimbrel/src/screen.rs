@@ -67,7 +67,7 @@ pub fn print(text: &str) -> io::Result<()> {
 /// Prints bytes unchanged, unless the output is a terminal.
 ///
 /// # Errors
-/// They cannot be written.
+/// The bytes cannot be written.
 pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match std::str::from_utf8(bytes) {

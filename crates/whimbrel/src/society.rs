@@ -262,7 +262,7 @@ impl Society {
         &self.left_out
     }
 
-    /// Has `reader` told of warnings about programs that are wanted while the society runs.
+    /// Sets the receiver of warnings about programs that are loaded while the society runs.
     pub fn tell(&self, reader: fn(&[Diagnostic])) {
         self.programs.tell(reader);
     }

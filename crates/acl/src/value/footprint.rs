@@ -75,7 +75,7 @@ impl Value {
 /// Texts from this length on count once, wherever they stand.
 const SHARED_TEXT_BYTES: usize = 64;
 
-/// Scale for values that are kept together: what they share counts once. Counting ends soon after enough is reached.
+/// Scale for values that lie in memory together: shared parts count once. Counting ends soon after enough is reached.
 #[derive(Debug)]
 pub struct Scale {
     bytes: usize,

@@ -101,7 +101,7 @@ pub enum Progress {
     Moved,
 }
 
-/// Why something failed, in words. It is never empty: whoever reads it must know what is wrong.
+/// Reason of a failure, in words. It is never empty, so that every reader learns the fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason(String);
 
@@ -120,7 +120,7 @@ impl<T: Into<String>> From<T> for Reason {
 pub struct Failure {
     /// `error(..)`
     pub error: Symbol,
-    /// `error_msg(..)`: a [`Reason`], nothing if the action answered no, or what a program says.
+    /// `error_msg(..)`: a [`Reason`], empty if the action answered no, or a program's own message.
     message: Option<Value>,
     /// Further annotations.
     pub annots: Vec<Value>,

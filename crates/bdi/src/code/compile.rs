@@ -94,7 +94,7 @@ impl Scope {
     }
 }
 
-/// Lists of more elements are not made of cells: what works on those recurses over their length.
+/// Longest list that is compiled to cells; longer ones would be walked by recursion over their length.
 const CELLS_MAX: usize = 64;
 /// A body without steps.
 const NO_STEPS: ast::Body = ast::Body { steps: Vec::new() };

@@ -1,8 +1,8 @@
 //! Excess: terms that nest too deep, and proofs that do not end.
 //!
-//! How deep terms may nest. What works on terms recurses over their levels, and a program that builds terms without end
-//! must not take more stack than there is: no term that nests deeper gets into a variable, and nothing follows variables
-//! deeper than that. Instead it is noted, which fails the step at work.
+//! Code that works on terms recurses over their levels, and a program that builds terms without end must not exhaust
+//! the stack. So no term that nests too deep gets into a variable, and nothing follows variables deeper than that.
+//! Instead the excess is noted, which fails the current step.
 
 use std::cell::{Cell, RefCell};
 

@@ -695,7 +695,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         }
     }
 
-    /// A call that does not only look: what it does is done when the formula is decided.
+    /// Notes a call that changes the agent: it is carried out when the formula is decided.
     fn effect(&self, call: &CallExpr, args: &[Value], next: u32, bindings: &mut Bindings) -> Next<'f> {
         if let Some(effect) = Effect::of(call, args, bindings) {
             bindings.ask(effect);

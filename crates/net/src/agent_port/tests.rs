@@ -11,7 +11,7 @@ use super::*;
 use crate::stream::Stream;
 use crate::{Authority, SessionCredentials};
 
-/// A platform that takes no agents. Its clock stands still, unless it has begun.
+/// Platform that takes no agents. Its clock stands still, unless it has begun.
 struct Nobody {
     begun: Option<Instant>,
 }

@@ -95,7 +95,8 @@ impl State {
         }
     }
 
-    /// Keeps an identity. What dead agents still said may have made some: these last no longer than their certificates.
+    /// Keeps an identity. Last messages of ended agents may have made some; these last no longer than their
+    /// certificates.
     fn keep(&mut self, agent: Symbol, identity: &Arc<AgentIdentity>, now_ms: u64) {
         if self.identities.len() >= self.sweep_at {
             self.identities.retain(|_, identity| now_ms < identity.renew_ms);
@@ -203,7 +204,7 @@ impl Signer {
         Some(news)
     }
 
-    /// An agent ended: its key goes with it, as soon as what it sent before has left its shard.
+    /// Ends an agent: its key goes as soon as its last messages have left its shard.
     pub fn end(&self, agent: Symbol) {
         self.end_at(agent, now_ms());
     }

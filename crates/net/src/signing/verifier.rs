@@ -96,7 +96,7 @@ impl Node {
         }
     }
 
-    /// An agent ended: what it said before may still come.
+    /// Notes that an agent ended. Its last messages may still come.
     fn end(&mut self, agent: &str, now_ms: u64) {
         self.forget_ended(now_ms);
         if let Some(known) = self.known.get(agent) {
@@ -252,7 +252,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// An agent ended: what it said before is believed as long as it may be on its way.
+    /// Notes that an agent ended. Its last messages are believed as long as they may be on their way.
     pub fn end(&self, from: &str, agent: Symbol) {
         if let Some(node) = self.state().nodes.get_mut(from) {
             node.end(agent.as_str(), now_ms());
@@ -264,7 +264,7 @@ impl Verifier {
         self.state().nodes.remove(from);
     }
 
-    /// An agent is another node's: what this one would say in its name is not believed.
+    /// Notes that an agent is another node's: messages that this node would send in its name are not believed.
     pub fn forget(&self, from: &str, agent: Symbol) {
         if let Some(node) = self.state().nodes.get_mut(from)
             && let Some(gone) = node.known.remove(agent.as_str())

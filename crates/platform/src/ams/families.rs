@@ -68,7 +68,7 @@ impl Family {
         is_late.then_some(CreateError::TooFast { owner: root, creations_per_s: self.creations_per_s })
     }
 
-    /// Charges one creation. What was not used before is good for a burst.
+    /// Charges one creation. Unused time is good for a burst.
     fn pay(&mut self, now: Time) {
         let burst = self.price(FAMILY_CREATIONS_BURST.min(self.creations_per_s));
         self.paid = self.paid.max(Time(now.0.saturating_sub(burst.as_micros() as u64))) + self.price(1);

@@ -288,7 +288,7 @@ impl Ams {
     /// its creator was already promised.
     ///
     /// # Errors
-    /// As those of [`Ams::create`], but for those of families.
+    /// Those of [`Ams::create`], except those of families.
     pub fn create_again(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
         let name = self.free_name_for(new.name, new.unique, new.kind)?;
         if new.owner != Symbol::default() {

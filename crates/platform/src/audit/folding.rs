@@ -1,10 +1,11 @@
-//! Folding of audit entries: the first of several equal ones is recorded at once, the others as one entry with their count.
+//! Folding of audit entries: the first of several equal ones is recorded at once, the others as one entry with their
+//! count.
 //!
-//! A stranger's refusals are equal if reason and address are; a known principal's entries, if what was done to whom is
-//! the same. After each entry the next one of its kind waits [`AUDIT_FOLD_MS`], then twice as long each time, up to
-//! [`AUDIT_FOLD_MS_MAX`]. How many kinds are kept apart is bounded, for those outside and for known principals each,
-//! and for each principal: the others are folded by reason alone. So nobody decides how much is recorded. Time is an
-//! input.
+//! A stranger's refusals are equal if reason and address are; a known principal's entries, if action and object are.
+//! After each entry the next one of its kind waits [`AUDIT_FOLD_MS`], then twice as long each time, up to
+//! [`AUDIT_FOLD_MS_MAX`]. The number of kinds that are kept apart is bounded: for outside parties, for known
+//! principals, and for each principal. Entries beyond that are folded by reason alone. So no party can flood the
+//! record. Time is an input.
 
 use core::net::IpAddr;
 use std::hash::Hasher;
@@ -144,7 +145,7 @@ pub struct Folding {
 }
 
 impl Folding {
-    /// Takes an entry in: what is to be recorded at once, if it is the first of its kind for some time.
+    /// Takes an entry in. Returns the entry to record at once, if it is the first of its kind for some time.
     pub fn note(&mut self, entry: &Entry<'_>, now: Time) -> Option<Folded> {
         let kind = self.kind_of(entry);
         if let Some(fold) = self.folds.get_mut(&kind) {

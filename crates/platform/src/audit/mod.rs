@@ -1,5 +1,4 @@
-//! Audit vocabulary: what was refused and why, and what was allowed to whom. The counters, the audit log and the tests
-//! share it.
+//! Audit vocabulary: refusals with their reasons, and allowed acts. The counters, the audit log and the tests share it.
 
 mod folding;
 
@@ -96,7 +95,7 @@ impl fmt::Display for RefusalReason {
     }
 }
 
-/// Party of an audit entry. What those outside cause is kept apart from what known principals did.
+/// Party of an audit entry. Entries of outside parties are kept apart from those of known principals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party<'a> {
     /// Stranger who has proved nothing yet: only the address is certain.
@@ -182,7 +181,7 @@ pub trait Auditor: Send + Sync {
     /// Told of each refusal.
     fn refused(&self, what: &Refused<'_>);
 
-    /// Told of each act that was allowed.
+    /// Receives each allowed act.
     fn allowed(&self, what: &Act<'_>);
 }
 

@@ -12,8 +12,8 @@ use super::index::{Index, Number, keys};
 /// How a subscriber is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NoticeForm {
-    /// As FIPA00023 4.1.4 has it: an `inform` in the subscription's conversation, whose content is
-    /// `[result(Action, set(Description, ...))]`, or `[Question = set(Description, ...)]` for who asked with an identifying
+    /// Notices as in FIPA00023 4.1.4: an `inform` in the subscription's conversation, whose content is `[result(Action,
+    /// set(Description, ...))]`, or `[Question = set(Description, ...)]` if the subscriber asked with an identifying
     /// expression. An entry that no longer matches comes with its name only.
     Fipa {
         /// The `inform` to send, its content left out.

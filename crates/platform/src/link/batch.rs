@@ -663,7 +663,7 @@ fn numbered(message: AclMessage, (number, after, telling): (u64, u64, u64), to: 
     Ok(Envelope { to: to.ok_or(BatchError::Receivers)?, body: body.weighed() })
 }
 
-/// Gives the message to each of several once: who is named again keeps the numbering.
+/// Gives the message to each of several receivers once. A receiver that is named again only keeps the numbering.
 fn share(message: MessageBody, receivers: &[Aid], push: &mut impl FnMut(Item)) {
     if let [to] = receivers {
         return push(Item::Message(Envelope { to: *to, body: message }));

@@ -333,7 +333,7 @@ enum Meeting {
 
 /// One end of a link between two nodes: everything about it but the socket.
 ///
-/// What is [offered](Link::offer) to it arrives at the other end once and in order, however often the connection
+/// Items that are [offered](Link::offer) arrive at the other end once and in order, however often the connection
 /// breaks, as long as both processes live and the break does not last longer than the patience of both. Inputs:
 /// `handle_*` ([`Link::handle_claim`] before [`Link::handle_accepted`]), [`Link::offer`]; outputs:
 /// [`Link::poll_transmit`] (bytes to write), [`Link::poll_event`], [`Link::poll_timeout`]. After each input, take
@@ -1015,7 +1015,7 @@ impl Speaker {
     /// Whether whoever says this may be a peer. To be asked before anything is done for them.
     ///
     /// # Errors
-    /// They speak another version, are of another platform, do not know its secret, or mean another node.
+    /// The peer speaks another version, is of another platform, does not know its secret, or means another node.
     pub fn admits(&self, hello: &Hello) -> Result<(), LinkError> {
         if hello.version != LINK_VERSION {
             return Err(LinkError::Version(hello.version));

@@ -404,7 +404,8 @@ impl AgentBody for SessionBody {
         }
         self.deliver(&mut session, turn, &mut budget);
         let outlook = session.end_turn(self.agent);
-        // Also of an agent that has more to say: what comes back to it (`failure`) is not bounded by what its client takes.
+        // The mailbox also waits for an agent that has more to say: answers such as `failure` are not bounded by its
+        // client's reading.
         let waits = matches!(outlook, Outlook::Stay | Outlook::More) && !turn.mailbox.is_empty();
         let (refuses, again) = if waits { self.weigh_backlog(&session, turn) } else { (false, None) };
         turn.mailbox.note_handled(session.take_covered(self.agent));

@@ -41,7 +41,7 @@ impl OpenMessages {
         self.keep_listed();
     }
 
-    /// The client acknowledged all that is noted: what it did not list is handled.
+    /// Drops noted messages that the client did not list: it acknowledged all of them, so the others are handled.
     pub fn keep_listed(&mut self) {
         let Self { by_number, runs, weight, .. } = self;
         by_number.retain(|number, open| {
@@ -53,8 +53,8 @@ impl OpenMessages {
         });
     }
 
-    /// The client received this message of an agent. It `knows` what is open among all that it received: not so when it
-    /// goes on with its session.
+    /// Notes a message of an agent that the client received. `knows` is false while the client, resuming its session,
+    /// has not listed its open messages.
     pub fn note(&mut self, number: u64, agent: u32, message: &Arc<AclMessage>, bytes: usize, knows: bool) {
         let is_open = self.is_told && (!knows || is_in(&self.runs, number));
         let has_room = self.by_number.len() < SESSION_OPEN_MESSAGES_MAX

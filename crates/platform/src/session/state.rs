@@ -267,7 +267,7 @@ impl Session {
 
     /// Grants the client all credit that is due. Returns whether its rate holds some of it back.
     pub(super) fn grow_credit(&mut self, now: Time) -> bool {
-        // Answers behind the window count: who acknowledges none can make no more of them.
+        // Answers behind the window count, so a client that acknowledges none cannot cause more.
         let taken = self.queued + self.looking + self.behind() + self.granted;
         let wanted = (self.received + self.window_max()).saturating_sub(taken);
         let given = self.rate.take(wanted, now);
@@ -479,7 +479,8 @@ impl Session {
         self.connection.as_ref().map_or(Time::NEVER, |connection| connection.spoke_at + self.lease() / 3)
     }
 
-    /// The same while nothing can be written to the client: what it is to be told waits for that.
+    /// Returns when [`Session::handle_timeout`] is due while nothing can be written to the client: outgoing frames
+    /// wait.
     pub fn poll_timeout_unwritable(&self) -> Time {
         if self.over.is_some() {
             return self.poll_timeout();

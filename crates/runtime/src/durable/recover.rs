@@ -121,7 +121,7 @@ pub(crate) struct Recovered {
 
 /// Takes partitions over, and reads them.
 ///
-/// Frames are let go as soon as they are read: what is in memory at a time is what agents are, not what they were.
+/// Frames are dropped as soon as they are read, so memory holds the agents' present state, not their history.
 pub(crate) fn recover_some(
     journal: &dyn Journal,
     layout: &Arc<Layout>,
@@ -177,7 +177,7 @@ fn open_and_read(
     });
 }
 
-/// Reads one partition, frame by frame: how many bytes they have, and what is in them.
+/// Reads one partition, frame by frame, and counts the frames' bytes.
 pub(crate) fn read_partition(
     journal: &dyn Journal,
     layout: &Arc<Layout>,

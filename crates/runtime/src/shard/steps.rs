@@ -188,8 +188,8 @@ impl Shard {
         }
     }
 
-    /// A durable agent has no place for a message: if that has a number, it is written as handled with the agent's next
-    /// step. So it does not come later, when its sender has been told `failure`, and what follows it is taken.
+    /// Refuses a numbered message for which a durable agent has no place: the agent's next step records it as handled.
+    /// So it does not arrive later, after its sender has been told `failure`, and the messages after it are taken.
     pub(super) fn refuse_numbered(&mut self, index: u32, body: &MessageBody) {
         let MessageBody::Numbered(numbered) = body else { return };
         match self.slots.at(index) {

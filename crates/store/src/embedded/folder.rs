@@ -147,7 +147,8 @@ impl Drop for Lock {
 /// Locks a directory for this process.
 pub fn lock(folder: &Path) -> Result<Lock, OpenStoreError> {
     let path = folder.join(LOCK);
-    // The folder, too: somebody may remove the file while a process has it. Not all file systems lock folders.
+    // The folder is locked, too: somebody may remove the lock file while a process has it. Not all file systems lock
+    // folders.
     let whole = File::open(folder).ok();
     let is_taken = whole.as_ref().is_some_and(|whole| matches!(whole.try_lock(), Err(TryLockError::WouldBlock)));
     let mut file = at(&path, whimbrel_files::open_or_create(&path))?;
@@ -276,8 +277,8 @@ pub fn create(folder: &Path, partitions: Option<u16>) -> Result<Description, Ope
     Ok(description)
 }
 
-/// Refuses a folder without description in which something of a store is that was ever used: nothing may be made over it.
-/// What a process left that died while it made a store is nothing.
+/// Refuses a folder without a description that holds parts of a used store, since no store may be made over it. Remains
+/// of a process that died while it made a store do not count.
 pub fn refuse_remains(folder: &Path) -> Result<(), OpenStoreError> {
     let remains = |what: &str| {
         let what = format!("the file `{DESCRIPTION}` is missing, and there {what}");

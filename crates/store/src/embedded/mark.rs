@@ -15,7 +15,7 @@ use crc32c::crc32c_append;
 pub const FLUSHED: &str = "flushed";
 /// Bytes of a slot: its checksum, the segment, the batch, the byte and the frames.
 const SLOT: usize = 32;
-/// Slots lie in sectors of their own: of two that are written in turns, one is whole whatever happens.
+/// Offsets of the slots, in sectors of their own: they are written in turns, so one is whole whatever happens.
 const SLOT_OFFSETS: [u64; 2] = [0, 512];
 /// After so many batches the file is flushed.
 const SYNC_BATCHES: u64 = 256;
@@ -119,7 +119,8 @@ impl MarkFile {
         Ok(this)
     }
 
-    /// A batch was flushed. A mark that cannot be written says less than there is, which harms nobody but who loses more.
+    /// Notes that a batch was flushed. A mark that cannot be written says less than was flushed, which harms only if
+    /// more is lost.
     pub fn set(&mut self, mark: Mark) {
         let slot = SLOT_OFFSETS.get((mark.batch % 2) as usize).copied().unwrap_or_default();
         let written = self.file.write_all_at(&mark.write(self.store), slot);

@@ -100,7 +100,7 @@ pub struct Queue {
     pub flying: Option<Outcome>,
     /// Where the next batch is written; whoever writes has it.
     pub tail: Option<Tail>,
-    /// Something in the journal is damaged: no segment goes, for what cannot be read now may be mended.
+    /// True if the journal is damaged: no segment is freed, since it may be mended.
     pub damaged: bool,
     /// The next batch goes into a new segment.
     pub begin_segment: bool,

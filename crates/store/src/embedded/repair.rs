@@ -27,8 +27,8 @@ pub struct Repaired {
 /// record that number, as those of the first release.
 ///
 /// # Errors
-/// Somebody has the store open, or there is none. The journal is damaged: then its segments have their names again, no
-/// more.
+/// Another process has the store open, or there is none. The journal is damaged: then only its segments get their names
+/// back.
 pub fn repair(folder: &Path, partitions: Option<u16>, progress: &mut Progress<'_>) -> Result<Repaired, OpenStoreError> {
     if !folder.is_dir() {
         return Err(OpenStoreError::NoStore(folder.to_owned()));

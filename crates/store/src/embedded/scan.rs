@@ -1,9 +1,9 @@
-//! Reads a segment's bytes: its records, what is damaged, and where what was never acknowledged begins.
+//! Scan of a segment's bytes: its records, its damage, and where unacknowledged bytes begin.
 //!
-//! A batch is only written after the one before it was flushed. So whatever is broken before a batch that can be read
-//! was acknowledged: that is damage. So is what the store's mark says was flushed. What is broken, followed by nothing
-//! and after the mark is what was being written when the process or the machine died: a torn tail, which nobody was
-//! told is safe.
+//! A batch is only written after the one before it was flushed. So unreadable bytes before a readable batch were
+//! acknowledged: they are damage. So are unreadable bytes that the flush mark covers. Unreadable bytes after the mark,
+//! with nothing behind them, were being written when the process or the machine died: a torn tail, which was never
+//! acknowledged.
 
 use super::layout::{
     ALIGN, BATCH_HEADER, BatchHeader, Place, RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentHeader, aligned,

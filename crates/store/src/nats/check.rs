@@ -143,7 +143,7 @@ pub(crate) async fn prepare(engine: &Engine, options: &Options) -> Result<Layout
 async fn is_used(engine: &Engine, options: &Options) -> Result<bool, ConnectError> {
     let Options { name, .. } = options;
     let (coordination, first) = (format!("{name}-COORD"), format!("{name}-J0"));
-    // In this order: who makes a store makes the coordination first, perhaps at this moment.
+    // The order matters: a node that makes a store, perhaps at this moment, makes the coordination first.
     let journal_there = info(engine, &first).await?.is_some();
     let Some(there) = info(engine, &coordination).await? else {
         return match journal_there {

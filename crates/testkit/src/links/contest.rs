@@ -60,7 +60,7 @@ impl LinkContest {
         Self { host: LinkEnd::new(link), claimants: Vec::new(), now: Time::ZERO, random }
     }
 
-    /// One more process begins. Its number.
+    /// Starts one more process. Returns its number.
     pub fn begin(&mut self) -> usize {
         let (incarnation, seed) = (self.random.next_u64(), self.random.next_u64());
         let link = Link::new(speaker("twin", incarnation), Encoding::Compact, true, seed, self.now);

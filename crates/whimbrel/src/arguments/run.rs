@@ -40,8 +40,8 @@ pub struct Run {
     /// How many agents of a lone program, or of each project entry that has `#n`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub agents: Option<u32>,
-    /// Run nothing at all if an agent of the society has errors, or a file that a program includes. Otherwise agents
-    /// with errors are left out, and programs go on without such files.
+    /// Run nothing at all if an agent of the society, or a file that a program includes, has errors. Otherwise agents
+    /// with errors are left out, and programs continue without such files.
     #[arg(long)]
     pub strict: bool,
     /// End the society after this long, for instance 10s, 500ms, 2m.
@@ -172,8 +172,8 @@ pub struct Join {
     /// come from other nodes.
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Run nothing at all if an agent of the society has errors, or a file that a program includes. Otherwise agents
-    /// with errors are left out, and programs go on without such files.
+    /// Run nothing at all if an agent of the society, or a file that a program includes, has errors. Otherwise agents
+    /// with errors are left out, and programs continue without such files.
     #[arg(long)]
     pub strict: bool,
     /// The platform's secret.

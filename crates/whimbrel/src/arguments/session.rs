@@ -29,8 +29,8 @@ pub struct AgentPortOptions {
     /// Agents that one session may have at a time, over the agent port and over HTTP.
     #[arg(long, value_name = "N", default_value_t = SESSION_AGENTS_MAX, value_parser = value_parser!(u32).range(1..=i64::from(SESSION_AGENTS_MOST)))]
     pub session_agents: u32,
-    /// Messages a second that one session may send, on average; one to several agents counts once for each. What is
-    /// sent faster waits.
+    /// Messages a second that one session may send, on average; one to several agents counts once for each. Faster ones
+    /// wait.
     #[arg(long, value_name = "N", default_value_t = SESSION_MESSAGES_PER_S, value_parser = value_parser!(u32).range(1..))]
     pub session_messages_per_s: u32,
     /// Bytes of one message of a session, or to one. A longer one is refused, and its sender told.

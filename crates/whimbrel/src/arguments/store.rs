@@ -30,10 +30,10 @@ pub enum StoreAction {
         #[arg(long)]
         json: bool,
     },
-    /// Make a store whole again of whose folder a part is missing; fails, and loses nothing, if its journal is damaged.
+    /// Repair a store with missing parts; fails, and loses nothing, if its journal is damaged.
     ///
-    /// It writes the files `store` and `flushed` and the folder `blobs` again where they are missing or not as they
-    /// were written, and gives segments their names back that were renamed.
+    /// Missing or damaged files `store` and `flushed` and the folder `blobs` are written again, and renamed segments
+    /// get their names back.
     Repair {
         /// The store's directory, or one with one store in it.
         dir: PathBuf,

@@ -78,7 +78,7 @@ pub fn code_cache(asked: Option<&Path>) -> anyhow::Result<Option<Arc<CodeCache>>
     Ok(cache.map(Arc::new))
 }
 
-/// Opens a society; shows what is wrong with its programs. Agents with errors are left out, unless that `is_strict`.
+/// Opens a society, and shows the faults of its programs. Agents with errors are left out, unless it `is_strict`.
 pub fn open(file: &Path, cache: Option<Arc<CodeCache>>, is_strict: bool, quiet: bool) -> anyhow::Result<Society> {
     let open = if is_strict { Society::open_cached } else { Society::open_in_part };
     let society = match open(file, &Environments::new(), cache) {

@@ -32,7 +32,7 @@ const WIDTH_MAX: usize = 10_000;
 /// Returns the text of a format with its arguments inserted.
 ///
 /// # Errors
-/// They do not fit the format: why.
+/// The arguments do not fit the format: why.
 pub fn format(format: &str, args: &[Value]) -> Result<String, String> {
     let mut text = String::new();
     let mut letters = format.chars().peekable();

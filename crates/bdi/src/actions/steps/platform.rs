@@ -105,8 +105,9 @@ pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// Permission to end an agent, or the platform under the AMS's name. `None` if the asking agent has ended already and
-/// this is its last turn, as when the platform stops. Who asks is looked up once: the agent may end at any moment.
+/// Returns the permission to end an agent, or the platform under the AMS's name. `None` if the asking agent has ended
+/// already and this is its last turn, as when the platform stops. The asking agent is looked up once, since it may end
+/// at any moment.
 fn may_end(call: &StepCall<'_, '_>, whom: &str) -> Option<bool> {
     let services = call.cycle.services;
     let who = services.principal(call.cycle.aid);

@@ -74,7 +74,7 @@ impl Parser<'_, '_> {
         self.side_by_side(op, operands)
     }
 
-    /// The operands of a chain. One at the end that is itself such a chain, in parentheses, goes on with it.
+    /// Parses the operands of a chain. A last operand in parentheses that is such a chain itself continues it.
     #[inline(never)]
     fn side_by_side(&mut self, op: Op, operands: Vec<(Term, Height)>) -> Parse<Term> {
         let count = operands.len();

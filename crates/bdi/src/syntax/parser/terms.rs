@@ -422,7 +422,8 @@ fn chain_sign(kind: Tok, is_sum: bool) -> Option<Op> {
     }
 }
 
-/// `first op a op b ..`, from left to right. A first operand that is such a chain, in parentheses, goes on with it.
+/// Returns `first op a op b ..`, from left to right. A first operand in parentheses that is such a chain itself is
+/// continued.
 pub(in crate::syntax) fn chained(first: Term, mut rest: Vec<(Op, Term)>) -> Term {
     let of_kind = |op: Op| rest.first().is_some_and(|(next, _)| is_sum(*next) == is_sum(op));
     let first = match first {

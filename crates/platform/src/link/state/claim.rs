@@ -1,8 +1,8 @@
 //! Claims to a link: connections that a peer made while the link may have one that works.
 //!
-//! A node's name is taken as long as the process that has it answers. Whoever else comes by that name waits until that
-//! process has answered a question, and is refused then; if there is no answer, or the connection ends, the name is the
-//! other's.
+//! A node's name is taken as long as the process that has it answers. A second connection by that name waits for the
+//! first process to answer a question, and is refused then. If there is no answer, or the first connection ends, the
+//! name is the second one's.
 
 use std::time::Duration;
 
@@ -30,8 +30,8 @@ pub(super) struct Contest {
 }
 
 impl Link {
-    /// A peer connected and said this. It was admitted ([`Speaker::admits`](super::Speaker::admits)), and is who it
-    /// says it is.
+    /// Decides about a connection whose peer sent this hello. The peer was admitted
+    /// ([`Speaker::admits`](super::Speaker::admits)), and its name is proven.
     pub fn handle_claim(&mut self, now: Time, hello: &Hello) -> Claim {
         let dials_first = self.me.node < hello.node;
         let Some(connection) = &mut self.connection else { return Claim::Granted };
