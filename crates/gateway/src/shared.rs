@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use axum::http::{Method, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use whimbrel_platform::Time;
-use whimbrel_platform::audit::{Act, Auditor, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::audit::{Act, Auditor, Party, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::backoff::Backoff;
-use whimbrel_platform::crowd::Crowd;
+use whimbrel_platform::crowd::{Crowd, household};
 use whimbrel_platform::limits::{
     HTTP_ACTS_AT_ONCE_MAX, HTTP_ANSWERS_AT_ONCE_MAX, HTTP_FAR_ANSWERS_AT_ONCE_MAX, HTTP_LONG_ANSWERS_AT_ONCE_MAX,
     HTTP_PAGES_AT_ONCE_MAX, HTTP_PAGES_EACH_MAX, HTTP_STRANGERS_EACH_MAX, HTTP_STRANGERS_MAX, HTTP_VISITORS_EACH_MAX,
@@ -164,7 +164,7 @@ impl Shared {
     pub fn refuse_viewer(&self, from: IpAddr, detail: &str) {
         self.refusals.count(RefusalReason::Forbidden);
         if let Some(auditor) = &self.auditor {
-            let who = format!("token:viewer from {from}");
+            let who = format!("token:viewer from {}", household(from));
             auditor.refused(&Refused::somebody(RefusalReason::Forbidden, &who, detail));
         }
     }
@@ -207,7 +207,7 @@ impl Shared {
         if let Some(auditor) = &self.auditor {
             let detail = if let Answer::Error(refusal) = &answer { refusal.text.as_str() } else { "" };
             let from = format!("http {from}");
-            auditor.allowed(&Act { who: "token:admin", from: &from, action, object: &object, detail });
+            auditor.allowed(&Act { who: Party::Operator("token:admin"), from: &from, action, object: &object, detail });
         }
         answer
     }

@@ -2,8 +2,9 @@
 //!
 //! Equal entries are folded ([`Folding`]): the first one is written at once, and later the number of further ones. A
 //! caller hands a line to a thread of the log's own and never waits. If that thread falls behind by [`AUDIT_QUEUE_MAX`]
-//! lines, further ones are only counted, and a line gives their number. Entries caused by parties outside the platform
-//! have a file of their own, `FILE.outside`, and half of the queue at most: they displace no entry of known principals.
+//! lines, further ones are only counted, and a line gives their number. Each standing of parties has a file of its own:
+//! `FILE` for agents and nodes, `FILE.operators`, and `FILE.outside`. So no party displaces what parties of another
+//! standing did.
 //! A file of [`AUDIT_FILE_BYTES_MAX`] bytes is renamed to `FILE.1`, the one before to `FILE.2` and so on,
 //! [`AUDIT_FILES_MAX`] of them.
 
@@ -19,7 +20,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use time::OffsetDateTime;
 use whimbrel_platform::Time;
-use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, Outcome, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::audit::{
+    Act, Auditor, Entry, Folded, Folding, Outcome, PerStanding, RefusalCounts, RefusalReason, Refused, Standing,
+};
 use whimbrel_platform::limits::{AUDIT_FILE_BYTES_MAX, AUDIT_FILES_MAX, AUDIT_QUEUE_MAX};
 
 /// Interval at which the writer looks for counts that are due.
@@ -48,9 +51,22 @@ fn is_one(count: &u64) -> bool {
     *count == 1
 }
 
-/// Returns the path of the file for outside parties' entries, beside that of a log.
-pub(crate) fn outside_of(path: &Path) -> PathBuf {
-    PathBuf::from(format!("{}.outside", path.display()))
+/// Returns the path of the file for entries of this standing.
+pub(crate) fn file_of(path: &Path, standing: Standing) -> PathBuf {
+    match standing {
+        Standing::Member => path.to_owned(),
+        Standing::Operator => PathBuf::from(format!("{}.operators", path.display())),
+        Standing::Outside => PathBuf::from(format!("{}.outside", path.display())),
+    }
+}
+
+/// Returns the number of waiting lines beyond which entries of this standing are only counted.
+const fn room_of(standing: Standing) -> usize {
+    match standing {
+        Standing::Operator => AUDIT_QUEUE_MAX,
+        Standing::Member => AUDIT_QUEUE_MAX / 4 * 3,
+        Standing::Outside => AUDIT_QUEUE_MAX / 2,
+    }
 }
 
 /// See the module. What was handed over is written before it is dropped.
@@ -65,16 +81,16 @@ pub struct AuditLog {
 struct Shared {
     began: Instant,
     folding: Mutex<Folding>,
-    /// Entries that were not written: of known principals, and of those outside.
-    lost: [AtomicU64; 2],
+    /// Number of entries of each standing that were not written.
+    lost: PerStanding<AtomicU64>,
     /// Lines that were handed over and are not in a file yet.
     pending: AtomicU64,
 }
 
-/// A line, and whether it is of a party outside.
+/// Line to write.
 struct Written {
     text: String,
-    is_outside: bool,
+    standing: Standing,
 }
 
 impl Shared {
@@ -85,16 +101,10 @@ impl Shared {
     fn folding(&self) -> MutexGuard<'_, Folding> {
         self.folding.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn lose(&self, is_outside: bool, count: u64) {
-        if let Some(lost) = self.lost.get(usize::from(is_outside)) {
-            lost.fetch_add(count, Ordering::Relaxed);
-        }
-    }
 }
 
 impl AuditLog {
-    /// Opens the log of this path, and the file for outside parties beside it, for appending.
+    /// Opens the files of the log of this path for appending.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -103,7 +113,7 @@ impl AuditLog {
     }
 
     fn bounded(path: &Path, bytes_max: u64) -> io::Result<Self> {
-        let files = [Files::open(path, bytes_max)?, Files::open(&outside_of(path), bytes_max)?];
+        let files = PerStanding::try_of(|standing| Files::open(&file_of(path, standing), bytes_max))?;
         let (lines, due) = sync_channel(AUDIT_QUEUE_MAX);
         let shared = Arc::new(Shared {
             began: Instant::now(),
@@ -141,18 +151,16 @@ impl AuditLog {
 
     fn hand_over(&self, folded: &Folded) {
         let Some(lines) = &self.lines else { return };
-        let is_outside = folded.is_outside;
-        // Half of the queue is kept free of outside parties' entries, for known principals.
-        let room = if is_outside { AUDIT_QUEUE_MAX as u64 / 2 } else { u64::MAX };
-        if self.shared.pending.fetch_add(1, Ordering::Relaxed) < room {
-            let line = Written { text: line_of(folded, OffsetDateTime::now_utc()), is_outside };
+        let standing = folded.standing;
+        if self.shared.pending.fetch_add(1, Ordering::Relaxed) < room_of(standing) as u64 {
+            let line = Written { text: line_of(folded, OffsetDateTime::now_utc()), standing };
             match lines.try_send(line) {
                 Ok(()) => return,
                 Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
             }
         }
         self.shared.pending.fetch_sub(1, Ordering::Relaxed);
-        self.shared.lose(is_outside, folded.count);
+        self.shared.lost[standing].fetch_add(folded.count, Ordering::Relaxed);
     }
 }
 
@@ -191,8 +199,7 @@ pub(crate) fn rfc3339(at: OffsetDateTime) -> String {
 
 /// Thread that writes the lines.
 struct Writer {
-    /// Files of known principals and of outside parties.
-    files: [Files; 2],
+    files: PerStanding<Files>,
     shared: Arc<Shared>,
 }
 
@@ -201,7 +208,7 @@ impl Writer {
         loop {
             match due.recv_timeout(LOOK_EVERY) {
                 Ok(line) => {
-                    self.write(&line.text, line.is_outside, 1);
+                    self.write(&line.text, line.standing, 1);
                     self.shared.pending.fetch_sub(1, Ordering::Release);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -216,16 +223,12 @@ impl Writer {
 
     fn write_folded(&mut self, folded: &[Folded]) {
         for one in folded {
-            self.write(&line_of(one, OffsetDateTime::now_utc()), one.is_outside, one.count);
+            self.write(&line_of(one, OffsetDateTime::now_utc()), one.standing, one.count);
         }
     }
 
-    fn write(&mut self, line: &str, is_outside: bool, count: u64) {
-        let (Some(file), Some(lost)) =
-            (self.files.get_mut(usize::from(is_outside)), self.shared.lost.get(usize::from(is_outside)))
-        else {
-            return;
-        };
+    fn write(&mut self, line: &str, standing: Standing, count: u64) {
+        let (file, lost) = (&mut self.files[standing], &self.shared.lost[standing]);
         // An entry that cannot be written (the disk is full) is lost; the log says so as soon as it can be written
         // again.
         if file.write(line).is_err() {
@@ -236,7 +239,7 @@ impl Writer {
         if lost > 0 {
             let gap = Folded {
                 outcome: Outcome::Refused(RefusalReason::TooMany),
-                is_outside,
+                standing,
                 who: "audit".to_owned(),
                 from: String::new(),
                 action: String::new(),
@@ -294,6 +297,7 @@ impl Files {
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
+    use whimbrel_platform::audit::Party;
     use whimbrel_platform::policy::Action;
 
     use super::*;
@@ -344,8 +348,12 @@ mod tests {
         drop(log);
         let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         names.sort();
-        assert_eq!(names.len(), AUDIT_FILES_MAX + 2);
-        for name in names.iter().filter(|name| !name.ends_with("audit.jsonl.outside")) {
+        assert_eq!(names.len(), AUDIT_FILES_MAX + Standing::ALL.len());
+        let is_of_members = |name: &&PathBuf| {
+            let name = name.to_string_lossy();
+            !name.ends_with(".outside") && !name.ends_with(".operators")
+        };
+        for name in names.iter().filter(is_of_members) {
             let bytes = fs::metadata(name).unwrap().len();
             assert!(bytes > 0 && bytes <= 2_000, "{} has {bytes} bytes", name.display());
             assert!(!lines(name).is_empty());
@@ -359,18 +367,24 @@ mod tests {
         let path = folder.join("audit.jsonl");
         let log = AuditLog::bounded(&path, 2_000).unwrap();
         log.refused(&Refused::forbidden("agent:spy", Action::Send, "vault"));
-        let act = Act { who: "token:admin", from: "http 10.0.0.9", action: "kill", object: "bob", detail: "" };
+        let act = Act {
+            who: Party::Operator("token:admin"),
+            from: "http 10.0.0.9",
+            action: "kill",
+            object: "bob",
+            detail: "",
+        };
         log.allowed(&act);
         for number in 0..100_000_u32 {
             let from = (number % 3_000).to_be_bytes().into();
             log.refused(&Refused::stranger(RefusalReason::BadToken, from, "GET /api/v1/node"));
         }
         log.settle(Duration::from_secs(10));
-        let kept = lines(&path);
-        assert_eq!(kept.len(), 2, "{kept:?}");
-        assert_eq!((&kept[1]["reason"], &kept[1]["from"]), (&"allowed".into(), &"http 10.0.0.9".into()));
+        let acts = lines(&file_of(&path, Standing::Operator));
+        assert_eq!((lines(&path).len(), acts.len()), (1, 1), "{acts:?}");
+        assert_eq!((&acts[0]["reason"], &acts[0]["from"]), (&"allowed".into(), &"http 10.0.0.9".into()));
         drop(log);
-        let flood = outside_of(&path);
+        let flood = file_of(&path, Standing::Outside);
         let newest = lines(&flood);
         assert!(newest.iter().any(|line| line["count"].as_u64() > Some(1)), "{newest:?}");
         assert!(fs::metadata(&flood).unwrap().len() <= 2_000);
@@ -386,7 +400,7 @@ mod tests {
             log.refused(&Refused::stranger(RefusalReason::BadToken, [127, 0, 0, 1].into(), "GET /"));
         }
         drop(log);
-        let kept = lines(&outside_of(&path));
+        let kept = lines(&file_of(&path, Standing::Outside));
         assert_eq!(kept.len(), 2, "{kept:?}");
         assert_eq!((kept[0].get("count"), &kept[1]["count"]), (None, &44_999.into()));
         assert!(kept.iter().all(|line| line["reason"] == "bad_token" && line["who"] == "127.0.0.1"));

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 use time::{Date, Month};
+use whimbrel_platform::audit::{PerStanding, Standing};
 use whimbrel_platform::limits::{AUDIT_FILES_MAX, AUDIT_READ_BYTES_MAX};
 
-use crate::audit::outside_of;
+use crate::audit::file_of;
 use crate::authority::hex;
 
 /// Bytes that are read at a time. No line has as many.
@@ -80,39 +81,43 @@ pub struct AuditPage {
     pub next: Option<String>,
 }
 
-/// The newest so many lines of the log at `path`; or of those before a place that an earlier page named.
+/// Returns the newest lines of the log at `path`, `most` of them; or of those before a place that an earlier page named.
 ///
 /// # Errors
 /// The files cannot be read, or there is no such place in them any more.
 pub fn read_back(path: &Path, before: Option<&str>, most: usize) -> Result<AuditPage, AuditReadError> {
-    let (known, outside) = match before {
-        None => (None, None),
-        Some(before) => {
-            let (known, outside) = before.split_once(BETWEEN_PLACES).ok_or(AuditReadError::BadCursor)?;
-            (Some(known), Some(outside))
-        }
-    };
-    let mut known = Trail::of(path, known, true)?;
-    let mut outside = Trail::of(&outside_of(path), outside, false)?;
+    let mut places: Option<Vec<&str>> = before.map(|before| before.split(BETWEEN_PLACES).collect());
+    if places.as_ref().is_some_and(|places| places.len() != Standing::ALL.len()) {
+        return Err(AuditReadError::BadCursor);
+    }
+    let mut place_of_next = || places.as_mut().map(|places| places.remove(0));
+    let mut trails = PerStanding::try_of(|standing| Trail::of(&file_of(path, standing), place_of_next(), standing))?;
+    if before.is_some() && trails.iter().all(|trail| trail.is_at_end) {
+        return Err(AuditReadError::BadCursor);
+    }
     let (mut page, mut left) = (AuditPage::default(), AUDIT_READ_BYTES_MAX);
     while page.lines.len() < most && left > 0 {
-        let [first, second] = [known.peek(&mut left)?, outside.peek(&mut left)?];
-        let next = match (first, second) {
-            (Some(first), Some(second)) if second > first => outside.take(),
-            (Some(_), _) => known.take(),
-            (None, Some(_)) => outside.take(),
-            (None, None) if left > 0 => return Ok(page),
-            (None, None) => break,
-        };
-        page.lines.extend(next);
+        let mut newest: Option<(u64, &mut Trail)> = None;
+        for trail in trails.iter_mut() {
+            let Some(at) = trail.peek(&mut left)? else { continue };
+            if newest.as_ref().is_none_or(|(other, _)| at > *other) {
+                newest = Some((at, trail));
+            }
+        }
+        match newest {
+            Some((_, trail)) => page.lines.extend(trail.take()),
+            None if left > 0 => return Ok(page),
+            None => break,
+        }
     }
-    page.next = Some(format!("{}{BETWEEN_PLACES}{}", known.place, outside.place));
+    let places: Vec<&str> = trails.iter().map(|trail| trail.place.as_str()).collect();
+    page.next = Some(places.join(BETWEEN_PLACES));
     Ok(page)
 }
 
-/// Separator between the places in the two logs.
-const BETWEEN_PLACES: char = ',';
-/// Place in a log that has no lines.
+/// Separator between the places in the files of the standings.
+const BETWEEN_PLACES: &str = ",";
+/// Place before which a log has no lines.
 const NOWHERE: &str = "-";
 
 /// Lines of one log and its rotated files, the newest first.
@@ -125,13 +130,16 @@ struct Trail {
     /// Place from which the next page goes on: the line that was taken or skipped last.
     place: String,
     peeked: Option<(String, AuditLine)>,
+    /// True if nothing is left before the place from which to go on: there were no lines, or their files are gone.
+    is_at_end: bool,
 }
 
 impl Trail {
-    fn of(path: &Path, before: Option<&str>, is_needed: bool) -> Result<Self, AuditReadError> {
+    fn of(path: &Path, before: Option<&str>, standing: Standing) -> Result<Self, AuditReadError> {
         let failed = |source| AuditReadError::File { path: path.display().to_string(), source };
         let files = match open(path) {
-            Err(error) if !is_needed && error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            // Logs of earlier versions have fewer files.
+            Err(error) if standing != Standing::Member && error.kind() == io::ErrorKind::NotFound => Vec::new(),
             other => other.map_err(failed)?,
         };
         let mut files = files.into_iter().peekable();
@@ -139,21 +147,21 @@ impl Trail {
         match before {
             None => {
                 if let Some((mark, file)) = files.peek() {
-                    place = format!("{mark}:{}", file.metadata().map_err(failed)?.len());
+                    let bytes = file.metadata().map_err(failed)?.len();
+                    place = if bytes > 0 { format!("{mark}:{bytes}") } else { place };
                 }
             }
-            // A log without lines when the first page was read has none before that page.
             Some(NOWHERE) => files = Vec::new().into_iter().peekable(),
             Some(before) => {
                 let (mark, offset) = place_of(before).ok_or(AuditReadError::BadCursor)?;
                 while files.next_if(|(other, _)| other != mark).is_some() {}
-                if files.peek().is_none() {
-                    return Err(AuditReadError::BadCursor);
+                if files.peek().is_some() {
+                    (end, place) = (Some(offset), before.to_owned());
                 }
-                (end, place) = (Some(offset), before.to_owned());
             }
         }
-        Ok(Self { path: path.to_owned(), files, end, lines: None, place, peeked: None })
+        let is_at_end = files.peek().is_none();
+        Ok(Self { path: path.to_owned(), files, end, lines: None, place, peeked: None, is_at_end })
     }
 
     /// Returns the time of the next line, if there is one. Subtracts the bytes read from `left`.

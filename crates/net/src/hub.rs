@@ -504,16 +504,16 @@ impl Inner {
         });
     }
 
-    /// Counts and records that somebody was refused.
-    pub fn refuse(&self, reason: RefusalReason, who: &str, detail: &str) {
-        self.guard.refuse(&Refused::somebody(reason, who, detail));
+    /// Counts and records that a party was refused altogether.
+    pub fn refuse(&self, reason: RefusalReason, who: Party<'_>, detail: &str) {
+        self.guard.refuse(&Refused { reason, who, action: None, object: "", detail });
     }
 
     /// Counts, records and logs that a message of a known node was refused.
     pub fn refuse_message(&self, reason: RefusalReason, node: &str, envelope: &Envelope, why: &str) {
         let (sender, to) = (envelope.body.sender.to_string(), envelope.to.to_string());
         let (who, detail) = (format!("node:{node}"), format!("sender {sender}"));
-        let party = Party::Known(&who);
+        let party = Party::named(&who);
         let what = Refused { reason, who: party, action: Some(Action::Send), object: &to, detail: &detail };
         self.guard.refuse_and_say(&what, || format!("link to {node}: refused a message to {to}: {why}"));
     }

@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::{Pin, pin};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -14,7 +14,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, Sleep};
 use whimbrel_acl::{AclMessage, Aid, Envelope};
 use whimbrel_platform::Time;
-use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::audit::{Party, RefusalReason};
 use whimbrel_platform::limits::LINK_FORGET_FACTOR;
 use whimbrel_platform::link::{Claim, FrameKind, Hello, Item, Link, LinkError, LinkEvent};
 
@@ -150,6 +150,11 @@ impl Task {
         self.hub.station.now()
     }
 
+    /// Returns the peer as the policy writes it; its address, if nothing proved its name.
+    fn principal(&self) -> String {
+        self.peer.name.get().map_or_else(|| self.peer_name(), |name| format!("node:{name}"))
+    }
+
     fn peer_name(&self) -> String {
         self.peer.name.get().cloned().or_else(|| self.peer.address()).unwrap_or_else(|| "?".to_owned())
     }
@@ -211,7 +216,7 @@ impl Task {
             }
             Err(error) => {
                 if let Some(reason) = refusal::of_connection(&error) {
-                    self.hub.refuse(reason, &self.peer_name(), &error.to_string());
+                    self.hub.refuse(reason, Party::named(&self.principal()), &error.to_string());
                 }
                 if let Some(why) = refusal::of_no_node(&error) {
                     self.note_no_node(&why);
@@ -410,7 +415,7 @@ impl Task {
         let (Some(tls), Some(shown)) = (self.hub.tls(), connection.socket.certificates()) else { return };
         if let Some(error) = tls.distrusts(shown) {
             let reason = refusal::of_tls(&error).unwrap_or(RefusalReason::BadCertificate);
-            self.hub.refuse(reason, &self.peer_name(), &error.to_string());
+            self.hub.refuse(reason, Party::named(&self.principal()), &error.to_string());
             self.next = Next::Close(LinkError::Impostor(error.to_string()));
         }
     }
@@ -418,7 +423,9 @@ impl Task {
     /// Whether the peer is who it was, or somebody new.
     fn check_name(&self, connection: &Connection, hello: &Hello) -> Result<(), LinkError> {
         if let Some((reason, why)) = connection.contradicts(&hello.node, self.hub.level) {
-            self.hub.refuse(reason, &hello.node, &why);
+            // The address alone is proven.
+            let from = connection.host().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+            self.hub.refuse(reason, Party::Stranger(from), &format!("it says it is {:?}: {why}", hello.node));
             return Err(LinkError::Impostor(why));
         }
         if self.hub.christen(&self.peer, &hello.node) {
@@ -722,7 +729,7 @@ impl Task {
         }
         self.peer.faults.note(error.reason());
         if let Some(reason) = refusal::of_link(error).filter(|reason| *reason != RefusalReason::Impostor) {
-            self.hub.refuse(reason, &self.peer_name(), &error.to_string());
+            self.hub.refuse(reason, Party::named(&self.principal()), &error.to_string());
         }
         if error.is_refusal() {
             if let LinkError::Refused { why, .. } = error {

@@ -297,15 +297,18 @@ pub const POLICY_PATTERN_BYTES_MAX: usize = 255;
 pub const AUDIT_FILE_BYTES_MAX: u64 = 16 << 20;
 /// Audit logs that were put aside and are kept; older ones are deleted.
 pub const AUDIT_FILES_MAX: usize = 4;
-/// Audit entries that wait to be written, half of them at most of outside parties; further ones are only counted.
+/// Audit entries that wait to be written: half of them at most of outside parties, three quarters of all but operators.
+/// Further ones are only counted.
 pub const AUDIT_QUEUE_MAX: usize = 4_096;
 /// Time for which equal entries of an audit log are counted before one line tells their number. It doubles each time.
 pub const AUDIT_FOLD_MS: u64 = 10_000;
 /// Longest such time.
 pub const AUDIT_FOLD_MS_MAX: u64 = 300_000;
-/// Kinds of audit entries that are counted apart: so many of outside parties, and so many of known principals.
+/// Kinds of audit entries that are counted apart: so many of operators, of agents and nodes, and of outside parties.
 pub const AUDIT_FOLDS_MAX: usize = 512;
-/// Such kinds of one principal.
+/// New kinds a second of agents and nodes, and of outside parties, once they had [`AUDIT_FOLDS_MAX`].
+pub const AUDIT_KINDS_PER_S: u32 = 1;
+/// Kinds of one agent, node or session.
 pub const AUDIT_FOLDS_EACH_MAX: usize = 32;
 /// Wrong secrets of one address that are answered at once; the answer to the next one waits.
 pub const WRONG_SECRETS_FREE: u32 = 5;
@@ -603,7 +606,8 @@ pub const LIVE_LINES_BYTES_MAX: usize = 1 << 20;
 pub const LIVE_LOGS_MAX: usize = 32;
 /// Pairs of agents that talk to each other that a watch of traffic tells of: the busiest.
 pub const LIVE_PAIRS_MAX: usize = 1_000;
-/// Refusals that a node keeps for those who look.
+/// Refusals and acts that a node keeps for those who look: so many of operators, of agents and nodes, and of outside
+/// parties.
 pub const REFUSALS_KEPT_MAX: usize = 1_000;
 /// Pairs of agents that are counted between two looks.
 pub const TRAFFIC_PAIRS_MAX: usize = 100_000;

@@ -7,7 +7,7 @@ use whimbrel_acl::{AclMessage, Aid, Symbol, Text, Value, sym};
 
 use crate::advice::{AdviceCall, AdviseError, Job, JobError};
 use crate::ams::NameFault;
-use crate::audit::{Act, Refused};
+use crate::audit::{Act, Party, Refused};
 use crate::df::RegisterError;
 use crate::environment::{ActError, Environment};
 use crate::policy::{Action, Policy, Principal, Verdict};
@@ -229,7 +229,9 @@ impl dyn Services + '_ {
 
     /// Records that a principal was allowed to act.
     pub fn note_allowed(&self, who: Principal, action: Action, object: &str) {
-        self.note_act(&Act { who: &who.to_string(), from: "", action: action.as_str(), object, detail: "" });
+        let who = who.to_string();
+        let who = Party::named(&who);
+        self.note_act(&Act { who, from: "", action: action.as_str(), object, detail: "" });
     }
 
     /// Has an environment of this node do something for `agent`, if the policy grants it.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use whimbrel_acl::{Aid, Envelope, Symbol, Text, sym};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::audit::{Act, Auditor, Refused};
+use whimbrel_platform::audit::{Act, Auditor, Party, Refused};
 use whimbrel_platform::policy::{Action, Policy, Principal, Verdict, act_of_sending};
 use whimbrel_platform::route::{NodeId, Place};
 use whimbrel_platform::topics::Cast;
@@ -165,7 +165,7 @@ impl Node {
             self.audit(&Refused::forbidden(&who.to_string(), action, object));
         } else if action.is_recorded() && self.guard.auditor.is_some() {
             let who = who.to_string();
-            self.note_act(&Act { who: &who, from: "", action: action.as_str(), object, detail: "" });
+            self.note_act(&Act { who: Party::named(&who), from: "", action: action.as_str(), object, detail: "" });
         }
         may
     }

@@ -9,7 +9,7 @@ use whimbrel::policy::{self, PolicyError};
 use whimbrel_net::authority::file::AUTHORITY;
 use whimbrel_net::signing::Evidence;
 use whimbrel_net::{AuditLog, HubConfig, Level};
-use whimbrel_platform::audit::{Act, Auditor};
+use whimbrel_platform::audit::{Act, Auditor, Party};
 use whimbrel_runtime::PlatformBuilder;
 
 use crate::arguments::Guarding;
@@ -58,7 +58,13 @@ impl Guards {
             // A policy changes with a new start only: the record says with which one that was.
             let object = format!("{} sha256:{}", file.display(), policy::digest(file)?);
             let from = "command line";
-            refusals.allowed(&Act { who: "operator", from, action: "policy", object: &object, detail: "" });
+            refusals.allowed(&Act {
+                who: Party::Operator("operator"),
+                from,
+                action: "policy",
+                object: &object,
+                detail: "",
+            });
         }
         let folder = arguments.evidence.as_deref().map(|folder| of_node(folder, node));
         let evidence = folder.as_deref().map(|folder| Evidence::open(folder, Box::new(terminal::note)));

@@ -8,7 +8,7 @@ use std::time::Instant;
 use whimbrel_gateway::Feed;
 use whimbrel_gateway::vocabulary::{Event, Happening};
 use whimbrel_platform::Time;
-use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, Outcome, RefusalCounts, Refused};
+use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, Outcome, PerStanding, RefusalCounts, Refused};
 use whimbrel_platform::limits::{REFUSALS_KEPT_MAX, SNIFFED_NAME_CHARS_MAX};
 
 use crate::control::wall_us;
@@ -24,12 +24,11 @@ pub struct Refusals {
     counts: RefusalCounts,
 }
 
-/// Newest refusals and acts. Equal ones are folded, and those outside the platform have half of the room at most.
+/// Newest refusals and acts. Equal ones are folded, and each standing of parties has room of its own.
 #[derive(Default)]
 struct Recent {
     folding: Folding,
-    kept: VecDeque<Kept>,
-    outside: usize,
+    kept: PerStanding<VecDeque<Kept>>,
     /// Number of the next one.
     next: u64,
 }
@@ -37,7 +36,6 @@ struct Recent {
 struct Kept {
     number: u64,
     at_us: u64,
-    is_outside: bool,
     what: Happening,
 }
 
@@ -55,18 +53,19 @@ impl Recent {
     }
 
     fn keep(&mut self, folded: Folded) {
-        let is_outside = folded.is_outside;
-        let crowded = is_outside && self.outside >= REFUSALS_KEPT_MAX / 2;
-        let oldest = match crowded {
-            true => self.kept.iter().position(|kept| kept.is_outside),
-            false => (self.kept.len() >= REFUSALS_KEPT_MAX).then_some(0),
-        };
-        if let Some(kept) = oldest.and_then(|at| self.kept.remove(at)) {
-            self.outside -= usize::from(kept.is_outside);
+        let kept = &mut self.kept[folded.standing];
+        if kept.len() >= REFUSALS_KEPT_MAX {
+            kept.pop_front();
         }
-        self.outside += usize::from(is_outside);
-        self.kept.push_back(Kept { number: self.next, at_us: wall_us(), is_outside, what: happening(folded) });
+        kept.push_back(Kept { number: self.next, at_us: wall_us(), what: happening(folded) });
         self.next += 1;
+    }
+
+    /// Returns all from this number on, the oldest first.
+    fn since(&self, number: u64) -> Vec<&Kept> {
+        let mut all: Vec<&Kept> = self.kept.iter().flatten().filter(|kept| kept.number >= number).collect();
+        all.sort_unstable_by_key(|kept| kept.number);
+        all
     }
 }
 
@@ -110,9 +109,9 @@ impl Refusals {
     pub fn newest(&self, node: &str, most: usize) -> Vec<Event> {
         let mut recent = self.recent();
         recent.fold(self.now());
-        let skip = recent.kept.len().saturating_sub(most);
-        let event = |kept: &Kept| Event { at_us: kept.at_us, node: node.to_owned(), what: kept.what.clone() };
-        recent.kept.iter().skip(skip).map(event).collect()
+        let kept = recent.since(0);
+        let event = |kept: &&Kept| Event { at_us: kept.at_us, node: node.to_owned(), what: kept.what.clone() };
+        kept.iter().skip(kept.len().saturating_sub(most)).map(event).collect()
     }
 
     fn now(&self) -> Time {
@@ -131,7 +130,7 @@ impl Refusals {
     /// Those that are kept, and those that come.
     pub fn watch(self: &Arc<Self>, node: &str) -> RefusalFeed {
         let recent = self.recent();
-        let read = recent.kept.front().map_or(recent.next, |kept| kept.number);
+        let read = recent.since(0).first().map_or(recent.next, |kept| kept.number);
         drop(recent);
         RefusalFeed { refusals: Arc::clone(self), node: node.to_owned(), read }
     }
@@ -166,18 +165,19 @@ impl Feed for RefusalFeed {
     fn take(&mut self) -> Vec<Event> {
         let mut recent = self.refusals.recent();
         recent.fold(self.refusals.now());
-        let new: Vec<&Kept> = recent.kept.iter().filter(|kept| kept.number >= self.read).collect();
+        let new: Vec<(u64, Happening)> =
+            recent.since(self.read).into_iter().map(|kept| (kept.at_us, kept.what.clone())).collect();
         let missed = recent.next - self.read - new.len() as u64;
         self.read = recent.next;
         let skipped = (missed > 0).then(|| (wall_us(), Happening::Skipped { count: missed }));
         let event = |(at_us, what): (u64, Happening)| Event { at_us, node: self.node.clone(), what };
-        skipped.into_iter().chain(new.into_iter().map(|kept| (kept.at_us, kept.what.clone()))).map(event).collect()
+        skipped.into_iter().chain(new).map(event).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use whimbrel_platform::audit::RefusalReason;
+    use whimbrel_platform::audit::{Party, RefusalReason};
 
     use super::*;
 
@@ -211,14 +211,15 @@ mod tests {
     fn strangers_displace_no_principals() {
         let refusals = Arc::new(Refusals::new(None));
         refuse(&refusals, 0, 1);
-        refusals.allowed(&Act { who: "token:admin", from: "http", action: "kill", object: "bob", detail: "" });
+        let act = Act { who: Party::Operator("token:admin"), from: "http", action: "kill", object: "bob", detail: "" };
+        refusals.allowed(&act);
         for number in 0..4_000_u32 {
             let stranger = Refused::stranger(RefusalReason::BadToken, number.to_be_bytes().into(), "x");
             refusals.refused(&stranger);
             refusals.recent().folding = Folding::default();
         }
         let newest = refusals.newest("n1", usize::MAX);
-        assert_eq!(newest.len(), REFUSALS_KEPT_MAX / 2 + 2);
+        assert_eq!(newest.len(), REFUSALS_KEPT_MAX + 2);
         assert!(matches!(&newest[1].what, Happening::Allowed { action, .. } if action == "kill"), "{:?}", newest[1]);
     }
 }

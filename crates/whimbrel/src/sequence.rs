@@ -6,8 +6,9 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 use whimbrel_acl::codec::civil;
 use whimbrel_gateway::vocabulary::{Event, Happening, MessageInfo};
+use whimbrel_platform::plain_text::harmless;
 
-use crate::table::{cut, harmless};
+use crate::table::cut;
 use crate::terminal::style_of;
 
 /// Columns for `sender -> receiver`, and for the performative, that lines are aligned to; longer ones stand out.

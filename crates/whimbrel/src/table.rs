@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use whimbrel_platform::plain_text::{harmless, is_harmful};
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -68,23 +69,6 @@ pub fn known(text: Option<impl AsRef<str>>) -> Cell {
 
 fn unknown() -> Cell {
     Cell::styled("-", Style::new().dimmed())
-}
-
-/// True if a character can act on a terminal, or on a reader of lines: controls, line ends, changes of text direction,
-/// and characters without width.
-pub fn is_harmful(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-/// Escapes a text to one line without characters that terminals act upon. Agents' names and contents come from anybody.
-pub fn harmless(text: &str) -> String {
-    if !text.contains(is_harmful) {
-        return text.to_owned();
-    }
-    let escape = |c: char| if is_harmful(c) { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escape).collect()
 }
 
 /// Escapes a text of several lines as [`harmless`] does; tabs stay. Further lines are indented, so that none is taken

@@ -11,11 +11,12 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::Aid;
 use whimbrel_bdi::syntax::{Diagnostic, SourceText, render};
 use whimbrel_platform::limits::{LOGGED_TEXT_BYTES_MAX, PRINTED_TEXT_BYTES_MAX};
+use whimbrel_platform::plain_text::harmless;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::Output;
 
 use crate::stopping::Reason;
-use crate::table::{harmless, screened, shortened, tame};
+use crate::table::{screened, shortened, tame};
 
 /// Colours that are told apart on a light and on a dark ground.
 const AGENT_COLORS: [u8; 14] = [33, 34, 37, 61, 65, 67, 97, 98, 130, 136, 160, 162, 166, 172];

@@ -12,7 +12,7 @@ use rustls::server::WebPkiClientVerifier;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
-use whimbrel_platform::audit::{Act, Auditor, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::audit::{Act, Auditor, Party, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::crowd::Crowd;
 use whimbrel_platform::limits::{ENROLMENT_MS, ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX};
 
@@ -190,7 +190,7 @@ impl Inner {
     fn answer(&self, question: Question, identity: Option<&Identity>, from: SocketAddr) -> Result<Answer, Refusal> {
         let did = |node: &str, action: &str| {
             let (who, from) = (format!("node:{node}"), from.ip().to_string());
-            self.guard.allow(&Act { who: &who, from: &from, action, object: node, detail: "" });
+            self.guard.allow(&Act { who: Party::named(&who), from: &from, action, object: node, detail: "" });
         };
         match question {
             Question::Enrol { token, request } => {

@@ -8,6 +8,7 @@ use ring::signature::{ED25519, UnparsedPublicKey};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{AclMessage, compact};
+use whimbrel_platform::plain_text::harmless;
 
 use super::certificates::{AgentTrust, Believed};
 use super::evidence::{Chain, Direction, Entry};
@@ -237,12 +238,6 @@ impl Reading<'_> {
     }
 }
 
-/// On one line, without what a terminal would act upon: somebody else wrote it.
-fn printable(text: &str) -> String {
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escape).collect()
-}
-
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for said in &self.said {
@@ -250,14 +245,14 @@ impl fmt::Display for Verified {
             let to: Vec<String> = message.receivers.iter().map(|to| to.name.to_string()).collect();
             let AclMessage { sender, performative, content, .. } = message;
             let said_so = format!("{} of {node} to {}: {performative} {content}", sender.name, to.join(", "));
-            write!(f, "{entry:>4}  {}  {}", said.time(), printable(&said_so))?;
+            write!(f, "{entry:>4}  {}  {}", said.time(), harmless(&said_so))?;
             match said.after {
                 Some(after) => writeln!(f, "  (after {after})")?,
                 None => writeln!(f)?,
             }
         }
         for missing in &self.missing {
-            writeln!(f, "      not here: {missing}, which went to others or could not be kept")?;
+            writeln!(f, "      not here: {}, which went to others or could not be kept", harmless(missing))?;
         }
         for gap in &self.gaps {
             writeln!(f, "      {gap}")?;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::limits::AGENT_NAME_BYTES_MAX;
+use crate::plain_text::is_harmful;
 use crate::topics::Cast;
 
 /// Names of the platform's own agents, and of the sender of messages from the command line.
@@ -45,7 +46,7 @@ pub fn name_fault(name: &str) -> Option<NameFault> {
     let faulty = |c: char| match c {
         '@' => Some(NameFault::Character(c)),
         '*' | '?' => Some(NameFault::Pattern(c)),
-        c if c.is_control() || is_invisible(c) => Some(NameFault::Character(c)),
+        c if is_harmful(c) || is_unseen(c) => Some(NameFault::Character(c)),
         _ => None,
     };
     if name.is_empty() {
@@ -68,10 +69,9 @@ pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 
-/// True for characters without width, and for those that change the direction of text.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+/// True for further characters that nobody sees: soft hyphens, and separators and joiners of scripts.
+const fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{180e}' | '\u{200c}' | '\u{200d}')
 }
 
 /// True if people may mistake a name for this reserved one, which is in lower case.

@@ -1,22 +1,25 @@
 //! Folding of audit entries: the first of several equal ones is recorded at once, the others as one entry with their
 //! count.
 //!
-//! A stranger's refusals are equal if reason and address are; a known principal's entries, if action and object are.
+//! A stranger's refusals are equal if reason and address are; another party's entries, if way, action and object are.
 //! After each entry the next one of its kind waits [`AUDIT_FOLD_MS`], then twice as long each time, up to
-//! [`AUDIT_FOLD_MS_MAX`]. The number of kinds that are kept apart is bounded: for outside parties, for known
-//! principals, and for each principal. Entries beyond that are folded by reason alone. So no party can flood the
-//! record. Time is an input.
+//! [`AUDIT_FOLD_MS_MAX`]. Each [`Standing`] has room of its own for [`AUDIT_FOLDS_MAX`] kinds. Members and outside
+//! parties get new kinds more slowly once they have used that up, and one party has [`AUDIT_FOLDS_EACH_MAX`] at most;
+//! their further entries are folded by party and reason, or by reason alone. Different acts of operators are never put
+//! together. So no party can flood the record, or hide what parties of another standing did. Time is an input.
 
 use core::net::IpAddr;
-use std::hash::Hasher;
 use std::time::Duration;
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 
-use super::{Act, Party, RefusalReason, Refused};
+use super::{Act, Party, PerStanding, RefusalReason, Refused, Standing};
 use crate::Time;
 use crate::crowd::household;
-use crate::limits::{AUDIT_FOLD_MS, AUDIT_FOLD_MS_MAX, AUDIT_FOLDS_EACH_MAX, AUDIT_FOLDS_MAX, AUDIT_TEXT_BYTES_MAX};
+use crate::limits::{
+    AUDIT_FOLD_MS, AUDIT_FOLD_MS_MAX, AUDIT_FOLDS_EACH_MAX, AUDIT_FOLDS_MAX, AUDIT_KINDS_PER_S, AUDIT_TEXT_BYTES_MAX,
+};
+use crate::rate::Rate;
 
 /// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,7 +68,7 @@ impl<'a> From<&Refused<'a>> for Entry<'a> {
 impl<'a> From<&Act<'a>> for Entry<'a> {
     fn from(what: &Act<'a>) -> Self {
         let Act { who, from, action, object, detail } = *what;
-        Self { outcome: Outcome::Allowed, party: Party::named(who), from, action, object, detail }
+        Self { outcome: Outcome::Allowed, party: who, from, action, object, detail }
     }
 }
 
@@ -74,15 +77,15 @@ impl<'a> From<&Act<'a>> for Entry<'a> {
 pub struct Folded {
     /// Outcome of the request.
     pub outcome: Outcome,
-    /// True if a party outside the platform caused the entry.
-    pub is_outside: bool,
-    /// Principal or stranger who asked.
+    /// Standing of the party that caused the entry.
+    pub standing: Standing,
+    /// Party that asked; `others` if there were several.
     pub who: String,
-    /// Way of the request; may be empty.
+    /// Way of the request; empty if there were several.
     pub from: String,
-    /// Requested action; may be empty.
+    /// Requested action; empty if there were several.
     pub action: String,
-    /// Agent or thing of the last such action; may be empty.
+    /// Agent or thing that the action was about; empty if there were several.
     pub object: String,
     /// Further details of the last such entry; may be empty.
     pub detail: String,
@@ -95,7 +98,7 @@ impl Folded {
         let Entry { outcome, party, from, action, object, detail } = *entry;
         Self {
             outcome,
-            is_outside: party.is_outside(),
+            standing: party.standing(),
             who: cut(&party.to_string()).to_owned(),
             from: cut(from).to_owned(),
             action: action.to_owned(),
@@ -112,15 +115,33 @@ fn cut(text: &str) -> &str {
 }
 
 /// Key by which entries are equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Kind {
+    /// Refusals of an address.
     Stranger(Outcome, IpAddr),
-    /// True for outside parties; digests of the principal, and of action and object.
-    Named(bool, Outcome, u64, u64),
-    /// One principal's many kinds.
-    Principal(bool, Outcome, u64),
-    /// Further kinds of outside parties, or of known principals.
-    Others(bool, Outcome),
+    /// Entries of a party with the same way, action and object.
+    Named(Standing, Outcome, Box<str>, Box<[Box<str>; 3]>),
+    /// Further kinds of one party.
+    Various(Standing, Outcome, Box<str>),
+    /// Further kinds of a standing.
+    Others(Standing, Outcome),
+}
+
+impl Kind {
+    const fn standing(&self) -> Standing {
+        match self {
+            Self::Stranger(..) => Standing::Outside,
+            Self::Named(standing, ..) | Self::Various(standing, ..) | Self::Others(standing, ..) => *standing,
+        }
+    }
+
+    /// Name of the party, if the kinds of a party are counted.
+    const fn party(&self) -> Option<&Box<str>> {
+        match self {
+            Self::Named(_, _, who, _) | Self::Various(_, _, who) => Some(who),
+            Self::Stranger(..) | Self::Others(..) => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -132,45 +153,79 @@ struct Fold {
     wait: Duration,
 }
 
+impl Fold {
+    /// Counts one entry more. What differs from those before it is left out.
+    fn count(&mut self, entry: &Entry<'_>) {
+        let last = &mut self.last;
+        if last.count == 0 {
+            let who = std::mem::take(&mut last.who);
+            *last = Folded { who, ..Folded::of(entry, 1) };
+            return;
+        }
+        last.count += 1;
+        for (text, new) in
+            [(&mut last.from, entry.from), (&mut last.action, entry.action), (&mut last.object, entry.object)]
+        {
+            if *text != cut(new) {
+                text.clear();
+            }
+        }
+        if last.detail != cut(entry.detail) {
+            cut(entry.detail).clone_into(&mut last.detail);
+        }
+    }
+}
+
+/// Kinds of one standing.
+#[derive(Debug)]
+struct Room {
+    kinds: usize,
+    /// New kinds that the standing may still have; used up by the kinds of a flood.
+    new: Rate,
+}
+
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Folding {
     folds: FxHashMap<Kind, Fold>,
-    outside: usize,
-    known: usize,
-    /// Number of kinds of each principal, by its digest.
-    each: FxHashMap<u64, usize>,
+    rooms: PerStanding<Room>,
+    /// Number of kinds of each party.
+    each: FxHashMap<Box<str>, usize>,
     /// Time at which the first fold is due, if known.
     next: Option<Time>,
+}
+
+impl Default for Folding {
+    fn default() -> Self {
+        let new = || Rate::new(AUDIT_KINDS_PER_S, AUDIT_FOLDS_MAX as u32, Time::ZERO);
+        Self {
+            folds: FxHashMap::default(),
+            rooms: PerStanding::of(|_| Room { kinds: 0, new: new() }),
+            each: FxHashMap::default(),
+            next: None,
+        }
+    }
 }
 
 impl Folding {
     /// Takes an entry in. Returns the entry to record at once, if it is the first of its kind for some time.
     pub fn note(&mut self, entry: &Entry<'_>, now: Time) -> Option<Folded> {
-        let kind = self.kind_of(entry);
+        let Some(kind) = self.kind_of(entry, now) else { return Some(Folded::of(entry, 1)) };
         if let Some(fold) = self.folds.get_mut(&kind) {
-            fold.last.count += 1;
-            if fold.last.object != entry.object {
-                fold.last.object = cut(entry.object).to_owned();
-            }
-            if fold.last.detail != entry.detail {
-                fold.last.detail = cut(entry.detail).to_owned();
-            }
+            fold.count(entry);
             return None;
         }
-        let wait = Duration::from_millis(AUDIT_FOLD_MS);
-        let mut last = Folded::of(entry, 1);
-        match kind {
-            Kind::Stranger(..) => self.outside += 1,
-            Kind::Named(is_outside, _, who, _) | Kind::Principal(is_outside, _, who) => {
-                *(if is_outside { &mut self.outside } else { &mut self.known }) += 1;
-                *self.each.entry(who).or_default() += 1;
-            }
-            Kind::Others(..) => "others".clone_into(&mut last.who),
+        let mut first = Folded::of(entry, 1);
+        if let Kind::Others(..) = kind {
+            "others".clone_into(&mut first.who);
+        } else {
+            self.rooms[kind.standing()].kinds += 1;
         }
-        let first = last.clone();
-        last.count = 0;
-        self.folds.insert(kind, Fold { last, at: now, wait });
+        if let Some(party) = kind.party() {
+            *self.each.entry(party.clone()).or_default() += 1;
+        }
+        let wait = Duration::from_millis(AUDIT_FOLD_MS);
+        self.folds.insert(kind, Fold { last: Folded { count: 0, ..first.clone() }, at: now, wait });
         self.next = Some(self.next.map_or(now + wait, |next| next.min(now + wait)));
         Some(first)
     }
@@ -194,7 +249,7 @@ impl Folding {
         self.folds.retain(|kind, fold| {
             if is_due(fold) {
                 if fold.last.count == 0 {
-                    forgotten.push(*kind);
+                    forgotten.push(kind.clone());
                     return false;
                 }
                 recorded.push(fold.last.clone());
@@ -211,51 +266,47 @@ impl Folding {
         recorded
     }
 
-    fn kind_of(&self, entry: &Entry<'_>) -> Kind {
-        let (outcome, is_outside) = (entry.outcome, entry.party.is_outside());
+    /// Returns the kind of an entry; `None` if it is recorded by itself.
+    fn kind_of(&mut self, entry: &Entry<'_>, now: Time) -> Option<Kind> {
+        let (outcome, standing) = (entry.outcome, entry.party.standing());
         let kind = match entry.party {
             Party::Stranger(from) => Kind::Stranger(outcome, household(from)),
-            Party::Session(name) | Party::Known(name) => {
-                let who = digest(&[name]);
-                let kind = Kind::Named(is_outside, outcome, who, digest(&[entry.from, entry.action, entry.object]));
-                let each = self.each.get(&who).copied().unwrap_or_default();
-                match each >= AUDIT_FOLDS_EACH_MAX && !self.folds.contains_key(&kind) {
-                    true => Kind::Principal(is_outside, outcome, who),
-                    false => kind,
-                }
+            Party::Holder(name) | Party::Member(name) | Party::Operator(name) => {
+                let what = [entry.from, entry.action, entry.object].map(|text| cut(text).into());
+                Kind::Named(standing, outcome, cut(name).into(), Box::new(what))
             }
         };
-        let all = if is_outside { self.outside } else { self.known };
-        let is_one_too_many = all >= AUDIT_FOLDS_MAX && !self.folds.contains_key(&kind);
-        if is_one_too_many { Kind::Others(is_outside, outcome) } else { kind }
+        if self.folds.contains_key(&kind) {
+            return Some(kind);
+        }
+        if standing == Standing::Operator {
+            return (self.rooms[standing].kinds < AUDIT_FOLDS_MAX).then_some(kind);
+        }
+        let kind = match kind.party() {
+            Some(who) if self.each.get(who).is_some_and(|kinds| *kinds >= AUDIT_FOLDS_EACH_MAX) => {
+                Kind::Various(standing, outcome, who.clone())
+            }
+            _ => kind,
+        };
+        let room = &mut self.rooms[standing];
+        let has_room = self.folds.contains_key(&kind) || room.kinds < AUDIT_FOLDS_MAX && room.new.take_all(1, now);
+        Some(if has_room { kind } else { Kind::Others(standing, outcome) })
     }
 
     fn forget(&mut self, kind: &Kind) {
-        match kind {
-            Kind::Stranger(..) => self.outside = self.outside.saturating_sub(1),
-            Kind::Named(is_outside, _, who, _) | Kind::Principal(is_outside, _, who) => {
-                let all = if *is_outside { &mut self.outside } else { &mut self.known };
-                *all = all.saturating_sub(1);
-                let left = self.each.get_mut(who).map_or(0, |count| {
-                    *count = count.saturating_sub(1);
-                    *count
-                });
-                if left == 0 {
-                    self.each.remove(who);
-                }
-            }
-            Kind::Others(..) => {}
+        if !matches!(kind, Kind::Others(..)) {
+            let room = &mut self.rooms[kind.standing()];
+            room.kinds = room.kinds.saturating_sub(1);
+        }
+        let Some(party) = kind.party() else { return };
+        let left = self.each.get_mut(party).map_or(0, |count| {
+            *count = count.saturating_sub(1);
+            *count
+        });
+        if left == 0 {
+            self.each.remove(party);
         }
     }
-}
-
-fn digest(texts: &[&str]) -> u64 {
-    let mut hasher = FxHasher::default();
-    for text in texts {
-        hasher.write(text.as_bytes());
-        hasher.write_u8(0xff);
-    }
-    hasher.finish()
 }
 
 #[cfg(test)]
@@ -275,7 +326,7 @@ mod tests {
     fn equal_refusals_of_an_address_are_counted() {
         let mut folding = Folding::default();
         let first = folding.note(&stranger(1, "GET /0"), Time::ZERO).expect("the first is recorded");
-        assert_eq!((first.who.as_str(), first.count, first.is_outside), ("0.0.0.1", 1, true));
+        assert_eq!((first.who.as_str(), first.count, first.standing), ("0.0.0.1", 1, Standing::Outside));
         for number in 1..=45_000 {
             assert_eq!(folding.note(&stranger(1, &format!("GET /{number}")), Time::from_ms(5)), None);
         }
@@ -297,7 +348,8 @@ mod tests {
         let rest = folding.rest(Time::from_ms(86_400_000));
         assert_eq!(rest.len(), 1);
         folding.due(Time::from_ms(86_400_000 + AUDIT_FOLD_MS_MAX));
-        assert!(folding.folds.is_empty() && folding.each.is_empty() && folding.outside == 0, "nothing is kept");
+        assert!(folding.folds.is_empty() && folding.each.is_empty(), "nothing is kept");
+        assert!(folding.rooms.iter().all(|room| room.kinds == 0));
     }
 
     #[test]
@@ -311,15 +363,66 @@ mod tests {
         assert_eq!((others.who.as_str(), others.count), ("others", 100_000 - AUDIT_FOLDS_MAX as u64 - 1));
     }
 
+    fn act<'a>(who: Party<'a>, object: &'a str) -> Entry<'a> {
+        Entry::from(&Act { who, from: "http 192.0.2.1", action: "kill", object, detail: "" })
+    }
+
     #[test]
     fn one_principal_leaves_others_their_lines() {
         let mut folding = Folding::default();
         let objects: Vec<String> = (0..1_000).map(|number| format!("o{number}")).collect();
         let recorded = objects.iter().filter_map(|object| folding.note(&spy(object), Time::ZERO)).count();
         assert_eq!(recorded, AUDIT_FOLDS_EACH_MAX + 1);
-        let act = Act { who: "agent:boss", from: "", action: "kill", object: "o1", detail: "" };
-        let kept = folding.note(&Entry::from(&act), Time::ZERO).expect("another principal's");
-        assert_eq!((kept.outcome.as_str(), kept.is_outside), ("allowed", false));
+        let kept = folding.note(&act(Party::Member("agent:boss"), "o1"), Time::ZERO).expect("another principal's");
+        assert_eq!((kept.outcome.as_str(), kept.standing), ("allowed", Standing::Member));
+    }
+
+    #[test]
+    fn agents_hide_no_operators_acts() {
+        let mut folding = Folding::default();
+        let names: Vec<String> = (0..10_000).map(|number| format!("agent:a{number}")).collect();
+        names.iter().for_each(|name| drop(folding.note(&act(Party::Member(name), "b"), Time::ZERO)));
+        let objects: Vec<String> = (0..2_000).map(|number| format!("o{number}")).collect();
+        let acts = objects.iter().map(|object| act(Party::Operator("token:admin"), object));
+        let recorded: Vec<Folded> = acts.filter_map(|act| folding.note(&act, Time::ZERO)).collect();
+        assert_eq!(recorded.len(), 2_000, "each act of an operator has a line");
+        assert!(recorded.iter().all(|one| one.who == "token:admin" && one.standing == Standing::Operator));
+    }
+
+    #[test]
+    fn acts_of_one_operator_are_counted_if_equal() {
+        let mut folding = Folding::default();
+        let equal = act(Party::Operator("token:admin"), "bob");
+        assert_eq!((0..100).filter_map(|_| folding.note(&equal, Time::ZERO)).count(), 1);
+        assert_eq!(folding.rest(Time::ZERO).iter().map(|one| one.count).collect::<Vec<_>>(), [99]);
+    }
+
+    #[test]
+    fn new_kinds_come_slowly_after_many() {
+        let (mut folding, mut lines, mut number) = (Folding::default(), 0, 0);
+        for ms in (0..3_600_000).step_by(100) {
+            for _ in 0..10 {
+                number += 1;
+                let name = format!("agent:a{number}");
+                lines += usize::from(folding.note(&act(Party::Member(&name), "b"), Time::from_ms(ms)).is_some());
+            }
+            lines += folding.due(Time::from_ms(ms)).len();
+        }
+        let most = AUDIT_FOLDS_MAX + 3_600 * AUDIT_KINDS_PER_S as usize;
+        assert!((most..most + 100).contains(&lines), "{lines} lines of an hour, {most} of them kinds");
+    }
+
+    #[test]
+    fn mixed_entries_name_nothing_that_differs() {
+        let mut folding = Folding::default();
+        let names: Vec<String> = (0..2 * AUDIT_FOLDS_MAX).map(|number| format!("agent:a{number}")).collect();
+        names.iter().for_each(|name| drop(folding.note(&act(Party::Member(name), name), Time::ZERO)));
+        let rest = folding.rest(Time::ZERO);
+        let [others] = &rest[..] else { panic!("{} are left", rest.len()) };
+        assert_eq!((others.who.as_str(), others.action.as_str(), others.object.as_str()), ("others", "kill", ""));
+        folding.note(&act(Party::Member("agent:new"), "thing"), Time::ZERO);
+        let rest = folding.rest(Time::ZERO);
+        assert_eq!(rest.first().map(|one| (one.object.as_str(), one.count)), Some(("thing", 1)));
     }
 
     #[test]
@@ -329,8 +432,16 @@ mod tests {
         let forged = |name| Entry::from(&Refused::somebody(RefusalReason::Forged, name, ""));
         let recorded: Vec<Folded> = names.iter().filter_map(|name| folding.note(&forged(name), Time::ZERO)).collect();
         assert_eq!(recorded.len(), AUDIT_FOLDS_MAX + 1);
-        assert!(recorded.iter().all(|one| one.is_outside));
-        assert!(folding.note(&spy("vault"), Time::ZERO).is_some_and(|one| one.who == "agent:spy" && !one.is_outside));
+        assert!(recorded.iter().all(|one| one.standing == Standing::Outside));
+        let spy = folding.note(&spy("vault"), Time::ZERO).expect("an agent's");
+        assert_eq!((spy.who.as_str(), spy.standing), ("agent:spy", Standing::Member));
+    }
+
+    #[test]
+    fn claimed_names_are_no_operators() {
+        for name in ["token:viewer from ::", "stranger", "session:s", "n1", "operator"] {
+            assert_eq!(Party::named(name).standing(), Standing::Outside, "{name}");
+        }
     }
 
     #[test]

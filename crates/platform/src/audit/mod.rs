@@ -95,27 +95,33 @@ impl fmt::Display for RefusalReason {
     }
 }
 
-/// Party of an audit entry. Entries of outside parties are kept apart from those of known principals.
+/// Party of an audit entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party<'a> {
     /// Stranger who has proved nothing yet: only the address is certain.
     Stranger(IpAddr),
-    /// A session: a program that has a token, which many may have.
-    Session(&'a str),
-    /// Principal as the policy writes it, or holder of an operator's token.
-    Known(&'a str),
+    /// Holder of a token that many may have: a session, or a viewer of the console.
+    Holder(&'a str),
+    /// Agent or node of the platform, as the policy writes it.
+    Member(&'a str),
+    /// Operator of a node: an administrator, or a user of the machine.
+    Operator(&'a str),
 }
 
 impl<'a> Party<'a> {
-    /// Returns the party of this name, as the policy writes it.
+    /// Returns the party of a principal, as the policy writes it.
     pub fn named(name: &'a str) -> Self {
-        if name.starts_with("session:") { Self::Session(name) } else { Self::Known(name) }
+        let is_member = name.starts_with("agent:") || name.starts_with("node:");
+        if is_member { Self::Member(name) } else { Self::Holder(name) }
     }
 
-    /// True for parties outside the platform. They have room of their own in the audit log, since many of them may act
-    /// together.
-    pub const fn is_outside(self) -> bool {
-        matches!(self, Self::Stranger(_) | Self::Session(_))
+    /// Standing of the party at the platform.
+    pub const fn standing(self) -> Standing {
+        match self {
+            Self::Stranger(_) | Self::Holder(_) => Standing::Outside,
+            Self::Member(_) => Standing::Member,
+            Self::Operator(_) => Standing::Operator,
+        }
     }
 }
 
@@ -123,8 +129,72 @@ impl fmt::Display for Party<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stranger(address) => address.fmt(f),
-            Self::Session(name) | Self::Known(name) => f.write_str(name),
+            Self::Holder(name) | Self::Member(name) | Self::Operator(name) => f.write_str(name),
         }
+    }
+}
+
+/// Standing of a party at the platform. Each standing has room of its own in every record, so that nobody displaces
+/// what parties of another standing did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Standing {
+    /// Operators of nodes.
+    Operator,
+    /// Agents and nodes of the platform.
+    Member,
+    /// Strangers, and holders of tokens that many may have.
+    Outside,
+}
+
+impl Standing {
+    /// All standings, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Operator, Self::Member, Self::Outside];
+}
+
+/// One thing for each standing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerStanding<T>([T; Standing::ALL.len()]);
+
+impl<T> PerStanding<T> {
+    /// Makes the thing of each standing.
+    pub fn of(make: impl FnMut(Standing) -> T) -> Self {
+        Self(Standing::ALL.map(make))
+    }
+
+    /// Makes the thing of each standing, unless one cannot be made.
+    ///
+    /// # Errors
+    /// The first error of `make`.
+    pub fn try_of<E>(mut make: impl FnMut(Standing) -> Result<T, E>) -> Result<PerStanding<T>, E> {
+        let [operator, member, outside] = Standing::ALL;
+        Ok(Self([make(operator)?, make(member)?, make(outside)?]))
+    }
+
+    /// Things of all standings.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter()
+    }
+
+    /// Things of all standings.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut()
+    }
+}
+
+impl<T> core::ops::Index<Standing> for PerStanding<T> {
+    type Output = T;
+
+    #[expect(clippy::indexing_slicing, reason = "there is one for each standing")]
+    fn index(&self, standing: Standing) -> &T {
+        &self.0[standing as usize]
+    }
+}
+
+impl<T> core::ops::IndexMut<Standing> for PerStanding<T> {
+    #[expect(clippy::indexing_slicing, reason = "there is one for each standing")]
+    fn index_mut(&mut self, standing: Standing) -> &mut T {
+        &mut self.0[standing as usize]
     }
 }
 
@@ -163,15 +233,15 @@ impl<'a> Refused<'a> {
 /// Act that was allowed, and carried out.
 #[derive(Clone, Copy, Debug)]
 pub struct Act<'a> {
-    /// Principal as the policy writes it, holder of a token, or user of the machine.
-    pub who: &'a str,
-    /// Way of the request: `http 192.0.2.7`, `control socket`; empty if the principal says it.
+    /// Party that acted.
+    pub who: Party<'a>,
+    /// Way of the request: `http 192.0.2.7`, `control socket`; empty if the party says it.
     pub from: &'a str,
     /// Action: `kill`, `move`, `spawn` and so on.
     pub action: &'a str,
     /// Agent or thing that the action was about.
     pub object: &'a str,
-    /// Why the action failed; empty if it did not.
+    /// Why the action failed, or which process asked; may be empty.
     pub detail: &'a str,
 }
 

@@ -21,7 +21,6 @@ mod octets;
 mod open_messages;
 mod oversize;
 mod port;
-mod rate;
 mod shelf;
 mod state;
 mod transmit;

@@ -14,7 +14,6 @@ use super::grant::Grant;
 use super::lodgers::Lodger;
 use super::moves::Moves;
 use super::open_messages::OpenMessages;
-use super::rate::Rate;
 use super::shelf::Shelf;
 use super::transmit::Outgoing;
 use crate::durable::Ticket;
@@ -22,6 +21,7 @@ use crate::limits::{
     SESSION_ACK_DELAY_MS, SESSION_ANSWERS_MAX, SESSION_CERTIFICATES_PER_S, SESSION_LAST_FRAMES_MS,
     SESSION_QUEUE_BYTES_MAX,
 };
+use crate::rate::Rate;
 use crate::{EndReason, Time};
 
 /// What a session begins with.

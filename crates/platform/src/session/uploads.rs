@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::rate::Rate;
 use crate::Time;
 use crate::limits::SESSION_ACCOUNTS_MAX;
+use crate::rate::Rate;
 
 /// What each token or certificate may have: so much a second, and at once.
 #[derive(Debug)]

@@ -108,7 +108,7 @@ pub enum CaAction {
         /// Where to listen, as 127.0.0.1:7100.
         #[arg(long, value_name = "ADDRESS")]
         listen: String,
-        /// Append what is refused, and why, to this file: a line of JSON each.
+        /// Append each enrolment to this file: a line of JSON each. What strangers try is in FILE.outside.
         #[arg(long, value_name = "FILE")]
         audit: Option<PathBuf>,
     },

@@ -1,20 +1,31 @@
 //! Errors of the command line that clap tells less well, or tells too much of.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, Error};
+use clap::{Arg, Command, Error};
 
-/// Options whose value stands behind `=`, and is a time.
-const TIMES: [&str; 3] = ["--wait", "-w", "--watch"];
 /// Options whose value stands behind `=`, and is a folder.
 const FOLDERS: [&str; 1] = ["--log"];
 
 /// Returns an error for a word that looks like the value of an option that takes it behind `=` only.
 pub fn misplaced_value(command: &mut Command, words: &[String]) -> Option<Error> {
-    let (option, value) = words.iter().zip(words.iter().skip(1)).find(|(option, value)| {
+    let chosen = words.iter().skip(1).find_map(|word| command.find_subcommand(word))?;
+    let before_content = || words.iter().take_while(|word| *word != "--");
+    let (option, value) = before_content().zip(before_content().skip(1)).find(|(option, value)| {
         let is_time = value.ends_with(|c: char| c.is_ascii_alphabetic()) && crate::duration::parse(value).is_ok();
-        TIMES.contains(&option.as_str()) && is_time
+        is_time && takes_value_behind_equals(chosen, option)
     })?;
     Some(command.error(ErrorKind::ValueValidation, how(option, value)))
+}
+
+/// True for an option whose value may be left out, and stands behind `=` otherwise.
+fn takes_value_behind_equals(command: &Command, option: &str) -> bool {
+    let is_it = |argument: &&Arg| {
+        let long = argument.get_long().is_some_and(|long| option.strip_prefix("--") == Some(long));
+        let short =
+            argument.get_short().is_some_and(|short| option.strip_prefix('-') == Some(short.to_string().as_str()));
+        long || short
+    };
+    command.get_arguments().find(is_it).is_some_and(Arg::is_require_equals_set)
 }
 
 /// Adds a hint to an error, if there is one, and removes secrets.
@@ -70,7 +81,9 @@ mod tests {
             "{}",
             told("whimbrel run x.asl --log logs")
         );
-        assert!(misplaced_value(&mut Arguments::command(), &words("whimbrel send bob --wait 5")).is_none(), "content");
+        for fine in ["whimbrel send bob --wait 5", "whimbrel drain n2 --wait 30s", "whimbrel send bob -- --wait 2s"] {
+            assert!(misplaced_value(&mut Arguments::command(), &words(fine)).is_none(), "{fine}");
+        }
     }
 
     #[test]

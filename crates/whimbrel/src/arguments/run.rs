@@ -251,7 +251,8 @@ pub struct Guarding {
     /// Who may create, kill and move agents, register services, write to agents and topics: a policy file.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Append what is refused, and why, to this file: a line of JSON each.
+    /// Append what agents and nodes are refused and allowed to this file: a line of JSON each. What operators do is in
+    /// FILE.operators, what strangers try in FILE.outside.
     #[arg(long, value_name = "FILE")]
     pub audit: Option<PathBuf>,
     /// Keep every signed message that leaves or comes in this folder, for `whimbrel prove`; needs `--security signed`.

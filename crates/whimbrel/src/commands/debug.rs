@@ -8,10 +8,11 @@ use whimbrel_platform::inspection::DebugOrder;
 
 use super::life::{ask, local};
 use super::mind;
+use whimbrel_platform::plain_text::harmless;
+
 use crate::arguments::{Debug, DebugWord};
 use crate::control::choose;
 use crate::screen::print;
-use crate::table::harmless;
 
 /// Does what is asked for, and shows where the agent stands.
 pub fn debug(arguments: &Debug) -> anyhow::Result<ExitCode> {

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use whimbrel_gateway::vocabulary::{Answer, MemberState, Request};
+use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::Drain;
 use crate::control::{Found, choose};
 use crate::screen::print;
-use crate::table::harmless;
 
 /// How often it is looked how far it is.
 const LOOK: Duration = Duration::from_millis(100);

@@ -7,11 +7,11 @@ use anyhow::{Context, bail};
 use whimbrel_gateway::vocabulary::{AgentOrder, AgentsWanted, Answer, Reason, Refusal, Request};
 use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
+use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::{Move, Stop, Whom};
 use crate::control::{ANYWHERE, Found, KILL_PATIENCE, MOVE_PATIENCE, Target, choose, natural};
 use crate::screen::print;
-use crate::table::harmless;
 use crate::terminal;
 
 /// How long a platform may take to end.

@@ -7,6 +7,7 @@ use anyhow::Context;
 use serde_json::json;
 use whimbrel_net::Trust;
 use whimbrel_net::signing::{self, Bundle, Said};
+use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::{Prove, Verify};
 use crate::screen::print;
@@ -19,7 +20,8 @@ pub fn prove(arguments: &Prove) -> anyhow::Result<ExitCode> {
             // What agents said is not for everybody's eyes.
             let written = whimbrel_files::write(file, bundle.to_json().as_bytes());
             written.with_context(|| format!("cannot write {}", file.display()))?;
-            say(&format!("{} messages of {} are in {}", bundle.len(), arguments.conversation, file.display()))?;
+            let conversation = harmless(&arguments.conversation);
+            say(&format!("{} messages of {conversation} are in {}", bundle.len(), file.display()))?;
         }
         None => say(bundle.to_json().trim_end())?,
     }
@@ -38,7 +40,8 @@ pub fn verify(arguments: &Verify) -> anyhow::Result<ExitCode> {
         verified.said.iter().try_for_each(|said| say(&line_of(said)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    say(&format!("{}: {} messages, as they were signed", verified.conversation, verified.said.len()))?;
+    let conversation = harmless(&verified.conversation);
+    say(&format!("{conversation}: {} messages, as they were signed", verified.said.len()))?;
     say(verified.to_string().trim_end())?;
     Ok(ExitCode::SUCCESS)
 }

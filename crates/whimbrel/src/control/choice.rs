@@ -1,4 +1,5 @@
 //! Which of the platforms that run here is meant.
+use whimbrel_platform::plain_text::harmless;
 
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -9,7 +10,6 @@ use whimbrel_gateway::vocabulary::NodeInfo;
 
 use super::client::{Found, Survey, survey};
 use super::natural;
-use crate::table::harmless;
 
 /// Which platform, and which of its nodes, a command is about.
 #[derive(Clone, Debug, Default, Args)]

@@ -1,4 +1,5 @@
 //! The other side: finding the nodes that run here, and asking them.
+use whimbrel_platform::plain_text::harmless;
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -10,7 +11,6 @@ use serde::de::DeserializeOwned;
 use whimbrel_gateway::vocabulary::{Answer, Call, NodeInfo, Refusal, Request, VERSION};
 
 use super::folder;
-use crate::table::harmless;
 
 /// How long a node may take to say who it is.
 const GREETING_PATIENCE: Duration = Duration::from_secs(2);

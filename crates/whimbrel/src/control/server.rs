@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request, read_call};
-use whimbrel_platform::audit::{Act, Auditor};
+use whimbrel_platform::audit::{Act, Auditor, Party};
 use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_MAX};
 
 use super::panel::Panel;
@@ -103,21 +103,24 @@ fn serve(stream: &UnixStream, panel: &Panel) -> io::Result<()> {
     }
 }
 
-/// Returns the user at the other end, as far as the system knows; only permitted users can open the socket.
-fn user_of(stream: &UnixStream) -> String {
+/// Returns the user and the process at the other end, as far as the system knows. Only permitted users can open the
+/// socket.
+fn user_of(stream: &UnixStream) -> (String, String) {
     #[cfg(target_os = "linux")]
     if let Ok(user) = rustix::net::sockopt::socket_peercred(stream) {
-        return format!("user:{} process {}", user.uid.as_raw(), user.pid.as_raw_nonzero());
+        return (format!("user:{}", user.uid.as_raw()), format!("process {}", user.pid.as_raw_nonzero()));
     }
     let _ = stream;
-    "user".to_owned()
+    ("user".to_owned(), String::new())
 }
 
 /// Records an act of a user of this machine.
-fn record(panel: &Panel, stream: &UnixStream, (action, object): (&str, String), detail: &str) {
-    let who = user_of(stream);
-    let from = "control socket";
-    panel.refusals.allowed(&Act { who: &who, from, action, object: &object, detail });
+fn record(panel: &Panel, stream: &UnixStream, (action, object): (&str, String), failure: &str) {
+    let (user, process) = user_of(stream);
+    let said = [process.as_str(), failure];
+    let detail = said.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ");
+    let (who, from) = (Party::Operator(&user), "control socket");
+    panel.refusals.allowed(&Act { who, from, action, object: &object, detail: &detail });
 }
 
 /// Whether the other end was closed.

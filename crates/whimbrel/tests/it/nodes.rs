@@ -204,8 +204,8 @@ fn what_a_policy_forbids_is_answered_and_recorded() {
     assert_eq!(seen.code, Some(4), "{}{}", seen.out, seen.err);
     let record = |file: &str| std::fs::read_to_string(scratch.0.join(file)).expect("it is there");
     // The spy's own node has the same policy: it refuses first.
-    let both = record("audit.jsonl.n2");
-    let (policy, line) = both.split_once('\n').expect("two lines");
+    let policy = record("audit.jsonl.n2.operators");
+    let line = record("audit.jsonl.n2");
     assert!(policy.contains("\"action\":\"policy\",\"object\":\"policy.toml sha256:"), "{policy}");
     let (time, rest) = line.split_once(",").expect("a line");
     assert!(time.starts_with("{\"time\":\"20"), "{line}");

@@ -6,9 +6,10 @@ use std::time::Duration;
 use whimbrel_platform::inspection::CycleSeen;
 
 use super::look;
+use whimbrel_platform::plain_text::harmless;
+
 use crate::control::{Target, choose};
 use crate::screen::{is_closed, print};
-use crate::table::harmless;
 
 /// How often is looked.
 const LOOK: Duration = Duration::from_millis(100);

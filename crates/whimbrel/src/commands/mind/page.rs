@@ -4,10 +4,11 @@ use anstyle::{AnsiColor, Style};
 use whimbrel_gateway::vocabulary::MindInfo;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::inspection::{FrameSeen, Inspection, IntentionSeen};
+use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::Mind;
 use crate::screen::Room;
-use crate::table::{Cell, Column, cell, cut, harmless, left, long, right, table};
+use crate::table::{Cell, Column, cell, cut, left, long, right, table};
 
 /// What has been done last that is shown with an agent that stands.
 const RECENT_SHOWN: usize = 4;

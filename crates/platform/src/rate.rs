@@ -7,7 +7,7 @@ const PARTS: u64 = 1_000_000;
 
 /// A bucket that is filled at a steady rate.
 #[derive(Debug)]
-pub(super) struct Rate {
+pub(crate) struct Rate {
     per_s: u64,
     parts_max: u64,
     parts: u64,
