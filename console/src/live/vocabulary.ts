@@ -413,6 +413,8 @@ export type Answer =
   | ({ readonly answer: "error" } & Refusal);
 
 /** What is to be told again and again. */
+  /** To an order for all agents whose names fit a pattern. */
+  | { readonly answer: "acted"; readonly done: number; readonly agents: readonly string[]; readonly failed: number; readonly errors?: readonly string[] }
 export type Watch =
   | { readonly what: "society" | "traffic" | "health"; readonly every_ms: number }
   | { readonly what: "agents"; readonly wanted: AgentsWanted; readonly every_ms: number }

@@ -205,9 +205,9 @@ impl Shared {
         };
         let answer = self.answer_with(request, permit).await;
         if let Some(auditor) = &self.auditor {
-            let detail = if let Answer::Error(refusal) = &answer { refusal.text.as_str() } else { "" };
-            let from = format!("http {from}");
-            auditor.allowed(&Act { who: Party::Operator("token:admin"), from: &from, action, object: &object, detail });
+            let (detail, from) = (answer.outcome(), format!("http {from}"));
+            let who = Party::Operator("token:admin");
+            auditor.allowed(&Act { who, from: &from, action, object: &object, detail: &detail });
         }
         answer
     }

@@ -830,6 +830,12 @@ pub const DEVICE_OVERDUE_MAX: u32 = 8;
 pub const WORK_TIMES_KEPT: usize = 64;
 /// Parts of work that are looked at for one that suits a device which has room.
 pub const WORK_LOOKAHEAD: usize = 64;
+/// Agents named in the answer to an order for all agents whose names match a pattern; the rest is only counted.
+pub const BULK_NAMED_MAX: usize = 1_000;
+/// Agents that such an order ends or changes at a time, so that other agents have their turns meanwhile.
+pub const BULK_AT_ONCE: usize = 256;
+/// Time that other agents have their turns between two such batches (microseconds).
+pub const BULK_EVERY_US: u64 = 500;
 /// A part of work does not dawdle before it has been out for so long.
 pub const WORK_DAWDLES_MS_MIN: u64 = 1_000;
 /// Kinds of work that one device offers.

@@ -501,6 +501,17 @@ impl Platform {
         self.node().end_here(agent.name, at_most)
     }
 
+    /// Ends agents of this node, in batches so that others have their turns meanwhile. Waits until the ends of durable
+    /// agents are written. Returns the agents that have not ended here, and what is known of them.
+    pub fn end_agents(&self, agents: &[Symbol], at_most: Duration) -> Vec<(Symbol, Ended)> {
+        self.node().end_agents(agents, at_most)
+    }
+
+    /// Takes agents of this node one step through their lives. Returns the agents for which that failed, and why.
+    pub fn step_agents(&self, agents: &[Symbol], step: LifecycleStep) -> Vec<(Symbol, LifecycleError)> {
+        self.node().step_agents(agents, step)
+    }
+
     /// Takes an agent one step through its life: suspends, resumes it and so on.
     ///
     /// # Errors
@@ -640,6 +651,11 @@ impl Platform {
     /// Whether a node may do this here, by the policy; what it may not is recorded.
     pub fn permits_node(&self, node: Symbol, action: Action, object: &str) -> bool {
         self.node().permits(Principal::Node(node), action, object)
+    }
+
+    /// True if the policy allows an act to a node. Nothing is recorded.
+    pub fn allows_node(&self, node: Symbol, action: Action, object: &str) -> bool {
+        self.node().guard.policy.allows(Principal::Node(node), action, object)
     }
 
     /// What these agents of this node run and use, asked of their workers; what is not told in time is left out.

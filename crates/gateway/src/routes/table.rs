@@ -158,7 +158,13 @@ fn agents() -> Vec<Route> {
         .answers(&["spawned"]),
         Route::of("get", "/api/v1/agents/{name}", get(looks::agent), "One agent.")
             .tells(Told::Json(SchemaGenerator::subschema_for::<AgentInfo>)),
-        Route::of("delete", "/api/v1/agents/{name}", delete(acts::kill), "Ends an agent."),
+        Route::of(
+            "delete",
+            "/api/v1/agents/{name}",
+            delete(acts::kill),
+            "Ends an agent, or all whose names fit a pattern.",
+        )
+        .answers(&["done", "acted"]),
         Route::of(
             "post",
             "/api/v1/agents/{name}/clone",
@@ -175,7 +181,13 @@ fn agents() -> Vec<Route> {
         .takes::<acts::Destination>()
         .answers(&["done", "moved"]),
         Route::of("post", "/api/v1/agents/{name}/recall", post(acts::recall), "Calls it home."),
-        Route::of("post", "/api/v1/agents/{name}/{step}", post(acts::step), "Takes it a step through its life."),
+        Route::of(
+            "post",
+            "/api/v1/agents/{name}/{step}",
+            post(acts::step),
+            "Takes it a step through its life, or all whose names fit a pattern.",
+        )
+        .answers(&["done", "acted"]),
     ]
 }
 

@@ -1,5 +1,7 @@
 //! What a node answers.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::advice::Advice;
@@ -92,6 +94,8 @@ pub enum Answer {
         /// How many agents of it live there now.
         agents: u64,
     },
+    /// To `kill` and `step` of all agents whose names match a pattern.
+    Acted(BulkOutcome),
     /// To `mind`.
     Mind(Box<MindInfo>),
     /// To `advise`.
@@ -100,6 +104,45 @@ pub enum Answer {
     Done,
     /// It cannot be.
     Error(Refusal),
+}
+
+/// Outcome of an operation on all agents whose names match a pattern.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BulkOutcome {
+    /// Agents for which it succeeded.
+    pub done: u64,
+    /// Names of some of these.
+    pub agents: Vec<String>,
+    /// Agents for which it failed.
+    #[serde(default)]
+    pub failed: u64,
+    /// Reasons, for some of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+}
+
+impl BulkOutcome {
+    /// Adds the outcome of another node, with at most so many names and reasons in all.
+    pub fn add(&mut self, other: Self, named_max: usize) {
+        self.done += other.done;
+        self.failed += other.failed;
+        self.agents.extend(other.agents);
+        self.errors.extend(other.errors);
+        self.agents.truncate(named_max);
+        self.errors.truncate(named_max);
+    }
+}
+
+impl Answer {
+    /// Outcome of an act for the audit log: why it failed, or the number of agents of a bulk operation.
+    pub fn outcome(&self) -> Cow<'_, str> {
+        match self {
+            Self::Error(refusal) => Cow::Borrowed(&refusal.text),
+            Self::Acted(BulkOutcome { done, failed: 0, .. }) => Cow::Owned(format!("{done} agents")),
+            Self::Acted(BulkOutcome { done, failed, .. }) => Cow::Owned(format!("{done} agents, {failed} failed")),
+            _ => Cow::Borrowed(""),
+        }
+    }
 }
 
 /// Why a node does not do what it was asked.

@@ -19,7 +19,7 @@ mod tests;
 mod upkeep;
 
 pub use self::agents::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted};
-pub use self::answers::{Answer, Reason, Refusal};
+pub use self::answers::{Answer, BulkOutcome, Reason, Refusal};
 pub use self::calls::{Call, VERSION, read_call};
 pub use self::devices::{BatteryInfo, DeviceInfo, DevicesFound};
 pub use self::events::{

@@ -110,9 +110,10 @@ pub enum Request {
     },
     /// Send a message. Answered by [`Answer::Sent`] or [`Answer::Reply`].
     Send(Box<Sending>),
-    /// Take an agent one step through its life. Answered by [`Answer::Done`].
+    /// Take an agent one step through its life, or all agents of this node whose names match a pattern. Answered by
+    /// [`Answer::Done`]; by [`Answer::Acted`](super::Answer::Acted) for a pattern.
     Step {
-        /// Its local name.
+        /// Its local name, or a pattern as in [`AgentsWanted::name`] with `*` or `?`.
         agent: String,
         /// Which step.
         step: LifecycleStep,
@@ -126,9 +127,10 @@ pub enum Request {
         /// The copy's.
         name: String,
     },
-    /// End an agent. Answered by [`Answer::Done`].
+    /// End an agent, or all agents of this node whose names match a pattern. Answered by [`Answer::Done`]; by
+    /// [`Answer::Acted`](super::Answer::Acted) for a pattern.
     Kill {
-        /// Its local name.
+        /// Its local name, or a pattern as in [`AgentsWanted::name`] with `*` or `?`.
         agent: String,
     },
     /// Have an agent of this node go on on another one, or on a device. Answered by [`Answer::Done`] when it does; by

@@ -1,13 +1,19 @@
 //! Ending agents, wherever they are.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashSet;
 use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::ams::{Ams, LifecycleError, LifecycleStep};
+use whimbrel_platform::limits::{BULK_AT_ONCE, BULK_EVERY_US};
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, Place};
 
 use super::{Part, Server};
 use crate::node::Node;
+
+/// Pause between two looks whether the ends of agents are written.
+const WRITTEN_LOOKED_AT_EVERY: Duration = Duration::from_millis(2);
 
 /// What became of the order to end an agent, as far as one node can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +63,50 @@ impl Node {
             false if is_there || scribe.is_durable(name) => Ended::Unwritten,
             // Its end was written in the moment before, or its partition passed on.
             false => self.not_here(name),
+        }
+    }
+
+    /// Ends agents of this node, in batches so that others have their turns meanwhile. Waits until the ends of durable
+    /// agents are written. Returns the agents that have not ended here, and what is known of them.
+    pub fn end_agents(&self, names: &[Symbol], at_most: Duration) -> Vec<(Symbol, Ended)> {
+        let until = Instant::now() + at_most;
+        let scribe = self.scribe.as_ref();
+        let is_durable = |name: &&Symbol| scribe.is_some_and(|scribe| scribe.is_durable(**name));
+        let durable: FxHashSet<Symbol> = names.iter().filter(is_durable).copied().collect();
+        let (mut unwritten, mut missed) = (Vec::new(), Vec::new());
+        self.in_batches(names, |ams, name| match ams.kill(Aid::local(name)) {
+            Ok(()) if durable.contains(&name) => unwritten.push(name),
+            Ok(()) => {}
+            Err(_) => missed.push(name),
+        });
+        while let Some(scribe) = scribe {
+            unwritten.retain(|name| scribe.is_durable(*name));
+            if unwritten.is_empty() || Instant::now() >= until {
+                break;
+            }
+            std::thread::sleep(WRITTEN_LOOKED_AT_EVERY);
+        }
+        let missed = missed.into_iter().map(|name| (name, self.not_here(name)));
+        missed.chain(unwritten.into_iter().map(|name| (name, Ended::Unwritten))).collect()
+    }
+
+    /// Takes agents of this node one step through their lives, in batches. Returns the agents for which that failed, and
+    /// why.
+    pub fn step_agents(&self, names: &[Symbol], step: LifecycleStep) -> Vec<(Symbol, LifecycleError)> {
+        let mut failed = Vec::new();
+        self.in_batches(names, |ams, name| {
+            failed.extend(ams.step(Aid::local(name), step).err().map(|error| (name, error)));
+        });
+        failed
+    }
+
+    /// Does something to agents under the AMS's lock, which it frees after each batch so that others have their turns.
+    fn in_batches(&self, names: &[Symbol], mut act: impl FnMut(&mut Ams, Symbol)) {
+        for (number, batch) in names.chunks(BULK_AT_ONCE).enumerate() {
+            if number > 0 {
+                std::thread::sleep(Duration::from_micros(BULK_EVERY_US));
+            }
+            self.with_ams(|ams| batch.iter().for_each(|name| act(ams, *name)));
         }
     }
 

@@ -9,9 +9,9 @@ use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::inspection::{DebugOrder, Detail, Inspection, Instructed, Instruction, Look};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
-use whimbrel_runtime::{OperateError, Platform};
+use whimbrel_runtime::{Ended, OperateError, Platform};
 
-use crate::kit::{assert_balanced, inform, platform, wait_for};
+use crate::kit::{assert_balanced, does, inform, platform, wait_for};
 
 /// Counts its turns and takes no messages; what it is told is noted.
 #[derive(Default)]
@@ -198,4 +198,23 @@ fn agents_in_rust_tell_what_they_are_and_wait_for() {
     let till = details(till.unwrap());
     assert_eq!((&*till[0], &*till[2]), ("kind: till", r#"state: {"sold":["cake","\"tea\""]}"#));
     assert!(till[1].starts_with("timers: close in 3"), "{till:?}");
+}
+
+#[test]
+fn agents_end_and_pause_together() {
+    let (platform, _) = platform(2);
+    let names: Vec<Symbol> = (0..600).map(|number| Symbol::new(&format!("crowd{number}"))).collect();
+    for name in &names {
+        platform.spawn(*name, does(|_, _| ())).unwrap();
+    }
+    let spare = platform.spawn("spare", does(|_, _| ())).unwrap();
+    assert_eq!(platform.step_agents(&names, LifecycleStep::Suspend), []);
+    let again = platform.step_agents(&[names[0], "nobody".into()], LifecycleStep::Suspend);
+    assert_eq!(again.len(), 2, "{again:?}");
+    let mut all = names.clone();
+    all.push("nobody".into());
+    assert_eq!(platform.end_agents(&all, Duration::from_secs(1)), [("nobody".into(), Ended::NoSuchAgent)]);
+    let living = |name: &Symbol| platform.services().exists(Aid::local(*name));
+    wait_for("they have ended", || !names.iter().any(living));
+    assert!(living(&spare.name));
 }

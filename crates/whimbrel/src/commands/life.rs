@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
-use whimbrel_gateway::vocabulary::{AgentOrder, AgentsWanted, Answer, Reason, Refusal, Request};
+use anyhow::{Context, anyhow, bail};
+use whimbrel_gateway::vocabulary::{AgentOrder, AgentsWanted, Answer, BulkOutcome, Reason, Refusal, Request};
 use whimbrel_platform::ams::LifecycleStep;
-use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
+use whimbrel_platform::limits::{BULK_NAMED_MAX, SEARCH_RESULTS_MAX};
 use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::{Move, Stop, Whom};
@@ -14,12 +14,14 @@ use crate::control::{ANYWHERE, Found, KILL_PATIENCE, MOVE_PATIENCE, Target, choo
 use crate::screen::print;
 use crate::terminal;
 
+/// Time that a node may take for an operation on all agents whose names match a pattern.
+const MANY_PATIENCE: Duration = Duration::from_secs(120);
 /// How long a platform may take to end.
 const END_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Ends agents.
 pub fn kill(whom: &Whom) -> anyhow::Result<ExitCode> {
-    act(&whom.agents, &whom.target, "killed", None, |agent| Request::Kill { agent })
+    order(whom, "killed", |agent| Request::Kill { agent })
 }
 
 /// Has agents go to another node.
@@ -37,12 +39,77 @@ pub fn recall(whom: &Whom) -> anyhow::Result<ExitCode> {
 
 /// Takes agents' turns away.
 pub fn suspend(whom: &Whom) -> anyhow::Result<ExitCode> {
-    act(&whom.agents, &whom.target, "suspended", None, |agent| Request::Step { agent, step: LifecycleStep::Suspend })
+    order(whom, "suspended", |agent| Request::Step { agent, step: LifecycleStep::Suspend })
 }
 
 /// Gives agents turns again.
 pub fn resume(whom: &Whom) -> anyhow::Result<ExitCode> {
-    act(&whom.agents, &whom.target, "resumed", None, |agent| Request::Step { agent, step: LifecycleStep::Resume })
+    order(whom, "resumed", |agent| Request::Step { agent, step: LifecycleStep::Resume })
+}
+
+/// Orders an operation on agents by name, and one request for all whose names match a pattern. A failure for one agent
+/// does not stop it for others.
+fn order(whom: &Whom, done: &str, request: impl Fn(String) -> Request) -> anyhow::Result<ExitCode> {
+    let nodes = choose(&whom.target)?;
+    let mut code = ExitCode::SUCCESS;
+    let mut fail = |error: &anyhow::Error| {
+        terminal::complain(error);
+        code = ExitCode::FAILURE;
+    };
+    for name in &whom.agents {
+        if name.contains(['*', '?']) {
+            let outcome = order_all(&nodes, name, &request(name.clone()));
+            print_outcome(&outcome, done);
+            outcome.errors.iter().for_each(|error| fail(&anyhow!("{error}")));
+            let unnamed = outcome.failed.saturating_sub(outcome.errors.len() as u64);
+            if unnamed > 0 {
+                fail(&anyhow!("{unnamed} more agents are not {done}"));
+            }
+            continue;
+        }
+        match ask(&nodes, None, &request(local(name).to_owned())) {
+            // Nobody may be reading.
+            Ok(_) => drop(print(&format!("{} {done}", harmless(local(name))))),
+            Err(error) => fail(&error),
+        }
+    }
+    Ok(code)
+}
+
+/// Asks each node to do it to its agents whose names match. A node that fails does not stop it for the others.
+fn order_all(nodes: &[Found], pattern: &str, request: &Request) -> BulkOutcome {
+    let failed = |text| BulkOutcome { failed: 1, errors: vec![text], ..BulkOutcome::default() };
+    let mut all = BulkOutcome::default();
+    for node in nodes {
+        let outcome = match node.ask(request, MANY_PATIENCE) {
+            Ok(Answer::Acted(outcome)) => outcome,
+            Ok(answer) => failed(format!("node {} answers something else: {answer:?}", node.info.node)),
+            Err(error) if is_nobody(&error) => continue,
+            Err(error) => failed(format!("node {}: {error:#}", node.info.node)),
+        };
+        all.add(outcome, BULK_NAMED_MAX);
+    }
+    if all == BulkOutcome::default() {
+        return failed(format!("no agent's name fits {pattern}"));
+    }
+    all.agents.sort_by(|one, other| natural::compare(one, other));
+    all
+}
+
+fn is_nobody(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.reason == Reason::NoSuchAgent)
+}
+
+/// Prints the agents for which it succeeded.
+fn print_outcome(outcome: &BulkOutcome, done: &str) {
+    let mut text: Vec<String> = outcome.agents.iter().map(|agent| format!("{} {done}", harmless(agent))).collect();
+    let unnamed = outcome.done.saturating_sub(outcome.agents.len() as u64);
+    if unnamed > 0 {
+        text.push(format!("and {unnamed} more {done}: {} in all", outcome.done));
+    }
+    if !text.is_empty() {
+        let _ = print(&text.join("\n"));
+    }
 }
 
 /// Does something to each of the agents; what cannot be done to one does not keep it from the others. Of those whose

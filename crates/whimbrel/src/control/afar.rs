@@ -12,7 +12,7 @@ use whimbrel_platform::policy::Action;
 use whimbrel_runtime::QuestionError;
 
 use super::panel::{Panel, merge};
-use super::{MOVE_PATIENCE, killing};
+use super::{MOVE_PATIENCE, bulk, killing};
 
 /// How long another node may take for a look.
 const PATIENCE: Duration = Duration::from_millis(QUESTION_PATIENCE_MS);
@@ -162,18 +162,22 @@ pub fn listen(panel: &Arc<Panel>) {
 }
 
 fn answer(panel: &Panel, from: Symbol, question: &[u8]) -> Answer {
-    match serde_json::from_slice::<Request>(question) {
-        Ok(request) => match permit(panel, from, &request) {
-            Ok(()) => match request {
-                // Two nodes that each take the other one for its agent's would ask each other for ever.
-                Request::Kill { agent } => {
-                    killing::kill_here(panel, &agent).map_or_else(Answer::Error, |()| Answer::Done)
-                }
-                request => panel.answer(request, &|| false),
-            },
-            Err(refusal) => Answer::Error(refusal),
+    let request = match serde_json::from_slice::<Request>(question) {
+        Ok(request) => request,
+        Err(error) => {
+            return refused(Reason::BadRequest, &format!("node {} does not know this: {error}", panel.node()));
+        }
+    };
+    if let Some((pattern, operation)) = bulk::bulk_of(&request) {
+        return bulk::for_node(panel, from, pattern, operation);
+    }
+    match permit(panel, from, &request) {
+        Ok(()) => match request {
+            // Two nodes that each take the other one for its agent's would ask each other for ever.
+            Request::Kill { agent } => killing::kill_here(panel, &agent).map_or_else(Answer::Error, |()| Answer::Done),
+            request => panel.answer(request, &|| false),
         },
-        Err(error) => refused(Reason::BadRequest, &format!("node {} does not know this: {error}", panel.node())),
+        Err(refusal) => Answer::Error(refusal),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Running nodes and who looks at them: each node has a control socket, which the other commands talk to.
 
 mod afar;
+mod bulk;
 mod choice;
 mod client;
 mod cursor;

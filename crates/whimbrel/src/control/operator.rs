@@ -10,7 +10,7 @@ use whimbrel_runtime::{DEVICES, LatencyWatch};
 use super::panel::Panel;
 use super::tap::EventFeed;
 use super::traffic::TrafficCount;
-use super::{afar, history};
+use super::{afar, bulk, history};
 
 impl Operator for Panel {
     fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer {
@@ -19,6 +19,9 @@ impl Operator for Panel {
         }
         if let Some(node) = self.elsewhere(DEVICES).filter(|_| matches!(request, Request::Devices { .. })) {
             return afar::ask(self, &node, &request);
+        }
+        if let Some((pattern, operation)) = bulk::bulk_of(&request) {
+            return bulk::everywhere(self, pattern, operation, &request);
         }
         let there = request.clone();
         match Self::answer(self, request, gone) {

@@ -31,7 +31,7 @@ use super::mail::Mail;
 use super::society::{self, Tally};
 use super::tap;
 use super::{ANYWHERE, MOVE_PATIENCE};
-use super::{afar, devices, entries, history, killing, minds, natural, security, spawning, upkeep};
+use super::{afar, bulk, devices, entries, history, killing, minds, natural, security, spawning, upkeep};
 use crate::refusals::Refusals;
 
 /// How much alike a name must be to be proposed instead of one that is not there, from 0 to 1.
@@ -161,6 +161,9 @@ impl Panel {
     /// Answers everything but `sniff`, `log` and `stop`. `gone` tells whether whoever asks went away meanwhile.
     pub(super) fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer {
         let done = |outcome: Result<(), Refusal>| outcome.map_or_else(Answer::Error, |()| Answer::Done);
+        if let Some((pattern, operation)) = bulk::bulk_of(&request) {
+            return bulk::here(self, pattern, operation);
+        }
         match request {
             Request::Node => Answer::Node(Box::new(self.info())),
             Request::Agents(wanted) => Answer::Agents(self.agents(&wanted)),

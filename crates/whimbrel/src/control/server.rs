@@ -94,8 +94,7 @@ fn serve(stream: &UnixStream, panel: &Panel) -> io::Result<()> {
             let act = request.act();
             let answer = panel.answer(request, &|| is_gone(stream));
             if let Some(act) = act {
-                let detail = if let Answer::Error(refusal) = &answer { refusal.text.as_str() } else { "" };
-                record(panel, stream, act, detail);
+                record(panel, stream, act, &answer.outcome());
             }
             say(stream, &answer)
         }
@@ -115,9 +114,9 @@ fn user_of(stream: &UnixStream) -> (String, String) {
 }
 
 /// Records an act of a user of this machine.
-fn record(panel: &Panel, stream: &UnixStream, (action, object): (&str, String), failure: &str) {
+fn record(panel: &Panel, stream: &UnixStream, (action, object): (&str, String), outcome: &str) {
     let (user, process) = user_of(stream);
-    let said = [process.as_str(), failure];
+    let said = [process.as_str(), outcome];
     let detail = said.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ");
     let (who, from) = (Party::Operator(&user), "control socket");
     panel.refusals.allowed(&Act { who, from, action, object: &object, detail: &detail });

@@ -229,3 +229,33 @@ fn what_agents_of_other_nodes_said_is_found_in_their_logs() {
     assert!(lines(&next)[0]["number"].as_u64() > lines(&first)[1]["number"].as_u64(), "{next}");
     assert_eq!(lines(&said(other, "")), [Value::Null; 0]);
 }
+
+#[test]
+fn pattern_kills_on_all_nodes_what_the_policy_lets() {
+    let scratch = market();
+    // What is refused is so at the other node: this one's operator may do all there.
+    std::fs::write(scratch.0.join("policy.toml"), "[[deny]]\nwho = \"node:n1\"\nkill = \"bank1*\"\n").expect("a file");
+    let node = Node::of(scratch, &["--nodes", "2", "--policy", "policy.toml", "--audit", "audit.jsonl"]);
+    // The other node is known before it answers.
+    let found = |node: &Node| node.get("/agents?name=bank*&elsewhere=true");
+    node.until(|node| found(node)["total"] == 12 && found(node)["silent"].as_array().is_none_or(Vec::is_empty));
+    let there = node.get("/agents?name=bank1*&elsewhere=true&limit=100");
+    let kept = there["agents"].as_array().expect("a list").iter().filter(|agent| agent["node"] == "n2").count();
+    let suspended = node.ask("POST", "/agents/bank*/suspend", VIEWER, "");
+    assert_eq!(suspended.status, 403);
+    let killed = node.ask("DELETE", "/agents/bank*", ADMIN, "");
+    let told = killed.json();
+    assert_eq!((killed.status, &told["answer"]), (200, &"acted".into()), "{told}");
+    assert_eq!((&told["done"], &told["failed"]), (&(12 - kept).into(), &kept.into()), "{told}");
+    node.until(|node| node.get("/agents?name=bank*&elsewhere=true")["total"] == kept);
+    assert_eq!(node.ask("DELETE", "/agents/nobody*", ADMIN, "").status, 404);
+    assert_eq!(node.ask("DELETE", "/agents/d?", ADMIN, "").status, 404, "the platform's own are not meant");
+    let kills = |node: &Node, place: &str| {
+        let found = node.get(&format!("/audit?node={place}"));
+        let all = found["refusals"].as_array().cloned().unwrap_or_default();
+        all.into_iter().filter(|one| one["action"] == "kill" && one["object"] == "bank*").collect::<Vec<_>>()
+    };
+    node.until(|node| kills(node, "n1").len() == 1);
+    node.until(|node| kills(node, "n2").iter().any(|one| one["event"] == "allowed"));
+    assert!(kills(&node, "n2").len() <= 2, "one for what was allowed, one for what was not");
+}
