@@ -7,7 +7,7 @@ import { keep, kept } from "../src/keep.js";
 import { Agents, EVERYBODY } from "../src/model/agents.js";
 import { byConcern, standing, standingInWords } from "../src/model/certificate.js";
 import { hindrance } from "../src/model/devices.js";
-import { Health } from "../src/model/health.js";
+import { Health, wrongsOf } from "../src/model/health.js";
 import { Keys } from "../src/model/keys.js";
 import { Lanes } from "../src/model/lanes.js";
 import { Layout, SPOTS_MAX } from "../src/model/layout.js";
@@ -320,6 +320,11 @@ test("health is of each node, and of all together; how long messages wait only o
   assert.deepEqual(last("n2"), [40, 1, 2, 10, null]);
   assert.deepEqual(last("n3"), [null, null, 0, 1, null]);
   assert.deepEqual(last(""), [43, 2, 3, 21, null]);
+});
+
+test("other nodes say what is wrong with them", () => {
+  const told = [{ info: node({ node: "n1", wrong: ["it is told beside"] }), rates: null }, { info: node({ node: "n2", wrong: ["agents wait 5s for their turns"] }), rates: null }, { info: node({ node: "n3" }), rates: null }];
+  assert.deepEqual(wrongsOf(told, "n1"), ["n2: agents wait 5s for their turns"]);
 });
 
 test("the fullest mailboxes are those of all nodes, or of one", () => {

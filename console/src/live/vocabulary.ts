@@ -26,6 +26,10 @@ export interface NodeInfo {
   readonly came: number;
   readonly left: number;
   readonly memory_bytes: number | null;
+  /** What its process may have, if the system tells. */
+  readonly memory_limit_bytes?: number | null;
+  /** What is wrong with the node itself, in words; nothing if there is none. */
+  readonly wrong?: readonly string[];
   readonly security: string | null;
   readonly address: string | null;
   readonly peers: readonly PeerInfo[];
@@ -409,12 +413,12 @@ export type Answer =
   | { readonly answer: "spawned"; readonly agents: readonly string[] }
   /** The agent went with its partition: so many agents are there now. */
   | { readonly answer: "moved"; readonly partition: number; readonly agents: number }
+  /** To an order for all agents whose names fit a pattern. */
+  | { readonly answer: "acted"; readonly done: number; readonly agents: readonly string[]; readonly failed: number; readonly errors?: readonly string[] }
   | { readonly answer: "done" }
   | ({ readonly answer: "error" } & Refusal);
 
 /** What is to be told again and again. */
-  /** To an order for all agents whose names fit a pattern. */
-  | { readonly answer: "acted"; readonly done: number; readonly agents: readonly string[]; readonly failed: number; readonly errors?: readonly string[] }
 export type Watch =
   | { readonly what: "society" | "traffic" | "health"; readonly every_ms: number }
   | { readonly what: "agents"; readonly wanted: AgentsWanted; readonly every_ms: number }

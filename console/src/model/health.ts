@@ -29,6 +29,11 @@ export class History {
   }
 }
 
+/** What other nodes than the one that is asked say is wrong with them. */
+export function wrongsOf(told: readonly Told[], here: string): string[] {
+  return told.flatMap(({ info }) => (info.node === here ? [] : (info.wrong ?? []).map((what) => `${info.node}: ${what}`)));
+}
+
 const NONE = { p50: null, p90: null, p99: null };
 
 export class Health {

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { quote } from "../model/pattern.js";
 import { bytes, clock, count, micros, short, visible } from "../model/format.js";
-import type { Column, History } from "../model/health.js";
+import { wrongsOf, type Column, type History } from "../model/health.js";
 import { isMessage } from "../model/talk.js";
 import { useElsewhere, useEverywhere, WhoIsSilent } from "../parts/everywhere.js";
 import { useSize, useWatch } from "../parts/hooks.js";
@@ -81,9 +81,10 @@ export function HealthView() {
 function useWrongs(): readonly string[] {
   const { told } = useElsewhere({ request: "links" }, LINKS_MS, true);
   const here = health.now.value?.wrong ?? [];
+  const elsewhere = wrongsOf(whole.nodes.value, society.node.value?.node ?? "");
   const silent = whole.silent.value.map((name) => `${name} does not answer: the figures are without it`);
   const cut = told.flatMap(([name, answer]) => (answer.answer === "links" ? answer.links.filter(({ up }) => !up).map(({ peer, address }) => `${name} has no connection to ${peer ?? address ?? "another node"}`) : []));
-  return [...here, ...silent, ...cut];
+  return [...here, ...elsewhere, ...silent, ...cut];
 }
 
 function Verdict() {

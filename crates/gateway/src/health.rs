@@ -88,8 +88,9 @@ impl Facts {
     /// What is wrong.
     pub fn wrong(&self) -> Vec<String> {
         let mut wrong = Vec::new();
-        if self.node.is_none() {
-            wrong.push("the node does not answer".to_owned());
+        match &self.node {
+            None => wrong.push("the node does not answer".to_owned()),
+            Some(node) => wrong.extend(node.wrong.iter().cloned()),
         }
         for link in self.links.iter().filter(|link| !link.up && !link.left && !self.is_over(link)) {
             let peer = link.peer.as_deref().or(link.address.as_deref()).unwrap_or("another node");

@@ -2,6 +2,34 @@
 //! counts before and after, so that no growth is missed. Freed memory is not subtracted.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Bytes of memory of the process at the last look.
+static RESIDENT: AtomicU64 = AtomicU64::new(0);
+/// Bytes that agents may fill, if no policy says otherwise.
+static BOUND: AtomicU64 = AtomicU64::new(u64::MAX);
+/// True if the process has more than some agent may fill.
+static SHORT: AtomicBool = AtomicBool::new(false);
+
+/// Notes how much memory the process has, how much of it agents may fill if no policy says otherwise, and whether that
+/// is more than some agent may fill.
+pub fn note_process(resident: u64, bound: u64, is_short: bool) {
+    RESIDENT.store(resident, Ordering::Relaxed);
+    BOUND.store(bound, Ordering::Relaxed);
+    SHORT.store(is_short, Ordering::Relaxed);
+}
+
+/// True if the process has more memory than some agent may fill.
+#[inline(always)]
+pub fn is_short() -> bool {
+    SHORT.load(Ordering::Relaxed)
+}
+
+/// Returns the bytes that agents may fill, if the process has more: `bound`, or the default limit.
+pub fn exceeded(bound: Option<u64>) -> Option<u64> {
+    let bound = bound.unwrap_or_else(|| BOUND.load(Ordering::Relaxed));
+    (is_short() && RESIDENT.load(Ordering::Relaxed) > bound).then_some(bound)
+}
 
 thread_local! {
     static TAKEN: Cell<u64> = const { Cell::new(0) };

@@ -28,6 +28,28 @@ pub use whimbrel_acl::limits::MESSAGE_RECEIVERS_MAX;
 pub const DF_NOTICE_BYTES: usize = 256 << 10;
 /// Agents of one node.
 pub const AGENTS_MAX: usize = 100_000_000;
+/// Agents of one node, if no policy says otherwise.
+pub const NODE_AGENTS_MAX: u32 = 10_000_000;
+/// Share of a process's memory limit that agents may fill, in percent, if no policy says otherwise.
+pub const NODE_MEMORY_PERCENT: u64 = 80;
+/// Bytes that a small mind allocates between two counts of its memory, while the node's memory is short.
+pub const MIND_COUNTED_WHEN_SHORT_BYTES: u64 = 64 << 10;
+/// Part of its memory by which a mind may grow beyond its share meanwhile: one in so many.
+pub const MIND_GROWTH_WHEN_SHORT: usize = 8;
+/// Share of a process's memory limit from which on a node reports that memory is short, in percent.
+pub const HEALTH_MEMORY_PERCENT: u64 = 90;
+/// Age of a turn from which on its node reports it (milliseconds).
+pub const HEALTH_TURN_MS: u64 = 5_000;
+/// Wait of agents for their turns from which on their node reports it (milliseconds).
+pub const HEALTH_WAIT_MS: u64 = 2_000;
+/// Time for which a node reports an end by a quota, or a full mailbox (milliseconds).
+pub const HEALTH_RECENT_MS: u64 = 60_000;
+/// Late turns that a node reports by name.
+pub const HEALTH_LATE_TURNS_MAX: usize = 3;
+/// Ends by quotas that a node reports.
+pub const HEALTH_QUOTA_ENDS_MAX: usize = 3;
+/// Full mailboxes that a node reports.
+pub const HEALTH_FULL_MAILBOXES_MAX: usize = 3;
 /// Agents of one node that may descend from one root agent, if no policy says otherwise.
 pub const FAMILY_AGENTS_MAX: u32 = 100_000;
 /// Agents of a family that may be created in any second, if no policy says otherwise.
@@ -291,6 +313,18 @@ pub const NODES_MAX: usize = 1_000;
 pub const LOGGED_TEXT_BYTES_MAX: usize = 2 << 10;
 /// Bytes that an agent prints at once, or that a command shows of one message; the rest is only counted.
 pub const PRINTED_TEXT_BYTES_MAX: usize = 64 << 10;
+/// Seconds' worth of its quota that a family of agents may print at once.
+pub const PRINTED_BURST_S: u64 = 64;
+/// Bytes that the agents of a node print in a second before quotas of printing are looked at.
+pub const PRINTED_FREE_BYTES_PER_S: u64 = 256 << 10;
+/// Bytes that a family of agents may have logged in a second, if no policy says otherwise.
+pub const LOGGED_BYTES_PER_S: u64 = 16 << 10;
+/// Seconds' worth of its quota that a family of agents may have logged at once.
+pub const LOGGED_BURST_S: u64 = 8;
+/// Bytes that a node logs of its agents in a second before quotas of logging are looked at.
+pub const LOGGED_FREE_BYTES_PER_S: u64 = 16 << 10;
+/// Bytes that a printed or logged line counts beside its text.
+pub const LINE_BYTES: u64 = 64;
 /// Bytes of one pattern in a policy.
 pub const POLICY_PATTERN_BYTES_MAX: usize = 255;
 /// Bytes of an audit log after which it is put aside and another one begun.
@@ -796,6 +830,12 @@ pub const DOCUMENT_READ_BYTES_MAX: usize = 1 << 20;
 pub const QUESTION_PATIENCE_MS: u64 = 4_000;
 /// How long a node tries to find out whether an agent that it was told to end has ended, if the agent's node does not say so.
 pub const KILL_PATIENCE_MS: u64 = 30_000;
+/// Agents named in the answer to an order for all agents whose names match a pattern; the rest is only counted.
+pub const BULK_NAMED_MAX: usize = 1_000;
+/// Agents that such an order ends or changes at a time, so that other agents have their turns meanwhile.
+pub const BULK_AT_ONCE: usize = 256;
+/// Time that other agents have their turns between two such batches (microseconds).
+pub const BULK_EVERY_US: u64 = 500;
 /// How long a node remembers that another one does not let it look at something.
 pub const DENIALS_KEPT_MS: u64 = 300_000;
 /// Bytes of such a question...
@@ -830,12 +870,6 @@ pub const DEVICE_OVERDUE_MAX: u32 = 8;
 pub const WORK_TIMES_KEPT: usize = 64;
 /// Parts of work that are looked at for one that suits a device which has room.
 pub const WORK_LOOKAHEAD: usize = 64;
-/// Agents named in the answer to an order for all agents whose names match a pattern; the rest is only counted.
-pub const BULK_NAMED_MAX: usize = 1_000;
-/// Agents that such an order ends or changes at a time, so that other agents have their turns meanwhile.
-pub const BULK_AT_ONCE: usize = 256;
-/// Time that other agents have their turns between two such batches (microseconds).
-pub const BULK_EVERY_US: u64 = 500;
 /// A part of work does not dawdle before it has been out for so long.
 pub const WORK_DAWDLES_MS_MIN: u64 = 1_000;
 /// Kinds of work that one device offers.

@@ -347,10 +347,19 @@ pub enum CreateError {
         why: NameFault,
     },
     /// The node holds as many agents as it may.
-    #[error("no room for more agents: the node holds {agents_max} at most")]
+    #[error("no room for more agents: the node may have {agents_max} (`node_agents` in a `[[quota]]` of the policy)")]
     TooManyAgents {
         /// Agents it may hold.
         agents_max: usize,
+    },
+    /// The process has more memory than agents may fill.
+    #[error(
+        "no room for more agents: the node has more than {bytes_max} bytes of memory (`node_memory_bytes` in a \
+         `[[quota]]` of the policy)"
+    )]
+    TooLittleMemory {
+        /// Bytes that they may fill.
+        bytes_max: u64,
     },
     /// The creator was ended in the middle of its turn.
     #[error("{0} cannot create an agent: it is ending")]

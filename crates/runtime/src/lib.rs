@@ -17,12 +17,14 @@ mod durable_agent;
 mod ending;
 mod guard;
 mod handover;
+mod health;
 mod hearsay;
 mod inbox;
 mod latency;
 mod linked;
 mod loader;
 mod luggage;
+mod memory;
 mod mobility;
 mod monitors;
 mod namesakes;
@@ -43,6 +45,7 @@ mod shard;
 mod speed;
 pub mod supervision;
 mod sync;
+mod throttle;
 mod topics;
 mod turn;
 mod watchdog;
@@ -58,8 +61,10 @@ pub use durable_agent::{
     DispatchError, DurableAgent, DurableContext, Founder, Itinerary, KeptTimers, Leg, Minion, Missed, TourEnd, durable,
     volatile,
 };
+pub use health::{FullMailbox, NodeHealth, QuotaEnd};
 pub use latency::{LatencyWatch, Percentiles};
 pub use loader::{CodeFound, NoPrograms, ProgramLoader};
+pub use memory::{limit_bytes, resident_bytes};
 pub use observers::Observation;
 pub use operate::OperateError;
 pub use output::{Console, Output};

@@ -350,6 +350,9 @@ impl Node {
         if let Some(fault) = name_fault(name.as_str()) {
             return Err(self.no(&format!("{name:?} is no name for an agent: {fault}")));
         }
+        if let Err(full) = self.with_ams(|ams| ams.room_for(name, 1)) {
+            return Err(HopError::Busy { node: self.called(), reason: full.to_string() });
+        }
         let who = self.traveller(from, offer);
         let object = offer.clone.filter(|clone| *clone != Symbol::default()).unwrap_or(name);
         let action = if offer.clone.is_some() { Action::Create } else { Action::Move };

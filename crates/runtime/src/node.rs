@@ -31,6 +31,7 @@ use crate::durable::{Effect, Entrant, Unwritten};
 use crate::durable_agent::Kinds;
 use crate::ending::Ending;
 use crate::guard::Guard;
+use crate::health::Health;
 use crate::inbox::{Content, Waits};
 use crate::latency::Latency;
 use crate::linked::Linked;
@@ -47,6 +48,7 @@ use crate::seat::{Figures, Seat};
 use crate::services::NodeServices;
 use crate::shard::Slot;
 use crate::sync::{Arc, Mutex, locked};
+use crate::throttle::Throttles;
 use crate::topics::Forum;
 use crate::turn::caught;
 
@@ -87,6 +89,8 @@ pub(crate) struct Node {
     pub advisor: Advisor,
     pub questions: Questions,
     pub guard: Guard,
+    pub health: Health,
+    pub throttles: Throttles,
     pub forum: Forum,
     /// Who writes down what durable agents do, if anybody does.
     pub scribe: Option<Scribe>,
@@ -220,6 +224,8 @@ impl Node {
             advisor: Advisor::default(),
             questions: Questions::default(),
             guard,
+            health: Health::default(),
+            throttles: Throttles::default(),
             forum: Forum::default(),
             scribe,
             cluster,
@@ -501,7 +507,10 @@ impl Node {
             // The root may have ended long ago, which makes it no stranger.
             let is_gone = self.routes.look_up(root).is_unknown();
             let who = if is_gone { self.bearer(root, self.called()) } else { self.principal(aid) };
-            self.audit(&Refused::somebody(RefusalReason::Quota, &who.to_string(), &reason));
+            let who = who.to_string();
+            self.health.note_quota_end(&who, &reason, self.now());
+            self.audit(&Refused::somebody(RefusalReason::Quota, &who, &reason));
+            self.tell_owner(aid, &reason);
             // The root goes first: it could begin anew.
             members.insert(0, root);
             let node = Arc::clone(self);
@@ -516,6 +525,13 @@ impl Node {
             if let Err(error) = std::thread::Builder::new().name("families".to_owned()).spawn(end) {
                 self.output.log(aid, LogLevel::Severe, &format!("its agents do not end: no thread for that: {error}"));
             }
+        }
+    }
+
+    /// Tells an agent's owner, if it has one, why the agent is to end.
+    fn tell_owner(&self, agent: Aid, reason: &str) {
+        if let Some(failure) = self.with_ams(|ams| ams.failure_to_owner(agent, reason)) {
+            self.post(0, Box::new(failure));
         }
     }
 
@@ -800,6 +816,7 @@ impl Node {
             self.put(shard as ShardIndex, Parcel::EndAll);
         }
         let still = self.activity.wait_still(Some(at_most));
+        self.report_left_out();
         self.closing.store(true, Ordering::Release);
         for shard in 0..self.seats.len() {
             self.fill(shard as ShardIndex, |_| ());

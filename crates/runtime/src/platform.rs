@@ -31,6 +31,7 @@ use crate::durable::scribe::{Orders, Scribe};
 use crate::durable::{Entrant, Kept};
 use crate::durable_agent::{DurableAgent, DurableBody, Envoy, Founder, Kinds, Minion};
 use crate::guard::Guard;
+use crate::health::NodeHealth;
 use crate::latency::LatencyWatch;
 use crate::linked::NodeStation;
 use crate::loader::{NoPrograms, ProgramLoader};
@@ -259,11 +260,12 @@ impl PlatformBuilder {
             cluster,
         };
         let node = Arc::new(Node::new(parts));
+        let mut unserved = Vec::new();
         for index in 0..workers {
             node.activity.begin();
-            watchdog::start(&node, Box::new(Shard::new(index as u16, Arc::clone(&node))));
+            unserved.extend(watchdog::start(&node, Box::new(Shard::new(index as u16, Arc::clone(&node)))));
         }
-        watchdog::start_watching(&node);
+        watchdog::start_watching(&node, unserved);
         if let Some(orders) = orders {
             Orders::start(orders, &node);
         }
@@ -623,6 +625,11 @@ impl Platform {
         let (came, left, _) = self.node().linked.figures();
         let queued = (sent + came).saturating_sub(handled + dead + left);
         Counters { sent, handled, dead, queued, came, left }
+    }
+
+    /// Returns the node's health: late turns, waits for turns, full mailboxes, ends by quotas, agents.
+    pub fn health(&self) -> NodeHealth {
+        self.node().health()
     }
 
     /// How these agents are doing: those of them that are here, in no order. Asks the workers, between two turns.

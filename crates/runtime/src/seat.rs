@@ -55,6 +55,10 @@ pub(crate) struct Figures {
     pub late_us: AtomicU64,
     /// When the present round began; [`Figures::IDLE`] if there is none.
     pub round_began: AtomicU64,
+    /// Time since which the observed agent waits for its turn; [`Figures::IDLE`] while none is observed.
+    pub waits_since: AtomicU64,
+    /// Microseconds that the agent observed before it waited.
+    pub waited_us: AtomicU64,
 }
 
 impl Figures {
@@ -64,6 +68,14 @@ impl Figures {
     /// Whether no round is under way.
     pub fn is_idle(&self) -> bool {
         self.round_began.load(Ordering::Relaxed) == Self::IDLE
+    }
+
+    /// Returns how many microseconds agents wait for their turns.
+    pub fn wait_us(&self, now: Time) -> u64 {
+        let since = self.waits_since.load(Ordering::Relaxed);
+        // It is 0 before the first observation.
+        let present = if since == 0 { 0 } else { now.0.saturating_sub(since) };
+        self.waited_us.load(Ordering::Relaxed).max(present)
     }
 
     /// Microseconds spent in rounds up to now.

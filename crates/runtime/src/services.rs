@@ -7,7 +7,7 @@ use std::time::Duration;
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Text, Value, sym};
 use whimbrel_platform::advice::{AdviceCall, Job, JobError};
 use whimbrel_platform::ams::{AgentKind, Ams};
-use whimbrel_platform::audit::{Act, Refused};
+use whimbrel_platform::audit::{Act, RefusalReason, Refused};
 use whimbrel_platform::df::Df;
 use whimbrel_platform::environment::Environment;
 use whimbrel_platform::policy::{Action, Policy, Principal};
@@ -39,19 +39,19 @@ impl Services for NodeServices {
 
     fn print(&self, agent: Aid, text: &str) {
         if !self.keep_back(|| Effect::Print(agent, text.to_owned())) {
-            self.node.output.print(agent, text);
+            self.node.print(agent, text);
         }
     }
 
     fn print_bare(&self, agent: Aid, text: &str) {
         if !self.keep_back(|| Effect::PrintBare(agent, text.to_owned())) {
-            self.node.output.print_bare(agent, text);
+            self.node.print_bare(agent, text);
         }
     }
 
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
         if !self.keep_back(|| Effect::Log(agent, level, text.to_owned())) {
-            self.node.output.log(agent, level, text);
+            self.node.log(agent, level, text);
         }
     }
 
@@ -278,6 +278,10 @@ impl Services for NodeServices {
     }
 
     fn audit(&self, refused: &Refused<'_>) {
+        // A quota that refuses an agent something in its turn ends the agent.
+        if let (true, RefusalReason::Quota, Some(who)) = (self.in_turn, refused.reason, refused.who.name()) {
+            self.node.health.note_quota_end(who, refused.detail, self.node.now());
+        }
         self.node.audit(refused);
     }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::Aid;
+use whimbrel_platform::Time;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::limits::WORKER_STACK_BYTES;
 use whimbrel_platform::services::LogLevel;
@@ -16,7 +17,7 @@ use crate::cpu::Sight;
 use crate::node::Node;
 use crate::seat::{Holder, Seat};
 use crate::shard::Shard;
-use crate::sync::locked;
+use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
 /// How often the watchdog looks. Who is still in the same turn then may hold up others.
@@ -25,6 +26,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(3);
 /// Who ran for so long under suspicion holds up others.
 const RAN_MAX: Duration = Duration::from_millis(2);
+/// Pause between two notes of late turns and memory.
+const TELL_EVERY: Duration = Duration::from_millis(500);
 /// How long a turn may take before somebody should know...
 const WARN_AFTER: Duration = Duration::from_secs(1);
 /// ...if its thread ran for so long meanwhile, or waits for something.
@@ -43,14 +46,18 @@ struct Watched {
 struct LongTurn {
     agent: Aid,
     since: Instant,
+    /// `since` by the node's clock.
+    since_time: Time,
     ran: Duration,
     holder: Holder,
+    warned: bool,
 }
 
 /// Looks after the shards until the platform closes.
-pub(crate) fn watch(node: &Arc<Node>) {
+pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
     let mut watched: Vec<Watched> = node.seats.iter().map(|_| Watched::default()).collect();
     let mut long_turns: Vec<LongTurn> = Vec::new();
+    let (mut told_at, mut told) = (Instant::now(), 0);
     while !node.closing.load(Ordering::Acquire) {
         let suspicious = watched.iter().any(|watched| watched.suspected.is_some());
         std::thread::sleep(if suspicious { LOOK_AGAIN } else { LOOK_EVERY });
@@ -59,12 +66,28 @@ pub(crate) fn watch(node: &Arc<Node>) {
                 let ran = holder.thread.look().map(|sight| sight.ran).unwrap_or_default();
                 // The thread ends with this turn. Until then it leaves the processor to other workers.
                 holder.thread.step_back();
-                long_turns.push(LongTurn { agent: shard.go_on_without(), since: Instant::now(), ran, holder });
+                let (since, since_time, agent) = (Instant::now(), node.now(), shard.go_on_without());
+                long_turns.push(LongTurn { agent, since, since_time, ran, holder, warned: false });
                 node.activity.begin();
-                start(node, shard);
+                unserved.extend(start(node, shard));
             }
         }
-        long_turns.retain(|long| long.holder.desk.turn().is_some() && !warn(node, long));
+        if !unserved.is_empty() {
+            // What keeps threads from being started may pass.
+            unserved = unserved.into_iter().filter_map(|shard| start(node, shard)).collect();
+        }
+        node.health.unserved_shards.store(unserved.len(), Ordering::Relaxed);
+        long_turns.retain(|long| long.holder.desk.turn().is_some());
+        for long in &mut long_turns {
+            long.warned = long.warned || warn(node, long);
+        }
+        if told_at.elapsed() >= TELL_EVERY || long_turns.len() < told {
+            let late = long_turns.iter().map(|long| (long.agent.name, long.since_time));
+            node.health.note_late(late.collect());
+            node.look_at_memory();
+            node.report_left_out();
+            (told_at, told) = (Instant::now(), long_turns.len());
+        }
     }
 }
 
@@ -121,24 +144,28 @@ fn warn(node: &Node, turn: &LongTurn) -> bool {
     late
 }
 
-/// Starts a worker for a shard that is counted as busy already.
-pub(crate) fn start(node: &Arc<Node>, shard: Box<Shard>) {
+/// Starts a worker for a shard that is counted as busy already. If no thread can be started, the shard comes back.
+pub(crate) fn start(node: &Arc<Node>, shard: Box<Shard>) -> Option<Box<Shard>> {
     let name = format!("whimbrel-{}", shard.index);
+    let handed_over = Arc::new(Mutex::new(Some(shard)));
     let worker = {
-        let node = Arc::clone(node);
-        move || Worker::run(node, shard)
+        let (node, handed_over) = (Arc::clone(node), Arc::clone(&handed_over));
+        move || {
+            let shard = locked(&handed_over).take();
+            if let Some(shard) = shard {
+                Worker::run(node, shard);
+            }
+        }
     };
     let thread = std::thread::Builder::new().name(name).stack_size(WORKER_STACK_BYTES);
-    if thread.spawn(worker).is_err() {
-        node.output.log(Aid::local(whimbrel_acl::sym::AMS), LogLevel::Severe, "cannot start a thread");
-    }
+    thread.spawn(worker).err().and_then(|_| locked(&handed_over).take())
 }
 
 /// Starts the watchdog.
-pub(crate) fn start_watching(node: &Arc<Node>) {
+pub(crate) fn start_watching(node: &Arc<Node>, unserved: Vec<Box<Shard>>) {
     let node = Arc::clone(node);
     // Without it the platform works too, as long as every turn is short.
-    let _ = std::thread::Builder::new().name("whimbrel-watch".into()).spawn(move || watch(&node));
+    let _ = std::thread::Builder::new().name("whimbrel-watch".into()).spawn(move || watch(&node, unserved));
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use whimbrel_platform::capabilities::{Durable, Inspectable, Mobile, Owned};
 
-use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
+use whimbrel_acl::{AclMessage, MessageBody, Symbol, Value};
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::inspection::{Detail, Inspection, Look, QuotaSeen, Upkeep};
@@ -466,10 +466,9 @@ fn principal(turn: &Turn<'_>) -> Principal {
 fn tell_owner(turn: &mut Turn<'_>, reason: &str) {
     let aid = turn.aid;
     let directory = turn.services.directory();
-    let described = directory.and_then(|directory| directory.with_ams(|ams| ams.describe(aid))).flatten();
-    if let Some(owner) = described.map(|described| described.owner).filter(|owner| *owner != sym::EMPTY) {
-        let content = Value::term("failed", [Value::Str(reason.into())]);
-        turn.outbox.send(AclMessage::new(Performative::Failure, aid, Aid::local(owner), content));
+    let failure = directory.and_then(|directory| directory.with_ams(|ams| ams.failure_to_owner(aid, reason)));
+    if let Some(failure) = failure.flatten() {
+        turn.outbox.send(failure);
     }
 }
 

@@ -193,6 +193,8 @@ pub struct Agent {
     aside: Option<Box<Aside>>,
     /// Bytes to allocate before the mind's memory is counted again. During a turn: its thread's total at that moment.
     pub(super) memory_due: u64,
+    /// Bytes of the mind when they were last counted before memory became short; 0 if they were not.
+    pub(super) memory_before: usize,
 }
 
 impl Agent {
@@ -226,6 +228,7 @@ impl Agent {
             saves: None,
             aside: None,
             memory_due: MIND_COUNTED_EVERY_BYTES,
+            memory_before: 0,
         }
     }
 
@@ -376,6 +379,9 @@ impl Agent {
 
 impl AgentBody for Agent {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        if growth::is_short() {
+            self.hurry_memory_count();
+        }
         self.memory_due = self.memory_due.saturating_add(growth::taken());
         let next = self.have_turn(turn);
         let taken = growth::taken();

@@ -1,12 +1,11 @@
 //! Memory quota of a mind. Each turn counts the bytes that its thread allocates. When the mind may have grown by as
 //! much as it is allowed, its memory is counted; an agent that exceeds its quota ends.
 
-use whimbrel_acl::{AclMessage, Aid, Performative, Value, sym};
 use whimbrel_platform::audit::{RefusalReason, Refused};
-use whimbrel_platform::limits::MIND_COUNTED_EVERY_BYTES;
+use whimbrel_platform::limits::{MIND_COUNTED_EVERY_BYTES, MIND_COUNTED_WHEN_SHORT_BYTES, MIND_GROWTH_WHEN_SHORT};
 use whimbrel_platform::policy::Principal;
 use whimbrel_platform::services::LogLevel;
-use whimbrel_platform::{EndReason, Next, Turn};
+use whimbrel_platform::{EndReason, Next, Turn, growth};
 
 use super::{Agent, Cycle};
 use crate::mind::Mind;
@@ -20,23 +19,63 @@ impl Agent {
             Principal::Stranger => Principal::Agent { name: turn.aid.name, node: turn.services.node() },
             known => known,
         };
-        let most = turn.services.policy().terms(who).mind_memory_bytes;
+        let terms = turn.services.policy().terms(who);
+        let most = terms.mind_memory_bytes;
         let bytes = self.footprint(most.saturating_add(1));
-        if bytes <= most {
+        // While memory is short, a mind that grows may have no more than all minds could have.
+        let share = growth::exceeded(terms.node_memory_bytes).map(|bound| fair_share(bound, turn));
+        let reason = if bytes > most {
+            format!(
+                "it takes more memory than it may: {most} bytes (`mind_memory_bytes` in a `[[quota]]` of the policy)"
+            )
+        } else if let Some(share) = share.filter(|share| self.outgrows(*share, bytes)) {
+            format!(
+                "it grows while the node's memory is short, and has more than its share: {share} bytes \
+                 (`node_memory_bytes` in a `[[quota]]` of the policy)"
+            )
+        } else {
+            if share.is_none() {
+                self.memory_before = bytes;
+            }
             // Seldom enough that counting takes no time to speak of, and often enough that little is taken beyond.
             let room = (most - bytes) as u64 / 2;
             self.memory_due = (2 * bytes as u64).min(room).max(MIND_COUNTED_EVERY_BYTES.min(most as u64));
             return next;
-        }
-        let reason = format!(
-            "it takes more memory than it may: {most} bytes (`mind_memory_bytes` in a `[[quota]]` of the policy)"
-        );
+        };
         turn.services.log(turn.aid, LogLevel::Severe, &reason);
         turn.services.audit(&Refused::somebody(RefusalReason::Quota, &who.to_string(), &reason));
-        tell_owner(turn, &reason);
+        let aid = turn.aid;
+        let failure = turn.services.directory().and_then(|all| all.with_ams(|ams| ams.failure_to_owner(aid, &reason)));
+        if let Some(failure) = failure.flatten() {
+            turn.outbox.send(failure);
+        }
         self.forget(Mind::default());
         Next::End(EndReason::Failed(reason))
     }
+
+    /// Has the memory counted soon: the node's memory is short.
+    #[cold]
+    pub(super) fn hurry_memory_count(&mut self) {
+        let soon = (self.memory_before / MIND_GROWTH_WHEN_SHORT) as u64;
+        self.memory_due = self.memory_due.min(soon.max(MIND_COUNTED_WHEN_SHORT_BYTES));
+    }
+
+    /// True if the mind has more than its share of a node's memory that is short, and has grown since that became short.
+    /// A large mind that only changes continues.
+    fn outgrows(&mut self, share: usize, bytes: usize) -> bool {
+        if self.memory_before == 0 {
+            self.memory_before = bytes;
+        }
+        let before = self.memory_before.min(bytes);
+        self.memory_before = before;
+        bytes > share && bytes > before + before / MIND_GROWTH_WHEN_SHORT + MIND_COUNTED_WHEN_SHORT_BYTES as usize
+    }
+}
+
+/// Returns the bytes of memory that each agent of a node may have if all have the same.
+fn fair_share(bound: u64, turn: &Turn<'_>) -> usize {
+    let count = turn.services.directory().and_then(|all| all.with_ams(|ams| ams.agent_count())).unwrap_or(1);
+    usize::try_from(bound / count.max(1) as u64).unwrap_or(usize::MAX)
 }
 
 impl Cycle<'_> {
@@ -46,15 +85,5 @@ impl Cycle<'_> {
         if whimbrel_platform::growth::taken() >= self.memory_due {
             self.cycles_left = 0;
         }
-    }
-}
-
-/// Sends the agent's owner, if it has one, a `failure` whose content is `failed(Reason)`.
-fn tell_owner(turn: &mut Turn<'_>, reason: &str) {
-    let aid = turn.aid;
-    let described = turn.services.directory().and_then(|all| all.with_ams(|ams| ams.describe(aid))).flatten();
-    if let Some(owner) = described.map(|described| described.owner).filter(|owner| *owner != sym::EMPTY) {
-        let content = Value::term("failed", [Value::Str(reason.into())]);
-        turn.outbox.send(AclMessage::new(Performative::Failure, aid, Aid::local(owner), content));
     }
 }

@@ -80,3 +80,25 @@ fn busy_small_mind_goes_on() {
     let simulation = world(text);
     assert!(simulation.output().iter().any(|line| line.contains("done")), "{:?}", simulation.log());
 }
+
+#[test]
+fn growing_mind_ends_when_memory_is_short() {
+    let mut simulation = Simulation::new(1);
+    simulation.set_policy(serde_json::from_str(r#"{"quota": [{"who": "*", "node_memory_bytes": 4194304}]}"#).unwrap());
+    // As if the process had more than that; tests beside this one have no such rule.
+    growth::note_process(8 << 20, u64::MAX, true);
+    simulation.spawn("grower", agent("!go(0). +!go(N) <- +b(N, \"some text that takes place\"); !go(N + 1)."));
+    let churn = "!go(0). +!go(N) : N < 20000 <- -+b(N); !go(N + 1). +!go(_) <- .print(done).";
+    simulation.spawn("neighbour", agent(churn));
+    let beliefs: String = (0..20_000).map(|n| format!("b({n}, \"some text that takes place\"). ")).collect();
+    simulation.spawn("large", agent(&(beliefs + churn)));
+    let done = |simulation: &Simulation| simulation.output().iter().filter(|line| line.contains("done")).count();
+    while simulation.ended("grower").is_none() || done(&simulation) < 2 {
+        assert!(simulation.step(), "{:?}", simulation.log());
+    }
+    growth::note_process(0, u64::MAX, false);
+    let Some(EndReason::Failed(why)) = simulation.ended("grower") else { panic!("{:?}", simulation.ended("grower")) };
+    assert!(why.contains("the node's memory is short") && why.contains("`node_memory_bytes`"), "{why}");
+    // The one is below its share; the other has more, but does not grow.
+    assert_eq!((simulation.ended("neighbour"), simulation.ended("large")), (None, None));
+}

@@ -37,6 +37,14 @@ pub struct NodeInfo {
     pub left: u64,
     /// Memory in use, if the system tells.
     pub memory_bytes: Option<u64>,
+    /// Memory that its process may have, if the system tells: the least of its control groups' limits and the machine's
+    /// memory.
+    #[serde(default)]
+    pub memory_limit_bytes: Option<u64>,
+    /// Faults of the node itself, in words: late turns, long waits for turns, ends by quotas, full mailboxes, too many
+    /// agents, little memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrong: Vec<String>,
     /// How its links are secured: `open`, `tls`, `authenticated`; `None` if it has none.
     pub security: Option<String>,
     /// Where other nodes can reach it, if they can.

@@ -31,7 +31,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::compact::{Decode, Encode};
-use whimbrel_acl::{Aid, Contact, Symbol, sym};
+use whimbrel_acl::{AclMessage, Aid, Contact, Performative, Symbol, Value, sym};
 
 use self::elsewhere::Elsewhere;
 use self::families::Families;
@@ -46,7 +46,7 @@ use crate::limits::{AGENTS_MAX, SEARCH_RESULTS_MAX};
 use crate::policy::Policy;
 use crate::route::NodeId;
 use crate::services::CreateError;
-use crate::{EndReason, Time};
+use crate::{EndReason, Time, growth};
 
 /// The node of agents that are on their way from one node to another.
 const NOWHERE: NodeId = NodeId(u32::MAX);
@@ -270,18 +270,46 @@ impl Ams {
     /// Creates an agent: initiated, or active if it is `started` by its creator.
     ///
     /// # Errors
-    /// The name is empty, too long, not local or taken; there are too many agents; or the platform is stopping.
+    /// The name is empty, too long, not local or taken; the node has as many agents, or as much memory, as it may; or
+    /// the platform is stopping.
     pub fn create(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
         self.create_child(new, new.owner, now)
     }
 
     fn create_child(&mut self, new: NewAgent, parent: Symbol, now: Time) -> Result<Aid, CreateError> {
         let name = self.free_name_for(new.name, new.unique, new.kind)?;
+        if new.kind != AgentKind::Service {
+            self.room_for(if parent == Symbol::default() { name } else { parent }, 1)?;
+        }
         if parent != Symbol::default() {
             let (policy, node) = &self.policy;
             self.families.join(name, parent, now, |root| policy.owner_terms(root, *node))?;
         }
         Ok(self.add(name, new, now))
+    }
+
+    /// Checks that the node has room for so many more agents: named `who`, or created by an agent of that name.
+    ///
+    /// # Errors
+    /// The node has as many agents, or as much memory, as it may.
+    pub fn room_for(&self, who: Symbol, count: usize) -> Result<(), CreateError> {
+        let ((policy, node), root) = (&self.policy, self.families.root_of(who));
+        let agents_max = policy.node_agents(root, *node);
+        if self.records.agents().saturating_add(count) > agents_max {
+            return Err(CreateError::TooManyAgents { agents_max });
+        }
+        if growth::is_short()
+            && let Some(bytes_max) = growth::exceeded(policy.node_memory_bytes(root, *node))
+        {
+            return Err(CreateError::TooLittleMemory { bytes_max });
+        }
+        Ok(())
+    }
+
+    /// Returns how many agents the node has, the platform's own not counted, and how many it may have.
+    pub fn occupancy(&self) -> (usize, usize) {
+        let (policy, node) = &self.policy;
+        (self.records.agents(), policy.node_agents(Symbol::default(), *node))
     }
 
     /// Creates an agent as [`Ams::create`] does, whatever its family's quotas say: for one that existed before, or that
@@ -309,6 +337,19 @@ impl Ams {
         self.families.due(name, now)
     }
 
+    /// Returns the `failure` that tells an agent's owner, if it has one, that the agent ended for this reason. Its content
+    /// is `failed(Reason)`.
+    pub fn failure_to_owner(&self, agent: Aid, reason: &str) -> Option<AclMessage> {
+        let owner = self.describe(agent)?.owner;
+        let content = Value::term("failed", [Value::Str(reason.into())]);
+        (owner != sym::EMPTY).then(|| AclMessage::new(Performative::Failure, agent, Aid::local(owner), content))
+    }
+
+    /// Returns the root of an agent's family: the agent itself, if nobody created it.
+    pub fn root_of(&self, agent: Symbol) -> Symbol {
+        self.families.root_of(agent)
+    }
+
     /// Takes a condemned family, which does not stop at refusals: its root, and all its agents on this node.
     pub fn take_condemned(&mut self) -> Option<(Symbol, Vec<Symbol>)> {
         self.families.take_condemned()
@@ -320,6 +361,7 @@ impl Ams {
     /// As those of [`Ams::create`], for the first agent that cannot be created.
     pub fn create_population(&mut self, new: NewAgent, count: usize, now: Time) -> Result<Vec<Aid>, CreateError> {
         self.admit(count)?;
+        self.room_for(new.name, count)?;
         check_name(new.name, new.kind)?;
         let mut text = String::from(new.name.as_str());
         let mut names = Vec::with_capacity(count);

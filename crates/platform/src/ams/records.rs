@@ -31,11 +31,18 @@ pub(super) struct Records {
     /// Where each agent's record is; keyed by the local name.
     places: FxHashMap<Symbol, u32>,
     in_order: Vec<Option<Record>>,
+    /// Records of the platform's own agents.
+    services: usize,
 }
 
 impl Records {
     pub fn len(&self) -> usize {
         self.places.len()
+    }
+
+    /// Returns how many records there are, the platform's own agents not counted.
+    pub fn agents(&self) -> usize {
+        self.places.len() - self.services
     }
 
     pub fn contains(&self, name: Symbol) -> bool {
@@ -62,12 +69,15 @@ impl Records {
     pub fn add(&mut self, record: Record) {
         let taken = self.places.insert(record.aid.name, self.in_order.len() as u32);
         debug_assert!(taken.is_none(), "{} has a record already", record.aid);
+        self.services += usize::from(record.kind == AgentKind::Service);
         self.in_order.push(Some(record));
     }
 
     pub fn remove(&mut self, name: Symbol) -> Option<Record> {
         let place = self.places.remove(&name)?;
         let record = self.in_order.get_mut(place as usize)?.take();
+        let is_service = record.is_some_and(|record| record.kind == AgentKind::Service);
+        self.services -= usize::from(is_service);
         if self.in_order.len() > 64 && self.in_order.len() > 2 * self.places.len() {
             self.close_holes();
         }

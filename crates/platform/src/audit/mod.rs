@@ -123,6 +123,14 @@ impl<'a> Party<'a> {
             Self::Operator(_) => Standing::Operator,
         }
     }
+
+    /// Returns its name, if it has one.
+    pub const fn name(self) -> Option<&'a str> {
+        match self {
+            Self::Stranger(_) => None,
+            Self::Holder(name) | Self::Member(name) | Self::Operator(name) => Some(name),
+        }
+    }
 }
 
 impl fmt::Display for Party<'_> {

@@ -20,7 +20,7 @@ use crate::topics::Cast;
 pub use pattern::{Pattern, PatternError};
 pub use read::RuleError;
 use serde::Deserialize;
-pub use terms::{Grant, OwnerTerms, Quota, Terms};
+pub use terms::{Grant, OutputTerms, OwnerTerms, Quota, Terms};
 
 /// What can be permitted or forbidden. Each act has an object: the name of an agent, a service or a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -13,7 +13,7 @@ use super::{Pattern, Policy, Principal, Who};
 use crate::limits::{
     FAMILY_AGENTS_MAX, GUEST_CALL_CPU_MS, GUEST_CALL_CPU_MS_MAX, GUEST_CLONES_MAX, GUEST_MEMORY_BYTES,
     GUEST_MEMORY_BYTES_MAX, GUEST_MESSAGE_BYTES, GUEST_NAME_BYTES, GUEST_OWNER_STORAGE_BYTES, GUEST_STORAGE_BYTES,
-    GUEST_TIMERS_MAX, MIND_MEMORY_BYTES, MIND_MEMORY_BYTES_MIN,
+    GUEST_TIMERS_MAX, LOGGED_BYTES_PER_S, MIND_MEMORY_BYTES, MIND_MEMORY_BYTES_MIN, NODE_AGENTS_MAX,
 };
 use crate::storage::Room;
 
@@ -59,6 +59,10 @@ pub struct Quota {
     mind_memory_bytes: Option<usize>,
     owner_agents: Option<u32>,
     owner_creations_per_s: Option<u32>,
+    node_agents: Option<u32>,
+    node_memory_bytes: Option<u64>,
+    printed_bytes_per_s: Option<u64>,
+    logged_bytes_per_s: Option<u64>,
 }
 
 /// What could not hold is no quota: it would bind nobody as it says.
@@ -107,6 +111,8 @@ pub struct Terms {
     pub memory_bytes: usize,
     /// Bytes of the mind of an AgentSpeak agent.
     pub mind_memory_bytes: usize,
+    /// Bytes of memory of the process up to which it may fill it; `None` stands for the default limit.
+    pub node_memory_bytes: Option<u64>,
     /// Messages that it may send in any second.
     pub messages_per_s: Option<u32>,
     /// Bytes of one message that it sends, as it hands it to the node.
@@ -119,6 +125,15 @@ pub struct Terms {
     pub name_bytes: u64,
     /// How much all agents of its owner may use together.
     pub owner: OwnerTerms,
+}
+
+/// Output quotas of a family of agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputTerms {
+    /// Bytes that it may print in a second; `None` if there is no limit.
+    pub printed: Option<u64>,
+    /// Bytes that it may have logged in a second.
+    pub logged: u64,
 }
 
 /// How much all agents of one owner may use together on a node.
@@ -171,6 +186,7 @@ impl Default for Terms {
             cpu_ms_per_s: None,
             memory_bytes: GUEST_MEMORY_BYTES,
             mind_memory_bytes: MIND_MEMORY_BYTES,
+            node_memory_bytes: None,
             messages_per_s: None,
             message_bytes: GUEST_MESSAGE_BYTES,
             lifetime: None,
@@ -221,6 +237,7 @@ impl Policy {
         terms.memory_bytes =
             least(&quotas, |quota| quota.memory_bytes).unwrap_or(terms.memory_bytes).min(GUEST_MEMORY_BYTES_MAX);
         terms.mind_memory_bytes = least(&quotas, |quota| quota.mind_memory_bytes).unwrap_or(terms.mind_memory_bytes);
+        terms.node_memory_bytes = least(&quotas, |quota| quota.node_memory_bytes);
         terms.message_bytes = least(&quotas, |quota| quota.message_bytes).unwrap_or(terms.message_bytes);
         terms.lifetime = least(&quotas, |quota| quota.lifetime_s).map(Duration::from_secs);
         terms.room = Room {
@@ -252,6 +269,41 @@ impl Policy {
             return OwnerTerms::default();
         }
         self.terms(Principal::Agent { name: root, node }).owner
+    }
+
+    /// Returns how much a family may write whose root has this name on this node.
+    pub fn output_terms(&self, root: Symbol, node: Symbol) -> OutputTerms {
+        OutputTerms {
+            printed: self.least_of_agent(root, node, |quota| quota.printed_bytes_per_s),
+            logged: self.least_of_agent(root, node, |quota| quota.logged_bytes_per_s).unwrap_or(LOGGED_BYTES_PER_S),
+        }
+    }
+
+    /// True if any rule limits what agents print.
+    pub fn limits_printing(&self) -> bool {
+        self.quota.iter().any(|quota| quota.printed_bytes_per_s.is_some())
+    }
+
+    /// Returns how many agents a node may have with one more of the family whose root has this name.
+    pub fn node_agents(&self, root: Symbol, node: Symbol) -> usize {
+        self.least_of_agent(root, node, |quota| quota.node_agents).unwrap_or(NODE_AGENTS_MAX) as usize
+    }
+
+    /// Returns the bytes of memory that the process may have for one more such agent; `None` stands for the default
+    /// limit.
+    pub fn node_memory_bytes(&self, root: Symbol, node: Symbol) -> Option<u64> {
+        self.least_of_agent(root, node, |quota| quota.node_memory_bytes)
+    }
+
+    /// Returns the least memory of the process that any rule sets.
+    pub fn least_node_memory_bytes(&self) -> Option<u64> {
+        self.quota.iter().filter_map(|quota| quota.node_memory_bytes).min()
+    }
+
+    /// Returns the least value of a quota among the rules about an agent of this name on this node.
+    fn least_of_agent<T: Ord>(&self, name: Symbol, node: Symbol, of: impl Fn(&Quota) -> Option<T>) -> Option<T> {
+        let who = Principal::Agent { name, node };
+        self.quota.iter().filter(|quota| is_one_of(&quota.who, who)).filter_map(of).min()
     }
 
     /// Whether any rule grants this environment to `who`.

@@ -231,3 +231,29 @@ fn a_million_agents_are_cheap() {
     assert_eq!(ams.agents().count(), 1000);
     assert!(ams.bytes() < 300_000, "memory is given back: {} bytes", ams.bytes());
 }
+
+#[test]
+fn full_node_refuses_more_agents() {
+    let mut ams = Ams::new("home");
+    let policy = r#"{"quota": [{"who": "*", "node_agents": 3}, {"who": "agent:guest*", "node_agents": 2}]}"#;
+    ams.govern(serde_json::from_str(policy).unwrap(), "n1".into());
+    ams.create(running("guest"), Time::ZERO).unwrap();
+    ams.create(NewAgent { owner: "guest".into(), ..running("child") }, Time::ZERO).unwrap();
+    let full = |agents_max| Err(CreateError::TooManyAgents { agents_max });
+    let grandchild = NewAgent { owner: "child".into(), ..running("grandchild") };
+    assert_eq!(ams.create(grandchild, Time::ZERO), full(2), "its family leaves room for others");
+    assert_eq!(
+        ams.clone_agent(Aid::local("child"), "twin".into(), Time::ZERO),
+        Err(CloneError::Copy(full(2).unwrap_err()))
+    );
+    assert_eq!(
+        ams.create_population(running("host"), 2, Time::ZERO),
+        Err(CreateError::TooManyAgents { agents_max: 3 })
+    );
+    ams.create(running("host"), Time::ZERO).unwrap();
+    assert_eq!(ams.create(running("late"), Time::ZERO), full(3));
+    assert!(ams.create(NewAgent::new("clerk", AgentKind::Service), Time::ZERO).is_ok(), "the platform needs it");
+    assert!(ams.create_again(running("back"), Time::ZERO).is_ok(), "it was there before");
+    let told = full(3).unwrap_err().to_string();
+    assert!(told.contains("the node may have 3") && told.contains("`node_agents`"), "{told}");
+}

@@ -77,7 +77,10 @@ impl Node {
         who: &Introduction,
         body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
     ) -> Result<Home, CreateError> {
-        let name = self.with_ams(|ams| ams.free_name_for(who.name, who.unique, who.kind))?;
+        let name = self.with_ams(|ams| {
+            let name = ams.free_name_for(who.name, who.unique, who.kind)?;
+            ams.room_for(who.owner.map_or(name, |owner| owner.name), 1).map(|()| name)
+        })?;
         let mut body = body(name)?;
         let Some(creation) = self.creation(name, who, &mut *body) else { return Ok(Home::Here(name, body)) };
         if !self.await_agent(name, who.kind) {

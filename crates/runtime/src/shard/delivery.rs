@@ -443,6 +443,9 @@ impl Shard {
         let Err(envelope) = self.choose_again(Envelope { to, body }, why) else { return };
         self.write_off(&envelope, why);
         self.node.tell(Event::Died(&envelope, why));
+        if why == DeadReason::MailboxFull {
+            self.node.health.note_full_mailbox(envelope.to.name, self.now);
+        }
         self.tally.dead += 1;
         let failure = locked(&self.node.dead_letters).bury(self.now, envelope, why);
         if let Some(failure) = failure {

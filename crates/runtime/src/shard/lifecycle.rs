@@ -280,9 +280,9 @@ impl Shard {
 
     fn note_end(&self, agent: Aid, reason: &EndReason) {
         match reason {
-            EndReason::Failed(_) => self.node.output.log(agent, LogLevel::Severe, &reason.to_string()),
+            EndReason::Failed(_) => self.node.log(agent, LogLevel::Severe, &reason.to_string()),
             EndReason::LeaseOver { .. } => {
-                self.node.output.log(agent, LogLevel::Notice, &format!("ended: {}", reason.in_words()));
+                self.node.log(agent, LogLevel::Notice, &format!("ended: {}", reason.in_words()));
             }
             _ => {}
         }

@@ -67,6 +67,7 @@ pub(crate) struct Shard {
     pub node: Arc<Node>,
     slots: Slots,
     runnable: Queue,
+    waits: Waits,
     spare_queues: SpareQueues,
     /// The agent whose turn was begun last.
     running: Running,
@@ -122,6 +123,18 @@ pub(crate) struct Shard {
     pub now: Time,
 }
 
+/// Observation of how long agents wait for their turns: of one agent at a time, from the end of the queue to its head.
+#[derive(Default)]
+struct Waits {
+    /// Time since which the observed agent waits.
+    since: Option<Time>,
+    /// Time of the next observation.
+    next: Time,
+}
+
+/// Pause between two observations.
+const WAIT_LOOKED_AT_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
+
 /// An agent that is having its turn.
 #[derive(Clone, Copy, Default)]
 struct Running {
@@ -157,6 +170,7 @@ impl Shard {
             node,
             slots: Slots::default(),
             runnable: Queue::default(),
+            waits: Waits::default(),
             spare_queues: SpareQueues::default(),
             running: Running::default(),
             timers: Timers::default(),
@@ -210,6 +224,28 @@ impl Shard {
         }
         self.wake_due();
         self.passivate_idle();
+        if now.0 >= self.waits.next.0 {
+            self.note_wait();
+        }
+    }
+
+    /// Observes how long an agent waits for its turn.
+    #[cold]
+    #[inline(never)]
+    fn note_wait(&mut self) {
+        let Some(figures) = self.node.seat(self.index).map(|seat| &seat.figures) else { return };
+        if let Some(since) = self.waits.since {
+            if !self.runnable.has_passed_mark() {
+                return;
+            }
+            figures.waited_us.store((self.now - since).as_micros() as u64, Ordering::Relaxed);
+            figures.waits_since.store(Figures::IDLE, Ordering::Relaxed);
+            self.waits = Waits { since: None, next: self.now + WAIT_LOOKED_AT_EVERY };
+        } else if self.has_work() {
+            self.runnable.mark();
+            figures.waits_since.store(self.now.0, Ordering::Relaxed);
+            self.waits.since = Some(self.now);
+        }
     }
 
     /// There is nothing to do for now.
@@ -219,6 +255,10 @@ impl Shard {
         }
         if let Some(seat) = self.node.seat(self.index) {
             seat.figures.round_began.store(Figures::IDLE, Ordering::Relaxed);
+            if self.waits.since.take().is_some() {
+                seat.figures.waits_since.store(Figures::IDLE, Ordering::Relaxed);
+            }
+            seat.figures.waited_us.store(0, Ordering::Relaxed);
         }
     }
 

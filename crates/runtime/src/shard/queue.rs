@@ -7,13 +7,15 @@ pub(super) struct Queue {
     head: usize,
     /// Put in so far.
     tail: usize,
+    /// Value of `tail` at the last mark.
+    mark: usize,
 }
 
 const ROOM_MIN: usize = 64;
 
 impl Default for Queue {
     fn default() -> Self {
-        Self { ring: vec![0; ROOM_MIN].into_boxed_slice(), head: 0, tail: 0 }
+        Self { ring: vec![0; ROOM_MIN].into_boxed_slice(), head: 0, tail: 0, mark: 0 }
     }
 }
 
@@ -48,6 +50,16 @@ impl Queue {
         self.head == self.tail
     }
 
+    /// Marks the last place.
+    pub fn mark(&mut self) {
+        self.mark = self.tail;
+    }
+
+    /// True if the marked place was taken out.
+    pub fn has_passed_mark(&self) -> bool {
+        self.len() <= self.tail.wrapping_sub(self.mark)
+    }
+
     /// The places, first in first.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         let mask = self.ring.len() - 1;
@@ -68,7 +80,9 @@ impl Queue {
 
     fn resize(&mut self, room: usize) {
         let mut ring: Vec<u32> = self.iter().collect();
+        let behind_mark = self.tail.wrapping_sub(self.mark);
         (self.head, self.tail) = (0, ring.len());
+        self.mark = self.tail.saturating_sub(behind_mark);
         ring.resize(room, 0);
         self.ring = ring.into_boxed_slice();
     }
@@ -79,6 +93,29 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
+
+    #[test]
+    fn marked_place_is_passed_when_it_was_taken() {
+        let mut queue = Queue::default();
+        (0..3).for_each(|place| queue.push(place));
+        queue.mark();
+        (3..500).for_each(|place| queue.push(place));
+        for taken in 0..3 {
+            assert!(!queue.has_passed_mark(), "{taken}");
+            queue.pop();
+        }
+        assert!(queue.has_passed_mark());
+        (0..5_000).for_each(|place| queue.push(place));
+        assert!(queue.has_passed_mark(), "it has grown");
+        queue.mark();
+        while queue.len() > 1 {
+            queue.pop();
+        }
+        queue.shrink();
+        assert!(!queue.has_passed_mark());
+        queue.pop();
+        assert!(queue.has_passed_mark());
+    }
 
     #[test]
     fn it_is_a_queue_whatever_its_room() {

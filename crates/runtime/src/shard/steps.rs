@@ -232,9 +232,9 @@ impl Node {
     /// Does what an agent did, now that it is written.
     fn take_effect(&self, effect: Effect) {
         match effect {
-            Effect::Print(agent, text) => self.output.print(agent, &text),
-            Effect::PrintBare(agent, text) => self.output.print_bare(agent, &text),
-            Effect::Log(agent, level, text) => self.output.log(agent, level, &text),
+            Effect::Print(agent, text) => self.print(agent, &text),
+            Effect::PrintBare(agent, text) => self.print_bare(agent, &text),
+            Effect::Log(agent, level, text) => self.log(agent, level, &text),
             Effect::Stop { delay_ms, code } => self.end_all(delay_ms, code),
             Effect::Standing => {}
             Effect::Then(then) => then(),

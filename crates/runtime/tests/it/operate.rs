@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use whimbrel_platform::capabilities::Inspectable;
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::inspection::{DebugOrder, Detail, Inspection, Instructed, Instruction, Look};
+use whimbrel_platform::limits::NODE_AGENTS_MAX;
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_runtime::{Ended, OperateError, Platform};
 
@@ -201,6 +202,40 @@ fn agents_in_rust_tell_what_they_are_and_wait_for() {
 }
 
 #[test]
+fn turn_without_end_is_told() {
+    let (platform, _) = platform(1);
+    let stuck = Arc::new(AtomicBool::new(true));
+    let body = Patient { stuck: Arc::clone(&stuck), ..Patient::default() };
+    let (bob, ..) = spawn(&platform, "late-bob", body);
+    wait_for("the turn is late", || platform.health().late_turns.iter().any(|(name, _)| *name == bob.name));
+    stuck.store(false, Ordering::SeqCst);
+    wait_for("it is over", || platform.health().late_turns.is_empty());
+    assert_eq!((platform.health().unserved_shards, platform.health().quota_ends), (0, Vec::new()));
+}
+
+#[test]
+fn wait_for_turns_is_told() {
+    let (platform, _) = platform(1);
+    // All are always in the queue: each waits for the turns of the others, which are short.
+    let busy = || {
+        does(|ctx, _| {
+            let until = Instant::now() + Duration::from_micros(500);
+            while Instant::now() < until {
+                std::hint::spin_loop();
+            }
+            ctx.send(inform("", ctx.aid(), 0.0));
+        })
+    };
+    let agents: Vec<Aid> =
+        (0..60).map(|number| platform.spawn(format!("busy{number}").as_str(), busy()).unwrap()).collect();
+    agents.iter().for_each(|agent| platform.send(inform("x", *agent, 0.0)));
+    let longest = || platform.health().waits.into_iter().max().unwrap_or_default();
+    wait_for("somebody waits", || longest() > Duration::from_millis(10));
+    agents.iter().for_each(|agent| assert!(platform.kill(*agent)));
+    wait_for("nobody waits", || longest().is_zero());
+}
+
+#[test]
 fn agents_end_and_pause_together() {
     let (platform, _) = platform(2);
     let names: Vec<Symbol> = (0..600).map(|number| Symbol::new(&format!("crowd{number}"))).collect();
@@ -217,4 +252,24 @@ fn agents_end_and_pause_together() {
     let living = |name: &Symbol| platform.services().exists(Aid::local(*name));
     wait_for("they have ended", || !names.iter().any(living));
     assert!(living(&spare.name));
+}
+
+#[test]
+fn full_mailbox_is_in_health() {
+    let platform = Platform::builder().workers(1).mailbox_limits(2, 4).build();
+    // It takes no messages.
+    let bob = platform.spawn_body("full-bob", Box::new(Patient::default())).unwrap();
+    wait_for("the mailbox is full", || {
+        platform.send(inform("amy", bob, 0.0));
+        platform.health().full_mailboxes.iter().any(|full| full.agent == bob.name && full.refused > 0)
+    });
+}
+
+#[test]
+fn health_counts_agents() {
+    let (platform, _) = platform(1);
+    let before = platform.health();
+    platform.spawn("one-more", does(|_, _| ())).unwrap();
+    let after = platform.health();
+    assert_eq!((after.agents, after.agents_max), (before.agents + 1, NODE_AGENTS_MAX as usize));
 }

@@ -3,18 +3,18 @@
 use std::sync::{Arc, Mutex};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
-use whimbrel_platform::ams::{AgentKind, AgentQuery};
+use whimbrel_platform::ams::{AgentKind, AgentModification, AgentQuery};
 use whimbrel_platform::audit::{Act, Auditor, Refused};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
-use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, EndReason, Links, Next, Turn};
 use whimbrel_runtime::Platform;
 
-use crate::kit::{Lines, does, inform};
+use crate::kit::{Lines, does, inform, wait_for};
 
 /// Keeps what was refused, in words.
 #[derive(Default)]
@@ -357,6 +357,34 @@ fn family_that_multiplies_ends() {
     }
 }
 
+#[test]
+fn owner_of_ended_family_is_told() {
+    let guarded = Guarded::by(r#"{"quota": [{"who": "*", "owner_agents": 20}]}"#);
+    let (tell, told) = std::sync::mpsc::channel();
+    let keeper = does(move |_, message| {
+        let message = message.into_message();
+        tell.send((message.performative, message.content.to_string())).unwrap();
+    });
+    let keeper = guarded.platform.spawn("keeper", keeper).unwrap();
+    let owned = does(|ctx, _| {
+        let source = AgentSource::Body(Box::new(Breeder));
+        ctx.services()
+            .create(CreateAgent { name: "breeder".into(), unique: true, owner: Some(ctx.aid()), source })
+            .unwrap();
+    });
+    let root = guarded.platform.spawn("root", owned).unwrap();
+    let mine = AgentModification { owner: Some(keeper.name), ..AgentModification::default() };
+    let modified = guarded.platform.services().directory().unwrap().with_ams(|ams| ams.modify(root, mine));
+    assert_eq!(modified, Some(Ok(())));
+    guarded.platform.send(inform("x", root, 0.0));
+    let (performative, content) = told.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+    assert_eq!(performative, Performative::Failure);
+    assert!(content.contains("failed") && content.contains("creating agents although that was refused"), "{content}");
+    wait_for("the family ends", || guarded.platform.search(&AgentQuery::named("breeder*")).is_empty());
+    let ends = guarded.platform.health().quota_ends;
+    assert!(matches!(ends.as_slice(), [end] if end.who.as_str().starts_with("agent:root")), "{ends:?}");
+}
+
 /// Body that kills itself in its turn, and then creates an agent.
 struct Ghost(Arc<Mutex<Option<Result<Aid, CreateError>>>>);
 
@@ -399,4 +427,43 @@ fn orphans_are_a_family_still() {
     assert_eq!(guarded.platform.search(&AgentQuery::named("breeder*")), []);
     let recorded = guarded.recorded();
     assert!(matches!(recorded.as_slice(), [one] if one.starts_with("quota: agent:founder of node:n1")), "{recorded:?}");
+}
+
+#[test]
+fn loud_agent_is_left_out_beyond_its_quota() {
+    let policy: Policy = serde_json::from_str(
+        r#"{"quota": [{"who": "agent:loud", "printed_bytes_per_s": 1, "logged_bytes_per_s": 1}]}"#,
+    )
+    .unwrap();
+    let lines = Lines::default();
+    let platform = Platform::builder().workers(2).output(lines.clone()).policy(policy).build();
+    const LINES: usize = 2_000;
+    let loud = does(|ctx, _| {
+        for number in 0..LINES {
+            ctx.print(&format!("{number} {}", "x".repeat(200)));
+            ctx.log(LogLevel::Warning, &format!("{number} failed"));
+        }
+    });
+    let loud = platform.spawn("loud", loud).unwrap();
+    platform.send(inform("x", loud, 0.0));
+    let quiet = platform.spawn("quiet", does(|ctx, _| ctx.print("still heard"))).unwrap();
+    platform.wait_idle();
+    platform.send(inform("x", quiet, 0.0));
+    let left_out = |what: &str| {
+        let of_it = |line: &&String| line.contains(&format!("more lines {what} by it"));
+        let counts = lines.notes().iter().filter(of_it).map(count_in).sum::<usize>();
+        counts
+    };
+    wait_for("it is said", || left_out("printed") > 0 && left_out("logged") > 0);
+    platform.stop();
+    let printed = lines.all().iter().filter(|line| line.starts_with("loud")).count();
+    let logged = lines.notes().iter().filter(|line| line.ends_with("failed")).count();
+    assert_eq!((printed + left_out("printed"), logged + left_out("logged")), (LINES, LINES), "all are counted");
+    assert!(printed < LINES && logged < LINES, "{printed} {logged}");
+    assert!(lines.all().iter().any(|line| line.contains("still heard")));
+}
+
+/// The number in `... and 12 more lines`.
+fn count_in(line: &String) -> usize {
+    line.split("and ").nth(1).and_then(|rest| rest.split(' ').next()).and_then(|count| count.parse().ok()).unwrap()
 }

@@ -149,7 +149,7 @@ fn deviation(counts: &[f64]) -> Option<f64> {
 
 /// Bytes of memory this process occupies, where the operating system tells.
 pub fn resident_bytes() -> Option<f64> {
-    bytes_of("VmRSS:")
+    whimbrel_runtime::resident_bytes().map(|bytes| bytes as f64)
 }
 
 /// The most it ever occupied.

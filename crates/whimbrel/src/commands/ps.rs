@@ -6,6 +6,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use whimbrel_gateway::vocabulary::NodeInfo;
+use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::Ps;
 use crate::control::{Survey, platforms, survey};
@@ -105,7 +106,9 @@ fn page(seen: &Seen, room: Room) -> String {
         ]
     };
     let rows: Vec<Vec<Cell>> = seen.nodes.iter().map(row).collect();
-    table(&COLUMNS, &rows, room.columns)
+    let wrong = seen.nodes.iter().flat_map(|row| row.info.wrong.iter().map(|what| (&row.info.node, what)));
+    let wrong = wrong.map(|(node, what)| format!("\n{}: {}", harmless(node), harmless(what)));
+    table(&COLUMNS, &rows, room.columns) + &wrong.collect::<String>()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod cursor;
 mod devices;
 mod entries;
 mod folder;
+mod health;
 pub mod history;
 mod killing;
 mod mail;
@@ -19,6 +20,7 @@ mod panel;
 mod security;
 mod server;
 mod services;
+
 mod society;
 mod spawning;
 mod tap;

@@ -31,7 +31,7 @@ use super::mail::Mail;
 use super::society::{self, Tally};
 use super::tap;
 use super::{ANYWHERE, MOVE_PATIENCE};
-use super::{afar, bulk, devices, entries, history, killing, minds, natural, security, spawning, upkeep};
+use super::{afar, bulk, devices, entries, health, history, killing, minds, natural, security, spawning, upkeep};
 use crate::refusals::Refusals;
 
 /// How much alike a name must be to be proposed instead of one that is not there, from 0 to 1.
@@ -278,6 +278,7 @@ impl Panel {
         let now = services.now();
         let agents = self.directory().and_then(|directory| directory.with_ams(|ams| ams.agents().count() as u64));
         let counters = self.platform.counters_now();
+        let (memory_bytes, memory_limit_bytes) = (whimbrel_runtime::resident_bytes(), whimbrel_runtime::limit_bytes());
         let peer = |link: LinkStatus| PeerInfo { node: link.node, address: link.address };
         NodeInfo {
             platform: services.platform().as_str().to_owned(),
@@ -294,7 +295,9 @@ impl Panel {
             queued: counters.queued,
             came: counters.came,
             left: counters.left,
-            memory_bytes: crate::bench::resident_bytes().map(|bytes| bytes as u64),
+            memory_bytes,
+            memory_limit_bytes,
+            wrong: health::wrong(&self.platform.health(), memory_bytes, memory_limit_bytes),
             security: self.hub.as_ref().map(|hub| format!("{:?}", hub.level()).to_lowercase()),
             address: self.hub.as_ref().and_then(|hub| hub.address().map(str::to_owned)),
             peers: self.statuses().into_iter().map(peer).collect(),

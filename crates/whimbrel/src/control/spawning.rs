@@ -60,9 +60,10 @@ fn refusal(error: &CreateError) -> Refusal {
     let reason = match error {
         CreateError::BadName { .. } | CreateError::BadProgram { .. } => Reason::BadRequest,
         CreateError::Forbidden(_) => Reason::NotAllowed,
-        CreateError::TooManyAgents { .. } | CreateError::TooManyOfOwner { .. } | CreateError::TooFast { .. } => {
-            Reason::Busy
-        }
+        CreateError::TooManyAgents { .. }
+        | CreateError::TooLittleMemory { .. }
+        | CreateError::TooManyOfOwner { .. }
+        | CreateError::TooFast { .. } => Reason::Busy,
         _ => Reason::BadState,
     };
     Refusal::new(reason, error.to_string())

@@ -259,3 +259,26 @@ fn pattern_kills_on_all_nodes_what_the_policy_lets() {
     node.until(|node| kills(node, "n2").iter().any(|one| one["event"] == "allowed"));
     assert!(kills(&node, "n2").len() <= 2, "one for what was allowed, one for what was not");
 }
+
+#[test]
+fn node_says_what_is_wrong_with_it() {
+    let scratch = market();
+    std::fs::write(scratch.0.join("policy.toml"), "[[quota]]\nwho = \"*\"\nmind_memory_bytes = 1000000\n")
+        .expect("a file");
+    let grower = "!go(0). +!go(N) <- +b(N, \"some text that takes place\"); !go(N + 1).";
+    std::fs::write(scratch.0.join("grower.asl"), grower).expect("a file");
+    let node = Node::of(scratch, &["--policy", "policy.toml"]);
+    assert_eq!(node.get("/node")["wrong"], serde_json::Value::Null, "it is busy and well");
+    assert!(node.get("/node")["memory_limit_bytes"].as_u64() > node.get("/node")["memory_bytes"].as_u64());
+    assert_eq!(node.ask("POST", "/agents", ADMIN, r#"{"name":"grower","program":"grower.asl"}"#).status, 200);
+    node.until(|node| {
+        node.get("/node")["wrong"][0].as_str().is_some_and(|what| what.contains("a quota ended agent:grower"))
+    });
+    node.until(|node| node.send("GET", "/health", &[], "").status == 503);
+    let health = node.send("GET", "/health", &[], "").json();
+    assert!(health["wrong"][0].as_str().is_some_and(|what| what.contains("a quota ended agent:grower")), "{health}");
+    let run_dir = node.scratch.0.join("run");
+    let seen = whimbrel().arg("ps").env("WHIMBREL_RUN_DIR", run_dir).output().expect("it runs");
+    let seen = String::from_utf8_lossy(&seen.stdout).into_owned();
+    assert!(seen.contains("n1: a quota ended agent:grower"), "{seen}");
+}

@@ -1,0 +1,159 @@
+//! Health of a node: late turns, waits for turns, full mailboxes, ends by quotas, and how full the node is.
+
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use whimbrel_acl::{Symbol, Text};
+use whimbrel_platform::limits::{
+    HEALTH_FULL_MAILBOXES_MAX, HEALTH_LATE_TURNS_MAX, HEALTH_QUOTA_ENDS_MAX, NODE_MEMORY_PERCENT,
+};
+use whimbrel_platform::{Time, growth};
+
+use crate::memory::{limit_bytes, resident_bytes};
+use crate::node::Node;
+use crate::sync::{Mutex, locked};
+
+/// Health of a node at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeHealth {
+    /// Agents whose present turn is late, and since how long, the longest first; some of them if there are many.
+    pub late_turns: Vec<(Symbol, Duration)>,
+    /// Number of late turns.
+    pub late_turns_total: usize,
+    /// Wait of agents for their turns, for each shard.
+    pub waits: Vec<Duration>,
+    /// Shards for which no thread can be started.
+    pub unserved_shards: usize,
+    /// Agents and families that quotas ended, the newest last.
+    pub quota_ends: Vec<QuotaEnd>,
+    /// Mailboxes that were full, the latest last.
+    pub full_mailboxes: Vec<FullMailbox>,
+    /// Agents of the node.
+    pub agents: usize,
+    /// Agents that the node may have.
+    pub agents_max: usize,
+}
+
+/// End of an agent, or of a family of agents, that exceeded a quota.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotaEnd {
+    /// Name of the agent or of its family's root, as the policy writes it.
+    pub who: Text,
+    /// Reason of the end.
+    pub reason: Text,
+    /// Time since then.
+    pub ago: Duration,
+}
+
+/// Mailbox that refused messages because it was full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FullMailbox {
+    /// Agent whose mailbox it is.
+    pub agent: Symbol,
+    /// Messages that it refused.
+    pub refused: u64,
+    /// Time since the last of them.
+    pub ago: Duration,
+}
+
+/// Notes of a node about its health.
+#[derive(Default)]
+pub(crate) struct Health {
+    /// Agents in late turns, and since when. The watchdog writes it.
+    late: Mutex<Vec<(Symbol, Time)>>,
+    pub unserved_shards: AtomicUsize,
+    quota_ends: Mutex<VecDeque<(Text, Text, Time)>>,
+    /// Agent, refused messages and time of the last of them, for each mailbox that was full; the latest last.
+    full_mailboxes: Mutex<VecDeque<(Symbol, u64, Time)>>,
+    /// Bytes of memory that agents may fill if no policy says otherwise.
+    memory_bound: OnceLock<u64>,
+}
+
+impl Health {
+    /// Replaces the list of late turns.
+    pub fn note_late(&self, late: Vec<(Symbol, Time)>) {
+        *locked(&self.late) = late;
+    }
+
+    /// Notes that a quota ended an agent or a family.
+    pub fn note_quota_end(&self, who: &str, reason: &str, now: Time) {
+        let mut ends = locked(&self.quota_ends);
+        if ends.len() >= HEALTH_QUOTA_ENDS_MAX {
+            ends.pop_front();
+        }
+        ends.push_back((who.into(), reason.into(), now));
+    }
+
+    /// Notes that an agent's full mailbox refused a message.
+    pub fn note_full_mailbox(&self, agent: Symbol, now: Time) {
+        let mut full = locked(&self.full_mailboxes);
+        let known = full.iter().position(|(other, ..)| *other == agent);
+        let before = known.and_then(|at| full.remove(at)).map_or(0, |(_, refused, _)| refused);
+        if full.len() >= HEALTH_FULL_MAILBOXES_MAX {
+            full.pop_front();
+        }
+        full.push_back((agent, before + 1, now));
+    }
+}
+
+impl Node {
+    /// Looks how much memory the process has, so that agents which may not fill more of it are refused.
+    pub fn look_at_memory(&self) {
+        let Some(resident) = resident_bytes() else { return };
+        let bound = *self.health.memory_bound.get_or_init(|| {
+            let percent = |bytes: u64| bytes / 100 * NODE_MEMORY_PERCENT;
+            limit_bytes().map_or(u64::MAX, percent)
+        });
+        let least = self.guard.policy.least_node_memory_bytes().map_or(bound, |least| least.min(bound));
+        growth::note_process(resident, bound, resident > least);
+    }
+
+    /// Returns the node's health at this moment.
+    pub fn health(&self) -> NodeHealth {
+        let now = self.now();
+        let mut late: Vec<(Symbol, Duration)> =
+            locked(&self.health.late).iter().map(|(agent, since)| (*agent, now - *since)).collect();
+        late.sort_by_key(|(_, since)| std::cmp::Reverse(*since));
+        let late_turns_total = late.len();
+        late.truncate(HEALTH_LATE_TURNS_MAX);
+        let end = |(who, reason, at): &(Text, Text, Time)| QuotaEnd {
+            who: who.clone(),
+            reason: reason.clone(),
+            ago: now - *at,
+        };
+        let full = |(agent, refused, at): &(Symbol, u64, Time)| FullMailbox {
+            agent: *agent,
+            refused: *refused,
+            ago: now - *at,
+        };
+        let (agents, agents_max) = self.with_ams(|ams| ams.occupancy());
+        NodeHealth {
+            late_turns: late,
+            late_turns_total,
+            waits: self.seats.iter().map(|seat| Duration::from_micros(seat.figures.wait_us(now))).collect(),
+            unserved_shards: self.health.unserved_shards.load(Ordering::Relaxed),
+            quota_ends: locked(&self.health.quota_ends).iter().map(end).collect(),
+            full_mailboxes: locked(&self.health.full_mailboxes).iter().map(full).collect(),
+            agents,
+            agents_max,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latest_full_mailboxes_are_kept() {
+        let health = Health::default();
+        for agent in ["a", "b", "a", "c", "d"] {
+            health.note_full_mailbox(agent.into(), Time::ZERO);
+        }
+        let kept: Vec<(Symbol, u64)> =
+            locked(&health.full_mailboxes).iter().map(|(agent, refused, _)| (*agent, *refused)).collect();
+        assert_eq!(kept, [("a".into(), 2), ("c".into(), 1), ("d".into(), 1)]);
+    }
+}

@@ -1,0 +1,230 @@
+//! Throttle of what agents print and log: so many bytes a second for each family of agents, after a burst. Lines beyond
+//! that are left out and counted. While a node writes little, no quota is looked at.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::Time;
+use whimbrel_platform::limits::{
+    LINE_BYTES, LOGGED_BURST_S, LOGGED_FREE_BYTES_PER_S, PRINTED_BURST_S, PRINTED_FREE_BYTES_PER_S,
+};
+use whimbrel_platform::services::LogLevel;
+
+use crate::node::Node;
+use crate::sync::{Mutex, locked};
+
+/// One of the two streams of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stream {
+    Printed,
+    Logged,
+}
+
+impl Stream {
+    /// Returns the bytes that a node writes in a second before quotas are looked at.
+    const fn free_bytes_per_s(self) -> u64 {
+        match self {
+            Self::Printed => PRINTED_FREE_BYTES_PER_S,
+            Self::Logged => LOGGED_FREE_BYTES_PER_S,
+        }
+    }
+
+    /// Returns the seconds' worth of its quota that a family may write at once.
+    const fn burst_s(self) -> u64 {
+        match self {
+            Self::Printed => PRINTED_BURST_S,
+            Self::Logged => LOGGED_BURST_S,
+        }
+    }
+
+    const fn quota(self) -> &'static str {
+        match self {
+            Self::Printed => "printed_bytes_per_s",
+            Self::Logged => "logged_bytes_per_s",
+        }
+    }
+
+    const fn participle(self) -> &'static str {
+        match self {
+            Self::Printed => "printed",
+            Self::Logged => "logged",
+        }
+    }
+}
+
+/// Account of what a family of agents wrote.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    /// Time that the written bytes take at the family's rate, less the time since then.
+    debt: Duration,
+    since: Time,
+    /// Lines left out and not reported yet.
+    left_out: u64,
+}
+
+/// Throttle of one stream.
+#[derive(Debug, Default)]
+struct Throttle {
+    /// The present second, and the bytes written in it.
+    second: AtomicU64,
+    written: AtomicU64,
+    /// Accounts of families, by their root.
+    accounts: Mutex<FxHashMap<Symbol, Account>>,
+}
+
+impl Throttle {
+    /// True while a node writes so little that no quota is looked at.
+    fn is_free(&self, stream: Stream, bytes: u64, now: Time) -> bool {
+        let second = now.0 / 1_000_000;
+        if self.second.swap(second, Ordering::Relaxed) != second {
+            self.written.store(0, Ordering::Relaxed);
+        }
+        self.written.fetch_add(bytes, Ordering::Relaxed) < stream.free_bytes_per_s()
+    }
+
+    /// Charges a line to a family, or counts it as left out; true if it may be written.
+    fn admit(&self, stream: Stream, root: Symbol, bytes: u64, bytes_per_s: u64, now: Time) -> bool {
+        let mut accounts = locked(&self.accounts);
+        let account = accounts.entry(root).or_default();
+        account.debt = account.debt.saturating_sub(now - account.since);
+        account.since = now;
+        if account.debt >= Duration::from_secs(stream.burst_s()) {
+            account.left_out += 1;
+            return false;
+        }
+        account.debt += Duration::from_micros(bytes.saturating_mul(1_000_000) / bytes_per_s.max(1));
+        true
+    }
+
+    /// Takes the number of lines left out since the last call, by family. Accounts without debt are closed.
+    fn take_left_out(&self, now: Time) -> Vec<(Symbol, u64)> {
+        let mut accounts = locked(&self.accounts);
+        let all = accounts.iter_mut().map(|(root, account)| (*root, std::mem::take(&mut account.left_out)));
+        let left_out = all.filter(|(_, count)| *count > 0).collect();
+        accounts.retain(|_, account| account.debt > now - account.since);
+        left_out
+    }
+}
+
+/// Throttles of both streams of a node.
+#[derive(Debug, Default)]
+pub(crate) struct Throttles {
+    printed: Throttle,
+    logged: Throttle,
+}
+
+impl Throttles {
+    const fn of(&self, stream: Stream) -> &Throttle {
+        match stream {
+            Stream::Printed => &self.printed,
+            Stream::Logged => &self.logged,
+        }
+    }
+}
+
+impl Node {
+    /// Prints a line of an agent.
+    pub fn print(&self, agent: Aid, text: &str) {
+        if self.may_write(Stream::Printed, agent, text) {
+            self.output.print(agent, text);
+        }
+    }
+
+    /// Prints a part of a line of an agent.
+    pub fn print_bare(&self, agent: Aid, text: &str) {
+        if self.may_write(Stream::Printed, agent, text) {
+            self.output.print_bare(agent, text);
+        }
+    }
+
+    /// Logs a line of an agent. Levels below [`LogLevel::Notice`] are not throttled: operators do not see them.
+    pub fn log(&self, agent: Aid, level: LogLevel, text: &str) {
+        if level < LogLevel::Notice || self.may_write(Stream::Logged, agent, text) {
+            self.output.log(agent, level, text);
+        }
+    }
+
+    /// Reports how many lines of each family were left out.
+    pub fn report_left_out(&self) {
+        let now = self.now();
+        for stream in [Stream::Printed, Stream::Logged] {
+            for (root, count) in self.throttles.of(stream).take_left_out(now) {
+                let lines = if count == 1 { "line" } else { "lines" };
+                let text = format!(
+                    "... and {count} more {lines} {} by it and its descendants, left out (`{}` in a `[[quota]]` of the policy)",
+                    stream.participle(),
+                    stream.quota()
+                );
+                self.output.log(Aid::local(root), LogLevel::Warning, &text);
+            }
+        }
+    }
+
+    fn may_write(&self, stream: Stream, agent: Aid, text: &str) -> bool {
+        let (bytes, now) = (text.len() as u64 + LINE_BYTES, self.now());
+        self.throttles.of(stream).is_free(stream, bytes, now) || self.may_write_much(stream, agent, bytes, now)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn may_write_much(&self, stream: Stream, agent: Aid, bytes: u64, now: Time) -> bool {
+        if stream == Stream::Printed && !self.guard.policy.limits_printing() {
+            return true;
+        }
+        let root = self.with_ams(|ams| ams.root_of(agent.name));
+        let terms = self.guard.policy.output_terms(root, self.called());
+        let bytes_per_s = match stream {
+            Stream::Printed => terms.printed,
+            Stream::Logged => Some(terms.logged),
+        };
+        bytes_per_s.is_none_or(|rate| self.throttles.of(stream).admit(stream, root, bytes, rate, now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const LINE: u64 = 100;
+
+    /// Lines of 100 bytes that a family writes at once.
+    fn written(throttle: &Throttle, root: &str, now: Time) -> u64 {
+        let admitted = |_: &u64| throttle.admit(Stream::Logged, root.into(), LINE, 1_000, now);
+        (0..10_000).filter(admitted).count() as u64
+    }
+
+    #[test]
+    fn family_beyond_its_burst_is_left_out() {
+        let (throttle, now) = (Throttle::default(), Time::ZERO + SECOND * 1_000);
+        let burst = LOGGED_BURST_S * 1_000 / LINE;
+        assert_eq!(written(&throttle, "loud", now), burst);
+        assert!(throttle.admit(Stream::Logged, "other".into(), LINE, 1_000, now));
+        assert_eq!(throttle.take_left_out(now), [("loud".into(), 10_000 - burst)]);
+        assert_eq!(throttle.take_left_out(now), []);
+    }
+
+    #[test]
+    fn loud_family_goes_on_at_its_rate() {
+        let (throttle, mut now) = (Throttle::default(), Time::ZERO + SECOND * 1_000);
+        written(&throttle, "loud", now);
+        for _ in 0..5 {
+            now = now + SECOND;
+            let in_a_second = written(&throttle, "loud", now);
+            assert!((9..=11).contains(&in_a_second), "{in_a_second}");
+            throttle.take_left_out(now);
+        }
+        throttle.take_left_out(now + SECOND * 100);
+        assert!(locked(&throttle.accounts).is_empty(), "it is forgotten");
+    }
+
+    #[test]
+    fn node_that_writes_little_asks_nobody() {
+        let (throttle, now) = (Throttle::default(), Time::ZERO + SECOND);
+        assert!(throttle.is_free(Stream::Logged, LOGGED_FREE_BYTES_PER_S, now));
+        assert!(!throttle.is_free(Stream::Logged, 1, now));
+        assert!(throttle.is_free(Stream::Logged, 1, now + SECOND));
+    }
+}
