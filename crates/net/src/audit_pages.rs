@@ -374,6 +374,24 @@ mod tests {
     }
 
     #[test]
+    fn lost_file_of_one_standing_ends_no_reading() {
+        let folder = folder("lost");
+        let path = folder.join("audit.jsonl");
+        let outside = file_of(&path, Standing::Outside);
+        fs::write(&path, lines(0..3)).unwrap();
+        fs::write(&outside, lines(10..13)).unwrap();
+        let first = read_back(&path, None, 1).unwrap();
+        let before = first.next.as_deref();
+        fs::write(&outside, lines(20..23)).unwrap();
+        let rest = read_back(&path, before, 9).unwrap();
+        let rest: Vec<&str> = rest.lines.iter().map(|line| line.who.as_str()).collect();
+        assert_eq!(rest, ["1", "0"], "2 was told, and the strangers' file of the first page is gone");
+        fs::write(&path, lines(30..33)).unwrap();
+        assert!(matches!(read_back(&path, before, 9), Err(AuditReadError::BadCursor)));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
     fn times_are_read_as_they_are_written() {
         for ms in (0..4_000_000_000_000_u64).step_by(39_916_801_001) {
             let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).unwrap();

@@ -93,6 +93,13 @@ impl Waiting {
             Self::Save { save, .. } => save.number,
         }
     }
+
+    /// Returns the numbers of all the client's frames in it.
+    fn numbers(&self) -> Vec<u64> {
+        let held = if let Self::Save { held, .. } = self { held.as_slice() } else { &[] };
+        let all = held.iter().flat_map(Self::numbers).chain([self.number()]);
+        all.filter(|number| *number > 0).collect()
+    }
 }
 
 /// How an agent of a session goes on after its turn.
@@ -194,13 +201,7 @@ impl Session {
                 }
                 self.refuse(lodger.created_by, code, text);
                 let held = lodger.keeping.map(|mut keeping| keeping.take_held()).unwrap_or_default();
-                for waiting in &held {
-                    self.refuse(waiting.number(), Code::NoAgent, format!("there is no agent {agent}"));
-                }
-                for waiting in lodger.to_send {
-                    self.unqueue(&waiting);
-                    self.refuse(waiting.number(), Code::NoAgent, format!("there is no agent {agent}"));
-                }
+                self.refuse_unsent(held, lodger.to_send, &format!("there is no agent {agent}"));
             }
         }
     }
@@ -300,6 +301,14 @@ impl Session {
     pub(super) fn refuse(&mut self, of: u64, code: Code, mut text: String) {
         text.truncate(text.floor_char_boundary(SESSION_ANSWER_BYTES_MAX));
         self.window.push_back(Outgoing::Refused { of, code, text });
+    }
+
+    /// Refuses what an agent that is gone was to send: frames that it held back, and those that waited for its turn.
+    pub(super) fn refuse_unsent(&mut self, held: Vec<Waiting>, queued: VecDeque<Waiting>, why: &str) {
+        queued.iter().for_each(|waiting| self.unqueue(waiting));
+        for number in held.iter().chain(&queued).flat_map(Waiting::numbers) {
+            self.refuse(number, Code::NoAgent, why.to_owned());
+        }
     }
 
     pub(super) fn unqueue(&mut self, waiting: &Waiting) {
@@ -451,8 +460,10 @@ impl Session {
             return Vec::new();
         }
         let Some(lodger) = self.lodgers.remove(&agent) else { return Vec::new() };
-        lodger.to_send.iter().for_each(|waiting| self.unqueue(waiting));
-        if let Some(mut keeping) = lodger.keeping {
+        let mut keeping = lodger.keeping;
+        let held = keeping.as_mut().map(|keeping| keeping.take_held()).unwrap_or_default();
+        self.refuse_unsent(held, lodger.to_send, &format!("agent {agent} ended before it sent this: {reason}"));
+        if let Some(mut keeping) = keeping {
             self.opening.shelf.strike(lodger.name);
             self.cover(agent, keeping.forget(|_| true));
         }

@@ -376,10 +376,8 @@ impl Session {
     /// An agent is none of this session's any more, because of the frame of this number.
     fn depart_as(&mut self, agent: u32, by: u64, is_saved: bool, reason: String) -> Option<Lodger> {
         let mut lodger = self.lodgers.remove(&agent)?;
-        for waiting in std::mem::take(&mut lodger.to_send) {
-            self.unqueue(&waiting);
-            self.refuse(waiting.number(), Code::NoAgent, format!("agent {agent}: {reason}"));
-        }
+        let queued = std::mem::take(&mut lodger.to_send);
+        self.refuse_unsent(Vec::new(), queued, &format!("agent {agent}: {reason}"));
         self.write_off(agent, if is_saved { "it moved" } else { "it went back" });
         self.moves.departed.push(Gone { agent, by, is_saved, reason });
         Some(*lodger)

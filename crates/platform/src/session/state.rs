@@ -927,7 +927,19 @@ mod tests {
         hear(&mut session, message_frame(2, message(5))).unwrap();
         assert!(session.handle_agent_gone(BOB, "killed").is_empty());
         session.handle_created(BOB, Ok(Aid::local("bob")));
-        assert_eq!(said(&mut session), ["created 1 bob@home", "ended 2 killed"]);
+        assert_eq!(said(&mut session), ["created 1 bob@home", "refused 2 2 NoAgent", "ended 3 killed"]);
+        assert_eq!((session.queued, session.queued_bytes), (0, 0));
+    }
+
+    #[test]
+    fn killed_agents_unsent_messages_are_refused() {
+        let mut session = lodging(4);
+        hear(&mut session, message_frame(2, message(5))).unwrap();
+        hear(&mut session, message_frame(3, message(6))).unwrap();
+        assert!(session.handle_agent_gone(BOB, "killed").is_empty());
+        session.handle_agent_left(BOB);
+        let told = said(&mut session);
+        assert_eq!(told, ["refused 2 2 NoAgent", "refused 3 3 NoAgent", "ended 4 killed"]);
         assert_eq!((session.queued, session.queued_bytes), (0, 0));
     }
 
