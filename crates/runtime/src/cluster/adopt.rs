@@ -210,18 +210,18 @@ impl Node {
             let Entrant { name, kind, slot, .. } = agent;
             let created = self.with_ams(|ams| {
                 forget_elsewhere(ams, name);
-                ams.create(new, now)
+                ams.create_again(new, now)
             });
-            if created.is_ok() {
-                let generation = generation % Route::GENERATIONS;
-                let mut slot = christen(slot, name, generation);
-                self.make_durable(&mut slot, kind, name, None);
-                self.monitors.moved(name, None, Some(generation));
-                newcomers.push(slot);
-            } else {
-                let text = "it cannot go on here: another agent has its name";
-                self.output.log(Aid::local(name), LogLevel::Severe, text);
+            if let Err(error) = created {
+                let text = format!("does not continue on this node: {error}");
+                self.output.log(Aid::local(name), LogLevel::Severe, &text);
+                continue;
             }
+            let generation = generation % Route::GENERATIONS;
+            let mut slot = christen(slot, name, generation);
+            self.make_durable(&mut slot, kind, name, None);
+            self.monitors.moved(name, None, Some(generation));
+            newcomers.push(slot);
         }
         newcomers
     }

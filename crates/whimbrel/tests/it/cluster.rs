@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use whimbrel::platform::Links;
 use whimbrel::platform::ams::{AgentKind, AgentQuery, LifecycleError};
 use whimbrel::platform::link::News;
+use whimbrel::platform::policy::Policy;
 use whimbrel::platform::route::{NodeId, ShardIndex};
 use whimbrel::platform::store::{Epoch, Partition};
 use whimbrel::runtime::AdoptError;
@@ -41,6 +42,8 @@ pub(super) struct Nodes {
     epochs: Vec<AtomicU64>,
     /// Agents leave memory whenever they have nothing to do.
     passive: bool,
+    /// Policy of nodes that join.
+    policy: Policy,
     /// Agents written in Rust that the society begins with, beside the project's.
     pub(super) in_rust: fn() -> Vec<Founder>,
 }
@@ -49,8 +52,8 @@ impl Nodes {
     pub(super) fn new(files: &[(&str, &str)], count: usize) -> Self {
         let epochs = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
         let (scratch, memory, passive) = (Scratch::with(files), Arc::new(Memory::new(PARTITIONS)), count > 2);
-        let mut nodes =
-            Self { passive, scratch, memory, lines: Lines::default(), nodes: Vec::new(), epochs, in_rust: Vec::new };
+        let (lines, policy) = (Lines::default(), Policy::DEFAULT);
+        let mut nodes = Self { passive, policy, scratch, memory, lines, nodes: Vec::new(), epochs, in_rust: Vec::new };
         (0..count).for_each(|_| nodes.join());
         nodes
     }
@@ -64,6 +67,7 @@ impl Nodes {
             .kind::<Roamer>()
             .workers(2)
             .passivate_after(idle)
+            .policy(self.policy.clone())
             .loader(society.loader())
             .output(self.lines.clone())
             .clustered(journal)
@@ -328,6 +332,20 @@ fn agents_that_are_created_while_nobody_serves_their_partition_wait_for_that() {
     (0..2).for_each(|node| nodes.kill(node));
     nodes.serve(2, 0..PARTITIONS);
     assert_eq!(nodes.nodes[2].platform.search(&AgentQuery::default()).len(), 21 + 2);
+}
+
+#[test]
+fn adopted_family_is_whole() {
+    let mut nodes = Nodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 1);
+    nodes.serve(0, 0..PARTITIONS);
+    nodes.wait_for_line("all twenty");
+    let quotas = r#"{"quota": [{"who": "*", "owner_agents": 3, "owner_creations_per_s": 1}]}"#;
+    nodes.policy = serde_json::from_str(quotas).expect("it is a policy");
+    nodes.join();
+    nodes.kill(0);
+    nodes.serve(1, 0..PARTITIONS);
+    assert_eq!(nodes.nodes[1].platform.search(&AgentQuery::default()).len(), 21 + 2, "{:?}", nodes.lines());
+    assert!(nodes.lines().iter().all(|line| !line.contains("LOG")), "{:?}", nodes.lines());
 }
 
 const ECHOES: &str = "MAS echoes { agents: mother; echo; }";
