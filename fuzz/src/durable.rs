@@ -53,7 +53,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let [ann, bob] = ["ann", "bob"].map(Symbol::new);
     let origin = Origin::Program { path: "ann.asl".to_owned(), fingerprint: 7, code: None };
     let born = |agent, origin, after| {
-        Record::Born(Born { agent, kind: AgentKind::AgentSpeak, owner: bob, origin, founder: false, after })
+        Record::Born(Born { agent, kind: AgentKind::AgentSpeak, owner: bob, root: None, origin, founder: false, after })
     };
     let message = AclMessage::new(Performative::Request, Aid::local(ann), Aid::local(bob), Value::atom("go"));
     let sent = Sent::of(Aid::local(bob), &message).expect("it is flat");

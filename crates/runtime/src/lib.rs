@@ -15,6 +15,7 @@ mod devices;
 mod durable;
 mod durable_agent;
 mod ending;
+mod families;
 mod guard;
 mod handover;
 mod health;

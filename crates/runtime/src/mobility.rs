@@ -54,6 +54,8 @@ struct Prepared {
     slot: Box<Slot>,
     kind: AgentKind,
     owner: Symbol,
+    /// Root agent of its family.
+    root: Symbol,
     shard: ShardIndex,
     /// It offered something when it came.
     offers: bool,
@@ -350,7 +352,7 @@ impl Node {
         if let Some(fault) = name_fault(name.as_str()) {
             return Err(self.no(&format!("{name:?} is no name for an agent: {fault}")));
         }
-        if let Err(full) = self.with_ams(|ams| ams.room_for(name, 1)) {
+        if let Err(full) = self.with_ams(|ams| ams.room_for(offer.root, 1)) {
             return Err(HopError::Busy { node: self.called(), reason: full.to_string() });
         }
         let who = self.traveller(from, offer);
@@ -408,7 +410,7 @@ impl Node {
         let ties = self.ties_of(&offer);
         let lived = Duration::from_millis(offer.age_ms.min(HOP_LIVED_MAX));
         let handled = offer.handled.min(HOP_LIVED_MAX);
-        let Offer { hop, kind, owner, recalled, onward, .. } = offer;
+        let Offer { hop, kind, owner, root, recalled, onward, .. } = offer;
         // What is told when it begins here is kept from it: it is not where it goes yet.
         let goes_on = onward != Symbol::default();
         let body = if goes_on { self.sent_on(from, hop, onward, body) } else { body };
@@ -428,7 +430,7 @@ impl Node {
                         let (offers, recalls) = (false, Vec::new());
                         let doomed = false;
                         let coming =
-                            Prepared { slot, kind, owner, shard, offers, doomed, ties, lived, recalled, recalls };
+                            Prepared { slot, kind, owner, root, shard, offers, doomed, ties, lived, recalled, recalls };
                         it.prepared.insert(hop.agent, coming);
                         // It was another node's, and who waited because it was crowded waits for that node's word no more.
                         self.relieved(hop.agent);
@@ -483,14 +485,17 @@ impl Node {
         let name = if unique { of } else { name };
         body.hopped(&Hop::IsClone { of, from: self.name_of(from) });
         let owner = (offer.owner != Symbol::default()).then(|| Aid::local(offer.owner));
-        let who = Introduction { unique, owner, ..Introduction::new(name, offer.kind) };
+        let who = Introduction { unique, owner, root: offer.root, ..Introduction::new(name, offer.kind) };
         let ties = self.ties_of(offer);
         let made = self.create(shard, who, |name| {
             let admitted = self.welcome(shard, from, offer, name, &mut *body);
             admitted.map_err(|reason| CreateError::BadProgram { name, reason })?;
             Ok(Box::new(Slot::new(body)))
         });
-        let made = made.map_err(|error| self.no(&error.to_string()))?;
+        let made = made.map_err(|error| {
+            self.end_condemned();
+            self.no(&error.to_string())
+        })?;
         self.tie(made, ties);
         Ok(made.name)
     }
@@ -521,9 +526,8 @@ impl Node {
         let Some(coming) = on_the_way.prepared.get_mut(&hop.agent) else { return };
         let places = std::mem::take(&mut standing.places);
         self.restrict(hop.agent, from, &mut standing);
-        let (kind, owner, state, lived) = (coming.kind, coming.owner, standing.state, coming.lived);
-        let now = self.now();
-        let new = NewAgent { owner, ..NewAgent::new(hop.agent, kind) };
+        let (state, lived, now) = (standing.state, coming.lived, self.now());
+        let new = NewAgent { owner: coming.owner, root: coming.root, ..NewAgent::new(hop.agent, coming.kind) };
         self.with_ams(|ams| ams.handle_arrived(new, from, state, now, lived));
         self.count_living();
         let generation = coming.slot.generation;

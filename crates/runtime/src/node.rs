@@ -5,14 +5,12 @@ use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleStep, NewAgent, Ties};
-use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
 use whimbrel_platform::durable::{Born, Origin};
 use whimbrel_platform::environment::Environments;
 use whimbrel_platform::limits::{
-    FAMILY_ENDED_AT_ONCE, FAMILY_ENDED_EVERY_MS, MAILBOX_HARD_BYTES, MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_BYTES,
-    MAILBOX_SOFT_MESSAGES, OFFLOAD_THREADS_MAX,
+    MAILBOX_HARD_BYTES, MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_BYTES, MAILBOX_SOFT_MESSAGES, OFFLOAD_THREADS_MAX,
 };
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
@@ -30,6 +28,7 @@ use crate::durable::scribe::Scribe;
 use crate::durable::{Effect, Entrant, Unwritten};
 use crate::durable_agent::Kinds;
 use crate::ending::Ending;
+use crate::families::Condemned;
 use crate::guard::Guard;
 use crate::health::Health;
 use crate::inbox::{Content, Waits};
@@ -99,6 +98,8 @@ pub(crate) struct Node {
     /// Who has a session here, and which of their agents are kept.
     pub shelf: Arc<Shelf>,
     ams: Mutex<Ams>,
+    /// Families that end.
+    pub families: Mutex<Condemned>,
     df: Mutex<Df>,
     generations: AtomicU32,
     /// Agents that have a slot, or are on their way to one.
@@ -160,11 +161,23 @@ pub(crate) struct Introduction {
     pub in_turn: bool,
     /// Who decides what happens when it ends; empty if nobody.
     pub supervisor: Symbol,
+    /// Root agent of its family, where that is known; empty if its owner tells.
+    pub root: Symbol,
+    /// True if its family's quotas allowed it before.
+    pub is_paid: bool,
 }
 
 impl Introduction {
     pub fn new(name: Symbol, kind: AgentKind) -> Self {
-        Self { name, unique: false, kind, owner: None, in_turn: false, supervisor: Symbol::default() }
+        let (root, supervisor) = (Symbol::default(), Symbol::default());
+        Self { name, unique: false, kind, owner: None, in_turn: false, supervisor, root, is_paid: false }
+    }
+
+    /// Returns the agent as the AMS is told of it.
+    pub fn entry(&self) -> NewAgent {
+        let Self { name, unique, kind, root, .. } = *self;
+        let owner = self.owner.map_or_else(Symbol::default, |owner| owner.name);
+        NewAgent { name, unique, kind, owner, root, started: true }
     }
 }
 
@@ -231,6 +244,7 @@ impl Node {
             cluster,
             shelf: Arc::default(),
             ams: Mutex::new(ams),
+            families: Mutex::default(),
             df: Mutex::new(df),
             generations: AtomicU32::new(1),
             living: AtomicUsize::new(0),
@@ -448,20 +462,12 @@ impl Node {
         who: Introduction,
         body: impl FnOnce(Symbol) -> Result<Box<Slot>, CreateError>,
     ) -> Result<Aid, CreateError> {
-        let new = NewAgent {
-            name: who.name,
-            unique: who.unique,
-            kind: who.kind,
-            owner: who.owner.map_or_else(Symbol::default, |owner| owner.name),
-            started: true,
-        };
+        let new = who.entry();
         let now = self.clock.now();
         let (aid, due) = self.with_ams(|ams| {
-            // An agent that is ended in its turn loses its route under this lock, so its family does not begin anew.
-            if who.in_turn && self.routes.look_up(new.owner).is_unknown() {
-                return Err(CreateError::CreatorEnded(new.owner));
-            }
-            ams.create(new, now).map(|aid| (aid, ams.creation_due(aid.name, now)))
+            self.check_creator(&who)?;
+            let created = if who.is_paid { ams.create_again(new, now) } else { ams.create(new, now) };
+            created.map(|aid| (aid, ams.creation_due(aid.name, now)))
         })?;
         let generation = self.next_generation(1);
         self.expect(aid.name, shard, generation);
@@ -482,6 +488,15 @@ impl Node {
         }
     }
 
+    /// Refuses an agent of a creator that was ended in its turn. Such a creator loses its route under the lock of the AMS,
+    /// which is held, so its family does not begin anew.
+    pub fn check_creator(&self, who: &Introduction) -> Result<(), CreateError> {
+        match who.owner.filter(|owner| who.in_turn && self.routes.look_up(owner.name).is_unknown()) {
+            Some(owner) => Err(CreateError::CreatorEnded(owner.name)),
+            None => Ok(()),
+        }
+    }
+
     /// Makes a clone and its original wait, if their family creates too fast.
     fn pace(&self, slot: &mut Slot, name: Symbol, creator: Symbol) {
         let now = self.clock.now();
@@ -490,49 +505,17 @@ impl Node {
         }
     }
 
+    /// Makes a creator wait for what another node is to create, if their family creates too fast.
+    fn pace_creator(&self, name: Symbol, creator: Symbol) {
+        let now = self.clock.now();
+        if let Some(due) = self.with_ams(|ams| ams.creation_due(name, now)) {
+            self.change(creator, Change::Delay(due));
+        }
+    }
+
     fn delay_creation(&self, slot: &mut Slot, due: Time, creator: Symbol) {
         slot.wake_at = due;
         self.change(creator, Change::Delay(due));
-    }
-
-    /// Ends the families of agents that do not stop at refusals, a few agents at a time: others have their turns meanwhile.
-    pub fn end_condemned(self: &Arc<Self>) {
-        while let Some((root, mut members)) = self.with_ams(Ams::take_condemned) {
-            let aid = Aid::local(root);
-            let reason = format!(
-                "ended with the {} agents that descend from it: they went on creating agents although that was refused",
-                members.len()
-            );
-            self.output.log(aid, LogLevel::Severe, &reason);
-            // The root may have ended long ago, which makes it no stranger.
-            let is_gone = self.routes.look_up(root).is_unknown();
-            let who = if is_gone { self.bearer(root, self.called()) } else { self.principal(aid) };
-            let who = who.to_string();
-            self.health.note_quota_end(&who, &reason, self.now());
-            self.audit(&Refused::somebody(RefusalReason::Quota, &who, &reason));
-            self.tell_owner(aid, &reason);
-            // The root goes first: it could begin anew.
-            members.insert(0, root);
-            let node = Arc::clone(self);
-            let end = move || {
-                for some in members.chunks(FAMILY_ENDED_AT_ONCE) {
-                    for name in some {
-                        node.kill(*name, None);
-                    }
-                    std::thread::sleep(Duration::from_millis(FAMILY_ENDED_EVERY_MS));
-                }
-            };
-            if let Err(error) = std::thread::Builder::new().name("families".to_owned()).spawn(end) {
-                self.output.log(aid, LogLevel::Severe, &format!("its agents do not end: no thread for that: {error}"));
-            }
-        }
-    }
-
-    /// Tells an agent's owner, if it has one, why the agent is to end.
-    fn tell_owner(&self, agent: Aid, reason: &str) {
-        if let Some(failure) = self.with_ams(|ams| ams.failure_to_owner(agent, reason)) {
-            self.post(0, Box::new(failure));
-        }
     }
 
     /// Creates agents that know of each other from their first turns on: all are registered before any begins.
@@ -638,13 +621,21 @@ impl Node {
         }
         if let Some(origin) = slot.body.origin() {
             let founder = owner.is_none();
+            let root = owner.and_then(|owner| self.root_beside(name, owner));
             let owner = owner.unwrap_or_default();
             let after = scribe.numbers_for(name);
             if self.cluster.is_some() {
                 slot.mailbox.take_each_once(0, []);
             }
-            slot.unwritten = Some(Box::new(Unwritten::of(Born { agent: name, kind, owner, origin, founder, after })));
+            slot.unwritten =
+                Some(Box::new(Unwritten::of(Born { agent: name, kind, owner, root, origin, founder, after })));
         }
+    }
+
+    /// Returns the root agent of this agent's family, if that is neither its owner nor itself.
+    pub fn root_beside(&self, name: Symbol, owner: Symbol) -> Option<Symbol> {
+        let root = self.with_ams(|ams| ams.root_of(name));
+        (root != owner && root != name).then_some(root)
     }
 
     /// Has an agent that goes on as another body written down as this from now on: as if it began, with the next step.
@@ -657,7 +648,7 @@ impl Node {
             slot.mailbox.take_each_once(0, []);
         }
         let (kind, owner, after) = (AgentKind::Session, Symbol::default(), scribe.numbers_for(name));
-        let born = Born { agent: name, kind, owner, origin, founder: false, after };
+        let born = Born { agent: name, kind, owner, root: None, origin, founder: false, after };
         let unwritten = slot.unwritten.get_or_insert_with(|| Box::new(Unwritten::after(after)));
         (unwritten.born, unwritten.last) = (Some(Box::new(born)), after);
         (unwritten.whole_bytes, unwritten.delta_bytes) = (0, 0);
@@ -688,11 +679,13 @@ impl Node {
         match body.map(|body| self.admit_copy(original, copy.name, owner, shard, body)) {
             Some(Ok(body)) if !is_here && body.origin().is_some() => {
                 // It belongs on another node, as any of its name.
+                let root = self.with_ams(|ams| ams.root_of(copy.name));
                 self.call_off(copy.name, shard, generation, "it is made on another node");
                 let owner = Some(Aid::local(owner)).filter(|owner| owner.name != Symbol::default());
-                let who = Introduction { owner, ..Introduction::new(copy.name, kind) };
-                if let Err(error) = self.create_somewhere(shard, who, |_| Ok(body)) {
-                    self.output.log(copy, LogLevel::Severe, &format!("cannot be cloned: {error}"));
+                let who = Introduction { owner, root, is_paid: true, ..Introduction::new(copy.name, kind) };
+                match self.create_somewhere(shard, who, |_| Ok(body)) {
+                    Ok(copy) => self.pace_creator(copy.name, original),
+                    Err(error) => self.output.log(copy, LogLevel::Severe, &format!("cannot be cloned: {error}")),
                 }
             }
             Some(Ok(body)) => {

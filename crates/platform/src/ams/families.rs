@@ -36,8 +36,6 @@ struct Family {
     /// Refusals since this time.
     refused: (Time, u32),
     is_condemned: bool,
-    /// True if the root agent is gone.
-    is_orphaned: bool,
 }
 
 impl Family {
@@ -50,7 +48,6 @@ impl Family {
             paid: Time::ZERO,
             refused: (Time::ZERO, 0),
             is_condemned: false,
-            is_orphaned: false,
         }
     }
 
@@ -110,16 +107,35 @@ impl Families {
         if parent != root || !family.is_first_free {
             family.pay(now);
         }
-        family.living += 1;
-        self.roots.insert(name, root);
+        // An agent that has the name of its family's root is the root.
+        if root != name {
+            family.living += 1;
+            self.roots.insert(name, root);
+        }
         Ok(())
     }
 
-    /// Adds an agent whatever its family owes: it existed before, or another node promised it to its creator.
-    pub fn take_in(&mut self, name: Symbol, parent: Symbol, terms: impl FnOnce(Symbol) -> OwnerTerms) {
+    /// Adds an agent whatever its family owes: it existed before, or another node promised it to its creator. An agent
+    /// is counted once, also if it was promised on this node before it came.
+    pub fn take_in(
+        &mut self,
+        name: Symbol,
+        parent: Symbol,
+        terms: impl FnOnce(Symbol) -> OwnerTerms,
+        exists: impl Fn(Symbol) -> bool,
+    ) {
         let root = self.root_of(parent);
-        self.families.entry(root).or_insert_with(|| Family::new(&terms(root))).living += 1;
-        self.roots.insert(name, root);
+        let before = self.roots.get(&name).copied();
+        if before == Some(root) {
+            return;
+        }
+        if before.is_some() {
+            self.leave(name, exists);
+        }
+        if root != name {
+            self.families.entry(root).or_insert_with(|| Family::new(&terms(root))).living += 1;
+            self.roots.insert(name, root);
+        }
     }
 
     /// Returns when the last creation of this agent's family is paid for; `None` if it is.
@@ -128,20 +144,24 @@ impl Families {
         (family.paid > now).then_some(family.paid)
     }
 
-    /// An agent is gone.
-    pub fn leave(&mut self, name: Symbol) {
-        if self.roots.is_empty() {
+    /// Removes an agent that is gone. A family and its debts last as long as it has agents, or its root agent `exists` on
+    /// some node.
+    pub fn leave(&mut self, name: Symbol, exists: impl Fn(Symbol) -> bool) {
+        if self.families.is_empty() {
             return;
         }
-        let root = self.roots.remove(&name);
-        let Some(family) = self.families.get_mut(&root.unwrap_or(name)) else { return };
-        match root {
-            Some(_) => family.living = family.living.saturating_sub(1),
-            None => family.is_orphaned = true,
+        if let Some(root) = self.roots.remove(&name)
+            && let Some(family) = self.families.get_mut(&root)
+        {
+            family.living = family.living.saturating_sub(1);
+            self.end_if_empty(root, &exists);
         }
-        // The family's debts last as long as its root.
-        if family.living == 0 && family.is_orphaned {
-            self.families.remove(&root.unwrap_or(name));
+        self.end_if_empty(name, &exists);
+    }
+
+    fn end_if_empty(&mut self, root: Symbol, exists: &impl Fn(Symbol) -> bool) {
+        if self.families.get(&root).is_some_and(|family| family.living == 0) && !exists(root) {
+            self.families.remove(&root);
         }
     }
 
@@ -155,7 +175,15 @@ impl Families {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use whimbrel_acl::Aid;
+
+    use super::super::{AgentKind, AgentState, Ams, NewAgent};
     use super::*;
+    use crate::EndReason;
+    use crate::route::NodeId;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -176,7 +204,7 @@ mod tests {
         let refused = families.join(name(4), name(3), Time::ZERO, &terms);
         assert_eq!(refused, Err(CreateError::TooManyOfOwner { owner: name(0), agents_max: 3 }));
         assert!(families.join(name(9), name(8), Time::ZERO, &terms).is_ok(), "that is another family");
-        families.leave(name(1));
+        families.leave(name(1), |_| true);
         assert!(families.join(name(4), name(3), Time::ZERO, &terms).is_ok(), "one left");
     }
 
@@ -213,10 +241,10 @@ mod tests {
     #[test]
     fn whoever_was_there_is_taken_in() {
         let (mut families, terms) = (Families::default(), terms(2, 1));
-        (1..=5).for_each(|number| families.take_in(name(number), name(number - 1), &terms));
+        (1..=5).for_each(|number| families.take_in(name(number), name(number - 1), &terms, |_| true));
         let refused = families.join(name(6), name(0), Time::ZERO, &terms);
         assert_eq!(refused, Err(CreateError::TooManyOfOwner { owner: name(0), agents_max: 2 }));
-        (1..=5).for_each(|number| families.leave(name(number)));
+        (1..=5).for_each(|number| families.leave(name(number), |_| true));
         assert!(families.join(name(6), name(0), Time::ZERO, &terms).is_ok());
     }
 
@@ -226,13 +254,22 @@ mod tests {
         let now = Time::ZERO + SECOND * 100;
         for number in [1, 2] {
             families.join(name(number), name(0), now, &terms).unwrap();
-            families.leave(name(number));
+            families.leave(name(number), |_| true);
         }
         families.join(name(3), name(0), now, &terms).unwrap();
         assert!(families.due(name(3), now).is_some());
-        families.leave(name(0));
-        families.leave(name(3));
+        families.leave(name(0), |_| false);
+        families.leave(name(3), |_| false);
         assert!(families.families.is_empty() && families.roots.is_empty());
+    }
+
+    #[test]
+    fn family_ends_with_last_agent() {
+        let (mut families, terms) = (Families::default(), terms(10, 1_000));
+        families.join(name(1), name(0), Time::ZERO, &terms).unwrap();
+        families.leave(name(1), |_| true);
+        families.leave(name(0), |_| false);
+        assert!(families.families.is_empty(), "its root left last");
     }
 
     #[test]
@@ -251,7 +288,98 @@ mod tests {
         let (root, mut members) = families.take_condemned().unwrap();
         members.sort_by_key(|name| name.as_str());
         assert_eq!((root, members), (name(0), vec![name(1), name(2)]));
-        families.leave(name(2));
+        families.leave(name(2), |_| true);
         assert!(join(&mut families, late) && families.take_condemned().is_none(), "all of it ends");
+    }
+
+    const OTHER: NodeId = NodeId(1);
+
+    /// Agent of the random walk: its family's root, whether its family counts it, and whether it lives on this node.
+    #[derive(Clone, Copy)]
+    struct Walker {
+        root: Symbol,
+        counts: bool,
+        is_here: bool,
+    }
+
+    #[derive(Default)]
+    struct Walk {
+        agents: BTreeMap<u32, Walker>,
+    }
+
+    impl Walk {
+        fn root_of(&self, number: u32) -> Symbol {
+            self.agents.get(&number).filter(|agent| agent.counts).map_or(name(number), |agent| agent.root)
+        }
+
+        fn step(&mut self, ams: &mut Ams, (step, number, parent): (u8, u32, u32)) {
+            let (agent, aid, now) = (name(number), Aid::local(name(number)), Time::ZERO);
+            let new = NewAgent::new(agent, AgentKind::Native);
+            let child = NewAgent { owner: name(parent), ..new };
+            let root = self.root_of(parent);
+            match (step, self.agents.get(&number).copied()) {
+                (0, None) => {
+                    ams.create(new, now).unwrap();
+                    self.agents.insert(number, Walker { root: agent, counts: false, is_here: true });
+                }
+                (1, None) if number != parent => {
+                    ams.create(child, now).unwrap();
+                    self.agents.insert(number, Walker { root, counts: root != agent, is_here: true });
+                }
+                (2, None) if number != parent => {
+                    ams.handle_awaited(child, Some(OTHER), now, true).unwrap();
+                    self.agents.insert(number, Walker { root, counts: root != agent, is_here: false });
+                }
+                (3, Some(Walker { is_here: true, .. })) => {
+                    ams.handle_ended(aid, EndReason::Finished);
+                    self.agents.remove(&number);
+                }
+                (4, Some(Walker { is_here: true, root, .. })) => {
+                    ams.handle_left(agent);
+                    ams.handle_elsewhere(agent, OTHER, AgentKind::Native);
+                    self.agents.insert(number, Walker { root, counts: false, is_here: false });
+                }
+                (5, Some(Walker { is_here: false, root, .. })) => {
+                    let new = NewAgent { root, ..new };
+                    let root = ams.root_of(root);
+                    ams.handle_arrived(new, OTHER, AgentState::Active, now, Duration::ZERO);
+                    self.agents.insert(number, Walker { root, counts: root != agent, is_here: true });
+                }
+                (6, Some(Walker { is_here: false, .. })) => {
+                    ams.handle_ended_elsewhere(agent, OTHER);
+                    self.agents.remove(&number);
+                }
+                (7, _) if number == 0 => {
+                    ams.handle_node_lost(OTHER);
+                    self.agents.retain(|_, agent| agent.is_here);
+                }
+                _ => {}
+            }
+        }
+
+        fn check(&self, ams: &Ams) {
+            let mut living: BTreeMap<&str, u32> = BTreeMap::new();
+            for agent in self.agents.values().filter(|agent| agent.counts) {
+                *living.entry(agent.root.as_str()).or_default() += 1;
+            }
+            let families = &ams.families.families;
+            let found = families.iter().filter(|(_, family)| family.living > 0);
+            let found: BTreeMap<&str, u32> = found.map(|(root, family)| (root.as_str(), family.living)).collect();
+            assert_eq!(found, living);
+            for (root, family) in families {
+                assert!(family.living > 0 || ams.exists(Aid::local(*root)), "family of {root} stays");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn families_count_their_agents(steps in proptest::collection::vec((0..8_u8, 0..6_u32, 0..6_u32), 1..120)) {
+            let (mut ams, mut walk) = (Ams::new("home"), Walk::default());
+            for step in steps {
+                walk.step(&mut ams, step);
+                walk.check(&ams);
+            }
+        }
     }
 }

@@ -79,6 +79,8 @@ pub struct NewAgent {
     pub kind: AgentKind,
     /// Who owns it; empty if nobody does.
     pub owner: Symbol,
+    /// Root agent of its family, where that is known; empty if its owner tells.
+    pub root: Symbol,
     /// Whether its creator runs it at once: it is active from the first, and no command says so.
     pub started: bool,
 }
@@ -86,7 +88,12 @@ pub struct NewAgent {
 impl NewAgent {
     /// An agent of this name, that nobody owns and that waits to be started.
     pub fn new(name: impl Into<Symbol>, kind: AgentKind) -> Self {
-        Self { name: name.into(), unique: false, kind, owner: sym::EMPTY, started: false }
+        Self { name: name.into(), unique: false, kind, owner: sym::EMPTY, root: sym::EMPTY, started: false }
+    }
+
+    /// Returns the agent whose family it joins; `None` if it begins one.
+    fn parent(&self) -> Option<Symbol> {
+        [self.root, self.owner].into_iter().find(|parent| *parent != sym::EMPTY)
     }
 }
 
@@ -273,19 +280,33 @@ impl Ams {
     /// The name is empty, too long, not local or taken; the node has as many agents, or as much memory, as it may; or
     /// the platform is stopping.
     pub fn create(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
-        self.create_child(new, new.owner, now)
+        let name = self.free_name_for(new.name, new.unique, new.kind)?;
+        let new = NewAgent { name, ..new };
+        if new.kind != AgentKind::Service {
+            self.room_for(new.parent().unwrap_or(name), 1)?;
+        }
+        self.join_family(new, now)?;
+        Ok(self.add(name, new, now))
     }
 
-    fn create_child(&mut self, new: NewAgent, parent: Symbol, now: Time) -> Result<Aid, CreateError> {
-        let name = self.free_name_for(new.name, new.unique, new.kind)?;
-        if new.kind != AgentKind::Service {
-            self.room_for(if parent == Symbol::default() { name } else { parent }, 1)?;
-        }
-        if parent != Symbol::default() {
-            let (policy, node) = &self.policy;
-            self.families.join(name, parent, now, |root| policy.owner_terms(root, *node))?;
-        }
-        Ok(self.add(name, new, now))
+    fn join_family(&mut self, new: NewAgent, now: Time) -> Result<(), CreateError> {
+        let Some(parent) = new.parent() else { return Ok(()) };
+        let (policy, node) = &self.policy;
+        self.families.join(new.name, parent, now, |root| policy.owner_terms(root, *node))
+    }
+
+    /// Counts an agent for its family whatever the family's quotas say.
+    fn count_for_family(&mut self, new: NewAgent) {
+        let Some(parent) = new.parent() else { return };
+        let Self { families, policy: (policy, node), records, elsewhere, .. } = self;
+        let exists = |root| records.contains(root) || elsewhere.contains(root);
+        families.take_in(new.name, parent, |root| policy.owner_terms(root, *node), exists);
+    }
+
+    /// Removes an agent that is gone from its family.
+    fn leave_family(&mut self, name: Symbol) {
+        let Self { families, records, elsewhere, .. } = self;
+        families.leave(name, |root| records.contains(root) || elsewhere.contains(root));
     }
 
     /// Checks that the node has room for so many more agents: named `who`, or created by an agent of that name.
@@ -319,10 +340,7 @@ impl Ams {
     /// Those of [`Ams::create`], except those of families.
     pub fn create_again(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
         let name = self.free_name_for(new.name, new.unique, new.kind)?;
-        if new.owner != Symbol::default() {
-            let (policy, node) = &self.policy;
-            self.families.take_in(name, new.owner, |root| policy.owner_terms(root, *node));
-        }
+        self.count_for_family(NewAgent { name, ..new });
         Ok(self.add(name, new, now))
     }
 
@@ -456,8 +474,9 @@ impl Ams {
         if record.kind == AgentKind::Session {
             return Err(CloneError::AtClient(original));
         }
-        let new = NewAgent { owner: record.owner, ..NewAgent::new(copy, record.kind) };
-        let copy = self.create_child(new, record.aid.name, now)?;
+        let root = self.families.root_of(record.aid.name);
+        let new = NewAgent { owner: record.owner, root, ..NewAgent::new(copy, record.kind) };
+        let copy = self.create(new, now)?;
         self.ties.set(copy.name, self.ties.of(record.aid.name));
         self.commands.push_back(AmsCommand::Copy { original: record.aid, copy });
         Ok(copy)
@@ -491,7 +510,7 @@ impl Ams {
         let removed = self.local_name(agent).and_then(|name| self.records.remove(name));
         if let Some(record) = removed {
             self.ties.remove(record.aid.name);
-            self.families.leave(record.aid.name);
+            self.leave_family(record.aid.name);
             self.before.remove(&record.aid.name);
             self.free_number(record.aid.name);
             self.note(record.aid, Some(record.state), None, Some(reason));
@@ -591,9 +610,9 @@ impl Ams {
     pub fn handle_left(&mut self, name: Symbol) {
         if let Some(record) = self.records.remove(name) {
             self.ties.remove(name);
-            self.families.leave(name);
             self.before.remove(&name);
             self.elsewhere.add(name, NOWHERE, record.kind);
+            self.leave_family(name);
         }
     }
 
@@ -604,6 +623,7 @@ impl Ams {
             let NewAgent { name, kind, owner, .. } = new;
             self.records.add(Record { aid: Aid::local(name), owner, created: now, kind, state, ending: false });
             self.before.insert(name, lived);
+            self.count_for_family(new);
         }
     }
 
@@ -634,13 +654,27 @@ impl Ams {
         }
     }
 
-    /// Another node, this one if it is known, is to make an agent of this name. False if the name is taken.
-    pub fn handle_awaited(&mut self, name: Symbol, there: Option<NodeId>, kind: AgentKind) -> bool {
-        let free = !self.is_taken(name);
-        if free {
-            self.elsewhere.add(name, there.unwrap_or(NOWHERE), kind);
+    /// Another node, this one if it is known, is to make an agent of this name: its family on this node counts it from
+    /// now on. It `is_paid` for if that was decided before.
+    ///
+    /// # Errors
+    /// The name is taken, or the family may not have one more agent now.
+    pub fn handle_awaited(
+        &mut self,
+        new: NewAgent,
+        there: Option<NodeId>,
+        now: Time,
+        is_paid: bool,
+    ) -> Result<(), CreateError> {
+        if self.is_taken(new.name) {
+            return Err(CreateError::NameTaken(new.name));
         }
-        free
+        match is_paid {
+            true => self.count_for_family(new),
+            false => self.join_family(new, now)?,
+        }
+        self.elsewhere.add(new.name, there.unwrap_or(NOWHERE), new.kind);
+        Ok(())
     }
 
     /// Another node has an agent of this name. False, and nothing changes, if this node has one.
@@ -656,7 +690,7 @@ impl Ams {
     pub fn handle_ended_elsewhere(&mut self, name: Symbol, node: NodeId) -> bool {
         let removed = self.elsewhere.remove(name, node);
         if removed {
-            self.families.leave(name);
+            self.leave_family(name);
         }
         removed
     }
@@ -664,7 +698,7 @@ impl Ams {
     /// A node is gone; returns the names that its agents had.
     pub fn handle_node_lost(&mut self, node: NodeId) -> Vec<Symbol> {
         let lost = self.elsewhere.remove_node(node);
-        lost.iter().for_each(|name| self.families.leave(*name));
+        lost.iter().for_each(|name| self.leave_family(*name));
         lost
     }
 

@@ -80,6 +80,8 @@ pub struct Born {
     pub kind: AgentKind,
     /// Who created it; empty if nobody.
     pub owner: Symbol,
+    /// Root agent of its family, if that is neither its owner nor itself.
+    pub root: Option<Symbol>,
     /// Where its code is.
     pub origin: Origin,
     /// Whether it is one of those that the society begins with: then it is not begun again when it has ended.

@@ -102,6 +102,8 @@ pub struct Offer {
     pub kind: AgentKind,
     /// Who owns it; empty if nobody does.
     pub owner: Symbol,
+    /// Root agent of its family: of an agent that nobody created, itself.
+    pub root: Symbol,
     /// Where its code is.
     pub origin: Whence,
     /// Its state as it travels, or the first piece of it.

@@ -40,7 +40,7 @@ impl Actor {
         let agent = Symbol::new(name);
         let founder = name == FOUNDER;
         let (owner, origin) = (Symbol::default(), Origin::Type(serial.to_string()));
-        let born = Born { agent, kind: AgentKind::Native, owner, origin, founder, after };
+        let born = Born { agent, kind: AgentKind::Native, owner, root: None, origin, founder, after };
         Self { born: Some(born), ..Self::going_on(agent, serial, after, Vec::new()) }
     }
 

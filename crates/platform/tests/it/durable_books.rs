@@ -30,7 +30,7 @@ fn node(agents: &[Symbol]) -> Ledger {
 fn born(agent: Symbol, life: u64) -> Record {
     let (owner, origin) = (Symbol::default(), Origin::Type("agent".to_owned()));
     let after = numbers_of_life(life);
-    Record::Born(Born { agent, kind: AgentKind::Native, owner, origin, founder: false, after })
+    Record::Born(Born { agent, kind: AgentKind::Native, owner, root: None, origin, founder: false, after })
 }
 
 /// In its first life it sends a message to bob.

@@ -6,18 +6,19 @@
 
 use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, Value, sym};
-use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::durable::creation::{creation as creation_of, is_creation, name_taken, not_created};
 use whimbrel_platform::durable::{Born, Origin, State, Ticket};
 use whimbrel_platform::limits::FRAME_MEMORY_BYTES_MAX;
 use whimbrel_platform::route::{Route, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
+use whimbrel_platform::{AgentBody, Time};
 
-use super::Server;
 use super::adopt::forget_elsewhere;
+use super::{Cluster, Server};
 use crate::durable::{Effect, Unwritten, backstage};
 use crate::node::{Introduction, Node, christen};
+use crate::parcel::Change;
 use crate::shard::Slot;
 
 /// An agent to be.
@@ -25,6 +26,8 @@ use crate::shard::Slot;
 struct Creation {
     kind: AgentKind,
     owner: Symbol,
+    /// Root agent of its family, if that is not its owner.
+    root: Option<Symbol>,
     origin: Origin,
     /// Its whole state.
     state: Vec<u8>,
@@ -32,10 +35,12 @@ struct Creation {
 
 /// Where an agent is to live that is being created.
 enum Home {
-    /// On another node, which will make it.
-    Elsewhere(Aid),
-    /// On this one, under this name.
-    Here(Symbol, Box<dyn AgentBody>),
+    /// On another node, which makes it of this.
+    Elsewhere(Value),
+    /// On this node, as long as it serves the agent's partition.
+    Here,
+    /// On this node, since another one cannot make it: its state cannot be saved.
+    Unsaved,
 }
 
 impl Node {
@@ -49,76 +54,88 @@ impl Node {
         let Some(cluster) = &self.cluster else {
             return self.create(shard, who, |name| Ok(Box::new(Slot::new(body(name)?))));
         };
-        let (name, body) = match self.create_there(&who, body)? {
-            Home::Elsewhere(aid) => return Ok(aid),
-            Home::Here(name, body) => (name, body),
-        };
-        let who = Introduction { name, ..who };
-        {
-            // Under this lock the partition cannot pass to another node: a durable agent begins only where its
-            // partition is served.
-            let _parts = cluster.lock();
-            if body.origin().is_none() || cluster.server_of(name) == Server::Here {
-                return self.create(shard, who, |_| Ok(Box::new(Slot::new(body))));
-            }
-        }
-        match self.create_there(&who, |_| Ok(body))? {
-            Home::Elsewhere(aid) => Ok(aid),
-            // An agent that cannot be saved lives where it is created.
-            Home::Here(name, body) => {
-                self.create(shard, Introduction { name, ..who }, |_| Ok(Box::new(Slot::new(body))))
-            }
-        }
-    }
-
-    /// Creates an agent that another node is to run, if one is.
-    fn create_there(
-        &self,
-        who: &Introduction,
-        body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
-    ) -> Result<Home, CreateError> {
         let name = self.with_ams(|ams| {
             let name = ams.free_name_for(who.name, who.unique, who.kind)?;
             ams.room_for(who.owner.map_or(name, |owner| owner.name), 1).map(|()| name)
         })?;
         let mut body = body(name)?;
-        let Some(creation) = self.creation(name, who, &mut *body) else { return Ok(Home::Here(name, body)) };
-        if !self.await_agent(name, who.kind) {
-            return Err(CreateError::NameTaken(name));
+        let who = Introduction { name, ..who };
+        let Some(origin) = body.origin() else {
+            return self.create(shard, who, |_| Ok(Box::new(Slot::new(body))));
+        };
+        loop {
+            {
+                // Under this lock the partition cannot pass to another node: a durable agent begins only where its
+                // partition is served.
+                let _parts = cluster.lock();
+                if cluster.server_of(name) == Server::Here {
+                    return self.create(shard, who, |_| Ok(Box::new(Slot::new(body))));
+                }
+            }
+            match self.home_of(cluster, &who, &origin, &mut *body) {
+                Home::Elsewhere(creation) => return self.create_there(&who, creation),
+                Home::Unsaved => return self.create(shard, who, |_| Ok(Box::new(Slot::new(body)))),
+                Home::Here => {}
+            }
+        }
+    }
+
+    /// Creates an agent that another node is to run. Its family is charged here, and its creator waits if that creates
+    /// too fast.
+    fn create_there(&self, who: &Introduction, creation: Value) -> Result<Aid, CreateError> {
+        let aid = Aid::local(who.name);
+        let due = self.await_agent(who)?;
+        // The creator of a clone is its original.
+        if let (Some(due), Some(owner), false) = (due, who.owner, who.is_paid) {
+            self.change(owner.name, Change::Delay(due));
         }
         // A node speaks for its own agents only: its owner may be another one's.
         let is_here = |owner: &Aid| self.with_ams(|ams| ams.kind(*owner)).is_some();
-        let sender = who.owner.filter(is_here).unwrap_or(Aid::local(name));
-        let message = Box::new(creation_of(sender, Aid::local(name), creation));
+        let sender = who.owner.filter(is_here).unwrap_or(aid);
+        let message = Box::new(creation_of(sender, aid, creation));
         if !backstage::keep(|| Effect::Create(message.clone())) {
             self.post(0, message);
         }
-        Ok(Home::Elsewhere(Aid::local(name)))
+        Ok(aid)
     }
 
-    /// What another node is to make an agent of; `None` if it is to live here.
-    fn creation(&self, name: Symbol, who: &Introduction, body: &mut dyn AgentBody) -> Option<Value> {
-        let cluster = self.cluster.as_ref().filter(|cluster| cluster.server_of(name) != Server::Here)?;
-        let origin = body.origin()?;
+    /// Returns where an agent is to live now.
+    fn home_of(&self, cluster: &Cluster, who: &Introduction, origin: &Origin, body: &mut dyn AgentBody) -> Home {
+        let NewAgent { name, kind, owner, root, .. } = who.entry();
         let mut state = Vec::new();
-        let owner = who.owner.map_or_else(Symbol::default, |owner| owner.name);
-        let is_saved = cluster.server_of(name) != Server::Here && body.save_whole(self.now(), &mut state);
+        if cluster.server_of(name) == Server::Here {
+            return Home::Here;
+        }
+        if !body.save_whole(self.now(), &mut state) {
+            return Home::Unsaved;
+        }
+        let parent = if root == sym::EMPTY { owner } else { root };
+        let root = self.with_ams(|ams| ams.root_of(parent));
+        let root = (root != owner).then_some(root);
         let mut bytes = Vec::new();
-        let creation = is_saved.then_some(Creation { kind: who.kind, owner, origin, state })?;
-        compact::encode_body_of(&creation, &mut bytes).ok()?;
-        Some(Value::from(bytes))
+        let creation = Creation { kind, owner, root, origin: origin.clone(), state };
+        match compact::encode_body_of(&creation, &mut bytes) {
+            Ok(()) => Home::Elsewhere(Value::from(bytes)),
+            Err(_) => Home::Unsaved,
+        }
     }
 
-    /// An agent of this name is about to be made on another node: messages to it follow its creation there.
-    fn await_agent(&self, name: Symbol, kind: AgentKind) -> bool {
-        let Some(cluster) = &self.cluster else { return false };
+    /// Has messages to an agent follow its creation to the node that is about to make it. Returns when the creation is
+    /// paid for, if that is later than now.
+    fn await_agent(&self, who: &Introduction) -> Result<Option<Time>, CreateError> {
+        let Some(cluster) = &self.cluster else { return Err(CreateError::NameTaken(who.name)) };
+        let (new, now) = (who.entry(), self.now());
         let _parts = cluster.lock();
-        let there = if let Server::Node(node) = cluster.server_of(name) { Some(node) } else { None };
-        let awaited = self.with_ams(|ams| ams.handle_awaited(name, there, kind));
-        if let (true, Some(node)) = (awaited, there) {
-            self.routes.set(name, Route::node(node));
+        let there = if let Server::Node(node) = cluster.server_of(new.name) { Some(node) } else { None };
+        let due = self.with_ams(|ams| {
+            self.check_creator(who)?;
+            let awaited = ams.handle_awaited(new, there, now, who.is_paid);
+            awaited.map(|()| ams.creation_due(new.name, now))
+        })?;
+        if let Some(node) = there {
+            self.routes.set(new.name, Route::node(node));
         }
-        awaited
+        Ok(due)
     }
 
     /// A message creates an agent. If it is to be one of this node, messages to it wait from now on until it is made; else the
@@ -135,7 +152,8 @@ impl Node {
             return Err(envelope);
         }
         let Some(creation) = read(&envelope.body) else { return Err(envelope) };
-        let new = NewAgent { started: true, owner: creation.owner, ..NewAgent::new(name, creation.kind) };
+        let Creation { kind, owner, root, .. } = creation;
+        let new = NewAgent { started: true, owner, root: root.unwrap_or_default(), ..NewAgent::new(name, kind) };
         let now = self.now();
         let created = self.with_ams(|ams| {
             // It has no route: it is nowhere yet.
@@ -185,7 +203,7 @@ impl Node {
     /// Makes an agent that was created elsewhere; not if that message had been handled before.
     pub fn make_created(&self, created: Created, is_new: bool) {
         let Created { name, generation, creator, ticket, creation } = created;
-        let Creation { kind, owner, origin, state } = creation;
+        let Creation { kind, owner, root, origin, state } = creation;
         let restored = is_new.then(|| self.restore(name, &origin, &[State::Whole(state)], self.now()));
         match restored {
             Some(Ok(body)) => {
@@ -193,7 +211,7 @@ impl Node {
                 slot.mailbox.take_each_once_behind(ticket);
                 if let Some(scribe) = &self.scribe {
                     let after = scribe.numbers_for(name);
-                    let born = Born { agent: name, kind, owner, origin, founder: false, after };
+                    let born = Born { agent: name, kind, owner, root, origin, founder: false, after };
                     let handled = ticket.into_iter().collect();
                     slot.unwritten = Some(Box::new(Unwritten { handled, ..Unwritten::of(born) }));
                 }

@@ -23,18 +23,21 @@ pub(crate) struct Entrant {
     pub kind: AgentKind,
     /// Who created it; empty if nobody.
     pub owner: Symbol,
+    /// Root agent of its family; empty if its owner tells.
+    pub root: Symbol,
     pub slot: Box<Slot>,
 }
 
 impl Entrant {
     /// One of those that the society begins with: nobody created it.
     pub fn founder((name, kind, body): Founder) -> Self {
-        Self { name, kind, owner: Symbol::default(), slot: Box::new(Slot::new(body)) }
+        let (owner, root) = (Symbol::default(), Symbol::default());
+        Self { name, kind, owner, root, slot: Box::new(Slot::new(body)) }
     }
 
     /// As the AMS is told of it.
     pub fn entry(&self) -> NewAgent {
-        NewAgent { started: true, owner: self.owner, ..NewAgent::new(self.name, self.kind) }
+        NewAgent { started: true, owner: self.owner, root: self.root, ..NewAgent::new(self.name, self.kind) }
     }
 }
 
@@ -108,7 +111,8 @@ impl Node {
             };
             match agent {
                 Ok(slot) => {
-                    resumed.agents.insert(name, Entrant { name, kind: born.kind, owner: born.owner, slot });
+                    let root = born.root.unwrap_or_default();
+                    resumed.agents.insert(name, Entrant { name, kind: born.kind, owner: born.owner, root, slot });
                     resumed.standings.extend(standing);
                 }
                 Err(reason) => failed.push((name, CreateError::BadProgram { name, reason })),

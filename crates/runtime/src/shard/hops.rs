@@ -191,7 +191,7 @@ impl Shard {
         let hop = HopId { agent: slot.name, number: self.node.random() >> (u64::BITS - HOP_NUMBER_BITS) };
         let aid = slot.aid();
         let handled = slot.handled;
-        let known = self.node.with_ams(|ams| ams.describe(aid));
+        let (known, root) = self.node.with_ams(|ams| (ams.describe(aid), ams.root_of(aid.name)));
         let (kind, owner) = known.map_or((AgentKind::Native, Symbol::default()), |known| (known.kind, known.owner));
         let recalled = request.mode == HopMode::Recall;
         let (clone, home, lifetime_ms) = self.bounds(aid, request.mode);
@@ -208,6 +208,7 @@ impl Shard {
             hop,
             kind,
             owner,
+            root,
             origin,
             state,
             of,

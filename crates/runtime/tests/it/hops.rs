@@ -139,6 +139,11 @@ impl DurableAgent for Walker {
                 let topic = message.content.args()[0].as_str().unwrap().parse().unwrap();
                 ctx.services().join(ctx.aid(), topic).unwrap();
             }
+            Some("create") => {
+                let name = message.content.args()[0].as_str().unwrap();
+                let created = ctx.spawn_durable(name, Walker::default());
+                ctx.print(&created.map_or_else(|error| error.to_string(), |aid| format!("created {aid}")));
+            }
             Some("clone") => ctx.clone_to(message.content.args()[0].as_str().unwrap(), ""),
             Some("tell") => {
                 let to = message.content.args()[0].as_str().unwrap().parse().unwrap();
@@ -311,6 +316,31 @@ impl Nodes {
             }
         })
     }
+}
+
+#[test]
+fn families_are_counted_behind_hops() {
+    let policy: Policy = serde_json::from_str(r#"{"quota": [{"who": "agent:root", "owner_agents": 2}]}"#).unwrap();
+    let nodes = Nodes::with(2, 1, |_, builder| builder.policy(policy.clone()));
+    nodes.walker(0, "root");
+    let tell = |node: usize, to: &str, what: &str, arg: &str| {
+        nodes.at(node).send(inform("x", Aid::local(to), Value::term(what, [Value::from(arg)])));
+        nodes.settle();
+    };
+    tell(0, "root", "create", "child");
+    tell(0, "child", "move", "n1");
+    for name in ["a", "b"] {
+        tell(1, "child", "create", name);
+    }
+    let refused = "no room for more agents of root: 2 at most";
+    let is_refused = |node: usize, who: &str| {
+        let last = nodes.lines[node].all().pop().unwrap();
+        assert!(last.starts_with(who) && last.contains(refused), "{last}");
+    };
+    is_refused(1, "child: ");
+    // Its clones are of its family, too.
+    tell(0, "root", "clone", "n1");
+    is_refused(0, "root: ");
 }
 
 fn go(node: &str) -> Value {

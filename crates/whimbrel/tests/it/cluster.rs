@@ -348,6 +348,41 @@ fn adopted_family_is_whole() {
     assert!(nodes.lines().iter().all(|line| !line.contains("LOG")), "{:?}", nodes.lines());
 }
 
+#[test]
+fn family_is_refused_across_nodes() {
+    let mother = format!("{MOTHER}\n-!bear(N) <- .print(\"refused at \", N).");
+    let mut nodes = Nodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", &mother), ("child.asl", CHILD)], 0);
+    let quota = r#"{"quota": [{"who": "agent:mother", "owner_agents": 12}]}"#;
+    nodes.policy = serde_json::from_str(quota).expect("it is a policy");
+    (0..2).for_each(|_| nodes.join());
+    nodes.serve(0, 0..PARTITIONS / 2);
+    nodes.serve(1, PARTITIONS / 2..PARTITIONS);
+    nodes.wait_for_line("[mother] refused at 13");
+}
+
+#[test]
+fn resumed_family_has_one_root() {
+    let society = "MAS sums { agents: root; }";
+    let (root, second) =
+        ("!go. +!go <- .create_agent(b2, \"b2.asl\").", "!go. +!go <- .create_agent(b10, \"b10.asl\").");
+    let last = "!go. +!go <- .print(\"born\"). +!breed <- .create_agent(b11, \"b2.asl\"); .print(\"has a child\").
+        -!breed <- .print(\"has no child\").";
+    let mut nodes =
+        Nodes::new(&[("sums.mas2j", society), ("root.asl", root), ("b2.asl", second), ("b10.asl", last)], 1);
+    nodes.serve(0, 0..PARTITIONS);
+    nodes.wait_for_line("born");
+    let quota = r#"{"quota": [{"who": "agent:root", "owner_agents": 2}]}"#;
+    nodes.policy = serde_json::from_str(quota).expect("it is a policy");
+    nodes.join();
+    nodes.kill(0);
+    nodes.serve(1, 0..PARTITIONS);
+    let achieve = Performative::Other("achieve".into());
+    let breed = AclMessage::new(achieve, Aid::local("x"), Aid::local("b10"), Value::atom("breed"));
+    nodes.nodes[1].platform.send(breed);
+    nodes.wait_for_line("child");
+    assert_eq!(nodes.lines(), ["[b10] born", "[b10] has no child"]);
+}
+
 const ECHOES: &str = "MAS echoes { agents: mother; echo; }";
 const HOST: &str = "
 born(0).
