@@ -1,5 +1,6 @@
 //! Bytes of memory that a thread has allocated so far. A program's allocator notes them, and a quota compares the
-//! counts before and after, so that no growth is missed. Freed memory is not subtracted.
+//! counts before and after. Freed memory is not subtracted. What an agent receives was allocated by others: it is noted
+//! when the agent takes it in ([`take_in`]).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -41,7 +42,16 @@ pub fn note(bytes: usize) {
     TAKEN.set(TAKEN.get().wrapping_add(bytes as u64));
 }
 
-/// Bytes that this thread has asked for; always 0 in a program whose allocator does not note them.
+/// Notes bytes that became part of an agent and that others asked for: those of a message. Nothing is noted in a program
+/// whose allocator does not note what it gives out.
+#[inline]
+pub fn take_in(bytes: usize) {
+    if taken() > 0 {
+        note(bytes);
+    }
+}
+
+/// Bytes that this thread has asked for or taken in; always 0 in a program whose allocator does not note them.
 #[inline(always)]
 pub fn taken() -> u64 {
     TAKEN.get()

@@ -66,10 +66,12 @@ pub const FAMILY_ENDED_AT_ONCE: usize = 256;
 pub const FAMILY_ENDED_EVERY_MS: u64 = 2;
 /// Bytes of memory of an AgentSpeak mind, if no policy says otherwise.
 pub const MIND_MEMORY_BYTES: usize = 256 << 20;
-/// The least that a policy may say.
+/// Smallest such quota that a policy may set.
 pub const MIND_MEMORY_BYTES_MIN: usize = 64 << 10;
 /// Smallest growth of a mind (bytes) after which its memory is counted again.
 pub const MIND_COUNTED_EVERY_BYTES: u64 = 8 << 20;
+/// A mind allocates at least one of so many parts of its size before its memory is counted again.
+pub const MIND_GROWTH_UNCOUNTED: u64 = 4;
 /// How long whoever sends a minion waits for what it has to say, if he does not say so himself.
 pub const DISPATCH_MS: u64 = 60_000;
 /// Bytes of an agent's state that goes to another node: what WebAssembly agents may have.

@@ -37,6 +37,27 @@ impl Value {
         }
     }
 
+    /// True if it takes few bytes for certain, as most contents of messages do: known at a glance.
+    #[inline]
+    pub fn is_light(&self) -> bool {
+        match self {
+            Self::Term(term) => {
+                term.args.len() <= LIGHT_PARTS && term.annots.is_empty() && term.args.iter().all(Self::is_light_part)
+            }
+            part => part.is_light_part(),
+        }
+    }
+
+    #[inline]
+    fn is_light_part(&self) -> bool {
+        match self {
+            Self::Str(text) => text.len() < SHARED_TEXT_BYTES,
+            Self::Bytes(content) => content.len() < SHARED_TEXT_BYTES,
+            Self::List(_) | Self::Term(_) | Self::Map(_) | Self::Record(_) | Self::Object(_) => false,
+            _ => true,
+        }
+    }
+
     /// Puts its parts on the pile. The bytes that it takes itself, where it is shared.
     fn unpack(&self, pile: &mut Vec<Self>) -> usize {
         ALLOCATION_BYTES
@@ -74,6 +95,8 @@ impl Value {
 
 /// Texts from this length on count once, wherever they stand.
 const SHARED_TEXT_BYTES: usize = 64;
+/// Arguments of a term that is light.
+const LIGHT_PARTS: usize = 8;
 
 /// Scale for values that lie in memory together: shared parts count once. Counting ends soon after enough is reached.
 #[derive(Debug)]
@@ -201,6 +224,19 @@ mod tests {
         near(&Value::term("pair", [text.clone(), text.clone()]), 2_000);
         near(&Value::Map(Arc::new(vec![(Value::Int(1), text.clone())])), 1_000);
         near(&Value::Object(Arc::new(Object::new(Contents::Queue([text.clone(), text].into())))), 2_000);
+    }
+
+    #[test]
+    fn light_values_take_few_bytes() {
+        let short = || Value::from("x".repeat(SHARED_TEXT_BYTES - 1));
+        for light in [Value::Int(1), short(), Value::term("f", (0..LIGHT_PARTS).map(|_| short()))] {
+            assert!(light.is_light() && light.footprint(usize::MAX) < 2_000, "{light}");
+        }
+        let long = Value::from("x".repeat(SHARED_TEXT_BYTES));
+        let many = Value::term("f", (0..=LIGHT_PARTS).map(|_| Value::Int(1)));
+        for heavy in [long.clone(), many, Value::term("f", [long]), Value::term("f", [Value::list([Value::Int(1)])])] {
+            assert!(!heavy.is_light(), "{heavy}");
+        }
     }
 
     #[test]

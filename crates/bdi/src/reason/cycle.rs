@@ -94,7 +94,9 @@ impl<'m> Cycle<'m> {
             return true;
         }
         let Some(message) = self.mailbox.take() else { return false };
-        self.receive(message.into_message());
+        let message = message.into_message();
+        self.note_received(&message);
+        self.receive(message);
         true
     }
 

@@ -136,6 +136,7 @@ impl Cycle<'_> {
         }
         let message = self.mailbox.take()?.into_message();
         self.take_request(message).err()
+        self.note_received(&message);
     }
 
     /// Whether an atomic intention stays in hand when this message, which is no request, is taken in.

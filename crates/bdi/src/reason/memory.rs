@@ -1,8 +1,13 @@
-//! Memory quota of a mind. Each turn counts the bytes that its thread allocates. When the mind may have grown by as
-//! much as it is allowed, its memory is counted; an agent that exceeds its quota ends.
+//! Memory quota of a mind. Each turn counts the bytes that its thread allocates, and those of messages. When the mind
+//! may have grown by as much as it is allowed, its memory is counted; an agent that exceeds its quota ends.
 
+use whimbrel_acl::AclMessage;
+use whimbrel_acl::limits::BULKY_COUNTED_BYTES;
+use whimbrel_acl::value::Scale;
 use whimbrel_platform::audit::{RefusalReason, Refused};
-use whimbrel_platform::limits::{MIND_COUNTED_EVERY_BYTES, MIND_COUNTED_WHEN_SHORT_BYTES, MIND_GROWTH_WHEN_SHORT};
+use whimbrel_platform::limits::{
+    MIND_COUNTED_EVERY_BYTES, MIND_COUNTED_WHEN_SHORT_BYTES, MIND_GROWTH_UNCOUNTED, MIND_GROWTH_WHEN_SHORT,
+};
 use whimbrel_platform::policy::Principal;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Next, Turn, growth};
@@ -37,9 +42,7 @@ impl Agent {
             if share.is_none() {
                 self.memory_before = bytes;
             }
-            // Seldom enough that counting takes no time to speak of, and often enough that little is taken beyond.
-            let room = (most - bytes) as u64 / 2;
-            self.memory_due = (2 * bytes as u64).min(room).max(MIND_COUNTED_EVERY_BYTES.min(most as u64));
+            self.memory_due = count_next_after(bytes as u64, most as u64);
             return next;
         };
         turn.services.log(turn.aid, LogLevel::Severe, &reason);
@@ -78,12 +81,57 @@ fn fair_share(bound: u64, turn: &Turn<'_>) -> usize {
     usize::try_from(bound / count.max(1) as u64).unwrap_or(usize::MAX)
 }
 
+/// Returns the bytes that a mind of so many may allocate before its memory is counted again: half the room that is
+/// left. It is at least a quarter of the mind's size, since counting takes as long as the mind is large. So a mind may
+/// exceed its quota by a quarter for a while.
+fn count_next_after(bytes: u64, most: u64) -> u64 {
+    let room = most.saturating_sub(bytes) / 2;
+    let least = (bytes / MIND_GROWTH_UNCOUNTED).max(MIND_COUNTED_EVERY_BYTES.min(most));
+    (2 * bytes).min(room).max(least)
+}
+
 impl Cycle<'_> {
+    /// Notes a message that the mind takes in as if the mind's turn had allocated it.
+    #[inline(always)]
+    pub(super) fn note_received(&mut self, message: &AclMessage) {
+        if message.extras.is_some() || !message.content.is_light() {
+            self.weigh_received(message);
+        }
+    }
+
+    #[inline(never)]
+    fn weigh_received(&mut self, message: &AclMessage) {
+        let mut scale = Scale::new(BULKY_COUNTED_BYTES);
+        scale.add_value(&message.content);
+        for (_, value) in &message.extras().user {
+            scale.add_value(value);
+        }
+        growth::take_in(scale.bytes());
+        self.mind_memory();
+    }
+
     /// Ends the turn after this step if it may have made the mind too large.
     #[inline(always)]
     pub(super) fn mind_memory(&mut self) {
         if whimbrel_platform::growth::taken() >= self.memory_due {
             self.cycles_left = 0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_minds_are_counted_seldom() {
+        let most = 256 << 20;
+        for mib in 0..=256_u64 {
+            let bytes = mib << 20;
+            let due = count_next_after(bytes, most);
+            assert!(due >= bytes / 4 && due >= MIND_COUNTED_EVERY_BYTES, "{mib} MiB: {due}");
+            assert!(bytes + due <= most + most / 4, "{mib} MiB: {due}");
+        }
+        assert_eq!(count_next_after(0, 1 << 20), 1 << 20);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-use whimbrel_acl::Text;
+use whimbrel_acl::{Text, Value};
 use whimbrel_bdi::syntax::NoFiles;
 use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::{EndReason, growth};
@@ -71,6 +71,29 @@ fn growing_mind_ends() {
         simulation.tell("neighbour", whimbrel_acl::Value::atom("hello"));
         simulation.run_until_idle();
         assert!(simulation.output().iter().any(|line| line.contains("heard")), "{what}: {:?}", simulation.output());
+    }
+}
+
+#[test]
+fn mind_that_is_told_much_ends() {
+    let text = |n: usize| Value::from(format!("{n}{}", "x".repeat(64 << 10)));
+    let contents: [fn(Value) -> Value; 3] =
+        [|text| Value::term("b", [text]), |text| Value::term("b", [Value::list([text])]), |text| text];
+    // The program keeps texts that are no beliefs.
+    let keeps = "+!kqml_received(_, tell, T, _) : .string(T) <- +b(T).";
+    for content in contents {
+        let mut simulation = world(keeps);
+        for n in 0..200 {
+            simulation.tell("grower", content(text(n)));
+            simulation.run_until_idle();
+            if simulation.ended("grower").is_some() {
+                break;
+            }
+        }
+        let Some(EndReason::Failed(why)) = simulation.ended("grower") else {
+            panic!("it goes on: {}", content(1.into()))
+        };
+        assert!(why.contains("takes more memory than it may"), "{why}");
     }
 }
 
