@@ -37,7 +37,7 @@ pub fn mas2j_parser(bytes: &[u8]) {
     show_all(&parsed.diagnostics, &text);
     let mut names = AgentNames::default();
     let agents = parsed.project.agents.iter().filter(|agent| agent.count < 100);
-    let all: Vec<Symbol> = agents.flat_map(|agent| names.of(agent.name, agent.count as usize)).collect();
+    let all: Vec<Symbol> = agents.flat_map(|agent| names.reserve(agent.name, agent.count as usize, 1_000)).collect();
     let mut distinct = all.clone();
     distinct.sort_unstable();
     distinct.dedup();

@@ -118,9 +118,9 @@ impl<'a> Opening<'a> {
         locked(&self.society.world().files).search_in(folders.chain([folder.to_owned()]).collect());
         self.environment(project.environment.as_ref());
         let mut names = AgentNames::default();
-        self.seats.iter().for_each(|seat| drop(names.of(Symbol::new(&seat.name), 1)));
+        self.seats.iter().for_each(|seat| drop(names.reserve(Symbol::new(&seat.name), 1, 1)));
         for agent in &project.agents {
-            let called = names.of(agent.name, agent.count as usize);
+            let called = names.reserve(agent.name, agent.count as usize, usize::MAX);
             self.agent(agent, called);
         }
     }

@@ -112,6 +112,8 @@ pub const AGENT_NAME_BYTES_MAX: usize = 255;
 pub const SEARCH_RESULTS_MAX: usize = 1_000_000;
 /// Nested calls of rules, including calls at the end of a rule; a step whose proof needs more fails.
 pub const PROOF_CALLS_MAX: u32 = 250_000;
+/// Agents of a project whose names are compared when it is checked.
+pub const PROJECT_NAMES_COMPARED_MAX: usize = 10_000;
 /// Steps of the proofs of one step or context: rules tried, returns from them, and alternatives gone back to; one that
 /// needs more fails.
 pub const PROOF_STEPS_MAX: u32 = 30_000_000;

@@ -189,6 +189,14 @@ impl Society {
         Self::open_with(file, &Environments::new())
     }
 
+    /// Opens a society to look at its diagnostics only: large populations do not get all their names.
+    ///
+    /// # Errors
+    /// As [`Society::open`].
+    pub fn check(file: &Path) -> Result<Self, OpenError> {
+        Opening { names_max: 1, ..Opening::new(&Environments::new(), None) }.open(file)
+    }
+
     /// As [`Society::open`], for projects that name environments written in Rust.
     ///
     /// # Errors
@@ -246,13 +254,13 @@ impl Society {
             entry.count = (count > 1 || entry.count.is_some()).then_some(count);
         }
         let mut names = AgentNames::default();
-        self.host_environment.as_ref().map(|_| names.of(Symbol::new(ENVIRONMENT), 1));
+        self.host_environment.as_ref().map(|_| names.reserve(Symbol::new(ENVIRONMENT), 1, 1));
         for entry in &mut self.entries {
             let numbered = (1..=count).map(|number| Symbol::new(&format!("{}{number}", entry.name)));
             entry.names = match entry.count {
                 // A population of one is numbered, too.
-                Some(1) => numbered.flat_map(|name| names.of(name, 1)).collect(),
-                counted => names.of(entry.name, counted.unwrap_or(1)),
+                Some(1) => numbered.flat_map(|name| names.reserve(name, 1, 1)).collect(),
+                counted => names.reserve(entry.name, counted.unwrap_or(1), usize::MAX),
             };
         }
     }
@@ -382,13 +390,15 @@ struct Opening<'a> {
     /// True if the society cannot run, not even in part.
     is_hopeless: bool,
     left_out: Vec<LeftOut>,
+    /// Agents of one line that get names.
+    names_max: usize,
 }
 
 impl<'a> Opening<'a> {
     fn new(environments: &'a Environments, cache: Option<Arc<CodeCache>>) -> Self {
         let (diagnostics, left_out) = (Vec::new(), Vec::new());
-        let (is_strict, is_hopeless) = (true, false);
-        Self { environments, cache, host_environment: None, diagnostics, is_strict, is_hopeless, left_out }
+        let (is_strict, is_hopeless, names_max) = (true, false, usize::MAX);
+        Self { environments, cache, host_environment: None, diagnostics, is_strict, is_hopeless, left_out, names_max }
     }
 
     fn open(mut self, file: &Path) -> Result<Society, OpenError> {
@@ -467,9 +477,9 @@ impl<'a> Opening<'a> {
         let exists = !entries.is_empty() || self.host_environment.is_some();
         let environment = exists.then(|| Aid::local(ENVIRONMENT));
         let mut names = AgentNames::default();
-        environment.map(|environment| names.of(environment.name, 1));
+        environment.map(|environment| names.reserve(environment.name, 1, 1));
         for agent in &project.agents {
-            let called = names.of(agent.name, agent.count as usize);
+            let called = names.reserve(agent.name, agent.count as usize, self.names_max);
             entries.extend(self.agent(agent, called, &programs, &name, environment));
         }
         let workers = project.infrastructure.workers.map(|workers| workers as usize);

@@ -57,8 +57,11 @@ impl Parser<'_> {
     }
 
     fn add_agent(&mut self, agent: AgentEntry) {
-        let names = self.names.of(agent.name, agent.count as usize);
-        let plain = AgentNames::default().of(agent.name, agent.count as usize);
+        // A large population is compared in part: to check it is not to give all its agents names.
+        let compared = if agent.count == 1 { 1 } else { self.names_left.min(agent.count as usize) };
+        self.names_left -= if agent.count == 1 { 0 } else { compared };
+        let names = self.names.reserve(agent.name, agent.count as usize, compared);
+        let plain = AgentNames::default().reserve(agent.name, agent.count as usize, compared);
         if let Some((name, _)) = names.iter().zip(&plain).find(|(name, plain)| name != plain) {
             let message = format!("the agent `{}` is declared twice", agent.name);
             let help = format!("the later one is called `{name}`, as in Jason; give it a name of its own");

@@ -200,10 +200,11 @@ pub struct AgentNames {
 }
 
 impl AgentNames {
-    /// The names of the agents that one line declares: `count` of them, numbered from 1 if that is not one agent.
-    pub fn of(&mut self, name: Symbol, count: usize) -> Vec<Symbol> {
+    /// Reserves the names of the agents that one line declares: `count` of them, numbered from 1 if that is not one
+    /// agent. Returns the first `most` of them, and reserves no others.
+    pub fn reserve(&mut self, name: Symbol, count: usize, most: usize) -> Vec<Symbol> {
         let numbered = |number: usize| Symbol::new(&format!("{name}{number}"));
-        (1..=count).map(|number| self.free(if count == 1 { name } else { numbered(number) })).collect()
+        (1..=count.min(most)).map(|number| self.free(if count == 1 { name } else { numbered(number) })).collect()
     }
 
     fn free(&mut self, name: Symbol) -> Symbol {

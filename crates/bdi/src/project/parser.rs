@@ -49,6 +49,7 @@ pub fn parse_project(text: &str, file: &Text, environments: &[&str]) -> ParsedPr
         project: Project::default(),
         agent_places: FxHashMap::default(),
         names: AgentNames::default(),
+        names_left: limits::PROJECT_NAMES_COMPARED_MAX,
         unescaped: None,
         diagnostics,
     };
@@ -69,6 +70,8 @@ pub(super) struct Parser<'a> {
     pub(super) agent_places: FxHashMap<Symbol, Span>,
     /// The names given so far.
     pub(super) names: AgentNames,
+    /// How many more names are compared with those given so far.
+    pub(super) names_left: usize,
     /// The text with escapes in strings undone, once it was needed.
     pub(super) unescaped: Option<String>,
     pub(super) diagnostics: Diagnostics,

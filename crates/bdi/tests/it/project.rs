@@ -1,6 +1,6 @@
 //! What projects become when they are parsed.
 
-use whimbrel_acl::Text;
+use whimbrel_acl::{Symbol, Text};
 use whimbrel_bdi::project::{AgentNames, ClassArg, Environment, Project, Scheduling, parse_project};
 
 #[track_caller]
@@ -50,13 +50,21 @@ fn agents_declared_twice_are_numbered() {
     assert!(parsed.is_ok(), "{:?}", parsed.diagnostics);
     let mut names = AgentNames::default();
     let all: Vec<String> = (parsed.project.agents.iter())
-        .flat_map(|agent| names.of(agent.name, agent.count as usize))
+        .flat_map(|agent| names.reserve(agent.name, agent.count as usize, usize::MAX))
         .map(|name| name.to_string())
         .collect();
     let expected = "worker1 worker2 worker1_1 worker2_1 boss boss_1 boss_1_1 boss_2 a1 a2 a1_1";
     assert_eq!(all.join(" "), expected);
     let said: Vec<&str> = parsed.diagnostics.iter().map(|found| found.message.as_str()).collect();
     assert_eq!(said.len(), 5, "{said:?}");
+}
+
+#[test]
+fn declared_counts_make_few_names() {
+    let text = "MAS m { agents: populous #100000000; populous #100000000; }";
+    let parsed = parse_project(text, &Text::from("m.mas2j"), &[]);
+    assert!(parsed.is_ok() && parsed.project.agents.iter().all(|agent| agent.count == 100_000_000));
+    assert!(Symbol::known("populous1").is_some() && Symbol::known("populous10001").is_none());
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Found {
             true => self.projects += 1,
             false => self.programs += 1,
         }
-        match Society::open(&file) {
+        match Society::check(&file) {
             Ok(society) => self.show(society.warnings()),
             Err(OpenError::Errors { diagnostics, .. }) => self.show(&diagnostics),
             Err(error) => {
