@@ -119,7 +119,8 @@ impl Arrears {
         }
     }
 
-    /// Reads that a message's sender knows that it was handled. A receiver in the same partition may forget it then.
+    /// Reads a record that a message is settled: its sender knows that it was handled. A receiver in the same partition
+    /// need not remember the message any more.
     fn read_settled(&mut self, ticket: Ticket) {
         let receiver = self.letters.remove(&ticket).map(|sent| sent.to.name);
         if let Some(account) = receiver.and_then(|receiver| self.ledger.accounts.get_mut(&receiver)) {
