@@ -117,6 +117,8 @@ pub const PROJECT_NAMES_COMPARED_MAX: usize = 10_000;
 /// Steps of the proofs of one step or context: rules tried, returns from them, and alternatives gone back to; one that
 /// needs more fails.
 pub const PROOF_STEPS_MAX: u32 = 30_000_000;
+/// Steps of each further context, once a context needed more than it may while plans are tried for one event.
+pub const PROOF_STEPS_AFTER_RUNAWAY: u32 = 300_000;
 /// Steps that a solution counts for, which is kept for a list.
 pub const PROOF_STEPS_KEPT: u32 = 10;
 /// Variables in one proof; a step whose proof needs more fails.

@@ -28,6 +28,8 @@ pub struct Bindings {
 #[derive(Debug, Default)]
 struct Effects {
     asked: Vec<Effect>,
+    /// True if formulas asked for more than they may: none is executed.
+    too_many: bool,
     /// Intention that continues when the effects are done.
     waiting: Option<IntentionId>,
 }
@@ -61,12 +63,17 @@ impl Bindings {
         self.effects.is_some()
     }
 
-    /// Asks for something to be done as soon as the formula at hand is decided.
-    pub fn ask(&mut self, effect: Effect) {
+    /// Asks for something to be done as soon as the formula at hand is decided. False if formulas ask for more than they
+    /// may: then nothing of all that is done.
+    #[must_use]
+    pub fn ask(&mut self, effect: Effect) -> bool {
         let effects = self.effects.get_or_insert_default();
-        if effects.asked.len() < limits::FORMULA_EFFECTS_MAX {
-            effects.asked.push(effect);
+        effects.too_many |= effects.asked.len() >= limits::FORMULA_EFFECTS_MAX;
+        match effects.too_many {
+            true => effects.asked = Vec::new(),
+            false => effects.asked.push(effect),
         }
+        !effects.too_many
     }
 
     /// Notes the intention that continues when the effects are done.

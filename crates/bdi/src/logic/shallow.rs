@@ -5,7 +5,7 @@
 use whimbrel_acl::{Structure, Symbol, Value};
 
 use super::Bindings;
-use super::solve::{Solver, open_slots, relation_holds};
+use super::solve::{Solver, asked_last, open_slots, relation_holds};
 use crate::code::{Expr, Formula, RelationExpr, Rule, TermExpr, build, match_expr, match_slot};
 use crate::mind::Entry;
 
@@ -134,7 +134,7 @@ impl ShallowProof<'_, '_> {
         };
         let image = self.solver.known.image;
         while let Some(entry) = candidates.next(image) {
-            if !self.solver.spend(1) {
+            if !self.solver.spend(1, || Some(asked_last(&term.key))) {
                 return Shallow::Fails;
             }
             let holds = match entry {

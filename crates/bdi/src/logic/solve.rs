@@ -41,8 +41,9 @@ pub struct Solver<'m> {
     /// What is known.
     pub known: Knowledge<'m>,
     depth: Cell<u32>,
-    /// Steps that the solver's proofs may still take.
+    /// Steps that the solver's proofs may still take, of so many at most.
     steps: Cell<u32>,
+    most: u32,
 }
 
 /// Whether a proof goes on to the next solution.
@@ -79,6 +80,9 @@ const TOO_DEEP: &str = "rule_too_deep";
 
 /// Error of a step whose proof takes too many steps.
 const TOO_LONG: &str = "proof_too_long";
+
+/// Error of a step whose formula asks for too many actions.
+const TOO_MANY_EFFECTS: &str = "too_many_effects";
 
 /// An alternative to come back to.
 struct Choice<'f> {
@@ -131,20 +135,29 @@ enum Next<'f> {
 impl<'m> Solver<'m> {
     /// A prover over this knowledge.
     pub fn new(known: Knowledge<'m>) -> Self {
-        Self { known, depth: Cell::new(0), steps: Cell::new(limits::PROOF_STEPS_MAX) }
+        let most = limits::PROOF_STEPS_MAX;
+        Self { known, depth: Cell::new(0), steps: Cell::new(most), most }
     }
 
-    /// Counts steps of a proof; false, and noted, if it has taken all that it may.
+    /// Limits the steps that its proofs take, all together.
+    #[must_use]
+    pub fn within(self, steps: u32) -> Self {
+        Self { steps: Cell::new(steps), most: steps, ..self }
+    }
+
+    /// Counts steps of a proof; false, and noted with what it did `last`, if it has taken all that it may.
     #[inline]
-    pub fn spend(&self, steps: u32) -> bool {
+    pub fn spend(&self, steps: u32, last: impl FnOnce() -> Option<String>) -> bool {
         match self.steps.get().checked_sub(steps) {
             Some(left) => {
                 self.steps.set(left);
                 true
             }
             None => {
-                let most = limits::PROOF_STEPS_MAX;
-                levels::note_runaway(TOO_LONG, || format!("a proof takes more than {most} steps"));
+                levels::note_runaway(TOO_LONG, || {
+                    let why = format!("a proof takes more than {} steps", self.most);
+                    last().map_or_else(|| why.clone(), |last| format!("{why}: {last}"))
+                });
                 false
             }
         }
@@ -255,6 +268,17 @@ impl<'m> Solver<'m> {
         let found = self.first(&formula, bindings, 0, &[]);
         found.then(|| bindings.resolve(&result))
     }
+}
+
+/// Names a rule, with what there is to say of it.
+fn named(rule: &Rule, what: &str) -> String {
+    let Rule { key, source, .. } = rule;
+    format!("rule {}/{} ({}:{}) {what}", key.functor, key.arity, source.file, source.span.line)
+}
+
+/// Names a predicate that a proof asked for last.
+pub(super) fn asked_last(key: &Key) -> String {
+    format!("{}/{} was asked last", key.functor, key.arity)
 }
 
 impl<'f, 'm: 'f> Proof<'f, 'm> {
@@ -593,35 +617,38 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     #[inline]
     fn may_call(&self, scope: Scope<'f>, bindings: &Bindings) -> bool {
         if scope.calls >= limits::PROOF_CALLS_MAX || bindings.len() > limits::PROOF_SLOTS_MAX {
-            self.give_up(TOO_DEEP, || match scope.calls {
-                limits::PROOF_CALLS_MAX.. => format!("calls of rules nest more than {} deep", limits::PROOF_CALLS_MAX),
-                _ => format!("a proof has more than {} variables", limits::PROOF_SLOTS_MAX),
-            });
+            self.too_deep(scope);
             return false;
         }
         self.spend(1)
     }
 
-    /// Spends steps as [`Solver::spend`] does, and names the rule if none are left.
+    /// Spends steps as [`Solver::spend`] does, and names the rule or the predicate if none are left.
     #[inline]
     fn spend(&self, steps: u32) -> bool {
-        if self.solver.steps.get() >= steps {
-            return self.solver.spend(steps);
-        }
-        self.give_up(TOO_LONG, || format!("a proof takes more than {} steps", limits::PROOF_STEPS_MAX));
-        false
+        self.solver.spend(steps, || self.tried_last())
     }
 
     #[cold]
-    fn give_up(&self, error: &'static str, reason: impl FnOnce() -> String) {
-        levels::note_runaway(error, || match self.rule {
-            Some(Rule { key, source, .. }) => {
-                let (name, arity, file, line) = (key.functor, key.arity, &source.file, source.span.line);
-                let what = if error == TOO_DEEP { "does not end" } else { "was tried last" };
-                format!("{}: rule {name}/{arity} ({file}:{line}) {what}", reason())
-            }
-            None => reason(),
+    fn too_deep(&self, scope: Scope<'f>) {
+        levels::note_runaway(TOO_DEEP, || {
+            let why = match scope.calls {
+                limits::PROOF_CALLS_MAX.. => format!("calls of rules nest more than {} deep", limits::PROOF_CALLS_MAX),
+                _ => format!("a proof has more than {} variables", limits::PROOF_SLOTS_MAX),
+            };
+            self.rule.map_or_else(|| why.clone(), |rule| format!("{why}: {}", named(rule, "does not end")))
         });
+    }
+
+    #[cold]
+    fn tried_last(&self) -> Option<String> {
+        if let Some(rule) = self.rule {
+            return Some(named(rule, "was tried last"));
+        }
+        self.choices.iter().rev().find_map(|choice| match &choice.alternatives {
+            Alternatives::Entries { query, .. } => Some(asked_last(&query.term.key)),
+            _ => None,
+        })
     }
 
     /// Matches a rule's head with arguments on top of the bindings. Where its variables are then.
@@ -698,8 +725,14 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     /// Notes a call that changes the agent: it is carried out when the formula is decided.
     fn effect(&self, call: &CallExpr, args: &[Value], next: u32, bindings: &mut Bindings) -> Next<'f> {
         if let Some(effect) = Effect::of(call, args, bindings) {
-            bindings.ask(effect);
-            return Next::Proceed(next);
+            if bindings.ask(effect) {
+                return Next::Proceed(next);
+            }
+            let (most, name) = (limits::FORMULA_EFFECTS_MAX, call.name);
+            levels::note_runaway(TOO_MANY_EFFECTS, || {
+                format!("a formula asks for more than {most} actions, the last one {name}, so none is done")
+            });
+            return Next::Fail;
         }
         let name = call.name.as_str();
         let why = match call.action {

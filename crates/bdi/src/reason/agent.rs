@@ -8,7 +8,7 @@ use whimbrel_acl::{Aid, Text, Value};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::growth;
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
-use whimbrel_platform::limits::MIND_COUNTED_EVERY_BYTES;
+use whimbrel_platform::limits::{self, MIND_COUNTED_EVERY_BYTES};
 use whimbrel_platform::mobility::{Hop, HopRequest};
 use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
@@ -171,6 +171,7 @@ macro_rules! cycle {
             acted: false,
             done: false,
             sensed: false,
+            context_steps: limits::PROOF_STEPS_MAX,
             cycles_left: $turn.budget,
             memory_due: $agent.memory_due,
             hop: None,

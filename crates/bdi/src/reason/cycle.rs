@@ -45,6 +45,8 @@ pub struct Cycle<'m> {
     pub done: bool,
     /// Whether the message of this cycle has been taken in already.
     pub sensed: bool,
+    /// Steps that the next context may take, while plans are tried for one event.
+    pub context_steps: u32,
     /// How many cycles are left of this turn after the one under way.
     pub cycles_left: u32,
     /// Bytes allocated by this thread at which the turn ends and the mind's memory is counted.

@@ -4,6 +4,7 @@
 //! this message, this event and this step next anyway.
 
 use whimbrel_acl::{AclMessage, Annot, Annots, Symbol, Value, sym};
+use whimbrel_platform::limits;
 
 use super::Cycle;
 use super::cycle::Handled;
@@ -86,6 +87,7 @@ impl Cycle<'_> {
         self.spares.keep_message(message);
         let source = [Annot::Source(sender)];
         self.begin_slots(&literal.args);
+        self.context_steps = limits::PROOF_STEPS_MAX;
         for (number, place) in candidates.iter().copied().enumerate() {
             let Some(plan) = image.plans.get(place.0 as usize) else { continue };
             let is_last = number + 1 == candidates.len();

@@ -1,6 +1,7 @@
 //! Failure: finding the plan that handles it, or reporting it.
 
 use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
+use whimbrel_platform::limits;
 use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
@@ -102,7 +103,9 @@ impl Cycle<'_> {
 
     /// Logs a step's error, if its message says more than the error's name.
     fn tell_failure(&self, error: &str, message: &str, step: &ast::Step, line: u32, file: &str) {
-        if error.starts_with("body_var") || [TERM_TOO_DEEP, "rule_too_deep", "proof_too_long"].contains(&error) {
+        if error.starts_with("body_var")
+            || [TERM_TOO_DEEP, "rule_too_deep", "proof_too_long", "too_many_effects"].contains(&error)
+        {
             self.log(LogLevel::Severe, message);
         } else if step.kind == ast::StepKind::InternalAction && error != "ia_failed" {
             let action = written(&step.term);
@@ -127,7 +130,10 @@ impl Cycle<'_> {
     }
 
     /// Says that a plan is not applicable for a term in its context nests too deep.
-    pub(super) fn tell_no_plan_for_depth(&self, plan: &crate::code::Plan) {
+    #[cold]
+    pub(super) fn tell_no_plan_for_depth(&mut self, plan: &crate::code::Plan) {
+        // Many plans whose contexts need too many steps would keep the agent from hearing for long.
+        self.context_steps = limits::PROOF_STEPS_AFTER_RUNAWAY;
         let label = plan.label.functor().unwrap_or_default();
         let text = format!("plan @{label} is not applicable: {} in its context", excess());
         self.log(LogLevel::Severe, &text);

@@ -4,6 +4,7 @@
 
 use smallvec::SmallVec;
 use whimbrel_acl::{AclMessage, Annot, Annots, Args, Value, Var, sym};
+use whimbrel_platform::limits;
 
 use super::select::{matches_head, settle};
 use super::step::At;
@@ -135,8 +136,8 @@ impl Cycle<'_> {
             return None;
         }
         let message = self.mailbox.take()?.into_message();
-        self.take_request(message).err()
         self.note_received(&message);
+        self.take_request(message).err()
     }
 
     /// Whether an atomic intention stays in hand when this message, which is no request, is taken in.
@@ -211,6 +212,7 @@ impl Cycle<'_> {
             self.bindings.truncate(base);
             return None;
         };
+        self.context_steps = limits::PROOF_STEPS_MAX;
         for (number, place) in plans.places.iter().copied().enumerate() {
             let Some(plan) = image.plans.get(place.0 as usize) else { continue };
             let is_last = number + 1 == plans.places.len();
@@ -236,9 +238,10 @@ impl Cycle<'_> {
         if !results.is_empty() {
             self.own_variables(plan, base, results);
         }
-        let solver = solver!(self);
+        let solver = solver!(self).within(self.context_steps);
         let applies = matches_head(&solver, self.bindings, plan, annots, base)
-            && (matches!(plan.context, Formula::True) || solver.first(&plan.context, self.bindings, base, &plan.names));
+            && (matches!(plan.context, Formula::True)
+                || solver.first(&plan.context, self.bindings, base, &plan.names) && !levels::noted());
         if applies {
             settle(self.bindings, top);
             return true;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use whimbrel_acl::{Annot, Structure, Symbol, Value, Var, sym};
+use whimbrel_platform::limits;
 use whimbrel_platform::services::LogLevel;
 
 use super::cycle::{Handled, is_scoped};
@@ -95,6 +96,7 @@ impl<'m> Cycle<'m> {
     }
 
     fn find_plan(&mut self, event: &Event) -> (Option<Choice<'m>>, bool) {
+        self.context_steps = limits::PROOF_STEPS_MAX;
         let mut relevant = false;
         if self.mind.scoped_frames > 0
             && let Some(id) = event.intention
@@ -180,9 +182,10 @@ impl<'m> Cycle<'m> {
                 }
             }
         }
-        let solver = solver!(self);
+        let solver = solver!(self).within(self.context_steps);
         let applicable = is_relevant(&solver, self.bindings, plan, event, base, outer.is_some())
-            && solver.first(&plan.context, self.bindings, base, &plan.names);
+            && solver.first(&plan.context, self.bindings, base, &plan.names)
+            && !levels::noted();
         if !applicable {
             if levels::noted() {
                 self.tell_no_plan_for_depth(plan);

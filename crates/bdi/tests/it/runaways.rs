@@ -54,6 +54,38 @@ fn endless_rule_in_a_context_is_told() {
 }
 
 #[test]
+fn further_contexts_have_fewer_steps() {
+    let facts: String = (1..=100).map(|n| format!("n({n}). ")).collect();
+    let (output, log) = run(&format!(
+        "{facts} e(1). e(X) :- e(Y) & X = Y + 1. !g.
+         @one +!g : .findall(Y, e(Y), _) <- .print(never).
+         @two +!g : n(A) & n(B) & n(C) & A + B + C > 1000 <- .print(never).
+         +!g : n(100) <- .print(third)."
+    ));
+    assert_eq!(output, ["[me] third"], "{log}");
+    let named = "plan @two is not applicable: a proof takes more than 300000 steps: n/1 was asked last in its context";
+    assert!(log.contains(named), "{log}");
+}
+
+#[test]
+fn too_many_effects_are_none() {
+    let step = |most: u32| {
+        run(&format!(
+            "!g. +!g <- .findall(X, .range(X, 1, {most}) & .asserta(seen(X)), L); .length(L, N); !said(N).
+             -!g[error(E)] <- !said(E). +!said(What) <- .count(seen(_), N); .print(What, \" \", N)."
+        ))
+    };
+    let (output, log) = step(10_000);
+    assert_eq!(output, ["[me] 10000 10000"], "{log}");
+    let (output, log) = step(10_001);
+    assert_eq!(output, ["[me] too_many_effects 0"], "{log}");
+    let (output, log) = run("!g. @one +!g : .findall(X, .range(X, 1, 10001) & .asserta(seen(X)), _) <- .print(never).
+                             +!g <- .count(seen(_), N); .print(second, \" \", N).");
+    assert_eq!(output, ["[me] second 0"], "{log}");
+    assert!(log.contains("plan @one is not applicable: a formula asks for more than 10000 actions"), "{log}");
+}
+
+#[test]
 fn endless_rule_ends_a_wait() {
     let (output, _) = run("p :- q & p.\n!g. !h. +!g <- .wait(p). -!g[error(E)] <- .print(E). +!h <- .wait(1); +q.");
     assert_eq!(output, ["[me] rule_too_deep"]);

@@ -29,7 +29,7 @@ fn collect(call: &mut Call<'_, '_>, place: usize, template: &Value) -> Vec<Value
         }
         found.push(value);
         // A stored solution takes more memory than its proof, so it costs more steps.
-        if solver.spend(PROOF_STEPS_KEPT) { Found::More } else { Found::Enough }
+        if solver.spend(PROOF_STEPS_KEPT, || None) { Found::More } else { Found::Enough }
     });
     call.bindings.extend(fresh);
     found
