@@ -22,8 +22,11 @@ use crate::worker::Worker;
 
 /// How often the watchdog looks. Who is still in the same turn then may hold up others.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// The same, while it suspects somebody.
+/// The same, while it suspects a turn, and for a while after it found one that was late: agents that loop come in
+/// swarms, and each one in a queue adds its delay to those of all behind it.
 const LOOK_AGAIN: Duration = Duration::from_millis(3);
+/// Time for which the watchdog looks more often after a late turn.
+const ALERT: Duration = Duration::from_secs(1);
 /// Who ran for so long under suspicion holds up others.
 const RAN_MAX: Duration = Duration::from_millis(2);
 /// Pause between two notes of late turns and memory.
@@ -54,13 +57,15 @@ struct LongTurn {
 }
 
 /// Looks after the shards until the platform closes.
+#[allow(clippy::vec_box, reason = "a worker takes its shard in a box")]
 pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
     let mut watched: Vec<Watched> = node.seats.iter().map(|_| Watched::default()).collect();
     let mut long_turns: Vec<LongTurn> = Vec::new();
     let (mut told_at, mut told) = (Instant::now(), 0);
+    let mut alert_until = Instant::now();
     while !node.closing.load(Ordering::Acquire) {
-        let suspicious = watched.iter().any(|watched| watched.suspected.is_some());
-        std::thread::sleep(if suspicious { LOOK_AGAIN } else { LOOK_EVERY });
+        let is_alert = watched.iter().any(|watched| watched.suspected.is_some()) || Instant::now() < alert_until;
+        std::thread::sleep(if is_alert { LOOK_AGAIN } else { LOOK_EVERY });
         for (seat, watched) in node.seats.iter().zip(&mut watched) {
             if let Some((mut shard, holder)) = watched.relieve(seat) {
                 let ran = holder.thread.look().map(|sight| sight.ran).unwrap_or_default();
@@ -68,6 +73,7 @@ pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
                 holder.thread.step_back();
                 let (since, since_time, agent) = (Instant::now(), node.now(), shard.go_on_without());
                 long_turns.push(LongTurn { agent, since, since_time, ran, holder, warned: false });
+                alert_until = since + ALERT;
                 node.activity.begin();
                 unserved.extend(start(node, shard));
             }
@@ -162,6 +168,7 @@ pub(crate) fn start(node: &Arc<Node>, shard: Box<Shard>) -> Option<Box<Shard>> {
 }
 
 /// Starts the watchdog.
+#[allow(clippy::vec_box, reason = "a worker takes its shard in a box")]
 pub(crate) fn start_watching(node: &Arc<Node>, unserved: Vec<Box<Shard>>) {
     let node = Arc::clone(node);
     // Without it the platform works too, as long as every turn is short.

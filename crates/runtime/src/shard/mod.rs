@@ -50,6 +50,7 @@ use self::slot::{Away, Slots};
 pub(crate) use self::slot::{Doom, Slot, Status};
 use self::steps::Steps;
 use self::timers::Timers;
+use self::turns::Lateness;
 use crate::census::AgentFigures;
 use crate::mobility::Errand;
 use crate::node::{MailboxLimits, Node};
@@ -68,6 +69,7 @@ pub(crate) struct Shard {
     slots: Slots,
     runnable: Queue,
     waits: Waits,
+    lateness: Lateness,
     spare_queues: SpareQueues,
     /// The agent whose turn was begun last.
     running: Running,
@@ -171,6 +173,7 @@ impl Shard {
             slots: Slots::default(),
             runnable: Queue::default(),
             waits: Waits::default(),
+            lateness: Lateness::default(),
             spare_queues: SpareQueues::default(),
             running: Running::default(),
             timers: Timers::default(),

@@ -49,6 +49,8 @@ pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
     pub crowded: bool,
     /// How often in a row it sent to a crowded mailbox.
     pub slowed: u8,
+    /// True if its last turn was late, so that the shard continued without it.
+    pub was_late: bool,
     /// What holds it up, if its shard lets it go on when that is over.
     pub held_up: Option<Cause>,
     /// Whom it wrote to last; empty if nobody.
@@ -79,6 +81,7 @@ impl<B: AgentBody> Slot<B> {
             status: Status::Idle,
             crowded: false,
             slowed: 0,
+            was_late: false,
             held_up: None,
             peer: Symbol::default(),
             supervisor: Symbol::default(),

@@ -1,5 +1,7 @@
 //! Taking an agent out of its place for a turn, and putting it back.
 
+use std::time::Duration;
+
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{Place, Route};
@@ -11,17 +13,61 @@ use super::{Running, Shard};
 use crate::mobility::Errand;
 use crate::turn::{LateTurn, Outcome};
 
+/// Pause between two turns of agents whose last turn was late, while other agents wait.
+const LATE_TURN_EVERY: Duration = Duration::from_millis(50);
+/// Time for which a shard looks for such agents after a late turn.
+const LATENESS_REMEMBERED: Duration = Duration::from_secs(10);
+
+/// Order of agents whose last turn was late.
+#[derive(Default)]
+pub(super) struct Lateness {
+    /// Time until which the shard looks for such agents.
+    until: Time,
+    /// Time of the next turn of one while others wait.
+    next_turn: Time,
+    /// How often such agents were postponed since that turn.
+    postponed: usize,
+}
+
+impl Lateness {
+    /// True if an agent whose last turn was late is to wait for its turn, while so many others wait.
+    fn postpones(&mut self, waiting: usize, now: Time) -> bool {
+        if now >= self.next_turn || self.postponed >= waiting {
+            (self.next_turn, self.postponed) = (now + LATE_TURN_EVERY, 0);
+            return false;
+        }
+        self.postponed += 1;
+        true
+    }
+}
+
 impl Shard {
     /// The agent whose turn it is, out of its place.
     #[inline]
     pub fn next_turn(&mut self) -> Option<Box<Slot>> {
         loop {
             let index = self.runnable.pop()?;
+            if self.lateness.until > self.now && self.postpone_late(index) {
+                continue;
+            }
             if let Some(slot) = self.slots.take_for_turn(index) {
                 self.running = Running { index, generation: slot.generation, name: slot.name };
                 return Some(slot);
             }
         }
+    }
+
+    /// Puts an agent whose last turn was late behind those that wait, true if so. While others wait, one such agent at a
+    /// time has its turn: its neighbours wait for one late turn, not for those of all.
+    #[cold]
+    fn postpone_late(&mut self, index: u32) -> bool {
+        let Some(slot) = self.slots.at(index).filter(|slot| slot.was_late) else { return false };
+        if self.lateness.postpones(self.runnable.len(), self.now) {
+            self.runnable.push(index);
+            return true;
+        }
+        slot.was_late = false;
+        false
     }
 
     /// Puts an agent back after its turn, and routes what it sent.
@@ -212,6 +258,7 @@ impl Shard {
     pub fn go_on_without(&mut self) -> Aid {
         let Running { index, name, generation } = self.running;
         let (began, left) = self.leave_late();
+        self.lateness.until = self.now + LATENESS_REMEMBERED;
         self.slots.send_away(index, Away { name, generation, began, left, ..Away::default() });
         Aid::local(name)
     }
@@ -220,6 +267,7 @@ impl Shard {
     pub(super) fn finish_late(&mut self, late: LateTurn) {
         let LateTurn { mut slot, outcome, mut sent } = late;
         let index = slot.index;
+        slot.was_late = true;
         let Some(mut away) = self.slots.come_back(index) else { return };
         self.sample_late(&slot, &away);
         slot.doom = away.doom;
@@ -254,5 +302,21 @@ impl Shard {
         if away.standing {
             self.note_standing(index);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_agents_wait_for_others() {
+        let (mut lateness, now) = (Lateness::default(), Time::ZERO + LATE_TURN_EVERY);
+        assert!(!lateness.postpones(3, now), "the first one has its turn");
+        assert!((0..3).all(|_| lateness.postpones(3, now)), "each further one goes behind those that wait");
+        assert!(!lateness.postpones(3, now), "nobody else waits");
+        assert!(lateness.postpones(3, now));
+        assert!(!lateness.postpones(3, now + LATE_TURN_EVERY), "none waits for ever");
+        assert!(!lateness.postpones(0, now + LATE_TURN_EVERY), "it is alone");
     }
 }

@@ -282,3 +282,19 @@ fn node_says_what_is_wrong_with_it() {
     let seen = String::from_utf8_lossy(&seen.stdout).into_owned();
     assert!(seen.contains("n1: a quota ended agent:grower"), "{seen}");
 }
+
+#[test]
+fn full_node_refuses_agents_and_says_so() {
+    let scratch = market();
+    std::fs::write(scratch.0.join("policy.toml"), "[[quota]]\nwho = \"*\"\nnode_agents = 3\n").expect("a file");
+    std::fs::write(scratch.0.join("more.asl"), "").expect("a file");
+    // The project's own agents begin all the same.
+    let node = Node::of(scratch, &["--policy", "policy.toml"]);
+    node.until(|node| node.get("/node")["agents"].as_u64() > Some(3));
+    let refused = node.ask("POST", "/agents", ADMIN, r#"{"name":"more","program":"more.asl"}"#);
+    let told = refused.json()["text"].to_string();
+    assert_eq!((refused.status, told.contains("may have 3 (`node_agents`")), (503, true), "{told}");
+    node.until(|node| node.send("GET", "/health", &[], "").status == 503);
+    let health = node.send("GET", "/health", &[], "").json();
+    assert!(health["wrong"][0].as_str().is_some_and(|what| what.contains("as many as it may have")), "{health}");
+}
