@@ -911,6 +911,19 @@ fn what_a_source_says_of_others_is_not_believed() {
 }
 
 #[test]
+fn full_node_takes_no_agents_in() {
+    let full: Policy = serde_json::from_str(r#"{"quota": [{"who": "*", "node_agents": 0}]}"#).unwrap();
+    let nodes = Nodes::with(2, 1, |me, builder| if me == 1 { builder.policy(full.clone()) } else { builder });
+    let walker = nodes.walker(0, "walker");
+    nodes.at(0).send(inform("x", walker, go("n1")));
+    nodes.settle();
+    let lines = nodes.lines[0].all();
+    assert!(lines[0].contains("not to n1") && lines[0].contains("`node_agents`"), "{lines:?}");
+    assert_eq!(nodes.homes("walker"), [0]);
+    nodes.counters();
+}
+
+#[test]
 fn who_cannot_go_stays_and_is_told_why() {
     let forbidden: Policy = serde_json::from_str(r#"{"deny":[{"who":"*","move":"*"}]}"#).unwrap();
     let nodes = Nodes::with(3, 1, |me, builder| if me == 2 { builder.policy(forbidden.clone()) } else { builder });
