@@ -264,8 +264,8 @@ pub struct Bulky {
 pub struct Numbered {
     /// Its number among those of its sender.
     pub number: u64,
-    /// Number of the previous message from this sender to this receiver, or 0 if the sender answers for none any more. A
-    /// receiver takes this message only after that one.
+    /// Number of the last message before it from this sender to this receiver that the sender answers for, or 0 if it
+    /// answers for none. This message has no place in the receiver's mailbox before that one arrived.
     pub after: u64,
     /// Which telling of its sender's node it belongs to: when messages have to be said again, what was said before is of no
     /// account any more. [`Numbered::LATEST`] if it was found to be of account, [`Numbered::AGAIN`] if its receiver had it before.

@@ -209,9 +209,8 @@ impl Society {
         locked(&self.world.ams).handle_ended(agent, EndReason::Finished);
         locked(&self.world.df).handle_agent_ended(agent);
         locked(&self.world.topics).handle_agent_ended(agent.name);
-        let (waiting, again) = slot.mailbox.take_all();
+        let waiting = slot.mailbox.take_all();
         self.counters.left += waiting.len() as u64;
-        self.counters.handled += u64::from(again);
         Ok((state, waiting.iter().filter_map(|body| raw(body)).collect()))
     }
 
@@ -529,9 +528,7 @@ impl Society {
         locked(&self.world.ams).handle_ended(agent, reason);
         locked(&self.world.df).handle_agent_ended(agent);
         locked(&self.world.topics).handle_agent_ended(agent.name);
-        let (waiting, again) = slot.mailbox.take_all();
-        self.counters.handled += u64::from(again);
-        for body in waiting {
+        for body in slot.mailbox.take_all() {
             self.bury(Envelope { to: agent, body }, DeadReason::AgentEnded);
         }
     }

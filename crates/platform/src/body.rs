@@ -1,6 +1,6 @@
 //! The port every kind of agent implements: native, AgentSpeak, WebAssembly, a browser's session.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
@@ -249,39 +249,49 @@ pub struct Mailbox {
 /// What is known of messages that are not [plain](MessageBody::is_plain), and of those that were put aside.
 #[derive(Debug, Default)]
 struct Rare {
-    numbers: TakenNumbers,
+    numbers: Numbers,
     /// Bytes of bulky messages that wait.
     bulk: usize,
     /// Messages for which there is no place.
     aside: Vec<MessageBody>,
 }
 
-/// Which numbered messages were taken.
+/// Which numbered messages arrived, and which were taken.
+///
+/// Doubles and gaps are decided when a message arrives, never when it is taken: in which order an agent takes its
+/// messages is its own affair.
 #[derive(Debug, Default)]
-struct TakenNumbers {
-    /// Since [`Mailbox::take_tickets`].
+struct Numbers {
+    /// Taken since [`Mailbox::take_tickets`].
     fresh: Vec<Ticket>,
-    /// Highest number taken from each sender, if any may come again. Numbers of a sender are taken in order, so lower
-    /// ones were taken before.
-    highest: Option<FxHashMap<Symbol, u64>>,
-    /// By sender those higher ones that were handled before: not each in its turn, so one that is lower may not have been.
-    before: FxHashMap<Symbol, Vec<u64>>,
-    /// Refused numbers of each sender, each with the number of its predecessor: a later message waits for that one
-    /// instead.
-    refused: FxHashMap<Symbol, FxHashMap<u64, u64>>,
-    /// What was told before this telling has been told again.
+    /// Highest number that arrived from each sender in each of its lives, if any may come again. Numbers of a life arrive
+    /// in order, so lower ones arrived before. Agents of one name are strangers to each other.
+    highest: Option<FxHashMap<(Symbol, u64), u64>>,
+    /// Numbers above the highest one, by sender and life, that were handled before this mailbox was: they need not be all
+    /// below the last of them.
+    before: FxHashMap<(Symbol, u64), BTreeSet<u64>>,
+    /// First telling whose messages arrive: those of earlier tellings are repeated.
     since: u64,
-    /// Senders of messages whose predecessors had not been taken, since [`Mailbox::take_missed`].
+    /// Senders of messages whose predecessors had not arrived, since [`Mailbox::take_missed`].
     missed: Vec<Symbol>,
-    /// Who tried to create an agent of this name, since [`Mailbox::take_creators`].
-    creators: Vec<Aid>,
+    /// Attempts to create an agent of this name, since [`Mailbox::take_creators`].
+    creators: Vec<(Aid, Ticket)>,
 }
 
 impl Mailbox {
-    /// Adds a message that arrived.
+    /// Adds a message that arrives. False if it is dropped instead: it is a [double](Mailbox::take_each_once), its
+    /// predecessor is [missing](Mailbox::take_missed), or it [creates](Mailbox::take_creators) an agent.
     #[inline]
-    pub fn push(&mut self, message: MessageBody) {
-        self.note_pushed(&message);
+    pub fn push(&mut self, message: MessageBody) -> bool {
+        let arrives = message.is_plain() || self.note_rare_pushed(&message);
+        if arrives {
+            self.place(message);
+        }
+        arrives
+    }
+
+    #[inline]
+    fn place(&mut self, message: MessageBody) {
         if self.first.is_some() || self.behind > 0 {
             return self.push_behind(message);
         }
@@ -289,11 +299,34 @@ impl Mailbox {
         std::mem::forget(self.first.replace(message));
     }
 
-    #[inline]
-    fn note_pushed(&mut self, message: &MessageBody) {
-        if !message.is_plain() {
+    #[cold]
+    fn note_rare_pushed(&mut self, message: &MessageBody) -> bool {
+        let arrives = self.note_arrival(message);
+        if arrives {
             self.note_bulk(message.bulk());
         }
+        arrives
+    }
+
+    /// Notes that a message arrives for which there is no place: its sender is told `failure`. False if the message
+    /// would be dropped anyway; its sender is told nothing then.
+    #[must_use]
+    pub fn refuse(&mut self, message: &MessageBody) -> bool {
+        self.note_arrival(message)
+    }
+
+    fn note_arrival(&mut self, message: &MessageBody) -> bool {
+        let MessageBody::Numbered(numbered) = message else { return true };
+        let numbers = &mut self.rare.get_or_insert_default().numbers;
+        let ticket = Ticket::of(numbered);
+        if numbered.telling != Numbered::AGAIN && !numbers.is_first(ticket, numbered.after, numbered.telling) {
+            return false;
+        }
+        let creates = is_creation(&numbered.message);
+        if creates {
+            numbers.creators.push((numbered.message.sender, ticket));
+        }
+        !creates
     }
 
     #[cold]
@@ -311,16 +344,16 @@ impl Mailbox {
     /// [`Mailbox::push`] for whoever keeps queues that other mailboxes have no use for: memory that is still in the
     /// processor's cache.
     #[inline]
-    pub fn push_using(&mut self, message: MessageBody, spare: &mut SpareQueues) {
-        self.note_pushed(&message);
-        if self.first.is_some() || self.behind > 0 {
-            if self.rest.is_none() {
+    pub fn push_using(&mut self, message: MessageBody, spare: &mut SpareQueues) -> bool {
+        let arrives = message.is_plain() || self.note_rare_pushed(&message);
+        if arrives {
+            let is_behind = self.first.is_some() || self.behind > 0;
+            if is_behind && self.rest.is_none() {
                 self.rest = spare.queues.pop();
             }
-            return self.push_behind(message);
+            self.place(message);
         }
-        // The place is known to be empty: nothing to drop.
-        std::mem::forget(self.first.replace(message));
+        arrives
     }
 
     /// [`Mailbox::push_using`] for several messages at once, all of them [plain](MessageBody::is_plain).
@@ -351,49 +384,35 @@ impl Mailbox {
     /// Takes the oldest message.
     #[inline]
     pub fn take(&mut self) -> Option<MessageBody> {
-        loop {
-            let message = match self.first.take() {
-                Some(first) => first,
-                None if self.behind > 0 => self.take_behind()?,
-                None => return None,
-            };
-            if self.note_taken(&message) {
-                return Some(message);
-            }
-        }
+        let message = match self.first.take() {
+            Some(first) => first,
+            None if self.behind > 0 => self.take_behind()?,
+            None => return None,
+        };
+        self.note_taken(&message);
+        Some(message)
     }
 
-    /// False if it was taken before.
     #[inline]
-    fn note_taken(&mut self, message: &MessageBody) -> bool {
+    fn note_taken(&mut self, message: &MessageBody) {
         self.taken += 1;
-        message.is_plain() || self.note_rare(message)
+        if !message.is_plain() {
+            self.note_rare_taken(message);
+        }
     }
 
     #[cold]
-    fn note_rare(&mut self, message: &MessageBody) -> bool {
+    fn note_rare_taken(&mut self, message: &MessageBody) {
         let rare = self.rare.get_or_insert_default();
         rare.bulk = rare.bulk.saturating_sub(message.bulk());
-        if let MessageBody::Numbered(numbered) = message { self.note_ticket(numbered) } else { true }
+        if let MessageBody::Numbered(numbered) = message {
+            rare.numbers.fresh.push(Ticket::of(numbered));
+        }
     }
 
-    fn note_ticket(&mut self, numbered: &Numbered) -> bool {
-        let ticket = Ticket::of(numbered);
-        let numbers = &mut self.rare.get_or_insert_default().numbers;
-        let is_new = numbered.telling == Numbered::AGAIN || numbers.is_first(ticket, numbered.after, numbered.telling);
-        if is_new {
-            numbers.fresh.push(ticket);
-        }
-        let creates = is_new && is_creation(&numbered.message);
-        if creates {
-            numbers.creators.push(numbered.message.sender);
-        }
-        is_new && !creates
-    }
-
-    /// Who tried to create the agent that there is already, since this was asked last: such messages are taken, too, but no agent is
-    /// given them.
-    pub fn take_creators(&mut self) -> Vec<Aid> {
+    /// Takes the attempts to create the agent that there is already, since the last call: who made each, by which
+    /// message. No agent is given such messages; whoever asks has them written as handled.
+    pub fn take_creators(&mut self) -> Vec<(Aid, Ticket)> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.creators)).unwrap_or_default()
     }
 
@@ -402,34 +421,10 @@ impl Mailbox {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.fresh)).unwrap_or_default()
     }
 
-    /// Takes the senders of which a message is missing: one came without the one before it, since the last call.
-    /// Neither it nor later ones were taken; their senders' nodes must repeat all unsettled messages.
+    /// Takes the senders of which a message is missing: one arrived without the one before it, since the last call.
+    /// Neither it nor later ones have a place; their senders' nodes must repeat all unsettled messages.
     pub fn take_missed(&mut self) -> Vec<Symbol> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.missed)).unwrap_or_default()
-    }
-
-    /// A numbered message is answered with `failure` instead of being given a place: it counts as handled, so that it
-    /// is not taken later.
-    pub fn note_refused(&mut self, numbered: &Numbered) {
-        let ticket = Ticket::of(numbered);
-        let numbers = &mut self.rare.get_or_insert_default().numbers;
-        // Without repeated messages, nothing needs to be remembered.
-        if numbers.highest.is_some() || numbered.telling > 0 {
-            numbers.before.entry(ticket.sender).or_default().push(ticket.number);
-            numbers.refused.entry(ticket.sender).or_default().insert(ticket.number, numbered.after);
-        }
-        numbers.fresh.push(ticket);
-    }
-
-    /// Takes over the refusals that another mailbox of the agent noted.
-    pub fn take_refused(&mut self, other: &mut Self) {
-        let Some(other) = other.rare.as_mut().map(|rare| &mut rare.numbers) else { return };
-        let numbers = &mut self.rare.get_or_insert_default().numbers;
-        numbers.fresh.append(&mut other.fresh);
-        for (sender, refused) in other.refused.drain() {
-            numbers.before.entry(sender).or_default().extend(refused.keys());
-            numbers.refused.entry(sender).or_default().extend(refused);
-        }
     }
 
     /// These were taken before, and are handled now: as if they had been taken just now.
@@ -440,14 +435,19 @@ impl Mailbox {
         }
     }
 
-    /// From now on numbered messages may come again, each sender's in their order, and are taken once. `before` were handled
-    /// already, in whatever order, and what was told before the telling `since` is not taken. To be taken by [`Mailbox::take`] only.
+    /// From now on numbered messages may come again, each sender's in their order, and each arrives once. `before` were
+    /// handled already, in whatever order. Messages of tellings before `since` do not arrive.
     pub fn take_each_once(&mut self, since: u64, before: impl IntoIterator<Item = Ticket>) {
+        let waiting: Vec<Ticket> = self.iter().filter_map(ticket_of).collect();
         let numbers = &mut self.rare.get_or_insert_default().numbers;
         numbers.since = since;
-        numbers.highest.get_or_insert_default();
-        for Ticket { sender, number } in before {
-            numbers.before.entry(sender).or_default().push(number);
+        let highest = numbers.highest.get_or_insert_default();
+        for ticket in waiting {
+            let highest = highest.entry((ticket.sender, ticket.life())).or_default();
+            *highest = ticket.number.max(*highest);
+        }
+        for ticket in before {
+            numbers.before.entry((ticket.sender, ticket.life())).or_default().insert(ticket.number);
         }
     }
 
@@ -459,7 +459,7 @@ impl Mailbox {
             rare.numbers
                 .highest
                 .get_or_insert_default()
-                .extend(created_by.map(|ticket| (ticket.sender, ticket.number)));
+                .extend(created_by.map(|ticket| ((ticket.sender, ticket.life()), ticket.number)));
         }
     }
 
@@ -468,7 +468,7 @@ impl Mailbox {
     pub fn put_back(&mut self, messages: impl IntoIterator<Item = MessageBody>) {
         let mut waiting: VecDeque<MessageBody> = messages.into_iter().collect();
         for message in &mut waiting {
-            self.note_pushed(message);
+            self.note_bulk(message.bulk());
             if let MessageBody::Numbered(numbered) = message {
                 numbered.telling = Numbered::AGAIN;
             }
@@ -487,12 +487,9 @@ impl Mailbox {
 
     /// Takes the oldest message that fits, leaving the others in their order.
     pub fn take_matching(&mut self, template: &Template) -> Option<MessageBody> {
-        loop {
-            let message = self.remove_matching(template)?;
-            if self.note_taken(&message) {
-                return Some(message);
-            }
-        }
+        let message = self.remove_matching(template)?;
+        self.note_taken(&message);
+        Some(message)
     }
 
     fn remove_matching(&mut self, template: &Template) -> Option<MessageBody> {
@@ -506,13 +503,11 @@ impl Mailbox {
         }
     }
 
-    /// Takes all that wait, of an agent that will handle none of them; and how many there were that no agent is given: they had been
-    /// taken before, or create an agent.
-    pub fn take_all(&mut self) -> (Vec<MessageBody>, u32) {
+    /// Takes all that wait, of an agent that will handle none of them.
+    pub fn take_all(&mut self) -> Vec<MessageBody> {
+        let waiting = std::iter::from_fn(|| self.take()).collect();
         self.taken = 0;
-        let waiting: Vec<MessageBody> = std::iter::from_fn(|| self.take()).collect();
-        let again = self.count_taken().cast_unsigned() - waiting.len() as u32;
-        (waiting, again)
+        waiting
     }
 
     /// How many messages were taken since this was asked last, less those that were put back: below zero if these were more.
@@ -574,50 +569,41 @@ impl Mailbox {
     }
 }
 
-impl TakenNumbers {
-    /// True if a message is new and follows the last one taken; it counts as taken from now on.
+impl Numbers {
+    /// True if a message is new and follows the last one that arrived; it counts as arrived from now on.
     fn is_first(&mut self, ticket: Ticket, after: u64, telling: u64) -> bool {
         if telling < self.since {
             return false;
         }
-        let Some(highest) = &self.highest else { return true };
-        let last = highest.get(&ticket.sender).copied();
-        if last.is_some_and(|last| ticket.number <= last) {
+        let Some(highest) = &mut self.highest else { return true };
+        let last = |number| highest.get(&(ticket.sender, Ticket { number, ..ticket }.life())).copied();
+        if last(ticket.number).is_some_and(|last| ticket.number <= last) {
             return false;
         }
         // A new agent does not wait for messages that its predecessor of the same name was sent.
-        let may_begin = last.is_none() && self.since == 0;
-        if !may_begin && self.not_refused(ticket.sender, after) > last.unwrap_or_default() {
+        let may_begin = last(after).is_none() && self.since == 0;
+        if !may_begin && after > last(after).unwrap_or_default() {
             if !self.missed.contains(&ticket.sender) {
                 self.missed.push(ticket.sender);
             }
             return false;
         }
-        if let Some(highest) = &mut self.highest {
-            highest.insert(ticket.sender, ticket.number);
-        }
-        if let Some(refused) = self.refused.get_mut(&ticket.sender) {
-            refused.retain(|number, _| *number > ticket.number);
-            if refused.is_empty() {
-                self.refused.remove(&ticket.sender);
-            }
-        }
-        let Some(before) = self.before.get_mut(&ticket.sender) else { return true };
+        let life = (ticket.sender, ticket.life());
+        highest.insert(life, ticket.number);
+        let Some(before) = self.before.get_mut(&life) else { return true };
         let was_handled = before.contains(&ticket.number);
-        before.retain(|number| *number > ticket.number);
+        *before = before.split_off(&ticket.number.saturating_add(1));
         if before.is_empty() {
-            self.before.remove(&ticket.sender);
+            self.before.remove(&life);
         }
         !was_handled
     }
+}
 
-    /// Returns this number, or the last one before it that was not refused.
-    fn not_refused(&self, sender: Symbol, mut number: u64) -> u64 {
-        let Some(refused) = self.refused.get(&sender) else { return number };
-        while let Some(before) = refused.get(&number).filter(|before| **before < number) {
-            number = *before;
-        }
-        number
+fn ticket_of(message: &MessageBody) -> Option<Ticket> {
+    match message {
+        MessageBody::Numbered(numbered) => Some(Ticket::of(numbered)),
+        _ => None,
     }
 }
 
@@ -745,6 +731,8 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use whimbrel_acl::{Performative, Value};
 
     use super::*;
@@ -758,54 +746,93 @@ mod tests {
         mailbox.map(|message| if let Value::Int(n) = message.content { n } else { -1 }).collect()
     }
 
-    #[test]
-    fn a_numbered_message_is_taken_once_where_it_may_come_again() {
-        let numbered = |number: u64| {
-            let message = self::number(number as i64).into_shared();
-            MessageBody::Numbered(Box::new(Numbered { number, after: 0, telling: 1, bulk: 0, message }))
-        };
-        let ticket = |number| Ticket { sender: "body-a".into(), number };
-        let taken = |mailbox: &mut Mailbox| -> Vec<i64> {
-            std::iter::from_fn(|| mailbox.take()).filter_map(|message| message.content.as_i64()).collect()
-        };
-        let mut mailbox = Mailbox::default();
-        mailbox.take_each_once(1, [ticket(1)]);
-        [1, 2, 2, 3].into_iter().for_each(|number| mailbox.push(numbered(number)));
-        assert_eq!(taken(&mut mailbox), [2, 3]);
-        assert_eq!(mailbox.take_tickets(), [ticket(2), ticket(3)]);
-        [2, 3, 5].into_iter().for_each(|number| mailbox.push(numbered(number)));
-        assert_eq!(taken(&mut mailbox), [5], "what comes again comes in its order");
-        assert_eq!((mailbox.take_tickets(), mailbox.len()), (vec![ticket(5)], 0));
-        mailbox.take_each_once(2, []);
-        mailbox.push(numbered(6));
-        assert_eq!(taken(&mut mailbox), [] as [i64; 0], "what was told before will be told again");
-        assert_eq!(mailbox.count_taken(), 8, "what is dropped is dealt with, too");
+    /// Message from `body-a` with this number, behind that one.
+    fn numbered((number, after): (u64, u64)) -> MessageBody {
+        let message = Arc::new(self::number(number as i64).into_message().in_conversation(number.to_string()));
+        MessageBody::Numbered(Box::new(Numbered { number, after, telling: 1, bulk: 0, message }))
+    }
+
+    fn ticket(number: u64) -> Ticket {
+        Ticket { sender: "body-a".into(), number }
+    }
+
+    fn taken(mailbox: &mut Mailbox, arrive: &[(u64, u64)]) -> Vec<i64> {
+        for message in arrive {
+            mailbox.push(numbered(*message));
+        }
+        std::iter::from_fn(|| mailbox.take()).filter_map(|message| message.content.as_i64()).collect()
     }
 
     #[test]
-    fn missing_predecessor_keeps_message_waiting() {
-        let numbered = |(number, after): (u64, u64)| {
-            let message = self::number(number as i64).into_shared();
-            Numbered { number, after, telling: 1, bulk: 0, message }
-        };
-        let taken = |mailbox: &mut Mailbox, sent: &[(u64, u64)]| -> Vec<i64> {
-            sent.iter().for_each(|message| mailbox.push(MessageBody::Numbered(Box::new(numbered(*message)))));
-            std::iter::from_fn(|| mailbox.take()).filter_map(|message| message.content.as_i64()).collect()
-        };
+    fn repeated_message_arrives_once() {
         let mut mailbox = Mailbox::default();
-        mailbox.take_each_once(1, [Ticket { sender: "body-a".into(), number: 2 }]);
+        mailbox.take_each_once(1, [ticket(1)]);
+        assert_eq!(taken(&mut mailbox, &[(1, 0), (2, 0), (2, 0), (3, 0)]), [2, 3]);
+        assert_eq!(mailbox.take_tickets(), [ticket(2), ticket(3)]);
+        assert_eq!(taken(&mut mailbox, &[(2, 0), (3, 0), (5, 0)]), [5], "what comes again comes in its order");
+        assert_eq!((mailbox.take_tickets(), mailbox.len()), (vec![ticket(5)], 0));
+        assert_eq!(mailbox.count_taken(), 3, "what is dropped was never in the mailbox");
+        mailbox.take_each_once(2, []);
+        assert!(!mailbox.push(numbered((6, 0))), "what was told before will be told again");
+    }
+
+    #[test]
+    fn waiting_message_counts_as_arrived() {
+        let mut mailbox = Mailbox::default();
+        mailbox.push(numbered((3, 0)));
+        mailbox.take_each_once(1, []);
+        assert_eq!(taken(&mut mailbox, &[(3, 0), (4, 3)]), [3, 4]);
+    }
+
+    #[test]
+    fn selective_receive_skips_a_predecessor() {
+        let mut mailbox = Mailbox::default();
+        mailbox.take_each_once(0, []);
+        [(1, 0), (2, 1), (3, 2)].into_iter().for_each(|message| assert!(mailbox.push(numbered(message))));
+        let third = Template::Conversation("3".into());
+        assert!(mailbox.take_matching(&third).is_some_and(|message| message.content.as_i64() == Some(3)));
+        assert_eq!((mailbox.take_missed(), mailbox.take_tickets()), (vec![], vec![ticket(3)]));
+        assert!(!mailbox.push(numbered((3, 2))) && !mailbox.push(numbered((2, 1))), "both arrived before");
+        assert_eq!(taken(&mut mailbox, &[(4, 2)]), [1, 2, 4]);
+    }
+
+    #[test]
+    fn late_message_of_an_earlier_life_arrives() {
+        let mut mailbox = Mailbox::default();
+        mailbox.take_each_once(1, []);
+        let later = crate::durable::numbers_of_life(1) + 1;
+        assert_eq!(taken(&mut mailbox, &[(later, 0), (1, 0), (later, 1), (2, 1), (1, 0)]), [later as i64, 1, 2]);
+        assert_eq!(taken(&mut mailbox, &[(later + 1, later)]), [later as i64 + 1]);
+        let latest = crate::durable::numbers_of_life(2) + 1;
+        assert_eq!((taken(&mut mailbox, &[(latest, later + 2)]), mailbox.take_missed().len()), (vec![], 1));
+    }
+
+    #[test]
+    fn missing_predecessor_keeps_message_out() {
+        let mut mailbox = Mailbox::default();
+        mailbox.take_each_once(1, [ticket(2)]);
         assert_eq!(taken(&mut mailbox, &[(2, 0), (3, 2)]), [3], "the one before it was handled on another node");
         assert_eq!((taken(&mut mailbox, &[(5, 4), (6, 5)]), mailbox.take_missed()), (vec![], vec!["body-a".into()]));
         assert_eq!(taken(&mut mailbox, &[(4, 0), (5, 4), (6, 5)]), [4, 5, 6], "all is said again");
         assert_eq!(mailbox.take_missed(), []);
-        [(7, 6), (9, 8)].iter().for_each(|message| mailbox.note_refused(&numbered(*message)));
-        assert_eq!(taken(&mut mailbox, &[(8, 7), (7, 0)]), [8], "what was refused does not come later");
-        assert_eq!((taken(&mut mailbox, &[(11, 10), (10, 9)]), mailbox.take_missed().len()), (vec![10], 1));
-        assert_eq!(mailbox.take_tickets().len(), 8);
         // A new agent does not know what was sent to its name before.
         let mut fresh = Mailbox::default();
         fresh.take_each_once(0, []);
         assert_eq!((taken(&mut fresh, &[(9, 8), (11, 10)]), fresh.take_missed()), (vec![9], vec!["body-a".into()]));
+    }
+
+    #[test]
+    fn refused_message_counts_as_arrived() {
+        let mut mailbox = Mailbox::default();
+        mailbox.take_each_once(1, [ticket(2)]);
+        assert!(mailbox.push(numbered((1, 0))));
+        let refused = |mailbox: &mut Mailbox, message| mailbox.refuse(&numbered(message));
+        assert!(!refused(&mut mailbox, (1, 0)), "it waits: its sender is not told failure");
+        assert!(!refused(&mut mailbox, (2, 1)), "it was handled before");
+        assert!(!refused(&mut mailbox, (4, 3)), "the one before it is missing, so it comes again");
+        assert!(refused(&mut mailbox, (3, 2)) && !refused(&mut mailbox, (3, 2)));
+        assert_eq!(taken(&mut mailbox, &[(3, 2), (4, 3)]), [1, 4], "what was refused does not come later");
+        assert_eq!(mailbox.take_tickets(), [ticket(1), ticket(4)]);
     }
 
     #[test]
@@ -828,7 +855,7 @@ mod tests {
     #[test]
     fn selective_receive_leaves_the_others_in_order() {
         let mut mailbox = Mailbox::default();
-        (0..4).for_each(|n| mailbox.push(number(n)));
+        (0..4).for_each(|n| assert!(mailbox.push(number(n))));
         let never = Template::sender(Aid::local("body-nobody"));
         assert!(mailbox.take_matching(&never).is_none());
         assert!(mailbox.take_matching(&Template::Any).is_some_and(|m| m.content.as_f64() == Some(0.0)));
@@ -840,7 +867,7 @@ mod tests {
     #[test]
     fn what_is_put_back_comes_first_and_counts_as_not_taken() {
         let mut mailbox = Mailbox::default();
-        (0..5).for_each(|n| mailbox.push(number(n)));
+        (0..5).for_each(|n| assert!(mailbox.push(number(n))));
         let taken: Vec<MessageBody> = std::iter::from_fn(|| mailbox.take()).take(3).collect();
         assert_eq!(mailbox.count_taken(), 3);
         mailbox.put_back(taken);
@@ -848,8 +875,8 @@ mod tests {
         assert_eq!(numbers(mailbox.iter()), [0, 1, 2, 3, 4]);
         mailbox.put_back([]);
         mailbox.push(number(5));
-        let (all, again) = mailbox.take_all();
-        assert_eq!((numbers(all.iter()), again), (vec![0, 1, 2, 3, 4, 5], 0));
+        let all = mailbox.take_all();
+        assert_eq!((numbers(all.iter()), mailbox.count_taken()), (vec![0, 1, 2, 3, 4, 5], 0));
         mailbox.put_back(all);
         assert!(mailbox.take().is_some() && mailbox.len() == 5);
     }

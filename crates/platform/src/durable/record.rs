@@ -187,6 +187,11 @@ impl Ticket {
     pub fn of(numbered: &Numbered) -> Self {
         Self { sender: numbered.message.sender.name, number: numbered.number }
     }
+
+    /// Which of the agents that had its sender's name sent it: see [`numbers_of_life`](super::numbers_of_life).
+    pub fn life(&self) -> u64 {
+        self.number >> LIFE_BITS
+    }
 }
 
 /// A message that was sent.

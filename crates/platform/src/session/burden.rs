@@ -170,7 +170,7 @@ mod tests {
         let mut backlog = Backlog::new(1 << 20);
         backlog.begin(|| Some(Arc::clone(&burden)));
         let mut mailbox = Mailbox::default();
-        (0..20).for_each(|_| mailbox.push(message(100_000)));
+        (0..20).for_each(|_| assert!(mailbox.push(message(100_000))));
         assert!(!backlog.weigh(&mut mailbox), "what was there before stays");
         mailbox.push(message(10));
         assert!(backlog.weigh(&mut mailbox));

@@ -1,16 +1,21 @@
-//! Numbered messages in a mailbox, compared with a model. In whatever order they are handled, lost, repeated or left to
-//! another node, each is taken once, in its sender's order, and none is missing.
+//! Numbered messages in a mailbox, compared with a model. In whatever order they are taken, handled, refused, lost,
+//! repeated or left to another node, each arrives once, in its sender's order, and none is missing.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use whimbrel_acl::{AclMessage, Aid, MessageBody, Numbered, Performative, Value};
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Numbered, Performative, Template, Value};
 use whimbrel_platform::Mailbox;
 use whimbrel_platform::durable::Ticket;
 
 const SENDERS: [&str; 2] = ["once-ann", "once-eve"];
+const CONVERSATIONS: usize = 3;
+
+fn conversation(number: usize) -> String {
+    format!("once-{number}")
+}
 
 fn ticket(sender: usize, number: u64) -> Ticket {
     Ticket { sender: SENDERS[sender].into(), number }
@@ -23,6 +28,10 @@ enum Op {
     /// Loses a message on its way, unnoticed.
     Lose(Index),
     Take(u8),
+    /// Takes messages of one conversation only.
+    TakeOf(usize, u8),
+    /// Messages find the mailbox full.
+    Refuse(u8),
     /// Messages that were taken are handled, and that is written: not as they came.
     Handle(Vec<Index>),
     /// The sender writes down that some were handled: it does not say them again, and they are forgotten.
@@ -39,7 +48,9 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         4 => (0..SENDERS.len(), 1..4u8).prop_map(|(sender, n)| Op::Send(sender, n)),
         5 => (1..6u8).prop_map(Op::Arrive),
         1 => any::<Index>().prop_map(Op::Lose),
-        5 => (1..6u8).prop_map(Op::Take),
+        4 => (1..6u8).prop_map(Op::Take),
+        4 => (0..CONVERSATIONS, 1..4u8).prop_map(|(conversation, n)| Op::TakeOf(conversation, n)),
+        1 => (1..3u8).prop_map(Op::Refuse),
         4 => some().prop_map(Op::Handle),
         2 => some().prop_map(Op::Settle),
         1 => Just(Op::Break),
@@ -53,8 +64,12 @@ struct World {
     sent: [u64; SENDERS.len()],
     settled: BTreeSet<Ticket>,
     handled: BTreeSet<Ticket>,
+    /// In the mailbox of this node.
+    waiting: BTreeSet<Ticket>,
     /// Taken on this node, and not handled yet.
     taken: BTreeSet<Ticket>,
+    /// Answered with `failure`.
+    refused: BTreeSet<Ticket>,
     mailbox: Mailbox,
     wire: VecDeque<MessageBody>,
     telling: u64,
@@ -63,7 +78,8 @@ struct World {
 impl World {
     fn message(&self, sender: usize, number: u64, after: u64) -> MessageBody {
         let (from, to) = (Aid::local(SENDERS[sender]), Aid::local("once-bob"));
-        let message = Arc::new(AclMessage::new(Performative::Inform, from, to, Value::Int(number as i64)));
+        let message = AclMessage::new(Performative::Inform, from, to, Value::Int(number as i64));
+        let message = Arc::new(message.in_conversation(conversation(number as usize % CONVERSATIONS)));
         MessageBody::Numbered(Box::new(Numbered { number, after, telling: self.telling, bulk: 0, message }))
     }
 
@@ -87,29 +103,43 @@ impl World {
         self.wire.push_back(message);
     }
 
-    fn take(&mut self, count: usize) {
-        for _ in 0..count {
-            if self.mailbox.take().is_none() {
-                break;
-            }
-        }
+    fn take(&mut self, count: usize, take: impl Fn(&mut Mailbox) -> Option<MessageBody>) {
+        (0..count).map_while(|_| take(&mut self.mailbox)).for_each(drop);
         for ticket in self.mailbox.take_tickets() {
-            assert!(!self.handled.contains(&ticket), "{ticket:?} was handled");
-            let came = |number: u64| {
-                let before = Ticket { number, ..ticket };
-                self.taken.contains(&before) || self.handled.contains(&before)
-            };
-            assert!((1..ticket.number).all(came), "{ticket:?} overtook another one");
-            assert!(self.taken.insert(ticket), "{ticket:?} was taken");
-        }
-        if !self.mailbox.take_missed().is_empty() {
-            self.say_again();
+            assert!(self.waiting.remove(&ticket) && self.taken.insert(ticket), "{ticket:?} was not waiting");
         }
     }
 
-    fn arrive(&mut self, count: usize) {
+    fn has(&self, ticket: &Ticket) -> bool {
+        [&self.waiting, &self.taken, &self.handled].iter().any(|all| all.contains(ticket))
+    }
+
+    /// A message is on this node from now on.
+    fn note(&self, ticket: Ticket) {
+        assert!(!self.has(&ticket), "{ticket:?} was here");
+        let mut earlier = (1..ticket.number).map(|number| Ticket { number, ..ticket });
+        assert!(earlier.all(|earlier| self.has(&earlier)), "{ticket:?} overtook another one");
+    }
+
+    fn arrive(&mut self, count: usize, is_full: bool) {
         for message in self.wire.drain(..count.min(self.wire.len())).collect::<Vec<_>>() {
-            self.mailbox.push(message);
+            let MessageBody::Numbered(numbered) = &message else { panic!("{message:?}") };
+            let ticket = Ticket::of(numbered);
+            let arrives = if is_full { self.mailbox.refuse(&message) } else { self.mailbox.push(message) };
+            if !arrives {
+                continue;
+            }
+            self.note(ticket);
+            if is_full {
+                // Written at once, whatever the agent does.
+                self.handled.insert(ticket);
+                self.refused.insert(ticket);
+            } else {
+                self.waiting.insert(ticket);
+            }
+        }
+        if !self.mailbox.take_missed().is_empty() {
+            self.say_again();
         }
     }
 
@@ -123,8 +153,13 @@ impl World {
                     self.wire.remove(which.index(self.wire.len()));
                 }
             }
-            Op::Arrive(n) => self.arrive(usize::from(*n)),
-            Op::Take(n) => self.take(usize::from(*n)),
+            Op::Arrive(n) => self.arrive(usize::from(*n), false),
+            Op::Refuse(n) => self.arrive(usize::from(*n), true),
+            Op::Take(n) => self.take(usize::from(*n), Mailbox::take),
+            Op::TakeOf(one, n) => {
+                let template = Template::Conversation(conversation(*one).as_str().into());
+                self.take(usize::from(*n), |mailbox| mailbox.take_matching(&template));
+            }
             Op::Handle(which) => {
                 for index in which {
                     let of: Vec<Ticket> = self.taken.iter().copied().collect();
@@ -142,6 +177,7 @@ impl World {
             Op::Break => self.say_again(),
             Op::TakeOver => {
                 self.taken.clear();
+                self.waiting.clear();
                 self.mailbox = Mailbox::default();
                 self.say_again();
                 self.mailbox.take_each_once(self.telling, self.handled.difference(&self.settled).copied());
@@ -159,8 +195,9 @@ proptest! {
         world.mailbox.take_each_once(1, []);
         ops.iter().for_each(|op| world.step(op));
         world.say_again();
-        world.arrive(usize::MAX);
-        world.take(usize::MAX);
+        world.arrive(usize::MAX, false);
+        world.take(usize::MAX, Mailbox::take);
+        prop_assert!(world.waiting.is_empty() && world.refused.is_disjoint(&world.taken));
         for sender in 0..SENDERS.len() {
             for ticket in (1..=world.sent[sender]).map(|number| ticket(sender, number)) {
                 prop_assert!(world.taken.contains(&ticket) || world.handled.contains(&ticket), "{:?} is missing", ticket);

@@ -189,30 +189,37 @@ impl Node {
     /// Asks nodes of these senders to repeat all unsettled messages to an agent of this node, as to a node that begins
     /// to serve its partition: one is missing, and those after it were not taken.
     #[cold]
-    pub fn ask_again(&self, receiver: Symbol, senders: &[Symbol]) {
+    pub fn ask_again(&self, receiver: Symbol, senders: impl IntoIterator<Item = Symbol>) {
+        let mut senders = senders.into_iter().peekable();
         let (Some(cluster), Some(scribe), Some(links)) = (&self.cluster, &self.scribe, self.linked.links()) else {
             return;
         };
-        for sender in senders {
-            let text = format!("a message of {sender} is missing: {sender} says again what is not settled");
-            self.output.log(Aid::local(receiver), LogLevel::Debug, &text);
+        if senders.peek().is_none() {
+            return;
         }
-        let mut parts = cluster.lock();
+        let (mut asked, mut parts) = (Vec::new(), cluster.lock());
         let partition = cluster.partition_of(receiver);
         let Some((_, epoch)) = parts.servers.served().find(|(served, _)| *served == partition) else { return };
         for sender in senders {
-            let theirs = cluster.partition_of(*sender);
+            let theirs = cluster.partition_of(sender);
             match parts.servers.server_of(theirs) {
                 Some(node) if parts.asked.insert((node, partition)) => {
+                    asked.push(sender);
                     let partitions = vec![(partition.0, epoch.0)];
                     links.tell(node, News::Serves { partitions, agents: Vec::new(), more: false });
                 }
                 None if cluster.server(theirs) == Server::Here && parts.asked_here.insert(partition) => {
+                    asked.push(sender);
                     scribe.say_again_here(partition);
                 }
                 // The node was asked already, or the sender's next server repeats its messages anyway.
                 _ => {}
             }
+        }
+        drop(parts);
+        for sender in asked {
+            let text = format!("a message of {sender} is missing: {sender} says again what is not settled");
+            self.output.log(Aid::local(receiver), LogLevel::Debug, &text);
         }
     }
 

@@ -302,7 +302,9 @@ impl Shard {
         } else {
             body
         };
-        slot.mailbox.push_using(body, &mut self.spare_queues);
+        if !slot.mailbox.push_using(body, &mut self.spare_queues) {
+            return self.dropped(index);
+        }
         let waiting = slot.mailbox.len();
         match slot.status {
             Status::Idle => {
@@ -314,6 +316,16 @@ impl Shard {
         }
         if waiting == self.mailbox_limits.soft {
             self.crowd(index);
+        }
+    }
+
+    /// A mailbox dropped a numbered message: it is dealt with, though the agent has no turn for it.
+    #[cold]
+    fn dropped(&mut self, index: u32) {
+        self.tally.handled += 1;
+        if let Some(mut slot) = self.slots.lift(index) {
+            self.note_dropped(&mut slot);
+            self.slots.put_back(slot);
         }
     }
 
@@ -357,15 +369,29 @@ impl Shard {
 
     fn deliver_crowded(&mut self, index: u32, envelope: Envelope) {
         let limits = self.mailbox_limits;
-        let is_full = match self.slots.at(index) {
-            Some(slot) => limits.refuse(&slot.mailbox, &envelope.body),
-            None => self.slots.away(index).is_some_and(|away| limits.refuse(&away.mailbox, &envelope.body)),
-        };
-        if is_full {
-            self.refuse_numbered(index, &envelope.body);
-            return self.undeliverable(envelope.to, envelope.body, DeadReason::MailboxFull);
+        let Some(slot) = self.slots.at(index) else { return self.deliver_crowded_away(index, envelope) };
+        if !limits.refuse(&slot.mailbox, &envelope.body) {
+            return self.deliver(index, envelope.body);
         }
-        self.deliver(index, envelope.body);
+        if slot.mailbox.refuse(&envelope.body) {
+            self.undeliverable(envelope.to, envelope.body, DeadReason::MailboxFull);
+        } else {
+            self.dropped(index);
+        }
+    }
+
+    /// The same while the agent's turn goes on without the shard. Whether a numbered message is a double, nobody knows
+    /// before that turn is over: so it is not refused, but dropped, and said again then.
+    fn deliver_crowded_away(&mut self, index: u32, envelope: Envelope) {
+        let (limits, says_again) = (self.mailbox_limits, self.node.cluster.is_some());
+        match self.slots.away(index).filter(|away| limits.refuse(&away.mailbox, &envelope.body)) {
+            None => self.deliver_away(index, envelope.body),
+            Some(away) if says_again && matches!(envelope.body, MessageBody::Numbered(_)) => {
+                away.missed.insert(envelope.body.sender.name);
+                self.tally.handled += 1;
+            }
+            Some(_) => self.undeliverable(envelope.to, envelope.body, DeadReason::MailboxFull),
+        }
     }
 
     #[cold]

@@ -463,8 +463,7 @@ impl Shard {
         let Some(Hopping { index, .. }) = self.take_hopping(hop) else { return };
         let Some(mut slot) = self.slots.vacate(index) else { return };
         let aid = slot.aid();
-        let (waiting, again) = slot.mailbox.take_all();
-        self.tally.handled += i64::from(again);
+        let waiting = slot.mailbox.take_all();
         // Its destination waits for what follows, and not for that.
         self.departed.push(slot);
         self.node.gone();

@@ -259,8 +259,7 @@ impl Shard {
             self.node.ended(name, &reason);
         }
         let aid = Aid::local(name);
-        let (waiting, again) = slot.mailbox.take_all();
-        self.tally.handled += i64::from(again);
+        let waiting = slot.mailbox.take_all();
         if let Some(unwritten) = slot.unwritten.take().filter(|_| self.node.writes_steps()) {
             // Who wrote to it hears of that when its end is written.
             self.write_end(name, *unwritten, waiting);

@@ -1,6 +1,6 @@
 //! The slots of a shard: one per agent it owns.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::{AgentBody, EndReason, Mailbox, Time};
 
@@ -126,6 +126,8 @@ pub(crate) struct Away {
     pub began: Time,
     pub left: Time,
     pub mailbox: Mailbox,
+    /// Senders of numbered messages for which there was no place in `mailbox`: they say them again.
+    pub missed: FxHashSet<Symbol>,
     pub hold: bool,
     /// What the platform knows of it changed.
     pub standing: bool,

@@ -52,11 +52,7 @@ impl Shard {
     #[cold]
     #[inline(never)]
     pub(super) fn keep_back(&mut self, slot: &mut Slot, outbox: &mut Outbox) -> Reception {
-        let (handled, creators) = (slot.mailbox.take_tickets(), slot.mailbox.take_creators());
-        let (me, missed) = (slot.aid(), slot.mailbox.take_missed());
-        if !missed.is_empty() {
-            self.node.ask_again(me.name, &missed);
-        }
+        let handled = slot.mailbox.take_tickets();
         let bearer = (slot.index, slot.generation);
         let Some(unwritten) = &mut slot.unwritten else { return Reception::Fine };
         unwritten.handled.extend(handled);
@@ -64,8 +60,6 @@ impl Shard {
         let (creations, effects) = std::mem::take(&mut unwritten.effects).into_iter().partition(Effect::is_creation);
         unwritten.effects = effects;
         unwritten.sent.extend(creations.into_iter().filter_map(Effect::into_creation));
-        let refusal = |to| Some((to, Arc::new(name_taken(me, to, me)?)));
-        unwritten.sent.extend(creators.into_iter().filter_map(refusal));
         unwritten.sent.extend(outbox.drain().map(|envelope| (envelope.to, envelope.body.into_shared())));
         if !std::mem::replace(&mut unwritten.listed, true) {
             self.steps.changed.push(bearer);
@@ -73,6 +67,23 @@ impl Shard {
         self.idle.note_turn(slot, self.now);
         let Some(unwritten) = &mut slot.unwritten else { return Reception::Fine };
         if unwritten.sent.len() > UNWRITTEN_MESSAGES_MAX { Reception::Busy } else { Reception::Fine }
+    }
+
+    /// An agent's mailbox dropped messages. If predecessors of theirs are missing, their senders' nodes repeat all. If they
+    /// were to create the agent, their senders are told that there is one, with its next step.
+    #[cold]
+    pub(super) fn note_dropped(&mut self, slot: &mut Slot) {
+        let (me, missed, creators) = (slot.aid(), slot.mailbox.take_missed(), slot.mailbox.take_creators());
+        self.node.ask_again(me.name, missed);
+        let bearer = (slot.index, slot.generation);
+        let Some(unwritten) = slot.unwritten.as_mut().filter(|_| !creators.is_empty()) else { return };
+        for (creator, ticket) in creators {
+            unwritten.handled.push(ticket);
+            unwritten.sent.extend(name_taken(me, creator, me).map(|refusal| (creator, Arc::new(refusal))));
+        }
+        if !std::mem::replace(&mut unwritten.listed, true) {
+            self.steps.changed.push(bearer);
+        }
     }
 
     /// A durable agent is new here.
@@ -188,21 +199,6 @@ impl Shard {
         }
     }
 
-    /// Refuses a numbered message for which a durable agent has no place: the agent's next step records it as handled.
-    /// So it does not arrive later, after its sender has been told `failure`, and the messages after it are taken.
-    pub(super) fn refuse_numbered(&mut self, index: u32, body: &MessageBody) {
-        let MessageBody::Numbered(numbered) = body else { return };
-        match self.slots.at(index) {
-            Some(slot) if slot.unwritten.is_some() => slot.mailbox.note_refused(numbered),
-            Some(_) => {}
-            None => {
-                if let Some(away) = self.slots.away(index) {
-                    away.mailbox.note_refused(numbered);
-                }
-            }
-        }
-    }
-
     /// A numbered message will never be handled: its sender need not answer for it.
     #[cold]
     pub(super) fn write_off(&self, envelope: &Envelope, why: DeadReason) {
@@ -212,9 +208,9 @@ impl Shard {
         {
             let (ticket, receiver) = (Ticket::of(numbered), envelope.to.name);
             match why {
-                // A receiver with a full mailbox records the refusal itself; a forged message's number means nothing.
-                DeadReason::MailboxFull | DeadReason::Forged => {}
-                DeadReason::Forbidden | DeadReason::Unsendable | DeadReason::Unreachable => {
+                // A forged message's number means nothing.
+                DeadReason::Forged => {}
+                DeadReason::MailboxFull | DeadReason::Forbidden | DeadReason::Unsendable | DeadReason::Unreachable => {
                     scribe.refuse(ticket, receiver);
                 }
                 _ => scribe.write_off(ticket, receiver),

@@ -204,7 +204,6 @@ impl Shard {
         let Some(slot) = self.slots.at(index) else { return };
         let (to, aside) = (slot.aid(), slot.mailbox.take_aside());
         for body in aside {
-            self.refuse_numbered(index, &body);
             self.undeliverable(to, body, DeadReason::MailboxFull);
         }
     }
@@ -276,18 +275,17 @@ impl Shard {
             slot.timer_at = Time::NEVER;
         }
         let mut written_to = away.wake;
-        slot.mailbox.take_refused(&mut away.mailbox);
         while let Some(message) = away.mailbox.take() {
-            slot.mailbox.push(message);
-            written_to = true;
+            let arrives = slot.mailbox.push(message);
+            self.tally.handled += i64::from(!arrives);
+            written_to |= arrives;
         }
+        self.note_dropped(&mut slot);
+        self.node.ask_again(slot.name, away.missed);
         let doomed = slot.doom.is_some();
         let outcome = match outcome {
             Outcome::Refuse(_) => {
                 for body in slot.mailbox.take_aside() {
-                    if let MessageBody::Numbered(numbered) = &body {
-                        slot.mailbox.note_refused(numbered);
-                    }
                     self.undeliverable(slot.aid(), body, DeadReason::MailboxFull);
                 }
                 Outcome::Ready

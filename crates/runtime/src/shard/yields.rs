@@ -43,8 +43,7 @@ impl Shard {
         // What it put back was counted as handled.
         self.tally.handled += i64::from(slot.mailbox.count_taken());
         self.node.left(name, generation);
-        let (waiting, again) = slot.mailbox.take_all();
-        self.tally.handled += i64::from(again);
+        let waiting = slot.mailbox.take_all();
         waiting.into_iter().for_each(|body| self.pass_on(Envelope { to: Aid::local(name), body }));
     }
 
