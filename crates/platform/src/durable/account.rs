@@ -1,5 +1,7 @@
 //! What the books hold of one agent.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::Symbol;
 
@@ -14,14 +16,34 @@ pub(super) struct Account {
     pub last: u64,
     /// Messages it answers for, by number: whose receivers did not write down yet that they handled them.
     pub unsettled: FxHashSet<u64>,
-    /// Number of the last message to each receiver, if other nodes may serve receivers: the next one names it as its
-    /// predecessor.
-    pub latest: FxHashMap<Symbol, u64>,
+    /// Numbers of the unsettled messages to each receiver, if other nodes may serve receivers: the next message to that
+    /// receiver names the last one as its predecessor. Receivers settle messages in any order.
+    due: FxHashMap<Symbol, BTreeSet<u64>>,
     /// Messages it handled, whose senders did not write down yet that they know.
     pub tickets: FxHashSet<Ticket>,
 }
 
 impl Account {
+    /// Notes that this message to that receiver is to be settled. Returns the number of the last one before it that still
+    /// is, or 0.
+    pub fn note_sent(&mut self, to: Symbol, number: u64) -> u64 {
+        let due = self.due.entry(to).or_default();
+        // What an earlier agent of the name sent may be written later.
+        let after = due.range(..number).next_back().copied().unwrap_or_default();
+        due.insert(number);
+        after
+    }
+
+    /// Notes that this message to that receiver is settled.
+    pub fn note_settled(&mut self, to: Symbol, number: u64) {
+        if let Some(due) = self.due.get_mut(&to)
+            && due.remove(&number)
+            && due.is_empty()
+        {
+            self.due.remove(&to);
+        }
+    }
+
     /// Nobody needs it any more.
     pub fn is_closed(&self) -> bool {
         let remembered = self.born.as_ref().is_some_and(|born| born.founder || !self.gone);

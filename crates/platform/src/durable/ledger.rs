@@ -137,6 +137,12 @@ impl Ledger {
         self.accounts.get(&agent).into_iter().flat_map(|account| account.tickets.iter().copied())
     }
 
+    /// Whether this agent, served here, handled this message, by what is written and [may not be
+    /// forgotten](Ledger::tickets_of).
+    pub fn has_handled(&self, agent: Symbol, message: Ticket) -> bool {
+        self.accounts.get(&agent).is_some_and(|account| account.tickets.contains(&message))
+    }
+
     /// How many durable agents are served here.
     pub fn agents(&self) -> usize {
         self.accounts.values().filter(|account| account.lives()).count()
@@ -188,7 +194,7 @@ impl Ledger {
             if sent.is_kept() {
                 account.unsettled.insert(number);
                 if let Some(letters) = &mut self.letters {
-                    let after = account.latest.insert(sent.to.name, number).unwrap_or_default();
+                    let after = account.note_sent(sent.to.name, number);
                     letters.insert(Ticket { sender: step.agent, number }, Unsettled { sent, after });
                 }
             }
@@ -206,7 +212,7 @@ impl Ledger {
             return;
         }
         match self.accounts.get(&receiver) {
-            Some(account) if account.tickets.contains(&ticket) => {}
+            Some(_) if self.has_handled(receiver, ticket) => {}
             Some(account) if account.lives() => self.refusals.hold(receiver, ticket),
             _ => self.refusals.add(self.partition_of(receiver), receiver, ticket),
         }
@@ -220,7 +226,8 @@ impl Ledger {
             if self.answers_for(ticket) {
                 self.settle(ticket, receiver);
             }
-        } else if !self.tickets_of(receiver).any(|handled| handled == ticket) {
+        } else if !self.has_handled(receiver, ticket) {
+            self.drop_letter(ticket);
             self.refusals.add(self.partition_of(receiver), receiver, ticket);
         }
     }
@@ -241,16 +248,20 @@ impl Ledger {
         let sender = self.accounts.get_mut(&ticket.sender).filter(|sender| sender.unsettled.contains(&ticket.number));
         if let Some(sender) = sender {
             sender.unsettled.remove(&ticket.number);
-            if let Some(Unsettled { sent, .. }) = self.letters.as_mut().and_then(|letters| letters.remove(&ticket))
-                && sender.latest.get(&sent.to.name) == Some(&ticket.number)
-            {
-                sender.latest.remove(&sent.to.name);
-            }
+            self.drop_letter(ticket);
             self.settled.entry(partition).or_default().push(ticket);
             self.confirming.insert(ticket, by);
         } else if !self.confirming.contains_key(&ticket) && self.is_past(ticket) {
             // It is written that its sender knows.
             self.release(ticket, by);
+        }
+    }
+
+    /// A message is not said again, whatever is written of it.
+    fn drop_letter(&mut self, ticket: Ticket) {
+        let letter = self.letters.as_mut().and_then(|letters| letters.remove(&ticket));
+        if let (Some(letter), Some(sender)) = (letter, self.accounts.get_mut(&ticket.sender)) {
+            sender.note_settled(letter.sent.to.name, ticket.number);
         }
     }
 
@@ -377,8 +388,8 @@ impl Ledger {
         if let Some(kept) = &mut self.letters {
             // Each sender's are in their order.
             for (ticket, to, sent) in letters {
-                let latest = self.accounts.get_mut(&ticket.sender).map(|sender| &mut sender.latest);
-                let after = latest.and_then(|latest| latest.insert(to.name, ticket.number)).unwrap_or_default();
+                let sender = self.accounts.get_mut(&ticket.sender);
+                let after = sender.map_or(0, |sender| sender.note_sent(to.name, ticket.number));
                 kept.insert(*ticket, Unsettled { sent: sent.clone(), after });
             }
         }

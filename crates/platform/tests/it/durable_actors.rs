@@ -70,11 +70,22 @@ impl Actor {
     }
 
     pub fn handle(&mut self) {
-        let Some((ticket, message)) = self.mailbox.pop_front() else { return };
+        self.handle_at(0);
+    }
+
+    /// Handles a message before those that came before it.
+    pub fn handle_at(&mut self, place: usize) {
+        let Some((ticket, deed)) = self.take(place) else { return };
+        self.handled.push(ticket);
+        self.deeds.push(deed);
+    }
+
+    /// Takes a message, and what the agent would remember of it.
+    pub fn take(&mut self, place: usize) -> Option<(Ticket, Deed)> {
+        let (ticket, message) = self.mailbox.remove(place)?;
         let mut items = message.content.items().map(|item| item.as_i64().unwrap());
         let (life, number) = (items.next().unwrap() as u64, items.next().unwrap());
-        self.handled.push(ticket);
-        self.deeds.push(Deed::Handled { from: message.sender.name.to_string(), life, number });
+        Some((ticket, Deed::Handled { from: message.sender.name.to_string(), life, number }))
     }
 
     /// Its step as records, and what leaves when they are written.

@@ -15,6 +15,8 @@ const PARTITIONS: u16 = 3;
 /// The last one ends and is born again, the others live as long as the test.
 const NAMES: [&str; 4] = ["ann", "bob", "cid", "eve"];
 const MORTAL: &str = "eve";
+/// Agent that handles messages in any order, and refuses some.
+pub const SELECTIVE: &str = "cid";
 
 #[derive(Clone, Debug)]
 enum Input {
@@ -25,6 +27,11 @@ enum Input {
     Handle {
         agent: usize,
         all: bool,
+    },
+    /// The selective agent handles a message before others, or refuses it.
+    Select {
+        which: Index,
+        refuse: bool,
     },
     /// Some agents' steps are written, each in a frame of its own or not.
     Write {
@@ -53,6 +60,7 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
     let input = prop_oneof![
         8 => (agent(), agent()).prop_map(|(from, to)| Input::Send { from, to }),
         6 => (agent(), any::<bool>()).prop_map(|(agent, all)| Input::Handle { agent, all }),
+        4 => (any::<Index>(), any::<bool>()).prop_map(|(which, refuse)| Input::Select { which, refuse }),
         6 => (any::<u8>(), any::<bool>()).prop_map(|(agents, apart)| Input::Write { agents, apart }),
         2 => (any::<u8>(), any::<bool>(), left(), any::<Index>())
             .prop_map(|(agents, apart, left, order)| Input::Crash { agents, apart, left, order }),
@@ -74,6 +82,11 @@ struct Platform {
     /// What those did last that have ended.
     ended: Vec<Actor>,
     journals: Vec<Vec<Vec<u8>>>,
+    /// Messages that the selective agent refused: since the last write, by what is written, and perhaps by what a crash
+    /// left.
+    refused: Vec<Deed>,
+    refused_for_good: Vec<Deed>,
+    refused_perhaps: Vec<Deed>,
 }
 
 impl Platform {
@@ -82,7 +95,9 @@ impl Platform {
         let next_life = ledger.next_life() + 1;
         let actors = (0..).zip(NAMES).map(|(serial, name)| Actor::new(name, next_life - 1, serial)).collect();
         let journals = vec![Vec::new(); usize::from(PARTITIONS)];
-        Self { ledger, next_life, born: NAMES.len() as u64, actors, ended: Vec::new(), journals }
+        let (ended, refused, refused_for_good, refused_perhaps) = Default::default();
+        let born = NAMES.len() as u64;
+        Self { ledger, next_life, born, actors, ended, journals, refused, refused_for_good, refused_perhaps }
     }
 
     fn actor(&mut self, name: &str) -> Option<&mut Actor> {
@@ -137,6 +152,7 @@ impl Platform {
             return false;
         }
         leaves.into_iter().for_each(|(ticket, to, message)| self.deliver(ticket, to, message));
+        self.refused_for_good.append(&mut self.refused);
         true
     }
 
@@ -163,6 +179,7 @@ impl Platform {
         let (ledger, resumed, letters) = arrears.finish();
         self.next_life = ledger.next_life() + 1;
         self.ended.clear();
+        self.refused_perhaps.append(&mut self.refused);
         self.actors.clear();
         self.actors.extend(resumed.into_iter().map(Actor::resumed));
         for name in NAMES.iter().filter(|name| **name != MORTAL) {
@@ -210,6 +227,7 @@ impl Platform {
                     (0..count).for_each(|_| actor.handle());
                 }
             }
+            Input::Select { which, refuse } => self.select(which, refuse),
             Input::Write { agents, apart } => drop(self.write(agents, apart, None)),
             Input::Crash { agents, apart, left, order } => {
                 self.write(agents, apart, Some(&left));
@@ -227,8 +245,19 @@ impl Platform {
         }
     }
 
+    fn select(&mut self, which: Index, refuse: bool) {
+        let Some(actor) = self.actor(SELECTIVE).filter(|actor| !actor.mailbox.is_empty()) else { return };
+        let place = which.index(actor.mailbox.len());
+        if !refuse {
+            return actor.handle_at(place);
+        }
+        let Some((ticket, deed)) = actor.take(place) else { return };
+        self.ledger.refuse(ticket, SELECTIVE.into());
+        self.refused.push(deed);
+    }
+
     /// What each has handled so far is of each sender in order, nothing twice, and of those that live all along without a
-    /// gap. But what one that ended handled last may be lost while the next one of its name is written already: then it comes to
+    /// gap; of the selective agent, nothing twice and nothing that was refused. But what one that ended handled last may be lost while the next one of its name is written already: then it comes to
     /// that one, late.
     fn check(&self) {
         for actor in &self.actors {
@@ -237,6 +266,10 @@ impl Platform {
                 let Deed::Handled { from, life, number } = deed else { continue };
                 assert!(all.insert((from, *life, *number)), "{}: {:?}", actor.name, actor.deeds);
                 let before = heard.insert((from, *life), *number).unwrap_or(-1);
+                if actor.name.as_str() == SELECTIVE {
+                    assert!(!self.refused_for_good.contains(deed), "{deed:?} was refused");
+                    continue;
+                }
                 let may_be_late = actor.name.as_str() == MORTAL;
                 assert!(*number > before || may_be_late, "{}: {:?}", actor.name, actor.deeds);
                 let both_live = actor.name.as_str() != MORTAL && from != MORTAL;
@@ -252,6 +285,19 @@ impl Platform {
             self.write(0xFF, false, None);
         }
         assert!(self.actors.iter().all(|actor| actor.mailbox.is_empty()));
+    }
+
+    /// Messages of a sender that the selective agent refused, and did not handle.
+    fn refused(&self, sender: &str) -> usize {
+        let actor = self.actors.iter().find(|actor| actor.name.as_str() == SELECTIVE).unwrap();
+        let mut refused: Vec<&Deed> = Vec::new();
+        for deed in self.refused_for_good.iter().chain(&self.refused_perhaps) {
+            let is_senders = matches!(deed, Deed::Handled { from, .. } if from == sender);
+            if is_senders && !actor.deeds.contains(deed) && !refused.contains(&deed) {
+                refused.push(deed);
+            }
+        }
+        refused.len()
     }
 
     fn sent(&self, from: &str, to: &str) -> usize {
@@ -281,7 +327,8 @@ proptest! {
         platform.check();
         let living = || NAMES.iter().filter(|name| **name != MORTAL);
         for (from, to) in living().flat_map(|from| living().map(move |to| (from, to))) {
-            prop_assert_eq!(platform.handled(to, from), platform.sent(from, to), "{} to {}", from, to);
+            let refused = if *to == SELECTIVE { platform.refused(from) } else { 0 };
+            prop_assert_eq!(platform.handled(to, from) + refused, platform.sent(from, to), "{} to {}", from, to);
         }
         prop_assert_eq!(platform.ledger.unsettled(), 0);
         prop_assert_eq!(platform.ledger.agents(), platform.actors.len());

@@ -7,11 +7,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::durable::{
-    Arrears, Facts, Heard, Ledger, Record, Resumed, Sent, Servers, Ticket, decode_frame, partition_of,
+    Arrears, Facts, Heard, Ledger, Letter, Record, Resumed, Sent, Servers, Ticket, decode_frame, partition_of,
 };
 use whimbrel_platform::store::{Epoch, Partition};
 
 use crate::durable_actors::{Actor, Deed, FOUNDER, frame};
+use crate::durable_model::SELECTIVE;
 
 const NODES: usize = 3;
 const PARTITIONS: u16 = 4;
@@ -29,6 +30,11 @@ enum Input {
     Handle {
         agent: usize,
         all: bool,
+    },
+    /// The selective agent handles a message before others, or refuses it.
+    Select {
+        which: Index,
+        refuse: bool,
     },
     /// Some agents' steps are to be written, each in a frame of its own or not.
     Capture {
@@ -111,6 +117,7 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
     let input = prop_oneof![
         12 => (agent(), agent(), 1..4_usize).prop_map(|(from, to, count)| Input::Send { from, to, count }),
         12 => (agent(), any::<bool>()).prop_map(|(agent, all)| Input::Handle { agent, all }),
+        8 => (any::<Index>(), any::<bool>()).prop_map(|(which, refuse)| Input::Select { which, refuse }),
         10 => (node(), any::<u8>(), any::<bool>())
             .prop_map(|(node, agents, apart)| Input::Capture { node, agents, apart }),
         3 => (node(), left()).prop_map(|(node, left)| Input::Append { node, left }),
@@ -149,6 +156,8 @@ struct Store {
     epochs: Vec<Epoch>,
     sent: HashMap<Ticket, Sent>,
     handled: HashMap<Ticket, Symbol>,
+    /// Messages that were written as handled by nobody's step.
+    refused: HashSet<Ticket>,
 }
 
 impl Store {
@@ -171,6 +180,9 @@ impl Store {
                 assert!(self.sent.contains_key(ticket), "{ticket:?} was handled before it was written");
                 let before = self.handled.insert(*ticket, step.agent);
                 assert_eq!(before, None, "{ticket:?} was handled twice");
+            }
+            if step.first == 0 {
+                self.refused.extend(&step.handled);
             }
             for (number, sent) in (step.first..).zip(&step.sent) {
                 let before = self.sent.insert(Ticket { sender: step.agent, number }, sent.clone());
@@ -308,7 +320,8 @@ impl Cluster {
     fn new() -> Self {
         let journals = vec![Vec::new(); usize::from(PARTITIONS)];
         let epochs = vec![Epoch(0); usize::from(PARTITIONS)];
-        let store = Store { journals, epochs, sent: HashMap::new(), handled: HashMap::new() };
+        let (sent, handled, refused) = Default::default();
+        let store = Store { journals, epochs, sent, handled, refused };
         let nodes = (0..NODES).map(|_| Node::new()).collect();
         let mut cluster = Self { store, nodes, links: BTreeMap::new(), born: 0 };
         cluster.mend(None);
@@ -388,10 +401,27 @@ impl Cluster {
             self.nodes[node].ledger.note(record);
         }
         for (ticket, to, sent) in batch.leaves {
+            self.check_predecessor(node, ticket, to);
             self.dispatch(node, ticket, to, sent);
         }
         self.tell(node);
         true
+    }
+
+    /// A message names a predecessor no earlier than the last one of its sender's life that is not settled. What agents of
+    /// two lives sent may be written in any order.
+    fn check_predecessor(&self, node: usize, ticket: Ticket, to: Symbol) {
+        let ledger = &self.nodes[node].ledger;
+        let earlier = |(letter, aid, _): &Letter| {
+            let before = letter.sender == ticket.sender && letter.number < ticket.number;
+            before && aid.name == to && letter.life() == ticket.life()
+        };
+        let letters = ledger.letters_to(&[home(to)]);
+        let due = letters.iter().filter(|letter| earlier(letter)).map(|(letter, ..)| letter.number).max();
+        let after = ledger.comes_after(ticket);
+        if ledger.answers_for(ticket) {
+            assert!(after >= due.unwrap_or_default() && after < ticket.number, "{ticket:?} {after} {due:?}");
+        }
     }
 
     fn arrive(&mut self, from: usize, to: usize) -> bool {
@@ -558,6 +588,7 @@ impl Cluster {
                     }
                 }
             }
+            Input::Select { which, refuse } => self.select(which, refuse),
             Input::Capture { node, agents, apart } => {
                 if self.nodes[node].batch.is_none() {
                     let ended = agents & (1 << 7) != 0;
@@ -598,8 +629,21 @@ impl Cluster {
         }
     }
 
+    fn select(&mut self, which: Index, refuse: bool) {
+        let name = Symbol::new(SELECTIVE);
+        for node in &mut self.nodes {
+            let Some(actor) = node.actor(name).filter(|actor| !actor.mailbox.is_empty()) else { continue };
+            let place = which.index(actor.mailbox.len());
+            if !refuse {
+                actor.handle_at(place);
+            } else if let Some((ticket, _)) = actor.take(place) {
+                node.ledger.refuse(ticket, name);
+            }
+        }
+    }
+
     /// What each has handled so far is of each sender in order, nothing twice, and of those that live all along without a
-    /// gap. But what one that ended handled last may be lost while the next one of its name is written already: then it comes to
+    /// gap; of the selective agent, nothing twice. But what one that ended handled last may be lost while the next one of its name is written already: then it comes to
     /// that one, late.
     fn check(&self) {
         for actor in self.nodes.iter().flat_map(|node| &node.actors) {
@@ -607,6 +651,9 @@ impl Cluster {
             for deed in &actor.deeds {
                 let Deed::Handled { from, life, number } = deed else { continue };
                 assert!(all.insert((from, *life, *number)), "{}: {:?}", actor.name, actor.deeds);
+                if actor.name.as_str() == SELECTIVE {
+                    continue;
+                }
                 let before = heard.insert((from, *life), *number).unwrap_or(-1);
                 let may_be_late = is_mortal(actor.name.as_str());
                 assert!(*number > before || may_be_late, "{}: {:?}", actor.name, actor.deeds);
@@ -701,7 +748,12 @@ proptest! {
             if !is_mortal(from) && !is_mortal(to) {
                 let sent = cluster.deeds(from, |deed| *deed == Deed::SentTo(to.to_owned()));
                 let handled = cluster.deeds(to, |deed| matches!(deed, Deed::Handled { from: it, .. } if it == from));
-                prop_assert_eq!(handled, sent, "{} to {}", from, to);
+                let of = |ticket: &&Ticket| {
+                    ticket.sender.as_str() == *from && cluster.store.handled[ticket].as_str() == to
+                };
+                let refused = cluster.store.refused.iter().filter(of).count();
+                prop_assert!(refused == 0 || to == SELECTIVE, "{} refused", to);
+                prop_assert_eq!(handled + refused, sent, "{} to {}", from, to);
             }
         }
         prop_assert_eq!(cluster.store.handled.len(), cluster.store.sent.len());

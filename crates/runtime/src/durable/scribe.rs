@@ -519,7 +519,7 @@ impl Desk {
                 self.node.say_again_here(partition, |telling| scribe.envelopes(letters, telling));
             }
             Job::Create(created) => {
-                let handled = |ticket| self.ledger.tickets_of(created.name).any(|known| known == ticket);
+                let handled = |ticket| self.ledger.has_handled(created.name, ticket);
                 let is_new = !created.ticket.is_some_and(handled);
                 self.node.make_created(*created, is_new);
             }
