@@ -15,8 +15,11 @@ use crc32c::crc32c_append;
 pub const FLUSHED: &str = "flushed";
 /// Bytes of a slot: its checksum, the segment, the batch, the byte and the frames.
 const SLOT: usize = 32;
-/// Offsets of the slots, in sectors of their own: they are written in turns, so one is whole whatever happens.
-const SLOT_OFFSETS: [u64; 2] = [0, 512];
+/// Offsets of the slots: they are written in turns, and are further apart than the sectors of disks, which write a
+/// sector whole. So a power cut garbles one at most.
+const SLOT_OFFSETS: [u64; 2] = [0, 4_096];
+/// Offset of the second slot in files that were written before this.
+const FORMER_OFFSET: u64 = 512;
 /// After so many batches the file is flushed.
 const SYNC_BATCHES: u64 = 256;
 
@@ -90,7 +93,8 @@ pub fn read(folder: &Path, store: u64) -> io::Result<Flushed> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Flushed::Missing),
         bytes => bytes?,
     };
-    let slots = SLOT_OFFSETS.iter().filter_map(|at| Mark::read(bytes.get(*at as usize..)?, store));
+    let offsets = SLOT_OFFSETS.into_iter().chain([FORMER_OFFSET]);
+    let slots = offsets.filter_map(|at| Mark::read(bytes.get(at as usize..)?, store));
     Ok(slots.max_by_key(|mark| mark.batch).map_or(Flushed::Unreadable, Flushed::Upto))
 }
 
@@ -109,9 +113,12 @@ impl MarkFile {
         let path = folder.join(FLUSHED);
         let made = !path.exists();
         let mut this = Self { file: whimbrel_files::open_or_create(&path)?, store, synced: 0 };
-        for at in SLOT_OFFSETS {
-            this.file.write_all_at(&mark.write(store), at)?;
-        }
+        let [first, second] = SLOT_OFFSETS;
+        this.file.write_all_at(&mark.write(store), second)?;
+        this.sync(mark.batch)?;
+        this.file.write_all_at(&mark.write(store), first)?;
+        // What was left there would be taken for the newer slot once the journal is repaired.
+        this.file.write_all_at(&[0; SLOT], FORMER_OFFSET)?;
         this.sync(mark.batch)?;
         if made {
             whimbrel_files::sync_folder(folder)?;
@@ -139,6 +146,65 @@ impl MarkFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Sector of most disks.
+    const SECTOR: usize = 4_096;
+
+    struct Scratch(std::path::PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("whimbrel-mark-{name}-{}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn mark(batch: u64) -> Mark {
+        Mark { segment: 3, batch, end: 100 * batch, frames: batch }
+    }
+
+    #[test]
+    fn garbled_sector_leaves_the_mark_before() {
+        let folder = Scratch::new("sector");
+        let mut file = MarkFile::begin(&folder.0, 9, mark(1)).unwrap();
+        for batch in 2..6 {
+            let path = folder.0.join(FLUSHED);
+            let before = std::fs::read(&path).unwrap();
+            file.set(mark(batch));
+            let whole = std::fs::read(&path).unwrap();
+            assert_eq!(read(&folder.0, 9).unwrap(), Flushed::Upto(mark(batch)));
+            let changed = whole.iter().zip(&before).position(|(a, b)| a != b).unwrap() / SECTOR;
+            // The power is cut while the disk writes the sector.
+            let mut cut = whole.clone();
+            cut.iter_mut().skip(changed * SECTOR).take(SECTOR).for_each(|byte| *byte = 0xA5);
+            std::fs::write(&path, &cut).unwrap();
+            assert_eq!(read(&folder.0, 9).unwrap(), Flushed::Upto(mark(batch - 1)));
+            std::fs::write(&path, &whole).unwrap();
+        }
+    }
+
+    #[test]
+    fn mark_of_earlier_releases_is_read_once() {
+        let folder = Scratch::new("former");
+        let path = folder.0.join(FLUSHED);
+        let mut former = vec![0; FORMER_OFFSET as usize + SLOT];
+        former[..SLOT].copy_from_slice(&mark(6).write(9));
+        former[FORMER_OFFSET as usize..].copy_from_slice(&mark(7).write(9));
+        std::fs::write(&path, &former).unwrap();
+        assert_eq!(read(&folder.0, 9).unwrap(), Flushed::Upto(mark(7)));
+        // The journal was repaired and is shorter.
+        let file = MarkFile::begin(&folder.0, 9, mark(5)).unwrap();
+        assert_eq!(read(&folder.0, 9).unwrap(), Flushed::Upto(mark(5)));
+        drop(file);
+    }
 
     #[test]
     fn garbled_mark_is_refused() {
