@@ -48,6 +48,8 @@ struct Task {
     absent_since: Option<Time>,
     /// Since when the peer is lost.
     lost_since: Option<Time>,
+    /// Place of the next chunk of this node's introduction to the peer.
+    introducing: Option<u64>,
     /// Address of the present connection's other end.
     host: Option<IpAddr>,
     /// From the outbox, on its way to the link.
@@ -115,6 +117,7 @@ pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: 
         granted: false,
         absent_since: None,
         lost_since: None,
+        introducing: None,
         host: None,
         fresh: Vec::new(),
         arrived: Arrived::default(),
@@ -540,6 +543,7 @@ impl Task {
         if self.peer.leaving.load(Ordering::Acquire) {
             self.link.leave();
         }
+        self.introduce_more();
         self.peer.take(&mut self.fresh);
         self.link.offer(&mut self.fresh);
         let now = self.now();
@@ -604,6 +608,7 @@ impl Task {
                 });
                 self.hub.station.lose(self.peer.id, messages);
                 self.lost_since = Some(self.now());
+                self.introducing = None;
                 self.tell_waiters();
             }
             LinkEvent::Unsendable(messages) => {
@@ -635,23 +640,33 @@ impl Task {
             Some(self.hub.enlist(&self.peer))
         };
         let (peer, link, signing) = (&self.peer, &mut self.link, &self.hub.signing);
-        let mut is_first = true;
         self.hub.station.introduce(&mut |mut news| {
-            if !std::mem::take(&mut is_first) {
-                for news in news {
-                    peer.tell(news);
-                }
-                return;
-            }
             peer.introduce();
             // Before all that it hears of this node: it links with the others, and waits for what they say.
             news.splice(0..0, members.clone());
             news.extend(signing.iter().flat_map(|signing| signing.signer.introductions()));
             link.introduce(news);
         });
-        // News in chunks wait in the outbox.
+        self.introducing = Some(0);
         self.peer.wake.notify_one();
         self.say("up");
+    }
+
+    /// Asks for the next chunk of the introduction if all before it is written. The chunk goes the way of later changes,
+    /// lest it overtakes one.
+    fn introduce_more(&mut self) {
+        let Some(place) = self.introducing.filter(|_| self.written >= self.out.len() && self.link.unsent() == 0) else {
+            return;
+        };
+        let (peer, mut told) = (&self.peer, false);
+        self.introducing = self.hub.station.introduce_more(place, &mut |news| {
+            told |= !news.is_empty();
+            news.into_iter().for_each(|news| _ = peer.tell(news));
+        });
+        if !told {
+            // Nothing will be written, so nothing else wakes this task.
+            peer.wake.notify_one();
+        }
     }
 
     /// Encodes what is to be written, if the last is.

@@ -102,10 +102,14 @@ pub trait Station: Send + Sync {
     /// Another node has news.
     fn hear(&self, from: NodeId, news: News);
 
-    /// Hands all that a new peer must know to `tell`. First come its agents, while nothing changes: later changes are
-    /// news for the peer, too, and follow. The rest comes in chunks, each while its own part does not change, and
-    /// [`News::Introduced`] at last.
+    /// Hands what a new peer must know first to `tell`, its agents above all, while nothing changes: later changes are
+    /// news for the peer, too, and follow. [`Station::introduce_more`] has the rest, from place 0 on.
     fn introduce(&self, tell: &mut dyn FnMut(Vec<News>));
+
+    /// Hands a chunk of the rest to `tell`, from this place on, while its own part does not change; at last
+    /// [`News::Introduced`]. Returns the place of the next chunk. Whoever asks has written the chunk before, so that one
+    /// chunk at a time is in memory.
+    fn introduce_more(&self, place: u64, tell: &mut dyn FnMut(Vec<News>)) -> Option<u64>;
 
     /// Another node is gone: its agents are, and these messages did not get there.
     fn lose(&self, node: NodeId, messages: Vec<Envelope>);

@@ -403,7 +403,6 @@ impl Station for NodeStation {
 
     fn introduce(&self, tell: &mut dyn FnMut(Vec<News>)) {
         let node = &*self.0;
-        let now = node.now();
         let parts = node.cluster.as_ref().map(Cluster::lock);
         node.with_ams(|ams| {
             let served_here =
@@ -416,21 +415,22 @@ impl Station for NodeStation {
             // In one go, and before messages that wait for the peer: a sender to a topic there knows its subscribers.
             node.with_topics(|topics| tell(agents.chain(served).chain(topics.introduction()).collect()));
         });
-        drop(parts);
-        let mut tell_some = |news: Vec<News>| {
-            if !news.is_empty() {
-                tell(news);
+    }
+
+    fn introduce_more(&self, place: u64, tell: &mut dyn FnMut(Vec<News>)) -> Option<u64> {
+        let node = &*self.0;
+        let now = node.now();
+        let next = node.with_df(|df| {
+            let (entries, next) = node.entries_here(df, place, now);
+            if !entries.is_empty() {
+                tell(entries);
             }
-        };
-        let mut from = Some(0);
-        while let Some(number) = from {
-            from = node.with_df(|df| {
-                let (entries, next) = node.entries_here(df, number, now);
-                tell_some(entries);
-                next
-            });
+            next
+        });
+        if next.is_none() {
+            tell(vec![News::Introduced]);
         }
-        tell_some(vec![News::Introduced]);
+        next
     }
 
     fn lose(&self, lost: NodeId, messages: Vec<Envelope>) {

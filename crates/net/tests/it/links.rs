@@ -9,7 +9,7 @@ use std::time::Duration;
 use whimbrel_net::{Authority, Level};
 use whimbrel_platform::limits::{LINK_FLIGHT_BYTES, LINK_SOFT_MESSAGES};
 
-use super::{Setting, TestNode, until};
+use super::{Rest, Setting, TestNode, until};
 
 #[test]
 fn messages_arrive_once_and_in_order_at_every_level() {
@@ -30,6 +30,19 @@ fn messages_arrive_once_and_in_order_at_every_level() {
         until("all is acknowledged", || two.hub.links().waiting() == 0);
         assert_eq!(one.desk.agents.lock().unwrap()[0].1, "agent-of-two");
     }
+}
+
+#[test]
+fn long_introduction_goes_chunk_by_chunk() {
+    let (chunks, bytes) = (400, 256 << 10);
+    let rest = Arc::new(Rest { speaker: "agent-of-long".to_owned(), chunks, bytes, ..Rest::default() });
+    let node = |name| TestNode::start(name, Setting { rest: Some(Arc::clone(&rest)), ..Setting::default() });
+    let (long, peer) = (node("long"), node("peer"));
+    peer.hub.connect(long.address());
+    until("all is heard", || rest.introduced.load(Ordering::SeqCst));
+    assert_eq!(rest.heard.load(Ordering::SeqCst), chunks);
+    let ahead = rest.ahead.load(Ordering::SeqCst);
+    assert!(ahead < chunks / 2, "{ahead} chunks were in memory");
 }
 
 #[test]

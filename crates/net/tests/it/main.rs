@@ -7,12 +7,14 @@ mod links;
 mod refusals;
 mod signed;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
 use whimbrel_net::signing::Evidence;
 use whimbrel_net::{Credentials, Hub, HubConfig, Level};
+use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::{Station, Time};
@@ -28,6 +30,38 @@ struct Desk {
     busy: std::sync::atomic::AtomicBool,
     /// How often it heard that senders may go on.
     drained: std::sync::atomic::AtomicUsize,
+    /// The rest of its introduction, or of that of the one that it hears.
+    rest: Option<Arc<Rest>>,
+}
+
+/// Rest of an introduction in so many chunks, each of one long entry, and how far both ends are.
+#[derive(Default)]
+struct Rest {
+    speaker: String,
+    chunks: u64,
+    bytes: usize,
+    heard: std::sync::atomic::AtomicU64,
+    /// Chunks that were asked for before the peer heard them, at most.
+    ahead: std::sync::atomic::AtomicU64,
+    introduced: std::sync::atomic::AtomicBool,
+}
+
+impl Rest {
+    fn chunk(&self, place: u64) -> News {
+        self.ahead.fetch_max(place - self.heard.load(Ordering::SeqCst), Ordering::SeqCst);
+        let text = Value::Str("x".repeat(self.bytes).into());
+        let service = ServiceDescription { properties: vec![("text".into(), text)], ..ServiceDescription::default() };
+        let agent = Some(Aid::local(format!("entry-{place}").as_str()));
+        News::Service(Box::new(DfDescription { agent, services: vec![service], ..DfDescription::default() }))
+    }
+
+    fn hear(&self, news: &News) {
+        match news {
+            News::Service(_) => _ = self.heard.fetch_add(1, Ordering::SeqCst),
+            News::Introduced => self.introduced.store(true, Ordering::SeqCst),
+            _ => {}
+        }
+    }
 }
 
 fn messages_of(envelopes: impl IntoIterator<Item = Envelope>) -> impl Iterator<Item = AclMessage> {
@@ -44,6 +78,8 @@ impl Station for Desk {
     }
 
     fn hear(&self, from: NodeId, news: News) {
+        let heard = self.rest.iter().filter(|rest| rest.speaker != self.agent);
+        heard.for_each(|rest| rest.hear(&news));
         if let News::Agents(agents) = news {
             self.agents.lock().unwrap().extend(agents.iter().map(|(name, _)| (from, name.to_string())));
         }
@@ -52,6 +88,12 @@ impl Station for Desk {
     fn introduce(&self, tell: &mut dyn FnMut(Vec<News>)) {
         let kind = whimbrel_platform::ams::AgentKind::Native;
         tell(vec![News::Agents(vec![(self.agent.as_str().into(), kind)])]);
+    }
+
+    fn introduce_more(&self, place: u64, tell: &mut dyn FnMut(Vec<News>)) -> Option<u64> {
+        let rest = self.rest.as_ref().filter(|rest| rest.speaker == self.agent && place < rest.chunks);
+        tell(vec![rest.map_or(News::Introduced, |rest| rest.chunk(place))]);
+        rest.map(|_| place + 1)
     }
 
     fn lose(&self, _node: NodeId, messages: Vec<Envelope>) {
@@ -104,6 +146,7 @@ struct Setting {
     evidence: Option<Arc<Evidence>>,
     incarnation: Option<u64>,
     patience: Option<Duration>,
+    rest: Option<Arc<Rest>>,
 }
 
 impl TestNode {
@@ -117,6 +160,7 @@ impl TestNode {
             agents: Mutex::default(),
             busy: false.into(),
             drained: 0.into(),
+            rest: setting.rest,
         });
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
         let incarnation = setting.incarnation.unwrap_or_else(|| name.bytes().map(u64::from).product());

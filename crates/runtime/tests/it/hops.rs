@@ -205,6 +205,14 @@ impl Nodes {
         Self { platforms: platforms.into_iter().map(Some).collect(), wires, lines }
     }
 
+    fn introduce(&self, node: usize, mut tell: impl FnMut(Vec<News>)) {
+        let (station, mut next) = (self.at(node).station(), Some(0));
+        station.introduce(&mut tell);
+        while let Some(place) = next {
+            next = station.introduce_more(place, &mut tell);
+        }
+    }
+
     pub fn at(&self, node: usize) -> &Platform {
         self.platforms[node].as_ref().unwrap()
     }
@@ -396,7 +404,7 @@ impl Nodes {
     pub fn link(&self, from: usize, to: usize) {
         let wires = &self.wires[from];
         wires.queues.lock().unwrap()[to].get_or_insert_default();
-        self.at(from).station().introduce(&mut |news| {
+        self.introduce(from, |news| {
             wires.put(to, news.into_iter().map(Item::News));
         });
     }
@@ -412,7 +420,7 @@ impl Nodes {
     fn meet(&self, a: usize, b: usize) {
         for (from, to) in [(a, b), (b, a)] {
             let wires = &self.wires[from];
-            self.at(from).station().introduce(&mut |news| {
+            self.introduce(from, |news| {
                 let mut expected = wires.expected.lock().unwrap();
                 if !expected.contains(&to) {
                     drop(expected);

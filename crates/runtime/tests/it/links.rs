@@ -382,7 +382,7 @@ fn new_peer_hears_of_directory_in_pieces() {
         here.services().df_register(agent, "near", "t").unwrap();
     }
     let (mut pieces, mut names) = (Vec::new(), Vec::new());
-    here.station().introduce(&mut |news| {
+    let mut note = |news: Vec<News>| {
         let services = news.iter().filter_map(|news| match news {
             News::Service(description) => description.agent.map(|agent| agent.name),
             _ => None,
@@ -391,7 +391,12 @@ fn new_peer_hears_of_directory_in_pieces() {
         names.extend(services);
         pieces.push(names.len() - before);
         assert_eq!(matches!(news[..], [News::Introduced]), names.len() == count && pieces.last() == Some(&0));
-    });
+    };
+    here.station().introduce(&mut note);
+    let mut next = Some(0);
+    while let Some(place) = next {
+        next = here.station().introduce_more(place, &mut note);
+    }
     assert!(pieces.iter().all(|piece| *piece <= LINK_NEWS_ENTRIES) && pieces.len() >= 5, "{pieces:?}");
     names.sort_unstable();
     names.dedup();

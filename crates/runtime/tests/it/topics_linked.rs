@@ -432,7 +432,9 @@ fn a_new_peer_hears_of_all_that_is_there() {
     }
     nodes.idle();
     let mut told = Vec::new();
-    nodes.platforms[0].station().introduce(&mut |news| told.extend(news));
+    let station = nodes.platforms[0].station();
+    station.introduce(&mut |news| told.extend(news));
+    assert_eq!(station.introduce_more(0, &mut |news| told.extend(news)), None);
     let about_topics = |news: &&News| !matches!(news, News::Agents(_) | News::Service(_));
     let name = whimbrel_acl::Symbol::new;
     let expected = [
