@@ -238,6 +238,17 @@ fn what_no_link_took_is_no_evidence() {
 }
 
 #[test]
+fn repeated_end_is_remembered_once() {
+    let pair = Pair::new();
+    let first = pair.sign(1);
+    for _ in 0..1_000 {
+        pair.there.verifier.end("here", "amy".into());
+    }
+    assert_eq!(pair.there.verifier.ends_of("here"), 1);
+    assert_eq!(pair.check("here", first), Ok(()), "last words are believed");
+}
+
+#[test]
 fn who_keeps_its_key_itself_is_believed_by_its_own_signature() {
     let mut pair = Pair::new();
     let credentials = pair.authority.issue("here", &[], 1).unwrap();

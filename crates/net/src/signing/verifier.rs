@@ -49,6 +49,8 @@ struct Node {
     spread: VecDeque<Spread>,
     /// Agents that ended, each with the time until which its certificates are believed.
     ending: VecDeque<(u64, String, Vec<Digest>)>,
+    /// The certificates of these. A node that says an end again adds nothing.
+    ends: FxHashSet<Digest>,
 }
 
 /// A message to several receivers, and for whom it came.
@@ -93,14 +95,17 @@ impl Node {
             last: Recent::new(SIGNED_CONVERSATIONS_MAX),
             spread: VecDeque::new(),
             ending: VecDeque::new(),
+            ends: FxHashSet::default(),
         }
     }
 
     /// Notes that an agent ended. Its last messages may still come.
     fn end(&mut self, agent: &str, now_ms: u64) {
         self.forget_ended(now_ms);
-        if let Some(known) = self.known.get(agent) {
-            let certificates = known.iter().map(|known| known.digest).collect();
+        let Some(known) = self.known.get(agent) else { return };
+        let certificates = known.iter().map(|known| known.digest);
+        let certificates: Vec<Digest> = certificates.filter(|certificate| self.ends.insert(*certificate)).collect();
+        if !certificates.is_empty() {
             self.ending.push_back((now_ms + SIGNED_LAST_WORDS_MS, agent.to_owned(), certificates));
         }
     }
@@ -108,6 +113,7 @@ impl Node {
     /// Forgets agents that ended long enough ago, but no later agents of the same name.
     fn forget_ended(&mut self, now_ms: u64) {
         while let Some((_, agent, certificates)) = self.ending.pop_front_if(|(until_ms, ..)| *until_ms <= now_ms) {
+            certificates.iter().for_each(|certificate| _ = self.ends.remove(certificate));
             let Some(known) = self.known.get_mut(&agent) else { continue };
             known.retain(|known| {
                 let stays = !certificates.contains(&known.digest);
@@ -257,6 +263,12 @@ impl Verifier {
         if let Some(node) = self.state().nodes.get_mut(from) {
             node.end(agent.as_str(), now_ms());
         }
+    }
+
+    /// How many ends of a node's agents are remembered.
+    #[cfg(test)]
+    pub(super) fn ends_of(&self, from: &str) -> usize {
+        self.state().nodes.get(from).map_or(0, |node| node.ending.len())
     }
 
     /// A node is no more, or is another one by now: nothing of it is known.
