@@ -76,3 +76,24 @@ pub fn fits(value: &Value) -> bool {
 pub fn checked(value: Value) -> Value {
     if fits(&value) { value } else { Value::Nil }
 }
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::Text;
+    use whimbrel_testkit::Simulation;
+
+    use crate::syntax::NoFiles;
+    use crate::{Agent, AgentConfig, load};
+
+    #[test]
+    fn excess_of_another_turn_fails_no_step() {
+        let (image, _) = load("!go. +!go <- .print(done). -!go <- .print(failed).", &Text::from("a.asl"), &mut NoFiles)
+            .unwrap_or_else(|error| panic!("{:?}", error.diagnostics));
+        // As a turn leaves it that panics.
+        super::note();
+        let mut simulation = Simulation::new(1);
+        simulation.spawn("me", Box::new(Agent::new(AgentConfig::new(image))));
+        simulation.run_for(10);
+        assert_eq!(simulation.output(), ["[me] done"]);
+    }
+}

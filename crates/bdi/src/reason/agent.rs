@@ -330,6 +330,8 @@ impl Agent {
 
     #[inline(always)]
     fn have_turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        // A turn that panicked on this thread may have left its excess.
+        levels::take();
         if let Some(aside) = self.aside.take() {
             return self.unusual_turn(aside, turn);
         }
