@@ -58,7 +58,10 @@ impl Embedded {
         if segments < 2 || waste < frame_bytes.saturating_add(self.segment_bytes) {
             return;
         }
-        let oldest = self.queue().segments.keys().next().copied();
+        let oldest = {
+            let queue = self.queue();
+            queue.segments.keys().next().copied().filter(|oldest| !queue.may_have_lost(*oldest))
+        };
         // What cannot be moved stays where it is, and is tried again: nothing is lost by that but space.
         if oldest.is_some_and(|oldest| self.move_frames(oldest).is_ok()) {
             self.sweep();

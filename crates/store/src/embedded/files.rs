@@ -87,7 +87,7 @@ impl Files {
         Ok(recovered)
     }
 
-    /// The same, of a journal that was flushed so far.
+    /// As [`Files::recover`], by another flush mark than the one in the folder.
     pub fn recover_upto(
         &self,
         flushed: Flushed,
@@ -202,7 +202,7 @@ pub fn queue(store: u64, recovered: Recovered, segments: Vec<Segment>, tail: Tai
         pending: Pending::default(),
         flying: None,
         tail: Some(tail),
-        damaged: false,
+        unreadable: recovered.unreadable,
         begin_segment: false,
         written_bytes: 0,
     }

@@ -137,8 +137,7 @@ impl Embedded {
             exposed,
         };
         let (partitions, store) = (files.description.partitions, files.description.store);
-        let damaged = !found.damage.is_empty();
-        let queue = Mutex::new(Queue { damaged, ..files::queue(store, recovered, segments, tail) });
+        let queue = Mutex::new(files::queue(store, recovered, segments, tail));
         let embedded = Self {
             folder: files.folder,
             survives,

@@ -100,8 +100,9 @@ pub struct Queue {
     pub flying: Option<Outcome>,
     /// Where the next batch is written; whoever writes has it.
     pub tail: Option<Tail>,
-    /// True if the journal is damaged: no segment is freed, since it may be mended.
-    pub damaged: bool,
+    /// Segments of which something cannot be read. While frames are missing they are not freed: frames may be found in
+    /// them if they are mended.
+    pub unreadable: BTreeSet<u32>,
     /// The next batch goes into a new segment.
     pub begin_segment: bool,
     /// Bytes that were written since the store was opened.
@@ -231,17 +232,24 @@ impl Queue {
         }
     }
 
-    /// The oldest segments in which nothing is that is not forgotten.
+    /// Takes the oldest segments in which nothing is that is not forgotten, nor may be.
     pub fn take_dead(&mut self) -> Vec<Arc<Segment>> {
         let mut dead = Vec::new();
-        while !self.damaged
-            && self.segments.len() > 1
-            && let Some(first) = self.segments.first_entry()
-            && first.get().frames == 0
+        while self.segments.len() > 1
+            && let Some((number, kept)) = self.segments.first_key_value()
+            && kept.frames == 0
+            && !self.may_have_lost(*number)
+            && let Some((_, kept)) = self.segments.pop_first()
         {
-            dead.push(first.remove().segment);
+            dead.push(kept.segment);
         }
         dead
+    }
+
+    /// Whether frames that are missing may be found in this segment when it is mended.
+    pub fn may_have_lost(&self, number: u32) -> bool {
+        let is_missing = |log: &Log| log.frames.slots.iter().any(|slot| slot.segment == 0);
+        self.unreadable.contains(&number) && self.logs.iter().any(is_missing)
     }
 
     /// A partition of this store.

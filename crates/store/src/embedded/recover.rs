@@ -1,6 +1,6 @@
 //! What a journal's files say, put together: what is known when a store is opened, and what `check` reports.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use whimbrel_platform::store::{Lsn, Partition, Revision};
 
@@ -116,6 +116,8 @@ pub struct Recovered {
     pub revision: u64,
     /// What is damaged.
     pub damage: Vec<Damage>,
+    /// Segments of which something cannot be read, and it is not known what.
+    pub unreadable: BTreeSet<u32>,
     /// Something is damaged of which it is not known what it was: acknowledged frames may be missing at the end of any
     /// partition.
     pub in_doubt: bool,
@@ -165,7 +167,10 @@ impl Recovered {
                 let slot = Slot { segment: header.segment, offset, bytes: record.bytes };
                 self.apply(&record.record, slot, payload, whole);
             }
-            Found::Damage { from, to } => self.doubt(format!("{name}: bytes {from} to {to} cannot be read")),
+            Found::Damage { from, to } => {
+                self.unreadable.insert(header.segment);
+                self.doubt(format!("{name}: bytes {from} to {to} cannot be read"));
+            }
         });
         (self.end, self.next_batch) = (end.offset, end.next_batch);
         if let Some(torn) = end.torn {
@@ -177,6 +182,7 @@ impl Recovered {
 
     /// A segment that cannot be read at all.
     pub fn skip(&mut self, number: u32, what: String) {
+        self.unreadable.insert(number);
         self.doubt(what);
         if self.last_segment != 0 {
             self.last_segment = number;

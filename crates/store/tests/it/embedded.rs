@@ -101,6 +101,71 @@ fn forgotten_frames_give_their_space_back() {
     assert_eq!(store.open(Partition(0), Epoch(1)).unwrap(), last);
 }
 
+/// Segments by their names, oldest first.
+fn names(folder: &Folder) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder.path().join("journal")).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn damaged_store_gives_space_back() {
+    let folder = Folder::new("trim-damaged");
+    let store = open(&folder);
+    store.open(Partition(0), Epoch(1)).unwrap();
+    fill(&store, 0, 1..=600, 1_000);
+    drop(store);
+    let before = names(&folder);
+    let mut bytes = std::fs::read(&before[1]).unwrap();
+    bytes.iter_mut().skip(64_000).take(1_500).for_each(|byte| *byte = 0xA5);
+    std::fs::write(&before[1], bytes).unwrap();
+    let store = open(&folder);
+    let lost = store.found().damage.iter().find(|damage| damage.partition.is_some()).unwrap().first;
+    assert!(lost.0 > 100 && lost.0 < 250, "{lost:?}");
+    assert_eq!(names(&folder), before, "opening removes nothing that is needed");
+    store.trim(Partition(0), lost).unwrap();
+    assert_eq!(names(&folder)[0], before[1], "the segment before the damaged one is gone");
+    store.trim(Partition(0), Lsn(590)).unwrap();
+    assert!(!names(&folder).contains(&before[1]), "nothing is missing any more");
+    for round in 6..20 {
+        let last = fill(&store, 0, round * 100 + 1..=round * 100 + 100, 1_000);
+        store.trim(Partition(0), last).unwrap();
+        assert!(segments(&folder) <= 3, "{} segments in round {round}", segments(&folder));
+    }
+}
+
+#[test]
+fn unreadable_segment_stays_while_frames_are_missing() {
+    let folder = Folder::new("trim-missing");
+    let store = open(&folder);
+    for partition in 0..2 {
+        store.open(Partition(partition), Epoch(1)).unwrap();
+    }
+    fill(&store, 0, 1..=150, 1_000);
+    let frame = b"lost".repeat(250);
+    let append = Append { partition: Partition(1), epoch: Epoch(1), number: 1, frame: &frame };
+    assert_eq!(store.append(&[append]), [Ok(Lsn(1))]);
+    fill(&store, 0, 151..=600, 1_000);
+    drop(store);
+    let before = names(&folder);
+    // The only frame of the other partition, and what is around it.
+    let find = |path: &std::path::PathBuf| {
+        let bytes = std::fs::read(path).unwrap();
+        let at = bytes.windows(frame.len()).position(|window| window == frame)?;
+        Some((path.clone(), bytes, at))
+    };
+    let (damaged, mut bytes, at) = before.iter().find_map(find).unwrap();
+    bytes.iter_mut().skip(at - 200).take(1_000).for_each(|byte| *byte = 0xA5);
+    std::fs::write(&damaged, bytes).unwrap();
+    let store = open(&folder);
+    assert!(store.found().damage.iter().any(|damage| damage.partition == Some(Partition(1))));
+    store.trim(Partition(0), Lsn(600)).unwrap();
+    assert_eq!(names(&folder)[0], damaged, "the frame may be found again");
+    store.trim(Partition(1), Lsn(2)).unwrap();
+    assert!(!names(&folder).contains(&damaged));
+}
+
 #[test]
 fn frames_that_stay_hold_no_space_that_is_not_theirs() {
     let folder = Folder::new("pinned");
