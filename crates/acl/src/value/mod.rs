@@ -26,7 +26,7 @@ pub use bytes::Bytes;
 pub use code::Bare;
 pub use footprint::Scale;
 pub use list::{Cons, Items};
-pub use object::{Contents, Object, shared_objects_met, with_shared_objects};
+pub use object::{Contents, Object, PriorityQueue, shared_objects_met, with_shared_objects};
 pub use structure::{Annot, Annots, Args, Structure};
 pub use terms::TermConversion;
 pub use text::write_number;
@@ -393,7 +393,7 @@ mod tests {
                 1 => Value::term("f", [Value::Num(f64::from(i)), value]),
                 2 => object(Contents::Queue([value].into())),
                 3 => object(Contents::Map([(Value::Int(1), value)].into())),
-                4 => object(Contents::PriorityQueue(vec![value])),
+                4 => object(Contents::PriorityQueue([value].into_iter().collect())),
                 _ => {
                     let mut annotated = Structure::new("a".into(), Args::new());
                     annotated.set_annots([Annot::Term(value)].into_iter().collect());

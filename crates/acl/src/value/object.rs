@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Value;
@@ -25,7 +26,89 @@ pub enum Contents {
     /// First in, first out.
     Queue(VecDeque<Value>),
     /// Least first.
-    PriorityQueue(Vec<Value>),
+    PriorityQueue(PriorityQueue),
+}
+
+/// Values that leave in their order, the least first. Equal values leave in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub struct PriorityQueue {
+    /// Each value with a number that tells it from its equals.
+    items: BTreeSet<(Value, u64)>,
+    /// How many values have ever come.
+    came: u64,
+}
+
+impl PriorityQueue {
+    /// Puts a value in, behind its equals.
+    pub fn push(&mut self, value: Value) {
+        self.items.insert((value, self.came));
+        self.came += 1;
+    }
+
+    /// Takes the least value out.
+    pub fn pop(&mut self) -> Option<Value> {
+        self.items.pop_first().map(|(value, _)| value)
+    }
+
+    /// Returns the least value.
+    pub fn first(&self) -> Option<&Value> {
+        self.items.first().map(|(value, _)| value)
+    }
+
+    /// Returns the number of values.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// True if there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Drops all values.
+    pub fn clear(&mut self) {
+        self.items.clear();
+    }
+
+    /// Returns the values, the least first.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Value> {
+        self.items.iter().map(|(value, _)| value)
+    }
+}
+
+impl FromIterator<Value> for PriorityQueue {
+    fn from_iter<I: IntoIterator<Item = Value>>(values: I) -> Self {
+        let mut queue = Self::default();
+        values.into_iter().for_each(|value| queue.push(value));
+        queue
+    }
+}
+
+impl IntoIterator for PriorityQueue {
+    type Item = Value;
+    type IntoIter = std::iter::Map<std::collections::btree_set::IntoIter<(Value, u64)>, fn((Value, u64)) -> Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter().map(|(value, _)| value)
+    }
+}
+
+impl PartialEq for PriorityQueue {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Serialize for PriorityQueue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.items.iter().map(|(value, _)| value))
+    }
+}
+
+impl<'de> Deserialize<'de> for PriorityQueue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(Self::from_iter)
+    }
 }
 
 impl Object {
@@ -74,7 +157,8 @@ impl Contents {
 }
 
 thread_local! {
-    static WRITTEN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    /// The number of each container written so far, by its address.
+    static WRITTEN: RefCell<FxHashMap<usize, usize>> = const { RefCell::new(FxHashMap::with_hasher(FxBuildHasher)) };
     static READ: RefCell<Vec<Arc<Object>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -82,7 +166,7 @@ thread_local! {
 /// once and comes back as one.
 pub fn with_shared_objects<R>(work: impl FnOnce() -> R) -> R {
     let clear = || {
-        WRITTEN.with_borrow_mut(Vec::clear);
+        WRITTEN.with_borrow_mut(FxHashMap::clear);
         READ.with_borrow_mut(Vec::clear);
     };
     clear();
@@ -105,11 +189,10 @@ enum Entry {
 impl Serialize for Object {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let address = std::ptr::from_ref(self) as usize;
-        let seen = WRITTEN.with_borrow(|written| written.iter().position(|other| *other == address));
-        if let Some(index) = seen {
+        if let Some(index) = WRITTEN.with_borrow(|written| written.get(&address).copied()) {
             return Entry::Seen(index).serialize(serializer);
         }
-        WRITTEN.with_borrow_mut(|written| written.push(address));
+        WRITTEN.with_borrow_mut(|written| written.insert(address, written.len()));
         Entry::New(self.contents().clone()).serialize(serializer)
     }
 }
@@ -147,5 +230,28 @@ mod tests {
             items.insert(Value::Num(1.0));
         }
         assert_eq!(b.contents().values().count(), 1);
+    }
+
+    #[test]
+    fn equal_values_leave_in_their_order() {
+        let named = |name: &str| {
+            let annots = [crate::Annot::new(Value::atom(name))].into_iter().collect();
+            let mut pair = crate::Structure::new("p".into(), [Value::Num(1.0)].into_iter().collect());
+            pair.set_annots(annots);
+            pair.into_value()
+        };
+        let mut queue = PriorityQueue::default();
+        for value in [Value::Num(3.0), named("b"), Value::Int(1), Value::Num(1.0), named("a"), Value::Int(3)] {
+            queue.push(value);
+        }
+        let again: PriorityQueue = queue.clone().into_iter().collect();
+        assert!(again == queue && queue.len() == 6);
+        assert!(matches!(queue.first(), Some(Value::Int(1))));
+        let left: Vec<Value> = std::iter::from_fn(|| queue.pop()).collect();
+        assert!(matches!(
+            left.as_slice(),
+            [Value::Int(1), Value::Num(_), Value::Num(_), Value::Int(3), Value::Term(_), Value::Term(_)]
+        ));
+        assert!(queue.is_empty());
     }
 }

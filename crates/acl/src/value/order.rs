@@ -90,11 +90,22 @@ fn compare_integer(integer: i64, double: f64) -> Ordering {
     }
 }
 
+/// Compares `source(name)` with a value, without making it one.
+fn compare_source(name: Symbol, value: &Value) -> Ordering {
+    const LITERALS: u8 = 4;
+    let args = [Value::Atom(name)];
+    let source = Parts { functor: sym::SOURCE, namespace: sym::DEFAULT, negated: false, args: &args, annots: &[] };
+    LITERALS.cmp(&rank(value)).then_with(|| compare_parts(&source, &parts(value)))
+}
+
 fn compare_literals(a: &Value, b: &Value) -> Ordering {
     if let (Value::Atom(a), Value::Atom(b)) = (a, b) {
         return compare_names(*a, *b);
     }
-    let (a, b) = (parts(a), parts(b));
+    compare_parts(&parts(a), &parts(b))
+}
+
+fn compare_parts(a: &Parts<'_>, b: &Parts<'_>) -> Ordering {
     compare_names(a.namespace, b.namespace)
         .then_with(|| compare_names(a.functor, b.functor))
         .then_with(|| a.negated.cmp(&b.negated))
@@ -209,7 +220,8 @@ impl Ord for Annot {
             (Self::Tail(_), _) => Ordering::Greater,
             (_, Self::Tail(_)) => Ordering::Less,
             (Self::Term(a), Self::Term(b)) => a.cmp(b),
-            (a, b) => a.to_value().cmp(&b.to_value()),
+            (Self::Source(name), Self::Term(value)) => compare_source(*name, value),
+            (Self::Term(value), Self::Source(name)) => compare_source(*name, value).reverse(),
         }
     }
 }
@@ -263,6 +275,21 @@ mod tests {
         assert_eq!(Value::Int(3), Value::Num(3.0));
         assert_ne!(Value::Int(3), Value::Num(3.5));
         assert!(Value::Int(3) < Value::Num(3.5) && Value::Num(-3.5) < Value::Int(-3));
+    }
+
+    #[test]
+    fn short_sources_sort_as_terms() {
+        let others = ["a", "source", "z"].map(Value::atom).into_iter();
+        let others = others.chain([Value::Num(1.0), Value::from("s"), Value::term("source", [Value::Num(1.0)])]);
+        let others = others.chain([
+            Value::term("source", [Value::atom("bob")]),
+            Value::Var(super::super::Var { slot: 0, name: "X".into() }),
+        ]);
+        for other in others {
+            let (short, long) = (Annot::Source("bob".into()), Value::term("source", [Value::atom("bob")]));
+            assert_eq!(short.cmp(&Annot::Term(other.clone())), long.cmp(&other), "{other}");
+            assert_eq!(Annot::Term(other.clone()).cmp(&short), other.cmp(&long), "{other}");
+        }
     }
 
     #[test]

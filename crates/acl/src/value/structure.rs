@@ -60,6 +60,20 @@ impl Annot {
     fn has_foreign(&self) -> bool {
         matches!(self, Self::Term(value) if value.has_foreign())
     }
+
+    /// How deep a structure nests that has this annotation.
+    fn levels_around(&self) -> u32 {
+        if let Self::Term(value) = self { value.levels() + 1 } else { 1 }
+    }
+}
+
+/// Returns the place of an annotation among the sorted annotations of a structure, or where it would be.
+fn place_of(annot: &Annot, annots: &[Annot]) -> Result<usize, usize> {
+    match annots {
+        [] => Err(0),
+        [only] if only == annot => Ok(0),
+        annots => annots.binary_search(annot),
+    }
 }
 
 /// A structure `~ns::functor(args)[annots]`.
@@ -139,11 +153,10 @@ fn shape_of_nested(args: &[Value]) -> Shape {
 #[inline(never)]
 fn shape_of_both(args: &[Value], annots: &[Annot]) -> Shape {
     let Shape { ground, foreign, levels } = shape(args);
-    let of_annot = |annot: &Annot| if let Annot::Term(value) = annot { value.levels() + 1 } else { 1 };
     Shape {
         ground: ground && annots.iter().all(Annot::is_ground),
         foreign: foreign || annots.iter().any(Annot::has_foreign),
-        levels: levels.max(annots.iter().map(of_annot).max().unwrap_or(1)),
+        levels: levels.max(annots.iter().map(Annot::levels_around).max().unwrap_or(1)),
     }
 }
 
@@ -193,6 +206,35 @@ impl Structure {
         normalize(&mut annots);
         self.annots = annots;
         self.look_again();
+    }
+
+    /// True if this is one of the annotations.
+    pub fn has_annot(&self, annot: &Annot) -> bool {
+        place_of(annot, &self.annots).is_ok()
+    }
+
+    /// Adds annotations to those that are there, in time that grows with the number of new ones.
+    pub fn add_annots(&mut self, new: impl IntoIterator<Item = Annot>) {
+        for annot in new {
+            let Err(place) = place_of(&annot, &self.annots) else { continue };
+            self.ground &= annot.is_ground();
+            self.foreign |= annot.has_foreign();
+            self.levels = self.levels.max(annot.levels_around());
+            self.annots.insert(place, annot);
+        }
+    }
+
+    /// Takes annotations away, in time that grows with their number.
+    pub fn remove_annots(&mut self, gone: &[Annot]) {
+        for annot in gone {
+            let Ok(place) = place_of(annot, &self.annots) else { continue };
+            self.annots.remove(place);
+            let levels = annot.levels_around();
+            let is_deepest = levels > 1 && !self.annots.iter().any(|other| other.levels_around() >= levels);
+            if is_deepest || !annot.is_ground() || annot.has_foreign() {
+                self.look_again();
+            }
+        }
     }
 
     /// Exchanges the arguments with as many others.
@@ -255,5 +297,36 @@ impl Drop for Structure {
         let mut pile = Pile::new();
         take_parts(self, &mut pile);
         free(pile);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_change_in_place() {
+        let deep = Annot::new(Value::term("f", [Value::term("g", [Value::Num(1.0)])]));
+        let open = Annot::Term(Value::Var(Var { slot: 0, name: "X".into() }));
+        let foreign = Annot::Term(Value::Int(1));
+        let flat = Annot::new(Value::atom("a"));
+        let source = Annot::Source("bob".into());
+        let all = [&source, &open, &deep, &flat, &foreign];
+        let mut annotated = Structure::new("p".into(), Args::new());
+        let whole = |annots: &[&Annot]| {
+            Structure::new("p".into(), Args::new()).with_annots(annots.iter().map(|annot| (*annot).clone()).collect())
+        };
+        let same = |a: &Structure, b: &Structure| {
+            a.annots == b.annots && (a.ground, a.foreign, a.levels) == (b.ground, b.foreign, b.levels)
+        };
+        for count in 0..all.len() {
+            annotated.add_annots([all[count].clone(), source.clone()]);
+            assert!(same(&annotated, &whole(&all[..=count])), "{annotated}");
+        }
+        for count in 0..all.len() {
+            assert!(annotated.has_annot(all[count]));
+            annotated.remove_annots(&[all[count].clone()]);
+            assert!(same(&annotated, &whole(&all[count + 1..])) && !annotated.has_annot(all[count]), "{annotated}");
+        }
     }
 }

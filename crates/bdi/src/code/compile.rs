@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 
@@ -119,7 +120,8 @@ pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Ima
         let mut compiler = Compiler::new(functions, goal.file.clone());
         image.goals.push(compiler.quoted(&ast::Term::Literal(goal.literal.clone())));
     }
-    let labels: Vec<Symbol> = program.plans.iter().filter_map(|plan| Some(plan.label.as_ref()?.functor)).collect();
+    let labels: FxHashSet<Symbol> =
+        program.plans.iter().filter_map(|plan| Some(plan.label.as_ref()?.functor)).collect();
     for (number, plan) in program.plans.iter().chain(&library.plans).enumerate() {
         let label = label_of(plan).unwrap_or_else(|| next_label(&mut image.labels, |label| labels.contains(&label)));
         let plan = Arc::new(compile_plan(plan, label, functions));

@@ -458,6 +458,8 @@ pub struct Image {
     pub labels: u32,
     /// The index of the plans.
     pub index: crate::mind::PlanIndex,
+    /// The names of the plans.
+    pub names: crate::mind::ImageNames,
     /// Whether some plan is for meta-events.
     pub has_meta_plans: bool,
     /// Whether the program calls functions at all.

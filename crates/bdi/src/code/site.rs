@@ -1,11 +1,11 @@
 //! Literals in plan bodies that stand for a goal or a belief of the agent's own, with what is found out about them when
 //! they are executed first.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::{Expr, Image, Key, PlainStep, TriggerKind, TriggerOp};
-use crate::mind::{PlanRef, TriggerKey};
+use crate::mind::{PlanList, PlanRef, TriggerKey};
 
 /// A literal without annotations that a step is about.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Site {
     /// This program's plans for the goal; it must be the same each time.
     #[inline]
     pub fn plans(&self, image: &Image, trigger: impl FnOnce() -> TriggerKey) -> &Plans {
-        self.plans.get_or_init(|| Plans::of(image, image.index.candidates(&trigger())))
+        self.plans.get_or_init(|| Plans::of(image, image.index.candidates_held(&trigger())))
     }
 
     /// Whether this program has no plan for what the step does to beliefs; both must be the same each time.
@@ -45,7 +45,7 @@ impl Site {
     pub fn is_unheard(&self, step: PlainStep, image: &Image) -> bool {
         *self.unheard.get_or_init(|| {
             let trigger = |op: &TriggerOp| self.trigger(*op, TriggerKind::Belief);
-            step.triggers().iter().all(|op| image.index.candidates(&trigger(op)).is_empty())
+            step.triggers().iter().all(|op| image.index.candidates(&trigger(op)).all().is_empty())
         })
     }
 }
@@ -54,16 +54,15 @@ impl Site {
 #[derive(Clone, Debug)]
 pub struct Plans {
     /// They, in order.
-    pub places: Box<[PlanRef]>,
+    pub list: Arc<PlanList>,
     /// Whether all are ordinary plans ([`super::Plan::is_plain`]).
     pub plain: bool,
 }
 
 impl Plans {
-    fn of(image: &Image, places: &[PlanRef]) -> Self {
-        let plain = !image.asks_desires
-            && places.iter().all(|place| image.plans.get(place.0 as usize).is_some_and(|plan| plan.is_plain));
-        Self { places: places.into(), plain }
+    fn of(image: &Image, list: Arc<PlanList>) -> Self {
+        let is_plain = |place: &PlanRef| image.plans.get(place.0 as usize).is_some_and(|plan| plan.is_plain);
+        Self { plain: !image.asks_desires && list.all().iter().all(is_plain), list }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var};
 use whimbrel_platform::limits;
@@ -549,12 +550,25 @@ pub fn map_annots(annots: &[Annot], replace: &mut dyn FnMut(Var) -> Value) -> An
     mapped
 }
 
+/// Number of distinct variables from which they are told apart by a set.
+const VARIABLES_MANY: usize = 16;
+
 /// The distinct variables of a value, in order of appearance.
 pub fn variables(value: &Value) -> Vec<Var> {
     let mut vars: Vec<Var> = Vec::new();
+    let mut seen: FxHashSet<u32> = FxHashSet::default();
     if !value.is_ground() {
         map_vars(value, &mut |var| {
-            if !vars.iter().any(|other| other.slot == var.slot) {
+            // Few are told apart sooner without a set.
+            let is_new = match vars.len() {
+                0..VARIABLES_MANY => !vars.iter().any(|other| other.slot == var.slot),
+                VARIABLES_MANY => {
+                    seen.extend(vars.iter().map(|var| var.slot));
+                    seen.insert(var.slot)
+                }
+                _ => seen.insert(var.slot),
+            };
+            if is_new {
                 vars.push(var);
             }
             Value::Var(var)

@@ -127,11 +127,7 @@ impl ShallowProof<'_, '_> {
             return if self.any_fact(term, fact, bindings) { self.proceed(rest, bindings) } else { Shallow::Fails };
         }
         let mark = bindings.mark();
-        let mut candidates = match term.args.first() {
-            None => table.candidates(&Value::Null),
-            Some(Expr::Const(value)) => table.candidates(value),
-            Some(expr) => table.candidates(&build(self.solver, bindings, self.base, self.names, expr)),
-        };
+        let mut candidates = self.solver.candidates(table, term, bindings, self.base, self.names);
         let image = self.solver.known.image;
         while let Some(entry) = candidates.next(image) {
             if !self.solver.spend(1, || Some(asked_last(&term.key))) {

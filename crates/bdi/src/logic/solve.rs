@@ -4,6 +4,7 @@
 //! choice points. A rule may recurse as deeply as memory allows, and the last goal of a rule needs no frame. Only
 //! negation, `.findall` and their like start a proof within a proof.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use smallvec::SmallVec;
@@ -12,13 +13,13 @@ use whimbrel_platform::{Services, Time, limits};
 
 use super::bindings::{map_annots, variables};
 use super::shallow::{Shallow, ShallowProof};
-use super::{Bindings, Mark, arith, decorated, levels, match_annot_subsets, match_annots, namespaced};
+use super::{AnnotSubsets, Bindings, Mark, arith, decorated, find_annot, levels, match_annots, namespaced};
 use crate::actions::{Action, Answer, Call, Effect, Failure};
 use crate::code::{
     CallExpr, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, Rule, TermExpr, build, build_annots,
     build_args, match_expr, match_slot, number, push_plain_value, reserved,
 };
-use crate::mind::{Candidates, Entry, Mind};
+use crate::mind::{Candidates, Entry, Mind, Table};
 use crate::syntax::quote;
 
 /// What an agent perceives of its platform while it reasons.
@@ -96,7 +97,7 @@ struct Choice<'f> {
 enum Alternatives<'f> {
     Formulas(&'f [Formula]),
     Entries { query: Query<'f>, first: &'f Entry, rest: Candidates<'f> },
-    Annots { ways: std::vec::IntoIter<Vec<Annot>>, own: Annots },
+    Annots { ways: Box<AnnotSubsets<'f>>, own: Annots },
     Values { target: Value, values: Box<dyn Iterator<Item = Value> + 'f> },
 }
 
@@ -208,6 +209,24 @@ impl<'m> Solver<'m> {
             next = Next::Fail;
         }
         self.depth.set(self.depth.get() - 1);
+    }
+
+    /// The entries that may match a query: by its first argument, and where that leaves many, by others that are known.
+    #[inline]
+    pub(super) fn candidates<'t>(
+        &self,
+        table: &'t Table,
+        term: &TermExpr,
+        bindings: &mut Bindings,
+        base: u32,
+        names: &[Symbol],
+    ) -> Candidates<'t> {
+        let candidates = match term.args.first() {
+            None => table.candidates(&Value::Null),
+            Some(Expr::Const(value)) => table.candidates(value),
+            Some(expr) => table.candidates(&build(self, bindings, base, names, expr)),
+        };
+        if candidates.are_many() { narrowed(candidates, term, bindings, base) } else { candidates }
     }
 
     /// The value with the function calls in it computed that can be computed now: a call whose arguments were not known
@@ -410,16 +429,16 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         let Some(table) = self.solver.known.mind.beliefs.table_at(&term.key, &term.hint) else { return Next::Fail };
         if table.has_rules() {
             let args = self.pass(&term.args, scope, bindings);
-            let mut rest = table.candidates(bindings.slot(args.base));
+            let arg = |place: usize| bindings.deref(bindings.slot(args.base + place as u32));
+            let mut rest = table.candidates(arg(0));
+            if rest.are_many() {
+                (1..term.args.len()).for_each(|place| rest.narrow(place, arg(place)));
+            }
             let query = Query { term, args: Some(args) };
             let first = self.next_candidate(query, &mut rest, bindings);
             return self.entries(query, first, rest, scope, next, bindings);
         }
-        let mut rest = match term.args.first() {
-            None => table.candidates(&Value::Null),
-            Some(Expr::Const(value)) => table.candidates(value),
-            Some(expr) => table.candidates(&build(self.solver, bindings, scope.base, scope.names, expr)),
-        };
+        let mut rest = self.solver.candidates(table, term, bindings, scope.base, scope.names);
         let first = rest.next(self.solver.known.image);
         self.entries(Query { term, args: None }, first, rest, scope, next, bindings)
     }
@@ -533,7 +552,8 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             let has_annots = !query.term.annots.is_empty() || query.term.annots_tail.is_some();
             if matched && has_annots && !fact.annots.iter().all(Annot::is_ground) {
                 let apart = &mut |var: Var| Value::Var(Var { slot: var.slot + base, name: var.name });
-                return self.fact_annots(query, &map_annots(&fact.annots, apart), scope, next, bindings);
+                let annots = map_annots(&fact.annots, apart).into_vec();
+                return self.fact_annots(query, Cow::Owned(annots), scope, next, bindings);
             }
             matched
         };
@@ -543,44 +563,47 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         if query.term.annots.is_empty() && query.term.annots_tail.is_none() {
             return Next::Proceed(next);
         }
-        self.fact_annots(query, &fact.annots, scope, next, bindings)
+        self.fact_annots(query, Cow::Borrowed(&fact.annots), scope, next, bindings)
     }
 
     fn fact_annots(
         &mut self,
         query: &Query<'f>,
-        fact: &[Annot],
+        fact: Cow<'f, [Annot]>,
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
     ) -> Next<'f> {
         let wanted = build_annots(self.solver, bindings, scope.base, scope.names, query.term);
         if query.term.annots_tail.is_some() || wanted.iter().all(Annot::is_ground) {
-            return if match_annots(bindings, &wanted, fact) { Next::Proceed(next) } else { Next::Fail };
+            // Only annotations with variables of their own are a copy.
+            let found = match (&fact, wanted.as_slice()) {
+                (Cow::Borrowed(fact), [annot]) => find_annot(bindings, annot, fact),
+                _ => None,
+            };
+            let matched = found.unwrap_or_else(|| match_annots(bindings, &wanted, &fact));
+            return if matched { Next::Proceed(next) } else { Next::Fail };
         }
-        let ways = match_annot_subsets(&wanted, fact).into_iter();
+        let ways = Box::new(AnnotSubsets::new(fact, wanted.len()));
         self.annots(ways, wanted, scope, next, bindings)
     }
 
     /// Tries the ways in which a query's annotations may fit a belief's.
     fn annots(
         &mut self,
-        mut ways: std::vec::IntoIter<Vec<Annot>>,
+        mut ways: Box<AnnotSubsets<'f>>,
         own: Annots,
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
     ) -> Next<'f> {
+        let (mark, pending) = (bindings.mark(), self.pending.len() as u32);
         while let Some(way) = ways.next() {
-            let mark = bindings.mark();
-            if ways.len() > 0 {
-                let alternatives = Alternatives::Annots { ways: ways.clone(), own: own.clone() };
-                self.choose(alternatives, scope, next, bindings);
-                if match_annots(bindings, &own, &way) {
-                    return Next::Proceed(next);
+            if match_annots(bindings, &own, &way) {
+                if !ways.is_empty() {
+                    let alternatives = Alternatives::Annots { ways, own };
+                    self.choices.push(Choice { alternatives, scope, next, mark, pending });
                 }
-                self.choices.pop();
-            } else if match_annots(bindings, &own, &way) {
                 return Next::Proceed(next);
             }
             bindings.undo(mark);
@@ -806,6 +829,19 @@ impl Rule {
         }
         false
     }
+}
+
+/// The candidates for a query that fit the arguments that are constants, or variables with values.
+fn narrowed<'t>(candidates: Candidates<'t>, term: &TermExpr, bindings: &Bindings, base: u32) -> Candidates<'t> {
+    let mut candidates = candidates;
+    for (place, expr) in term.args.iter().enumerate().skip(1) {
+        match expr {
+            Expr::Const(value) => candidates.narrow(place, value),
+            Expr::Slot(slot) => candidates.narrow(place, bindings.deref(bindings.slot(base + slot))),
+            _ => {}
+        }
+    }
+    candidates
 }
 
 /// Whether a variable can be bound to a value as it is.

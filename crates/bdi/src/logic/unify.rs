@@ -1,6 +1,10 @@
 //! Unification (Jason's): annotations of the left side must be among those of the right.
 
-use whimbrel_acl::{Annot, Structure, Value, sym};
+use std::borrow::Cow;
+use std::hash::BuildHasher;
+
+use rustc_hash::FxBuildHasher;
+use whimbrel_acl::{Annot, Annots, Structure, Value, sym};
 
 use super::{Bindings, arith};
 use crate::code::reserved;
@@ -186,6 +190,32 @@ fn open(annots: &[Annot]) -> bool {
     matches!(annots.last(), Some(Annot::Tail(_)))
 }
 
+/// True if a value is a constant in itself.
+fn is_simple(value: &Value) -> bool {
+    matches!(value, Value::Atom(_) | Value::Num(_) | Value::Str(_))
+}
+
+/// True if a value is a constant, or a structure of constants: it unifies with nothing else that is so.
+fn is_flat(value: &Value) -> bool {
+    match value {
+        Value::Term(term) => {
+            let computed = arith::is_operation(term.functor, term.args.len());
+            term.is_plain() && !computed && term.functor != reserved::DECORATED && term.args.iter().all(is_simple)
+        }
+        value => is_simple(value),
+    }
+}
+
+/// True if two values are constants of which neither is the other: seen without unification.
+pub fn are_apart(a: &Value, b: &Value) -> bool {
+    is_simple(a) && is_simple(b) && a != b
+}
+
+/// Returns the hash of a constant, or a structure of constants: it unifies with none of another hash.
+pub fn constant_hash(value: &Value) -> Option<u64> {
+    is_flat(value).then(|| FxBuildHasher.hash_one(value))
+}
+
 /// Whether a value is a variable with something around it.
 #[inline]
 pub(crate) fn decorated(value: &Value) -> bool {
@@ -253,28 +283,68 @@ fn unify_annot(bindings: &mut Bindings, left: &Annot, right: &Annot) -> bool {
     }
 }
 
-/// The ways in which the annotations of a query fit those of a belief: one per subset of the belief's annotations of
-/// the query's size that unifies (Jason backtracks over these subsets). Each way is tried by `each`, which says whether
-/// to go on; bindings are undone in between.
-pub fn match_annot_subsets(query: &[Annot], belief: &[Annot]) -> Vec<Vec<Annot>> {
-    let count = query.len();
-    if count > belief.len() {
-        return Vec::new();
+/// Number of annotations from which one is looked for by its order.
+const SEARCHED_FROM: usize = 8;
+
+/// Finds out by order if an annotation unifies with one of a belief's, which are ground and sorted. None if each has to be
+/// looked at: there are few, or the annotation is more than a structure of constants.
+pub fn find_annot(bindings: &mut Bindings, annot: &Annot, belief: &[Annot]) -> Option<bool> {
+    let flat = match annot {
+        Annot::Source(_) => true,
+        Annot::Term(value) => is_flat(value),
+        Annot::Tail(_) => false,
+    };
+    if belief.len() < SEARCHED_FROM || !flat {
+        return None;
     }
-    let mut subsets = Vec::new();
-    let mut chosen: Vec<usize> = (0..count).collect();
-    loop {
-        subsets.push(chosen.iter().filter_map(|index| belief.get(*index).cloned()).collect());
-        // The next combination in lexicographic order.
-        let Some(place) =
-            (0..count).rev().find(|place| chosen.get(*place).is_some_and(|c| *c < belief.len() - count + place))
-        else {
-            return subsets;
-        };
-        let next = chosen.get(place).map_or(0, |c| c + 1);
-        for (offset, index) in chosen.iter_mut().skip(place).enumerate() {
-            *index = next + offset;
-        }
+    // Those that it unifies with, being annotated themselves or having annotated arguments, follow where it would be.
+    let first = belief.partition_point(|other| other < annot);
+    let mut rest = belief.get(first..)?.iter().take_while(|other| begins_alike(annot, other));
+    Some(rest.any(|other| unify_annot(bindings, annot, other)))
+}
+
+/// True if a flat annotation and another one have the same name, and first arguments of the same name.
+fn begins_alike(annot: &Annot, other: &Annot) -> bool {
+    let alike = |a: &Value, b: &Value| if a.is_literal() { a.functor() == b.functor() } else { a == b };
+    let (a, b) = (annot.to_value(), other.to_value());
+    alike(&a, &b) && a.args().first().zip(b.args().first()).is_none_or(|(a, b)| alike(a, b))
+}
+
+/// Ways in which the annotations of a query may fit those of a belief: one for each subset of the belief's annotations of
+/// the query's size, in their order (Jason backtracks over these subsets). Each is made when it is asked for.
+pub struct AnnotSubsets<'a> {
+    belief: Cow<'a, [Annot]>,
+    /// The places of the next subset; none after the last one.
+    next: Option<Vec<usize>>,
+}
+
+impl<'a> AnnotSubsets<'a> {
+    /// The subsets of this size.
+    pub fn new(belief: Cow<'a, [Annot]>, size: usize) -> Self {
+        let next = (size <= belief.len()).then(|| (0..size).collect());
+        Self { belief, next }
+    }
+
+    /// True if there is no subset left.
+    pub fn is_empty(&self) -> bool {
+        self.next.is_none()
+    }
+
+    /// The places that follow these in lexicographic order.
+    fn after(&self, places: &[usize]) -> Option<Vec<usize>> {
+        let free = self.belief.len() - places.len();
+        let (at, place) = places.iter().enumerate().rev().find(|(at, place)| **place < free + at)?;
+        Some(places.iter().take(at).copied().chain((place + 1..).take(places.len() - at)).collect())
+    }
+}
+
+impl Iterator for AnnotSubsets<'_> {
+    type Item = Annots;
+
+    fn next(&mut self) -> Option<Annots> {
+        let places = self.next.take()?;
+        self.next = self.after(&places);
+        Some(places.iter().filter_map(|place| self.belief.get(*place).cloned()).collect())
     }
 }
 
@@ -326,8 +396,13 @@ mod tests {
     #[test]
     fn subsets_come_in_order() {
         let annots: Vec<Annot> = ["a", "b", "c"].iter().map(|a| Annot::new(Value::atom(*a))).collect();
-        assert_eq!(match_annot_subsets(&annots[..2], &annots).len(), 3);
-        assert_eq!(match_annot_subsets(&annots[..1], &annots).len(), 3);
-        assert_eq!(match_annot_subsets(&annots, &annots[..2]).len(), 0);
+        let subsets = |size: usize, of: &[Annot]| {
+            let named = |subset: Annots| subset.iter().map(|annot| annot.to_value().to_string()).collect::<String>();
+            AnnotSubsets::new(Cow::Borrowed(of), size).map(named).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(subsets(2, &annots), "ab ac bc");
+        assert_eq!(subsets(1, &annots), "a b c");
+        assert_eq!(subsets(3, &annots), "abc");
+        assert_eq!(subsets(3, &annots[..2]), "");
     }
 }

@@ -1,26 +1,27 @@
 //! The belief base: facts and rules by predicate, each predicate's entries in query order, indexed once there are many.
 
 mod changes;
+mod index;
 
-use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
-use smallvec::SmallVec;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use whimbrel_acl::value::Scale;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
+use super::Subject;
 use crate::code::{Expr, Hint, Image, Key, Rule};
 use crate::logic::{Bindings, decorated, map_annots, match_annots, namespaced, open_slots};
 use crate::syntax::ast;
 use crate::syntax::quote::{numbered, quote};
 use changes::Noted;
 pub(crate) use changes::TableChange;
+use index::{ENTRIES_LONG, Found, Index};
 
-/// Estimated bytes of an entry's place in the index: two places in maps.
-const INDEXED_BYTES: usize = 96;
+/// Estimated bytes of an entry's place in a map of the index.
+const INDEXED_BYTES: usize = 48;
 /// A rule that the agent acquired, roughly.
 const RULE_BYTES: usize = 512;
 /// From this many entries on a predicate is indexed.
@@ -35,6 +36,11 @@ pub struct BeliefBase {
     version: u64,
     /// What changed since the last save, if the agent is saved at all.
     noted: Option<Box<Noted>>,
+    /// What changed since conditions were tested last, if it is noted what they depend on.
+    #[allow(clippy::box_collection, reason = "most minds have none: that takes 8 bytes, not 24")]
+    touched: Option<Box<Vec<Subject>>>,
+    /// Counts the rules added so far.
+    rules_added: u32,
 }
 
 /// From this many predicates on they are found by a map.
@@ -87,17 +93,6 @@ pub struct Table {
     elusive: bool,
 }
 
-/// Entry numbers by a hash, last of the query order first (new beliefs go to the front).
-type Numbers = FxHashMap<u64, SmallVec<[i64; 2]>>;
-
-#[derive(Clone, Debug, Default)]
-struct Index {
-    /// By hash of the first argument; made when somebody asks for one.
-    by_first: OnceCell<Numbers>,
-    /// By hash of all arguments.
-    by_args: Numbers,
-}
-
 /// The entries of a predicate that may match a query, in query order.
 #[derive(Clone, Copy)]
 pub struct Candidates<'a> {
@@ -109,7 +104,7 @@ pub struct Candidates<'a> {
 #[derive(Clone, Copy)]
 enum Positions<'a> {
     All { next: usize },
-    Indexed { numbers: &'a [i64] },
+    Indexed(Found<'a>),
 }
 
 /// What the first argument of a query is known to be: enough to skip most entries without unification.
@@ -170,49 +165,59 @@ impl Quick {
 }
 
 impl<'a> Candidates<'a> {
-    fn peek(&self) -> Option<&'a Entry> {
-        match &self.source {
-            Positions::All { next } => self.table.entries.get(*next)?.as_ref(),
-            Positions::Indexed { numbers } => self.table.entry(*numbers.last()?),
-        }
-    }
-
-    fn advance(&mut self) {
-        match &mut self.source {
-            Positions::All { next } => *next += 1,
-            Positions::Indexed { numbers } => {
-                if let [rest @ .., _] = numbers {
-                    *numbers = rest;
-                }
-            }
-        }
-    }
-
-    fn exhausted(&self) -> bool {
-        match &self.source {
-            Positions::All { next } => *next >= self.table.entries.len(),
-            Positions::Indexed { numbers } => numbers.is_empty(),
-        }
-    }
-
     /// The next entry that may match. The rules are those of this program, or the agent's own.
+    #[inline]
     pub fn next(&mut self, image: &Image) -> Option<&'a Entry> {
-        while !self.exhausted() {
-            let entry = self.peek().filter(|entry| self.first.may_match_entry(entry, image));
-            self.advance();
-            if entry.is_some() {
-                return entry;
+        self.next_numbered(image).map(|(_, entry)| entry)
+    }
+
+    /// The next number, with its entry if there is one.
+    #[inline]
+    fn take(&mut self) -> Option<(i64, Option<&'a Entry>)> {
+        match &mut self.source {
+            Positions::All { next } => {
+                let (at, entry) = (*next, self.table.entries.get(*next)?);
+                *next += 1;
+                Some((self.table.front + at as i64, entry.as_ref()))
+            }
+            Positions::Indexed(found) => {
+                let number = found.take()?;
+                Some((number, self.table.entry(number)))
             }
         }
-        None
     }
-}
 
-fn hash_first(value: &Value) -> Option<u64> {
-    match value {
-        Value::Atom(_) | Value::Num(_) | Value::Str(_) | Value::Nil => Some(FxBuildHasher.hash_one(value)),
-        value if value.is_ground() => Some(FxBuildHasher.hash_one(value)),
-        _ => None,
+    /// The next entry that may match, with its number.
+    #[inline]
+    fn next_numbered(&mut self, image: &Image) -> Option<(i64, &'a Entry)> {
+        loop {
+            let (number, entry) = self.take()?;
+            if let Some(entry) = entry.filter(|entry| self.first.may_match_entry(entry, image)) {
+                return Some((number, entry));
+            }
+        }
+    }
+
+    /// True if the candidates are so many that it pays to [narrow](Self::narrow) them.
+    #[inline]
+    pub fn are_many(&self) -> bool {
+        self.table.index.is_some() && self.len() > ENTRIES_LONG
+    }
+
+    /// Narrows the candidates to those that have this argument, if an index knows fewer.
+    pub fn narrow(&mut self, place: usize, argument: &Value) {
+        let index = self.table.index.as_ref();
+        let found = index.and_then(|index| index.by_argument(self.table, place, argument));
+        if let Some(found) = found.filter(|found| found.len() < self.len()) {
+            self.source = Positions::Indexed(found);
+        }
+    }
+
+    fn len(&self) -> usize {
+        match &self.source {
+            Positions::All { next } => self.table.entries.len() - next,
+            Positions::Indexed(found) => found.len(),
+        }
     }
 }
 
@@ -272,28 +277,20 @@ impl Table {
     #[inline]
     pub fn candidates(&self, first: &Value) -> Candidates<'_> {
         let index = self.index.as_ref().filter(|_| self.key.arity > 0);
-        let indexed = index.and_then(|index| Some((index, hash_first(first)?)));
-        let source = match indexed {
-            Some((index, hash)) => {
-                let numbers = self.by_first(index).get(&hash).map_or(&[] as &[i64], |numbers| numbers.as_slice());
-                Positions::Indexed { numbers }
-            }
+        let source = match index.and_then(|index| index.by_argument(self, 0, first)) {
+            Some(found) => Positions::Indexed(found),
             None => Positions::All { next: 0 },
         };
         Candidates { table: self, first: Quick::of(first), source }
     }
 
-    fn by_first<'a>(&self, index: &'a Index) -> &'a Numbers {
-        index.by_first.get_or_init(|| {
-            let mut by_first = Numbers::default();
-            for (number, fact) in self.facts_numbered() {
-                if let Some(hash) = fact.args.first().and_then(hash_first) {
-                    by_first.entry(hash).or_default().push(number);
-                }
-            }
-            by_first.values_mut().for_each(|numbers| numbers.reverse());
-            by_first
-        })
+    /// The entries that may match a query with these arguments.
+    pub fn candidates_of(&self, args: &[Value]) -> Candidates<'_> {
+        let mut candidates = self.candidates(args.first().unwrap_or(&Value::Null));
+        if candidates.are_many() {
+            args.iter().enumerate().skip(1).for_each(|(place, arg)| candidates.narrow(place, arg));
+        }
+        candidates
     }
 
     /// The one entry, if there is just one, a ground fact, and no gaps around it.
@@ -313,11 +310,8 @@ impl Table {
         self.entries.iter().flatten()
     }
 
-    fn facts_numbered(&self) -> impl Iterator<Item = (i64, &Arc<Structure>)> {
-        self.entries.iter().enumerate().filter_map(|(at, entry)| match entry {
-            Some(Entry::Fact(fact)) => Some((self.front + at as i64, fact)),
-            _ => None,
-        })
+    fn numbered(&self) -> impl Iterator<Item = (i64, &Entry)> {
+        (self.front..).zip(&self.entries).filter_map(|(number, entry)| Some((number, entry.as_ref()?)))
     }
 
     /// Adds an entry; answers its number. `hash` is that of a fact's arguments, if it [was needed](Self::hash_of_args) before.
@@ -342,34 +336,14 @@ impl Table {
         number
     }
 
-    /// Entries whose first argument is open would be in every bucket: such a predicate is not indexed.
-    fn indexable(entry: &Entry) -> bool {
-        matches!(entry, Entry::Fact(fact) if fact.is_ground())
-    }
-
     fn enter_index(&mut self, entry: &Entry, number: i64, at_end: bool, hash: Option<u64>) {
-        let Some(index) = &mut self.index else { return };
-        let Entry::Fact(fact) = entry else {
+        if self.index.as_mut().is_some_and(|index| !index.enter(entry, number, at_end, hash)) {
             self.index = None;
-            return;
-        };
-        if !fact.is_ground() {
-            self.index = None;
-            return;
         }
-        index.enter(fact, number, at_end, hash);
     }
 
     fn rebuild_index(&mut self) {
-        if !self.entries.iter().flatten().all(Self::indexable) {
-            self.index = None;
-            return;
-        }
-        let mut index = Box::<Index>::default();
-        for (number, fact) in self.facts_numbered() {
-            index.enter(fact, number, true, None);
-        }
-        self.index = Some(index);
+        self.index = Index::of(self).map(Box::new);
     }
 
     /// As [`Self::remove`], of the only entry, a fact.
@@ -394,13 +368,9 @@ impl Table {
         let at = usize::try_from(number - self.front).ok()?;
         let entry = self.entries.get_mut(at)?.take()?;
         self.live -= 1;
-        match &entry {
-            Entry::Fact(fact) => {
-                if let Some(index) = &mut self.index {
-                    index.leave(fact, number);
-                }
-            }
-            Entry::Rule(_) => self.rules -= 1,
+        self.rules -= usize::from(matches!(entry, Entry::Rule(_)));
+        if let Some(index) = &mut self.index {
+            index.leave(&entry, number);
         }
         Some(entry)
     }
@@ -427,17 +397,12 @@ impl Table {
     /// Takes annotations off a fact, which goes when no source is left. Answers the literal of the event, and whether
     /// the fact stays.
     fn delete_annots(&mut self, number: i64, given: &[Annot]) -> Option<(Structure, bool)> {
-        let Some(Entry::Fact(fact)) = self.entry(number) else { return None };
-        let fact = Arc::clone(fact);
-        let left: Annots = fact.annots.iter().filter(|annot| !given.contains(annot)).cloned().collect();
-        let stays = left.iter().any(is_source);
-        let given = given.iter().cloned().collect();
-        let event = Structure::full(fact.namespace, fact.negated, fact.functor, fact.args.clone(), given);
+        let at = usize::try_from(number - self.front).ok()?;
+        let Some(Some(Entry::Fact(fact))) = self.entries.get_mut(at) else { return None };
+        let stays = keeps_source(fact, given);
+        let event = fact.with_annots(given.iter().cloned().collect());
         if stays {
-            let at = (number - self.front) as usize;
-            if let Some(Some(Entry::Fact(place))) = self.entries.get_mut(at) {
-                *place = Arc::new(fact.with_annots(left));
-            }
+            Arc::make_mut(fact).remove_annots(given);
         } else {
             self.remove(number);
         }
@@ -458,51 +423,11 @@ impl Table {
     fn find_hashed(&self, args: &[Value], hash: Option<u64>) -> Option<i64> {
         let same = |fact: &Structure| fact.args.as_slice() == args;
         if let (Some(index), Some(hash)) = (&self.index, hash) {
-            let numbers = index.by_args.get(&hash)?;
-            return numbers
-                .iter()
-                .copied()
-                .find(|number| matches!(self.entry(*number), Some(Entry::Fact(fact)) if same(fact)));
+            let is_same = |number: &i64| matches!(self.entry(*number), Some(Entry::Fact(fact)) if same(fact));
+            return index.by_args(hash).iter().copied().find(is_same);
         }
-        self.facts_numbered().find(|(_, fact)| same(fact)).map(|(number, _)| number)
-    }
-}
-
-impl Index {
-    fn enter(&mut self, fact: &Structure, number: i64, at_end: bool, hash: Option<u64>) {
-        if let Some(by_first) = self.by_first.get_mut()
-            && let Some(hash) = fact.args.first().and_then(hash_first)
-        {
-            put(by_first, hash, number, at_end);
-        }
-        let hash = hash.unwrap_or_else(|| FxBuildHasher.hash_one(fact.args.as_slice()));
-        put(&mut self.by_args, hash, number, at_end);
-    }
-
-    fn leave(&mut self, fact: &Structure, number: i64) {
-        if let Some(by_first) = self.by_first.get_mut()
-            && let Some(hash) = fact.args.first().and_then(hash_first)
-        {
-            drop_from(by_first, hash, number);
-        }
-        drop_from(&mut self.by_args, FxBuildHasher.hash_one(fact.args.as_slice()), number);
-    }
-}
-
-fn put(map: &mut Numbers, hash: u64, number: i64, at_end: bool) {
-    let numbers = map.entry(hash).or_default();
-    if at_end { numbers.insert(0, number) } else { numbers.push(number) }
-}
-
-fn drop_from(map: &mut Numbers, hash: u64, number: i64) {
-    let Some(numbers) = map.get_mut(&hash) else { return };
-    if numbers.last() == Some(&number) {
-        numbers.pop();
-    } else {
-        numbers.retain(|other| *other != number);
-    }
-    if numbers.is_empty() {
-        map.remove(&hash);
+        let is_same = |entry: &Entry| matches!(entry, Entry::Fact(fact) if same(fact));
+        self.numbered().find(|(_, entry)| is_same(entry)).map(|(number, _)| number)
     }
 }
 
@@ -565,13 +490,47 @@ impl BeliefBase {
         })
     }
 
-    /// Counts a change of an entry, and notes it for the next save.
+    /// Counts a change of an entry, and notes it for the next save. `first` is the first argument of what went.
     #[inline]
-    fn changed(&mut self, place: usize, number: i64) {
+    fn changed(&mut self, place: usize, number: i64, first: Option<&Value>) {
         self.version += 1;
         if let Some(noted) = &mut self.noted {
             noted.note(place as u32, number);
         }
+        if self.touched.is_some() {
+            self.touch(place, number, first);
+        }
+    }
+
+    /// Notes what was changed: the first argument of what went, and that of what is there now.
+    #[inline(never)]
+    fn touch(&mut self, place: usize, number: i64, gone: Option<&Value>) {
+        let (Some(touched), Some(table)) = (&mut self.touched, self.tables.get(place)) else { return };
+        let there = table.entry(number).map(|entry| match entry {
+            Entry::Fact(fact) => fact.args.first(),
+            Entry::Rule(_) => None,
+        });
+        if gone.is_some() || there.is_none() {
+            touched.push(Subject::of_belief(&table.key, gone));
+        }
+        touched.extend(there.map(|first| Subject::of_belief(&table.key, first)));
+    }
+
+    /// Begins to note what changes, or ends that.
+    pub(crate) fn watch(&mut self, on: bool) {
+        if on != self.touched.is_some() {
+            self.touched = on.then(Box::default);
+        }
+    }
+
+    /// Takes the notes of what changed.
+    pub(crate) fn take_touched(&mut self) -> Vec<Subject> {
+        self.touched.as_mut().map(|touched| std::mem::take(&mut **touched)).unwrap_or_default()
+    }
+
+    /// Counts the rules added so far.
+    pub(crate) fn rules_added(&self) -> u32 {
+        self.rules_added
     }
 
     /// All predicates with their entries.
@@ -591,8 +550,8 @@ impl BeliefBase {
     pub(super) fn weigh(&self, scale: &mut Scale) {
         for table in &self.tables {
             scale.add(size_of::<Table>() + table.entries.capacity() * size_of::<Option<Entry>>());
-            if table.index.is_some() {
-                scale.add(table.live * INDEXED_BYTES);
+            if let Some(index) = &table.index {
+                scale.add(table.live * (1 + index.count()) * INDEXED_BYTES);
             }
             for entry in table.iter() {
                 match entry {
@@ -620,7 +579,8 @@ impl BeliefBase {
         let place = self.place_made(key);
         let Some(table) = self.tables.get_mut(place) else { return };
         let number = table.add(Entry::Rule(rule), at_end, None);
-        self.changed(place, number);
+        self.rules_added += 1;
+        self.changed(place, number, None);
     }
 
     /// Adds a belief: at the front of its predicate, or at the end. A belief that is there already only gets the
@@ -634,17 +594,16 @@ impl BeliefBase {
         if let Some(number) = known.then(|| table.find_hashed(&literal.args, hash)).flatten() {
             let at = (number - table.front) as usize;
             let Some(Some(Entry::Fact(fact))) = table.entries.get_mut(at) else { return None };
-            let new: Annots = literal.annots.iter().filter(|annot| !fact.annots.contains(annot)).cloned().collect();
+            let new: Annots = literal.annots.iter().filter(|annot| !fact.has_annot(annot)).cloned().collect();
             if new.is_empty() {
                 return None;
             }
-            let all = fact.annots.iter().chain(&new).cloned().collect();
-            *fact = Arc::new(fact.with_annots(all));
-            self.changed(place, number);
+            Arc::make_mut(fact).add_annots(new.iter().cloned());
+            self.changed(place, number, None);
             return Some(literal.with_annots(new));
         }
         let number = table.add(Entry::Fact(Arc::new(literal.clone())), at_end, hash);
-        self.changed(place, number);
+        self.changed(place, number, None);
         Some(literal)
     }
 
@@ -658,7 +617,7 @@ impl BeliefBase {
             return self.add(fact, false).is_some();
         }
         let number = table.add(Entry::Fact(Arc::new(fact)), false, hash);
-        self.changed(place, number);
+        self.changed(place, number, None);
         true
     }
 
@@ -674,7 +633,7 @@ impl BeliefBase {
             1 => table.take_only(),
             _ => drop(table.remove(number)),
         }
-        self.changed(place, number);
+        self.changed(place, number, args.first());
         Some(true)
     }
 
@@ -701,7 +660,7 @@ impl BeliefBase {
             table.elusive |= fact.args.iter().any(is_elusive);
         }
         let number = table.front;
-        self.changed(place, number);
+        self.changed(place, number, args.first());
         true
     }
 
@@ -714,23 +673,21 @@ impl BeliefBase {
         let ground = pattern.args.iter().all(Value::is_ground);
         let number =
             if ground { table.find_same(&pattern.args)? } else { find_matching(table, pattern, bindings, image)? };
-        let fact = match table.entry(number)? {
-            Entry::Fact(fact) => Arc::clone(fact),
+        match table.entry(number)? {
+            Entry::Fact(fact) if ground && !has_annots(pattern, fact, bindings) => return None,
+            Entry::Fact(_) => {}
             Entry::Rule(_) => {
                 table.remove(number);
-                self.changed(place, number);
+                self.changed(place, number, None);
                 return Some(resolved(pattern, bindings));
             }
-        };
-        if ground && !has_annots(pattern, &fact, bindings) {
-            return None;
         }
         let given = bindings.resolve_annots(&pattern.annots);
         let (mut event, stays) = table.delete_annots(number, &given)?;
+        self.changed(place, number, event.args.first());
         if !event.is_ground() {
             event = resolved(pattern, bindings);
         }
-        self.changed(place, number);
         (!stays || ground).then_some(event)
     }
 
@@ -742,7 +699,7 @@ impl BeliefBase {
         let is_rule = |number: &i64| matches!(table.entry(*number), Some(Entry::Rule(rule)) if is_it(rule));
         let Some(number) = (table.front..last).find(is_rule) else { return false };
         table.remove(number);
-        self.changed(place, number);
+        self.changed(place, number, None);
         true
     }
 
@@ -751,22 +708,22 @@ impl BeliefBase {
     pub fn delete_first(&mut self, key: Key, annots: &[Annot], image: &Image) -> Change {
         let place = self.place(&key)?;
         let table = self.tables.get_mut(place)?;
-        let has_all = |all: &[Annot]| annots.iter().all(|annot| all.contains(annot));
+        let has_all = |all: &Structure| annots.iter().all(|annot| all.has_annot(annot));
         let last = table.front + table.entries.len() as i64;
         let (number, open) = (table.front..last).find_map(|number| match table.entry(number)? {
-            Entry::Fact(fact) => has_all(&fact.annots).then_some((number, None)),
+            Entry::Fact(fact) => has_all(fact).then_some((number, None)),
             // A fact with variables, as the program has it.
             Entry::Rule(rule) => {
                 let rule = rule.resolve(image);
                 let head = rule.source.body.is_none().then(|| head_of(rule))?;
-                has_all(&head.annots).then_some((number, Some(head)))
+                has_all(&head).then_some((number, Some(head)))
             }
         })?;
         let deleted = match open {
             None => table.delete_annots(number, annots),
             Some(head) => table.remove(number).map(|_| (head, false)),
         };
-        self.changed(place, number);
+        self.changed(place, number, deleted.as_ref().and_then(|(event, _)| event.args.first()));
         deleted.filter(|(_, stays)| !stays).map(|(event, _)| event)
     }
 
@@ -774,8 +731,13 @@ impl BeliefBase {
     pub fn abolish(&mut self, pattern: &Structure, bindings: &mut Bindings) -> Vec<Arc<Structure>> {
         let Some(place) = self.place(&Key::of(pattern)) else { return Vec::new() };
         let Some(table) = self.tables.get_mut(place) else { return Vec::new() };
-        let numbers: Vec<(i64, Arc<Structure>)> =
-            table.facts_numbered().map(|(number, fact)| (number, Arc::clone(fact))).collect();
+        let args: Args = pattern.args.iter().map(|arg| bindings.resolve(arg)).collect();
+        let mut candidates = table.candidates_of(&args);
+        let facts = std::iter::from_fn(|| candidates.take()).filter_map(|(number, entry)| match entry {
+            Some(Entry::Fact(fact)) => Some((number, Arc::clone(fact))),
+            _ => None,
+        });
+        let numbers: Vec<(i64, Arc<Structure>)> = facts.collect();
         let wanted = Value::from(pattern.clone());
         let (mut removed, mut gone) = (Vec::new(), Vec::new());
         for (number, fact) in numbers {
@@ -788,15 +750,18 @@ impl BeliefBase {
         }
         // Only now: it may give entries other numbers.
         table.trim();
-        gone.into_iter().for_each(|number| self.changed(place, number));
+        gone.into_iter().zip(&removed).for_each(|(number, fact)| self.changed(place, number, fact.args.first()));
         removed
     }
 
     /// Replaces the believed percepts by this full set. Answers the beliefs that went and those that came.
     pub fn perceive(&mut self, percepts: &[Structure], image: &Image) -> (Vec<Structure>, Vec<Structure>) {
+        #[allow(clippy::mutable_key_type, reason = "nothing changes as long as it is there")]
+        let perceived: FxHashSet<(Key, &[Value])> =
+            percepts.iter().map(|percept| (Key::of(percept), percept.args.as_slice())).collect();
         let gone: Vec<Structure> = (self.facts())
-            .filter(|fact| fact.annots.contains(&Annot::Source(sym::PERCEPT)))
-            .filter(|fact| !percepts.iter().any(|percept| same_literal(fact, percept)))
+            .filter(|fact| fact.has_annot(&Annot::Source(sym::PERCEPT)))
+            .filter(|fact| !perceived.contains(&(Key::of(fact), fact.args.as_slice())))
             .map(|fact| fact.with_annots(Annots::from_iter([Annot::Source(sym::PERCEPT)])))
             .collect();
         let mut scratch = Bindings::default();
@@ -813,30 +778,22 @@ impl BeliefBase {
     }
 }
 
-fn same_literal(a: &Structure, b: &Structure) -> bool {
-    Key::of(a) == Key::of(b) && a.args == b.args
-}
-
 fn find_matching(table: &Table, pattern: &Structure, bindings: &mut Bindings, image: &Image) -> Option<i64> {
-    let first = pattern.args.first().map_or(Value::Null, |first| bindings.resolve(first));
+    let args: Args = pattern.args.iter().map(|arg| bindings.resolve(arg)).collect();
     let literal = Value::from(pattern.clone());
-    let mut try_number = |number: i64| {
+    let mut candidates = table.candidates_of(&args);
+    while let Some((number, entry)) = candidates.next_numbered(image) {
         let mark = bindings.mark();
-        let matches = match table.entry(number) {
-            Some(Entry::Fact(fact)) => matches_fact(&literal, fact, bindings),
-            Some(Entry::Rule(rule)) => matches_head(&literal, rule.resolve(image), bindings),
-            None => return false,
+        let matches = match entry {
+            Entry::Fact(fact) => matches_fact(&literal, fact, bindings),
+            Entry::Rule(rule) => matches_head(&literal, rule.resolve(image), bindings),
         };
-        if !matches {
-            bindings.undo(mark);
+        if matches {
+            return Some(number);
         }
-        matches
-    };
-    if let (Some(index), Some(hash)) = (&table.index, hash_first(&first)) {
-        return table.by_first(index).get(&hash)?.iter().rev().copied().find(|number| try_number(*number));
+        bindings.undo(mark);
     }
-    let last = table.front + table.entries.len() as i64;
-    (table.front..last).find(|number| try_number(*number))
+    None
 }
 
 /// Whether a fact matches, whose variables are its own.
@@ -852,7 +809,7 @@ pub fn matches_fact(pattern: &Value, fact: &Arc<Structure>, bindings: &mut Bindi
 /// Whether a fact has the pattern's annotations: those that are known as they are (Jason's `hasSubsetAnnot`).
 fn has_annots(pattern: &Structure, fact: &Structure, bindings: &mut Bindings) -> bool {
     if pattern.annots.iter().all(Annot::is_ground) {
-        return pattern.annots.iter().all(|annot| fact.annots.contains(annot));
+        return pattern.annots.iter().all(|annot| fact.has_annot(annot));
     }
     let base = bindings.extend(open_slots(fact));
     let theirs = map_annots(&fact.annots, &mut |var| Value::Var(Var { slot: var.slot + base, name: var.name }));
@@ -892,6 +849,14 @@ fn is_elusive(arg: &Value) -> bool {
 /// Whether a belief is the agent's own, and has no other annotations.
 fn is_own(fact: &Structure) -> bool {
     matches!(fact.annots.as_slice(), [Annot::Source(sym::SELF)])
+}
+
+/// True if a fact keeps a source when these annotations are taken away.
+fn keeps_source(fact: &Structure, gone: &[Annot]) -> bool {
+    // Sources are mostly side by side: what comes before them is passed over.
+    let first = fact.annots.partition_point(|annot| *annot < Annot::Term(Value::Atom(sym::SOURCE)));
+    let (before, rest) = fact.annots.split_at(first);
+    rest.iter().chain(before).any(|annot| is_source(annot) && !gone.contains(annot))
 }
 
 /// Whether an annotation names a source.

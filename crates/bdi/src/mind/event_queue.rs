@@ -165,11 +165,12 @@ impl EventQueue {
         self.events.iter().filter_map(|event| event.intention)
     }
 
-    /// Drops the event that an intention waits for.
-    pub fn withdraw(&mut self, intention: IntentionId) {
-        let count = self.events.len();
-        self.events.retain(|event| event.intention != Some(intention));
-        self.disturbed |= self.events.len() != count;
+    /// Drops the event that an intention waits for; false if there is none. It is looked for from the oldest on: who drops
+    /// many mostly does so in their order.
+    pub fn withdraw(&mut self, intention: IntentionId) -> bool {
+        let place = self.events.iter().position(|event| event.intention == Some(intention));
+        self.disturbed |= place.is_some();
+        place.and_then(|place| self.events.remove(place)).is_some()
     }
 
     /// How many wait.

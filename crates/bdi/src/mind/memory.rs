@@ -9,6 +9,8 @@ use super::{Deferred, Event, Frame, Intention, Mind, Pending, Place, Timer, Time
 const ALLOCATION_BYTES: usize = 32;
 /// A plan that the agent acquired, roughly.
 const PLAN_BYTES: usize = 1_024;
+/// A place in the index of waits, roughly.
+const WAIT_BYTES: usize = 32;
 
 impl Mind {
     /// Returns the mind's bytes of memory, estimated. Counting stops soon after `enough`. Memory that several parts
@@ -38,6 +40,7 @@ impl Mind {
         self.timers.iter().for_each(|timer| weigh_timer(timer, &mut scale));
         self.intentions.iter().for_each(|intention| weigh_intention(intention, &mut scale));
         self.namespace_properties.iter().for_each(|(_, _, value)| weigh(value, &mut scale));
+        scale.add(self.waits.as_ref().map_or(0, |waits| waits.count() * WAIT_BYTES));
         scale.add(size_of_val(self.forks.as_slice()) + self.feedback.len() * size_of::<super::Feedback>());
         scale.bytes()
     }

@@ -5,8 +5,10 @@ mod beliefs;
 mod event_queue;
 mod intentions;
 mod memory;
+mod plan_index;
 mod plans;
 mod timers;
+mod wait_index;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -24,9 +26,11 @@ pub use intentions::{
     Fork, ForkMark, Frame, FrameExtra, Intention, IntentionId, Intentions, Loop, Place, Resumption, Splice, Wait,
     WaitFor,
 };
+pub use plan_index::{PlanIndex, PlanList};
 pub(crate) use plans::PlanChange;
-pub use plans::{PlanHold, PlanIndex, PlanLibrary, PlanRef, TriggerKey, namespace_of};
+pub use plans::{ImageNames, PlanHold, PlanLibrary, PlanRef, PlansHeld, TriggerKey, namespace_of};
 pub use timers::{Timer, TimerWhat, Timers};
+pub use wait_index::{Subject, Subjects, WaitIndex};
 
 /// How an agent reasons: the options of its project entry.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -217,14 +221,10 @@ pub struct Mind {
     pub random: Cell<u64>,
     /// Whether `+jag_sleeping` was told and `+jag_awaking` not yet.
     pub sleeping: bool,
-    /// How many intentions wait for a condition, and the version of the beliefs they were last tested with.
-    pub conditions: u32,
-    /// How many of these conditions ask internal actions, so that they are tested in every cycle.
-    pub volatile_conditions: u32,
-    /// The version of the beliefs at the last test.
+    /// Intentions that wait for an event or a condition; conditions that ask internal actions are tested in every cycle.
+    pub waits: Option<Box<WaitIndex>>,
+    /// The version of the beliefs at the last test of conditions.
     pub tested_version: u64,
-    /// How many intentions wait for an event.
-    pub event_waits: u32,
     /// How many frames have a goal condition or sub-plans.
     pub scoped_frames: u32,
     /// Whether some plan is for meta-events.
@@ -278,7 +278,7 @@ impl Mind {
         let scoped = |frame: &&Frame| frame.extra.as_ref().is_some_and(|extra| extra.scoped);
         self.scoped_frames += intention.frames.iter().filter(scoped).count() as u32;
         if let Place::Waiting(wait) = &intention.place {
-            self.wait_begins(&wait.until);
+            self.wait_begins(intention.id, &wait.until);
         }
     }
 
@@ -303,31 +303,37 @@ impl Mind {
         let scoped = |frame: &&Frame| frame.extra.as_ref().is_some_and(|extra| extra.scoped);
         self.scoped_frames = self.scoped_frames.saturating_sub(intention.frames.iter().filter(scoped).count() as u32);
         if let Place::Waiting(wait) = &intention.place {
-            self.wait_ends(&wait.until);
+            self.wait_ends(intention.id, &wait.until);
         }
     }
 
-    /// Counts a wait that begins.
-    pub(crate) fn wait_begins(&mut self, until: &WaitFor) {
-        match until {
-            WaitFor::Condition(formula) => {
-                self.conditions += 1;
-                self.volatile_conditions += u32::from(asks_actions(formula));
-            }
-            WaitFor::Event(..) => self.event_waits += 1,
-            _ => {}
-        }
+    /// True if an intention waits for an event.
+    #[inline]
+    pub fn waits_for_events(&self) -> bool {
+        self.waits.as_ref().is_some_and(|waits| waits.has_events())
     }
 
-    /// Counts a wait that ends.
-    pub(crate) fn wait_ends(&mut self, until: &WaitFor) {
-        match until {
-            WaitFor::Condition(formula) => {
-                self.conditions = self.conditions.saturating_sub(1);
-                self.volatile_conditions = self.volatile_conditions.saturating_sub(u32::from(asks_actions(formula)));
-            }
-            WaitFor::Event(..) => self.event_waits = self.event_waits.saturating_sub(1),
-            _ => {}
+    /// True if an intention waits for a condition.
+    #[inline]
+    pub fn waits_for_conditions(&self) -> bool {
+        self.waits.as_ref().is_some_and(|waits| waits.has_conditions())
+    }
+
+    /// Enters a wait that begins.
+    pub(crate) fn wait_begins(&mut self, id: IntentionId, until: &WaitFor) {
+        let volatile = match until {
+            WaitFor::Event(..) => false,
+            WaitFor::Condition(formula) => asks_actions(formula),
+            _ => return,
+        };
+        self.waits.get_or_insert_default().begin(id, until, volatile);
+    }
+
+    /// Drops a wait that ends.
+    pub(crate) fn wait_ends(&mut self, id: IntentionId, until: &WaitFor) {
+        if let (WaitFor::Event(..) | WaitFor::Condition(_), Some(waits)) = (until, &mut self.waits) {
+            waits.end(id, until);
+            self.beliefs.watch(waits.is_watching());
         }
     }
 

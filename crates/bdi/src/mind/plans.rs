@@ -1,14 +1,17 @@
-//! The plan library: the program's plans, less those removed, plus those acquired, in order and indexed by trigger.
+//! The plan library: the program's plans, less those removed, plus those acquired, in order.
 
-use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use whimbrel_acl::{Symbol, Value, sym};
 
+use super::{PlanIndex, PlanList};
 use crate::code::compile::next_label;
-use crate::code::{Head, Image, Key, Plan, TriggerKind, TriggerOp};
+use crate::code::{Image, Key, Plan, TriggerKind, TriggerOp};
+use crate::syntax::{ast, quote};
 
 /// What triggers a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -33,98 +36,6 @@ impl std::hash::Hash for TriggerKey {
 pub struct PlanRef(pub u32);
 
 const OWN: u32 = 1 << 31;
-
-/// Candidate plans by trigger, in order. Plans whose trigger is a variable are candidates for all triggers of their kind.
-#[derive(Clone, Debug, Default)]
-pub struct PlanIndex {
-    by_trigger: FxHashMap<TriggerKey, Listed>,
-    any: FxHashMap<(TriggerOp, TriggerKind), SmallVec<[PlanRef; 1]>>,
-}
-
-/// The plans for one trigger.
-#[derive(Clone, Debug)]
-struct Listed {
-    plans: SmallVec<[PlanRef; 2]>,
-    /// Whether all that were ever listed are ordinary ones ([`Plan::is_ordinary`]).
-    ordinary: bool,
-}
-
-impl PlanIndex {
-    /// The plans for a trigger, in order, if there are any and all are ordinary ones.
-    #[inline]
-    pub fn ordinary_candidates(&self, trigger: &TriggerKey) -> Option<&[PlanRef]> {
-        let listed = self.by_trigger.get(trigger)?;
-        (listed.ordinary && !listed.plans.is_empty()).then_some(listed.plans.as_slice())
-    }
-
-    /// The plans for a trigger, in order.
-    #[inline]
-    pub fn candidates(&self, trigger: &TriggerKey) -> &[PlanRef] {
-        match self.by_trigger.get(trigger) {
-            Some(listed) => &listed.plans,
-            None => self.any.get(&(trigger.op, trigger.kind)).map_or(&[], |plans| plans.as_slice()),
-        }
-    }
-
-    /// Adds a plan, before the others or after them.
-    pub fn add(&mut self, plan: &Plan, place: PlanRef, before: bool) {
-        let kind = (plan.op, plan.kind);
-        match &plan.head {
-            Head::Literal { key, .. } => {
-                let trigger = TriggerKey { op: plan.op, kind: plan.kind, key: *key };
-                let for_any = self.any.get(&kind);
-                let listed = self.by_trigger.entry(trigger).or_insert_with(|| Listed {
-                    plans: for_any.into_iter().flatten().copied().collect(),
-                    ordinary: for_any.is_none(),
-                });
-                listed.plans.put(place, before);
-                listed.ordinary &= plan.is_ordinary;
-            }
-            Head::Any(_) => {
-                self.any.entry(kind).or_default().put(place, before);
-                let alike = self.by_trigger.iter_mut().filter(|(trigger, _)| (trigger.op, trigger.kind) == kind);
-                for (_, listed) in alike {
-                    listed.plans.put(place, before);
-                    listed.ordinary = false;
-                }
-            }
-        }
-    }
-
-    /// Has no plans counted as ordinary ones any more.
-    pub fn hide_ordinary(&mut self) {
-        self.by_trigger.values_mut().for_each(|listed| listed.ordinary = false);
-    }
-
-    fn replace(&mut self, old: PlanRef, new: PlanRef) {
-        let by_trigger = self.by_trigger.values_mut().flat_map(|listed| listed.plans.iter_mut());
-        let any = self.any.values_mut().flat_map(|plans| plans.iter_mut());
-        for place in by_trigger.chain(any).filter(|place| **place == old) {
-            *place = new;
-        }
-    }
-
-    fn remove(&mut self, place: PlanRef) {
-        self.by_trigger.retain(|_, listed| {
-            listed.plans.retain(|other| *other != place);
-            !listed.plans.is_empty()
-        });
-        self.any.retain(|_, plans| {
-            plans.retain(|other| *other != place);
-            !plans.is_empty()
-        });
-    }
-}
-
-trait Insert {
-    fn put(&mut self, place: PlanRef, before: bool);
-}
-
-impl<A: smallvec::Array<Item = PlanRef>> Insert for SmallVec<A> {
-    fn put(&mut self, place: PlanRef, before: bool) {
-        if before { self.insert(0, place) } else { self.push(place) }
-    }
-}
 
 /// One agent's plans. Costs nothing until the agent acquires or removes a plan.
 #[derive(Clone, Debug, Default)]
@@ -153,8 +64,85 @@ struct Changed {
     /// All plans in order.
     order: Vec<PlanRef>,
     own: Vec<Option<Arc<Plan>>>,
+    /// Places among the agent's own plans that are free.
+    free: BTreeSet<u32>,
+    /// The agent's own plans by label and by code.
+    names: PlanNames,
+    /// The program's plans that are not in the library any more.
+    gone: FxHashSet<PlanRef>,
     /// How far automatic labels have come.
     labels: u32,
+}
+
+/// Plans by label and by code.
+#[derive(Clone, Debug, Default)]
+pub struct PlanNames {
+    /// By the label's namespace and name.
+    by_label: FxHashMap<(Symbol, Symbol), SmallVec<[PlanRef; 1]>>,
+    /// By [hash of the code](quote::plan_hash).
+    by_code: FxHashMap<u64, SmallVec<[PlanRef; 1]>>,
+}
+
+/// The names of a program's plans, made when a plan is first looked for by one.
+#[derive(Clone, Debug, Default)]
+pub struct ImageNames(OnceLock<PlanNames>);
+
+impl ImageNames {
+    fn of(&self, plans: &[Arc<Plan>]) -> &PlanNames {
+        self.0.get_or_init(|| {
+            let mut names = PlanNames::default();
+            (0..).zip(plans).for_each(|(number, plan)| names.add(plan, PlanRef(number)));
+            names
+        })
+    }
+}
+
+impl PlanNames {
+    fn add(&mut self, plan: &Plan, place: PlanRef) {
+        if let Some(label) = label_key(&plan.label) {
+            self.by_label.entry(label).or_default().push(place);
+        }
+        self.by_code.entry(quote::plan_hash(&plan.source)).or_default().push(place);
+    }
+
+    fn remove(&mut self, plan: &Plan, place: PlanRef) {
+        if let Some(label) = label_key(&plan.label) {
+            drop_place(&mut self.by_label, &label, place);
+        }
+        drop_place(&mut self.by_code, &quote::plan_hash(&plan.source), place);
+    }
+}
+
+fn drop_place<K: Eq + std::hash::Hash>(map: &mut FxHashMap<K, SmallVec<[PlanRef; 1]>>, key: &K, place: PlanRef) {
+    let Some(places) = map.get_mut(key) else { return };
+    places.retain(|other| *other != place);
+    if places.is_empty() {
+        map.remove(key);
+    }
+}
+
+fn label_key(label: &Value) -> Option<(Symbol, Symbol)> {
+    Some((namespace_of(label), label.functor()?))
+}
+
+/// Candidate plans for as long as they are looked at.
+pub enum PlansHeld<'m> {
+    /// Plans of the program.
+    Shared(&'m PlanList),
+    /// Plans of an agent that has acquired or removed some.
+    Own(Arc<PlanList>),
+}
+
+impl Deref for PlansHeld<'_> {
+    type Target = PlanList;
+
+    #[inline]
+    fn deref(&self) -> &PlanList {
+        match self {
+            Self::Shared(plans) => plans,
+            Self::Own(plans) => plans,
+        }
+    }
 }
 
 /// A plan for as long as it is looked at.
@@ -166,7 +154,7 @@ pub enum PlanHold<'m> {
     Own(Arc<Plan>),
 }
 
-impl std::ops::Deref for PlanHold<'_> {
+impl Deref for PlanHold<'_> {
     type Target = Plan;
 
     #[inline]
@@ -187,7 +175,7 @@ impl PlanLibrary {
 
     /// The plans that may be relevant for a trigger, in order.
     #[inline]
-    pub fn candidates<'a>(&'a self, image: &'a Image, trigger: &TriggerKey) -> &'a [PlanRef] {
+    pub fn candidates<'a>(&'a self, image: &'a Image, trigger: &TriggerKey) -> &'a PlanList {
         match &self.changed {
             None => image.index.candidates(trigger),
             Some(changed) => changed.index.candidates(trigger),
@@ -196,10 +184,10 @@ impl PlanLibrary {
 
     /// The same, to hold while the library may change.
     #[inline]
-    pub fn candidates_held<'m>(&self, image: &'m Image, trigger: &TriggerKey) -> Cow<'m, [PlanRef]> {
+    pub fn candidates_held<'m>(&self, image: &'m Image, trigger: &TriggerKey) -> PlansHeld<'m> {
         match &self.changed {
-            None => Cow::Borrowed(image.index.candidates(trigger)),
-            Some(changed) => Cow::Owned(changed.index.candidates(trigger).to_vec()),
+            None => PlansHeld::Shared(image.index.candidates(trigger)),
+            Some(changed) => PlansHeld::Own(changed.index.candidates_held(trigger)),
         }
     }
 
@@ -237,16 +225,32 @@ impl PlanLibrary {
 
     /// The plan with this label; namespaces have labels of their own.
     pub fn labelled<'m>(&self, image: &'m Image, label: &Value) -> Option<(PlanRef, PlanHold<'m>)> {
-        let wanted = (namespace_of(label), label.functor()?);
-        self.all(image)
-            .into_iter()
-            .find(|(_, plan)| plan.label.functor() == Some(wanted.1) && namespace_of(&plan.label) == wanted.0)
+        let wanted = label_key(label)?;
+        self.named(image, |names| names.by_label.get(&wanted)).next()
+    }
+
+    /// The first plan with the same trigger, context and body.
+    pub fn alike<'m>(&self, image: &'m Image, wanted: &ast::Plan) -> Option<(PlanRef, PlanHold<'m>)> {
+        let hash = quote::plan_hash(wanted);
+        self.named(image, |names| names.by_code.get(&hash)).find(|(_, plan)| quote::same_plan(&plan.source, wanted))
+    }
+
+    /// The plans that are known by a name: those of the program, then those that the agent acquired.
+    fn named<'a, 'm: 'a>(
+        &'a self,
+        image: &'m Image,
+        find: impl Fn(&'a PlanNames) -> Option<&'a SmallVec<[PlanRef; 1]>>,
+    ) -> impl Iterator<Item = (PlanRef, PlanHold<'m>)> + 'a {
+        let own = self.changed.as_ref().and_then(|changed| find(&changed.names));
+        let places = find(image.names.of(&image.plans)).into_iter().chain(own).flatten().copied();
+        let gone = |place: &PlanRef| self.changed.as_ref().is_some_and(|changed| changed.gone.contains(place));
+        places.filter(move |place| !gone(place)).filter_map(|place| Some((place, self.plan(image, place)?)))
     }
 
     fn change(&mut self, image: &Image) -> &mut Changed {
         self.changed.get_or_insert_with(|| {
             let order = (0..image.plans.len() as u32).map(PlanRef).collect();
-            Box::new(Changed { index: image.index.clone(), order, own: Vec::new(), labels: image.labels })
+            Box::new(Changed { index: image.index.clone(), order, labels: image.labels, ..Changed::default() })
         })
     }
 
@@ -254,11 +258,13 @@ impl PlanLibrary {
     pub fn add(&mut self, image: &Image, plan: Arc<Plan>, before: bool) -> PlanRef {
         self.note(|| PlanChange::Add(Arc::clone(&plan), before));
         let changed = self.change(image);
-        let free = changed.own.iter().position(Option::is_none).unwrap_or(changed.own.len());
-        let place = PlanRef(free as u32 | OWN);
+        let free = changed.free.pop_first().unwrap_or(changed.own.len() as u32);
+        let place = PlanRef(free | OWN);
         changed.index.add(&plan, place, before);
-        changed.order.put_at(place, before);
-        match changed.own.get_mut(free) {
+        changed.names.add(&plan, place);
+        let at = if before { 0 } else { changed.order.len() };
+        changed.order.insert(at, place);
+        match changed.own.get_mut(free as usize) {
             Some(slot) => *slot = Some(plan),
             None => changed.own.push(Some(plan)),
         }
@@ -268,29 +274,33 @@ impl PlanLibrary {
     /// Puts a plan in the place of another, in the same order.
     pub fn replace(&mut self, image: &Image, place: PlanRef, plan: Arc<Plan>) -> PlanRef {
         self.note(|| PlanChange::Replace(place, Arc::clone(&plan)));
+        let known = self.plan(image, place);
         let changed = self.change(image);
-        changed.own.push(Some(plan));
-        let new = PlanRef((changed.own.len() as u32 - 1) | OWN);
-        for other in &mut changed.order {
-            if *other == place {
-                *other = new;
-            }
+        let new = PlanRef(changed.own.len() as u32 | OWN);
+        if let Some(known) = known {
+            changed.forget(&known, place);
+            changed.index.replace(&plan, place, new);
         }
-        changed.index.replace(place, new);
+        changed.names.add(&plan, new);
+        changed.own.push(Some(plan));
+        changed.order.iter_mut().filter(|other| **other == place).for_each(|other| *other = new);
         new
     }
 
     /// Removes a plan from the library; intentions that run it go on, if `in_use` says so.
     pub fn remove(&mut self, image: &Image, place: PlanRef, in_use: bool) {
         self.note(|| PlanChange::Remove(place, in_use));
+        let Some(known) = self.plan(image, place) else { return };
         let changed = self.change(image);
-        changed.index.remove(place);
+        changed.forget(&known, place);
+        changed.index.remove(&known, place);
         changed.order.retain(|other| *other != place);
         if place.0 & OWN != 0
             && !in_use
             && let Some(slot) = changed.own.get_mut((place.0 & !OWN) as usize)
         {
             *slot = None;
+            changed.free.insert(place.0 & !OWN);
         }
     }
 
@@ -342,18 +352,34 @@ impl PlanLibrary {
 
     /// Restores what [`Self::acquired`] told.
     pub fn restore(&mut self, image: &Image, order: Vec<PlanRef>, own: Vec<Option<Arc<Plan>>>, labels: u32) {
-        let mut changed = Changed { index: PlanIndex::default(), order, own, labels };
+        let free = (0..).zip(&own).filter(|(_, plan)| plan.is_none()).map(|(place, _)| place).collect();
+        let gone = (0..image.plans.len() as u32).map(PlanRef).collect();
+        let mut changed = Changed { order, own, labels, free, gone, ..Changed::default() };
         for place in changed.order.clone() {
             let plan = if place.0 & OWN == 0 {
+                changed.gone.remove(&place);
                 image.plans.get(place.0 as usize).cloned()
             } else {
                 changed.own.get((place.0 & !OWN) as usize).cloned().flatten()
             };
-            if let Some(plan) = plan {
-                changed.index.add(&plan, place, false);
+            let Some(plan) = plan else { continue };
+            changed.index.add(&plan, place, false);
+            if place.0 & OWN != 0 {
+                changed.names.add(&plan, place);
             }
         }
         self.changed = Some(Box::new(changed));
+    }
+}
+
+impl Changed {
+    /// Drops a plan from the names.
+    fn forget(&mut self, plan: &Plan, place: PlanRef) {
+        if place.0 & OWN == 0 {
+            self.gone.insert(place);
+        } else {
+            self.names.remove(plan, place);
+        }
     }
 }
 
@@ -362,16 +388,6 @@ pub fn namespace_of(label: &Value) -> Symbol {
     match label {
         Value::Term(term) => term.namespace,
         _ => sym::DEFAULT,
-    }
-}
-
-trait PutAt {
-    fn put_at(&mut self, place: PlanRef, before: bool);
-}
-
-impl PutAt for Vec<PlanRef> {
-    fn put_at(&mut self, place: PlanRef, before: bool) {
-        if before { self.insert(0, place) } else { self.push(place) }
     }
 }
 

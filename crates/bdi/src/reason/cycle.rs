@@ -188,7 +188,7 @@ impl<'m> Cycle<'m> {
 
     /// Puts an event among those to be handled, and wakes the intentions that wait for it.
     pub fn add_event(&mut self, event: Event) {
-        if self.mind.event_waits > 0 {
+        if self.mind.waits_for_events() {
             self.wake_event_waits(&event);
         }
         if let Some(id) = event.intention {
@@ -295,7 +295,7 @@ impl<'m> Cycle<'m> {
 
     /// Whether some plan may be relevant for a trigger.
     pub fn has_candidates(&self, trigger: &TriggerKey) -> bool {
-        !self.mind.plans.candidates(self.image, trigger).is_empty()
+        !self.mind.plans.candidates(self.image, trigger).all().is_empty()
     }
 
     /// Notes something for whoever operates the agent.

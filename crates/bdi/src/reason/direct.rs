@@ -33,7 +33,7 @@ impl Cycle<'_> {
     /// The message, if it is another one or has to go the ordinary way.
     pub(super) fn take_request(&mut self, mut message: Box<AclMessage>) -> Result<(), Box<AclMessage>> {
         let asks = kqml_name(message.performative) == sym::ACHIEVE && message.extras.is_none();
-        if !asks || self.mind.event_waits > 0 || self.mind.handles_messages || !self.is_undisturbed() {
+        if !asks || self.mind.waits_for_events() || self.mind.handles_messages || !self.is_undisturbed() {
             return Err(message);
         }
         let sender = self.agent_name(message.sender);
@@ -88,6 +88,7 @@ impl Cycle<'_> {
         let source = [Annot::Source(sender)];
         self.begin_slots(&literal.args);
         self.context_steps = limits::PROOF_STEPS_MAX;
+        let candidates = candidates.for_args(&literal.args);
         for (number, place) in candidates.iter().copied().enumerate() {
             let Some(plan) = image.plans.get(place.0 as usize) else { continue };
             let is_last = number + 1 == candidates.len();
@@ -127,7 +128,7 @@ impl Cycle<'_> {
     /// Whether there is no intention that could go on, and nothing but events to be looked at.
     fn is_free(&self) -> bool {
         let mind = &*self.mind;
-        mind.ready.is_empty() && mind.atomic.is_none() && mind.event_waits == 0 && self.is_undisturbed()
+        mind.ready.is_empty() && mind.atomic.is_none() && !mind.waits_for_events() && self.is_undisturbed()
     }
 
     /// Whether nothing is to be done in this cycle but what events and intentions ask for.
@@ -135,7 +136,7 @@ impl Cycle<'_> {
         let mind = &*self.mind;
         mind.deferred.is_empty()
             && mind.feedback.is_empty()
-            && mind.conditions == 0
+            && !mind.waits_for_conditions()
             && mind.scoped_frames == 0
             && !mind.has_meta_plans
             && mind.next_timer().is_none_or(|due| due > self.now)

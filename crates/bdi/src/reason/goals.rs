@@ -5,9 +5,9 @@ use whimbrel_acl::{Structure, Value, Var, sym};
 use super::cycle::is_scoped;
 use super::failure::{called_literal, current_literal};
 use super::{Cycle, solver};
-use crate::code::{TriggerKind, TriggerOp};
-use crate::logic::{Bindings, map_vars, number_of};
-use crate::mind::{Deferred, Event, Frame, IntentionId, Resumption, WaitFor};
+use crate::code::{Key, TriggerKind, TriggerOp, reserved};
+use crate::logic::{Bindings, are_apart, map_vars, number_of};
+use crate::mind::{Deferred, Event, Frame, IntentionId, Mind, Place, Resumption, WaitFor};
 
 /// What becomes of a goal by command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,16 @@ pub enum Doomed {
     Fails,
     /// The whole intention goes.
     Dropped,
+}
+
+impl Mind {
+    /// Takes an intention out of those that can go on; returns its place among them. Who drops many mostly does so in
+    /// their order, so it is looked for from the front.
+    pub(crate) fn leave_ready(&mut self, id: IntentionId) -> Option<usize> {
+        let turn = self.ready.iter().position(|other| *other == id)?;
+        self.ready.remove(turn);
+        Some(turn)
+    }
 }
 
 impl Cycle<'_> {
@@ -144,8 +154,7 @@ impl Cycle<'_> {
 
     /// Ends the goal of frame `place` of an intention by command, wherever the intention is.
     pub fn finish_goal(&mut self, id: IntentionId, place: usize, how: Doomed, annots: Vec<Value>) {
-        let turn = self.mind.ready.iter().position(|other| *other == id);
-        self.withdraw(id);
+        let turn = self.withdraw(id);
         if let Some(intention) = self.mind.intentions.find_mut(id) {
             intention.suspended = None;
         }
@@ -195,24 +204,43 @@ impl Cycle<'_> {
             self.tell_goal_achieved(event);
         }
         let Some(id) = event.intention else { return };
-        self.withdraw(id);
         self.remove_step(id);
         if self.clear_finished(id) {
             self.make_ready(id);
         }
     }
 
-    /// Takes an intention out of whatever it waits in: an event, a wait.
-    pub fn withdraw(&mut self, id: IntentionId) {
-        self.cancel_wait(id);
-        self.mind.deferred.retain(|deferred| !matches!(deferred, Deferred::Resume(other, _) if *other == id));
-        self.mind.feedback.retain(|feedback| feedback.intention != id);
-        self.mind.events.withdraw(id);
-        self.mind.suspended_events.retain(|event| event.intention != Some(id));
-        if self.mind.atomic_event.as_ref().is_some_and(|event| event.intention == Some(id)) {
-            self.mind.atomic_event = None;
+    /// Takes an intention out of whatever it waits in: an event, a wait, the queue of those that can go on. Returns its
+    /// place in that queue.
+    pub fn withdraw(&mut self, id: IntentionId) -> Option<usize> {
+        let mind = &mut *self.mind;
+        match mind.intentions.find(id)?.place {
+            Place::Ready => return mind.leave_ready(id),
+            Place::Parked => {}
+            Place::Waiting(_) => {
+                mind.cancel_wait(id);
+                mind.feedback.retain(|feedback| feedback.intention != id);
+            }
+            Place::InEvent if mind.events.withdraw(id) => {}
+            Place::InEvent => {
+                let resumes = |deferred: &Deferred| matches!(deferred, Deferred::Resume(other, _) if *other == id);
+                if let Some(at) = mind.deferred.iter().position(resumes) {
+                    mind.deferred.remove(at);
+                }
+                mind.suspended_events.retain(|event| event.intention != Some(id));
+                if mind.atomic_event.as_ref().is_some_and(|event| event.intention == Some(id)) {
+                    mind.atomic_event = None;
+                }
+            }
         }
-        self.mind.ready.retain(|other| *other != id);
+        None
+    }
+
+    /// Notes that the event that an intention waits in was taken out.
+    pub fn is_out_of_event(&mut self, id: IntentionId) {
+        if let Some(intention) = self.mind.intentions.find_mut(id) {
+            intention.place = Place::Parked;
+        }
     }
 
     /// The outermost frame of an intention whose goal unifies with the pattern, whose variables are numbered from 0. The
@@ -235,13 +263,15 @@ impl Cycle<'_> {
         if frame.trigger.kind != TriggerKind::Achieve || frame.trigger.op != TriggerOp::Add {
             return false;
         }
-        unify_apart(pattern, &current_literal(frame, &intention.slots).into_value())
+        !is_other_goal(frame, &intention.slots, pattern)
+            && unify_apart(pattern, &current_literal(frame, &intention.slots).into_value())
     }
 
     /// Whether an event is for a goal that unifies with the pattern.
     pub fn event_matches(&self, event: &Event, pattern: &Value) -> bool {
         let goal = event.op == TriggerOp::Add && event.kind == TriggerKind::Achieve;
-        goal && unify_apart(pattern, &event.literal.clone().into_value())
+        goal && !is_apart(pattern, &Key::of(&event.literal), event.literal.args.first())
+            && unify_apart(pattern, &event.literal.clone().into_value())
     }
 
     pub(super) fn watch_deadline(&mut self, event: &Event) {
@@ -288,6 +318,20 @@ impl Cycle<'_> {
             }
         }
     }
+}
+
+/// True if a frame's goal does not unify with a pattern, as is seen by its predicate or first argument.
+fn is_other_goal(frame: &Frame, slots: &[Value], pattern: &Value) -> bool {
+    let in_slots = frame.extra.as_ref().is_none_or(|extra| extra.literal.is_none());
+    let first = (frame.trigger.key.arity > 0).then(|| slots.get(frame.base as usize)).flatten();
+    in_slots && is_apart(pattern, &frame.trigger.key, first)
+}
+
+/// True if a pattern does not unify with a goal of this predicate and first argument, as is seen by these.
+fn is_apart(pattern: &Value, key: &Key, first: Option<&Value>) -> bool {
+    let plain = Key::of_value(pattern).filter(|pattern| pattern.functor != reserved::DECORATED);
+    plain.is_some_and(|pattern| pattern != *key)
+        || pattern.args().first().zip(first).is_some_and(|(wanted, first)| are_apart(wanted, first))
 }
 
 /// Whether two values unify, each with variables of its own.

@@ -173,7 +173,7 @@ impl Cycle<'_> {
             Some(atomic) => atomic == id,
             None => mind.events.is_empty() && self.mailbox.is_empty(),
         };
-        next && mind.event_waits == 0 && self.is_undisturbed()
+        next && !mind.waits_for_events() && self.is_undisturbed()
     }
 
     /// Whether the event of a change in beliefs, made by the intention in hand, would be the next one and without any
@@ -213,9 +213,10 @@ impl Cycle<'_> {
             return None;
         };
         self.context_steps = limits::PROOF_STEPS_MAX;
-        for (number, place) in plans.places.iter().copied().enumerate() {
+        let candidates = plans.list.for_args(self.bindings.from(base));
+        for (number, place) in candidates.iter().copied().enumerate() {
             let Some(plan) = image.plans.get(place.0 as usize) else { continue };
-            let is_last = number + 1 == plans.places.len();
+            let is_last = number + 1 == candidates.len();
             if plan.rejects(self.bindings.from(base)) || (!is_last && plan.is_out_of_place(&self.mind.beliefs)) {
                 continue;
             }
@@ -226,7 +227,7 @@ impl Cycle<'_> {
         }
         let args = self.bindings.from(base).iter().cloned().collect();
         self.bindings.truncate(base);
-        Some(Called::NoPlan(args, !plans.places.is_empty()))
+        Some(Called::NoPlan(args, !plans.list.all().is_empty()))
     }
 
     /// Whether a plan is relevant and applicable for a goal whose arguments are on top of the bindings from `base` on.

@@ -132,7 +132,7 @@ impl Agent {
     fn knows_plan_for(&self, goal: &Structure) -> Result<(), String> {
         let Some(image) = self.image() else { return Ok(()) };
         let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(goal) };
-        if !self.mind().plans.candidates(&image, &trigger).is_empty() {
+        if !self.mind().plans.candidates(&image, &trigger).all().is_empty() {
             return Ok(());
         }
         let goals: Vec<String> = goals_with_plans(&image, self.mind());

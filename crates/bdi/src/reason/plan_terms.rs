@@ -44,7 +44,7 @@ impl<'m> Cycle<'m> {
     /// # Errors
     /// Another plan has the same label.
     pub fn add_plan(&mut self, plan: ast::Plan, source: &Value, before: bool) -> Result<PlanRef, Failure> {
-        if let Some((place, known)) = self.known_plan(&plan) {
+        if let Some((place, known)) = self.mind.plans.alike(self.image, &plan) {
             let mut renewed = (*known).clone();
             renewed.label = add_source(&renewed.label, source);
             return Ok(self.replace_plan(place, renewed));
@@ -70,16 +70,6 @@ impl<'m> Cycle<'m> {
             }
         }
         Ok(self.mind.plans.fresh_label(self.image))
-    }
-
-    fn known_plan(&self, wanted: &ast::Plan) -> Option<(PlanRef, PlanHold<'m>)> {
-        let alike = |plan: &ast::Plan| {
-            plan.trigger.op == wanted.trigger.op
-                && plan.trigger.kind == wanted.trigger.kind
-                && plan.body.steps.len() == wanted.body.steps.len()
-                && same_code(plan, wanted)
-        };
-        self.mind.plans.all(self.image).into_iter().find(|(_, plan)| alike(&plan.source))
     }
 
     /// Takes in the beliefs, goals and plans of a program, as at the agent's start. Functions that it registers are not
@@ -120,8 +110,7 @@ impl<'m> Cycle<'m> {
             return true;
         }
         let Ok(wanted) = quote::unquote_plan(value) else { return false };
-        let found = self.mind.plans.all(self.image).into_iter().find(|(_, plan)| same_code(&plan.source, &wanted));
-        if let Some((place, _)) = found {
+        if let Some((place, _)) = self.mind.plans.alike(self.image, &wanted) {
             self.remove_plan(place);
         }
         true
@@ -172,10 +161,6 @@ impl<'m> Cycle<'m> {
         }
         self.mind.plans.labelled(self.image, label)
     }
-}
-
-fn same_code(a: &ast::Plan, b: &ast::Plan) -> bool {
-    quote::same_plan(a, b)
 }
 
 fn add_source(label: &Value, source: &Value) -> Value {

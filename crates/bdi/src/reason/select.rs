@@ -114,9 +114,9 @@ impl<'m> Cycle<'m> {
         if closed {
             event.literal.args.iter().for_each(|arg| self.bindings.push(arg.clone()));
         }
-        for place in candidates.iter().copied() {
+        relevant |= !candidates.all().is_empty();
+        for place in candidates.for_args(&event.literal.args).iter().copied() {
             let Some(plan) = self.mind.plans.plan(self.image, place) else { continue };
-            relevant = true;
             if plan.rejects(&event.literal.args) {
                 continue;
             }

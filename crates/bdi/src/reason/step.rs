@@ -14,7 +14,7 @@ use crate::code::{
     calls_nothing,
 };
 use crate::logic::{Bindings, Found, levels};
-use crate::mind::{Event, GoalPlace, IntentionId, Loop, PlanHold, Selected, Splice};
+use crate::mind::{Event, Frame, GoalPlace, IntentionId, Loop, PlanHold, Selected, Splice};
 use crate::syntax::ast::StepKind;
 
 /// The code an intention is at.
@@ -844,6 +844,19 @@ impl<'m> Cycle<'m> {
         // A relation has no line of its own in Jason: it is told as that of the body it stands in.
         let line = if relation { sources.first().map_or(source.line, |first| first.line) } else { source.line };
         Some((Arc::clone(&source.step), line, code.body().file.clone()))
+    }
+
+    /// Looks at the formula that an intention waits for: the first argument of its current step.
+    pub(super) fn with_wait_condition<R>(
+        &self,
+        id: IntentionId,
+        look: impl FnOnce(&Formula, &Frame, &[Value]) -> R,
+    ) -> Option<R> {
+        let intention = self.mind.intentions.find(id)?;
+        let frame = intention.frames.last()?;
+        let code = self.code_of(id)?;
+        let Op::Call(call) = code.body().ops.get(frame.pc as usize)? else { return None };
+        Some(look(call.formulas.first()?.as_ref()?, frame, &intention.slots))
     }
 
     /// The formula that is the first argument of the current step, tested for a wait.

@@ -7,9 +7,11 @@ use super::Cycle;
 use super::failure::error_annots;
 use super::step::TERM_TOO_DEEP;
 use crate::actions::Failure;
+use crate::code::{Expr, Formula};
 use crate::logic::levels;
 use crate::mind::{
-    Deferred, Event, Feedback, Intention, IntentionId, Mind, Place, Resumption, TimerWhat, Wait, WaitFor,
+    BeliefBase, Deferred, Event, Feedback, Intention, IntentionId, Mind, Place, Resumption, Subject, Subjects, Table,
+    TimerWhat, Wait, WaitFor,
 };
 
 impl Mind {
@@ -20,9 +22,57 @@ impl Mind {
             return None;
         }
         let Place::Waiting(wait) = std::mem::replace(&mut intention.place, Place::InEvent) else { return None };
-        self.wait_ends(&wait.until);
+        self.wait_ends(id, &wait.until);
         Some(*wait)
     }
+}
+
+/// Adds what the solutions of a formula depend on. False if that may be more than the beliefs of some predicates.
+fn add_subjects<'v>(
+    formula: &Formula,
+    beliefs: &BeliefBase,
+    value: &dyn Fn(u32) -> Option<&'v Value>,
+    subjects: &mut Subjects,
+) -> bool {
+    let mut all = |formulas: &[Formula]| formulas.iter().all(|part| add_subjects(part, beliefs, value, subjects));
+    match formula {
+        Formula::True | Formula::False => true,
+        Formula::And(parts) | Formula::Or(parts) => all(parts),
+        Formula::Not(part) => all(std::slice::from_ref(part)),
+        Formula::Relation(relation) => is_data(&relation.left) && is_data(&relation.right),
+        Formula::Query(term) => {
+            let first = match term.args.first() {
+                Some(Expr::Const(first)) => Some(first),
+                Some(Expr::Slot(slot)) => value(*slot),
+                _ => None,
+            };
+            subjects.push(Subject::of_belief(&term.key, first));
+            let has_rules = beliefs.table(&term.key).is_some_and(Table::has_rules);
+            !has_rules && term.args.iter().chain(&term.annots).chain(&term.annots_tail).all(is_data)
+        }
+        // Calls are tested in every cycle.
+        Formula::Call(_) | Formula::Dynamic(_) => false,
+    }
+}
+
+/// True if the value of an expression depends on nothing but variables.
+fn is_data(expr: &Expr) -> bool {
+    match expr {
+        Expr::Const(_) | Expr::Slot(_) => true,
+        Expr::Term(term) => term.args.iter().chain(&term.annots).chain(&term.annots_tail).all(is_data),
+        Expr::Cons(cell) => is_data(&cell.0) && is_data(&cell.1),
+        Expr::Arith(inner) => is_data(&inner.left) && inner.right.as_ref().is_none_or(is_data),
+        _ => false,
+    }
+}
+
+/// The value of a slot among those of an intention; none while it has none.
+fn value_of(slots: &[Value], slot: u32) -> Option<&Value> {
+    let mut value = slots.get(slot as usize)?;
+    while let Value::Var(var) = value {
+        value = slots.get(var.slot as usize)?;
+    }
+    Some(value)
 }
 
 /// Why an action fails where nobody can do it: as Jason says; an internal action of a package is a class there.
@@ -47,7 +97,7 @@ impl Cycle<'_> {
     /// Lets an intention wait, until `deadline` at the latest. With `elapsed` the end of the time is no failure.
     pub fn wait_for(&mut self, id: IntentionId, until: WaitFor, deadline: Option<Time>, elapsed: Option<Value>) {
         let serial = self.mind.next_serial();
-        self.mind.wait_begins(&until);
+        self.mind.wait_begins(id, &until);
         if let Some(due) = deadline {
             self.mind.set_timer(due, TimerWhat::Wait(id, serial));
         }
@@ -94,20 +144,17 @@ impl Cycle<'_> {
         }
     }
 
-    /// Tests the conditions that intentions wait for, if the beliefs have changed; those that ask internal actions always.
+    /// Tests the conditions that intentions wait for and that changes of beliefs may have made true; those that ask internal
+    /// actions always.
     pub(super) fn test_conditions(&mut self) {
-        let changed = self.mind.tested_version != self.mind.beliefs.version();
-        if self.mind.conditions == 0 || !(changed || self.mind.volatile_conditions > 0) {
+        let version = self.mind.beliefs.version();
+        let Some(waits) = self.mind.waits.as_deref().filter(|waits| waits.has_conditions()) else { return };
+        if self.mind.tested_version == version && !waits.is_volatile() {
             return;
         }
-        self.mind.tested_version = self.mind.beliefs.version();
-        for id in self.mind.intentions.ids() {
-            let waits = self.mind.intentions.find(id).is_some_and(
-                |i| matches!(&i.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Condition(_))),
-            );
-            if !waits {
-                continue;
-            }
+        let to_test = self.conditions_to_test();
+        self.mind.tested_version = version;
+        for id in to_test {
             let holds = self.wait_condition_holds(id);
             if levels::noted() {
                 self.wait_condition_failed(id);
@@ -115,6 +162,34 @@ impl Cycle<'_> {
                 self.wake(id, Resumption::Done);
             }
         }
+    }
+
+    /// Intentions whose conditions may have come true since they were tested last, the oldest first.
+    fn conditions_to_test(&mut self) -> Vec<IntentionId> {
+        let rules = self.mind.beliefs.rules_added();
+        let Some(waits) = &mut self.mind.waits else { return Vec::new() };
+        // Of a mind that was read back it may not be known what changed.
+        let is_known = waits.is_current(rules) && self.mind.tested_version != u64::MAX;
+        let unwatched = waits.unwatched(rules);
+        self.mind.beliefs.watch(waits.is_watching());
+        for id in unwatched {
+            let subjects = self.condition_subjects(id);
+            if let Some(waits) = &mut self.mind.waits {
+                waits.watch(id, subjects);
+            }
+        }
+        let changes = self.mind.beliefs.take_touched();
+        let Some(waits) = &self.mind.waits else { return Vec::new() };
+        if is_known { waits.for_changes(&changes) } else { waits.all_conditions() }
+    }
+
+    /// What the condition that an intention waits for depends on: predicates, if it asks for nothing else.
+    fn condition_subjects(&self, id: IntentionId) -> Subjects {
+        let mut subjects = Subjects::new();
+        let known = self.with_wait_condition(id, |formula, frame, slots| {
+            add_subjects(formula, &self.mind.beliefs, &|slot| value_of(slots, frame.base + slot), &mut subjects)
+        });
+        if known == Some(true) { subjects } else { Subjects::from_iter([Subject::ANY]) }
     }
 
     /// The proof of a condition was given up: the step that waits for it fails.
@@ -128,7 +203,8 @@ impl Cycle<'_> {
 
     /// Wakes the intentions that wait for an event like this one.
     pub(super) fn wake_event_waits(&mut self, event: &Event) {
-        for id in self.mind.intentions.ids() {
+        let waiting = self.mind.waits.as_ref().map_or_else(Vec::new, |waits| waits.for_event(event));
+        for id in waiting {
             let Some(intention) = self.mind.intentions.find(id) else { continue };
             let Place::Waiting(wait) = &intention.place else { continue };
             let WaitFor::Event(op, kind, pattern) = &wait.until else { continue };

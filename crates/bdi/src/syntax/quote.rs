@@ -20,6 +20,9 @@
 //! A step alone, `$step(..)`, is what the pattern `{ H; R }` binds `H` to: it counts as a body of one step. When
 //! variables in a body are replaced by what they hold, [`normal_body`] restores the form above.
 
+use std::hash::BuildHasher;
+
+use rustc_hash::FxBuildHasher;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::ast::{
@@ -360,12 +363,19 @@ pub fn is_code(value: &Value) -> bool {
 
 /// Whether two plans are the same but for their labels and places: same trigger, context and body.
 pub fn same_plan(a: &Plan, b: &Plan) -> bool {
-    let mut by_name = |name: Symbol| Var { slot: name.index(), name };
-    let mut essence = |plan: &Plan| {
-        let context = plan.context.as_ref().map(|context| quote(context, &mut by_name));
-        (quote_trigger(&plan.trigger, &mut by_name), context, quote_body(&plan.body, &mut by_name))
-    };
     essence(a) == essence(b)
+}
+
+/// Hash of what [`same_plan`] compares.
+pub fn plan_hash(plan: &Plan) -> u64 {
+    FxBuildHasher.hash_one(essence(plan))
+}
+
+/// Trigger, context and body of a plan.
+fn essence(plan: &Plan) -> (Value, Option<Value>, Value) {
+    let mut by_name = |name: Symbol| Var { slot: name.index(), name };
+    let context = plan.context.as_ref().map(|context| quote(context, &mut by_name));
+    (quote_trigger(&plan.trigger, &mut by_name), context, quote_body(&plan.body, &mut by_name))
 }
 
 /// Whether two rules are the same but for their places and what their variables are called.

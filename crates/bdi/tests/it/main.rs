@@ -10,6 +10,7 @@ mod fuzz;
 mod hints;
 mod inspection;
 mod layouts;
+mod many;
 mod messages;
 mod parse;
 mod project;

@@ -297,11 +297,7 @@ fn container<E: Error>(kind: &str, items: Vec<Value>) -> Result<Value, E> {
         }
         "set" => Contents::Set(items.into_iter().collect::<BTreeSet<_>>()),
         "queue" => Contents::Queue(VecDeque::from(items)),
-        "priority-queue" => {
-            let mut items = items;
-            items.sort();
-            Contents::PriorityQueue(items)
-        }
+        "priority-queue" => Contents::PriorityQueue(items.into_iter().collect()),
         other => return Err(E::custom(format!("{other:?} is no container"))),
     };
     Ok(Value::Object(Arc::new(Object::new(contents))))

@@ -68,9 +68,8 @@ pub fn belief(call: &mut Call<'_, '_>) -> Outcome {
         beliefs.tables().flat_map(|(_, table)| table.iter()).filter_map(|entry| belief_term(entry, call)).collect()
     } else {
         let key = Key::of_value(pattern).ok_or_else(|| no_literal(pattern))?;
-        let first = pattern.args().first().unwrap_or(&Value::Null);
         let image = call.solver.known.image;
-        let mut candidates = beliefs.table(&key).map(|table| table.candidates(first));
+        let mut candidates = beliefs.table(&key).map(|table| table.candidates_of(pattern.args()));
         let entries = std::iter::from_fn(|| candidates.as_mut()?.next(image));
         entries.filter_map(|entry| belief_term(entry, call)).collect()
     };

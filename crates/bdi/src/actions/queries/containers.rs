@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, MutexGuard};
 
-use whimbrel_acl::value::{Contents, TermConversion};
+use whimbrel_acl::value::{Contents, PriorityQueue, TermConversion};
 use whimbrel_acl::{Object, Value};
 
 use super::{Outcome, is_variable, nonsense, open};
@@ -274,17 +274,15 @@ pub fn set_difference(call: &mut Call<'_, '_>) -> Outcome {
 /// `.queue.create(Q [, priority])`
 pub fn queue_create(call: &mut Call<'_, '_>) -> Outcome {
     let by_priority = matches!(call.arg(1), Value::Atom(kind) if kind.as_str() == "priority");
-    let contents = if by_priority { Contents::PriorityQueue(Vec::new()) } else { Contents::Queue(VecDeque::new()) };
+    let contents =
+        if by_priority { Contents::PriorityQueue(PriorityQueue::default()) } else { Contents::Queue(VecDeque::new()) };
     call.unify(0, &new(contents))
 }
 
 fn enqueue(contents: &mut MutexGuard<'_, Contents>, item: Value) -> Result<(), Failure> {
     match &mut **contents {
         Contents::Queue(items) => items.push_back(item),
-        Contents::PriorityQueue(items) => {
-            let place = items.partition_point(|other| *other <= item);
-            items.insert(place, item);
-        }
+        Contents::PriorityQueue(items) => items.push(item),
         _ => return Err(not_a("queue")),
     }
     Ok(())
@@ -321,7 +319,7 @@ pub fn queue_head(call: &mut Call<'_, '_>) -> Outcome {
 pub fn queue_remove(call: &mut Call<'_, '_>) -> Outcome {
     let head = match &mut *object(call, 0)?.contents() {
         Contents::Queue(items) => items.pop_front(),
-        Contents::PriorityQueue(items) => (!items.is_empty()).then(|| items.remove(0)),
+        Contents::PriorityQueue(items) => items.pop(),
         _ => return Err(not_a("queue")),
     };
     head.map_or(Ok(Answer::No), |head| give(call, 1, &head))

@@ -129,7 +129,11 @@ fn relevant<'c>(call: &mut Call<'c, '_>, op: TriggerOp, kind: TriggerKind, liter
     let candidates: Vec<PlanHold<'c>> = match Key::of_value(literal) {
         Some(key) => {
             let places = known.mind.plans.candidates(known.image, &TriggerKey { op, kind, key });
-            places.iter().filter_map(|place| known.mind.plans.plan(known.image, *place)).collect()
+            places
+                .for_args(literal.args())
+                .iter()
+                .filter_map(|place| known.mind.plans.plan(known.image, *place))
+                .collect()
         }
         None => all(call).filter(|plan| plan.op == op && plan.kind == kind).collect(),
     };

@@ -4,6 +4,7 @@ use whimbrel_acl::Value;
 
 use super::{Outcome, each_part, is_variable};
 use crate::actions::{Answer, Call};
+use crate::logic::are_apart;
 
 /// How long a list that is not open is; none for an open list or a variable, which may be of any length.
 fn known_length(part: &Value) -> Option<usize> {
@@ -106,10 +107,11 @@ pub fn sublist(call: &mut Call<'_, '_>) -> Outcome {
     }
     let whole = call.list(1, "second argument must be a list")?;
     let (list, length) = closed(whole);
-    let wanted = known_length(part);
-    Ok(each_part(part, whole, Sublists { rest: Some(list), length, next: length, wanted }))
+    let first: Vec<Value> = part.items().cloned().collect();
+    Ok(each_part(part, whole, Sublists { rest: Some(list), length, next: length, wanted: known_length(part), first }))
 }
 
+/// Sublists of a list: from each place the longest first.
 struct Sublists {
     /// What begins at the place at hand; none when all is done.
     rest: Option<Value>,
@@ -119,6 +121,17 @@ struct Sublists {
     next: usize,
     /// The only length of interest, if there is one.
     wanted: Option<usize>,
+    /// What the sublist is known to begin with.
+    first: Vec<Value>,
+}
+
+impl Sublists {
+    /// True if no sublist that begins with `rest` and is this long is of interest: it is seen before one is made.
+    fn is_ruled_out(&self, rest: &Value, length: usize) -> bool {
+        length < self.first.len()
+            || self.wanted.is_some_and(|wanted| wanted > length || wanted == 0)
+            || self.first.iter().zip(rest.items()).any(|(wanted, item)| are_apart(wanted, item))
+    }
 }
 
 impl Iterator for Sublists {
@@ -129,9 +142,9 @@ impl Iterator for Sublists {
             let rest = self.rest.as_ref()?;
             if self.length == 0 {
                 self.rest = None;
-                return self.wanted.is_none_or(|wanted| wanted == 0).then_some(Value::Nil);
+                return (self.first.is_empty() && self.wanted.is_none_or(|wanted| wanted == 0)).then_some(Value::Nil);
             }
-            if self.next == 0 || self.wanted.is_some_and(|wanted| wanted > self.next || wanted == 0) {
+            if self.next == 0 || self.is_ruled_out(rest, self.next) {
                 self.rest = Some(rest_of(rest, 1));
                 self.length -= 1;
                 self.next = self.length;

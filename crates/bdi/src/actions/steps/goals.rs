@@ -1,5 +1,6 @@
 //! Goals, intentions and events: dropped, ended, suspended, resumed.
 
+use rustc_hash::FxHashSet;
 use whimbrel_acl::{Structure, Symbol, Value};
 
 use crate::actions::{Failure, Progress, StepCall, is_open_arithmetic};
@@ -99,6 +100,7 @@ fn drop_goal_events(cycle: &mut Cycle<'_>, goal: &Value) {
 fn drop_events(cycle: &mut Cycle<'_>, wanted: impl Fn(&Cycle<'_>, &Event) -> bool) {
     for event in take_events(cycle, wanted) {
         if let Some(id) = event.intention {
+            cycle.is_out_of_event(id);
             cycle.finish_goal(id, 0, Doomed::Dropped, Vec::new());
         }
     }
@@ -219,8 +221,8 @@ fn finish_goals(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value, how: 
     ids.extend(cycle.mind.suspended_events.iter().filter_map(|event| event.intention));
     ids.extend(&cycle.mind.ready);
     ids.push(current);
-    let others: Vec<IntentionId> = cycle.mind.intentions.ids().into_iter().filter(|id| !ids.contains(id)).collect();
-    ids.extend(others);
+    let known: FxHashSet<IntentionId> = ids.iter().copied().collect();
+    ids.extend(cycle.mind.intentions.ids().into_iter().filter(|id| !known.contains(id)));
     let mut progress = Progress::Done;
     for id in ids {
         if let Some(place) = cycle.find_goal(id, goal) {
@@ -306,7 +308,7 @@ fn suspend_other(cycle: &mut Cycle<'_>, id: IntentionId) {
     intention.suspended = Some(Value::atom(SUSPENDED));
     if matches!(intention.place, Place::Ready) {
         intention.place = Place::Parked;
-        cycle.mind.ready.retain(|other| *other != id);
+        cycle.mind.leave_ready(id);
     }
 }
 

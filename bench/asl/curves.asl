@@ -1,0 +1,116 @@
+// Operations on N things each, for `crates/bdi/examples/curves.rs`: their time is to grow as N does.
+
++!annotations_added(N)
+  <- for (.range(I, 1, N)) { +b[t(I)]; }.
+
++!annotations_asked(N)
+  <- !annotations_added(N);
+     for (.range(I, 1, N)) { ?b[t(I)]; }.
+
++!annotations_listed(N)
+  <- !annotations_added(N);
+     .findall(X, b[t(X)], L);
+     .length(L, N).
+
++!annotations_removed(N)
+  <- +b[source(bob)];
+     !annotations_added(N);
+     for (.range(I, 1, N)) { -b[t(I)]; }.
+
++!sublist(N)
+  <- .findall(I, .range(I, 1, N), L);
+     .findall(I, .range(I, N div 2, N), Part);
+     .sublist(Part, L).
+
++!sublist_by_head(N)
+  <- .findall(I, .range(I, 1, N), L);
+     .sublist([N|_], L).
+
++!priority_queue(N)
+  <- .queue.create(Q, priority);
+     for (.range(I, 1, N)) { .queue.add(Q, (I * 7919) mod N); }
+     for (.range(I, 1, N)) { .queue.remove(Q, _); }.
+
++!sets(N)
+  <- .findall(I, .range(I, 1, N), A);
+     .findall(I * 2, .range(I, 1, N), B);
+     .union(A, B, _); .intersection(A, B, _); .difference(A, B, _);
+     .setof(I mod 7, .member(I, A), _).
+
++!equal_waits(N)
+  <- for (.range(I, 1, N)) { !!wait(50); }.
++!wait(Ms) <- .wait(Ms).
+
++!event_waits(N)
+  <- for (.range(I, 1, N)) { !!wait_for_event(I); }
+     .wait(1);
+     for (.range(I, 1, N)) { +event(I); }
+     .wait(1);
+     .findall(I, over(I), L);
+     .length(L, N).
++!wait_for_event(I) <- .wait({+event(I)}); +over(I).
+
++!condition_waits(N)
+  <- for (.range(I, 1, N)) { !!wait_for_fact(I); }
+     .wait(1);
+     for (.range(I, 1, N)) { +other(I); +fact(I); }
+     .wait(1);
+     .findall(I, over(I), L);
+     .length(L, N).
++!wait_for_fact(I) <- .wait(fact(I)); +over(I).
+
++!second_argument(N)
+  <- for (.range(I, 1, N)) { +edge(a, I, I * 2); }
+     for (.range(I, 1, N)) { ?edge(_, I, X); ?edge(a, _, X); ?edge(a, I, _); }.
+
++!second_argument_removed(N)
+  <- for (.range(I, 1, N)) { +edge(a, I, I * 2); }
+     for (.range(I, 1, N)) { -edge(_, I, _); }.
+
++!abolished(N)
+  <- for (.range(I, 1, N)) { +edge(I, a); }
+     for (.range(I, 1, N)) { .abolish(edge(I, _)); }.
+
++!oldest_removed(N)
+  <- for (.range(I, 1, N)) { +edge(a, I); }
+     ?edge(a, _);
+     for (.range(I, 1, N)) { -edge(a, I); }.
+
+known(0, 0).
+known(I, J) :- rule_only(I, J).
++!facts_beside_a_rule(N)
+  <- for (.range(I, 1, N)) { +known(I, I); }
+     for (.range(I, 1, N)) { ?known(I, _); }.
+
+// `plan(1)` to `plan(N)` are written before the program.
++!plans_by_first_argument(N)
+  <- for (.range(I, 1, N)) { !plan(I); }.
+
++!plans_acquired(N)
+  <- for (.range(I, 1, N)) { .concat("+!acquired(", I, ") <- true.", Plan); .add_plan(Plan); }
+     for (.range(I, 1, N)) { !acquired(I); }
+     for (.range(I, 1, N)) { .concat("l", I, Label); .concat("@", Label, " +!labelled(", I, ") <- true.", Plan); .add_plan(Plan); }
+     for (.range(I, 1, N)) { .concat("@l", I, Label); .remove_plan(Label); }.
+
++!intentions_dropped(N)
+  <- !resting(N);
+     for (.range(I, 1, N)) { .drop_intention(rest(I)); }.
++!resting(N)
+  <- for (.range(I, 1, N)) { !!rest(I); }
+     .wait(1).
++!rest(_) <- .wait(1000000).
+
++!intentions_suspended(N)
+  <- !busy(N);
+     .suspend(stay(_));
+     .resume(stay(_));
+     .succeed_goal(stay(_)).
++!busy(N)
+  <- for (.range(I, 1, N)) { !!stay(I); }
+     .wait(1).
++!stay(_) <- .wait(1); !!nothing; .wait(1000000).
++!nothing.
+
++!goals_dropped(N)
+  <- for (.range(I, 1, N)) { !!stay(I); }
+     .drop_desire(stay(_)).

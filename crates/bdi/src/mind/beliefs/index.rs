@@ -1,0 +1,258 @@
+//! Index of a predicate's entries: by all arguments, and by each argument that is asked for.
+
+use std::cell::{Cell, OnceCell};
+use std::hash::BuildHasher;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
+use whimbrel_acl::{Structure, Value};
+
+use super::{Entry, Table};
+
+/// Entries of an indexed predicate that have variables, rules among them: each is a candidate for every query.
+const OPEN_MAX: usize = 8;
+
+/// Entries from which it pays to look whether there are fewer with another argument of the query.
+pub(super) const ENTRIES_LONG: usize = 16;
+
+/// Entry numbers by a hash, last of the query order first (new beliefs go to the front).
+type Numbers = FxHashMap<u64, SmallVec<[i64; 2]>>;
+
+/// Numbers of a predicate's entries by their arguments.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Index {
+    /// By hash of the first argument; made when somebody asks for one.
+    by_first: OnceCell<Numbers>,
+    /// By each of the other arguments; made when somebody asks for one of them.
+    by_others: OnceCell<Box<[ByArgument]>>,
+    /// By hash of all arguments.
+    by_args: Numbers,
+    /// Rules, and facts with variables among their arguments.
+    open: SmallVec<[i64; 2]>,
+}
+
+/// Numbers of entries by an argument that is not the first.
+#[derive(Clone, Debug, Default)]
+struct ByArgument {
+    /// True once the argument was asked for: the map is made the second time.
+    asked: Cell<bool>,
+    numbers: OnceCell<Numbers>,
+}
+
+/// The entries that may have an argument: those that have it, and those with variables.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'a> {
+    pub(super) numbers: &'a [i64],
+    pub(super) open: &'a [i64],
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn len(self) -> usize {
+        self.numbers.len() + self.open.len()
+    }
+
+    /// Takes the number that is first in query order.
+    pub(super) fn take(&mut self) -> Option<i64> {
+        let list = match (self.numbers.last(), self.open.last()) {
+            (Some(number), Some(open)) if open < number => &mut self.open,
+            (None, _) => &mut self.open,
+            _ => &mut self.numbers,
+        };
+        let (number, rest) = list.split_last()?;
+        *list = rest;
+        Some(*number)
+    }
+}
+
+/// Returns the hash that an argument is found by; none if it has variables.
+fn hash_of(argument: &Value) -> Option<u64> {
+    match argument {
+        // No value: the argument of a query is an unbound variable.
+        Value::Null => None,
+        Value::Atom(_) | Value::Num(_) | Value::Str(_) | Value::Nil => Some(FxBuildHasher.hash_one(argument)),
+        value if value.is_ground() => Some(FxBuildHasher.hash_one(value)),
+        _ => None,
+    }
+}
+
+/// The fact, if it has no variables among its arguments.
+fn closed_fact(entry: &Entry) -> Option<&Structure> {
+    match entry {
+        Entry::Fact(fact) if fact.is_ground() || fact.args.iter().all(Value::is_ground) => Some(fact),
+        _ => None,
+    }
+}
+
+impl Index {
+    /// The index of a predicate's entries; none if too many have variables.
+    pub(super) fn of(table: &Table) -> Option<Self> {
+        let mut index = Self::default();
+        let all_fit = table.numbered().all(|(number, entry)| index.enter(entry, number, true, None));
+        all_fit.then_some(index)
+    }
+
+    /// Enters an entry. False if the predicate cannot be indexed any more. `hash` is that of a fact's arguments, if it is known.
+    pub(super) fn enter(&mut self, entry: &Entry, number: i64, at_end: bool, hash: Option<u64>) -> bool {
+        let Some(fact) = closed_fact(entry) else {
+            insert(&mut self.open, number, at_end);
+            return self.open.len() <= OPEN_MAX;
+        };
+        for (place, numbers) in self.made() {
+            if let Some(hash) = fact.args.get(place).and_then(hash_of) {
+                insert(numbers.entry(hash).or_default(), number, at_end);
+            }
+        }
+        let hash = hash.unwrap_or_else(|| FxBuildHasher.hash_one(fact.args.as_slice()));
+        insert(self.by_args.entry(hash).or_default(), number, at_end);
+        true
+    }
+
+    pub(super) fn leave(&mut self, entry: &Entry, number: i64) {
+        let Some(fact) = closed_fact(entry) else {
+            self.open.retain(|other| *other != number);
+            return;
+        };
+        for (place, numbers) in self.made() {
+            if let Some(hash) = fact.args.get(place).and_then(hash_of) {
+                drop_from(numbers, hash, number);
+            }
+        }
+        drop_from(&mut self.by_args, FxBuildHasher.hash_one(fact.args.as_slice()), number);
+    }
+
+    /// The arguments by which there is an index now.
+    fn made(&mut self) -> impl Iterator<Item = (usize, &mut Numbers)> {
+        let others = self.by_others.get_mut().into_iter().flat_map(|others| others.iter_mut());
+        let others = (1..).zip(others).filter_map(|(place, other)| Some((place, other.numbers.get_mut()?)));
+        self.by_first.get_mut().map(|numbers| (0, numbers)).into_iter().chain(others)
+    }
+
+    /// The numbers of facts that may have exactly these arguments, by their hash.
+    pub(super) fn by_args(&self, hash: u64) -> &[i64] {
+        self.by_args.get(&hash).map_or(&[], |numbers| numbers)
+    }
+
+    /// The entries that may have this argument; none if the argument has variables, or is not the first and was not asked
+    /// for before.
+    pub(super) fn by_argument(&self, table: &Table, place: usize, argument: &Value) -> Option<Found<'_>> {
+        let hash = hash_of(argument)?;
+        let numbers = match place.checked_sub(1) {
+            None => self.by_first.get_or_init(|| numbers_by(table, 0)),
+            Some(other) => {
+                let arity = usize::from(table.key.arity);
+                let others = self.by_others.get_or_init(|| (1..arity).map(|_| ByArgument::default()).collect());
+                let other = others.get(other)?;
+                if !other.asked.replace(true) {
+                    return None;
+                }
+                other.numbers.get_or_init(|| numbers_by(table, place))
+            }
+        };
+        Some(Found { numbers: numbers.get(&hash).map_or(&[], |numbers| numbers), open: &self.open })
+    }
+
+    /// How many indexes by an argument there are beside that by all arguments.
+    pub(super) fn count(&self) -> usize {
+        let others = self.by_others.get().into_iter().flatten();
+        usize::from(self.by_first.get().is_some()) + others.filter(|other| other.numbers.get().is_some()).count()
+    }
+}
+
+/// Numbers of a predicate's entries by the argument in this place.
+fn numbers_by(table: &Table, place: usize) -> Numbers {
+    let mut by_argument = Numbers::default();
+    for (number, entry) in table.numbered() {
+        if let Some(hash) = closed_fact(entry).and_then(|fact| fact.args.get(place)).and_then(hash_of) {
+            by_argument.entry(hash).or_default().push(number);
+        }
+    }
+    by_argument.values_mut().for_each(|numbers| numbers.reverse());
+    by_argument
+}
+
+fn insert(numbers: &mut SmallVec<[i64; 2]>, number: i64, at_end: bool) {
+    if at_end { numbers.insert(0, number) } else { numbers.push(number) }
+}
+
+fn drop_from(map: &mut Numbers, hash: u64, number: i64) {
+    let Some(numbers) = map.get_mut(&hash) else { return };
+    if numbers.last() == Some(&number) {
+        numbers.pop();
+    } else if let Ok(place) = numbers.binary_search_by(|other| number.cmp(other)) {
+        numbers.remove(place);
+    }
+    if numbers.is_empty() {
+        map.remove(&hash);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::{prop_assert_eq, proptest};
+    use whimbrel_acl::{Annot, Args, Var, sym};
+
+    use super::super::{BeliefBase, RuleRef, matches_fact};
+    use super::*;
+    use crate::code::{Image, Key, Rule};
+    use crate::logic::Bindings;
+
+    fn belief(args: &[u8]) -> Structure {
+        let value = |number: &u8| match number {
+            0 => Value::Var(Var { slot: 0, name: "X".into() }),
+            1 => Value::atom("a"),
+            number => Value::Num(f64::from(*number)),
+        };
+        let mut belief = Structure::new("p".into(), args.iter().map(value).collect());
+        belief.set_annots([Annot::Source(sym::SELF)].into_iter().collect());
+        belief
+    }
+
+    /// The entries that match a query, in order, as they are found by looking at these.
+    fn matching<'a>(query: &Structure, entries: impl Iterator<Item = &'a Entry>) -> Vec<String> {
+        let fits = |fact: &Arc<Structure>| {
+            let mut bindings = Bindings::default();
+            bindings.extend(8);
+            matches_fact(&Value::from(query.clone()), fact, &mut bindings)
+        };
+        let text = |entry: &Entry| match entry {
+            Entry::Fact(fact) => fits(fact).then(|| fact.to_string()),
+            Entry::Rule(_) => Some("rule".to_owned()),
+        };
+        entries.filter_map(text).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn indexed_entries_are_those_of_a_scan(
+            changes: Vec<(bool, bool, [u8; 3])>,
+            open in 0..12_usize,
+            queries: [[u8; 3]; 8],
+        ) {
+            let (mut base, image, mut scratch) = (BeliefBase::default(), Image::default(), Bindings::default());
+            let key = Key::of(&belief(&[1, 1, 1]));
+            let small = |args: [u8; 3]| args.map(|number| 1 + number % 4);
+            for (at, (adds, at_end, args)) in changes.iter().cycle().take(6 * changes.len()).enumerate() {
+                let args = small(args.map(|number| number.wrapping_add((at * at) as u8)));
+                match (at % 16, adds) {
+                    (7, _) if at < 16 * open => drop(base.add(belief(&[0, args[1], 2]), *at_end)),
+                    (9, _) if at < 16 * open => base.add_rule(key, RuleRef::Own(Arc::new(Rule::never())), *at_end),
+                    (_, false) if at % 3 == 0 => drop(base.delete(&belief(&args), &mut scratch, &image)),
+                    _ => drop(base.add(belief(&args), *at_end)),
+                }
+                if at % 5 != 0 {
+                    continue;
+                }
+                for query in &queries {
+                    let query = belief(&query.map(|number| number % 5));
+                    let args: Args = query.args.clone();
+                    let Some(table) = base.table(&key) else { continue };
+                    let mut candidates = table.candidates_of(&args);
+                    let found = std::iter::from_fn(|| candidates.take()).filter_map(|(_, entry)| entry);
+                    prop_assert_eq!(matching(&query, found), matching(&query, table.iter()), "{}", query);
+                }
+            }
+        }
+    }
+}
