@@ -60,6 +60,8 @@ pub(crate) struct Shared {
     introduced: Mutex<Option<(String, String)>>,
     /// Permits for acts of administrators; viewers take none of them.
     acts: Arc<Semaphore>,
+    /// Permits for those of their acts that wait.
+    waiting_acts: Arc<Semaphore>,
     answers: Arc<Semaphore>,
     far_answers: Arc<Semaphore>,
     long_answers: Arc<Semaphore>,
@@ -133,6 +135,7 @@ impl Shared {
             joining: Mutex::default(),
             introduced: Mutex::default(),
             acts: Arc::new(Semaphore::new(HTTP_ACTS_AT_ONCE_MAX)),
+            waiting_acts: Arc::new(Semaphore::new(HTTP_LONG_ANSWERS_AT_ONCE_MAX)),
             answers: Arc::new(Semaphore::new(HTTP_ANSWERS_AT_ONCE_MAX)),
             far_answers: Arc::new(Semaphore::new(HTTP_FAR_ANSWERS_AT_ONCE_MAX)),
             long_answers: Arc::new(Semaphore::new(HTTP_LONG_ANSWERS_AT_ONCE_MAX)),
@@ -197,42 +200,58 @@ impl Shared {
         Some((Counted::below(&self.live, most)?, place))
     }
 
-    /// Executes an act for an administrator at this address, and records it.
+    /// Executes an act for an administrator at this address, and records it. Acts that wait have permits of their own,
+    /// so that those of others never wait for them.
     pub async fn act(&self, Admin(from): Admin, request: Request) -> Answer {
         let Some((action, object)) = request.act() else { return self.answer(request).await };
-        let Ok(permit) = Arc::clone(&self.acts).try_acquire_owned() else {
-            return Answer::Error(Refusal::new(Reason::Busy, "the node is asked to do too much at once"));
+        let (acts, most) = match request.waits() {
+            true => (&self.waiting_acts, HTTP_LONG_ANSWERS_AT_ONCE_MAX),
+            false => (&self.acts, HTTP_ACTS_AT_ONCE_MAX),
         };
-        let answer = self.answer_with(request, permit).await;
-        if let Some(auditor) = &self.auditor {
+        let Ok(permit) = Arc::clone(acts).try_acquire_owned() else {
+            let text = format!("the node executes {most} such acts already: try again when one of them is done");
+            return Answer::Error(Refusal::new(Reason::Busy, text));
+        };
+        let auditor = self.auditor.clone();
+        let record = move |answer: &Answer| {
             let (detail, from) = (answer.outcome(), format!("http {from}"));
             let who = Party::Operator("token:admin");
-            auditor.allowed(&Act { who, from: &from, action, object: &object, detail: &detail });
-        }
-        answer
+            let act = Act { who, from: &from, action, object: &object, detail: &detail };
+            auditor.inspect(|auditor| auditor.allowed(&act));
+        };
+        self.answer_with(request, permit, record).await
     }
 
-    /// Answers a viewer's request on a thread that may wait. Requests that take long, and those to other nodes, are
-    /// counted apart, so that looking never waits for them.
+    /// Answers a viewer's request on a thread that may wait. Requests that wait, and those to other nodes, are counted
+    /// apart, so that looking never waits for them.
     pub async fn answer(&self, request: Request) -> Answer {
         let permits = match () {
             // They may take minutes: better to say so than to let somebody wait for them.
-            () if request.takes_long() => Arc::clone(&self.long_answers).try_acquire_owned().ok(),
+            () if request.waits() => Arc::clone(&self.long_answers).try_acquire_owned().ok(),
             () if request.asks_elsewhere() => Arc::clone(&self.far_answers).acquire_owned().await.ok(),
             () => Arc::clone(&self.answers).acquire_owned().await.ok(),
         };
         let Some(permit) = permits else {
-            return Answer::Error(Refusal::new(Reason::Busy, "the node is asked too much that takes long"));
+            let text = format!("the node answers {HTTP_LONG_ANSWERS_AT_ONCE_MAX} such questions already: try again");
+            return Answer::Error(Refusal::new(Reason::Busy, text));
         };
-        self.answer_with(request, permit).await
+        self.answer_with(request, permit, |_| ()).await
     }
 
-    async fn answer_with(&self, request: Request, permit: OwnedSemaphorePermit) -> Answer {
+    /// Answers on a thread that may wait. `record` hears the answer also if whoever asked is gone by then.
+    async fn answer_with(
+        &self,
+        request: Request,
+        permit: OwnedSemaphorePermit,
+        record: impl FnOnce(&Answer) + Send + 'static,
+    ) -> Answer {
         let gone = Gone::default();
         let (operator, flag) = (Arc::clone(&self.operator), gone.flag());
         let answering = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            operator.answer(request, &|| flag.load(Ordering::Acquire))
+            let answer = operator.answer(request, &|| flag.load(Ordering::Acquire));
+            record(&answer);
+            answer
         });
         answering.await.unwrap_or_else(|_| Answer::Error(Refusal::new(Reason::Busy, "the node could not answer")))
     }

@@ -356,6 +356,10 @@ pub const WRONG_SECRETS_FREE: u32 = 5;
 pub const WRONG_SECRET_WAIT_MS: u64 = 100;
 /// Longest delay of an answer to a wrong secret.
 pub const WRONG_SECRET_WAIT_MS_MAX: u64 = 5_000;
+/// Connections to a port whose answers to wrong secrets wait; those beyond are closed without an answer.
+pub const WRONG_SECRETS_WAITING_MAX: usize = 1_024;
+/// Such connections from one address.
+pub const WRONG_SECRETS_WAITING_EACH_MAX: usize = 64;
 /// Time without a wrong secret after which those of an address are forgotten.
 pub const WRONG_SECRETS_FORGOTTEN_MS: u64 = 60_000;
 /// Addresses whose wrong secrets are counted; at others, answers wait for the longest delay.
@@ -567,11 +571,12 @@ pub const HTTP_BODY_BYTES_MAX: usize = 2 << 20;
 pub const HTTP_HEAD_PATIENCE_MS: u64 = 10_000;
 /// Requests that a gateway has the node answer at once, apart from those that take long or ask other nodes; others wait for their turn.
 pub const HTTP_ANSWERS_AT_ONCE_MAX: usize = 16;
-/// Acts of administrators that a gateway has done at a time.
+/// Acts of administrators that a gateway has done at a time, apart from those that wait.
 pub const HTTP_ACTS_AT_ONCE_MAX: usize = 64;
 /// Requests for which a gateway has the node ask other nodes at once, which may not answer for a while; others wait for their turn.
 pub const HTTP_FAR_ANSWERS_AT_ONCE_MAX: usize = 32;
-/// Requests that take long (an agent's answer is waited for, an agent moves) that a gateway has the node answer at once.
+/// Requests that wait (for an agent's answer, a journey, a program) that a gateway has the node answer at once; and as
+/// many such acts of administrators.
 pub const HTTP_LONG_ANSWERS_AT_ONCE_MAX: usize = 64;
 /// How long a request may wait for an agent's answer.
 pub const HTTP_WAIT_MS_MAX: u64 = 300_000;

@@ -212,8 +212,10 @@ impl Client {
             return Some(Told::Answer { id, answer: Box::new(Answer::Error(refusal)) });
         }
         let Ok(permit) = Arc::clone(&self.asks).try_acquire_owned() else {
-            let refusal =
-                Refusal::new(Reason::Busy, format!("{LIVE_ASKS_MAX} questions of this socket are being answered"));
+            let refusal = Refusal::new(
+                Reason::Busy,
+                format!("{LIVE_ASKS_MAX} questions of this socket are being answered: wait for one of them"),
+            );
             return Some(Told::Answer { id, answer: Box::new(Answer::Error(refusal)) });
         };
         let (shared, outbox, from) = (Arc::clone(&self.shared), self.outbox.clone(), self.from);

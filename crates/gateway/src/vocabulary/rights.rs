@@ -84,20 +84,23 @@ impl Request {
         Some(act)
     }
 
-    /// Whether its answer may take longer than a look: it waits for an agent, or for another node.
-    pub fn takes_long(&self) -> bool {
-        if let Self::At { ask, .. } = self {
-            return ask.takes_long();
+    /// True if it waits for something that may take minutes: an agent's answer, a journey, a program.
+    pub fn waits(&self) -> bool {
+        match self {
+            Self::At { ask, .. } => ask.waits(),
+            Self::Send(sending) => sending.wait_ms.is_some(),
+            Self::Spawn(_) | Self::Move { .. } | Self::Recall { .. } | Self::Advise { .. } => true,
+            _ => false,
         }
-        matches!(
-            self,
-            Self::Send(_)
-                | Self::Spawn(_)
-                | Self::Kill { .. }
-                | Self::Move { .. }
-                | Self::Recall { .. }
-                | Self::Advise { .. }
-        )
+    }
+
+    /// True if another node may take longer for it than for a look: it waits, or it ends agents.
+    pub fn takes_long(&self) -> bool {
+        match self {
+            Self::At { ask, .. } => ask.takes_long(),
+            Self::Kill { .. } => true,
+            _ => self.waits(),
+        }
     }
 
     /// Whether other nodes are asked, which may not answer.

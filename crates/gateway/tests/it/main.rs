@@ -1,4 +1,5 @@
 //! The gateway from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod acts;
 mod fuzz;
