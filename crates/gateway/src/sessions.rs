@@ -29,8 +29,9 @@ pub trait Sessions: Send + Sync + 'static {
         SESSION_FRAME_BYTES_MAX
     }
 
-    /// Takes a socket on which nothing was said yet; done when somebody else looks after it, or it is closed.
-    fn receive(&self, socket: SessionSocket) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+    /// Takes a socket on which nothing was said yet; done when somebody else looks after it, or it is closed. Until then it
+    /// has `place` among newcomers.
+    fn receive(&self, socket: SessionSocket, place: Place) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
 /// A frame of the session protocol: a WebSocket's message.
@@ -48,19 +49,13 @@ pub struct SessionSocket {
     from: SocketAddr,
     /// What it may call this node.
     places: Vec<String>,
-    stranger: Option<Place>,
     /// The connection counts as long as the socket is there.
     _connection: Arc<Counted>,
 }
 
 impl SessionSocket {
-    pub(crate) fn new(
-        socket: WebSocket,
-        (from, places): (SocketAddr, Vec<String>),
-        stranger: Place,
-        connection: Arc<Counted>,
-    ) -> Self {
-        Self { socket, from, places, stranger: Some(stranger), _connection: connection }
+    pub(crate) fn new(socket: WebSocket, (from, places): (SocketAddr, Vec<String>), connection: Arc<Counted>) -> Self {
+        Self { socket, from, places, _connection: connection }
     }
 
     /// Where the program is.
@@ -77,7 +72,6 @@ impl SessionSocket {
     /// The program said who it is: it may say more from now on.
     pub fn release(&mut self) {
         self.socket.get_mut().release();
-        self.stranger = None;
     }
 
     /// The next frame; `None` when the program closed the socket.

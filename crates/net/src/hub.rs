@@ -13,10 +13,8 @@ use tokio::sync::mpsc;
 use whimbrel_acl::{Encoding, Envelope, Symbol};
 use whimbrel_platform::ams::is_everywhere;
 use whimbrel_platform::audit::{Auditor, Party, RefusalCounts, RefusalReason, Refused};
-use whimbrel_platform::crowd::{Crowd, Place};
-use whimbrel_platform::limits::{
-    LINK_GIVE_UP_MS, LINK_TURNED_AWAY_EACH_MAX, LINK_TURNED_AWAY_MAX, NODE_NAME_BYTES_MAX, NODES_MAX,
-};
+use whimbrel_platform::crowd::Place;
+use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
 use whimbrel_platform::link::{Link, LinkError, Measured, Member, News, Speaker};
 use whimbrel_platform::mobility::HopNews;
 use whimbrel_platform::policy::Action;
@@ -157,8 +155,6 @@ pub(crate) struct Inner {
     peers: boxcar::Vec<Arc<Peer>>,
     by_name: Mutex<FxHashMap<String, NodeId>>,
     strangers: Strangers,
-    /// Connections that wait to be told why they are turned away.
-    turned_away: Arc<Crowd>,
     /// Each has some of the links.
     drivers: Vec<Arc<Driver>>,
 }
@@ -220,7 +216,6 @@ impl Hub {
             peers: boxcar::Vec::new(),
             by_name: Mutex::default(),
             strangers: Strangers::default(),
-            turned_away: Crowd::of(LINK_TURNED_AWAY_MAX, LINK_TURNED_AWAY_EACH_MAX),
             drivers: drivers.all(),
         });
         if let Some(listener) = listener {
@@ -492,15 +487,15 @@ impl Inner {
         let node = accepted.hello.node.clone();
         let line = || format!("a node that says it is {node:?}, from {port}, was turned away: {why}");
         self.guard.close_stranger(from, Some(reason), &format!("it says it is {node:?}: {why}"), line);
-        // Beyond the places of an address, a guesser's connections are closed without an answer.
-        let Some(place) = self.turned_away.enter(from) else { return };
+        if reason != RefusalReason::BadToken {
+            return close(accepted, error);
+        }
         let (inner, refusal) = (Arc::clone(self), error.refusal().unwrap_or_default());
         tokio::spawn(async move {
-            if reason == RefusalReason::BadToken {
-                inner.guard.slow_down(from).await;
+            let Accepted { connection, place, .. } = accepted;
+            if let Some(_place) = inner.guard.slow_down(from, place).await {
+                connection.close(&refusal).await;
             }
-            accepted.connection.close(&refusal).await;
-            drop(place);
         });
     }
 

@@ -9,6 +9,8 @@ use std::time::Instant;
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::backoff::Backoff;
+use whimbrel_platform::crowd::{Crowd, Place};
+use whimbrel_platform::limits::{WRONG_SECRETS_WAITING_EACH_MAX, WRONG_SECRETS_WAITING_MAX};
 
 /// Taker of lines for an operator.
 type Log = Box<dyn Fn(&str) + Send + Sync>;
@@ -21,6 +23,8 @@ pub(crate) struct PortGuard {
     began: Instant,
     logged: Mutex<Folding>,
     backoff: Mutex<Backoff>,
+    /// Connections whose answers to wrong secrets wait.
+    waiting: Arc<Crowd>,
 }
 
 impl PortGuard {
@@ -33,6 +37,7 @@ impl PortGuard {
             began: Instant::now(),
             logged: Mutex::default(),
             backoff: Mutex::default(),
+            waiting: Crowd::of(WRONG_SECRETS_WAITING_MAX, WRONG_SECRETS_WAITING_EACH_MAX),
         }
     }
 
@@ -83,7 +88,7 @@ impl PortGuard {
     }
 
     fn say_folded(&self, what: &Refused<'_>, line: impl FnOnce() -> String) {
-        let now = Time(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX));
+        let now = self.now();
         let (due, first) = {
             let mut logged = lock(&self.logged);
             (logged.due(now), logged.note(&Entry::from(what), now).is_some())
@@ -96,13 +101,23 @@ impl PortGuard {
         }
     }
 
-    /// Waits as long as the answer to a wrong secret of this address is delayed.
-    pub async fn slow_down(&self, from: IpAddr) {
-        let now = Time(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX));
+    /// Waits as long as the answer to a wrong secret of this address is delayed. Meanwhile the connection has a place
+    /// among those that wait, and `place`, which it had among newcomers, is free for the holder of the right secret.
+    /// Returns its place until it is answered; `None` if too many wait, so that it is closed without an answer.
+    pub async fn slow_down(&self, from: IpAddr, place: Place) -> Option<Place> {
+        let now = self.now();
         let wait = lock(&self.backoff).wrong(from, now);
-        if !wait.is_zero() {
-            tokio::time::sleep(wait).await;
+        if wait.is_zero() {
+            return Some(place);
         }
+        drop(place);
+        let place = self.waiting.enter(from)?;
+        tokio::time::sleep(wait).await;
+        Some(place)
+    }
+
+    fn now(&self) -> Time {
+        Time(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 }
 
@@ -112,9 +127,35 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Waker};
+
+    use whimbrel_platform::limits::WRONG_SECRETS_FREE;
 
     use super::*;
+
+    #[tokio::test]
+    async fn waiting_guess_leaves_its_place() {
+        let guard = PortGuard::new(None, Box::new(|_| ()));
+        let (newcomers, from) = (Crowd::of(1, 1), IpAddr::from([10, 0, 0, 1]));
+        for _ in 0..WRONG_SECRETS_FREE {
+            let place = newcomers.enter(from).expect("the one before was answered at once");
+            assert!(guard.slow_down(from, place).await.is_some());
+        }
+        let mut waiting = Vec::new();
+        for _ in 0..WRONG_SECRETS_WAITING_EACH_MAX {
+            let place = newcomers.enter(from).expect("those that wait left theirs");
+            let mut guess = Box::pin(guard.slow_down(from, place));
+            assert!(guess.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            waiting.push(guess);
+        }
+        let place = newcomers.enter(from).expect("those that wait left theirs");
+        let beyond = pin!(guard.slow_down(from, place)).await;
+        assert!(beyond.is_none(), "as many wait as may");
+        drop(waiting);
+        assert_eq!(guard.waiting.enter(from).into_iter().count(), 1, "who hung up waits no more");
+    }
 
     #[test]
     fn strangers_flood_is_one_line() {

@@ -295,10 +295,6 @@ pub const LINK_CLAIM_MS_MAX: u64 = 4_000;
 pub const LINK_BACKOFF_MS: u64 = 50;
 /// How long it waits at most, after waiting twice as long each time.
 pub const LINK_BACKOFF_MS_MAX: u64 = 2_000;
-/// Connections at the link port that wait to be told why they are turned away; others are closed without a word.
-pub const LINK_TURNED_AWAY_MAX: usize = 1_024;
-/// Such connections from one address.
-pub const LINK_TURNED_AWAY_EACH_MAX: usize = 64;
 /// How long a link may be broken before the node at its other end is taken for lost.
 pub const LINK_GIVE_UP_MS: u64 = 30_000;
 /// Time after which a lost node that connects by itself is forgotten, as a multiple of how long its link may be broken.

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use whimbrel_gateway::sessions::{SessionFrame, SessionSocket, Sessions};
 use whimbrel_net::agent_port::{AgentPort, Messages};
+use whimbrel_platform::crowd::Place;
 use whimbrel_platform::session::Framing;
 
 /// Sessions over WebSocket, which the agent port holds as it holds all others.
@@ -28,10 +29,10 @@ impl Sessions for WebSessions {
         self.0.upgrade().map_or(0, |port| port.frame_bytes_max())
     }
 
-    fn receive(&self, socket: SessionSocket) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    fn receive(&self, socket: SessionSocket, place: Place) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let from = socket.from();
         match self.0.upgrade() {
-            Some(port) => Box::pin(port.receive_messages(Box::new(Carried(socket)), from)),
+            Some(port) => Box::pin(port.receive_messages(Box::new(Carried(socket)), from, place)),
             None => Box::pin(std::future::ready(())),
         }
     }

@@ -42,7 +42,7 @@ pub async fn session(
         Ok((response, socket)) => {
             tokio::spawn(async move {
                 if let Ok(socket) = socket.await {
-                    sessions.receive(SessionSocket::new(socket, (peer.0, places), stranger, connection)).await;
+                    sessions.receive(SessionSocket::new(socket, (peer.0, places), connection), stranger).await;
                 }
             });
             response

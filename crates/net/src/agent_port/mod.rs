@@ -26,7 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
-use whimbrel_platform::crowd::{Crowd, household};
+use whimbrel_platform::crowd::{Crowd, Place, household};
 use whimbrel_platform::limits::{
     SESSION_ACCOUNTS_MAX, SESSION_CODE_ADMISSIONS_MAX, SESSION_FRAME_BYTES_MORE, SESSION_NAME_BYTES_MAX,
     SESSION_NAME_BYTES_SPARE, SESSION_STRANGERS_EACH_MAX, SESSION_STRANGERS_MAX, SESSIONS_MAX,
@@ -330,15 +330,16 @@ impl AgentPort {
         self.threads.handle()
     }
 
-    /// Takes a connection that somebody else accepted, as secure as that is. Done when it belongs to a session, or is closed. Whoever
-    /// calls sees to it that not too many wait at once.
+    /// Takes a connection that somebody else accepted, as secure as that is. Done when it belongs to a session, or is closed.
+    /// Until then it has `place` among the newcomers of whoever accepted it.
     pub fn receive_messages(
         &self,
         messages: Box<dyn Messages>,
         from: SocketAddr,
+        place: Place,
     ) -> impl Future<Output = ()> + Send + use<> {
         let inner = Arc::clone(&self.inner);
-        async move { inner.take_in(Arrival::hear_messages(messages, from).await, from).await }
+        async move { inner.take_in(Arrival::hear_messages(messages, from).await, from, place).await }
     }
 
     /// Shows and trusts these from now on, for connections made later. Present ones go on; but sessions that began with
@@ -418,10 +419,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             continue;
         };
         let inner = Arc::clone(&inner);
-        tokio::spawn(async move {
-            inner.receive(socket, from).await;
-            drop(place);
-        });
+        tokio::spawn(async move { inner.receive(socket, from, place).await });
     }
 }
 
@@ -431,19 +429,18 @@ impl Inner {
     }
 
     /// Hears what a client says first on a socket.
-    async fn receive(self: &Arc<Self>, socket: TcpStream, from: SocketAddr) {
+    async fn receive(self: &Arc<Self>, socket: TcpStream, from: SocketAddr, place: Place) {
         let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let arrived = Arrival::hear(socket, tls.as_deref()).await;
-        self.take_in(arrived, from).await;
+        self.take_in(arrived, from, place).await;
     }
 
-    /// Gives a client's connection to a session, or closes it.
-    async fn take_in(self: &Arc<Self>, arrived: Result<Arrival, NoHello>, from: SocketAddr) {
+    /// Gives a client's connection, which has `place` among newcomers until then, to a session, or closes it.
+    async fn take_in(self: &Arc<Self>, arrived: Result<Arrival, NoHello>, from: SocketAddr, mut place: Place) {
         let mut arrival = match arrived {
             Ok(arrival) => arrival,
             Err(silly) => {
                 self.note_closed(from, refusal::of_connection(&silly.why), &silly.why.to_string());
-                // It keeps its place until then: others wait for it.
                 return silly.say().await;
             }
         };
@@ -459,12 +456,15 @@ impl Inner {
                     self.note_closed(from, reason, &fault.text);
                 }
                 if reason == Some(RefusalReason::BadToken) {
-                    // The connection keeps its place until the answer is due.
-                    self.guard.slow_down(from.ip()).await;
+                    match self.guard.slow_down(from.ip(), place).await {
+                        Some(other) => place = other,
+                        None => return,
+                    }
                 }
                 arrival.turn_away(fault).await;
             }
         }
+        drop(place);
     }
 
     /// A connection from there came to nothing: why, and whether that counts as refused.

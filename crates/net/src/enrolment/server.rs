@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use whimbrel_platform::audit::{Act, Auditor, Party, RefusalCounts, RefusalReason, Refused};
-use whimbrel_platform::crowd::Crowd;
+use whimbrel_platform::crowd::{Crowd, Place};
 use whimbrel_platform::limits::{ENROLMENT_MS, ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX};
 
 use super::{Answer, Question, read_line};
@@ -116,14 +116,13 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
         };
         let inner = Arc::clone(&inner);
         tokio::spawn(async move {
-            let talk = tokio::time::timeout(Duration::from_millis(ENROLMENT_MS), inner.talk(socket, from)).await;
+            let talk = tokio::time::timeout(Duration::from_millis(ENROLMENT_MS), inner.talk(socket, from, place)).await;
             let slow = || std::io::Error::new(std::io::ErrorKind::InvalidData, "it takes too long");
             if let Err(error) = talk.unwrap_or_else(|_| Err(slow())) {
                 let (reason, why) = (refusal::of_connection(&error), error.to_string());
                 let line = || format!("a connection from {from} was closed: {why}");
                 inner.guard.close_stranger(from.ip(), reason, &why, line);
             }
-            drop(place);
         });
     }
 }
@@ -161,7 +160,8 @@ impl Inner {
         Ok(config)
     }
 
-    async fn talk(self: &Arc<Self>, socket: TcpStream, from: SocketAddr) -> io::Result<()> {
+    /// Answers what is asked over one connection, which has `place` among those of its address.
+    async fn talk(self: &Arc<Self>, socket: TcpStream, from: SocketAddr, mut place: Place) -> io::Result<()> {
         let inner = Arc::clone(self);
         // The authority's key is opened with a passphrase, which is to take a while.
         let tls = tokio::task::spawn_blocking(move || inner.tls()).await?.map_err(io::Error::other)?;
@@ -176,7 +176,10 @@ impl Inner {
             Err((reason, why)) => {
                 self.guard.close_stranger(from.ip(), Some(reason), &why, || format!("refused {from}: {why}"));
                 if reason == RefusalReason::BadToken {
-                    self.guard.slow_down(from.ip()).await;
+                    match self.guard.slow_down(from.ip(), place).await {
+                        Some(other) => place = other,
+                        None => return Ok(()),
+                    }
                 }
                 Answer::Refused { why }
             }
@@ -184,7 +187,9 @@ impl Inner {
         let mut text = serde_json::to_vec(&answer)?;
         text.push(b'\n');
         stream.write_all(&text).await?;
-        stream.shutdown().await
+        let closed = stream.shutdown().await;
+        drop(place);
+        closed
     }
 
     fn answer(&self, question: Question, identity: Option<&Identity>, from: SocketAddr) -> Result<Answer, Refusal> {

@@ -7,6 +7,7 @@ use whimbrel_net::authority::file::{Folder, save};
 use whimbrel_net::enrolment::{EnrolError, Enrolment, EnrolmentConfig, enrol, look_after, renew};
 use whimbrel_net::{Authority, Credentials, Level, NodeKeys, Token};
 use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::limits::{ENROLMENTS_PER_ADDRESS_MAX, WRONG_SECRETS_FREE};
 
 use super::{Setting, TestNode, until};
 
@@ -178,9 +179,9 @@ fn a_new_key_is_taken_into_use_while_nodes_run() {
     assert_eq!((up(&one), up(&other), up(&third)), (2, 2, 2), "nobody lost a link");
 }
 
-/// Says one line to the service, as anybody can, and gives its answer.
-fn ask(service: &Service, question: &serde_json::Value) -> serde_json::Value {
-    use std::io::{BufRead, BufReader, Write};
+/// Says one line to the service, as anybody can. Returns the connection.
+fn say(service: &Service, question: &serde_json::Value) -> impl std::io::Read + use<> {
+    use std::io::Write;
 
     use rustls::pki_types::pem::PemObject;
     use rustls::pki_types::{CertificateDer, ServerName};
@@ -198,10 +199,31 @@ fn ask(service: &Service, question: &serde_json::Value) -> serde_json::Value {
     let socket = std::net::TcpStream::connect(service.service.address()).unwrap();
     let mut stream = rustls::StreamOwned::new(connection, socket);
     stream.write_all(format!("{question}\n").as_bytes()).unwrap();
+    stream
+}
+
+/// Returns the service's answer; null if it cuts the connection off.
+fn ask(service: &Service, question: &serde_json::Value) -> serde_json::Value {
+    use std::io::{BufRead, BufReader};
     let mut answer = String::new();
-    // Whoever says nonsense is cut off.
-    let _ = BufReader::new(stream).read_line(&mut answer);
+    let _ = BufReader::new(say(service, question)).read_line(&mut answer);
     serde_json::from_str(&answer).unwrap_or_default()
+}
+
+/// Wrong tokens whose answers wait take no places of their address.
+#[test]
+fn guesses_keep_nobody_from_enrolling() {
+    let service = Service::start("guesses");
+    let request = NodeKeys::generate().unwrap().request("n1").unwrap();
+    let question = serde_json::json!({"enrol": {"token": "wrong", "request": request}});
+    let guesses = WRONG_SECRETS_FREE as usize + 2 * ENROLMENTS_PER_ADDRESS_MAX;
+    let mut waiting = Vec::new();
+    for count in 1..=guesses as u64 {
+        waiting.push(say(&service, &question));
+        until("the guess is refused", || service.service.refusals().of(RefusalReason::BadToken) == count);
+    }
+    service.enrolled("n2");
+    assert_eq!(service.service.refusals().of(RefusalReason::TooMany), 0);
 }
 
 #[test]
