@@ -11,7 +11,7 @@ class Agent:
         self.tls = authority and ssl.create_default_context(cafile=authority)
         if certificate:  # The files of a certificate and its key, instead of a token.
             self.tls.load_cert_chain(*certificate)
-        self.session, self.number, self.received, self.unacknowledged = None, 0, 0, []
+        self.session, self.number, self.taken, self.unacknowledged = None, 0, 0, []
         self.credit, self.written, self.handled, self.came = 0, 0, 0, collections.deque()
         self.connect()
         self.numbered(type="create", agent=0, name=name)
@@ -21,9 +21,10 @@ class Agent:
             try:
                 plain, self.buffer = socket.create_connection(self.address, timeout=self.lease_ms / 3000), b""
                 self.socket = self.tls.wrap_socket(plain, server_hostname="node.whimbrel") if self.tls else plain
+                self.came.clear()  # What is not handled comes again: a hello acknowledges, as `ack` does.
                 resume = self.session and {key: self.session[key] for key in ("session", "secret")}
                 self.write({"type": "hello", "versions": [1], "token": self.token, "lease_ms": self.lease_ms,
-                            "resume": resume and {**resume, "received": self.received}})
+                            "resume": resume and {**resume, "received": self.handled}})
                 self.written = self.number  # Nothing is written again before the welcome says what the node has.
                 self.session = self.next_frame()
                 self.written = self.session["received"]
@@ -52,11 +53,12 @@ class Agent:
             self.unacknowledged = [kept for kept in self.unacknowledged if kept["number"] > frame["received"]]
             self.credit = frame["credit"]
             self.flush()
-        self.received = frame.get("number", self.received)
-        return frame
+        # What this program was given, and is not done with, came again over another connection: it is passed over.
+        return frame if frame.get("number", self.taken + 1) > self.taken else self.next_frame()
 
     def read(self):  # The next frame; a refusal is an exception.
         frame = self.came.popleft() if self.came else self.next_frame()
+        self.taken = self.handled = frame.get("number", self.handled)
         if frame["type"] == "refused":
             raise RuntimeError(f"{frame['code']}: {frame['text']}")
         return frame
@@ -98,6 +100,7 @@ class Agent:
         frame = {"type": "none"}
         while frame["type"] != "ended":
             frame = self.came.popleft() if self.came else self.wait(self.next_frame) or {"type": "none"}
+            self.taken = frame.get("number", self.taken)
             if frame["type"] == "message":
                 yield frame["message"]
             elif frame["type"] == "refused" and frame["of"] == 1:  # There is no such agent.

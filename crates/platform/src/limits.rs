@@ -438,6 +438,8 @@ pub const SESSION_WINDOW_MAX: u32 = 256;
 /// Messages that a session's client acknowledged and its agents have not handled, of which the node keeps copies. Their
 /// senders hear `failure` if the agent ends. Further ones count as handled.
 pub const SESSION_OPEN_MESSAGES_MAX: usize = 16_384;
+/// Messages and runs that are looked through for an `open` frame for each message that it counts as, against the rate.
+pub const SESSION_OPEN_MESSAGES_PER_CHARGE: usize = 512;
 /// Bytes of memory of these copies.
 pub const SESSION_OPEN_BYTES_MAX: usize = 64 << 20;
 /// Answers of a node that wait behind a session's window. A client that still sends beyond its credit is cut off then.

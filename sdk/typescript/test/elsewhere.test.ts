@@ -183,7 +183,7 @@ test("a session whose first agent is with another node begins there, and nobody 
   assert.deepEqual(platform.agents, [bob]);
   for (const place of [undefined, ":2"]) {
     await nodes.at(place).next("bye");
-    assert.deepEqual(types(nodes.at(place)), ["hello", "create", "keep", "bye"]);
+    assert.deepEqual(types(nodes.at(place)), ["hello", "open", "create", "keep", "bye"]);
   }
   assert.deepEqual(nodes.at(":3").of("hello").map(({ follows, resume }) => [follows, resume]), [[true, null]]);
   const amy = await platform.create("amy");

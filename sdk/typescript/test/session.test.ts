@@ -93,7 +93,12 @@ class Bench {
     this.session.handleFrame(JSON.stringify(frame), this.now);
   }
 
+  /** Returns what is written now, without the empty list of open messages that each connection begins with. */
   frames(): Frame[] {
+    return this.written().filter((frame) => frame.type !== "open" || frame.messages.length > 0);
+  }
+
+  written(): Frame[] {
     const frames: Frame[] = [];
     for (let text = this.session.pollFrame(this.now); text; text = this.session.pollFrame(this.now)) frames.push(new FrameReader("json", 0).read(text));
     return frames;
@@ -125,6 +130,33 @@ test("what is behind the credit waits for it", () => {
   bench.hear({ type: "ack", received: 9 });
   assert.equal(bench.frames().length, 3);
   assert.equal(bench.session.unacknowledged, 3);
+});
+
+test("open messages are listed before any message can come", () => {
+  const bench = new Bench();
+  bench.connect();
+  bench.session.send(0, hello);
+  bench.hear(WELCOME);
+  const [first, second, ...more] = bench.written();
+  assert.deepEqual([first, second?.type, more], [{ type: "open", messages: [] }, "message", []]);
+});
+
+test("list of open messages is in order, joined and bounded", () => {
+  const bench = new Bench();
+  bench.session.open = () => [9, 4, 3, 1, 8].concat(Array.from({ length: 40_000 }, (_, n) => 11 + 2 * n));
+  bench.connect();
+  bench.hear({ ...WELCOME, message_bytes: 1 << 20 });
+  const [open] = bench.written();
+  assert.ok(open?.type === "open");
+  assert.deepEqual(open.messages.slice(0, 10), [1, 1, 3, 2, 8, 2, 11, 1, 13, 1]);
+  const listed = open.messages.reduce((sum, count, at) => sum + (at % 2) * count, 0);
+  assert.equal(listed, 16_384, "as many as a node keeps");
+  bench.session.handleClosed(bench.now);
+  bench.until(bench.session.pollTimeout());
+  bench.connect();
+  bench.hear({ ...WELCOME, message_bytes: 65_536 });
+  const [short] = bench.written();
+  assert.ok(JSON.stringify(short).length < 65_536, "the frame is no longer than a message may be");
 });
 
 test("a break is waited out longer and longer, and the session goes on where it was", () => {

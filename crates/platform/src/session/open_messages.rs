@@ -6,7 +6,8 @@ use std::sync::Arc;
 use whimbrel_acl::AclMessage;
 
 use super::burden::Weight;
-use crate::limits::{SESSION_OPEN_BYTES_MAX, SESSION_OPEN_MESSAGES_MAX};
+use super::frames::{Code, Fault};
+use crate::limits::{SESSION_OPEN_BYTES_MAX, SESSION_OPEN_MESSAGES_MAX, SESSION_OPEN_MESSAGES_PER_CHARGE};
 
 /// A message that an agent was given.
 #[derive(Debug)]
@@ -24,25 +25,47 @@ pub(super) struct OpenMessages {
     runs: Vec<(u64, u64)>,
     /// True if the client lists its open messages.
     is_told: bool,
+    /// True if messages were noted that the client has not listed yet.
+    has_unlisted: bool,
+    /// Memory of messages and runs.
     weight: Weight,
 }
 
 impl OpenMessages {
     pub fn new(weight: Weight) -> Self {
-        Self { by_number: BTreeMap::new(), runs: Vec::new(), is_told: false, weight }
+        Self { by_number: BTreeMap::new(), runs: Vec::new(), is_told: false, has_unlisted: false, weight }
     }
 
     /// Notes the runs of messages that the client's agents have not handled. All others that it acknowledges are
-    /// handled.
-    pub fn list(&mut self, runs: &[u64]) {
+    /// handled. Returns what the list costs of the client's rate.
+    ///
+    /// # Errors
+    /// There are more runs than a client may have open messages.
+    pub fn list(&mut self, runs: &[u64]) -> Result<u64, Fault> {
+        let runs = runs.as_chunks().0;
+        if runs.len() > SESSION_OPEN_MESSAGES_MAX {
+            let text = format!("`open` lists {} runs: list {SESSION_OPEN_MESSAGES_MAX} messages at most", runs.len());
+            return Err(Fault::new(Code::TooLong, text));
+        }
+        let cost = 1 + (runs.len() + self.by_number.len()) / SESSION_OPEN_MESSAGES_PER_CHARGE;
+        self.weight.sub(size_of_val(self.runs.as_slice()));
+        self.runs = joined(runs);
+        self.weight.add(size_of_val(self.runs.as_slice()));
         self.is_told = true;
-        self.runs = runs.as_chunks().0.iter().map(|[first, count]| (*first, *count)).collect();
-        self.runs.sort_unstable();
-        self.keep_listed();
+        self.drop_unlisted();
+        Ok(cost as u64)
+    }
+
+    /// Notes that the client acknowledges messages without a new list, so that the last one holds.
+    pub fn keep_listed(&mut self) {
+        if self.has_unlisted {
+            self.drop_unlisted();
+        }
     }
 
     /// Drops noted messages that the client did not list: it acknowledged all of them, so the others are handled.
-    pub fn keep_listed(&mut self) {
+    fn drop_unlisted(&mut self) {
+        self.has_unlisted = false;
         let Self { by_number, runs, weight, .. } = self;
         by_number.retain(|number, open| {
             let is_listed = is_in(runs, *number);
@@ -61,6 +84,7 @@ impl OpenMessages {
             && self.weight.bytes() + bytes <= SESSION_OPEN_BYTES_MAX
             && self.weight.has_room();
         if is_open && has_room {
+            self.has_unlisted |= !knows;
             self.weight.add(bytes);
             self.by_number.insert(number, OpenMessage { agent, message: Arc::clone(message), bytes });
         }
@@ -82,7 +106,22 @@ impl OpenMessages {
     }
 }
 
-/// True if a number is in one of these sorted runs.
+/// Returns runs in order, those that touch each other as one.
+fn joined(runs: &[[u64; 2]]) -> Vec<(u64, u64)> {
+    let mut sorted: Vec<(u64, u64)> = runs.iter().map(|[first, count]| (*first, *count)).collect();
+    sorted.sort_unstable();
+    sorted.dedup_by(|next, run| {
+        let touches = next.0 - run.0 <= run.1;
+        if touches {
+            run.1 = run.1.max(next.1.saturating_add(next.0 - run.0));
+        }
+        touches
+    });
+    sorted.shrink_to_fit();
+    sorted
+}
+
+/// True if a number is in one of these sorted runs, which do not touch.
 fn is_in(runs: &[(u64, u64)], number: u64) -> bool {
     let after = runs.partition_point(|(first, _)| *first <= number);
     after.checked_sub(1).and_then(|at| runs.get(at)).is_some_and(|(first, count)| number - first < *count)
@@ -110,30 +149,45 @@ mod tests {
         let mut open = OpenMessages::new(Weight::default());
         noted(&mut open, 1..=9, true);
         assert_eq!(taken(&mut open, 1), [] as [i64; 0], "nothing was said of what is open");
-        open.list(&[12, 1, 14, 4]);
+        open.list(&[12, 1, 14, 4]).unwrap();
         noted(&mut open, 10..=20, true);
         assert_eq!(taken(&mut open, 1), [15, 17]);
-        open.list(&[16, 1]);
-        assert_eq!((taken(&mut open, 0), open.weight.bytes()), (vec![16], 0));
+        open.list(&[16, 1]).unwrap();
+        assert_eq!(taken(&mut open, 0), [16]);
+        open.list(&[]).unwrap();
+        assert_eq!(open.weight.bytes(), 0);
     }
 
     #[test]
     fn resumed_session_keeps_all_until_told() {
         let mut open = OpenMessages::new(Weight::default());
-        open.list(&[]);
+        open.list(&[]).unwrap();
         noted(&mut open, 1..=4, false);
         open.keep_listed();
         assert_eq!(open.by_number.len(), 0);
         noted(&mut open, 5..=8, false);
-        open.list(&[7, u64::MAX]);
+        open.list(&[7, u64::MAX]).unwrap();
         assert_eq!((taken(&mut open, 0), taken(&mut open, 1)), (vec![8], vec![7]));
     }
 
     #[test]
     fn open_messages_are_bounded() {
         let mut open = OpenMessages::new(Weight::default());
-        open.list(&[1, u64::MAX]);
+        open.list(&[1, u64::MAX]).unwrap();
         noted(&mut open, 1..=SESSION_OPEN_MESSAGES_MAX as u64 + 5, true);
         assert_eq!(open.by_number.len(), SESSION_OPEN_MESSAGES_MAX);
+    }
+
+    #[test]
+    fn lists_of_runs_are_bounded_and_cost() {
+        let mut open = OpenMessages::new(Weight::default());
+        let apart: Vec<u64> = (0..SESSION_OPEN_MESSAGES_MAX as u64).flat_map(|n| [3 * n, 1]).collect();
+        let cost = open.list(&apart).unwrap();
+        assert_eq!(cost, 1 + (SESSION_OPEN_MESSAGES_MAX / SESSION_OPEN_MESSAGES_PER_CHARGE) as u64);
+        assert_eq!(open.weight.bytes(), 16 * SESSION_OPEN_MESSAGES_MAX, "runs are weighed");
+        let more = [apart.as_slice(), &[1, 1]].concat();
+        assert_eq!(open.list(&more).map_err(|fault| fault.code), Err(Code::TooLong));
+        open.list(&[5, 2, 1, 4, 7, 1, 2, 1, 9, u64::MAX]).unwrap();
+        assert_eq!(open.runs, [(1, 7), (9, u64::MAX)]);
     }
 }

@@ -354,7 +354,10 @@ impl Session {
                 self.acknowledge(received, true)?;
                 self.open.keep_listed();
             }
-            Frame::Open(open) => self.open.list(&open.messages),
+            Frame::Open(open) => {
+                let cost = self.open.list(&open.messages)?;
+                self.rate.charge(cost);
+            }
             Frame::Create(Create { number, agent, name }) => {
                 self.count(now, number)?;
                 self.create(number, agent, &name);
@@ -535,7 +538,7 @@ pub fn check_version(hello: &Hello) -> Result<(), Fault> {
 mod tests {
     use whimbrel_acl::{AclMessage, MessageBody, Performative, Value};
 
-    use super::super::frames::Resume;
+    use super::super::frames::{OpenFrame, Resume};
     use super::super::lodgers::{Outlook, Waiting};
     use super::*;
     use crate::limits::MESSAGE_RECEIVERS_MAX;
@@ -881,6 +884,18 @@ mod tests {
         let (early, late) = (Time(900_000_000 / u64::from(per_s)), Time(1_100_000_000 / u64::from(per_s)));
         assert!(!session.has_room(early), "the rate is made up for");
         assert!(session.has_room(late));
+    }
+
+    #[test]
+    fn open_frames_count_against_the_rate() {
+        let mut session = lodging(4);
+        let per_s = u64::from(session.grant().messages_per_s);
+        let open = || Frame::Open(OpenFrame { messages: vec![1, 1] });
+        for _ in 0..2 * per_s {
+            session.handle_frame(Time::ZERO, open(), 10).unwrap();
+        }
+        assert!(!session.has_room(Time::from_ms(1_000)), "it is not read for a while");
+        assert!(session.has_room(Time::from_ms(2_100)));
     }
 
     #[test]

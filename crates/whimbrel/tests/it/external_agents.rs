@@ -263,6 +263,26 @@ fn an_agent_ends_with_its_process_and_senders_hear_of_it() {
     port.close(Duration::from_secs(1));
 }
 
+/// A client that connects again acknowledges no more than what it has handled.
+#[test]
+fn unhandled_message_fails_after_a_resumed_session() {
+    const QUITTER: &str = "
+import os
+quitter = Agent('quitter', address, token, lease_ms=1000)
+for message in quitter.messages():
+    quitter.connect()
+    os._exit(0)
+";
+    let (platform, port) = platform();
+    let _python = Python::run(QUITTER, port.address());
+    let quitter = wait_for(&platform, "quitter");
+    let question = AclMessage::new(Performative::Request, quitter, quitter, "will you?");
+    let answer = platform.ask_within(PATIENCE, question).expect("somebody answers");
+    assert_eq!((answer.performative, answer.sender), (Performative::Failure, Aid::local("ams")));
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
 /// Passes bytes on, and breaks all connections when it is told to.
 struct Proxy {
     address: String,

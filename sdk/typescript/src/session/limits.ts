@@ -37,3 +37,6 @@ export const PATIENCE_MS = 5_000;
 export const MEMORY_BYTES_PER_CHARACTER = 4;
 /** Bytes of an agent's code that go in one frame. */
 export const CODE_PART_BYTES = 256 * 1024;
+/** Messages that one `open` frame lists, as many as a node keeps copies of; and the bytes that a run of them takes, at most. */
+export const OPEN_MESSAGES_MAX = 16_384;
+export const OPEN_RUN_BYTES = 24;

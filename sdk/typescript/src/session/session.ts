@@ -20,6 +20,8 @@ import {
   LEASE_MS,
   MESSAGE_BYTES,
   MISSES_MAX,
+  OPEN_MESSAGES_MAX,
+  OPEN_RUN_BYTES,
   PATIENCE_MS,
   RECONNECT_MS_MAX,
   RECONNECT_MS_MIN,
@@ -137,6 +139,9 @@ class Faults {
   }
 }
 
+/** Stands for the last list of open messages as long as the node has none. */
+const UNKNOWN = "?";
+
 /** See the module. Times are milliseconds of any clock that does not go back. */
 export class Session {
   readonly form: Form;
@@ -158,7 +163,7 @@ export class Session {
   open: () => readonly number[] = () => [];
   /** True if the open messages may differ from those in the last `open` frame; the next one follows soon. */
   isStale = false;
-  #listed = "";
+  #listed = UNKNOWN;
   /** What was last acknowledged. */
   #told = 0;
   #ackDueAt = Infinity;
@@ -419,12 +424,9 @@ export class Session {
     connection.isWelcome = true;
     connection.writer = new FrameWriter(this.form, welcome.remember);
     this.#failures = this.#sendings = 0;
-    if (resumed) {
-      this.#misses = 0;
-      // The node may not have received the last `open` frame.
-      this.isStale = this.#received > 0;
-      if (this.isStale) this.#listed = "?";
-    }
+    if (resumed) this.#misses = 0;
+    // The node does not know yet that this client lists its open messages, or may not have received the last list.
+    this.#listed = UNKNOWN;
     this.#told = this.#received;
     this.#credit = 0;
     this.#events.push({ type: "welcome", welcome, resumed });
@@ -587,7 +589,7 @@ export class Session {
     if (this.isStale && this.#listed) this.#ackDueAt = Math.min(this.#ackDueAt, now + ACK_DELAY_MS);
     // An agent or session that ends first says what was handled.
     const isLast = this.isStale && (next ? next.type === "end" : this.#leaving);
-    if (now >= this.#ackDueAt || now >= this.#speakAt || isLast) return this.#acknowledgement();
+    if (now >= this.#ackDueAt || now >= this.#speakAt || isLast || this.#listed === UNKNOWN) return this.#acknowledgement();
     if (next && next.number <= this.#credit && connection.written < (this.#welcome?.window ?? 0)) {
       connection.written++;
       return next;
@@ -600,7 +602,8 @@ export class Session {
   /** Returns the next `open` frame if the open messages changed, else an acknowledgement. */
   #acknowledgement(): Outgoing {
     const messages: number[] = [];
-    for (const number of this.open()) {
+    const most = Math.min(OPEN_MESSAGES_MAX, (this.#welcome?.message_bytes ?? 0) / OPEN_RUN_BYTES);
+    for (const number of [...this.open()].sort((one, other) => one - other).slice(0, most)) {
       const [first = 0, count = 0] = messages.slice(-2);
       if (number === first + count) messages[messages.length - 1] = count + 1;
       else messages.push(number, 1);
@@ -636,32 +639,24 @@ export class Session {
   }
 }
 
+/** Returns what a numbered frame of a node says, which is the frame itself; undefined if no node says that. */
 function eventOf(frame: Extract<Frame, { number: number }> | Refused): SessionEvent | undefined {
   switch (frame.type) {
-    case "created":
-      return { type: "created", agent: frame.agent, name: frame.name };
-    case "ended":
-      return { type: "ended", agent: frame.agent, reason: frame.reason };
     case "message":
-      return { type: "message", agent: frame.agent, number: frame.number, message: frame.message, bytes: frame.bytes ?? 0 };
-    case "unreadable":
-      return { type: "unreadable", agent: frame.agent, number: frame.number, why: frame.why };
-    case "saved":
-      return { type: "saved", agent: frame.agent, of: frame.of };
-    case "lacks":
-      return { type: "lacks", agent: frame.agent, code: frame.code };
-    case "state":
-      return { type: "state", agent: frame.agent, code: frame.code, state: frame.state, from: frame.from };
+      return { ...frame, bytes: frame.bytes ?? 0 };
     case "code":
       return { type: "code", part: frame };
+    case "created":
+    case "ended":
+    case "unreadable":
+    case "saved":
+    case "lacks":
+    case "state":
     case "yield":
-      return { type: "yield", agent: frame.agent, to: frame.to };
     case "offer":
-      return { type: "offer", name: frame.name, code: frame.code };
     case "certified":
-      return { type: "certified", agent: frame.agent, certificates: frame.certificates };
     case "refused":
-      return { type: "refused", of: frame.of, code: frame.code, text: frame.text };
+      return frame;
     default:
       return undefined;
   }
