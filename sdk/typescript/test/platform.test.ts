@@ -459,7 +459,7 @@ test("a contract net with nobody sends nothing, and calls each once", { timeout:
     assert.deepEqual(await contractNet(bob, { ...call, participants: [] }), { outcomes: [], proposals: [], refused: [], silent: [] });
     assert.deepEqual(node.of("message"), []);
     const many = Array.from({ length: 1500 }, (_, at) => `painter${at}`);
-    const { silent } = await contractNet(bob, { ...call, participants: many });
+    const { silent } = await contractNet(bob, { ...call, participants: [...many, "painter0", `painter1@${platform.name}`, ...many] });
     const receivers = node.of("message").map(({ message }) => (message as { receivers?: unknown[] }).receivers?.length);
     assert.deepEqual([silent.length, receivers], [1500, [1024, 476]]);
   }));

@@ -151,24 +151,25 @@ export interface Contract {
  */
 export async function contractNet(agent: Agent, call: Call): Promise<Contract> {
   const { participants, content, deadlineMs, select, verdict, resultMs = ANSWER_MS, signal, ...draft } = call;
-  const called = participants.map((participant) => atHome(agent, Aid.of(participant)));
+  // A participant that is named twice is asked once.
+  const called = new Map(participants.map((participant) => atHome(agent, Aid.of(participant))).map((other) => [`${other}`, other]));
   const conversationId = draft.conversationId ?? newId(agent.name);
   const head = { ...draft, protocol: "fipa-contract-net", conversationId };
   const inbox = agent.listen((message) => {
     if (message.conversationId !== undefined) return message.conversationId === conversationId;
-    return ANSWERS.includes(message.performative) && called.some((other) => other.equals(atHome(agent, message.sender)));
+    return ANSWERS.includes(message.performative) && called.has(`${atHome(agent, message.sender)}`);
   });
   try {
     const replyByMs = Date.now() + Math.round(deadlineMs);
     // Without participants, nothing is sent.
-    for (let at = 0; at < called.length; at += RECEIVERS_MAX) agent.send({ ...head, performative: "cfp", receivers: called.slice(at, at + RECEIVERS_MAX), content, replyByMs });
-    const answers = await answersTo(inbox, agent, called, { timeoutMs: deadlineMs, signal });
+    for (let at = 0; at < called.size; at += RECEIVERS_MAX) agent.send({ ...head, performative: "cfp", receivers: [...called.values()].slice(at, at + RECEIVERS_MAX), content, replyByMs });
+    const answers = await answersTo(inbox, agent, called.keys(), { timeoutMs: deadlineMs, signal });
     const proposals = answers
       .filter(({ performative }) => performative === "propose")
       .map((message) => ({ agent: atHome(agent, message.sender), content: message.content, message }));
-    const accepted = await select(proposals);
+    const accepted = new Set(await select(proposals));
     for (const proposal of proposals) {
-      const isAccepted = accepted.includes(proposal);
+      const isAccepted = accepted.has(proposal);
       const { replyWith } = proposal.message;
       agent.send({
         ...head,
@@ -178,12 +179,13 @@ export async function contractNet(agent: Agent, call: Call): Promise<Contract> {
         ...(replyWith !== undefined && { inReplyTo: replyWith }),
       });
     }
-    const { results, ended } = await resultsOf(inbox, agent, accepted.map((proposal) => proposal.agent), { timeoutMs: resultMs, signal });
+    const { results, ended } = await resultsOf(inbox, agent, [...accepted].map((proposal) => proposal.agent), { timeoutMs: resultMs, signal });
+    for (const answer of answers) called.delete(answererOf(agent, answer));
     return {
-      outcomes: accepted.map((proposal) => outcomeOf(proposal, results.find((result) => answererOf(agent, result).equals(proposal.agent)), ended.includes(proposal.agent))),
+      outcomes: [...accepted].map((proposal) => outcomeOf(proposal, results.get(`${proposal.agent}`), ended.has(proposal.agent))),
       proposals,
       refused: answers.filter(({ performative }) => performative !== "propose"),
-      silent: called.filter((other) => !answers.some((answer) => other.equals(answererOf(agent, answer)))),
+      silent: [...called.values()],
     };
   } finally {
     inbox.close();
@@ -200,21 +202,21 @@ function atHome(agent: Agent, other: Aid): Aid {
   return other.platform === agent.aid.platform ? new Aid(other.name, "", other) : other;
 }
 
-/** Whose answer a message is: what the AMS says of a message that it could not deliver stands for the one whom that was for. */
-function answererOf(agent: Agent, { content, performative, sender }: Message): Aid {
-  const from = atHome(agent, sender);
-  if (performative !== "failure" || !from.equals("ams") || !Array.isArray(content)) return from;
+/** The name of whose answer a message is: what the AMS says of a message that it could not deliver stands for the one whom that was for. */
+function answererOf(agent: Agent, { content, performative, sender }: Message): string {
+  const from = `${atHome(agent, sender)}`;
+  if (performative !== "failure" || from !== "ams" || !Array.isArray(content)) return from;
   const reason = (content as readonly Value[]).at(-1) ?? null;
   const unreached = isTerm(reason, "undelivered") ? agentOf(reason.args[0]) : undefined;
-  return unreached ? atHome(agent, unreached) : from;
+  return unreached ? `${atHome(agent, unreached)}` : from;
 }
 
-/** The first answer of each of these agents, as far as they come in time. What else the AMS says is among them. */
-async function answersTo(inbox: Inbox, agent: Agent, from: readonly Aid[], waiting: Waiting): Promise<Message[]> {
-  let missing = from;
+/** The first answer of each agent of these names, as far as they come in time. What else the AMS says is among them. */
+async function answersTo(inbox: Inbox, agent: Agent, from: Iterable<string>, waiting: Waiting): Promise<Message[]> {
+  const missing = new Set(from);
   const answers: Message[] = [];
   const until = performance.now() + (waiting.timeoutMs ?? ANSWER_MS);
-  while (missing.length > 0) {
+  while (missing.size > 0) {
     let message: Message;
     try {
       message = await inbox.next({ signal: waiting.signal, timeoutMs: until - performance.now() });
@@ -223,10 +225,7 @@ async function answersTo(inbox: Inbox, agent: Agent, from: readonly Aid[], waiti
       throw error;
     }
     const answerer = answererOf(agent, message);
-    // A participant that is named twice is asked once.
-    const left = missing.filter((other) => !other.equals(answerer));
-    if (left.length < missing.length || answerer.equals("ams")) answers.push(message);
-    missing = left;
+    if (missing.delete(answerer) || answerer === "ams") answers.push(message);
   }
   return answers;
 }
@@ -235,19 +234,18 @@ async function answersTo(inbox: Inbox, agent: Agent, from: readonly Aid[], waiti
  * The results of those who got the contract. Nobody tells of an agent that ended with the award in its hands, as that was delivered: so the AMS is asked now and then whether those who are missing
  * still live. Who ended told its result before, if it did, and that may still be on its way: so it is looked twice.
  */
-async function resultsOf(inbox: Inbox, agent: Agent, from: readonly Aid[], { timeoutMs = ANSWER_MS, signal }: Waiting): Promise<{ readonly results: Message[]; readonly ended: readonly Aid[] }> {
-  const results: Message[] = [];
-  const ended: Aid[] = [];
+async function resultsOf(inbox: Inbox, agent: Agent, from: readonly Aid[], { timeoutMs = ANSWER_MS, signal }: Waiting): Promise<{ readonly results: ReadonlyMap<string, Message>; readonly ended: ReadonlySet<Aid> }> {
+  const results = new Map<string, Message>();
+  const ended = new Set<Aid>();
   let missing = from;
-  let suspects: readonly Aid[] = [];
+  let suspects = new Set<Aid>();
   const until = performance.now() + timeoutMs;
   for (let left = timeoutMs; missing.length > 0 && left > 0; left = until - performance.now()) {
-    results.push(...(await answersTo(inbox, agent, missing, { signal, timeoutMs: Math.min(left, ALIVE_LOOK_MS) })));
-    missing = missing.filter((other) => !results.some((result) => answererOf(agent, result).equals(other)));
-    const gone: Aid[] = [];
-    for (const other of missing) if (until > performance.now() && (await isGone(agent, other, signal))) gone.push(other);
-    ended.push(...gone.filter((other) => suspects.includes(other)));
-    missing = missing.filter((other) => !ended.includes(other));
+    for (const result of await answersTo(inbox, agent, missing.map(String), { signal, timeoutMs: Math.min(left, ALIVE_LOOK_MS) })) results.set(answererOf(agent, result), result);
+    missing = missing.filter((other) => !results.has(`${other}`));
+    const gone = new Set<Aid>();
+    for (const other of missing) if (until > performance.now() && (await isGone(agent, other, signal))) (suspects.has(other) ? ended : gone).add(other);
+    missing = missing.filter((other) => !ended.has(other));
     suspects = gone;
   }
   return { results, ended };
