@@ -81,6 +81,7 @@ test("a letter is the message that was meant, or it is said what is wrong", () =
   const record = { record: "point", fields: [["x", 1]] };
   assert.deepEqual(messageOf(letterOf({ performative: "inform", receivers: ["bob"], content: record }), 0)["content"], record, "what is no term stays what it is");
   assert.equal(letterOf({ content: { args: [{ num: 5 }], term: "price" } }).content, "price(5)", "members come in any order, and whole numbers have no fraction");
+  assert.deepEqual(letterOf({ content: { term: "price", args: [{ int: "5" }] } }).content, "price(5)", "nor is a whole number written as text JSON");
   const twoVariables = { term: "f", args: [{ var: "X", slot: 4 }, { var: "Y", slot: 7 }] };
   assert.deepEqual(messageOf(letterOf({ performative: "inform", receivers: ["bob"], content: twoVariables }), 0)["content"], { term: "f", args: [{ var: "X", slot: 0 }, { var: "Y", slot: 1 }] });
   for (const [x, y] of [["X", "X"], ["X", "Y"]] as const) {

@@ -90,6 +90,7 @@ function canonical(value: Json, slots = new Map<Json, number>()): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, slots)).join()}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   if (typeof value["num"] === "number") return JSON.stringify(value["num"]);
+  if (typeof value["int"] === "string") return value["int"];
   if (typeof value["var"] === "string") {
     const slot = value["slot"] ?? 0;
     if (!slots.has(slot)) slots.set(slot, slots.size);
