@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use crate::refusal;
 use crate::security::{Level, Tls};
 use crate::stream::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -157,7 +158,11 @@ impl Connection {
 
     /// What the peer says first. The frame stays where it is: the link wants to see it, too.
     pub async fn hello(&mut self) -> io::Result<Hello> {
-        within(self.hear()).await
+        let heard = within(self.hear()).await;
+        heard.map_err(|error| match refusal::of_first_bytes(self.incoming.unused()) {
+            Some(why) => io::Error::new(error.kind(), why),
+            None => error,
+        })
     }
 
     async fn hear(&mut self) -> io::Result<Hello> {

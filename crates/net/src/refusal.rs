@@ -50,6 +50,37 @@ pub(crate) fn of_no_node(error: &io::Error) -> Option<String> {
     }
 }
 
+/// Protocol that somebody speaks at the wrong port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ForeignProtocol {
+    Json,
+    Tls,
+    Http,
+}
+
+impl ForeignProtocol {
+    /// Returns the protocol that a connection's first bytes look like.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes.first_chunk::<4>()? {
+            [b'{' | b'[', ..] => Some(Self::Json),
+            // RFC 8446 5.1: a record's kind, and the version that all of them name.
+            [0x14..=0x17, 3, ..] => Some(Self::Tls),
+            word => word.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b' ').then_some(Self::Http),
+        }
+    }
+}
+
+/// Why the first bytes of a connection to the link port are none of a node's, if they are known.
+pub(crate) fn of_first_bytes(bytes: &[u8]) -> Option<&'static str> {
+    Some(match ForeignProtocol::of(bytes)? {
+        ForeignProtocol::Json => "these bytes look like JSON: programs connect to the agent port (--agent-port)",
+        ForeignProtocol::Tls => {
+            "these bytes look like TLS, and this port speaks none (say --security and --credentials)"
+        }
+        ForeignProtocol::Http => "these bytes look like HTTP: browsers connect to the HTTP port (--http)",
+    })
+}
+
 /// Characters that are shown of what came.
 const SHOWN_CHARS: usize = 60;
 
@@ -98,6 +129,14 @@ pub(crate) fn of_fault(fault: &Fault) -> Option<RefusalReason> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn foreign_protocols_are_told_by_first_bytes() {
+        assert_eq!(ForeignProtocol::of(b"{\"type\":\"hello\""), Some(ForeignProtocol::Json));
+        assert_eq!(ForeignProtocol::of(b"GET / HTTP/1.1"), Some(ForeignProtocol::Http));
+        assert_eq!(ForeignProtocol::of(&[0x16, 3, 1, 2, 0]), Some(ForeignProtocol::Tls));
+        assert_eq!([&[0, 0x20, 0, 0][..], &[24, 1, 2, 3], b"GE"].map(ForeignProtocol::of), [None; 3]);
+    }
 
     #[test]
     fn what_is_no_node_is_shown_as_it_is() {

@@ -14,6 +14,7 @@ use whimbrel_platform::session::{Code, Fault, Framing};
 
 use super::doors::Carrier;
 use crate::connection::HANDSHAKE_PATIENCE;
+use crate::refusal::ForeignProtocol;
 use crate::stream::Stream;
 
 /// Bytes before each frame of a stream: how long it is, the highest byte first.
@@ -251,6 +252,8 @@ impl Framed {
 pub(super) struct Incoming {
     bytes: Vec<u8>,
     used: usize,
+    /// True once a frame came: then a length that cannot be is one all the same.
+    is_framed: bool,
 }
 
 impl Incoming {
@@ -266,10 +269,12 @@ impl Incoming {
         };
         let (prefix, length) = (*length, u32::from_be_bytes(*length) as usize);
         if length > bytes_max {
-            return Err(no_length(prefix, bytes_max).unwrap_or_else(|| too_long(length, bytes_max)));
+            let foreign = if self.is_framed { None } else { no_length(prefix, bytes_max) };
+            return Err(foreign.unwrap_or_else(|| too_long(length, bytes_max)));
         }
         let Some(frame) = rest.get(..length) else { return Ok(None) };
         self.used += LENGTH_BYTES + length;
+        self.is_framed = true;
         Ok(Some(frame))
     }
 
@@ -475,19 +480,17 @@ impl Letters {
     }
 }
 
-/// Returns a fault if four bytes that should be a frame's length look like another protocol.
+/// Returns a fault if four bytes that should be the first frame's length look like another protocol.
 fn no_length(prefix: [u8; LENGTH_BYTES], bytes_max: usize) -> Option<Fault> {
     const HOW: &str = "four bytes, the highest first, stand before each frame and say how long it is";
-    let is_method = |word: &[u8; 4]| word.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b' ');
-    let what = match prefix {
-        [b'{' | b'[', ..] => "these bytes look like JSON without a length",
-        // RFC 8446 5.1: a record's kind, and the version that all of them name.
-        [0x14..=0x17, 3, ..] => {
+    let what = match ForeignProtocol::of(&prefix) {
+        Some(ForeignProtocol::Json) => "these bytes look like JSON without a length",
+        Some(ForeignProtocol::Tls) => {
             "these bytes look like TLS, and this port speaks none (say --security and --credentials)"
         }
-        word if is_method(&word) => "these bytes look like HTTP: sessions over WebSocket are at the HTTP port",
-        word if u32::from_le_bytes(word) as usize <= bytes_max => "this length has its lowest byte first",
-        _ => return None,
+        Some(ForeignProtocol::Http) => "these bytes look like HTTP: sessions over WebSocket are at the HTTP port",
+        None if u32::from_le_bytes(prefix) as usize <= bytes_max => "this length has its lowest byte first",
+        None => return None,
     };
     Some(Fault::new(Code::TooLong, format!("{what}; {HOW}")))
 }
@@ -499,4 +502,36 @@ fn too_long(length: usize, bytes_max: usize) -> Fault {
 /// Returns the advice on how to raise a message limit; empty for the limit of a hello, which is fixed.
 fn how_to_raise(bytes_max: usize) -> &'static str {
     if bytes_max > SESSION_HELLO_BYTES_MAX { " (--session-message-bytes of the node raises that)" } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(incoming: &mut Incoming, bytes: &[u8], bytes_max: usize) -> String {
+        incoming.bytes.extend_from_slice(bytes);
+        incoming.frame(bytes_max).unwrap_err().text
+    }
+
+    #[test]
+    fn other_protocols_are_told_by_their_first_bytes() {
+        let first = |bytes: &[u8]| fault(&mut Incoming::default(), bytes, SESSION_HELLO_BYTES_MAX);
+        for (bytes, what) in [
+            (&b"{\"type\":\"hello\"}"[..], "look like JSON without a length"),
+            (b"GET / HTTP/1.1\r\n", "look like HTTP"),
+            (&[0x16, 3, 1, 2, 0], "look like TLS"),
+            (&[20, 0, 0, 0, b'{'], "lowest byte first"),
+        ] {
+            assert!(first(bytes).contains(what), "{what}");
+        }
+    }
+
+    #[test]
+    fn long_frame_after_hello_is_no_other_protocol() {
+        let mut incoming = Incoming::default();
+        incoming.bytes.extend_from_slice(&[0, 0, 0, 2, b'{', b'}']);
+        assert_eq!(incoming.frame(SESSION_HELLO_BYTES_MAX), Ok(Some(&b"{}"[..])));
+        let text = fault(&mut incoming, &[0, 0x20, 0, 0], 1 << 20);
+        assert!(text.starts_with("a frame of 2097152 bytes: 1048576 are the most"), "{text}");
+    }
 }
