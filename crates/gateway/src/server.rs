@@ -4,15 +4,17 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::{Request, Response};
 use axum::response::IntoResponse;
-use hyper::body::Incoming;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -261,11 +263,10 @@ impl Door {
         visit: Arc<Visit>,
     ) -> Response<Body> {
         let (method, shared) = (request.method().clone(), Arc::clone(&self.shared));
-        visit.set_busy(true);
+        let busy = Busy::new(&visit);
         let response = self.route(request.map(Body::new), from, counted, &visit).await;
-        visit.set_busy(false);
         shared.count_request(&method, response.status());
-        response
+        response.map(|body| Body::new(Answering { body, _busy: busy }))
     }
 
     async fn route(
@@ -299,6 +300,45 @@ impl Door {
             response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
         }
         response
+    }
+}
+
+/// Marks a visitor as busy until it is dropped.
+struct Busy(Arc<Visit>);
+
+impl Busy {
+    fn new(visit: &Arc<Visit>) -> Self {
+        visit.set_busy(true);
+        Self(Arc::clone(visit))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.set_busy(false);
+    }
+}
+
+/// Body of an answer: its visitor is busy until all of it is written.
+struct Answering {
+    body: Body,
+    _busy: Busy,
+}
+
+impl HttpBody for Answering {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -1,13 +1,12 @@
 //! Visitors: connections that have not proved to be an administrator's, with a limit of their number.
 //!
 //! When all places are taken, a newcomer takes the place of the visitor who has proved least: first of those that
-//! proved nothing, the one that has been there longest, idle ones first; then of viewers. So neither strangers nor
+//! proved nothing, idle ones first, the one that has been so longest; then of viewers. So neither strangers nor
 //! viewers lock an administrator out. A stranger never displaces a visitor at another address, unless the node has as
 //! many visitors as it can.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -16,18 +15,21 @@ use whimbrel_platform::crowd::household;
 
 use crate::access::Role;
 
+/// Rank of visitors that proved to be administrators: nobody takes their places.
+const ADMIN_RANK: u8 = 2;
+
 /// See the module.
 pub(crate) struct Visitors {
     all_max: usize,
     each_max: usize,
+    /// Number of visitors that came, and that became idle or busy.
+    changes: AtomicU64,
     there: Mutex<There>,
 }
 
 #[derive(Default)]
 struct There {
-    next: u64,
-    /// Visitors in the order in which they came.
-    all: BTreeMap<u64, Arc<Shown>>,
+    all: FxHashMap<u64, Arc<Shown>>,
     each: FxHashMap<IpAddr, usize>,
 }
 
@@ -38,6 +40,8 @@ struct Shown {
     rank: AtomicU8,
     /// True while a request is being answered.
     is_busy: AtomicBool,
+    /// Moment since which it is idle, or busy: the number of such changes before it.
+    since: AtomicU64,
     is_sent_away: AtomicBool,
     leave: Notify,
 }
@@ -52,7 +56,7 @@ pub(crate) struct Visit {
 impl Visitors {
     /// So many at most, and so many of one address.
     pub fn of(all_max: usize, each_max: usize) -> Arc<Self> {
-        Arc::new(Self { all_max, each_max, there: Mutex::default() })
+        Arc::new(Self { all_max, each_max, changes: AtomicU64::new(0), there: Mutex::default() })
     }
 
     /// Takes a place for a visitor at this address; `None` if administrators have all of them.
@@ -64,15 +68,15 @@ impl Visitors {
         } else if there.all.len() >= self.all_max {
             there.send_one_away(None)?;
         }
-        let number = there.next;
+        let number = self.changes.fetch_add(1, Ordering::Relaxed);
         let shown = Arc::new(Shown {
             address,
             rank: AtomicU8::new(0),
             is_busy: AtomicBool::new(false),
+            since: AtomicU64::new(number),
             is_sent_away: AtomicBool::new(false),
             leave: Notify::new(),
         });
-        there.next += 1;
         there.all.insert(number, Arc::clone(&shown));
         *there.each.entry(address).or_default() += 1;
         Some(Visit { visitors: Arc::clone(self), number, shown })
@@ -84,25 +88,17 @@ impl Visitors {
 }
 
 impl There {
-    /// Sends away the visitor who has proved least and has been there longest; one at this address, if given.
+    /// Sends away the visitor who has proved least and has been idle longest; one at this address, if given.
     fn send_one_away(&mut self, address: Option<IpAddr>) -> Option<()> {
-        let worth = |shown: &Shown| match shown.rank.load(Ordering::Relaxed) {
-            0 => Some(u8::from(shown.is_busy.load(Ordering::Relaxed))),
-            1 => Some(2 + u8::from(shown.is_busy.load(Ordering::Relaxed))),
-            _ => None,
+        let worth = |shown: &Shown| {
+            let rank = shown.rank.load(Ordering::Relaxed);
+            (rank, shown.is_busy.load(Ordering::Relaxed), shown.since.load(Ordering::Relaxed))
         };
-        let mut least: Option<(u8, u64)> = None;
-        for (number, shown) in self.all.iter().filter(|(_, shown)| address.is_none_or(|it| it == shown.address)) {
-            match worth(shown) {
-                Some(0) => {
-                    least = Some((0, *number));
-                    break;
-                }
-                Some(worth) if least.is_none_or(|(least, _)| worth < least) => least = Some((worth, *number)),
-                _ => {}
-            }
+        let here = self.all.iter().filter(|(_, shown)| address.is_none_or(|it| it == shown.address));
+        let (least, number) = here.map(|(number, shown)| (worth(shown), *number)).min()?;
+        if least.0 >= ADMIN_RANK {
+            return None;
         }
-        let (_, number) = least?;
         if let Some(shown) = self.forget(number) {
             shown.is_sent_away.store(true, Ordering::Release);
             shown.leave.notify_waiters();
@@ -127,13 +123,14 @@ impl Visit {
     pub fn prove(&self, role: Role) {
         let rank = match role {
             Role::Viewer => 1,
-            Role::Admin => 2,
+            Role::Admin => ADMIN_RANK,
         };
         self.shown.rank.fetch_max(rank, Ordering::Relaxed);
     }
 
     /// Notes whether a request is being answered.
     pub fn set_busy(&self, is_busy: bool) {
+        self.shown.since.store(self.visitors.changes.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         self.shown.is_busy.store(is_busy, Ordering::Relaxed);
     }
 
@@ -176,6 +173,19 @@ mod tests {
         assert!(!is_sent_away(&other) && !is_sent_away(&late));
         drop((all, other, late));
         assert!(visitors.there().all.is_empty() && visitors.there().each.is_empty(), "nothing is kept");
+    }
+
+    #[test]
+    fn visitor_idle_longest_goes_first() {
+        let visitors = Visitors::of(100, 3);
+        let all: Vec<Visit> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
+        // The one that came first was answered last.
+        for visit in [&all[1], &all[2], &all[0]] {
+            visit.set_busy(true);
+            visit.set_busy(false);
+        }
+        let _late = visitors.enter(address(1)).expect("somebody goes");
+        assert_eq!(all.iter().map(is_sent_away).collect::<Vec<_>>(), [false, true, false]);
     }
 
     #[test]
