@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustls::pki_types::CertificateDer;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -26,6 +26,7 @@ use crate::certified::Certified;
 use crate::connection::{Accepted, Connection};
 use crate::driver::{Driver, Drivers, gather};
 use crate::peer::Peer;
+use crate::peers::Peers;
 use crate::port_guard::PortGuard;
 use crate::refusal;
 use crate::security::{Credentials, Level, SecurityError, Tls};
@@ -150,9 +151,8 @@ pub(crate) struct Inner {
     pub tls_changes: AtomicU64,
     pub encoding: Encoding,
     pub patience: Duration,
-    pub guard: PortGuard,
-    /// By number, beginning with 1: number 0 is this node.
-    peers: boxcar::Vec<Arc<Peer>>,
+    pub guard: Arc<PortGuard>,
+    pub peers: Peers,
     by_name: Mutex<FxHashMap<String, NodeId>>,
     strangers: Strangers,
     /// Each has some of the links.
@@ -213,7 +213,7 @@ impl Hub {
             encoding,
             patience,
             guard: PortGuard::new(auditor, log),
-            peers: boxcar::Vec::new(),
+            peers: Peers::default(),
             by_name: Mutex::default(),
             strangers: Strangers::default(),
             drivers: drivers.all(),
@@ -221,6 +221,7 @@ impl Hub {
         if let Some(listener) = listener {
             threads.spawn(accept(listener, Arc::clone(&inner)));
         }
+        threads.spawn(Arc::clone(&inner.guard).say_counts());
         Ok(Self { inner, threads, drivers })
     }
 
@@ -247,7 +248,7 @@ impl Hub {
     /// Forgets lost nodes that are not in this list: no node connects to them any more. One that comes back counts as a
     /// new node.
     pub fn forget_lost_but(&self, nodes: &[(String, String)]) {
-        for (_, peer) in &self.inner.peers {
+        for peer in self.inner.peers.known().there() {
             let is_one = peer.name.get().is_none_or(|name| nodes.iter().any(|(node, _)| node == name));
             if !is_one && peer.is_lost() {
                 peer.leave();
@@ -273,7 +274,7 @@ impl Hub {
         *self.inner.tls.lock().unwrap_or_else(PoisonError::into_inner) = tls;
         *self.inner.certified.lock().unwrap_or_else(PoisonError::into_inner) = Certified::of(credentials);
         self.inner.tls_changes.fetch_add(1, Ordering::Release);
-        self.inner.peers.iter().for_each(|(_, peer)| peer.wake.notify_one());
+        self.inner.peers.known().there().for_each(|peer| peer.wake.notify_one());
         Ok(())
     }
 
@@ -298,37 +299,39 @@ impl Hub {
     }
 
     /// Why a node that this one connects to does not want it, if one does not.
-    pub fn refusal(&self) -> Option<&str> {
-        self.inner.peers.iter().find_map(|(_, peer)| peer.refused.get().map(String::as_str))
+    pub fn refusal(&self) -> Option<String> {
+        self.inner.peers.known().all().find_map(|peer| peer.refused.get().cloned())
     }
 
     /// What is wrong with what answers where this node connects, if that is no node; and what is in the way otherwise, if
     /// no connection has come to anything yet.
-    pub fn obstacle(&self) -> (Option<&str>, Option<String>) {
-        let no_node = self.inner.peers.iter().find_map(|(_, peer)| peer.no_node.get().map(String::as_str));
+    pub fn obstacle(&self) -> (Option<String>, Option<String>) {
+        let known = self.inner.peers.known();
+        let no_node = known.all().find_map(|peer| peer.no_node.get().cloned());
         let complaint = |peer: &Arc<Peer>| peer.complaint.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let complaints = self.inner.peers.iter().map(|(_, peer)| complaint(peer));
-        (no_node, complaints.into_iter().find(|complaint| !complaint.is_empty()))
+        (no_node, known.all().map(complaint).find(|complaint| !complaint.is_empty()))
     }
 
     /// True if every peer ever known has left, or refused this node. A peer that was lost, or forgotten, may come back.
     pub fn is_alone(&self) -> bool {
-        let last = self.inner.last_of_names();
-        let is_last = |peer: &Peer| peer.name.get().is_none_or(|name| last.get(name) == Some(&peer.id));
-        let is_gone = |peer: &Peer| peer.ended.load(Ordering::Acquire) && !peer.forgotten.load(Ordering::Acquire);
-        self.inner.peers.iter().all(|(_, peer)| !is_last(peer) || is_gone(peer))
+        self.inner.peers.is_alone()
+    }
+
+    /// Tells this channel, in place of the one before, whenever this node is [alone](Self::is_alone).
+    pub fn when_alone(&self, tell: Option<std::sync::mpsc::Sender<()>>) {
+        self.inner.peers.when_alone(tell);
     }
 
     /// Whether this many links are up.
     pub fn has_links(&self, count: usize) -> bool {
-        self.inner.peers.iter().filter(|(_, peer)| peer.up.load(Ordering::Acquire)).count() >= count
+        self.inner.peers.known().there().filter(|peer| peer.up.load(Ordering::Acquire)).count() >= count
     }
 
     /// Says good-bye on all links, after all that waits there was written; waits for that as long as this.
     pub fn leave(self, at_most: Duration) {
         let Self { inner, threads, drivers } = self;
-        inner.peers.iter().for_each(|(_, peer)| peer.leave());
-        threads.end_when(at_most, || !inner.peers.iter().any(|(_, peer)| peer.up.load(Ordering::Acquire)));
+        inner.peers.known().there().for_each(|peer| peer.leave());
+        threads.end_when(at_most, || !inner.peers.known().there().any(|peer| peer.up.load(Ordering::Acquire)));
         drop(drivers);
     }
 }
@@ -397,7 +400,7 @@ fn status_of(peer: &Peer) -> LinkStatus {
 }
 
 /// Tells a peer why, and closes its connection.
-fn close(accepted: Accepted, why: &LinkError) {
+pub(crate) fn close(accepted: Accepted, why: &LinkError) {
     let refusal = why.refusal().unwrap_or_default();
     tokio::spawn(async move {
         let Accepted { connection, place, .. } = accepted;
@@ -446,7 +449,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
 impl Inner {
     /// Takes a place for a stranger at this address, if there is one.
     fn place_for(&self, from: IpAddr) -> Option<Place> {
-        self.strangers.enter(from, self.peers.iter().any(|(_, peer)| peer.is_at(from)))
+        self.strangers.enter(from, self.peers.is_known(from))
     }
 
     /// Somebody connected: gives the connection to its link.
@@ -461,7 +464,7 @@ impl Inner {
             let reason = crate::refusal::of_link(&error).unwrap_or(RefusalReason::Malformed);
             return self.turn_away(accepted, reason, &error);
         }
-        let present = self.peers.iter().filter(|(_, peer)| !peer.ended.load(Ordering::Acquire)).count();
+        let present = self.peers.known().there_count();
         if name == self.me.node {
             return self.turn_away(accepted, RefusalReason::Impostor, &LinkError::NameTaken(name));
         }
@@ -514,17 +517,17 @@ impl Inner {
     }
 
     fn status(&self) -> Vec<LinkStatus> {
-        // Of ended peers, show the last one of each name, if it said good-bye.
-        let last = self.last_of_names();
-        let is_last = |peer: &Peer| peer.name.get().and_then(|name| last.get(name)) == Some(&peer.id);
-        let is_shown =
-            |peer: &Peer| !peer.ended.load(Ordering::Acquire) || peer.left.load(Ordering::Acquire) && is_last(peer);
-        self.peers.iter().filter(|(_, peer)| is_shown(peer)).map(|(_, peer)| status_of(peer)).collect()
-    }
-
-    /// Returns the last peer of each node name.
-    fn last_of_names(&self) -> FxHashMap<&String, NodeId> {
-        self.peers.iter().filter_map(|(_, peer)| Some((peer.name.get()?, peer.id))).collect()
+        let known = self.peers.known();
+        let names: FxHashSet<&String> = known.there().filter_map(|peer| peer.name.get()).collect();
+        // Of ended peers, show those that said good-bye and did not come back.
+        let is_shown = |peer: &Peer| {
+            peer.left.load(Ordering::Acquire) && peer.name.get().is_some_and(|name| !names.contains(name))
+        };
+        let mut shown: Vec<&Arc<Peer>> = known.there().collect();
+        shown.retain(|peer| !peer.ended.load(Ordering::Acquire) || peer.left.load(Ordering::Acquire));
+        shown.extend(known.ended().filter(|peer| is_shown(peer)));
+        shown.sort_unstable_by_key(|peer| peer.id);
+        shown.into_iter().map(|peer| status_of(peer)).collect()
     }
 
     /// What encrypts links made from now on.
@@ -536,7 +539,7 @@ impl Inner {
         self.by_name.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn peer_of(&self, name: &str) -> Option<&Arc<Peer>> {
+    fn peer_of(&self, name: &str) -> Option<Arc<Peer>> {
         let id = self.names().get(name).copied()?;
         self.peer(id)
     }
@@ -545,7 +548,7 @@ impl Inner {
     fn peer_named(self: &Arc<Self>, name: &str, dials: bool) -> Arc<Peer> {
         let mut names = self.names();
         if let Some(peer) = names.get(name).and_then(|id| self.peer(*id)) {
-            return Arc::clone(peer);
+            return peer;
         }
         let peer = self.add(None, dials);
         let _ = peer.name.set(name.to_owned());
@@ -572,9 +575,9 @@ impl Inner {
         let is_there = |peer: &Peer| {
             !peer.ended.load(Ordering::Acquire) && is_it(peer) && peer.address().is_some_and(|known| known == address)
         };
-        let known = self.peers.iter().find(|(_, peer)| is_there(peer));
-        if let Some((_, peer)) = known {
-            return peer.id;
+        let known = self.peers.known().there().find(|peer| is_there(peer)).map(|peer| peer.id);
+        if let Some(peer) = known {
+            return peer;
         }
         match name {
             None => self.add(Some(address), true).id,
@@ -594,12 +597,7 @@ impl Inner {
 
     fn add(self: &Arc<Self>, address: Option<&str>, dials: bool) -> Arc<Peer> {
         let (accepting, accepted) = mpsc::unbounded_channel();
-        let mut made = None;
-        self.peers.push_with(|index| {
-            let peer = Arc::new(Peer::new(NodeId(index as u32 + 1), dials, accepting));
-            Arc::clone(made.insert(peer))
-        });
-        let Some(peer) = made else { unreachable!("a vector calls this once") };
+        let peer = self.peers.add(|id| Peer::new(id, dials, accepting));
         if let Some(address) = address {
             peer.listens_at(address.to_owned());
         }
@@ -644,8 +642,8 @@ impl Inner {
         }
     }
 
-    fn peer(&self, id: NodeId) -> Option<&Arc<Peer>> {
-        self.peers.get((id.0 as usize).checked_sub(1)?)
+    fn peer(&self, id: NodeId) -> Option<Arc<Peer>> {
+        self.peers.get(id)
     }
 
     /// A peer is gone for good: its name is free.
@@ -722,7 +720,8 @@ impl Inner {
     /// two the one that came later connects.
     pub fn enlist(&self, peer: &Peer) -> News {
         let _one_at_a_time = self.names();
-        let others = self.peers.iter().map(|(_, other)| other).filter(|other| other.id != peer.id);
+        let known = self.peers.known();
+        let others = known.there().filter(|other| other.id != peer.id);
         let there = others.filter(|other| other.up.load(Ordering::Acquire));
         let member = |other: &Arc<Peer>| Some(Member { node: other.name.get()?.clone(), address: other.address()? });
         let members = News::Members(there.filter_map(member).collect());
@@ -736,7 +735,7 @@ impl Links for Inner {
         let Some(peer) = self.peer(to) else { return usize::MAX };
         let (taken, driver) = match &self.signing {
             None => (peer.send(batch, |_| ()), self.driver_of(to)),
-            Some(signing) => (self.send_signed(signing, peer, batch), None),
+            Some(signing) => (self.send_signed(signing, &peer, batch), None),
         };
         if !taken {
             return usize::MAX;
@@ -777,7 +776,7 @@ impl Links for Inner {
     }
 
     fn go_on(&self) {
-        for (_, peer) in &self.peers {
+        for peer in self.peers.known().there() {
             if peer.no_room.swap(false, Ordering::AcqRel) {
                 peer.wake.notify_one();
             }
@@ -788,7 +787,7 @@ impl Links for Inner {
         if let (News::AgentEnded(name, _), Some(signing)) = (&news, &self.signing) {
             signing.signer.end(*name);
         }
-        for (_, peer) in &self.peers {
+        for peer in self.peers.known().there() {
             self.tell_peer(peer, news.clone());
         }
     }
@@ -798,14 +797,14 @@ impl Links for Inner {
             signing.signer.forget(hop.agent);
         }
         if let Some(peer) = self.peer(to) {
-            self.tell_peer(peer, news);
+            self.tell_peer(&peer, news);
         }
     }
 
     fn forward(&self, to: NodeId, batch: &mut Vec<Envelope>) {
         if let Some(peer) = self.peer(to) {
             peer.forward(batch);
-            self.wake(peer);
+            self.wake(&peer);
         }
     }
 
@@ -830,11 +829,11 @@ impl Links for Inner {
     }
 
     fn nodes(&self) -> Vec<NodeId> {
-        self.peers.iter().filter(|(_, peer)| peer.is_there()).map(|(_, peer)| peer.id).collect()
+        self.peers.known().there().filter(|peer| peer.is_there()).map(|peer| peer.id).collect()
     }
 
     fn waiting(&self) -> u64 {
-        self.peers.iter().map(|(_, peer)| peer.waiting() as u64).sum()
+        self.peers.known().there().map(|peer| peer.waiting() as u64).sum()
     }
 
     fn me(&self) -> String {

@@ -18,6 +18,7 @@ pub mod enrolment;
 mod faults;
 mod hub;
 mod peer;
+mod peers;
 mod port_guard;
 mod refusal;
 mod secure;

@@ -6,7 +6,6 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, mpsc};
 use whimbrel_acl::Envelope;
-use whimbrel_platform::crowd::household;
 use whimbrel_platform::limits::{LINK_HARD_MESSAGES, LINK_SOFT_BYTES, LINK_SOFT_MESSAGES, LINK_SOFT_MESSAGES_MIN};
 use whimbrel_platform::link::{Item, Measured, News};
 use whimbrel_platform::route::{NodeId, ShardIndex};
@@ -137,15 +136,9 @@ impl Peer {
         known.replace(address.clone()).is_some_and(|before| before != address)
     }
 
-    /// Notes where the other end of a connection is: the peer's, as far as is known at this level of security.
-    pub fn note_host(&self, address: IpAddr) {
-        *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(household(address));
-    }
-
-    /// True if the peer is at this address, or was when it was last connected.
-    pub fn is_at(&self, address: IpAddr) -> bool {
-        let host = *self.host.lock().unwrap_or_else(PoisonError::into_inner);
-        host == Some(household(address)) && !self.ended.load(Ordering::Acquire)
+    /// Notes the address of its connections. Returns the one before.
+    pub fn set_host(&self, host: Option<IpAddr>) -> Option<IpAddr> {
+        std::mem::replace(&mut *self.host.lock().unwrap_or_else(PoisonError::into_inner), host)
     }
 
     /// Has the link's task connect there, if there is no connection.

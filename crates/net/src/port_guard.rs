@@ -4,13 +4,13 @@
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::backoff::Backoff;
 use whimbrel_platform::crowd::{Crowd, Place};
-use whimbrel_platform::limits::{WRONG_SECRETS_WAITING_EACH_MAX, WRONG_SECRETS_WAITING_MAX};
+use whimbrel_platform::limits::{AUDIT_FOLD_MS, WRONG_SECRETS_WAITING_EACH_MAX, WRONG_SECRETS_WAITING_MAX};
 
 /// Taker of lines for an operator.
 type Log = Box<dyn Fn(&str) + Send + Sync>;
@@ -21,7 +21,9 @@ pub(crate) struct PortGuard {
     auditor: Option<Arc<dyn Auditor>>,
     log: Log,
     began: Instant,
-    logged: Mutex<Folding>,
+    /// Refusals and closed connections that were logged: equal ones are counted.
+    refused: Mutex<Folding>,
+    closed: Mutex<Folding>,
     backoff: Mutex<Backoff>,
     /// Connections whose answers to wrong secrets wait.
     waiting: Arc<Crowd>,
@@ -29,16 +31,17 @@ pub(crate) struct PortGuard {
 
 impl PortGuard {
     /// Guard that tells this auditor and this log.
-    pub fn new(auditor: Option<Arc<dyn Auditor>>, log: Log) -> Self {
-        Self {
+    pub fn new(auditor: Option<Arc<dyn Auditor>>, log: Log) -> Arc<Self> {
+        Arc::new(Self {
             counts: RefusalCounts::default(),
             auditor,
             log,
             began: Instant::now(),
-            logged: Mutex::default(),
+            refused: Mutex::default(),
+            closed: Mutex::default(),
             backoff: Mutex::default(),
             waiting: Crowd::of(WRONG_SECRETS_WAITING_MAX, WRONG_SECRETS_WAITING_EACH_MAX),
-        }
+        })
     }
 
     /// Returns the numbers of refusals, by reason.
@@ -69,7 +72,7 @@ impl PortGuard {
     /// Counts, records and logs a refusal; equal ones are logged once, and then counted.
     pub fn refuse_and_say(&self, what: &Refused<'_>, line: impl FnOnce() -> String) {
         self.refuse(what);
-        self.say_folded(what, line);
+        self.say_folded(&self.refused, what, line);
     }
 
     /// Logs that a stranger's connection was closed; records it, if it was refused.
@@ -80,24 +83,34 @@ impl PortGuard {
         why: &str,
         line: impl FnOnce() -> String,
     ) {
-        let what = Refused::stranger(reason.unwrap_or(RefusalReason::Malformed), from, why);
-        if reason.is_some() {
-            self.refuse(&what);
+        match reason {
+            Some(reason) => self.refuse_and_say(&Refused::stranger(reason, from, why), line),
+            // Folded apart from refusals, so that its reason is none of theirs.
+            None => self.say_folded(&self.closed, &Refused::stranger(RefusalReason::Malformed, from, why), line),
         }
-        self.say_folded(&what, line);
     }
 
-    fn say_folded(&self, what: &Refused<'_>, line: impl FnOnce() -> String) {
-        let now = self.now();
-        let (due, first) = {
-            let mut logged = lock(&self.logged);
-            (logged.due(now), logged.note(&Entry::from(what), now).is_some())
-        };
-        for Folded { outcome, who, count, detail, .. } in due {
-            (self.log)(&format!("{count} times more since: {} of {who}: {detail}", outcome.as_str()));
-        }
-        if first {
+    fn say_folded(&self, logged: &Mutex<Folding>, what: &Refused<'_>, line: impl FnOnce() -> String) {
+        self.say_counts_at(self.now());
+        if lock(logged).note(&Entry::from(what), self.now()).is_some() {
             (self.log)(&line());
+        }
+    }
+
+    /// Logs the numbers of equal refusals and closed connections when they are due, as long as the port is open.
+    pub async fn say_counts(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(Duration::from_millis(AUDIT_FOLD_MS)).await;
+            self.say_counts_at(self.now());
+        }
+    }
+
+    fn say_counts_at(&self, now: Time) {
+        let refused = lock(&self.refused).due(now);
+        let closed = lock(&self.closed).due(now);
+        let refused = refused.iter().map(|folded| (folded.outcome.as_str(), folded));
+        for (what, Folded { who, count, detail, .. }) in refused.chain(closed.iter().map(|folded| ("closed", folded))) {
+            (self.log)(&format!("{count} times more since: {what} of {who}: {detail}"));
         }
     }
 
@@ -174,5 +187,21 @@ mod tests {
         assert_eq!((lines.load(Ordering::Relaxed), guard.counts().of(RefusalReason::BadToken)), (1, 10_000));
         guard.close_stranger([10, 0, 0, 2].into(), None, "it went", || "another address".to_owned());
         assert_eq!(lines.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn counts_are_said_without_another_refusal() {
+        let lines = Arc::<Mutex<Vec<String>>>::default();
+        let told = Arc::clone(&lines);
+        let guard = PortGuard::new(None, Box::new(move |line| lock(&told).push(line.to_owned())));
+        let from = IpAddr::from([10, 0, 0, 1]);
+        for _ in 0..3 {
+            guard.close_stranger(from, None, "it went", || "closed".to_owned());
+            guard.close_stranger(from, Some(RefusalReason::Malformed), "nonsense", || "refused".to_owned());
+        }
+        guard.say_counts_at(guard.now() + Duration::from_millis(2 * AUDIT_FOLD_MS));
+        let counts = ["malformed of 10.0.0.1: nonsense", "closed of 10.0.0.1: it went"];
+        let counts = counts.map(|what| format!("2 times more since: {what}"));
+        assert_eq!(*lock(&lines), ["closed", "refused", &counts[0], &counts[1]]);
     }
 }

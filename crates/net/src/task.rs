@@ -16,11 +16,11 @@ use whimbrel_acl::{AclMessage, Aid, Envelope};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::{Party, RefusalReason};
 use whimbrel_platform::limits::LINK_FORGET_FACTOR;
-use whimbrel_platform::link::{Claim, FrameKind, Hello, Item, Link, LinkError, LinkEvent};
+use whimbrel_platform::link::{Claim, Frame, FrameKind, Hello, Item, Link, LinkError, LinkEvent};
 
 use crate::arrived::{Arrived, Came, Row};
 use crate::connection::{Accepted, Connection};
-use crate::hub::Inner;
+use crate::hub::{self, Inner};
 use crate::peer::Peer;
 use crate::refusal;
 use crate::security::Level;
@@ -281,8 +281,11 @@ impl Task {
     /// The connection that waited is not the link's.
     fn refuse_claimant(&mut self, why: Option<LinkError>) {
         if let (Some(claimant), Some(why)) = (self.claimant.take(), why) {
-            let reason = refusal::of_link(&why).unwrap_or(RefusalReason::Impostor);
-            self.hub.turn_away(*claimant, reason, &why);
+            match refusal::of_link(&why) {
+                Some(reason) => self.hub.turn_away(*claimant, reason, &why),
+                // The two are linked already: no harm was meant.
+                None => hub::close(*claimant, &why),
+            }
         }
     }
 
@@ -382,9 +385,8 @@ impl Task {
         let outcome = loop {
             let used = match connection.incoming.frame() {
                 Ok(Some(frame)) => {
-                    if frame.kind == FrameKind::Hello
-                        && let Err(error) = self.check_name(connection, &frame.parse::<Hello>()?)
-                    {
+                    if let Err(error) = self.check_hello(connection, &frame) {
+                        self.link.handle_disconnected(now);
                         break Err(error);
                     }
                     match self.link.handle_frame(now, &frame, &mut self.arrived) {
@@ -393,7 +395,10 @@ impl Task {
                     }
                 }
                 Ok(None) => break Ok(()),
-                Err(error) => break Err(error.into()),
+                Err(error) => {
+                    self.link.handle_disconnected(now);
+                    break Err(error.into());
+                }
             };
             connection.incoming.use_up(used);
         };
@@ -419,12 +424,18 @@ impl Task {
         if let Some(error) = tls.distrusts(shown) {
             let reason = refusal::of_tls(&error).unwrap_or(RefusalReason::BadCertificate);
             self.hub.refuse(reason, Party::named(&self.principal()), &error.to_string());
+            let now = self.now();
+            self.link.handle_disconnected(now);
             self.next = Next::Close(LinkError::Impostor(error.to_string()));
         }
     }
 
-    /// Whether the peer is who it was, or somebody new.
-    fn check_name(&self, connection: &Connection, hello: &Hello) -> Result<(), LinkError> {
+    /// Checks, when it says who it is, that the peer is who it was, or somebody new.
+    fn check_hello(&self, connection: &Connection, frame: &Frame<'_>) -> Result<(), LinkError> {
+        if frame.kind != FrameKind::Hello {
+            return Ok(());
+        }
+        let hello: Hello = frame.parse()?;
         if let Some((reason, why)) = connection.contradicts(&hello.node, self.hub.level) {
             // The address alone is proven.
             let from = connection.host().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
@@ -627,7 +638,7 @@ impl Task {
     fn note_there(&mut self) {
         (self.absent_since, self.lost_since) = (None, None);
         if let Some(host) = self.host {
-            self.peer.note_host(host);
+            self.hub.peers.note_host(&self.peer, host);
         }
     }
 
@@ -767,6 +778,7 @@ impl Task {
         self.hub.strike_out(&self.peer);
         self.peer.ended.store(true, Ordering::Release);
         self.hub.station.lose(self.peer.id, messages);
+        self.hub.peers.end(&self.peer);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::ToSocketAddrs;
 use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Weak, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -167,9 +167,9 @@ impl Membership {
         self.hub.view()
     }
 
-    /// Whether every other node has left.
-    pub fn is_alone(&self) -> bool {
-        self.hub.is_alone()
+    /// Tells this channel, in place of the one before, whenever every other node has left.
+    pub fn when_alone(&self, tell: Option<mpsc::Sender<()>>) {
+        self.hub.when_alone(tell);
     }
 
     /// Says good-bye.

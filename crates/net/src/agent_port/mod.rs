@@ -230,7 +230,7 @@ struct Inner {
     /// Certifies agents' keys.
     certifier: Mutex<Option<Arc<AgentAuthority>>>,
     links: Option<HubView>,
-    guard: PortGuard,
+    guard: Arc<PortGuard>,
     sessions: Mutex<FxHashMap<String, Entry>>,
     accounts: Mutex<FxHashMap<AccountKey, Arc<Account>>>,
     /// Bytes of names that were never heard before, of all accounts.
@@ -317,6 +317,7 @@ impl AgentPort {
         if let Some(listener) = listener {
             threads.spawn(accept(listener, Arc::clone(&inner)));
         }
+        threads.spawn(Arc::clone(&inner.guard).say_counts());
         Ok(Self { inner, limits: SessionLimits::default(), address, threads })
     }
 

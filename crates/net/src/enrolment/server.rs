@@ -47,7 +47,7 @@ pub struct Enrolment {
 
 struct Inner {
     folder: Folder,
-    guard: PortGuard,
+    guard: Arc<PortGuard>,
     tls: Mutex<Option<Shown>>,
 }
 
@@ -72,6 +72,7 @@ impl Enrolment {
         let listener = threads.block_on(TcpListener::bind(address)).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         threads.spawn(accept(listener, Arc::clone(&inner)));
+        threads.spawn(Arc::clone(&inner.guard).say_counts());
         Ok(Self { inner, address, _threads: threads })
     }
 

@@ -208,6 +208,36 @@ fn strangers_take_nothing() {
     assert_eq!(host.hub.refusals().of(RefusalReason::BadToken), guesses as u64);
 }
 
+/// A process that is linked and connects once more, not knowing to whom, is told so; it is nobody else.
+#[test]
+fn second_connection_of_linked_process_is_no_impostor() {
+    let host = TestNode::start("host", Setting::default());
+    let friend = TestNode::start("friend", Setting { incarnation: Some(1), ..Setting::default() });
+    friend.hub.connect(host.address());
+    until("the friend is there", || host.hub.has_links(1));
+    let mut again = TcpStream::connect(host.address()).unwrap();
+    again.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    again.write_all(&hello("friend", None)).unwrap();
+    let mut rest = Vec::new();
+    again.read_to_end(&mut rest).unwrap();
+    assert_eq!(host.hub.refusals().of(RefusalReason::Impostor), 0, "{}", String::from_utf8_lossy(&rest));
+    assert!(host.hub.has_links(1));
+}
+
+/// A link whose peer is not where it should be is tried again, and goes on when it is.
+#[test]
+fn link_is_tried_again_after_another_node_answered() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let one = TestNode::start("one", Setting::default());
+    one.hub.connect_to("two", &listener.local_addr().unwrap().to_string());
+    for _ in 0..3 {
+        let (mut socket, _) = listener.accept().unwrap();
+        socket.write_all(&hello("three", None)).unwrap();
+        let _ = socket.read_to_end(&mut Vec::new());
+    }
+    until("it is told who answers there", || one.logged("three"));
+}
+
 #[test]
 fn two_nodes_of_one_name() {
     let (host, one) = (TestNode::start("host", Setting::default()), TestNode::start("twin", Setting::default()));
@@ -302,6 +332,7 @@ fn hostile_bytes_close_their_own_connection_only() {
         // Closed or reset, but not left open.
         assert!(!matches!(socket.read_to_end(&mut rest), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock));
     }
+    until("the first is told to go elsewhere", || host.logged("look like HTTP: browsers connect to the HTTP port"));
     friend.send(to, "a", 1);
     until("the friend is heard", || host.numbers() == [1]);
 }

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, mpsc};
 
 use anyhow::bail;
 use whimbrel::Society;
@@ -130,18 +128,13 @@ fn http_of(arguments: &Join) -> Site<'_> {
 
 /// Runs until the platform stops, or all other nodes have left.
 fn run_until_alone(platform: &Platform, membership: &Membership) -> i32 {
-    let ended = AtomicBool::new(false);
+    let (tell, alone) = mpsc::channel();
+    membership.when_alone(Some(tell));
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !ended.load(Ordering::Acquire) {
-                if membership.is_alone() {
-                    platform.leave_with(0);
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        });
+        scope.spawn(move || alone.iter().for_each(|()| platform.leave_with(0)));
         let code = platform.run_until_stopped();
-        ended.store(true, Ordering::Release);
+        // The thread hears that nobody tells it more.
+        membership.when_alone(None);
         code
     })
 }
