@@ -156,11 +156,12 @@ pub const LINK_FRAME_BYTES_MAX: usize = 16 << 20;
 pub const LINK_HELLO_BYTES_MAX: usize = 4 << 10;
 /// Connections to a link port whose peers have not identified themselves.
 pub const LINK_STRANGERS_MAX: usize = 1_024;
-/// Such connections from one address.
+/// Connections of strangers to a link port from one address.
 pub const LINK_STRANGERS_EACH_MAX: usize = 64;
-/// The same from the addresses of nodes that are linked, or were: strangers elsewhere take none of these places...
+/// Connections to a link port from addresses of nodes that are, or were, linked, and whose peers have not identified
+/// themselves. Strangers at other addresses take none of these places.
 pub const LINK_KNOWN_MAX: usize = 4 * NODES_MAX;
-/// ...and of each such address so many.
+/// Connections of that kind from one address.
 pub const LINK_KNOWN_EACH_MAX: usize = 64;
 /// Bytes of one encoded message on a link; a longer one is a dead letter, and its sender hears `failure`.
 pub const LINK_MESSAGE_BYTES_MAX: usize = 12 << 20;

@@ -648,7 +648,8 @@ impl Node {
             slot.mailbox.take_each_once(0, []);
         }
         let (kind, owner, after) = (AgentKind::Session, Symbol::default(), scribe.numbers_for(name));
-        let born = Born { agent: name, kind, owner, root: None, origin, founder: false, after };
+        let root = self.root_beside(name, owner);
+        let born = Born { agent: name, kind, owner, root, origin, founder: false, after };
         let unwritten = slot.unwritten.get_or_insert_with(|| Box::new(Unwritten::after(after)));
         (unwritten.born, unwritten.last) = (Some(Box::new(born)), after);
         (unwritten.whole_bytes, unwritten.delta_bytes) = (0, 0);

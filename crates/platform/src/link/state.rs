@@ -112,7 +112,7 @@ pub enum LinkError {
     Refused {
         /// Reason of the refusal in a word, as [`LinkError::reason`] has it; empty if the peer gave none.
         reason: String,
-        /// The same in words.
+        /// Reason of the refusal in a sentence.
         why: String,
     },
     /// The peer is not who it says it is.

@@ -137,7 +137,7 @@ impl FrameReader {
         Self::of_messages(framing, remember, 0)
     }
 
-    /// The same for messages of so many bytes.
+    /// As [`Self::new`], with memory for messages of so many bytes.
     pub fn of_messages(framing: Framing, remember: u32, message_bytes_max: usize) -> Self {
         let budget = (message_bytes_max * SESSION_MESSAGE_BUDGET_TIMES).max(SESSION_MESSAGE_BUDGET_BYTES);
         let limits = Limits::MESSAGE.with_budget_bytes(budget);

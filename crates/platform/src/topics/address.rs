@@ -46,7 +46,7 @@ impl Cast {
         Self::split_text(name.as_str())
     }
 
-    /// The same of a name that is none yet.
+    /// As [`Self::split`], of a text that is no [`Symbol`] yet.
     pub fn split_text(name: &str) -> Option<(Self, &str)> {
         Self::ALL.into_iter().find_map(|cast| Some((cast, name.strip_prefix(cast.prefix())?)))
     }
