@@ -1,5 +1,9 @@
 //! Text from anybody, made safe to show: on a terminal, in a pipe, in a log.
 
+use std::borrow::Cow;
+
+use crate::limits::{LOGGED_TEXT_BYTES_MAX, PRINTED_TEXT_BYTES_MAX};
+
 /// True if a character can act on a terminal, or on a reader of lines: controls, line ends, changes of text direction,
 /// and characters without width. Joiners of emoji and scripts (U+200C, U+200D) act on neither.
 pub fn is_harmful(c: char) -> bool {
@@ -17,6 +21,37 @@ pub fn harmless(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
+/// Escapes a text of several lines as [`harmless`] does; tabs stay. Further lines are indented, so that none is taken
+/// for another program's line.
+pub fn tame(text: &str) -> String {
+    if !text.contains(is_harmful) {
+        return text.to_owned();
+    }
+    let line = |line: &str| line.split('\t').map(harmless).collect::<Vec<_>>().join("\t");
+    // A trailing line end stays: the next output begins a line of its own.
+    let (lines, end) = text.strip_suffix('\n').map_or((text, ""), |lines| (lines, "\n"));
+    lines.split('\n').map(line).collect::<Vec<_>>().join("\n  ") + end
+}
+
+/// Cuts a text to so many bytes, and says how many more there are.
+pub fn shortened(text: &str, bytes: usize) -> Cow<'_, str> {
+    if text.len() <= bytes {
+        return text.into();
+    }
+    let at = text.floor_char_boundary(bytes);
+    format!("{}… ({} bytes more)", text.get(..at).unwrap_or_default(), text.len() - at).into()
+}
+
+/// Makes a line safe to show that an agent prints: cut, and escaped for pipes and files, too.
+pub fn printable(text: &str) -> String {
+    tame(&shortened(text, PRINTED_TEXT_BYTES_MAX))
+}
+
+/// Makes a line safe to show that a node logs of an agent.
+pub fn loggable(text: &str) -> String {
+    tame(&shortened(text, LOGGED_TEXT_BYTES_MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -25,5 +60,15 @@ mod tests {
     fn line_breaks_and_escapes_are_escaped() {
         assert_eq!(harmless("a\nb\u{1b}[31m\u{202e}c"), "a\\nb\\u{1b}[31m\\u{202e}c");
         assert_eq!(harmless("olá 👩\u{200d}🚀"), "olá 👩\u{200d}🚀");
+    }
+
+    #[test]
+    fn text_of_others_is_tame() {
+        assert_eq!(tame("plain\ttext é"), "plain\ttext é");
+        assert_eq!(tame("one\ntwo\n"), "one\n  two\n");
+        let tamed = tame("a\u{1b}[2J\u{1b}]0;title\u{7}\n[bank] paid\r");
+        assert_eq!(tamed, "a\\u{1b}[2J\\u{1b}]0;title\\u{7}\n  [bank] paid\\r");
+        assert_eq!(shortened("short", 5), "short");
+        assert_eq!(shortened("aaaé and more", 4), "aaa… (11 bytes more)");
     }
 }

@@ -71,18 +71,6 @@ fn unknown() -> Cell {
     Cell::styled("-", Style::new().dimmed())
 }
 
-/// Escapes a text of several lines as [`harmless`] does; tabs stay. Further lines are indented, so that none is taken
-/// for another program's line.
-pub fn tame(text: &str) -> String {
-    if !text.contains(is_harmful) {
-        return text.to_owned();
-    }
-    let line = |line: &str| line.split('\t').map(harmless).collect::<Vec<_>>().join("\t");
-    // A trailing line end stays: the next output begins a line of its own.
-    let (lines, end) = text.strip_suffix('\n').map_or((text, ""), |lines| (lines, "\n"));
-    lines.split('\n').map(line).collect::<Vec<_>>().join("\n  ") + end
-}
-
 /// Escapes whole output as in JSON, except colours, line ends and tabs. Fields from others should be [`harmless`]
 /// before; this is the last resort.
 pub fn screened(text: &str) -> Cow<'_, str> {
@@ -111,15 +99,6 @@ fn colour_bytes(text: &str) -> usize {
         Some(end) if parameters.get(end..).is_some_and(|rest| rest.starts_with('m')) => 2 + end + 1,
         _ => 0,
     }
-}
-
-/// Beginning of a text that may be a stranger's, at most so many bytes, and how many more there are.
-pub fn shortened(text: &str, bytes: usize) -> Cow<'_, str> {
-    if text.len() <= bytes {
-        return text.into();
-    }
-    let at = text.floor_char_boundary(bytes);
-    format!("{}… ({} bytes more)", text.get(..at).unwrap_or_default(), text.len() - at).into()
 }
 
 /// Text cut to so many columns.
@@ -301,16 +280,6 @@ mod tests {
         let shown = screened(&written);
         assert!(!shown.contains(is_harmful), "{shown}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).expect("it is still JSON"), json);
-    }
-
-    #[test]
-    fn text_of_others_is_tame() {
-        assert_eq!(tame("plain\ttext é"), "plain\ttext é");
-        assert_eq!(tame("one\ntwo\n"), "one\n  two\n");
-        let tamed = tame("a\u{1b}[2J\u{1b}]0;title\u{7}\n[bank] paid\r");
-        assert_eq!(tamed, "a\\u{1b}[2J\\u{1b}]0;title\\u{7}\n  [bank] paid\\r");
-        assert_eq!(shortened("short", 5), "short");
-        assert_eq!(shortened("aaaé and more", 4), "aaa… (11 bytes more)");
     }
 
     #[test]

@@ -10,13 +10,13 @@ use anstyle::{Ansi256Color, AnsiColor, Color, Style};
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Aid;
 use whimbrel_bdi::syntax::{Diagnostic, SourceText, render};
-use whimbrel_platform::limits::{LOGGED_TEXT_BYTES_MAX, PRINTED_TEXT_BYTES_MAX};
-use whimbrel_platform::plain_text::harmless;
+use whimbrel_platform::limits::LOGGED_TEXT_BYTES_MAX;
+use whimbrel_platform::plain_text::{harmless, loggable, printable, shortened};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::Output;
 
 use crate::stopping::Reason;
-use crate::table::{screened, shortened, tame};
+use crate::table::screened;
 
 /// Colours that are told apart on a light and on a dark ground.
 const AGENT_COLORS: [u8; 14] = [33, 34, 37, 61, 65, 67, 97, 98, 130, 136, 160, 162, 166, 172];
@@ -36,11 +36,6 @@ impl Lines {
         let colored = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
         Self { colored, quiet, nobody_reads: Mutex::new(Some(nobody_reads)), complained: AtomicBool::new(false) }
     }
-}
-
-/// Returns an agent's output as it is shown. Much of it comes from others, so it is also escaped for pipes and files.
-fn printable(text: &str) -> String {
-    tame(&shortened(text, PRINTED_TEXT_BYTES_MAX))
 }
 
 impl Lines {
@@ -83,7 +78,7 @@ impl Output for Lines {
         };
         let style = Style::new().bold().fg_color(Some(color.into()));
         // Names and messages of others may be in there.
-        let text = tame(&shortened(text, LOGGED_TEXT_BYTES_MAX));
+        let text = loggable(text);
         let name = harmless(agent.name.as_str());
         say(format_args!("{style}{word}{style:#}[{name}] {text}\n"));
     }
@@ -116,7 +111,7 @@ pub fn say_line(line: &str) {
 pub fn complain(error: &anyhow::Error) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     let text = format!("{error:#}");
-    say(format_args!("{style}error{style:#}: {}\n", tame(&shortened(&text, PRINTED_TEXT_BYTES_MAX))));
+    say(format_args!("{style}error{style:#}: {}\n", printable(&text)));
 }
 
 /// Says something that is not an agent's business. Names that others gave themselves may be in it.

@@ -451,8 +451,7 @@ fn loud_agent_is_left_out_beyond_its_quota() {
     platform.send(inform("x", quiet, 0.0));
     let left_out = |what: &str| {
         let of_it = |line: &&String| line.contains(&format!("more lines {what} by it"));
-        let counts = lines.notes().iter().filter(of_it).map(count_in).sum::<usize>();
-        counts
+        lines.notes().iter().filter(of_it).map(|line| count_in(line)).sum::<usize>()
     };
     wait_for("it is said", || left_out("printed") > 0 && left_out("logged") > 0);
     platform.stop();
@@ -464,6 +463,6 @@ fn loud_agent_is_left_out_beyond_its_quota() {
 }
 
 /// The number in `... and 12 more lines`.
-fn count_in(line: &String) -> usize {
+fn count_in(line: &str) -> usize {
     line.split("and ").nth(1).and_then(|rest| rest.split(' ').next()).and_then(|count| count.parse().ok()).unwrap()
 }

@@ -10,11 +10,10 @@ use whimbrel_acl::codec::time_to_string;
 use whimbrel_acl::sl::{Content, Profile};
 use whimbrel_acl::{AclMessage, Aid, DecodeError, Encoding, Symbol, Value};
 use whimbrel_platform::limits::PRINTED_TEXT_BYTES_MAX;
-use whimbrel_platform::plain_text::{harmless, is_harmful};
+use whimbrel_platform::plain_text::{harmless, is_harmful, shortened};
 
 use crate::arguments::{Codec, CodecAction};
 use crate::screen::{print, print_bytes};
-use crate::table::shortened;
 
 /// Converts or shows a message.
 pub fn codec(arguments: &Codec) -> anyhow::Result<ExitCode> {

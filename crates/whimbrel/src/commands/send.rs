@@ -10,12 +10,11 @@ use whimbrel_acl::{AclMessage, Aid, Encoding, Performative, Symbol, Text, Value}
 use whimbrel_bdi::syntax::parse_term;
 use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request, Sending};
 use whimbrel_platform::limits::PRINTED_TEXT_BYTES_MAX;
-use whimbrel_platform::plain_text::harmless;
+use whimbrel_platform::plain_text::{harmless, shortened};
 
 use crate::arguments::Send;
 use crate::control::choose;
 use crate::screen::print;
-use crate::table::shortened;
 use crate::terminal;
 
 /// The exit status if the answer says that it is not so.
