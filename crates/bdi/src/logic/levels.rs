@@ -87,13 +87,15 @@ mod tests {
 
     #[test]
     fn excess_of_another_turn_fails_no_step() {
-        let (image, _) = load("!go. +!go <- .print(done). -!go <- .print(failed).", &Text::from("a.asl"), &mut NoFiles)
-            .unwrap_or_else(|error| panic!("{:?}", error.diagnostics));
-        // As a turn leaves it that panics.
-        super::note();
+        let program = "!go. +!go <- .wait(5); X = f(1); .print(X). -!go <- .print(failed).";
+        let (image, _) =
+            load(program, &Text::from("a.asl"), &mut NoFiles).unwrap_or_else(|error| panic!("{:?}", error.diagnostics));
         let mut simulation = Simulation::new(1);
         simulation.spawn("me", Box::new(Agent::new(AgentConfig::new(image))));
-        simulation.run_for(10);
-        assert_eq!(simulation.output(), ["[me] done"]);
+        simulation.run_for(1);
+        // As a turn leaves it that panics.
+        super::note();
+        simulation.run_for(20);
+        assert_eq!(simulation.output(), ["[me] f(1)"]);
     }
 }
