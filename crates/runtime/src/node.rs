@@ -53,6 +53,8 @@ use crate::turn::caught;
 
 /// How long turns under way may take when the platform stops, until nobody waits for what they send.
 const LAST_TURNS: Duration = Duration::from_secs(1);
+/// How long the platform's end waits for the next agent to end, once its patience is over.
+const NEXT_END: Duration = Duration::from_millis(100);
 
 /// See the module.
 pub(crate) struct Node {
@@ -77,6 +79,8 @@ pub(crate) struct Node {
     pub stopping: AtomicBool,
     /// Set when all agents ended: workers leave.
     pub closing: AtomicBool,
+    /// Result of [`Node::close`], once it has begun.
+    closed: Mutex<Option<bool>>,
     pub observers: Observers,
     pub latency: Latency,
     pub mailbox_limits: MailboxLimits,
@@ -226,6 +230,7 @@ impl Node {
             pool: Arc::new(Pool::of(OFFLOAD_THREADS_MAX)),
             stopping: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            closed: Mutex::new(None),
             observers,
             latency: Latency::default(),
             mailbox_limits,
@@ -784,32 +789,38 @@ impl Node {
 
     /// Waits until each shard was between two turns, and those are over that it went on without. What an agent sends in the turn in
     /// which it stops the platform is on its way then: other nodes take nothing of an agent that they were told has ended.
-    fn let_turns_end(&self, at_most: Duration) {
+    fn let_turns_end(&self, until: Instant) {
         let (answer, answers) = std::sync::mpsc::channel::<()>();
         (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::TurnsEnd(answer.clone())));
         drop(answer);
-        let until = Instant::now() + at_most.min(LAST_TURNS);
         while answers.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
     }
 
     /// Ends all agents: the society's first, in order of creation, then the platform's own; then the workers leave.
-    /// False if some agent's turn did not end in time.
-    pub fn close(&self, at_most: Duration) -> bool {
+    /// False if some agent's turn did not end in time. Happens once: a second call returns what the first one did.
+    pub fn close(&self, patience: Duration) -> bool {
+        let mut closed = locked(&self.closed);
+        *closed.get_or_insert_with(|| self.wind_up(patience))
+    }
+
+    fn wind_up(&self, patience: Duration) -> bool {
+        let began = Instant::now();
+        let (until, latest) = (began + patience, began + 2 * patience);
         self.stopping.store(true, Ordering::Release);
         if let Some(scribe) = &self.scribe {
             // What they did so far is written or was never seen; their end here is none of theirs.
             scribe.suspended.store(true, Ordering::Release);
         }
         if self.linked.links().is_some() {
-            self.let_turns_end(at_most);
+            self.let_turns_end(until.min(began + LAST_TURNS));
         }
         self.stop_hops();
         self.with_ams(Ams::stop);
-        self.activity.wait_still(Some(at_most));
+        self.let_agents_end(until, latest);
         for shard in 0..self.seats.len() {
             self.put(shard as ShardIndex, Parcel::EndAll);
         }
-        let still = self.activity.wait_still(Some(at_most));
+        let still = self.let_agents_end(until, latest);
         self.report_left_out();
         self.closing.store(true, Ordering::Release);
         for shard in 0..self.seats.len() {
@@ -819,6 +830,20 @@ impl Node {
             scribe.end();
         }
         still && self.living() == 0
+    }
+
+    /// Waits until all is still: until the first of the two times, and beyond it while one agent after the other ends. False
+    /// if turns are left that do not end.
+    fn let_agents_end(&self, until: Instant, latest: Instant) -> bool {
+        loop {
+            let (living, left) = (self.living(), until.saturating_duration_since(Instant::now()));
+            if self.activity.wait_still(Some(left.max(NEXT_END))) {
+                return true;
+            }
+            if self.living() >= living || Instant::now() >= latest {
+                return false;
+            }
+        }
     }
 
     pub fn now(&self) -> Time {

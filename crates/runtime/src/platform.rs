@@ -760,9 +760,15 @@ impl Platform {
 
     /// Runs until an agent or [`Platform::stop_with`] ends the platform; then ends the agents and tells the exit code.
     pub fn run_until_stopped(&self) -> i32 {
-        let code = self.node().ending.wait();
+        let code = self.wait_until_stopped();
         self.stop();
         code
+    }
+
+    /// Waits until an agent or [`Platform::stop_with`] ends the platform, and returns the exit code. Agents continue until
+    /// [`Platform::stop`].
+    pub fn wait_until_stopped(&self) -> i32 {
+        self.node().ending.wait()
     }
 
     /// Whether an agent of a [durable](PlatformBuilder::durable) society ended it: there is nothing to go on with. Ended by
@@ -782,9 +788,15 @@ impl Platform {
     }
 
     /// Ends all agents, in order of creation, each told by `on_stop`, then the platform. False if some agent's turn
-    /// would not end.
+    /// does not end within 5 s. A second call returns what the first one did.
     pub fn stop(&self) -> bool {
-        self.inner.services.node.close(CLOSE_PATIENCE)
+        self.stop_within(CLOSE_PATIENCE)
+    }
+
+    /// Ends all agents as [`Platform::stop`] does. Waits for so long, and as long again at most while one agent after the other
+    /// ends; turns that have not ended then are left behind.
+    pub fn stop_within(&self, patience: Duration) -> bool {
+        self.node().close(patience)
     }
 
     fn node(&self) -> &Node {

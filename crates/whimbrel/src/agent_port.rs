@@ -15,6 +15,7 @@ use whimbrel_runtime::{DEVICES, Devices, Platform, Roll};
 use crate::arguments::AgentPortOptions;
 use crate::credentials::{Watched, alone};
 use crate::gateway::{Prepared, door_at};
+use crate::stopping::Farewell;
 use crate::terminal;
 
 /// How long good-byes may take.
@@ -136,8 +137,8 @@ pub fn end_sessions(port: Option<&Arc<AgentPort>>) {
 }
 
 /// Ends what is left of it, when nothing carries sessions any more.
-pub fn close(port: Option<Arc<AgentPort>>) {
+pub fn close(port: Option<Arc<AgentPort>>, farewell: &Farewell) {
     if let Some(port) = port {
-        alone(port).close(CLOSE_PATIENCE);
+        alone(port).close(farewell.patience(CLOSE_PATIENCE));
     }
 }

@@ -17,6 +17,7 @@ use whimbrel_platform::audit::Auditor;
 use crate::arguments::{Http, HttpOptions, SecurityLevel};
 use crate::credentials::{self, Watched, alone};
 use crate::files_open;
+use crate::stopping::Farewell;
 use crate::terminal;
 
 /// Where the console is if nobody says otherwise: here, or at any port that is free.
@@ -277,9 +278,9 @@ fn watch(gateway: &Arc<Gateway>, credentials: Watched) {
 }
 
 /// Says good-bye to those who look.
-pub fn close(gateway: Option<Arc<Gateway>>) {
+pub fn close(gateway: Option<Arc<Gateway>>, farewell: &Farewell) {
     if let Some(gateway) = gateway {
-        alone(gateway).close(CLOSE_PATIENCE);
+        alone(gateway).close(farewell.patience(CLOSE_PATIENCE));
     }
 }
 

@@ -90,6 +90,11 @@ impl Guards {
         if known.contains(authority) { Ok(()) } else { credentials::write_text(&file, &format!("{known}{authority}")) }
     }
 
+    /// Returns whether refusals or signed messages are recorded in files.
+    pub fn record(&self) -> bool {
+        self.evidence.is_some() || self.audit.is_some()
+    }
+
     /// Waits until what was recorded is written. To be called when the links are closed.
     pub fn end(&self) {
         if let Some(evidence) = &self.evidence {

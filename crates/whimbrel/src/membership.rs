@@ -13,7 +13,7 @@ use crate::arguments::{Join, Run, SecurityLevel};
 use crate::credentials::{self, Watched, alone};
 use crate::guarding::Guards;
 use crate::keeping::Keeping;
-use crate::stopping::Stopping;
+use crate::stopping::{Farewell, Stopping};
 use crate::terminal;
 
 /// The name of the node that others join first, if its certificate says no other.
@@ -173,8 +173,8 @@ impl Membership {
     }
 
     /// Says good-bye.
-    pub fn end(self) {
-        alone(self.hub).leave(LEAVE_PATIENCE);
+    pub fn end(self, farewell: &Farewell) {
+        alone(self.hub).leave(farewell.patience(LEAVE_PATIENCE));
     }
 }
 

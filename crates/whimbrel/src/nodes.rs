@@ -18,6 +18,7 @@ use whimbrel_runtime::Platform;
 
 use crate::arguments::Run;
 use crate::guarding::Guards;
+use crate::stopping::Farewell;
 use crate::terminal;
 
 /// What the first process tells each of the others, as the first line of its standard input: arguments and variables can
@@ -152,9 +153,10 @@ impl Nodes {
     }
 
     /// Says good-bye to the other nodes; waits until the processes that this one started have ended.
-    pub fn end(mut self) {
-        self.hub.leave(LEAVE_PATIENCE);
-        let until = Instant::now() + END_PATIENCE;
+    pub fn end(mut self, farewell: &Farewell) {
+        // Half of what is left is for the processes.
+        self.hub.leave(farewell.patience(LEAVE_PATIENCE * 2) / 2);
+        let until = Instant::now() + farewell.patience(END_PATIENCE);
         for child in &mut self.children {
             // Whoever did not hear that the society ended hears that this process does.
             drop(child.stdin.take());
@@ -203,17 +205,15 @@ fn no_nodes(seats: &[Seat], nodes: u16) -> Vec<&str> {
 /// stands for one of them, each host for the next.
 fn place(seats: &[Seat], nodes: u16) -> FxHashMap<Symbol, u16> {
     let mut hosts: FxHashMap<Text, u16> = FxHashMap::default();
-    let mut turn = 0u16;
+    let mut turns = 0..;
+    let in_turn = |place: usize| (place % usize::from(nodes)) as u16 + 1;
     let mut node_of = |seat: &Seat| match &seat.host {
         Some(host) => {
             let named = (1..=nodes).find(|node| name_of(*node) == host.as_str());
-            let next = hosts.len() as u16 % nodes + 1;
+            let next = in_turn(hosts.len());
             named.unwrap_or_else(|| *hosts.entry(host.clone()).or_insert(next))
         }
-        None => {
-            turn += 1;
-            (turn - 1) % nodes + 1
-        }
+        None => in_turn(turns.next().unwrap_or_default()),
     };
     seats.iter().map(|seat| (seat.name, node_of(seat))).collect()
 }
@@ -239,6 +239,14 @@ mod tests {
         let node = |name: &str| places.get(&Symbol::new(name)).copied();
         let all: Vec<Option<u16>> = ["a", "b", "c", "d", "e", "f", "g"].map(node).to_vec();
         assert_eq!(all, [1, 3, 2, 1, 2, 1, 3].map(Some));
+    }
+
+    #[test]
+    fn many_agents_take_turns() {
+        let names: Vec<String> = (0..70_000).map(|number| format!("a{number}")).collect();
+        let all: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+        let places = place(&seats(&all), 2);
+        assert_eq!(places.values().filter(|node| **node == 1).count(), 35_000);
     }
 
     #[test]

@@ -1,13 +1,25 @@
 //! Why a society ends before it ends itself: Ctrl-C, its time is up, or nobody reads its output any more.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use whimbrel_runtime::Platform;
 
 /// What ends, of most processes.
 pub const SOCIETY: &str = "the society";
 
 /// What shells report for a program that Ctrl-C ended.
 pub const INTERRUPTED: i32 = 130;
+
+/// Longest time that a process takes to end once it is asked to, in its agents, ports, links and other processes.
+const END_PATIENCE: Duration = Duration::from_millis(550);
+/// Part of that time for turns under way. A turn that does not end in it, as in an endless proof, is left behind.
+const TURNS_PATIENCE: Duration = Duration::from_millis(250);
+/// Least time for each part of the end.
+const GOOD_BYE: Duration = Duration::from_millis(50);
+/// Longest wait for a line to be written that says that the society ends: nobody may be reading it.
+const LINE_PATIENCE: Duration = Duration::from_millis(50);
 
 /// A reason to end the society.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +71,7 @@ impl Stopping {
             match reason {
                 Reason::Interrupt => {
                     if let Some(what) = what_ends {
-                        crate::terminal::note(&format!("ending {what} (Ctrl-C again to end at once)"));
+                        say(format!("ending {what} (Ctrl-C again to end at once)"));
                     }
                     end(INTERRUPTED);
                 }
@@ -67,6 +79,62 @@ impl Stopping {
             }
         });
         reasons
+    }
+}
+
+/// Says a line, and waits for [`LINE_PATIENCE`] at most until it is written.
+fn say(line: String) {
+    let (told, is_said) = channel();
+    std::thread::spawn(move || {
+        crate::terminal::note(&line);
+        let _ = told.send(());
+    });
+    let _ = is_said.recv_timeout(LINE_PATIENCE);
+}
+
+/// Time that the end of a process takes. A society that ends itself has the usual times; once something asks the process to
+/// end, all parts of the end share [`END_PATIENCE`].
+#[derive(Clone)]
+pub struct Farewell {
+    asked: Arc<OnceLock<Instant>>,
+    is_forced: bool,
+}
+
+impl Farewell {
+    /// Creates the end of a process. If it `is_forced`, nothing holds it up once it was asked for.
+    pub fn new(is_forced: bool) -> Self {
+        Self { asked: Arc::default(), is_forced }
+    }
+
+    /// Returns whether nothing holds this end up.
+    pub fn is_forced(&self) -> bool {
+        self.is_forced
+    }
+
+    /// Starts the clock: something asked the process to end. A forced end exits it with `code` soon after the time is over,
+    /// whatever holds it up: output that nobody reads, or agents that are still being created.
+    pub fn begin(&self, code: i32) {
+        if self.asked.set(Instant::now()).is_ok() && self.is_forced {
+            std::thread::spawn(move || {
+                std::thread::sleep(END_PATIENCE + GOOD_BYE);
+                std::process::exit(code);
+            });
+        }
+    }
+
+    /// Returns the time for the next part of the end: `usual` if nothing asked for the end.
+    pub fn patience(&self, usual: Duration) -> Duration {
+        let Some(asked) = self.asked.get() else { return usual };
+        END_PATIENCE.saturating_sub(asked.elapsed()).clamp(GOOD_BYE, usual.max(GOOD_BYE))
+    }
+
+    /// Ends the platform's agents, in the time there is.
+    pub fn stop(&self, platform: &Platform) {
+        if self.asked.get().is_some() {
+            platform.stop_within(TURNS_PATIENCE);
+        } else {
+            platform.stop();
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use whimbrel::Society;
 use whimbrel::shelving::Shelving;
 use whimbrel_runtime::{Platform, Roll};
 
-use super::{code_cache, end_in_part, open, open_control, project_in, society_name};
+use super::{close_ports, code_cache, end_in_part, open, open_control, project_in, society_name};
 use crate::agent_port;
 use crate::arguments::Join;
 use crate::control::Panel;
@@ -19,7 +19,7 @@ use crate::guarding::Guards;
 use crate::logging::Logging;
 use crate::membership::{Membership, security_at};
 use crate::offering;
-use crate::stopping::{INTERRUPTED, SOCIETY, Stopping};
+use crate::stopping::{Farewell, INTERRUPTED, SOCIETY, Stopping};
 use crate::terminal::{Lines, note};
 use crate::watch::Watch;
 
@@ -61,6 +61,9 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     };
     check_names(&society, &platform)?;
     let logging = Logging::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform)?;
+    let farewell = Farewell::new(logging.is_none() && !guards.record());
+    // Before the agents are there: creating many takes long.
+    stopping.watch(Some(SOCIETY), leave_by(&platform, &farewell));
     society.start(&platform)?;
     let http = http_of(arguments).prepare()?;
     let level = |address: &str| security_at(arguments.security, address, arguments.credentials.as_deref());
@@ -85,15 +88,11 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let panel = Arc::new(panel.with_doors(doors));
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
-    let leaving = platform.clone();
-    stopping.watch(Some(SOCIETY), move |code| leaving.leave_with(code));
-    let code = run_until_alone(&platform, &membership);
-    agent_port::end_sessions(agents_elsewhere.as_ref());
-    gateway::close(gateway);
-    agent_port::close(agents_elsewhere);
-    drop(control);
+    let code = wait_until_alone(&platform, &membership);
+    farewell.stop(&platform);
+    close_ports(gateway, agents_elsewhere, control, &farewell);
     logging.into_iter().for_each(Logging::end);
-    membership.end();
+    membership.end(&farewell);
     guards.end();
     Ok(end_in_part(&left_out, code))
 }
@@ -126,13 +125,22 @@ fn http_of(arguments: &Join) -> Site<'_> {
     }
 }
 
-/// Runs until the platform stops, or all other nodes have left.
-fn run_until_alone(platform: &Platform, membership: &Membership) -> i32 {
+/// Returns what ends this process before the society ends: its node leaves.
+fn leave_by(platform: &Platform, farewell: &Farewell) -> impl Fn(i32) + Send + use<> + 'static {
+    let (platform, farewell) = (platform.clone(), farewell.clone());
+    move |code| {
+        farewell.begin(code);
+        platform.leave_with(code);
+    }
+}
+
+/// Waits until the platform is to stop, or all other nodes have left.
+fn wait_until_alone(platform: &Platform, membership: &Membership) -> i32 {
     let (tell, alone) = mpsc::channel();
     membership.when_alone(Some(tell));
     std::thread::scope(|scope| {
         scope.spawn(move || alone.iter().for_each(|()| platform.leave_with(0)));
-        let code = platform.run_until_stopped();
+        let code = platform.wait_until_stopped();
         // The thread hears that nobody tells it more.
         membership.when_alone(None);
         code

@@ -8,9 +8,12 @@ use anyhow::{Context, bail};
 use whimbrel::environment::Environments;
 use whimbrel::society::{LeftOut, OpenError};
 use whimbrel::{CodeCache, Society};
+use whimbrel_gateway::Gateway;
+use whimbrel_net::agent_port::AgentPort;
 
 use crate::control::{Control, Panel, listen};
-use crate::terminal;
+use crate::stopping::Farewell;
+use crate::{agent_port, gateway, terminal};
 
 pub mod advise;
 #[cfg(feature = "wasm")]
@@ -61,6 +64,19 @@ fn open_control(panel: &Arc<Panel>, quiet: bool) -> Option<Control> {
             None
         }
     }
+}
+
+/// Closes the ports of a node whose agents have ended.
+fn close_ports(
+    gateway: Option<Arc<Gateway>>,
+    agents: Option<Arc<AgentPort>>,
+    control: Option<Control>,
+    farewell: &Farewell,
+) {
+    agent_port::end_sessions(agents.as_ref());
+    gateway::close(gateway, farewell);
+    agent_port::close(agents, farewell);
+    drop(control);
 }
 
 /// What the society of this file is called.

@@ -17,7 +17,7 @@ use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 
-use super::{code_cache, end_in_part, open, open_control, project_in, society_name};
+use super::{close_ports, code_cache, end_in_part, open, open_control, project_in, society_name};
 use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
 use crate::control::Panel;
@@ -31,7 +31,7 @@ use crate::nodes::{Nodes, name_of};
 use crate::offering;
 use crate::opening::Opened;
 use crate::screen::print;
-use crate::stopping::{SOCIETY, Stopping, end_after};
+use crate::stopping::{Farewell, SOCIETY, Stopping, end_after};
 use crate::terminal::{self, Lines};
 use crate::watch::Watch;
 
@@ -64,6 +64,10 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
     let console = http.as_ref().map(Prepared::console).transpose()?;
+    let farewell = Farewell::new(is_forced(keeping.as_ref(), logging.as_ref(), &guards));
+    let cluster = keeping.as_ref().map(Keeping::view);
+    // Before the agents are there: creating many takes long.
+    let reasons = stopping.watch(arguments.node.is_none().then_some(SOCIETY), end_by(&platform, &cluster, &farewell));
     let roll = Roll::default();
     let begin = |society| {
         let nodes = begin(arguments, society, keeping.as_ref(), membership.as_ref(), &platform, &guards)?;
@@ -73,33 +77,29 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let (at_once, later) = if arguments.open { (None, Some(society)) } else { (Some(society), None) };
     let nodes = at_once.map(begin).transpose()?.flatten();
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
-    let (cluster, log) = (keeping.as_ref().map(Keeping::view), logging.as_ref().map(Logging::log));
-    let panel = Panel::new(&platform, society_name(&file), links).with_log(log).with_cluster(cluster.clone());
-    let panel = panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll.clone());
-    let panel = Arc::new(panel.with_programs(programs).with_doors(doors));
+    let panel = Panel::new(&platform, society_name(&file), links).with_cluster(cluster.clone());
+    let panel = panel.with_log(logging.as_ref().map(Logging::log)).with_refusals(Arc::clone(&guards.refusals));
+    let panel = Arc::new(panel.with_devices(roll.clone()).with_programs(programs).with_doors(doors));
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
-    let reasons = stopping.watch(arguments.node.is_none().then_some(SOCIETY), end_by(&platform, cluster.clone()));
     let opened = open_console(arguments, gateway.as_ref().zip(console.as_ref()), reasons)?;
     let later = later.filter(|_| opened.as_ref().is_none_or(Opened::wait));
     let failed = later.and_then(|society| begin(society).err());
     if failed.is_some() {
         platform.stop_with(1);
     } else if let Some(time) = arguments.time.filter(|_| arguments.node.is_none()) {
-        end_after(time, end_by(&platform, cluster));
+        end_after(time, end_by(&platform, &cluster, &farewell));
     }
-    let code = platform.run_until_stopped();
+    let code = platform.wait_until_stopped();
+    farewell.stop(&platform);
     if let Some(opened) = opened {
         summarise(watch.take(), &platform, began);
         opened.stay();
     }
-    agent_port::end_sessions(agents_elsewhere.as_ref());
-    gateway::close(gateway);
-    agent_port::close(agents_elsewhere);
-    drop(control);
+    close_ports(gateway, agents_elsewhere, control, &farewell);
     logging.into_iter().for_each(Logging::end);
-    nodes.into_iter().for_each(Nodes::end);
-    membership.into_iter().for_each(Membership::end);
+    nodes.into_iter().for_each(|nodes| nodes.end(&farewell));
+    membership.into_iter().for_each(|membership| membership.end(&farewell));
     guards.end();
     keeping.into_iter().for_each(|keeping| keeping.end(&platform));
     summarise(watch, &platform, began);
@@ -188,15 +188,25 @@ fn lives_at(arguments: &Run, keeping: Option<&Keeping>) -> Option<String> {
     of_cluster.or(arguments.nodes.map(|_| name_of(arguments.node.unwrap_or(1))))
 }
 
-/// How this process is ended before the society ends itself. Of a cluster, others go on with it.
-fn end_by(platform: &Platform, cluster: Option<View>) -> impl Fn(i32) + Send + 'static {
-    let platform = platform.clone();
-    move |code| match &cluster {
-        Some(cluster) => {
+/// Returns whether the end of this process may be forced. Where other nodes wait until this one hands over, or something is
+/// recorded that people read later, the end takes as long as it takes.
+fn is_forced(keeping: Option<&Keeping>, logging: Option<&Logging>, guards: &Guards) -> bool {
+    keeping.is_none_or(Keeping::is_alone) && logging.is_none() && !guards.record()
+}
+
+/// Returns what ends this process before the society ends itself. In a cluster, other nodes continue the society.
+fn end_by(platform: &Platform, cluster: &Option<View>, farewell: &Farewell) -> impl Fn(i32) + Send + use<> + 'static {
+    let (platform, cluster, farewell) = (platform.clone(), cluster.clone(), farewell.clone());
+    move |code| {
+        if let Some(cluster) = cluster.as_ref().filter(|_| !farewell.is_forced()) {
             hand_over(cluster);
-            platform.leave_with(code);
         }
-        None => platform.stop_with(code),
+        farewell.begin(code);
+        if cluster.is_some() {
+            platform.leave_with(code);
+        } else {
+            platform.stop_with(code);
+        }
     }
 }
 

@@ -123,6 +123,11 @@ impl Keeping {
         self.listen.as_deref()
     }
 
+    /// Returns whether no other node may serve the society.
+    pub fn is_alone(&self) -> bool {
+        self.listen.is_none()
+    }
+
     /// This node's name.
     pub fn node(&self) -> &str {
         &self.cluster.name

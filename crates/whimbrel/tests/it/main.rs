@@ -18,6 +18,8 @@ mod documents;
 mod durable;
 mod durable_rust;
 mod embedding;
+#[cfg(unix)]
+mod endings;
 #[cfg(feature = "nats")]
 mod engine;
 mod examples;
