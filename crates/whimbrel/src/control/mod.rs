@@ -7,6 +7,7 @@ mod client;
 mod cursor;
 mod devices;
 mod entries;
+mod first;
 mod folder;
 mod health;
 pub mod history;

@@ -1,11 +1,12 @@
 //! What a node tells of itself, and does, when it is asked through its control socket.
 
+use std::cmp::Ordering;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel::cluster::View;
 use whimbrel::programs::SocietyLoader;
 use whimbrel_acl::{Aid, Symbol};
@@ -27,6 +28,7 @@ use whimbrel_runtime::{Platform, Roll};
 use whimbrel_store::ConversationLog;
 
 use super::afar::Denials;
+use super::first::keep_first;
 use super::mail::Mail;
 use super::society::{self, Tally};
 use super::tap;
@@ -308,22 +310,41 @@ impl Panel {
         let query = AgentQuery { state: wanted.state, ..AgentQuery::named(wanted.name.as_str()) };
         let mut here = self.platform.search(&query);
         here.retain(|agent| wanted.services || agent.kind != AgentKind::Service);
-        let places = self.roll.places();
+        let but = wanted.elsewhere_but.as_ref().filter(|_| wanted.state.is_none());
+        let mut elsewhere = but.map(|but| self.agents_elsewhere(wanted, but)).unwrap_or_default();
+        let total = (here.len() + elsewhere.len()) as u64;
+        // Only those that are shown are described: there may be very many.
+        self.keep_first_here(&mut here, wanted);
+        keep_first(&mut elsewhere, wanted.limit, |a, b| natural::compare(a.name.as_str(), b.name.as_str()));
+        let (places, nodes) = (self.roll.places(), self.node_names());
         let mut agents: Vec<AgentInfo> = here.iter().map(|agent| self.describe(agent, &places)).collect();
-        if let Some(but) = wanted.elsewhere_but.as_ref().filter(|_| wanted.state.is_none()) {
-            agents.extend(self.agents_elsewhere(wanted, but));
-        }
-        let total = agents.len() as u64;
-        if matches!(wanted.sort, AgentOrder::Mailbox | AgentOrder::Handled) {
-            // Who comes first shows only when all are known.
-            self.fill_in(&mut agents);
-        }
-        sort(&mut agents, wanted.sort);
-        agents.truncate(wanted.limit);
-        if matches!(wanted.sort, AgentOrder::Name | AgentOrder::Age) {
-            self.fill_in(&mut agents);
-        }
+        agents.extend(elsewhere.into_iter().map(|agent| agent.info(&nodes)));
+        self.fill_in(&mut agents);
+        keep_first(&mut agents, wanted.limit, |a, b| compare(a, b, wanted.sort));
         AgentsFound { agents, total, silent: Vec::new() }
+    }
+
+    /// Keeps as many agents of this node as are wanted, the first in the order that is wanted.
+    fn keep_first_here(&self, agents: &mut Vec<AgentDescription>, wanted: &AgentsWanted) {
+        if agents.len() <= wanted.limit {
+            return;
+        }
+        let now = self.platform.services().now();
+        let counts = matches!(wanted.sort, AgentOrder::Mailbox | AgentOrder::Handled);
+        let names: Vec<Symbol> = agents.iter().filter(|_| counts).map(|agent| agent.aid.name).collect();
+        let figures = self.platform.figures_of(&names).into_iter();
+        let figures: FxHashMap<Symbol, _> = figures.map(|figures| (figures.name, figures)).collect();
+        // The greatest number comes first.
+        let number = |agent: &AgentDescription| match wanted.sort {
+            AgentOrder::Name => None,
+            AgentOrder::Age => Some(agent.age(now).as_millis() as u64),
+            AgentOrder::Mailbox => figures.get(&agent.aid.name).map(|figures| figures.waiting),
+            AgentOrder::Handled => figures.get(&agent.aid.name).and_then(|figures| figures.handled),
+        };
+        keep_first(agents, wanted.limit, |a, b| {
+            let by_number = number(b).cmp(&number(a));
+            by_number.then_with(|| natural::compare(a.aid.name.as_str(), b.aid.name.as_str()))
+        });
     }
 
     fn describe(&self, agent: &AgentDescription, places: &FxHashMap<Symbol, Symbol>) -> AgentInfo {
@@ -344,28 +365,15 @@ impl Panel {
         }
     }
 
-    fn agents_elsewhere(&self, wanted: &AgentsWanted, but: &[String]) -> Vec<AgentInfo> {
+    fn agents_elsewhere(&self, wanted: &AgentsWanted, but: &[String]) -> Vec<AgentElsewhere> {
         let names = self.node_names();
+        let passed: FxHashSet<NodeId> =
+            names.iter().filter(|(_, name)| but.contains(name)).map(|(node, _)| *node).collect();
         let all = self.directory().and_then(|directory| directory.with_ams(|ams| ams.agents_elsewhere()));
         let fits = |name: Symbol| wanted.name.is_empty() || name_fits(&wanted.name, name.as_str());
-        let agent = |(name, node, kind): (Symbol, NodeId, AgentKind)| {
-            let node = names.get(&node).cloned().unwrap_or_default();
-            let is_wanted = fits(name) && !but.contains(&node) && (wanted.services || kind != AgentKind::Service);
-            is_wanted.then(|| AgentInfo {
-                name: name.as_str().to_owned(),
-                kind,
-                state: None,
-                ending: false,
-                node,
-                device: None,
-                owner: None,
-                age_ms: None,
-                mailbox: None,
-                handled: None,
-                passive: false,
-            })
-        };
-        all.unwrap_or_default().into_iter().filter_map(agent).collect()
+        let agents = all.unwrap_or_default().into_iter().map(|(name, node, kind)| AgentElsewhere { name, node, kind });
+        let agents = agents.filter(|agent| wanted.services || agent.kind != AgentKind::Service);
+        agents.filter(|agent| !passed.contains(&agent.node) && fits(agent.name)).collect()
     }
 
     /// Asks the workers how these agents are doing.
@@ -576,22 +584,46 @@ fn reason_of(why: &HopError) -> Reason {
     }
 }
 
-fn sort(agents: &mut [AgentInfo], order: AgentOrder) {
-    let by_name = |a: &AgentInfo, b: &AgentInfo| natural::compare(&a.name, &b.name);
-    match order {
-        AgentOrder::Name => agents.sort_by(by_name),
-        AgentOrder::Mailbox => agents.sort_by(|a, b| b.mailbox.cmp(&a.mailbox).then_with(|| by_name(a, b))),
-        AgentOrder::Handled => agents.sort_by(|a, b| b.handled.cmp(&a.handled).then_with(|| by_name(a, b))),
-        AgentOrder::Age => agents.sort_by(|a, b| b.age_ms.cmp(&a.age_ms).then_with(|| by_name(a, b))),
+/// An agent of another node, of which no more is known here.
+struct AgentElsewhere {
+    name: Symbol,
+    node: NodeId,
+    kind: AgentKind,
+}
+
+impl AgentElsewhere {
+    fn info(self, nodes: &FxHashMap<NodeId, String>) -> AgentInfo {
+        AgentInfo {
+            name: self.name.as_str().to_owned(),
+            kind: self.kind,
+            state: None,
+            ending: false,
+            node: nodes.get(&self.node).cloned().unwrap_or_default(),
+            device: None,
+            owner: None,
+            age_ms: None,
+            mailbox: None,
+            handled: None,
+            passive: false,
+        }
     }
+}
+
+fn compare(a: &AgentInfo, b: &AgentInfo, order: AgentOrder) -> Ordering {
+    let by_number = match order {
+        AgentOrder::Name => Ordering::Equal,
+        AgentOrder::Mailbox => b.mailbox.cmp(&a.mailbox),
+        AgentOrder::Handled => b.handled.cmp(&a.handled),
+        AgentOrder::Age => b.age_ms.cmp(&a.age_ms),
+    };
+    by_number.then_with(|| natural::compare(&a.name, &b.name))
 }
 
 /// Puts what several nodes told of their agents together.
 pub fn merge(parts: Vec<AgentsFound>, order: AgentOrder, limit: usize) -> AgentsFound {
     let total = parts.iter().map(|part| part.total).sum();
     let mut agents: Vec<AgentInfo> = parts.into_iter().flat_map(|part| part.agents).collect();
-    sort(&mut agents, order);
-    agents.truncate(limit);
+    keep_first(&mut agents, limit, |a, b| compare(a, b, order));
     AgentsFound { agents, total, silent: Vec::new() }
 }
 
@@ -670,5 +702,29 @@ mod tests {
         let sending = Box::new(Sending { message, wait_ms: None });
         let Answer::Error(refusal) = panel.answer(Request::Send(sending), &|| false) else { panic!("it is sent") };
         assert!(refusal.text.contains("it names 1025 receivers: 1024 are the most"), "{}", refusal.text);
+    }
+
+    #[test]
+    fn first_of_many_agents_are_shown() {
+        let platform = Platform::builder().build();
+        for number in 0..40 {
+            platform.spawn(format!("a{number}").as_str(), whimbrel_runtime::behaving(|_| {})).unwrap();
+        }
+        let panel = Panel::new(&platform, "garden".to_owned(), None);
+        let shown = |sort, limit| {
+            let name = String::new();
+            let wanted =
+                AgentsWanted { name, state: None, services: false, sort, limit, elsewhere_but: Some(Vec::new()) };
+            let found = panel.agents(&wanted);
+            assert_eq!(found.total, 40);
+            found.agents.into_iter().map(|agent| agent.name).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(AgentOrder::Name, 3), ["a0", "a1", "a2"]);
+        assert_eq!(shown(AgentOrder::Mailbox, 2), ["a0", "a1"]);
+        platform.wait_idle();
+        for order in [AgentOrder::Name, AgentOrder::Handled] {
+            let all = shown(order, 100);
+            assert_eq!(shown(order, 7), all[..7], "{order:?}");
+        }
     }
 }

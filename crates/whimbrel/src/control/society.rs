@@ -11,6 +11,7 @@ use whimbrel_platform::limits::{LIVE_PAIRS_MAX, TRAFFIC_KEPT_MS, TRAFFIC_PAIRS_M
 use whimbrel_runtime::Platform;
 
 use super::afar::ask_each;
+use super::first::keep_first;
 use super::panel::Panel;
 use super::traffic::TrafficCount;
 
@@ -88,8 +89,7 @@ impl Tally {
             count: *count,
         };
         let mut all: Vec<_> = tally.pairs.iter().collect();
-        all.sort_unstable_by(|(a, many), (b, more)| more.cmp(many).then_with(|| a.cmp(b)));
-        all.truncate(limit);
+        keep_first(&mut all, limit, |(a, many), (b, more)| more.cmp(many).then_with(|| a.cmp(b)));
         TrafficFound { pairs: all.into_iter().map(pair).collect(), unseen: tally.unseen, silent: Vec::new() }
     }
 

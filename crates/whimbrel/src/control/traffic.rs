@@ -11,6 +11,8 @@ use whimbrel_platform::limits::TRAFFIC_PAIRS_MAX;
 use whimbrel_platform::{Event, Observer, Time};
 use whimbrel_runtime::{Observation, Platform};
 
+use super::first::keep_first;
+
 /// Counts that threads share: more than there are threads, most likely, so that none waits for another.
 const STRIPES: usize = 64;
 
@@ -113,10 +115,9 @@ impl Traffic for TrafficCount {
             }
         }
         let mut pairs: Vec<_> = all.into_iter().collect();
-        pairs.sort_by(|(a, many), (b, more)| {
+        keep_first(&mut pairs, pairs_max, |(a, many), (b, more)| {
             more.cmp(many).then_with(|| (a.0.as_str(), a.1.as_str()).cmp(&(b.0.as_str(), b.1.as_str())))
         });
-        pairs.truncate(pairs_max);
         let pair = |((from, to), count): ((Symbol, Symbol), u64)| Pair {
             from: from.as_str().to_owned(),
             to: to.as_str().to_owned(),

@@ -10,6 +10,7 @@ use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::inspection::{QuotaSeen, Upkeep};
 use whimbrel_platform::mobility::CodeHash;
 
+use super::first::keep_first;
 use super::panel::Panel;
 
 /// All code that the node has.
@@ -64,8 +65,9 @@ pub fn quotas(panel: &Panel, limit: usize) -> QuotasFound {
         }
     }
     let total = agents.len() as u64;
-    agents.sort_by(|a, b| fullness(b).total_cmp(&fullness(a)).then_with(|| super::natural::compare(&a.name, &b.name)));
-    agents.truncate(limit);
+    keep_first(&mut agents, limit, |a, b| {
+        fullness(b).total_cmp(&fullness(a)).then_with(|| super::natural::compare(&a.name, &b.name))
+    });
     QuotasFound { agents, total, owners: owners(panel, stored) }
 }
 
