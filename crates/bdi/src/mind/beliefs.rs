@@ -424,7 +424,7 @@ impl Table {
         let same = |fact: &Structure| fact.args.as_slice() == args;
         if let (Some(index), Some(hash)) = (&self.index, hash) {
             let is_same = |number: &i64| matches!(self.entry(*number), Some(Entry::Fact(fact)) if same(fact));
-            return index.by_args(hash).iter().copied().find(is_same);
+            return index.by_args(hash).find(is_same);
         }
         let is_same = |entry: &Entry| matches!(entry, Entry::Fact(fact) if same(fact));
         self.numbered().find(|(_, entry)| is_same(entry)).map(|(number, _)| number)

@@ -1,6 +1,7 @@
 //! Index of a predicate's entries: by all arguments, and by each argument that is asked for.
 
 use std::cell::{Cell, OnceCell};
+use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -15,18 +16,121 @@ const OPEN_MAX: usize = 8;
 /// Entries from which it pays to look whether there are fewer with another argument of the query.
 pub(super) const ENTRIES_LONG: usize = 16;
 
-/// Entry numbers by a hash, last of the query order first (new beliefs go to the front).
-type Numbers = FxHashMap<u64, SmallVec<[i64; 2]>>;
+/// Entry numbers of one hash from which they are kept in a tree.
+const NUMBERS_MANY: usize = 16;
+
+/// Entry numbers by a hash.
+type ByHash = FxHashMap<u64, Numbers>;
+
+/// Entry numbers in query order. Taking any of many out takes the logarithm of their number.
+#[derive(Clone, Debug)]
+enum Numbers {
+    /// Last of the query order first: new beliefs go to the front.
+    Few(SmallVec<[i64; 2]>),
+    Many(BTreeSet<i64>),
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self::Few(SmallVec::new())
+    }
+}
+
+impl Numbers {
+    fn insert(&mut self, number: i64, at_end: bool) {
+        match self {
+            Self::Many(numbers) => {
+                numbers.insert(number);
+            }
+            Self::Few(numbers) if numbers.len() >= NUMBERS_MANY => {
+                *self = Self::Many(numbers.drain(..).chain([number]).collect());
+            }
+            Self::Few(numbers) => insert(numbers, number, at_end),
+        }
+    }
+
+    fn remove(&mut self, number: i64) {
+        match self {
+            Self::Many(numbers) => {
+                numbers.remove(&number);
+            }
+            Self::Few(numbers) if numbers.last() == Some(&number) => {
+                numbers.pop();
+            }
+            Self::Few(numbers) => numbers.retain(|other| *other != number),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Few(numbers) => numbers.is_empty(),
+            Self::Many(numbers) => numbers.is_empty(),
+        }
+    }
+
+    fn all(&self) -> Rest<'_> {
+        match self {
+            Self::Few(numbers) => Rest::Few(numbers),
+            Self::Many(numbers) => Rest::Many { all: numbers, from: i64::MIN, left: numbers.len() },
+        }
+    }
+}
+
+/// Entry numbers that are left of some, in query order.
+#[derive(Clone, Copy)]
+pub(super) enum Rest<'a> {
+    Few(&'a [i64]),
+    Many {
+        all: &'a BTreeSet<i64>,
+        /// The first number that may be left.
+        from: i64,
+        left: usize,
+    },
+}
+
+impl Rest<'_> {
+    fn len(self) -> usize {
+        match self {
+            Self::Few(numbers) => numbers.len(),
+            Self::Many { left, .. } => left,
+        }
+    }
+
+    fn first(self) -> Option<i64> {
+        match self {
+            Self::Few(numbers) => numbers.last().copied(),
+            Self::Many { all, from, .. } => all.range(from..).next().copied(),
+        }
+    }
+
+    /// Goes on behind this number, which is the first one.
+    fn pass(&mut self, number: i64) {
+        match self {
+            Self::Few(numbers) => *numbers = numbers.split_last().map_or(&[], |(_, rest)| rest),
+            Self::Many { from, left, .. } => (*from, *left) = (number + 1, left.saturating_sub(1)),
+        }
+    }
+}
+
+impl Iterator for Rest<'_> {
+    type Item = i64;
+
+    fn next(&mut self) -> Option<i64> {
+        let number = self.first()?;
+        self.pass(number);
+        Some(number)
+    }
+}
 
 /// Numbers of a predicate's entries by their arguments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     /// By hash of the first argument; made when somebody asks for one.
-    by_first: OnceCell<Numbers>,
+    by_first: OnceCell<ByHash>,
     /// By each of the other arguments; made when somebody asks for one of them.
     by_others: OnceCell<Box<[ByArgument]>>,
     /// By hash of all arguments.
-    by_args: Numbers,
+    by_args: ByHash,
     /// Rules, and facts with variables among their arguments.
     open: SmallVec<[i64; 2]>,
 }
@@ -36,13 +140,13 @@ pub(super) struct Index {
 struct ByArgument {
     /// True once the argument was asked for: the map is made the second time.
     asked: Cell<bool>,
-    numbers: OnceCell<Numbers>,
+    numbers: OnceCell<ByHash>,
 }
 
 /// The entries that may have an argument: those that have it, and those with variables.
 #[derive(Clone, Copy)]
 pub(super) struct Found<'a> {
-    pub(super) numbers: &'a [i64],
+    pub(super) numbers: Rest<'a>,
     pub(super) open: &'a [i64],
 }
 
@@ -53,14 +157,17 @@ impl<'a> Found<'a> {
 
     /// Takes the number that is first in query order.
     pub(super) fn take(&mut self) -> Option<i64> {
-        let list = match (self.numbers.last(), self.open.last()) {
-            (Some(number), Some(open)) if open < number => &mut self.open,
-            (None, _) => &mut self.open,
-            _ => &mut self.numbers,
-        };
-        let (number, rest) = list.split_last()?;
-        *list = rest;
-        Some(*number)
+        let number = self.numbers.first();
+        match self.open.split_last() {
+            Some((open, rest)) if number.is_none_or(|number| open < &number) => {
+                self.open = rest;
+                Some(*open)
+            }
+            _ => {
+                self.numbers.pass(number?);
+                number
+            }
+        }
     }
 }
 
@@ -99,11 +206,11 @@ impl Index {
         };
         for (place, numbers) in self.made() {
             if let Some(hash) = fact.args.get(place).and_then(hash_of) {
-                insert(numbers.entry(hash).or_default(), number, at_end);
+                numbers.entry(hash).or_default().insert(number, at_end);
             }
         }
         let hash = hash.unwrap_or_else(|| FxBuildHasher.hash_one(fact.args.as_slice()));
-        insert(self.by_args.entry(hash).or_default(), number, at_end);
+        self.by_args.entry(hash).or_default().insert(number, at_end);
         true
     }
 
@@ -121,15 +228,15 @@ impl Index {
     }
 
     /// The arguments by which there is an index now.
-    fn made(&mut self) -> impl Iterator<Item = (usize, &mut Numbers)> {
+    fn made(&mut self) -> impl Iterator<Item = (usize, &mut ByHash)> {
         let others = self.by_others.get_mut().into_iter().flat_map(|others| others.iter_mut());
         let others = (1..).zip(others).filter_map(|(place, other)| Some((place, other.numbers.get_mut()?)));
         self.by_first.get_mut().map(|numbers| (0, numbers)).into_iter().chain(others)
     }
 
     /// The numbers of facts that may have exactly these arguments, by their hash.
-    pub(super) fn by_args(&self, hash: u64) -> &[i64] {
-        self.by_args.get(&hash).map_or(&[], |numbers| numbers)
+    pub(super) fn by_args(&self, hash: u64) -> Rest<'_> {
+        rest_of(&self.by_args, hash)
     }
 
     /// The entries that may have this argument; none if the argument has variables, or is not the first and was not asked
@@ -148,7 +255,7 @@ impl Index {
                 other.numbers.get_or_init(|| numbers_by(table, place))
             }
         };
-        Some(Found { numbers: numbers.get(&hash).map_or(&[], |numbers| numbers), open: &self.open })
+        Some(Found { numbers: rest_of(numbers, hash), open: &self.open })
     }
 
     /// How many indexes by an argument there are beside that by all arguments.
@@ -159,14 +266,13 @@ impl Index {
 }
 
 /// Numbers of a predicate's entries by the argument in this place.
-fn numbers_by(table: &Table, place: usize) -> Numbers {
-    let mut by_argument = Numbers::default();
+fn numbers_by(table: &Table, place: usize) -> ByHash {
+    let mut by_argument = ByHash::default();
     for (number, entry) in table.numbered() {
         if let Some(hash) = closed_fact(entry).and_then(|fact| fact.args.get(place)).and_then(hash_of) {
-            by_argument.entry(hash).or_default().push(number);
+            by_argument.entry(hash).or_default().insert(number, true);
         }
     }
-    by_argument.values_mut().for_each(|numbers| numbers.reverse());
     by_argument
 }
 
@@ -174,16 +280,16 @@ fn insert(numbers: &mut SmallVec<[i64; 2]>, number: i64, at_end: bool) {
     if at_end { numbers.insert(0, number) } else { numbers.push(number) }
 }
 
-fn drop_from(map: &mut Numbers, hash: u64, number: i64) {
+fn drop_from(map: &mut ByHash, hash: u64, number: i64) {
     let Some(numbers) = map.get_mut(&hash) else { return };
-    if numbers.last() == Some(&number) {
-        numbers.pop();
-    } else if let Ok(place) = numbers.binary_search_by(|other| number.cmp(other)) {
-        numbers.remove(place);
-    }
+    numbers.remove(number);
     if numbers.is_empty() {
         map.remove(&hash);
     }
+}
+
+fn rest_of(map: &ByHash, hash: u64) -> Rest<'_> {
+    map.get(&hash).map_or(Rest::Few(&[]), Numbers::all)
 }
 
 #[cfg(test)]
@@ -232,7 +338,7 @@ mod tests {
         ) {
             let (mut base, image, mut scratch) = (BeliefBase::default(), Image::default(), Bindings::default());
             let key = Key::of(&belief(&[1, 1, 1]));
-            let small = |args: [u8; 3]| args.map(|number| 1 + number % 4);
+            let small = |[first, second, third]: [u8; 3]| [1 + first % 2, 1 + second % 4, 1 + third % 8];
             for (at, (adds, at_end, args)) in changes.iter().cycle().take(6 * changes.len()).enumerate() {
                 let args = small(args.map(|number| number.wrapping_add((at * at) as u8)));
                 match (at % 16, adds) {
