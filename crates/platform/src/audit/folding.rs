@@ -136,7 +136,7 @@ impl Kind {
     }
 
     /// Name of the party, if the kinds of a party are counted.
-    const fn party(&self) -> Option<&Box<str>> {
+    fn party(&self) -> Option<&str> {
         match self {
             Self::Named(_, _, who, _) | Self::Various(_, _, who) => Some(who),
             Self::Stranger(..) | Self::Others(..) => None,
@@ -222,7 +222,7 @@ impl Folding {
             self.rooms[kind.standing()].kinds += 1;
         }
         if let Some(party) = kind.party() {
-            *self.each.entry(party.clone()).or_default() += 1;
+            *self.each.entry(party.into()).or_default() += 1;
         }
         let wait = Duration::from_millis(AUDIT_FOLD_MS);
         self.folds.insert(kind, Fold { last: Folded { count: 0, ..first.clone() }, at: now, wait });
@@ -284,7 +284,7 @@ impl Folding {
         }
         let kind = match kind.party() {
             Some(who) if self.each.get(who).is_some_and(|kinds| *kinds >= AUDIT_FOLDS_EACH_MAX) => {
-                Kind::Various(standing, outcome, who.clone())
+                Kind::Various(standing, outcome, who.into())
             }
             _ => kind,
         };

@@ -7,7 +7,8 @@ use whimbrel_acl::Encoding;
 
 /// Read ACL messages in any encoding, and write them in another.
 ///
-/// Encodings: string (FIPA00070), xml (FIPA00071), bit-efficient (FIPA00069), json and compact.
+/// Encodings: string (FIPA00070), xml (FIPA00071), bit-efficient (FIPA00069), json and compact. In the first three, a file
+/// can have several messages one behind another.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel codec inspect message.acl                     what it says, and how long it is in each encoding
@@ -22,7 +23,7 @@ pub struct Codec {
 /// What to do with a message.
 #[derive(Debug, Subcommand)]
 pub enum CodecAction {
-    /// Write the message in another encoding.
+    /// Write the messages in another encoding.
     Convert {
         /// The message; standard input if not given, or `-`.
         #[arg(value_name = "FILE")]
@@ -37,7 +38,7 @@ pub enum CodecAction {
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Show what the message says, for people.
+    /// Show what the messages say, for people.
     Inspect {
         /// The message; standard input if not given, or `-`.
         #[arg(value_name = "FILE")]

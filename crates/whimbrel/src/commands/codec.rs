@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
-use whimbrel_acl::codec::time_to_string;
+use whimbrel_acl::codec::{DecodeErrorKind, time_to_string};
 use whimbrel_acl::sl::{Content, Profile};
 use whimbrel_acl::{AclMessage, Aid, DecodeError, Encoding, Symbol, Value};
 use whimbrel_platform::limits::PRINTED_TEXT_BYTES_MAX;
@@ -15,17 +15,24 @@ use whimbrel_platform::plain_text::{harmless, is_harmful, shortened};
 use crate::arguments::{Codec, CodecAction};
 use crate::screen::{print, print_bytes};
 
-/// Converts or shows a message.
+/// Converts or shows messages.
 pub fn codec(arguments: &Codec) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         CodecAction::Convert { file, from, to, output } => {
-            let source = Source::read(file.as_deref(), *from)?;
-            let bytes = to.encode(&source.message).with_context(|| format!("cannot write {} as {to}", source.name))?;
+            let mut bytes = Vec::new();
+            for source in Source::read_all(file.as_deref(), *from)? {
+                let message =
+                    to.encode(&source.message).with_context(|| format!("cannot write {} as {to}", source.name))?;
+                // A text of several messages has each on lines of its own.
+                bytes.extend(if bytes.is_empty() || !is_text(*to) { None } else { Some(b'\n') });
+                bytes.extend(message);
+            }
             write(&bytes, *to, output.as_ref())?;
         }
         CodecAction::Inspect { file, from } => {
-            let source = Source::read(file.as_deref(), *from)?;
-            print(Dump(&source).to_string().trim_end_matches('\n'))?;
+            let sources = Source::read_all(file.as_deref(), *from)?;
+            let dumps: Vec<String> = sources.iter().map(|source| Dump(source).to_string()).collect();
+            print(dumps.join("\n").trim_end_matches('\n'))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -40,7 +47,8 @@ struct Source {
 }
 
 impl Source {
-    fn read(file: Option<&Path>, encoding: Option<Encoding>) -> anyhow::Result<Self> {
+    /// Reads the messages of a file. In FIPA's encodings several can stand one behind another.
+    fn read_all(file: Option<&Path>, encoding: Option<Encoding>) -> anyhow::Result<Vec<Self>> {
         let (name, bytes) = match file.filter(|file| *file != Path::new("-")) {
             Some(file) => {
                 let name = file.display().to_string();
@@ -56,9 +64,26 @@ impl Source {
         let unknown = || anyhow!("{name} begins like no encoding of messages: say which with --from");
         let encoding = encoding.or_else(|| Encoding::detect(&bytes)).ok_or_else(unknown)?;
         let arrival_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let message = encoding.decode_at(&bytes, arrival_ms.as_millis() as u64);
-        let message = message.map_err(|error| anyhow!("{name} as {encoding}: {}", placed(&error, &bytes)))?;
-        Ok(Self { name, bytes, encoding, message })
+        let decode = |bytes: &[u8]| encoding.decode_at(bytes, arrival_ms.as_millis() as u64);
+        let (mut sources, mut rest) = (Vec::new(), bytes.as_slice());
+        while !rest.is_empty() || sources.is_empty() {
+            let whole = decode(rest);
+            let used = match &whole {
+                Err(DecodeError { offset, kind: DecodeErrorKind::Trailing }) if *offset > 0 => *offset,
+                _ => rest.len(),
+            };
+            let (one, behind) = rest.split_at_checked(used).unwrap_or((rest, &[]));
+            let message = if behind.is_empty() { whole } else { decode(one) };
+            let at = bytes.len() - rest.len();
+            let fault = |error: DecodeError| DecodeError { offset: at + error.offset, ..error };
+            let message = message.map_err(|error| {
+                let which = if sources.is_empty() { String::new() } else { format!("message {}: ", sources.len() + 1) };
+                anyhow!("{name} as {encoding}: {which}{}", placed(&fault(error), &bytes))
+            })?;
+            sources.push(Self { name: name.clone(), bytes: one.to_vec(), encoding, message });
+            rest = behind;
+        }
+        Ok(sources)
     }
 }
 
@@ -78,12 +103,15 @@ fn write(bytes: &[u8], encoding: Encoding, output: Option<&PathBuf>) -> anyhow::
     if let Some(path) = output {
         return std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()));
     }
-    let is_text = !matches!(encoding, Encoding::BitEfficient | Encoding::Compact);
-    if std::io::stdout().is_terminal() && !is_text {
+    if std::io::stdout().is_terminal() && !is_text(encoding) {
         bail!("{encoding} is not for terminals: say where to with --output, or redirect it");
     }
-    let end: &[u8] = if is_text && !bytes.ends_with(b"\n") { b"\n" } else { b"" };
+    let end: &[u8] = if is_text(encoding) && !bytes.ends_with(b"\n") { b"\n" } else { b"" };
     Ok(print_bytes(&[bytes, end].concat())?)
+}
+
+const fn is_text(encoding: Encoding) -> bool {
+    !matches!(encoding, Encoding::BitEfficient | Encoding::Compact)
 }
 
 /// What a message says, one parameter a line.

@@ -107,3 +107,22 @@ fn what_is_wrong_is_told_with_its_place() {
         assert!(seen.err.contains(error), "{}", seen.err);
     }
 }
+
+#[test]
+fn messages_behind_another_are_all_converted() {
+    let several = "(inform :content \"one\")\n(inform :content \"two\")\n\n(request :content \"three\")\n";
+    let scratch = Scratch::with(&[("several.acl", several), ("broken.acl", "(inform)\n(inform :content (price 1))")]);
+    let seen = scratch.run(&["codec", "convert", "several.acl", "--to", "json"]);
+    let contents: Vec<String> =
+        seen.out.lines().filter_map(|line| line.split("\"content\":").nth(1)).map(str::to_owned).collect();
+    assert_eq!(contents.len(), 3, "{}{}", seen.out, seen.err);
+    for (from, to) in [("several.acl", "xml"), ("several.xml", "bit-efficient"), ("several.bit-efficient", "string")] {
+        let seen = scratch.run(&["codec", "convert", from, "--to", to, "--output", &format!("several.{to}")]);
+        assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{from}");
+    }
+    let seen = scratch.run(&["codec", "inspect", "several.string"]);
+    assert_eq!(seen.out.lines().filter(|line| line.starts_with("content")).count(), 3, "{}{}", seen.out, seen.err);
+    let seen = scratch.run(&["codec", "convert", "broken.acl", "--to", "json"]);
+    assert!(seen.out.is_empty() && seen.err.contains("message 2: expected a string"), "{}{}", seen.out, seen.err);
+    assert!(seen.err.contains("at byte 26 (line 2, column 18)"), "{}", seen.err);
+}
