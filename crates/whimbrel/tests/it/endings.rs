@@ -59,7 +59,7 @@ impl Running {
     fn start(mut command: Command, cause: Cause) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary runs");
         let mut out = BufReader::new(child.stdout.take().expect("it is piped"));
-        out.read_line(&mut String::new()).expect("a line");
+        assert!(out.read_line(&mut String::new()).expect("it can be read") > 0, "the society began");
         Self { child, _out: out, began: Instant::now(), cause }
     }
 
@@ -150,7 +150,7 @@ fn joined_nodes_end_in_time() {
         let mut noted = BufReader::new(host.stderr.take().expect("it is piped")).lines().map_while(Result::ok);
         let address = noted.find_map(|line| Some(line.split_once("join at ")?.1.to_owned())).expect("it listens");
         let mut out = BufReader::new(host.stdout.take().expect("it is piped"));
-        out.read_line(&mut String::new()).expect("a line");
+        assert!(out.read_line(&mut String::new()).expect("it can be read") > 0, "the society began");
         std::fs::copy(scratch.0.join(file), scratch.0.join("guest.asl")).expect("it can be copied");
         let joined = signal.start(&scratch.0, &["join", &address, "guest.asl", "--name", "away", "--token", "t"]);
         let host = Running { child: host, _out: out, began: Instant::now(), cause: signal };

@@ -525,7 +525,7 @@ fn a_new_school_runs_in_c() {
 fn spinning_guests_end_in_time() {
     let project = "MAS spinning { agents: boss; villain \"villain-c.wasm\" #4; }";
     let boss = "!begin. +!begin <- .send([villain1, villain2, villain3, villain4], request, spin); .print(begun).";
-    let policy = "[[quota]]\nwho = \"*\"\ncall_cpu_ms = 3600000\n";
+    let policy = "[[quota]]\nwho = \"*\"\ncall_cpu_ms = 10000\n";
     let files = [("spinning.mas2j", project), ("boss.asl", boss), ("policy.toml", policy)];
     let Some(scratch) = scratch(&files, &["villain-c"]) else { return };
     super::endings::all_end_in_time(&scratch, &["run", ".", "--policy", "policy.toml"]);
