@@ -550,8 +550,7 @@ impl Inner {
         if let Some(peer) = names.get(name).and_then(|id| self.peer(*id)) {
             return peer;
         }
-        let peer = self.add(None, dials);
-        let _ = peer.name.set(name.to_owned());
+        let peer = self.add(Some(name), None, dials);
         names.insert(name.to_owned(), peer.id);
         peer
     }
@@ -580,24 +579,27 @@ impl Inner {
             return peer;
         }
         match name {
-            None => self.add(Some(address), true).id,
+            None => self.add(None, Some(address), true).id,
             Some(name) => {
                 let mut names = self.names();
                 if let Some(peer) = names.get(name).and_then(|id| self.peer(*id)) {
                     peer.dial(address);
                     return peer.id;
                 }
-                let peer = self.add(Some(address), true);
-                let _ = peer.name.set(name.to_owned());
+                let peer = self.add(Some(name), Some(address), true);
                 names.insert(name.to_owned(), peer.id);
                 peer.id
             }
         }
     }
 
-    fn add(self: &Arc<Self>, address: Option<&str>, dials: bool) -> Arc<Peer> {
+    fn add(self: &Arc<Self>, name: Option<&str>, address: Option<&str>, dials: bool) -> Arc<Peer> {
         let (accepting, accepted) = mpsc::unbounded_channel();
         let peer = self.peers.add(|id| Peer::new(id, dials, accepting));
+        // Known before its task connects: a connection says whom it means.
+        if let Some(name) = name {
+            let _ = peer.name.set(name.to_owned());
+        }
         if let Some(address) = address {
             peer.listens_at(address.to_owned());
         }
