@@ -74,8 +74,12 @@ const fn is_unseen(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{180e}' | '\u{200c}' | '\u{200d}')
 }
 
-/// True if people may mistake a name for this reserved one, which is in lower case.
+/// True if people may mistake a name for this reserved one, which is in lower case. A name that ends in a digit is one of
+/// several numbered agents, as `c11`, and is mistaken for none.
 fn looks_like(name: &str, reserved: &str) -> bool {
+    if name.ends_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
     let mut letters = name.trim().chars().flat_map(char::to_lowercase).map(plain_letter);
     let mut wanted = reserved.chars().map(plain_letter);
     loop {
@@ -115,9 +119,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbered_agents_are_mistaken_for_none() {
+        for letter in ['a', 'c', 'd'] {
+            for number in 0..=1_111 {
+                assert_eq!(name_fault(&format!("{letter}{number}")), None, "{letter}{number}");
+            }
+        }
+        assert_eq!(name_fault("cl1"), None);
+    }
+
+    #[test]
     fn platform_names_are_reserved() {
         for name in
-            ["ams", "AMS", "Df", "dF", "cli", "CLI", "cIi", "c1i", "cl1", " ams", "аms", "ａｍｓ", "𝐚𝐦𝐬", "ԁf", "сli"]
+            ["ams", "AMS", "Df", "dF", "cli", "CLI", "cIi", "c1i", "c1l", " ams", "аms", "ａｍｓ", "𝐚𝐦𝐬", "ԁf", "сli"]
         {
             assert!(matches!(name_fault(name), Some(NameFault::Reserved(_))), "{name}");
         }
