@@ -70,7 +70,7 @@ impl ForeignProtocol {
     }
 }
 
-/// Why the first bytes of a connection to the link port are none of a node's, if they are known.
+/// Reason why the first bytes of a connection to the link port are none of a node's, if they are known.
 pub(crate) fn of_first_bytes(bytes: &[u8]) -> Option<&'static str> {
     Some(match ForeignProtocol::of(bytes)? {
         ForeignProtocol::Json => "these bytes look like JSON: programs connect to the agent port (--agent-port)",

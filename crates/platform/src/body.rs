@@ -256,7 +256,7 @@ struct Rare {
     aside: Vec<MessageBody>,
 }
 
-/// Which numbered messages arrived, and which were taken.
+/// Numbered messages that arrived, and those that were taken.
 ///
 /// Doubles and gaps are decided when a message arrives, never when it is taken: in which order an agent takes its
 /// messages is its own affair.

@@ -53,7 +53,7 @@ use crate::turn::caught;
 
 /// How long turns under way may take when the platform stops, until nobody waits for what they send.
 const LAST_TURNS: Duration = Duration::from_secs(1);
-/// How long the platform's end waits for the next agent to end, once its patience is over.
+/// Wait for the next agent to end, once the patience of the platform's end is over.
 const NEXT_END: Duration = Duration::from_millis(100);
 
 /// See the module.
@@ -832,8 +832,8 @@ impl Node {
         still && self.living() == 0
     }
 
-    /// Waits until all is still: until the first of the two times, and beyond it while one agent after the other ends. False
-    /// if turns are left that do not end.
+    /// Waits until all is still: until the first of the two times, and beyond it while one agent after the other ends.
+    /// False if turns are left that do not end.
     fn let_agents_end(&self, until: Instant, latest: Instant) -> bool {
         loop {
             let (living, left) = (self.living(), until.saturating_duration_since(Instant::now()));

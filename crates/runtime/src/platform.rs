@@ -793,8 +793,8 @@ impl Platform {
         self.stop_within(CLOSE_PATIENCE)
     }
 
-    /// Ends all agents as [`Platform::stop`] does. Waits for so long, and as long again at most while one agent after the other
-    /// ends; turns that have not ended then are left behind.
+    /// Ends all agents as [`Platform::stop`] does. Waits for so long, and as long again at most while one agent after
+    /// the other ends; turns that have not ended then are left behind.
     pub fn stop_within(&self, patience: Duration) -> bool {
         self.node().close(patience)
     }

@@ -34,7 +34,7 @@ pub enum Contents {
 pub struct PriorityQueue {
     /// Each value with a number that tells it from its equals.
     items: BTreeSet<(Value, u64)>,
-    /// How many values have ever come.
+    /// Number of values that have ever come.
     came: u64,
 }
 

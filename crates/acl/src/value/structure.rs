@@ -61,7 +61,7 @@ impl Annot {
         matches!(self, Self::Term(value) if value.has_foreign())
     }
 
-    /// How deep a structure nests that has this annotation.
+    /// Depth of a structure that has this annotation.
     fn levels_around(&self) -> u32 {
         if let Self::Term(value) = self { value.levels() + 1 } else { 1 }
     }

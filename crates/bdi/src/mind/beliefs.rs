@@ -36,7 +36,7 @@ pub struct BeliefBase {
     version: u64,
     /// What changed since the last save, if the agent is saved at all.
     noted: Option<Box<Noted>>,
-    /// What changed since conditions were tested last, if it is noted what they depend on.
+    /// Changes since conditions were tested last, if their dependencies are noted.
     #[allow(clippy::box_collection, reason = "most minds have none: that takes 8 bytes, not 24")]
     touched: Option<Box<Vec<Subject>>>,
     /// Counts the rules added so far.

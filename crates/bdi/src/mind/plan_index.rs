@@ -13,7 +13,8 @@ use crate::logic::constant_hash;
 /// Number of plans for one trigger from which they are found by first argument.
 const INDEXED_FROM: usize = 8;
 
-/// Plans whose first argument is no constant in a list that is indexed by it: each of them is a candidate for every constant.
+/// Plans whose first argument is no constant in a list that is indexed by it: each of them is a candidate for every
+/// constant.
 const OPEN_MAX: usize = 8;
 
 /// No plans.
@@ -199,7 +200,7 @@ impl PlanIndex {
         });
     }
 
-    /// Has no plans counted as ordinary ones any more.
+    /// Counts no plans as ordinary ones any more.
     pub fn hide_ordinary(&mut self) {
         self.by_trigger.values_mut().for_each(|list| Arc::make_mut(list).ordinary = false);
     }
@@ -255,7 +256,7 @@ impl PlanIndex {
 }
 
 impl Plan {
-    /// What triggers it; none if its trigger is a variable.
+    /// Trigger of the plan; none if it is a variable.
     fn trigger(&self) -> Option<TriggerKey> {
         match &self.head {
             Head::Literal { key, .. } => Some(TriggerKey { op: self.op, kind: self.kind, key: *key }),

@@ -17,7 +17,7 @@ const CONDITIONS_INDEXED_FROM: usize = 8;
 /// An intention in the order of their numbers: number and index.
 type Waiting = (u32, u32);
 
-/// What an event or a change of beliefs is about: hash of its trigger or predicate, and of its first argument. Different
+/// Subject of an event or of a change of beliefs: hash of its trigger or predicate, and of its first argument. Different
 /// ones may have the same hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Subject {
@@ -36,18 +36,18 @@ pub struct WaitIndex {
     conditions: BTreeSet<Waiting>,
     /// Intentions whose condition may come true without a change of beliefs.
     volatile: BTreeSet<Waiting>,
-    /// What conditions depend on; none while there are few.
+    /// Dependencies of conditions; none while there are few.
     watched: Option<Box<Watched>>,
 }
 
-/// What conditions depend on.
+/// Dependencies of conditions.
 #[derive(Debug, Default)]
 struct Watched {
     by_subject: BTreeSet<(Subject, Waiting)>,
     subjects: FxHashMap<Waiting, Subjects>,
     /// Intentions of whose conditions it is not noted yet what they depend on.
     fresh: BTreeSet<Waiting>,
-    /// How many rules had been added when it was noted.
+    /// Number of rules that had been added when the dependencies were noted.
     rules: u32,
 }
 

@@ -70,7 +70,7 @@ pub(super) struct Parser<'a> {
     pub(super) agent_places: FxHashMap<Symbol, Span>,
     /// The names given so far.
     pub(super) names: AgentNames,
-    /// How many more names are compared with those given so far.
+    /// Number of further names that are compared with those given so far.
     pub(super) names_left: usize,
     /// The text with escapes in strings undone, once it was needed.
     pub(super) unescaped: Option<String>,

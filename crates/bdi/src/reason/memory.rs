@@ -56,7 +56,7 @@ impl Agent {
         Next::End(EndReason::Failed(reason))
     }
 
-    /// Has the memory counted soon: the node's memory is short.
+    /// Makes the mind's memory be counted soon: the node's memory is short.
     #[cold]
     pub(super) fn hurry_memory_count(&mut self) {
         let soon = (self.memory_before / MIND_GROWTH_WHEN_SHORT) as u64;

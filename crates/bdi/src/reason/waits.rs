@@ -144,8 +144,8 @@ impl Cycle<'_> {
         }
     }
 
-    /// Tests the conditions that intentions wait for and that changes of beliefs may have made true; those that ask internal
-    /// actions always.
+    /// Tests the conditions that intentions wait for and that changes of beliefs may have made true; those that ask
+    /// internal actions always.
     pub(super) fn test_conditions(&mut self) {
         let version = self.mind.beliefs.version();
         let Some(waits) = self.mind.waits.as_deref().filter(|waits| waits.has_conditions()) else { return };
@@ -183,7 +183,7 @@ impl Cycle<'_> {
         if is_known { waits.for_changes(&changes) } else { waits.all_conditions() }
     }
 
-    /// What the condition that an intention waits for depends on: predicates, if it asks for nothing else.
+    /// Returns the predicates on which the condition of a waiting intention depends, if it asks for nothing else.
     fn condition_subjects(&self, id: IntentionId) -> Subjects {
         let mut subjects = Subjects::new();
         let known = self.with_wait_condition(id, |formula, frame, slots| {

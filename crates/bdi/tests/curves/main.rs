@@ -1,7 +1,8 @@
-//! Growth of operations on many things. An operation that takes the same time for each thing takes 8 times as long for 8 times
-//! as many, and a quadratic one 64 times.
+//! Growth of operations on many things. An operation that takes the same time for each thing takes 8 times as long for
+//! 8 times as many, and a quadratic one 64 times.
 //!
-//! `cargo test --release --package whimbrel-bdi --test curves -- --ignored --nocapture` prints the table of `bench/README.md`;
+//! `cargo test --release --package whimbrel-bdi --test curves -- --ignored --nocapture` prints the table of
+//! `bench/README.md`;
 //! `CURVES` names the operations to measure, if not all.
 #![cfg(all(target_os = "linux", not(miri)))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -25,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Time after which a row is not continued.
 const ENOUGH: Duration = Duration::from_secs(20);
 
-/// What 8 times as many things may take in times of what few take: neither 64 nor so near to 8 that caches decide.
+/// Largest ratio of the time for 8 times as many things: neither 64 nor so near to 8 that caches decide.
 const GROWTH_MAX: f64 = 26.0;
 
 /// An operation, and with how many things its row begins.
@@ -116,7 +117,7 @@ fn time(name: &str, n: usize) -> Duration {
     took
 }
 
-/// How long the calling thread has run so far, whatever other threads do.
+/// Processor time of the calling thread so far.
 fn processor_time() -> Duration {
     let ran = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(ran.tv_sec.try_into().unwrap(), ran.tv_nsec.try_into().unwrap())

@@ -7,7 +7,7 @@ use whimbrel_testkit::Simulation;
 
 use crate::snapshots::output_of_saved;
 
-/// What a program prints; also if the agent is saved and read back after each step.
+/// Lines that a program prints; also if the agent is saved and read back after each step.
 fn printed(text: &str) -> Vec<String> {
     let loaded = whimbrel_bdi::load(text, &Text::from("p.asl"), &mut NoFiles);
     let image = loaded.unwrap_or_else(|e| panic!("{:#?}", e.diagnostics)).0;

@@ -173,7 +173,7 @@ pub enum Happening {
         action: String,
         /// Agent or thing that the action was about.
         object: String,
-        /// Why the action failed; empty if it did not.
+        /// Reason why the action failed, or the process that asked; may be empty.
         text: String,
         /// Number of equal acts that this event stands for.
         #[serde(default = "one", skip_serializing_if = "is_one")]

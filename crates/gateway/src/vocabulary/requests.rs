@@ -113,7 +113,7 @@ pub enum Request {
     /// Take an agent one step through its life, or all agents of this node whose names match a pattern. Answered by
     /// [`Answer::Done`]; by [`Answer::Acted`](super::Answer::Acted) for a pattern.
     Step {
-        /// Its local name, or a pattern as in [`AgentsWanted::name`] with `*` or `?`.
+        /// Local name of the agent, or a pattern as in [`AgentsWanted::name`] with `*` or `?`.
         agent: String,
         /// Which step.
         step: LifecycleStep,
@@ -130,7 +130,7 @@ pub enum Request {
     /// End an agent, or all agents of this node whose names match a pattern. Answered by [`Answer::Done`]; by
     /// [`Answer::Acted`](super::Answer::Acted) for a pattern.
     Kill {
-        /// Its local name, or a pattern as in [`AgentsWanted::name`] with `*` or `?`.
+        /// Local name of the agent, or a pattern as in [`AgentsWanted::name`] with `*` or `?`.
         agent: String,
     },
     /// Have an agent of this node go on on another one, or on a device. Answered by [`Answer::Done`] when it does; by

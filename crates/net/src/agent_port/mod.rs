@@ -331,7 +331,8 @@ impl AgentPort {
         self.threads.handle()
     }
 
-    /// Takes a connection that somebody else accepted, as secure as that is. Done when it belongs to a session, or is closed.
+    /// Takes a connection that somebody else accepted, as secure as that is. Done when it belongs to a session, or is
+    /// closed.
     /// Until then it has `place` among the newcomers of whoever accepted it.
     pub fn receive_messages(
         &self,

@@ -265,7 +265,7 @@ impl Verifier {
         }
     }
 
-    /// How many ends of a node's agents are remembered.
+    /// Number of remembered ends of a node's agents.
     #[cfg(test)]
     pub(super) fn ends_of(&self, from: &str) -> usize {
         self.state().nodes.get(from).map_or(0, |node| node.ending.len())

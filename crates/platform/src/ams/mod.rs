@@ -337,7 +337,7 @@ impl Ams {
     /// its creator was already promised.
     ///
     /// # Errors
-    /// Those of [`Ams::create`], except those of families.
+    /// Errors of [`Ams::create`], except those of families.
     pub fn create_again(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
         let name = self.free_name_for(new.name, new.unique, new.kind)?;
         self.count_for_family(NewAgent { name, ..new });

@@ -249,7 +249,7 @@ pub struct Act<'a> {
     pub action: &'a str,
     /// Agent or thing that the action was about.
     pub object: &'a str,
-    /// Why the action failed, or which process asked; may be empty.
+    /// Reason why the action failed, or the process that asked; may be empty.
     pub detail: &'a str,
 }
 

@@ -137,7 +137,7 @@ impl Ledger {
         self.accounts.get(&agent).into_iter().flat_map(|account| account.tickets.iter().copied())
     }
 
-    /// Whether this agent, served here, handled this message, by what is written and [may not be
+    /// True if this agent, served here, handled this message, by what is written and [may not be
     /// forgotten](Ledger::tickets_of).
     pub fn has_handled(&self, agent: Symbol, message: Ticket) -> bool {
         self.accounts.get(&agent).is_some_and(|account| account.tickets.contains(&message))

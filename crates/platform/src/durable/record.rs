@@ -188,7 +188,7 @@ impl Ticket {
         Self { sender: numbered.message.sender.name, number: numbered.number }
     }
 
-    /// Which of the agents that had its sender's name sent it: see [`numbers_of_life`](super::numbers_of_life).
+    /// Life of the sender's name in which the message was sent: see [`numbers_of_life`](super::numbers_of_life).
     pub fn life(&self) -> u64 {
         self.number >> LIFE_BITS
     }

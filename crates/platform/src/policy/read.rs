@@ -29,7 +29,7 @@ pub enum RuleError {
         key: &'static str,
         /// The pattern.
         pattern: String,
-        /// Why it can match nothing.
+        /// Reason why the rule can match nothing.
         why: String,
     },
     /// The rule's `who` matches nobody.

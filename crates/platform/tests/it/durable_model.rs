@@ -257,8 +257,8 @@ impl Platform {
     }
 
     /// What each has handled so far is of each sender in order, nothing twice, and of those that live all along without a
-    /// gap; of the selective agent, nothing twice and nothing that was refused. But what one that ended handled last may be lost while the next one of its name is written already: then it comes to
-    /// that one, late.
+    /// gap; of the selective agent, nothing twice and nothing that was refused. But what one that ended handled last
+    /// may be lost while the next one of its name is written already: then it comes to that one, late.
     fn check(&self) {
         for actor in &self.actors {
             let (mut heard, mut all): (BTreeMap<(&str, u64), i64>, BTreeSet<_>) = Default::default();

@@ -643,8 +643,8 @@ impl Cluster {
     }
 
     /// What each has handled so far is of each sender in order, nothing twice, and of those that live all along without a
-    /// gap; of the selective agent, nothing twice. But what one that ended handled last may be lost while the next one of its name is written already: then it comes to
-    /// that one, late.
+    /// gap; of the selective agent, nothing twice. But what one that ended handled last may be lost while the next one
+    /// of its name is written already: then it comes to that one, late.
     fn check(&self) {
         for actor in self.nodes.iter().flat_map(|node| &node.actors) {
             let (mut heard, mut all): (BTreeMap<(&str, u64), i64>, BTreeSet<_>) = Default::default();

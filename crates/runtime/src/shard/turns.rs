@@ -25,7 +25,7 @@ pub(super) struct Lateness {
     until: Time,
     /// Time of the next turn of one while others wait.
     next_turn: Time,
-    /// How often such agents were postponed since that turn.
+    /// Number of times that such agents were postponed since that turn.
     postponed: usize,
 }
 

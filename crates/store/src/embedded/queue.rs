@@ -246,7 +246,7 @@ impl Queue {
         dead
     }
 
-    /// Whether frames that are missing may be found in this segment when it is mended.
+    /// True if missing frames may be found in this segment when it is mended.
     pub fn may_have_lost(&self, number: u32) -> bool {
         let is_missing = |log: &Log| log.frames.slots.iter().any(|slot| slot.segment == 0);
         self.unreadable.contains(&number) && self.logs.iter().any(is_missing)

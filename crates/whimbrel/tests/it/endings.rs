@@ -25,7 +25,7 @@ const ENDLESS: [(&str, &str); 4] = [
     ("sleeper.asl", "!go. +!go <- .print(begun); .wait(3600000)."),
 ];
 
-/// What ends a society.
+/// Cause of a society's end.
 #[derive(Clone, Copy, Debug)]
 enum Cause {
     Time,

@@ -121,7 +121,7 @@ struct Sublists {
     next: usize,
     /// The only length of interest, if there is one.
     wanted: Option<usize>,
-    /// What the sublist is known to begin with.
+    /// Known beginning of the sublist.
     first: Vec<Value>,
 }
 

@@ -198,7 +198,8 @@ impl Index {
         all_fit.then_some(index)
     }
 
-    /// Enters an entry. False if the predicate cannot be indexed any more. `hash` is that of a fact's arguments, if it is known.
+    /// Enters an entry. False if the predicate cannot be indexed any more. `hash` is that of a fact's arguments, if it
+    /// is known.
     pub(super) fn enter(&mut self, entry: &Entry, number: i64, at_end: bool, hash: Option<u64>) -> bool {
         let Some(fact) = closed_fact(entry) else {
             insert(&mut self.open, number, at_end);
@@ -258,7 +259,7 @@ impl Index {
         Some(Found { numbers: rest_of(numbers, hash), open: &self.open })
     }
 
-    /// How many indexes by an argument there are beside that by all arguments.
+    /// Number of indexes by one argument.
     pub(super) fn count(&self) -> usize {
         let others = self.by_others.get().into_iter().flatten();
         usize::from(self.by_first.get().is_some()) + others.filter(|other| other.numbers.get().is_some()).count()

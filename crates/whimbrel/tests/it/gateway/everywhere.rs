@@ -231,7 +231,7 @@ fn what_agents_of_other_nodes_said_is_found_in_their_logs() {
 }
 
 #[test]
-fn pattern_kills_on_all_nodes_what_the_policy_lets() {
+fn pattern_kills_what_policy_lets() {
     let scratch = market();
     // What is refused is so at the other node: this one's operator may do all there.
     std::fs::write(scratch.0.join("policy.toml"), "[[deny]]\nwho = \"node:n1\"\nkill = \"bank1*\"\n").expect("a file");
