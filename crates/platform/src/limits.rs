@@ -66,6 +66,8 @@ pub const FAMILY_ENDED_AT_ONCE: usize = 256;
 pub const FAMILY_ENDED_EVERY_MS: u64 = 2;
 /// Bytes of memory of an AgentSpeak mind, if no policy says otherwise.
 pub const MIND_MEMORY_BYTES: usize = 256 << 20;
+/// Events and ready intentions of an AgentSpeak agent from which on it takes messages in less often than in each cycle.
+pub const MIND_BACKLOG: usize = 64;
 /// Smallest such quota that a policy may set.
 pub const MIND_MEMORY_BYTES_MIN: usize = 64 << 10;
 /// Smallest growth of a mind (bytes) after which its memory is counted again.

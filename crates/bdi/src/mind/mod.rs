@@ -217,6 +217,8 @@ pub struct Mind {
     pub serial: u64,
     /// Counts messages that have an identifier.
     pub messages: u64,
+    /// Cycles in a row that took no message in, for the backlog was too long.
+    pub unheard_cycles: usize,
     /// State of its random numbers.
     pub random: Cell<u64>,
     /// Whether `+jag_sleeping` was told and `+jag_awaking` not yet.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use whimbrel_acl::{Aid, Annot, Annots, Structure, Value, sym};
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::services::LogLevel;
-use whimbrel_platform::{Mailbox, Outbox, Services, Time};
+use whimbrel_platform::{Mailbox, Outbox, Services, Time, limits};
 
 use super::spares::Spares;
 use crate::code::{Image, TriggerKind, TriggerOp};
@@ -87,7 +87,8 @@ impl<'m> Cycle<'m> {
             return true;
         }
         let acted = self.act();
-        sensed || deliberated || acted
+        // Everything there is to do may wait for a message that the backlog keeps out.
+        sensed || deliberated || acted || self.take_message_in()
     }
 
     #[inline(always)]
@@ -95,11 +96,34 @@ impl<'m> Cycle<'m> {
         if std::mem::take(&mut self.sensed) {
             return true;
         }
+        self.has_time_for_messages() && self.take_message_in()
+    }
+
+    fn take_message_in(&mut self) -> bool {
         let Some(message) = self.mailbox.take() else { return false };
         let message = message.into_message();
         self.note_received(&message);
         self.receive(message);
         true
+    }
+
+    /// Whether this cycle takes a message in. Each cycle does, until the backlog of events and intentions is long: then
+    /// one cycle in as many as the backlog is long. So messages wait in the mailbox, whose length slows their senders,
+    /// and the mind does not grow with them.
+    #[inline(always)]
+    pub(super) fn has_time_for_messages(&mut self) -> bool {
+        let backlog = self.mind.events.len() + self.mind.ready.len();
+        backlog < limits::MIND_BACKLOG || self.has_worked_off(backlog)
+    }
+
+    #[cold]
+    fn has_worked_off(&mut self, backlog: usize) -> bool {
+        self.mind.unheard_cycles += 1;
+        let due = self.mind.unheard_cycles >= backlog;
+        if due {
+            self.mind.unheard_cycles = 0;
+        }
+        due
     }
 
     /// Tells the program that nothing is left to do, or that there is again, if it has plans for that.

@@ -132,7 +132,7 @@ impl Cycle<'_> {
     /// Takes the next message in while an atomic plan is at work: a request is kept until its turn, another one is the
     /// answer.
     pub(super) fn message_meanwhile(&mut self) -> Option<Box<AclMessage>> {
-        if self.mailbox.is_empty() {
+        if self.mailbox.is_empty() || !self.has_time_for_messages() {
             return None;
         }
         let message = self.mailbox.take()?.into_message();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod actions;
+mod backlog;
 mod deltas;
 mod depth;
 mod diagnostics;

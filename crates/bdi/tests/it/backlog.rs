@@ -1,0 +1,107 @@
+//! Agents that hear more than they can handle: messages wait in the mailbox, where they slow their senders, not in the mind.
+
+use std::sync::Arc;
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Text, Value};
+use whimbrel_bdi::syntax::NoFiles;
+use whimbrel_bdi::{Agent, AgentConfig};
+use whimbrel_platform::{AgentBody, Mailbox, Next, Outbox, Time, Turn};
+use whimbrel_testkit::Simulation;
+
+/// A busy agent and its mailbox.
+struct Busy {
+    simulation: Simulation,
+    agent: Agent,
+    mailbox: Mailbox,
+}
+
+impl Busy {
+    fn new(program: &str) -> Self {
+        let loaded = whimbrel_bdi::load(program, &Text::from("busy.asl"), &mut NoFiles);
+        let (image, _) = loaded.unwrap_or_else(|error| panic!("{:?}", error.diagnostics));
+        let agent = Agent::new(AgentConfig::new(Arc::clone(&image)));
+        Self { simulation: Simulation::new(1), agent, mailbox: Mailbox::default() }
+    }
+
+    fn send(&mut self, performative: Performative, content: Value) {
+        let message = AclMessage::new(performative, Aid::local("ann"), Aid::local("busy"), content);
+        self.mailbox.push(MessageBody::Owned(Box::new(message)));
+    }
+
+    fn turn(&mut self) -> Next {
+        let mut outbox = Outbox::default();
+        let mut turn = Turn {
+            aid: Aid::local("busy"),
+            now: Time::ZERO,
+            mailbox: &mut self.mailbox,
+            outbox: &mut outbox,
+            budget: 64,
+            services: self.simulation.services(),
+        };
+        self.agent.turn(&mut turn)
+    }
+
+    /// Gives turns until the agent waits, at most so many.
+    fn rest(&mut self, turns: usize) {
+        for _ in 0..turns {
+            if matches!(self.turn(), Next::Wait) {
+                return;
+            }
+        }
+        panic!("still busy after {turns} turns");
+    }
+}
+
+const JOBS: usize = 2_000;
+
+/// A plan of some twenty steps for each message.
+const WORKER: &str = "
+    done(0).
+    +!job(N) <- A = N + 1; B = A + 1; C = B + 1; D = C + 1; E = D + 1; F = E + 1; G = F + 1; H = G + 1; I = H + 1;
+                J = I + 1; K = J + 1; L = K + 1; M = L + 1; O = M + 1; P = O + 1; !count.
+    @c[atomic] +!count : done(N) <- -+done(N + 1).
+    +!report : done(N) <- .print(N).
+";
+
+#[test]
+fn busy_agent_leaves_messages_in_mailbox() {
+    for program in [
+        WORKER.to_owned(),
+        WORKER.replace("+!job", "@j[atomic] +!job"),
+        format!("{WORKER} +!kqml_received(_, _, _, _) : false."),
+    ] {
+        let mut busy = Busy::new(&program);
+        (0..JOBS).for_each(|n| busy.send(Performative::Request, Value::term("job", [Value::Num(n as f64)])));
+        for _ in 0..100 {
+            busy.turn();
+        }
+        let taken = JOBS - busy.mailbox.len();
+        assert!((64..1_000).contains(&taken), "{taken} taken in 6,400 cycles");
+        busy.rest(10_000);
+        busy.send(Performative::Request, Value::atom("report"));
+        busy.rest(10);
+        assert_eq!(busy.simulation.output(), [format!("[busy] {JOBS}")]);
+    }
+}
+
+#[test]
+fn endless_intentions_leave_time_for_messages() {
+    let mut busy = Busy::new(
+        "!begin. +!begin <- for (.range(I, 1, 200)) { !!loop(I) }.
+         +!loop(I) : not enough <- X = I + 1; !!loop(I). +!loop(_).",
+    );
+    (0..100).for_each(|_| drop(busy.turn()));
+    busy.send(Performative::Inform, Value::atom("enough"));
+    busy.rest(100);
+}
+
+/// An atomic plan that waits lets nothing else run: only a message can end its wait, and events are before it.
+#[test]
+fn waiting_atomic_plan_hears_behind_backlog() {
+    let mut busy = Busy::new("@a[atomic] +!begin <- .wait(\"+go\"); .print(went). +!other. +go.");
+    busy.send(Performative::Request, Value::atom("begin"));
+    (0..200).for_each(|_| busy.send(Performative::Request, Value::atom("other")));
+    busy.send(Performative::Inform, Value::atom("go"));
+    busy.rest(1_000);
+    assert_eq!(busy.simulation.output(), ["[busy] went"]);
+}
