@@ -1,16 +1,21 @@
-//! The table of names: every atom, functor and agent name of a process, each stored once.
+//! The table of names: every atom, functor and agent name of a process, each stored once. Most stay as long as the process
+//! ([`Symbol`]); the others are counted and forgotten ([`Name`](crate::Name)).
+
+mod counted;
 
 use std::cell::Cell;
 use std::fmt;
 use std::hash::BuildHasher;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use counted::CountedNames;
+pub(crate) use counted::{Share, count};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An interned name. Equal names have equal symbols; the order of symbols is the order of their creation, not of their
-/// text (use [`Symbol::as_str`] to sort by text). A symbol lives as long as its process, as atoms do in Erlang.
+/// An interned name. Equal names have equal symbols; the order of symbols is not that of their texts (use [`Symbol::as_str`]
+/// to sort by text). A symbol lives as long as its process, as atoms do in Erlang.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(u32);
 
@@ -32,7 +37,8 @@ pub(crate) fn note_made(bytes: usize) {
 }
 
 struct Names {
-    texts: boxcar::Vec<&'static str>,
+    /// By number; a number of a counted name has no text here.
+    texts: boxcar::Vec<OnceLock<&'static str>>,
     shards: [Mutex<Shard>; SHARDS],
 }
 
@@ -40,6 +46,7 @@ struct Names {
 #[derive(Default)]
 struct Shard {
     ids: HashTable<Entry>,
+    counted: CountedNames,
     /// Room for more texts.
     free: &'static mut [u8],
 }
@@ -61,15 +68,19 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| {
 
 impl Names {
     fn text(&self, id: u32) -> &'static str {
-        self.texts.get(id as usize).copied().unwrap_or("")
+        self.texts.get(id as usize).and_then(OnceLock::get).copied().unwrap_or("")
     }
 
     /// The hash of a name, and the shard that has it if any has.
-    #[allow(clippy::indexing_slicing, reason = "five bits are below SHARDS")]
     fn shard(&self, text: &str) -> (u32, MutexGuard<'_, Shard>) {
         let full = FxBuildHasher.hash_one(text);
         let hash = (full ^ (full >> 32)) as u32;
-        (hash, self.shards[(hash >> 27) as usize].lock().unwrap_or_else(PoisonError::into_inner))
+        (hash, self.shard_of(hash))
+    }
+
+    #[allow(clippy::indexing_slicing, reason = "five bits are below SHARDS")]
+    fn shard_of(&self, hash: u32) -> MutexGuard<'_, Shard> {
+        self.shards[(hash >> 27) as usize].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn find(&self, shard: &Shard, hash: u32, text: &str) -> Option<u32> {
@@ -83,9 +94,17 @@ impl Names {
             return id;
         }
         note_made(text.len() + NAME_BYTES);
-        let id = self.texts.push(shard.keep(text)) as u32;
+        let id = shard.counted.keep(hash, text).unwrap_or_else(|| self.free_id(&mut shard));
+        if let Some(place) = self.texts.get(id as usize) {
+            let _ = place.set(shard.keep(text));
+        }
         shard.ids.insert_unique(spread(hash), Entry { hash, id }, |entry| spread(entry.hash));
         id
+    }
+
+    /// A number that no name has.
+    fn free_id(&self, shard: &mut Shard) -> u32 {
+        shard.counted.free_id().unwrap_or_else(|| self.texts.push(OnceLock::new()) as u32)
     }
 }
 
@@ -116,10 +135,16 @@ impl Symbol {
         Self(NAMES.intern(text))
     }
 
-    /// The symbol of `text`, if there is one already: what strangers ask for is looked up so, for it is made for nobody.
+    /// The symbol of `text`, if it names something already: what strangers ask for is looked up so, for it is made for nobody.
+    /// A [counted](crate::Name) name is kept from then on.
     pub fn known(text: &str) -> Option<Self> {
         let (hash, shard) = NAMES.shard(text);
-        NAMES.find(&shard, hash, text).map(Self)
+        if let Some(id) = NAMES.find(&shard, hash, text) {
+            return Some(Self(id));
+        }
+        let is_counted = shard.counted.contains(hash, text);
+        drop(shard);
+        is_counted.then(|| Self::new(text))
     }
 
     /// The name itself.
@@ -127,9 +152,14 @@ impl Symbol {
         NAMES.text(self.0)
     }
 
-    /// A dense number, below the count of names in this process: fit for indexing tables. Not stable across processes.
+    /// A dense number, below the count of numbers in this process: fit for indexing tables. Not stable across processes.
     pub const fn index(self) -> u32 {
         self.0
+    }
+
+    /// The symbol of this number, which is no counted name's.
+    pub(crate) const fn numbered(index: u32) -> Self {
+        Self(index)
     }
 
     /// Bytes, roughly, that this thread has added so far to what stays as long as the process: names, and addresses of
@@ -138,7 +168,7 @@ impl Symbol {
         MADE.get()
     }
 
-    /// How many names this process holds.
+    /// How many numbers this process has given to names. Those of counted names that ended are given again.
     pub fn count() -> usize {
         NAMES.texts.count()
     }

@@ -674,7 +674,7 @@ impl Inner {
             News::Certificates { node, agents } => self.learn(from, &node, &agents),
             News::AgentEnded(name, reason) => {
                 if let (Some(signing), Some(node)) = (&self.signing, self.name_of(from)) {
-                    signing.verifier.end(&node, name);
+                    signing.verifier.end(&node, name.as_str());
                 }
                 self.station.hear(from, News::AgentEnded(name, reason));
             }
@@ -787,7 +787,7 @@ impl Links for Inner {
 
     fn tell_all(&self, news: News) {
         if let (News::AgentEnded(name, _), Some(signing)) = (&news, &self.signing) {
-            signing.signer.end(*name);
+            name.known().into_iter().for_each(|name| signing.signer.end(name));
         }
         for peer in self.peers.known().there() {
             self.tell_peer(peer, news.clone());

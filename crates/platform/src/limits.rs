@@ -227,7 +227,11 @@ pub const LINK_CLAIMED_AGENTS_MAX: usize = 4_096;
 pub const LINK_DOUBTFUL_MESSAGES_MAX: usize = 1_024;
 /// Bytes of them.
 pub const LINK_DOUBTFUL_BYTES_MAX: usize = 4 << 20;
-/// Bytes of names that a peer may make this node keep (they are kept for ever). Whoever makes more is refused.
+/// Bytes that the names of agents of one other node may take here, with what is known of the agents. Further agents of
+/// that node are not known here.
+pub const AGENTS_ELSEWHERE_BYTES_MAX: u64 = 1 << 30;
+/// Bytes of names that a peer may make this node keep as long as the process lives. A peer that makes more is refused.
+/// Names of agents that are only told of are not kept, and do not count.
 pub const LINK_NAME_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of encoded messages after which a frame is closed. One longer message makes a longer frame.
 pub const LINK_BATCH_BYTES: usize = 32 << 10;

@@ -1,14 +1,17 @@
 //! The route table: where each name's messages go, readable by every thread without a lock.
 //!
-//! Names are interned ([`Symbol`]), so the table is an array indexed by the name's number: one load answers. It grows in
+//! Names are interned ([`NameKey`]), so the table is an array indexed by the name's number: one load answers. It grows in
 //! blocks that never move, each twice the one before, so that readers need no protection from growth. An entry is one
 //! word, so that a reader sees either the old route or the new one, never half of each.
+//!
+//! The number of a [`Name`](whimbrel_acl::Name) that is forgotten is given to another one. So whoever gave a name a route
+//! keeps the name until it has none any more.
 
 use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use whimbrel_acl::Symbol;
+use whimbrel_acl::NameKey;
 
 /// The first block holds 2^13 entries, the n-th after it 2^(12 + n): as many as all before it.
 const FIRST_BLOCK_BITS: u32 = 13;
@@ -170,15 +173,15 @@ impl RouteTable {
 
     /// Where messages to `name` go.
     #[inline]
-    pub fn look_up(&self, name: Symbol) -> Route {
-        let (block, offset) = locate(name.index());
+    pub fn look_up<'a>(&self, name: impl Into<NameKey<'a>>) -> Route {
+        let (block, offset) = locate(name.into().index());
         let entry = self.blocks.get(block).and_then(OnceLock::get).and_then(|entries| entries.get(offset));
         Route(entry.map_or(0, |entry| entry.load(Ordering::Acquire)))
     }
 
     /// Sets where messages to `name` go.
-    pub fn set(&self, name: Symbol, route: Route) {
-        if let Some(entry) = self.entry(name) {
+    pub fn set<'a>(&self, name: impl Into<NameKey<'a>>, route: Route) {
+        if let Some(entry) = self.entry(name.into()) {
             entry.store(route.0, Ordering::Release);
         }
     }
@@ -187,13 +190,20 @@ impl RouteTable {
     ///
     /// # Errors
     /// The route was another one.
-    pub fn replace(&self, name: Symbol, expected: Route, route: Route) -> Result<(), Route> {
-        let Some(entry) = self.entry(name) else { return Err(Route::UNKNOWN) };
+    pub fn replace<'a>(&self, name: impl Into<NameKey<'a>>, expected: Route, route: Route) -> Result<(), Route> {
+        let Some(entry) = self.entry(name.into()) else { return Err(Route::UNKNOWN) };
         let outcome = entry.compare_exchange(expected.0, route.0, Ordering::AcqRel, Ordering::Acquire);
         outcome.map(drop).map_err(Route)
     }
 
-    fn entry(&self, name: Symbol) -> Option<&AtomicU64> {
+    /// Forgets that messages to `name` go to this node, crowded or not, if they do.
+    pub fn clear<'a>(&self, name: impl Into<NameKey<'a>>, node: NodeId) {
+        let Some(entry) = self.entry(name.into()) else { return };
+        let there = |route| (Route(route).place() == Place::Node(node)).then_some(Route::UNKNOWN.0);
+        let _ = entry.fetch_update(Ordering::AcqRel, Ordering::Acquire, there);
+    }
+
+    fn entry(&self, name: NameKey<'_>) -> Option<&AtomicU64> {
         let (block, offset) = locate(name.index());
         let size = 1usize << (FIRST_BLOCK_BITS as usize + block.saturating_sub(1));
         let entries = self.blocks.get(block)?.get_or_init(|| (0..size).map(|_| AtomicU64::new(0)).collect());
@@ -209,6 +219,8 @@ impl fmt::Debug for RouteTable {
 
 #[cfg(test)]
 mod tests {
+    use whimbrel_acl::{Name, Symbol};
+
     use super::*;
 
     fn here(shard: ShardIndex, slot: Option<u32>) -> LocalRoute {
@@ -264,5 +276,19 @@ mod tests {
         assert_eq!(table.replace(name, new, old), Err(old));
         assert_eq!(table.replace(name, old, new), Ok(()));
         assert_eq!(table.look_up(name), new);
+    }
+
+    #[test]
+    fn only_routes_to_that_node_are_cleared() {
+        let (table, name) = (RouteTable::new(), Name::new("route-to-be-cleared"));
+        table.set(&name, Route::node(NodeId(7)).with_crowded(true));
+        table.clear(&name, NodeId(8));
+        assert_eq!(table.look_up(&name).place(), Place::Node(NodeId(7)));
+        table.clear(&name, NodeId(7));
+        assert!(table.look_up(&name).is_unknown());
+        let local = Route::local(here(0, Some(7)));
+        table.set(&name, local);
+        table.clear(&name, NodeId(7));
+        assert_eq!(table.look_up(&name), local);
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use whimbrel_acl::{Aid, Envelope, Symbol, sym};
+use whimbrel_acl::{Aid, Envelope, Name, Symbol, sym};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::limits::{
     LINK_CLAIMED_AGENTS_MAX, LINK_DENIED_AGENTS_MAX, LINK_DOUBTFUL_BYTES_MAX, LINK_DOUBTFUL_MESSAGES_MAX,
@@ -102,28 +102,32 @@ impl Denied {
 #[derive(Default)]
 struct Ended {
     /// Until when their last words may come, and what they were.
-    until: FxHashMap<Symbol, (Time, AgentKind)>,
-    in_order: VecDeque<(Time, Symbol)>,
+    until: FxHashMap<Name, (Time, AgentKind)>,
+    in_order: VecDeque<(Time, Name)>,
 }
 
 impl Ended {
-    fn insert(&mut self, agent: Symbol, kind: AgentKind, now: Time) {
+    fn insert(&mut self, agent: Name, kind: AgentKind, now: Time) {
         let until = now + Duration::from_millis(LINK_LAST_WORDS_MS);
-        while let Some((oldest, agent)) = self.in_order.front().copied()
-            && (oldest <= now || self.in_order.len() >= LINK_LAST_WORDS_AGENTS_MAX)
+        let is_over = |count: usize, oldest: Time| oldest <= now || count >= LINK_LAST_WORDS_AGENTS_MAX;
+        while self.in_order.front().is_some_and(|(oldest, _)| is_over(self.in_order.len(), *oldest))
+            && let Some((oldest, agent)) = self.in_order.pop_front()
         {
-            self.in_order.pop_front();
             // It may have ended once more since.
             if self.until.get(&agent).is_some_and(|(until, _)| *until == oldest) {
                 self.until.remove(&agent);
             }
         }
-        self.until.insert(agent, (until, kind));
+        self.until.insert(agent.clone(), (until, kind));
         self.in_order.push_back((until, agent));
     }
 
     fn contains(&self, agent: Symbol, now: Time) -> bool {
-        self.until.get(&agent).is_some_and(|(until, _)| now < *until)
+        self.kind_of(agent, now).is_some()
+    }
+
+    fn kind_of(&self, agent: Symbol, now: Time) -> Option<AgentKind> {
+        self.until.get(&Name::from(agent)).filter(|(until, _)| now < *until).map(|(_, kind)| *kind)
     }
 }
 
@@ -183,21 +187,17 @@ impl Node {
 
     /// A node tells of the end of an agent. If it had that: who ends an agent tells of it at once, and some of what it sent before is handed
     /// to the link after that.
-    pub fn expect_last_words(&self, agent: Symbol, node: NodeId) {
-        let kind = self.with_ams(|ams| {
-            let is_there = ams.node_of(agent) == Some(node);
-            is_there.then(|| ams.kind_anywhere(Aid::local(agent))).flatten()
-        });
-        if let Some(kind) = kind {
-            locked(&self.linked.hearsay).ended.entry(node).or_default().insert(agent, kind, self.now());
+    pub fn expect_last_words(&self, agent: &Name, node: NodeId) {
+        let known = self.with_ams(|ams| ams.elsewhere(agent));
+        if let Some((_, kind)) = known.filter(|(there, _)| *there == node) {
+            locked(&self.linked.hearsay).ended.entry(node).or_default().insert(agent.clone(), kind, self.now());
         }
     }
 
     /// What an agent was that has just ended at another node.
     pub fn kind_of_ended(&self, agent: Symbol) -> Option<AgentKind> {
         let (hearsay, now) = (locked(&self.linked.hearsay), self.now());
-        let ended = hearsay.ended.values().find(|ended| ended.contains(agent, now))?;
-        ended.until.get(&agent).map(|(_, kind)| *kind)
+        hearsay.ended.values().find_map(|ended| ended.kind_of(agent, now))
     }
 
     /// Whether a node may still speak for an agent that has just ended there, and whose name nobody has.
@@ -207,7 +207,7 @@ impl Node {
 
     /// Whether a node says that it has an agent which another one has, as that says itself. Either this came late, or what that one
     /// said is out of date: whoever says it now is to be asked.
-    pub fn doubts(&self, agent: Symbol, from: NodeId) -> bool {
+    pub fn doubts(&self, agent: &Name, from: NodeId) -> bool {
         if self.cluster.is_some() {
             // There, tables say who has whom.
             return false;
@@ -238,11 +238,11 @@ impl Node {
     }
 
     /// These agents' node is lost: whoever said that it has one of them is asked.
-    pub fn ask_claimants(&self, agents: &[Symbol]) {
+    pub fn ask_claimants(&self, agents: impl IntoIterator<Item = Symbol>) {
         let mut claims: BTreeMap<NodeId, Vec<Symbol>> = BTreeMap::new();
         for agent in agents {
-            if let Some(claimant) = locked(&self.linked.hearsay).claims.get(agent) {
-                claims.entry(*claimant).or_default().push(*agent);
+            if let Some(claimant) = locked(&self.linked.hearsay).claims.get(&agent) {
+                claims.entry(*claimant).or_default().push(agent);
             }
         }
         for (claimant, agents) in claims {
@@ -256,7 +256,7 @@ impl Node {
 
     /// The node that has this agent by its own word, if that is another one, and can be asked.
     fn rival(&self, agent: Symbol, claimant: NodeId) -> Option<NodeId> {
-        let known = self.with_ams(|ams| ams.node_of(agent)).filter(|_| self.doubts(agent, claimant))?;
+        let known = self.with_ams(|ams| ams.node_of(agent)).filter(|_| self.doubts(&agent.into(), claimant))?;
         self.linked.links().is_some_and(|links| links.nodes().contains(&known)).then_some(known)
     }
 
@@ -270,10 +270,10 @@ impl Node {
     }
 
     /// A node says that an agent has ended there, which another one has as far as is known. It may have gone there before that is heard.
-    pub fn hear_denied(&self, agent: Symbol, node: NodeId) {
+    pub fn hear_denied(&self, agent: &Name, node: NodeId) {
         let is_elsewhere = self.with_ams(|ams| ams.node_of(agent)).is_some_and(|other| other != node);
         if is_elsewhere {
-            locked(&self.linked.hearsay).deny(node, agent);
+            locked(&self.linked.hearsay).deny(node, agent.symbol());
         }
     }
 
@@ -378,7 +378,7 @@ impl Node {
     /// What an answer decides of what others say: whoever says that it has one of these agents is asked again if this node has it no more,
     /// and else is wrong.
     fn decide_claims(&self, from: NodeId, asked: &FxHashSet<Symbol>, not: &[Symbol]) {
-        self.ask_claimants(not);
+        self.ask_claimants(not.iter().copied());
         let forged: Vec<Envelope> = {
             let mut hearsay = locked(&self.linked.hearsay);
             let claims = asked.iter().filter_map(|agent| Some((*agent, *hearsay.claims.get(agent)?)));
@@ -408,7 +408,7 @@ impl Node {
             }
         });
         let reason = EndReason::Failed("it ended when its node was not linked with this one".to_owned());
-        not.iter().for_each(|name| self.agent_ended_elsewhere(*name, from, &reason));
+        not.iter().for_each(|name| self.agent_ended_elsewhere(&Name::from(*name), from, &reason));
     }
 }
 
@@ -418,7 +418,7 @@ impl NodeStation {
         let node = &*self.0;
         let asked = locked(&node.linked.hearsay).answered(from);
         let (agents, not) = node.believable(from, &asked, agents, not);
-        not.iter().for_each(|name| node.hear_denied(*name, from));
+        not.iter().for_each(|name| node.hear_denied(&Name::from(*name), from));
         node.take_in_answer(from, agents, &not);
         node.decide_claims(from, &asked, &not);
         // What its agents said meanwhile comes before what they say next.
@@ -469,16 +469,16 @@ mod tests {
         let name = |at: usize| Symbol::from(format!("a{at}").as_str());
         let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
         let mut ended = Ended::default();
-        ended.insert(name(0), AgentKind::Native, at(0));
-        ended.insert(name(0), AgentKind::Native, at(10));
+        ended.insert(name(0).into(), AgentKind::Native, at(0));
+        ended.insert(name(0).into(), AgentKind::Native, at(10));
         assert!(ended.contains(name(0), at(LINK_LAST_WORDS_MS + 9)));
         assert!(!ended.contains(name(1), at(10)));
         // What is over makes room; what ended once more since does not go with its first end.
-        ended.insert(name(1), AgentKind::Native, at(LINK_LAST_WORDS_MS + 5));
+        ended.insert(name(1).into(), AgentKind::Native, at(LINK_LAST_WORDS_MS + 5));
         assert!(ended.contains(name(0), at(LINK_LAST_WORDS_MS + 9)));
         assert!(!ended.contains(name(0), at(LINK_LAST_WORDS_MS + 10)));
         (2..LINK_LAST_WORDS_AGENTS_MAX + 2)
-            .for_each(|agent| ended.insert(name(agent), AgentKind::Native, at(LINK_LAST_WORDS_MS + 6)));
+            .for_each(|agent| ended.insert(name(agent).into(), AgentKind::Native, at(LINK_LAST_WORDS_MS + 6)));
         assert!(!ended.contains(name(1), at(LINK_LAST_WORDS_MS + 6)));
         assert_eq!((ended.until.len(), ended.in_order.len()), (LINK_LAST_WORDS_AGENTS_MAX, LINK_LAST_WORDS_AGENTS_MAX));
     }

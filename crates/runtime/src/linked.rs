@@ -3,11 +3,11 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
-use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
+use whimbrel_acl::{Aid, Envelope, MessageBody, Name, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, is_everywhere};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::{Df, DfChange, DfChangeKind, DfDescription, ServiceDescription};
-use whimbrel_platform::limits::{LINK_NEWS_AGENTS, LINK_NEWS_ENTRIES};
+use whimbrel_platform::limits::{AGENTS_ELSEWHERE_BYTES_MAX, LINK_NEWS_AGENTS, LINK_NEWS_ENTRIES};
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, Place, Route, ShardIndex};
@@ -95,20 +95,20 @@ impl Node {
             // They go on elsewhere, or end with this node: that, others hear when the link ends.
             return;
         }
-        let mut born: Vec<(Symbol, AgentKind)> = Vec::new();
+        let mut born: Vec<(Name, AgentKind)> = Vec::new();
         for change in changes.iter().filter(|change| !is_everywhere(change.agent.name)) {
             match (change.from, change.to, &change.reason) {
                 // Agents of partitions that are about to be served are told of all together.
                 (None, Some(_), _) if self.is_served_soon(change.agent.name) => {}
                 (None, Some(_), _) => {
-                    born.push((change.agent.name, ams.kind(change.agent).unwrap_or(AgentKind::Native)));
+                    born.push((change.agent.name.into(), ams.kind(change.agent).unwrap_or(AgentKind::Native)));
                 }
                 (_, None, reason) => {
                     if !born.is_empty() {
                         links.tell_all(News::Agents(std::mem::take(&mut born)));
                     }
                     let reason = reason.clone().unwrap_or(EndReason::Finished);
-                    links.tell_all(News::AgentEnded(change.agent.name, reason));
+                    links.tell_all(News::AgentEnded(change.agent.name.into(), reason));
                 }
                 _ => {}
             }
@@ -161,23 +161,35 @@ impl Node {
         self.bury_all(messages, DeadReason::Forged);
     }
 
-    fn agents_came(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>) {
-        let mut doubtful = Vec::new();
+    fn agents_came(&self, from: NodeId, agents: Vec<(Name, AgentKind)>) {
+        let (mut doubtful, mut left_out) = (Vec::new(), 0_usize);
         // Names of topics and groups are nobody's.
-        for (name, kind) in agents.into_iter().filter(|(name, _)| Cast::of(*name).is_none()) {
-            if self.doubts(name, from) {
-                doubtful.push(name);
+        for (name, kind) in agents.into_iter().filter(|(name, _)| Cast::split_text(name.as_str()).is_none()) {
+            if self.doubts(&name, from) {
+                doubtful.push(name.symbol());
                 continue;
             }
-            if !self.agent_came(name, from, kind) {
-                self.meet_namesake(name, from);
+            if !self.agent_came(&name, from, kind) {
+                // No agent here has a name that is no symbol.
+                match name.known() {
+                    Some(name) => self.meet_namesake(name, from),
+                    None => left_out += 1,
+                }
             }
+        }
+        if left_out > 0 {
+            let text = format!(
+                "{} has more agents than can be known here (names of {AGENTS_ELSEWHERE_BYTES_MAX} bytes): {left_out} of \
+                 them cannot be reached from here; have agents live on more nodes, or give them shorter names",
+                self.name_of(from)
+            );
+            self.output.log(Aid::local(sym::AMS), LogLevel::Warning, &text);
         }
         self.look_into(from, doubtful);
     }
 
-    /// Another node has this agent. False, and nothing changes, if this node has one of its name.
-    fn agent_came(&self, name: Symbol, from: NodeId, kind: AgentKind) -> bool {
+    /// Another node has this agent. False, and nothing changes, if this node has one of its name, or that node too many.
+    fn agent_came(&self, name: &Name, from: NodeId, kind: AgentKind) -> bool {
         let mut parts = self.cluster.as_ref().map(|cluster| (cluster, cluster.lock()));
         self.with_ams(|ams| {
             let known = ams.handle_elsewhere(name, from, kind);
@@ -191,21 +203,20 @@ impl Node {
     }
 
     /// An agent of another node ended.
-    pub fn agent_ended_elsewhere(&self, name: Symbol, from: NodeId, reason: &EndReason) {
+    pub fn agent_ended_elsewhere(&self, name: &Name, from: NodeId, reason: &EndReason) {
         if self.with_ams(|ams| ams.handle_ended_elsewhere(name, from)) {
             self.forget_elsewhere(name, from, reason);
         }
     }
 
     /// An agent of another node is no more.
-    fn forget_elsewhere(&self, name: Symbol, node: NodeId, reason: &EndReason) {
-        let route = self.routes.look_up(name);
-        if route.place() == Place::Node(node) {
-            let _ = self.routes.replace(name, route, Route::UNKNOWN);
-        }
-        self.with_df(|df| df.handle_agent_ended(Aid::local(name)));
-        self.hear_of_topics(node, News::AgentEnded(name, reason.clone()));
-        for news in self.monitors.ended_elsewhere(name, reason) {
+    fn forget_elsewhere(&self, name: &Name, node: NodeId, reason: &EndReason) {
+        self.routes.clear(name, node);
+        // Of a name that is no symbol yet, nothing else is known here; whoever makes one sees that it has no route.
+        let Some(symbol) = name.known() else { return };
+        self.with_df(|df| df.handle_agent_ended(Aid::local(symbol)));
+        self.hear_of_topics(node, News::AgentEnded(symbol.into(), reason.clone()));
+        for news in self.monitors.ended_elsewhere(symbol, reason) {
             self.post(0, Box::new(news));
         }
     }
@@ -283,6 +294,11 @@ fn lost_parcel(node: &Node, envelope: Envelope) -> Parcel {
     }
 }
 
+/// Agents as they are told of.
+pub(crate) fn named(agents: &[(Symbol, AgentKind)]) -> Vec<(Name, AgentKind)> {
+    agents.iter().map(|(name, kind)| (Name::from(*name), *kind)).collect()
+}
+
 /// Whose lease it is sees to its end.
 pub(crate) fn without_lease(description: &DfDescription) -> DfDescription {
     DfDescription { lease_ms: None, ..description.clone() }
@@ -338,10 +354,10 @@ impl Station for NodeStation {
         match news {
             News::Agents(agents) => node.agents_came(from, agents),
             News::AgentEnded(name, reason) => {
-                node.hear_denied(name, from);
-                node.expect_last_words(name, from);
-                node.agent_ended_elsewhere(name, from, &reason);
-                node.claim_name(name);
+                node.hear_denied(&name, from);
+                node.expect_last_words(&name, from);
+                node.agent_ended_elsewhere(&name, from, &reason);
+                name.known().into_iter().for_each(|name| node.claim_name(name));
             }
             News::Introduced => node.hear_introduced(from),
             News::Asks(agents) => node.answer_asks(from, agents),
@@ -390,12 +406,12 @@ impl Station for NodeStation {
             }
             News::Again { partitions, telling } => node.hear_again(from, &partitions, telling),
             News::Facts(facts) => node.hear_facts(facts),
-            News::Serves { partitions, agents, more } => node.hear_serves(from, &partitions, &agents, more),
+            News::Serves { partitions, agents, more } => node.hear_serves(from, &partitions, agents, more),
             News::Hop(news) => self.0.hear_hop(from, news),
             News::Advice(news) => self.0.hear_advice(from, news),
             News::Ask { number, question } => self.0.hear_question(from, number, question),
             News::Answer { number, answer } => node.hear_answer(from, number, answer),
-            News::Yields { partitions, agents } => node.hear_yields(from, &partitions, &agents),
+            News::Yields { partitions, agents } => node.hear_yields(from, &partitions, agents),
             News::Namesake(word) => node.hear_namesake(from, word),
             _ => {}
         }
@@ -411,7 +427,7 @@ impl Station for NodeStation {
             // Agents of partitions that pass on are announced by their next server.
             agents.retain(|(name, _)| !node.is_of_cluster(*name));
             let served = parts.as_ref().map(|parts| node.served(parts, &served)).unwrap_or_default();
-            let agents = agents.chunks(LINK_NEWS_AGENTS).map(|agents| News::Agents(agents.to_vec()));
+            let agents = agents.chunks(LINK_NEWS_AGENTS).map(|agents| News::Agents(named(agents)));
             // In one go, and before messages that wait for the peer: a sender to a topic there knows its subscribers.
             node.with_topics(|topics| tell(agents.chain(served).chain(topics.introduction()).collect()));
         });
@@ -441,9 +457,9 @@ impl Station for NodeStation {
         node.forget_hearsay(lost);
         self.0.lose_hops(lost);
         let names = node.lose_agents(lost);
-        node.ask_claimants(&names);
+        node.ask_claimants(names.iter().filter_map(Name::known));
         let reason = EndReason::Failed("its node is lost".to_owned());
-        for name in names {
+        for name in &names {
             node.forget_elsewhere(name, lost, &reason);
         }
         node.with_topics(|topics| topics.handle_node_lost(lost));

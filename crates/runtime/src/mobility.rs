@@ -248,7 +248,7 @@ impl Node {
         let Some(to) = to else {
             // As soon as there is a link, that node tells of its agents.
             let reason = EndReason::Failed("it left for an unknown node".to_owned());
-            return self.agent_ended_elsewhere(agent, from, &reason);
+            return self.agent_ended_elsewhere(&agent.into(), from, &reason);
         };
         let moved = self.with_ams(|ams| {
             let kind = ams.kind_anywhere(Aid::local(agent)).filter(|_| ams.node_of(agent) == Some(from));
@@ -558,7 +558,7 @@ impl Node {
             self.tell(Event::Came(slot.aid(), source));
         } else if let Some(links) = self.linked.links() {
             // Who heard of that before it heard of the hop believes it to be here.
-            links.tell_all(News::AgentEnded(hop.agent, EndReason::Killed));
+            links.tell_all(News::AgentEnded(hop.agent.into(), EndReason::Killed));
         }
         // Not before all nodes know that it is here: none is to hear of its end first.
         self.tie(slot.aid(), ties);
@@ -573,7 +573,7 @@ impl Node {
     fn tell_of(&self, agent: Aid, kind: AgentKind, offered: bool, source: NodeId) {
         let Some(links) = self.linked.links() else { return };
         for node in links.nodes().into_iter().filter(|node| *node != source) {
-            links.tell(node, News::Agents(vec![(agent.name, kind)]));
+            links.tell(node, News::Agents(vec![(agent.name.into(), kind)]));
         }
         match self.with_df(|df| df.description_of(agent).map(without_lease)) {
             Some(entry) => links.tell_all(News::Service(Box::new(entry))),
@@ -595,7 +595,7 @@ impl Node {
         let _ = self.routes.replace(name, on_its_way, if is_there { Route::node(from) } else { Route::UNKNOWN });
         if let Some(links) = self.linked.links().filter(|_| lost) {
             // Should another node have heard that it is here, it is not.
-            links.tell_all(News::AgentEnded(name, EndReason::Failed("its node is lost".to_owned())));
+            links.tell_all(News::AgentEnded(name.into(), EndReason::Failed("its node is lost".to_owned())));
         }
         self.put(shard, Parcel::Hop(Box::new(HopOrder::Return(name))));
         for then in recalls {

@@ -35,7 +35,7 @@ impl Node {
             let Some(life) = life_of(ams, agent) else { return };
             match (self.asks(there), ams.kind(Aid::local(agent))) {
                 (true, _) => links.tell(there, News::Namesake(Namesake::Asks(agent, life.0))),
-                (false, Some(kind)) => links.tell(there, News::Agents(vec![(agent, kind)])),
+                (false, Some(kind)) => links.tell(there, News::Agents(vec![(agent.into(), kind)])),
                 (false, None) => {}
             }
         });
@@ -117,7 +117,7 @@ impl Node {
         self.with_ams(|ams| {
             let kind = life_of(ams, agent).and_then(|_| ams.kind(Aid::local(agent)));
             let Some(kind) = kind else { return };
-            links.tell_all(News::Agents(vec![(agent, kind)]));
+            links.tell_all(News::Agents(vec![(agent.into(), kind)]));
             self.tell_standing(&[agent].into_iter().collect(), &mut |news| links.tell_all(news));
         });
     }

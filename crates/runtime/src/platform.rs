@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Name, Performative, Symbol, Value, sym};
 use whimbrel_platform::advice::{Advice, AdviseError, Job};
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
@@ -430,7 +430,7 @@ impl Platform {
     }
 
     /// The partition of an agent, if this is a node of several that share a journal.
-    pub fn partition_of(&self, agent: Symbol) -> Option<Partition> {
+    pub fn partition_of(&self, agent: impl Into<Name>) -> Option<Partition> {
         self.node().cluster.as_ref().map(|cluster| cluster.partition_of(agent))
     }
 

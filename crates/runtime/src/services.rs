@@ -78,7 +78,7 @@ impl Services for NodeServices {
     fn agents(&self) -> Vec<Aid> {
         self.node.with_ams(|ams| {
             let elsewhere = ams.agents_elsewhere().into_iter().filter(|(_, _, kind)| *kind != AgentKind::Service);
-            ams.agents().chain(elsewhere.map(|(name, ..)| Aid::local(name))).collect()
+            ams.agents().chain(elsewhere.map(|(name, ..)| Aid::local(name.symbol()))).collect()
         })
     }
 

@@ -178,7 +178,7 @@ impl Host for NodeHost {
             if ams.handle_lodged(Aid::local(name), node.called())
                 && let Some(links) = node.linked.links()
             {
-                links.tell_all(News::Agents(vec![(name, AgentKind::Session)]));
+                links.tell_all(News::Agents(vec![(name.into(), AgentKind::Session)]));
             }
         });
     }

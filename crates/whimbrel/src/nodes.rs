@@ -12,7 +12,6 @@ use whimbrel::Society;
 use whimbrel::society::Seat;
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_net::{Authority, Credentials, Hub, HubConfig, HubView, Level, NODE_DAYS};
-use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::link::News;
 use whimbrel_runtime::Platform;
 
@@ -108,7 +107,7 @@ impl Nodes {
         for node in (1..=count).filter(|node| *node != me) {
             let id = hub.expect(&name_of(node));
             let there = seats.iter().filter(|seat| places.get(&seat.name) == Some(&node));
-            let agents: Vec<(Symbol, AgentKind)> = there.map(|seat| (seat.name, seat.kind)).collect();
+            let agents = there.map(|seat| (seat.name.into(), seat.kind)).collect();
             platform.station().hear(id, News::Agents(agents));
         }
         let first = arguments.first.clone();
@@ -220,6 +219,8 @@ fn place(seats: &[Seat], nodes: u16) -> FxHashMap<Symbol, u16> {
 
 #[cfg(test)]
 mod tests {
+    use whimbrel_platform::ams::AgentKind;
+
     use super::*;
 
     fn seats(all: &[(&str, &str)]) -> Vec<Seat> {

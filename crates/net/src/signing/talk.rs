@@ -242,7 +242,7 @@ fn repeated_end_is_remembered_once() {
     let pair = Pair::new();
     let first = pair.sign(1);
     for _ in 0..1_000 {
-        pair.there.verifier.end("here", "amy".into());
+        pair.there.verifier.end("here", "amy");
     }
     assert_eq!(pair.there.verifier.ends_of("here"), 1);
     assert_eq!(pair.check("here", first), Ok(()), "last words are believed");

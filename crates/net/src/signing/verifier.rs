@@ -259,9 +259,9 @@ impl Verifier {
     }
 
     /// Notes that an agent ended. Its last messages are believed as long as they may be on their way.
-    pub fn end(&self, from: &str, agent: Symbol) {
+    pub fn end(&self, from: &str, agent: &str) {
         if let Some(node) = self.state().nodes.get_mut(from) {
-            node.end(agent.as_str(), now_ms());
+            node.end(agent, now_ms());
         }
     }
 

@@ -1,60 +1,108 @@
 //! What the AMS knows of the agents of other nodes, which push it: their names, so that none is given twice, and where
-//! they are.
+//! they are. Whoever ends there is forgotten here, name and all, unless somebody here spoke of him.
 
 use rustc_hash::FxHashMap;
-use whimbrel_acl::Symbol;
+use whimbrel_acl::Name;
 
 use super::{AgentKind, name_fits};
+use crate::limits::AGENTS_ELSEWHERE_BYTES_MAX;
 use crate::route::NodeId;
 
 /// Agents of other nodes by name.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Elsewhere {
-    agents: FxHashMap<Symbol, (NodeId, AgentKind)>,
+    agents: FxHashMap<Name, (NodeId, AgentKind)>,
+    /// Bytes that each node's agents take, roughly; and how many they may.
+    bytes: FxHashMap<NodeId, u64>,
+    bytes_max: u64,
+}
+
+/// Bytes that an agent of another node takes beyond its name's text, roughly.
+const AGENT_BYTES: u64 = 192;
+
+/// Places that a nearly empty table has for agents to come; it gives back what it has more.
+const SPARE_PLACES: usize = 4_096;
+
+impl Default for Elsewhere {
+    fn default() -> Self {
+        Self { agents: FxHashMap::default(), bytes: FxHashMap::default(), bytes_max: AGENTS_ELSEWHERE_BYTES_MAX }
+    }
+}
+
+fn cost(name: &Name) -> u64 {
+    name.as_str().len() as u64 + AGENT_BYTES
 }
 
 impl Elsewhere {
-    pub fn contains(&self, name: Symbol) -> bool {
-        self.agents.contains_key(&name)
+    pub fn contains(&self, name: &Name) -> bool {
+        self.agents.contains_key(name)
     }
 
-    pub fn node_of(&self, name: Symbol) -> Option<NodeId> {
-        self.agents.get(&name).map(|(node, _)| *node)
+    pub fn node_of(&self, name: &Name) -> Option<NodeId> {
+        self.agents.get(name).map(|(node, _)| *node)
     }
 
-    pub fn kind_of(&self, name: Symbol) -> Option<AgentKind> {
-        self.agents.get(&name).map(|(_, kind)| *kind)
+    pub fn kind_of(&self, name: &Name) -> Option<AgentKind> {
+        self.agents.get(name).map(|(_, kind)| *kind)
     }
 
-    pub fn add(&mut self, name: Symbol, node: NodeId, kind: AgentKind) {
+    /// An agent of this node. False, and nothing changes, if that node has too many.
+    pub fn add(&mut self, name: Name, node: NodeId, kind: AgentKind) -> bool {
+        let (cost, before) = (cost(&name), self.node_of(&name));
+        if before != Some(node) {
+            let bytes = self.bytes.entry(node).or_default();
+            if *bytes + cost > self.bytes_max {
+                return false;
+            }
+            *bytes += cost;
+            before.into_iter().for_each(|before| self.uncount(before, cost));
+        }
         self.agents.insert(name, (node, kind));
+        true
     }
 
     /// Forgets an agent of this node; false if that node has no such agent.
-    pub fn remove(&mut self, name: Symbol, node: NodeId) -> bool {
+    pub fn remove(&mut self, name: &Name, node: NodeId) -> bool {
         let there = self.node_of(name) == Some(node);
         if there {
-            self.agents.remove(&name);
+            self.agents.remove(name);
+            self.uncount(node, cost(name));
+            self.give_back();
         }
         there
     }
 
+    fn uncount(&mut self, node: NodeId, cost: u64) {
+        if let Some(bytes) = self.bytes.get_mut(&node) {
+            *bytes = bytes.saturating_sub(cost);
+            if *bytes == 0 {
+                self.bytes.remove(&node);
+            }
+        }
+    }
+
+    fn give_back(&mut self) {
+        if self.agents.capacity() > SPARE_PLACES && self.agents.len() < self.agents.capacity() / 8 {
+            self.agents.shrink_to(2 * self.agents.len());
+        }
+    }
+
     /// The agents of a node, in no order.
-    pub fn agents_on(&self, node: NodeId) -> Vec<Symbol> {
-        let of_node = |(name, (other, _)): (&Symbol, &(NodeId, AgentKind))| (*other == node).then_some(*name);
+    pub fn agents_on(&self, node: NodeId) -> Vec<Name> {
+        let of_node = |(name, (other, _)): (&Name, &(NodeId, AgentKind))| (*other == node).then(|| name.clone());
         self.agents.iter().filter_map(of_node).collect()
     }
 
     /// The first so many names, as they are sorted, of agents of a kind, if one is given, that fit a pattern; an empty one fits all.
-    pub fn first_fitting(&self, most: usize, pattern: &str, kind: Option<AgentKind>) -> Vec<Symbol> {
+    pub fn first_fitting(&self, most: usize, pattern: &str, kind: Option<AgentKind>) -> Vec<&Name> {
         if most == 0 {
             return Vec::new();
         }
-        let fits = |name: &Symbol| pattern.is_empty() || name_fits(pattern, name.as_str());
+        let fits = |name: &Name| pattern.is_empty() || name_fits(pattern, name.as_str());
         let of_kind = |other: AgentKind| kind.is_none_or(|kind| kind == other);
         let found = self.agents.iter().filter(|(name, (_, kind))| of_kind(*kind) && fits(name));
-        let mut names: Vec<Symbol> = found.map(|(name, _)| *name).collect();
-        let by_name = |one: &Symbol, other: &Symbol| one.as_str().cmp(other.as_str());
+        let mut names: Vec<&Name> = found.map(|(name, _)| name).collect();
+        let by_name = |one: &&Name, other: &&Name| one.as_str().cmp(other.as_str());
         // There may be a million, and whoever asks may want one.
         if most < names.len() {
             names.select_nth_unstable_by(most, by_name);
@@ -65,19 +113,41 @@ impl Elsewhere {
     }
 
     /// Forgets all agents of a node; returns their names, sorted.
-    pub fn remove_node(&mut self, node: NodeId) -> Vec<Symbol> {
+    pub fn remove_node(&mut self, node: NodeId) -> Vec<Name> {
         let mut names = self.agents_on(node);
-        names.sort_unstable_by_key(|name| name.as_str());
+        names.sort_unstable_by(|one, other| one.as_str().cmp(other.as_str()));
         for name in &names {
             self.agents.remove(name);
         }
+        self.bytes.remove(&node);
+        self.give_back();
         names
     }
 
     /// All of them by name.
-    pub fn iter(&self) -> Vec<(Symbol, NodeId, AgentKind)> {
-        let mut all: Vec<_> = self.agents.iter().map(|(name, (node, kind))| (*name, *node, *kind)).collect();
-        all.sort_unstable_by_key(|(name, ..)| name.as_str());
+    pub fn iter(&self) -> Vec<(Name, NodeId, AgentKind)> {
+        let mut all: Vec<_> = self.agents.iter().map(|(name, (node, kind))| (name.clone(), *node, *kind)).collect();
+        all.sort_unstable_by(|(one, ..), (other, ..)| one.as_str().cmp(other.as_str()));
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_of_each_node_have_so_much_room() {
+        let (one, other, name) = (NodeId(1), NodeId(2), |number: u64| Name::new(&format!("roomy-{number}")));
+        let mut elsewhere = Elsewhere { bytes_max: 2 * cost(&name(1)), ..Elsewhere::default() };
+        let mut add = |number, node| elsewhere.add(name(number), node, AgentKind::Native);
+        assert_eq!([add(1, one), add(2, one), add(2, one), add(3, one)], [true, true, true, false]);
+        assert_eq!([add(2, other), add(3, one), add(4, other), add(5, other)], [true, true, true, false]);
+        assert_eq!((elsewhere.node_of(&name(2)), elsewhere.node_of(&name(5))), (Some(other), None));
+        assert!(elsewhere.remove(&name(4), other) && !elsewhere.remove(&name(4), other));
+        assert!(elsewhere.add(name(5), other, AgentKind::Native), "there is room again");
+        elsewhere.remove_node(one);
+        elsewhere.remove_node(other);
+        assert!(elsewhere.agents.is_empty() && elsewhere.bytes.is_empty());
     }
 }

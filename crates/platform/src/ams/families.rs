@@ -346,7 +346,7 @@ mod tests {
                     self.agents.insert(number, Walker { root, counts: root != agent, is_here: true });
                 }
                 (6, Some(Walker { is_here: false, .. })) => {
-                    ams.handle_ended_elsewhere(agent, OTHER);
+                    ams.handle_ended_elsewhere(&agent.into(), OTHER);
                     self.agents.remove(&number);
                 }
                 (7, _) if number == 0 => {

@@ -31,7 +31,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::compact::{Decode, Encode};
-use whimbrel_acl::{AclMessage, Aid, Contact, Performative, Symbol, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, Contact, Name, Performative, Symbol, Value, sym};
 
 use self::elsewhere::Elsewhere;
 use self::families::Families;
@@ -299,14 +299,14 @@ impl Ams {
     fn count_for_family(&mut self, new: NewAgent) {
         let Some(parent) = new.parent() else { return };
         let Self { families, policy: (policy, node), records, elsewhere, .. } = self;
-        let exists = |root| records.contains(root) || elsewhere.contains(root);
+        let exists = |root| records.contains(root) || elsewhere.contains(&Name::from(root));
         families.take_in(new.name, parent, |root| policy.owner_terms(root, *node), exists);
     }
 
     /// Removes an agent that is gone from its family.
     fn leave_family(&mut self, name: Symbol) {
         let Self { families, records, elsewhere, .. } = self;
-        families.leave(name, |root| records.contains(root) || elsewhere.contains(root));
+        families.leave(name, |root| records.contains(root) || elsewhere.contains(&Name::from(root)));
     }
 
     /// Checks that the node has room for so many more agents: named `who`, or created by an agent of that name.
@@ -568,12 +568,14 @@ impl Ams {
         if query.state.is_some() || query.owner.is_some() {
             return Vec::new();
         }
-        let known = || Symbol::known(&query.name).filter(|name| self.elsewhere.contains(*name));
-        let names = if query.is_exact() {
-            let of_kind = |name: &Symbol| query.kind.is_none_or(|kind| self.elsewhere.kind_of(*name) == Some(kind));
+        let known = || Symbol::known(&query.name).filter(|name| self.elsewhere.contains(&Name::from(*name)));
+        let names: Vec<Symbol> = if query.is_exact() {
+            let kind_of = |name: &Symbol| self.elsewhere.kind_of(&Name::from(*name));
+            let of_kind = |name: &Symbol| query.kind.is_none_or(|kind| kind_of(name) == Some(kind));
             known().filter(of_kind).into_iter().take(query.results_max).collect()
         } else {
-            self.elsewhere.first_fitting(query.results_max, &query.name, query.kind)
+            let found = self.elsewhere.first_fitting(query.results_max, &query.name, query.kind);
+            found.into_iter().map(Name::symbol).collect()
         };
         names.into_iter().map(|name| Aid::new(name, self.platform)).collect()
     }
@@ -611,14 +613,14 @@ impl Ams {
         if let Some(record) = self.records.remove(name) {
             self.ties.remove(name);
             self.before.remove(&name);
-            self.elsewhere.add(name, NOWHERE, record.kind);
+            self.elsewhere.add(name.into(), NOWHERE, record.kind);
             self.leave_family(name);
         }
     }
 
     /// An agent of another node, which has lived for so long, goes on on this one, in this state: nobody hears of an agent that is new.
     pub fn handle_arrived(&mut self, new: NewAgent, from: NodeId, state: AgentState, now: Time, lived: Duration) {
-        self.elsewhere.remove(new.name, from);
+        self.elsewhere.remove(&new.name.into(), from);
         if !self.records.contains(new.name) {
             let NewAgent { name, kind, owner, .. } = new;
             self.records.add(Record { aid: Aid::local(name), owner, created: now, kind, state, ending: false });
@@ -673,48 +675,56 @@ impl Ams {
             true => self.count_for_family(new),
             false => self.join_family(new, now)?,
         }
-        self.elsewhere.add(new.name, there.unwrap_or(NOWHERE), new.kind);
+        if !self.elsewhere.add(new.name.into(), there.unwrap_or(NOWHERE), new.kind) {
+            self.leave_family(new.name);
+            return Err(CreateError::NotYet(new.name));
+        }
         Ok(())
     }
 
-    /// Another node has an agent of this name. False, and nothing changes, if this node has one.
-    pub fn handle_elsewhere(&mut self, name: Symbol, node: NodeId, kind: AgentKind) -> bool {
-        let free = !self.records.contains(name);
-        if free {
-            self.elsewhere.add(name, node, kind);
-        }
-        free
+    /// Another node has an agent of this name. False, and nothing changes, if this node has one, or that node has more than
+    /// can be known here.
+    pub fn handle_elsewhere(&mut self, name: impl Into<Name>, node: NodeId, kind: AgentKind) -> bool {
+        let name = name.into();
+        // No agent here has a name that is no symbol.
+        let free = !name.known().is_some_and(|name| self.records.contains(name));
+        free && self.elsewhere.add(name, node, kind)
     }
 
     /// An agent of another node ended; false if that node had none of this name.
-    pub fn handle_ended_elsewhere(&mut self, name: Symbol, node: NodeId) -> bool {
+    pub fn handle_ended_elsewhere(&mut self, name: &Name, node: NodeId) -> bool {
         let removed = self.elsewhere.remove(name, node);
-        if removed {
+        if let Some(name) = name.known().filter(|_| removed) {
             self.leave_family(name);
         }
         removed
     }
 
     /// A node is gone; returns the names that its agents had.
-    pub fn handle_node_lost(&mut self, node: NodeId) -> Vec<Symbol> {
+    pub fn handle_node_lost(&mut self, node: NodeId) -> Vec<Name> {
         let lost = self.elsewhere.remove_node(node);
-        lost.iter().for_each(|name| self.leave_family(*name));
+        lost.iter().filter_map(Name::known).for_each(|name| self.leave_family(name));
         lost
     }
 
     /// The agents of other nodes, by name.
-    pub fn agents_elsewhere(&self) -> Vec<(Symbol, NodeId, AgentKind)> {
+    pub fn agents_elsewhere(&self) -> Vec<(Name, NodeId, AgentKind)> {
         self.elsewhere.iter()
     }
 
     /// The agents of another node, in no order.
-    pub fn agents_on(&self, node: NodeId) -> Vec<Symbol> {
+    pub fn agents_on(&self, node: NodeId) -> Vec<Name> {
         self.elsewhere.agents_on(node)
     }
 
     /// The other node where an agent of this name lives.
-    pub fn node_of(&self, name: Symbol) -> Option<NodeId> {
-        self.elsewhere.node_of(name)
+    pub fn node_of(&self, name: impl Into<Name>) -> Option<NodeId> {
+        self.elsewhere.node_of(&name.into())
+    }
+
+    /// Where an agent of another node lives, and what runs it.
+    pub fn elsewhere(&self, name: &Name) -> Option<(NodeId, AgentKind)> {
+        self.elsewhere.node_of(name).zip(self.elsewhere.kind_of(name))
     }
 
     /// What runs an agent of this node.
@@ -724,7 +734,7 @@ impl Ams {
 
     /// What runs an agent of this or another node.
     pub fn kind_anywhere(&self, agent: Aid) -> Option<AgentKind> {
-        self.kind(agent).or_else(|| self.elsewhere.kind_of(agent.name))
+        self.kind(agent).or_else(|| self.elsewhere.kind_of(&agent.name.into()))
     }
 
     /// This node's agents that others can write to, and what runs them: all but `ams` and `df`, which each node has.
@@ -734,7 +744,7 @@ impl Ams {
     }
 
     fn is_taken(&self, name: Symbol) -> bool {
-        self.records.contains(name) || self.elsewhere.contains(name)
+        self.records.contains(name) || self.elsewhere.contains(&name.into())
     }
 
     /// The local name, if `aid` is of this platform.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
-use whimbrel_acl::Symbol;
+use whimbrel_acl::{Name, Symbol};
 
 use super::partition_of;
 use crate::store::Partition;
@@ -83,7 +83,7 @@ pub struct Layout {
     partitions: u16,
     /// The partitions below this one are for agents that may run anywhere.
     free: u16,
-    homes: FxHashMap<Symbol, Partition>,
+    homes: FxHashMap<Name, Partition>,
     rules: Rules,
     text: String,
 }
@@ -150,7 +150,7 @@ impl Layout {
                     (None, None) if hints.pin.is_some() => within(&domain, partition_of(*name, domain.1).0),
                     (None, None) => continue,
                 };
-                layout.homes.insert(*name, home);
+                layout.homes.insert(Name::from(*name), home);
             }
         }
         layout.rules.apart = apart.into_values().filter(|partitions| partitions.len() > 1).collect();
@@ -170,7 +170,8 @@ impl Layout {
     }
 
     /// The partition that an agent belongs to.
-    pub fn partition_of(&self, agent: Symbol) -> Partition {
+    pub fn partition_of(&self, agent: impl Into<Name>) -> Partition {
+        let agent = agent.into();
         self.homes.get(&agent).copied().unwrap_or_else(|| partition_of(agent, self.free))
     }
 

@@ -74,7 +74,7 @@ pub use record::{Born, FrameError, Origin, Record, Sent, State, Step, Ticket, de
 pub use servers::{Heard, Servers};
 pub use standing::{DfSubscription, Standing};
 
-use whimbrel_acl::Symbol;
+use whimbrel_acl::Name;
 
 use crate::store::Partition;
 
@@ -88,8 +88,9 @@ pub fn numbers_of_life(life: u64) -> u64 {
 }
 
 /// The partition an agent belongs to: FNV-1a of its name. Fixed for ever, for it decides where a store's agents are found.
-pub fn partition_of(agent: Symbol, partitions: u16) -> Partition {
+pub fn partition_of(agent: impl Into<Name>, partitions: u16) -> Partition {
     let hash = agent
+        .into()
         .as_str()
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));

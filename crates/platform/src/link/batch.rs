@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use whimbrel_acl::compact::{Decode, Encode};
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, Value};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Name, Numbered, Symbol, Value};
 
 use super::Namesake;
 use super::codec::{MessageError, MessageReader, MessageWriter};
@@ -55,9 +55,9 @@ impl Item {
 #[non_exhaustive]
 pub enum News {
     /// Agents that the speaker has now.
-    Agents(Vec<(Symbol, AgentKind)>),
+    Agents(Vec<(Name, AgentKind)>),
     /// An agent that it has no more, and why.
-    AgentEnded(Symbol, EndReason),
+    AgentEnded(Name, EndReason),
     /// What an agent of its own offers now.
     Service(Box<DfDescription>),
     /// Further services of an agent of the speaker, behind those that were told.
@@ -104,7 +104,7 @@ pub enum News {
         /// Which ([`Partition`](crate::store::Partition)), and in which epochs.
         partitions: Vec<(u16, u64)>,
         /// All agents of these partitions that it has.
-        agents: Vec<(Symbol, AgentKind)>,
+        agents: Vec<(Name, AgentKind)>,
         /// Whether more agents follow.
         more: bool,
     },
@@ -124,7 +124,7 @@ pub enum News {
         /// Which.
         partitions: Vec<u16>,
         /// Agents of these partitions.
-        agents: Vec<Symbol>,
+        agents: Vec<Name>,
     },
     /// An agent goes from one node to another.
     #[compact(name = "H")]

@@ -46,9 +46,11 @@ impl Topics {
                 true
             }
             News::AgentEnded(agent, _) => {
-                let groups = self.members_elsewhere.get(&(from, *agent)).cloned().unwrap_or_default();
-                groups.into_keys().for_each(|group| self.member_left(from, group, *agent));
-                self.forget_gone(*agent, from);
+                // Members are told of as symbols.
+                let Some(agent) = agent.known() else { return true };
+                let groups = self.members_elsewhere.get(&(from, agent)).cloned().unwrap_or_default();
+                groups.into_keys().for_each(|group| self.member_left(from, group, agent));
+                self.forget_gone(agent, from);
                 true
             }
             _ => true,

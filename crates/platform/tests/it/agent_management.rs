@@ -443,7 +443,7 @@ fn the_ams_finds_agents_of_other_nodes_by_name() {
         let amy = Client::new(sim, "amy");
         sim.with_ams(|ams| {
             for name in ["bob", "bea", "eve"] {
-                assert!(ams.handle_elsewhere(name.into(), NodeId(2), AgentKind::Native));
+                assert!(ams.handle_elsewhere(name, NodeId(2), AgentKind::Native));
             }
         });
         let search = |sim: &mut Simulation, args: Vec<Value>| {

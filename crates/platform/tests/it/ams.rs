@@ -185,12 +185,12 @@ fn a_population_is_created_whole_or_not_at_all() {
 fn it_is_known_where_agents_of_other_nodes_live() {
     let mut ams = Ams::new("home");
     ams.create(running("amy"), Time::ZERO).unwrap();
-    assert!(ams.handle_elsewhere("bob".into(), NodeId(2), AgentKind::Native));
-    assert!(!ams.handle_elsewhere("amy".into(), NodeId(2), AgentKind::Native), "she is here");
-    let places = |ams: &Ams| ["amy", "bob", "eve"].map(|name| ams.node_of(name.into()));
+    assert!(ams.handle_elsewhere("bob", NodeId(2), AgentKind::Native));
+    assert!(!ams.handle_elsewhere("amy", NodeId(2), AgentKind::Native), "she is here");
+    let places = |ams: &Ams| ["amy", "bob", "eve"].map(|name| ams.node_of(name));
     assert_eq!(places(&ams), [None, Some(NodeId(2)), None]);
     assert!(
-        !ams.handle_ended_elsewhere("bob".into(), NodeId(3)) && ams.handle_ended_elsewhere("bob".into(), NodeId(2))
+        !ams.handle_ended_elsewhere(&"bob".into(), NodeId(3)) && ams.handle_ended_elsewhere(&"bob".into(), NodeId(2))
     );
     assert_eq!(places(&ams), [None, None, None]);
 }

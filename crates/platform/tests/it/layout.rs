@@ -56,7 +56,7 @@ fn who_is_together_is_in_one_partition_and_who_is_apart_in_different_ones() {
     assert_eq!(homes(&layout, &replicas).len(), 3);
     assert_eq!(layout.rules().apart, [homes(&layout, &replicas)]);
     assert!(layout.rules().pins.is_empty());
-    assert_eq!(layout.partition_of("x".into()), partition_of("x".into(), 16), "others are where they were");
+    assert_eq!(layout.partition_of("x"), partition_of("x", 16), "others are where they were");
     assert_eq!(layout.text(), "a together crew; c1 together crew; r1 apart r");
 }
 

@@ -110,7 +110,7 @@ impl World {
                 self.model[node].retain(|(_, other)| *other != agent);
                 self.crowded.remove(agent.as_str());
                 for other in Self::others(node) {
-                    let news = News::AgentEnded(agent, EndReason::Finished);
+                    let news = News::AgentEnded(agent.into(), EndReason::Finished);
                     self.links.entry((node, other)).or_default().push_back(news);
                 }
             }

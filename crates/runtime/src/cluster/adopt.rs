@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use whimbrel_acl::{Aid, Envelope, Symbol};
+use whimbrel_acl::{Aid, Envelope, Name, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::durable::{Standing, Ticket};
 use whimbrel_platform::route::{Place, Route};
@@ -156,7 +156,7 @@ impl Node {
             unarrived.extend(self.arrive_with_partition(slot, before));
             slot.mailbox.take_each_once(telling, tickets.get(&name).into_iter().flatten().copied());
             if let Some(part) = parts.part(cluster.partition_of(name)) {
-                part.absent.remove(&name);
+                part.absent.remove(&Name::from(name));
             }
         }
         let letters: Vec<Envelope> = letters(telling).into_iter().map(|letter| self.for_local(letter)).collect();
@@ -184,7 +184,7 @@ impl Node {
         self.tell_served(cluster, partitions);
         self.have_sent(away);
         drop(parts);
-        ended.into_iter().for_each(|name| self.absent_ended(name));
+        ended.iter().for_each(|name| self.absent_ended(name));
         self.restore_standings(standings);
         let count = newcomers.len();
         self.bring(0, newcomers);
@@ -248,6 +248,6 @@ impl Node {
 /// An agent does not live on another node any more.
 pub(super) fn forget_elsewhere(ams: &mut Ams, name: Symbol) {
     if let Some(node) = ams.node_of(name) {
-        ams.handle_ended_elsewhere(name, node);
+        ams.handle_ended_elsewhere(&name.into(), node);
     }
 }

@@ -1,34 +1,35 @@
 //! What other nodes say of the partitions they serve, and what this one says to them.
 
-use whimbrel_acl::{Aid, Envelope, MessageBody, Numbered, Symbol};
+use whimbrel_acl::{Aid, Envelope, MessageBody, Name, Numbered, Symbol};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::creation::is_creation;
 use whimbrel_platform::durable::{Facts, Heard, Ticket};
 use whimbrel_platform::limits::LINK_NEWS_AGENTS;
 use whimbrel_platform::link::News;
-use whimbrel_platform::route::{NodeId, Place, Route};
+use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::store::{Epoch, Partition};
 
 use super::{Cluster, Coming, Part, Parts, Server};
+use crate::linked::named;
 use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::atomic::Ordering;
 
 impl Node {
     /// Another node serves partitions, and these are agents of them.
-    pub fn hear_serves(&self, from: NodeId, partitions: &[(u16, u64)], agents: &[(Symbol, AgentKind)], more: bool) {
+    pub fn hear_serves(&self, from: NodeId, partitions: &[(u16, u64)], agents: Vec<(Name, AgentKind)>, more: bool) {
         let Some(cluster) = &self.cluster else { return };
         let mut parts = cluster.lock();
         for &(index, epoch) in partitions {
             self.expect_server(cluster, &mut parts, Partition(index), Epoch(epoch), from);
         }
         self.with_ams(|ams| {
-            for &(name, kind) in agents {
-                let Some(part) = parts.part(cluster.partition_of(name)) else { continue };
+            for (name, kind) in agents {
+                let Some(part) = parts.part(cluster.partition_of(&name)) else { continue };
                 if let Some(coming) = part.coming.as_mut().filter(|coming| coming.node == from)
-                    && ams.handle_elsewhere(name, from, kind)
+                    && ams.handle_elsewhere(&name, from, kind)
                 {
                     part.absent.remove(&name);
                     coming.agents.push(name);
@@ -46,7 +47,7 @@ impl Node {
             }
         }
         drop(parts);
-        ended.into_iter().for_each(|name| self.absent_ended(name));
+        ended.into_iter().for_each(|name| self.absent_ended(&name));
         if let Some(scribe) = &self.scribe {
             scribe.say_again(from, fresh);
         }
@@ -148,7 +149,7 @@ impl Node {
         let Some(coming) = part.coming.take_if(is_it) else { return };
         self.kill_there(part, to);
         self.with_ams(|ams| {
-            let there = coming.agents.into_iter().filter(|name| ams.node_of(*name) == Some(to));
+            let there = coming.agents.iter().filter(|name| ams.node_of(*name) == Some(to));
             there.for_each(|name| self.routes.set(name, Route::node(to)));
         });
         cluster.set(partition, Server::Node(to));
@@ -170,7 +171,7 @@ impl Node {
         self.with_ams(|ams| {
             let kind = ams.kind_anywhere(Aid::local(name)).unwrap_or(AgentKind::Native);
             if ams.node_of(name) != Some(to) && ams.handle_elsewhere(name, to, kind) {
-                coming.agents.push(name);
+                coming.agents.push(name.into());
             }
         });
     }
@@ -285,7 +286,7 @@ impl Node {
     }
 
     /// Another node stops serving partitions.
-    pub fn hear_yields(&self, from: NodeId, partitions: &[u16], agents: &[Symbol]) {
+    pub fn hear_yields(&self, from: NodeId, partitions: &[u16], agents: Vec<Name>) {
         let Some(cluster) = &self.cluster else { return };
         let mut parts = cluster.lock();
         for partition in partitions.iter().copied().map(Partition) {
@@ -297,11 +298,11 @@ impl Node {
             }
         }
         // Those that another node has named as its own meanwhile are there.
-        let left: Vec<Symbol> =
-            self.with_ams(|ams| agents.iter().copied().filter(|name| ams.node_of(*name) == Some(from)).collect());
+        let left: Vec<Name> =
+            self.with_ams(|ams| agents.into_iter().filter(|name| ams.node_of(name) == Some(from)).collect());
         for name in left {
-            self.detach(name, from);
-            if let Some(part) = parts.part(cluster.partition_of(name)) {
+            self.routes.clear(&name, from);
+            if let Some(part) = parts.part(cluster.partition_of(&name)) {
                 part.absent.insert(name);
             }
         }
@@ -310,14 +311,6 @@ impl Node {
     /// What a new peer is to know of the partitions that this node serves, and of their agents.
     pub fn served(&self, parts: &Parts, agents: &[(Symbol, AgentKind)]) -> Vec<News> {
         serves(&parts.served(), agents)
-    }
-
-    /// An agent is not on that node any more.
-    pub(super) fn detach(&self, name: Symbol, server: NodeId) {
-        let route = self.routes.look_up(name);
-        if route.place() == Place::Node(server) {
-            let _ = self.routes.replace(name, route, Route::UNKNOWN);
-        }
     }
 }
 
@@ -332,7 +325,7 @@ pub(super) fn serves(partitions: &[(u16, u64)], agents: &[(Symbol, AgentKind)]) 
     }
     let pieces = agents.chunks(LINK_NEWS_AGENTS).chain(agents.is_empty().then_some(&[][..]));
     let mut news: Vec<News> = pieces
-        .map(|agents| News::Serves { partitions: partitions.to_vec(), agents: agents.to_vec(), more: true })
+        .map(|agents| News::Serves { partitions: partitions.to_vec(), agents: named(agents), more: true })
         .collect();
     if let Some(News::Serves { more, .. }) = news.last_mut() {
         *more = false;

@@ -1,6 +1,6 @@
 //! A node is lost: its agents of partitions that it served are absent until another one serves them.
 
-use whimbrel_acl::{Envelope, Symbol};
+use whimbrel_acl::{Envelope, Name};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::store::Partition;
@@ -11,7 +11,7 @@ use crate::node::Node;
 
 impl Node {
     /// Another node is lost. Returns those of its agents that have ended by that.
-    pub fn lose_agents(&self, lost: NodeId) -> Vec<Symbol> {
+    pub fn lose_agents(&self, lost: NodeId) -> Vec<Name> {
         let Some(cluster) = &self.cluster else { return self.with_ams(|ams| ams.handle_node_lost(lost)) };
         let mut parts = cluster.lock();
         parts.servers.unlinked(lost);
@@ -25,9 +25,8 @@ impl Node {
         self.forsake(cluster, &mut parts, &served, lost);
         self.with_ams(|ams| {
             let mut ended = ams.agents_on(lost);
-            ended
-                .retain(|name| !parts.part(cluster.partition_of(*name)).is_some_and(|part| part.absent.contains(name)));
-            ended.retain(|name| ams.handle_ended_elsewhere(*name, lost));
+            ended.retain(|name| !parts.part(cluster.partition_of(name)).is_some_and(|part| part.absent.contains(name)));
+            ended.retain(|name| ams.handle_ended_elsewhere(name, lost));
             ended
         })
     }
@@ -42,18 +41,18 @@ impl Node {
             }
         }
         for name in self.with_ams(|ams| ams.agents_on(server)) {
-            let partition = cluster.partition_of(name);
+            let partition = cluster.partition_of(&name);
             if partitions.contains(&partition)
                 && let Some(part) = parts.part(partition)
             {
-                self.detach(name, server);
+                self.routes.clear(&name, server);
                 part.absent.insert(name);
             }
         }
     }
 
     /// An agent whose partition has a new server is not there any more.
-    pub(super) fn absent_ended(&self, name: Symbol) {
+    pub(super) fn absent_ended(&self, name: &Name) {
         let Some(node) = self.with_ams(|ams| ams.node_of(name)) else { return };
         let reason = EndReason::Failed("its node is lost".to_owned());
         self.agent_ended_elsewhere(name, node, &reason);

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use whimbrel_acl::{Envelope, MessageBody, Symbol};
+use whimbrel_acl::{Envelope, MessageBody, Name, Symbol};
 use whimbrel_platform::cluster::{Mover, Work};
 use whimbrel_platform::durable::{Layout, Servers};
 use whimbrel_platform::limits::UNSERVED_MESSAGES_MAX;
@@ -94,7 +94,7 @@ pub(crate) struct Part {
     /// What waits for a server, in the order it came. Nothing that is numbered: that is said again.
     waiting: Vec<Envelope>,
     /// Its agents while nobody serves it, as far as they are known: they live, but nowhere just now.
-    absent: FxHashSet<Symbol>,
+    absent: FxHashSet<Name>,
     /// Those of them that are to end as soon as they are somewhere.
     doomed: FxHashSet<Symbol>,
     /// The node that served it before, if this one heard of that.
@@ -106,7 +106,7 @@ pub(crate) struct Part {
 struct Coming {
     node: NodeId,
     epoch: Epoch,
-    agents: Vec<Symbol>,
+    agents: Vec<Name>,
 }
 
 impl Server {
@@ -158,7 +158,7 @@ impl Cluster {
     }
 
     /// The partition of an agent.
-    pub fn partition_of(&self, agent: Symbol) -> Partition {
+    pub fn partition_of(&self, agent: impl Into<Name>) -> Partition {
         self.layout.partition_of(agent)
     }
 
@@ -279,11 +279,11 @@ impl Parts {
 
     /// Adds an agent to those that get a route to the node that begins to serve their partition, once that node has
     /// been told what it may have missed. False if the node is not beginning to serve it.
-    pub fn name_coming(&mut self, cluster: &Cluster, agent: Symbol, node: NodeId) -> bool {
+    pub fn name_coming(&mut self, cluster: &Cluster, agent: &Name, node: NodeId) -> bool {
         let coming = self.part(cluster.partition_of(agent)).and_then(|part| part.coming.as_mut());
         let coming = coming.filter(|coming| coming.node == node);
         if let Some(coming) = coming {
-            coming.agents.push(agent);
+            coming.agents.push(agent.clone());
             return true;
         }
         false

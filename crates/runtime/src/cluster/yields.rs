@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use whimbrel_acl::{Aid, Symbol};
+use whimbrel_acl::{Aid, Name, Symbol};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::limits::LINK_NEWS_AGENTS;
@@ -103,7 +103,10 @@ impl Node {
         if let Some(links) = self.linked.links() {
             let partitions: Vec<u16> = partitions.iter().map(|partition| partition.0).collect();
             for agents in durable.chunks(LINK_NEWS_AGENTS).chain(durable.is_empty().then_some(&[][..])) {
-                links.tell_all(News::Yields { partitions: partitions.clone(), agents: agents.to_vec() });
+                links.tell_all(News::Yields {
+                    partitions: partitions.clone(),
+                    agents: agents.iter().copied().map(Name::from).collect(),
+                });
             }
         }
         (durable, volatile.into_iter().filter(|name| cluster.is_founder(*name)).collect())
@@ -125,7 +128,7 @@ impl Node {
         let Some(cluster) = &self.cluster else { return };
         let mut parts = cluster.lock();
         if let Some(part) = parts.part(cluster.partition_of(name)) {
-            part.absent.insert(name);
+            part.absent.insert(name.into());
         }
         self.with_ams(|ams| ams.handle_left(name));
         self.with_df(|df| df.handle_left(Aid::local(name)));

@@ -592,7 +592,7 @@ impl Nodes {
     fn believe(&self, node: usize, agent: Aid, there: usize) {
         let there = NodeId(there as u32);
         self.at(node).station().hear(there, News::Introduced);
-        self.at(node).station().hear(there, News::Agents(vec![(agent.name, AgentKind::Native)]));
+        self.at(node).station().hear(there, News::Agents(vec![(agent.name.into(), AgentKind::Native)]));
     }
 }
 
@@ -703,13 +703,13 @@ fn what_an_agent_sent_before_it_was_ended_is_from_it() {
     nodes.believe(0, walker, 1);
     let station = nodes.at(0).station();
     let (home, other) = (NodeId(1), NodeId(2));
-    let ended = || News::AgentEnded(walker.name, EndReason::Killed);
+    let ended = || News::AgentEnded(walker.name.into(), EndReason::Killed);
     station.hear(other, ended());
     assert!(station.speaks_for(home, walker) && !station.speaks_for(other, walker), "it was never there");
     station.hear(home, ended());
     assert!(station.speaks_for(home, walker), "the link has the rest of its words");
     assert!(!station.speaks_for(other, walker) && !station.speaks_for(home, Aid::local("stranger")));
-    station.hear(other, News::Agents(vec![(walker.name, AgentKind::Native)]));
+    station.hear(other, News::Agents(vec![(walker.name.into(), AgentKind::Native)]));
     assert!(!station.speaks_for(home, walker) && station.speaks_for(other, walker), "another has its name");
 }
 
@@ -727,8 +727,8 @@ fn last_words_are_judged_as_those_of_who_said_them() {
         let nodes = Nodes::with(2, 1, |me, builder| if me == 0 { builder.policy(policy.clone()) } else { builder });
         let vault = nodes.at(0).spawn("vault", does(|_, _| ())).unwrap();
         let (station, pump) = (nodes.at(0).station(), Aid::local("pump"));
-        station.hear(NodeId(1), News::Agents(vec![(pump.name, kind)]));
-        station.hear(NodeId(1), News::AgentEnded(pump.name, EndReason::Finished));
+        station.hear(NodeId(1), News::Agents(vec![(pump.name.into(), kind)]));
+        station.hear(NodeId(1), News::AgentEnded(pump.name.into(), EndReason::Finished));
         assert!(station.speaks_for(NodeId(1), pump));
         let body = MessageBody::Owned(Box::new(inform("pump", vault, 1.0)));
         station.arrive(NodeId(1), &mut vec![Envelope { to: vault, body }]);
@@ -753,7 +753,7 @@ fn nobody_takes_an_agent_away_from_another_node_by_saying_so() {
     station.hear(NodeId(1), News::Has { agents: Vec::new(), not: vec![walker.name] });
     assert!(is_there(), "nor was this");
     for _ in 0..3 {
-        station.hear(liar, News::Agents(vec![(walker.name, AgentKind::Native)]));
+        station.hear(liar, News::Agents(vec![(walker.name.into(), AgentKind::Native)]));
         let forged =
             Envelope { to: Aid::local("ams"), body: MessageBody::Owned(Box::new(inform("walker", walker, 1.0))) };
         assert!(station.keep_doubtful(liar, forged.clone()).is_none(), "it waits");
@@ -766,7 +766,7 @@ fn nobody_takes_an_agent_away_from_another_node_by_saying_so() {
     let dead = nodes.at(0).dead_letters();
     assert!(dead.len() == 3 && dead.iter().all(|letter| letter.reason == DeadReason::Forged), "{dead:?}");
     // Of messages that wait there are only so many.
-    station.hear(liar, News::Agents(vec![(walker.name, AgentKind::Native)]));
+    station.hear(liar, News::Agents(vec![(walker.name.into(), AgentKind::Native)]));
     let forged =
         || Envelope { to: Aid::local("ams"), body: MessageBody::Owned(Box::new(inform("walker", walker, 1.0))) };
     let kept = (0..2 * LINK_DOUBTFUL_MESSAGES_MAX).filter(|_| station.keep_doubtful(liar, forged()).is_none()).count();
@@ -777,7 +777,7 @@ fn nobody_takes_an_agent_away_from_another_node_by_saying_so() {
 fn agents_are_asked_about_together_and_not_too_many() {
     let nodes = Nodes::new(2, 1);
     let names = |count: usize| (0..count).map(|at| Symbol::from(format!("w{at}").as_str())).collect::<Vec<_>>();
-    let named: Vec<(Symbol, AgentKind)> = names(5).into_iter().map(|name| (name, AgentKind::Native)).collect();
+    let named: Vec<_> = names(5).into_iter().map(|name| (name.into(), AgentKind::Native)).collect();
     let nobody = NodeId(7);
     nodes.at(0).station().hear(nobody, News::Introduced);
     nodes.at(0).station().hear(nobody, News::Agents(named.clone()));

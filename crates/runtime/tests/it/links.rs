@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
+use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Value};
 use whimbrel_platform::Links;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
@@ -125,7 +125,7 @@ fn linked(workers: usize) -> (Platform, Arc<Narrow>) {
     let platform = Platform::builder().workers(workers).build();
     let links = Arc::new(Narrow::default());
     platform.link_with(Arc::<Narrow>::clone(&links));
-    platform.station().hear(OTHER, News::Agents(vec![(Symbol::new("far"), AgentKind::Native)]));
+    platform.station().hear(OTHER, News::Agents(vec![("far".into(), AgentKind::Native)]));
     (platform, links)
 }
 

@@ -14,6 +14,7 @@ mod kit;
 mod links;
 mod mailboxes;
 mod moves;
+mod names;
 mod namesakes;
 mod operate;
 mod policy;

@@ -456,7 +456,7 @@ fn what_a_peer_says_of_names_that_are_not_its_own_is_ignored() {
     let name = whimbrel_acl::Symbol::new;
     station.hear(
         NodeId(1),
-        News::Agents(vec![(name("topic:weather"), AgentKind::Native), (name("x"), AgentKind::Native)]),
+        News::Agents(vec![("topic:weather".into(), AgentKind::Native), ("x".into(), AgentKind::Native)]),
     );
     station.hear(NodeId(1), News::Joined(name("group:crew"), vec![name("speaker"), name("nobody")]));
     station.hear(NodeId(1), News::Topics(vec![name("group:crew"), name("x")]));

@@ -313,7 +313,7 @@ pub fn produce(what: &Messaging, first: &str) -> anyhow::Result<()> {
     }
     let consumers: Vec<Symbol> =
         (1..=what.consumers()).map(|number| Symbol::new(&format!("consumer{number}"))).collect();
-    let known = consumers.iter().map(|name| (*name, AgentKind::Native)).collect();
+    let known = consumers.iter().map(|name| ((*name).into(), AgentKind::Native)).collect();
     platform.station().hear(node, News::Agents(known));
     let news = news()?;
     if what.scenario == Scenario::Broadcast {

@@ -9,7 +9,7 @@ use std::sync::mpsc::Receiver;
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel::cluster::View;
 use whimbrel::programs::SocietyLoader;
-use whimbrel_acl::{Aid, Symbol};
+use whimbrel_acl::{Aid, Name, Symbol};
 use whimbrel_gateway::vocabulary::{
     AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, DoorsInfo, LinkInfo, LogLine, LogWanted, MemberInfo,
     MemberState, NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo, WishInfo,
@@ -61,9 +61,9 @@ pub struct Panel {
 const WISH_AGENTS_SHOWN: usize = 3;
 
 /// All agents that a node knows.
-fn names_of(ams: &Ams) -> Vec<Symbol> {
+fn names_of(ams: &Ams) -> Vec<Name> {
     let elsewhere = ams.agents_elsewhere().into_iter().map(|(name, ..)| name);
-    ams.reachable().map(|(name, _)| name).chain(elsewhere).collect()
+    ams.reachable().map(|(name, _)| name.into()).chain(elsewhere).collect()
 }
 
 impl Panel {
@@ -256,9 +256,9 @@ impl Panel {
         let Some(cluster) = &self.cluster else { return Vec::new() };
         let names = self.directory().and_then(|directory| directory.with_ams(|ams| names_of(ams))).unwrap_or_default();
         let wish = |(partition, node)| {
-            let is_in = |name: &&Symbol| self.platform.partition_of(**name) == Some(partition);
+            let is_in = |name: &&Name| self.platform.partition_of(*name) == Some(partition);
             let mut agents: Vec<String> =
-                names.iter().filter(is_in).take(WISH_AGENTS_SHOWN).map(Symbol::to_string).collect();
+                names.iter().filter(is_in).take(WISH_AGENTS_SHOWN).map(Name::to_string).collect();
             agents.sort_unstable();
             WishInfo { partition: partition.0, node, agents }
         };
@@ -370,10 +370,10 @@ impl Panel {
         let passed: FxHashSet<NodeId> =
             names.iter().filter(|(_, name)| but.contains(name)).map(|(node, _)| *node).collect();
         let all = self.directory().and_then(|directory| directory.with_ams(|ams| ams.agents_elsewhere()));
-        let fits = |name: Symbol| wanted.name.is_empty() || name_fits(&wanted.name, name.as_str());
+        let fits = |name: &Name| wanted.name.is_empty() || name_fits(&wanted.name, name.as_str());
         let agents = all.unwrap_or_default().into_iter().map(|(name, node, kind)| AgentElsewhere { name, node, kind });
         let agents = agents.filter(|agent| wanted.services || agent.kind != AgentKind::Service);
-        agents.filter(|agent| !passed.contains(&agent.node) && fits(agent.name)).collect()
+        agents.filter(|agent| !passed.contains(&agent.node) && fits(&agent.name)).collect()
     }
 
     /// Asks the workers how these agents are doing.
@@ -503,7 +503,7 @@ impl Panel {
     /// How many agents of a partition live on other nodes.
     fn agents_in(&self, partition: Partition) -> u64 {
         let elsewhere = self.directory().and_then(|directory| directory.with_ams(|ams| ams.agents_elsewhere()));
-        let is_in = |(name, ..): &(Symbol, NodeId, AgentKind)| self.platform.partition_of(*name) == Some(partition);
+        let is_in = |(name, ..): &(Name, NodeId, AgentKind)| self.platform.partition_of(name) == Some(partition);
         elsewhere.unwrap_or_default().iter().filter(|agent| is_in(agent)).count() as u64
     }
 
@@ -586,7 +586,7 @@ fn reason_of(why: &HopError) -> Reason {
 
 /// An agent of another node, of which no more is known here.
 struct AgentElsewhere {
-    name: Symbol,
+    name: Name,
     node: NodeId,
     kind: AgentKind,
 }

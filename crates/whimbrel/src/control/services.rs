@@ -1,7 +1,7 @@
 //! What agents offer, as the directory facilitator of a node knows it.
 
 use rustc_hash::FxHashMap;
-use whimbrel_acl::{Symbol, Value};
+use whimbrel_acl::{Name, Symbol, Value};
 use whimbrel_gateway::vocabulary::{EntryInfo, ServiceInfo, ServicesWanted, SubscriptionInfo, SubscriptionsFound};
 use whimbrel_platform::Time;
 use whimbrel_platform::ams::name_fits;
@@ -17,10 +17,10 @@ impl Panel {
         let names = self.node_names();
         let Some(directory) = self.directory() else { return Vec::new() };
         let elsewhere = directory.with_ams(|ams| ams.agents_elsewhere()).unwrap_or_default();
-        let elsewhere: FxHashMap<Symbol, NodeId> = elsewhere.into_iter().map(|(name, node, _)| (name, node)).collect();
+        let elsewhere: FxHashMap<Name, NodeId> = elsewhere.into_iter().map(|(name, node, _)| (name, node)).collect();
         let entry = |description: &DfDescription, expires: Option<Time>| {
             let agent = description.agent?;
-            let node = elsewhere.get(&agent.name).map(|node| names.get(node).cloned().unwrap_or_default());
+            let node = elsewhere.get(&agent.name.into()).map(|node| names.get(node).cloned().unwrap_or_default());
             let is_asked_for = match (&node, &wanted.elsewhere_but) {
                 (None, _) => true,
                 (Some(_), None) => false,

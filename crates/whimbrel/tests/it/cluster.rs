@@ -188,7 +188,7 @@ fn it_is_known_which_partitions_keep_a_node_busy() {
         let mut nodes = Nodes::new(&[("sums.mas2j", project), ("burner.asl", burner), ("idle.asl", "here.")], 1);
         nodes.serve(0, 0..PARTITIONS);
         let platform = &nodes.nodes[0].platform;
-        let part = platform.partition_of("burner".into());
+        let part = platform.partition_of("burner");
         // The last sample, or the last long turn, is not told yet: the longer it goes on the less that is.
         wait_for("all that it does is for that partition", || {
             let work = platform.work();
@@ -322,7 +322,7 @@ fn agents_are_created_on_the_nodes_that_serve_their_names() {
 #[test]
 fn agents_that_are_created_while_nobody_serves_their_partition_wait_for_that() {
     let mut nodes = Nodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 2);
-    let mother = nodes.nodes[0].platform.partition_of("mother".into()).expect("it is a cluster").0;
+    let mother = nodes.nodes[0].platform.partition_of("mother").expect("it is a cluster").0;
     nodes.serve(0, [mother]);
     nodes.nodes[0].platform.wait_idle_for(Duration::from_millis(100));
     nodes.serve(1, (0..PARTITIONS).filter(|index| *index != mother));
@@ -400,8 +400,8 @@ const GUEST: &str = "+!greet(N) <- .send(mother, tell, hello(N)).";
 fn agents_that_are_not_kept_are_written_to_from_other_nodes() {
     let files = [("sums.mas2j", ECHOES), ("mother.asl", HOST), ("echo.asl", ECHO), ("child.asl", GUEST)];
     let mut nodes = Nodes::new(&files, 2);
-    let mother = nodes.nodes[0].platform.partition_of("mother".into()).expect("it is a cluster").0;
-    assert_ne!(nodes.nodes[0].platform.partition_of("echo".into()), Some(Partition(mother)), "they live apart");
+    let mother = nodes.nodes[0].platform.partition_of("mother").expect("it is a cluster").0;
+    assert_ne!(nodes.nodes[0].platform.partition_of("echo"), Some(Partition(mother)), "they live apart");
     // The children live with their mother, whoever serves their names.
     nodes.serve(1, (0..PARTITIONS).filter(|index| *index != mother));
     nodes.serve(0, [mother]);
@@ -420,7 +420,7 @@ const LEDGER: &str = "
 #[test]
 fn messages_of_agents_that_go_on_elsewhere_do_not_overtake_the_word_of_it() {
     let mut nodes = Nodes::new(&[("sums.mas2j", TICKS), ("ticker.asl", TICKER), ("ledger.asl", LEDGER)], 2);
-    let ledger = nodes.nodes[0].platform.partition_of("ledger".into()).expect("it is a cluster").0;
+    let ledger = nodes.nodes[0].platform.partition_of("ledger").expect("it is a cluster").0;
     let others: Vec<u16> = (0..PARTITIONS).filter(|index| *index != ledger).collect();
     nodes.serve(0, [ledger]);
     nodes.serve(1, others.iter().copied());
@@ -520,7 +520,7 @@ fn what_a_closing_link_does_not_take_is_said_again_to_the_next_server() {
     let platform = Platform::builder().workers(1).loader(society.loader()).clustered(memory as _).build();
     let wire = Arc::new(Wire { is_closing: AtomicBool::new(true), ..Wire::default() });
     platform.link_with(Arc::<Wire>::clone(&wire));
-    let partition = |name: &str| platform.partition_of(name.into()).expect("it has partitions");
+    let partition = |name: &str| platform.partition_of(name).expect("it has partitions");
     let (here, there) = (partition("sender"), partition("receiver"));
     let serves = |node: u32, epoch: u64| {
         let agents = vec![("receiver".into(), AgentKind::AgentSpeak)];
@@ -547,7 +547,7 @@ fn others_hear_who_serves_a_partition_before_they_hear_its_agents() {
         let journal = Arc::clone(&memory) as _;
         let platform = Platform::builder().workers(1).loader(society.loader()).clustered(journal).build();
         platform.link_with(Arc::<Wire>::clone(wire));
-        let partition = |name: &str| platform.partition_of(name.into()).expect("it has partitions");
+        let partition = |name: &str| platform.partition_of(name).expect("it has partitions");
         let (here, there) = (partition("sender"), partition("receiver"));
         assert_ne!(here, there);
         if epoch > 1 {
@@ -597,7 +597,7 @@ const PARENT: &str = r#"
 
 /// The node that serves none of these names' partitions serves all the others.
 fn apart(nodes: &Nodes, names: &[&str]) -> Vec<u16> {
-    let partition = |name: &&str| nodes.nodes[0].platform.partition_of((*name).into()).expect("it is a cluster").0;
+    let partition = |name: &&str| nodes.nodes[0].platform.partition_of(*name).expect("it is a cluster").0;
     let theirs: Vec<u16> = names.iter().map(partition).collect();
     assert!(!theirs[1..].contains(&theirs[0]), "{names:?} live apart: {theirs:?}");
     theirs

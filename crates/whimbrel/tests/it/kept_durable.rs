@@ -312,7 +312,7 @@ fn what_a_client_was_given_and_no_state_covers_comes_again_when_its_partition_ha
     let files = [("sums.mas2j", "MAS sums { agents: idle; }"), ("idle.asl", "!wait. +!wait <- .wait(600000).")];
     let (mut nodes, mut memo) = (Nodes::new(&files, 2), Memo::default());
     nodes.serve(0, 0..8);
-    let home = nodes.nodes[0].platform.partition_of("bob".into()).expect("it has partitions").0;
+    let home = nodes.nodes[0].platform.partition_of("bob").expect("it has partitions").0;
     let mut tab = Tab::with_bob(&nodes.nodes[0].platform.host(), OnLeave::Wait, true);
     tab.until(&mut memo, |tab, _| tab.is_created);
     tab.state.push(0);

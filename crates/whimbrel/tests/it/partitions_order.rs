@@ -46,7 +46,7 @@ fn passages() -> u64 {
 #[test]
 fn passing_partitions_keep_order() {
     let mut nodes = Nodes::new(&[("sums.mas2j", TICKS), ("ticker.asl", TICKER), ("ledger.asl", LEDGER)], 3);
-    let ledger = nodes.nodes[0].platform.partition_of("ledger".into()).expect("it is a cluster").0;
+    let ledger = nodes.nodes[0].platform.partition_of("ledger").expect("it is a cluster").0;
     nodes.serve(0, 0..PARTITIONS);
     let (mut at, mut random) = ([0; PARTITIONS as usize], Random::new(1));
     for passage in 0..passages() {
@@ -126,7 +126,7 @@ impl Stage {
         let platform = builder.workers(1).clustered(Arc::new(Memory::new(PARTITIONS)) as _).build();
         let peer = Arc::new(Peer::default());
         platform.link_with(Arc::<Peer>::clone(&peer));
-        let partition = |name: &str| platform.partition_of(name.into()).expect("it has partitions");
+        let partition = |name: &str| platform.partition_of(name).expect("it has partitions");
         let (here, there) = (partition("receiver"), partition("sender"));
         assert_ne!(here, there);
         let adopted = platform.adopt(&[(here, Epoch(1))], agents).expect("nobody else has it");

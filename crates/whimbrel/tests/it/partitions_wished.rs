@@ -80,7 +80,7 @@ fn tell(nodes: &Nodes, agent: &str, performative: Performative, content: Value) 
 /// The next wish, which is for an agent's partition and this node.
 fn wished(nodes: &Nodes, wishes: &Receiver<(Partition, Wish)>, agent: &str, to: &str) -> (u16, Wish) {
     let (partition, wish) = wishes.recv_timeout(PATIENCE).expect("it wants to move");
-    assert_eq!(Some(partition), nodes.nodes[0].platform.partition_of(agent.into()));
+    assert_eq!(Some(partition), nodes.nodes[0].platform.partition_of(agent));
     assert_eq!(wish.to.as_str(), to);
     (partition.0, wish)
 }

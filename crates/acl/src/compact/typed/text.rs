@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::tags::{self, column};
 use super::super::texts::{self, Kind, Rows};
 use super::{Decode, Encode, Few, Reader, Result, Writer, constant};
-use crate::{Symbol, Text};
+use crate::{Name, Symbol, Text};
 
 /// A type that is text.
 trait Textual: Sized + Clone {
@@ -161,58 +161,115 @@ macro_rules! textual {
 
 textual! { String Text Arc<str> }
 
-/// A name is an atom.
-impl Encode for Symbol {
-    fn encode(&self, w: &mut Writer<'_>) {
-        w.atom(self.as_str());
+/// A type that is an atom.
+trait Atomic: Sized {
+    fn of(r: &mut Reader<'_>, text: &str) -> Result<Self>;
+    fn of_dictionary(r: &mut Reader<'_>, number: u64) -> Result<Self>;
+}
+
+impl Atomic for Symbol {
+    fn of(_: &mut Reader<'_>, text: &str) -> Result<Self> {
+        Ok(Self::new(text))
     }
 
-    fn same(&self, other: &Self) -> bool {
-        self == other
-    }
-
-    fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
-        texts::write(w, &rows.iter().map(|row| row.as_str()).collect::<Vec<&str>>(), Kind::Atom);
-    }
-
-    fn pays(items: &[Self]) -> bool {
-        items.len() >= 4
+    fn of_dictionary(r: &mut Reader<'_>, number: u64) -> Result<Self> {
+        r.symbol(number)
     }
 }
 
-impl Decode for Symbol {
-    fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
-        super::repeat_clones(self, count, out)
+/// Bytes that a counted name takes beyond its text, roughly.
+const NAME_BYTES: usize = 128;
+
+impl Atomic for Name {
+    fn of(r: &mut Reader<'_>, text: &str) -> Result<Self> {
+        r.charge(text.len() + NAME_BYTES)?;
+        Ok(Self::new(text))
     }
 
-    fn decode(r: &mut Reader<'_>) -> Result<Self> {
-        match r.byte()? {
-            tag @ tags::ATOM_REF..tags::SMALL_NUM => r.symbol(u64::from(tag - tags::ATOM_REF)),
-            tags::LONG_ATOM_REF => {
-                let number = r.number()?;
-                r.symbol(number)
-            }
-            tags::ATOM => r.plain_text().map(Self::new),
-            tags::TRUE => Ok(crate::sym::TRUE),
-            tags::FALSE => Ok(crate::sym::FALSE),
-            _ => Err(r.mismatch("an atom")),
-        }
+    fn of_dictionary(r: &mut Reader<'_>, number: u64) -> Result<Self> {
+        let text = r.dictionary_text(number)?.text;
+        Self::of(r, text)
     }
+}
 
-    fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
-        let tag = r.byte()?;
-        if !texts::is_texts(tag, Kind::Atom) {
-            return super::any_tagged(r, tag, count, out);
+fn decode_atom<T: Atomic>(r: &mut Reader<'_>) -> Result<T> {
+    match r.byte()? {
+        tag @ tags::ATOM_REF..tags::SMALL_NUM => T::of_dictionary(r, u64::from(tag - tags::ATOM_REF)),
+        tags::LONG_ATOM_REF => {
+            let number = r.number()?;
+            T::of_dictionary(r, number)
         }
-        match texts::read(r, tag, count, Kind::Atom)? {
-            Rows::Refs(numbers) => {
-                for number in numbers {
-                    out.push(r.symbol(u64::try_from(number).unwrap_or(u64::MAX))?);
-                }
-            }
-            Rows::Plain(lengths, run) => out.extend(texts::pieces(&lengths, run).map(Self::new)),
-            Rows::Made(_) => return Err(r.mismatch("a column of atoms")),
+        tags::ATOM => {
+            let text = r.plain_text()?;
+            T::of(r, text)
         }
-        Ok(())
+        tags::TRUE => T::of(r, "true"),
+        tags::FALSE => T::of(r, "false"),
+        _ => Err(r.mismatch("an atom")),
     }
+}
+
+fn decode_atoms<T: Atomic + Decode>(r: &mut Reader<'_>, count: usize, out: &mut Vec<T>) -> Result<()> {
+    let tag = r.byte()?;
+    if !texts::is_texts(tag, Kind::Atom) {
+        return super::any_tagged(r, tag, count, out);
+    }
+    match texts::read(r, tag, count, Kind::Atom)? {
+        Rows::Refs(numbers) => {
+            for number in numbers {
+                out.push(T::of_dictionary(r, u64::try_from(number).unwrap_or(u64::MAX))?);
+            }
+        }
+        Rows::Plain(lengths, run) => {
+            for text in texts::pieces(&lengths, run) {
+                out.push(T::of(r, text)?);
+            }
+        }
+        Rows::Made(_) => return Err(r.mismatch("a column of atoms")),
+    }
+    Ok(())
+}
+
+macro_rules! atomic {
+    ($($(#[$doc:meta])* $type:ty)*) => {$(
+        $(#[$doc])*
+        impl Encode for $type {
+            fn encode(&self, w: &mut Writer<'_>) {
+                w.atom(self.as_str());
+            }
+
+            fn same(&self, other: &Self) -> bool {
+                self == other
+            }
+
+            fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
+                texts::write(w, &rows.iter().map(|row| row.as_str()).collect::<Vec<&str>>(), Kind::Atom);
+            }
+
+            fn pays(items: &[Self]) -> bool {
+                items.len() >= 4
+            }
+        }
+
+        impl Decode for $type {
+            fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
+                super::repeat_clones(self, count, out)
+            }
+
+            fn decode(r: &mut Reader<'_>) -> Result<Self> {
+                decode_atom(r)
+            }
+
+            fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
+                decode_atoms(r, count, out)
+            }
+        }
+    )*};
+}
+
+atomic! {
+    /// A name is an atom.
+    Symbol
+    /// As a symbol is, but nothing is kept of it.
+    Name
 }

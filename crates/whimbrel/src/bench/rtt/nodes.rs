@@ -164,7 +164,7 @@ fn open_hub(what: &Rtt, number: u16, secrets: Secrets, platform: &Platform) -> a
     platform.link_with(hub.links());
     for other in (1..=what.nodes).filter(|other| *other != number) {
         let node = hub.expect(&name_of(other));
-        let agents = what.agents_of(other).into_iter().map(|agent| (agent, AgentKind::Native)).collect();
+        let agents = what.agents_of(other).into_iter().map(|agent| (agent.into(), AgentKind::Native)).collect();
         platform.station().hear(node, News::Agents(agents));
     }
     if let Some(first) = &what.first {

@@ -1,0 +1,138 @@
+//! Counted names: those that are forgotten when nobody has them any more.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use hashbrown::HashTable;
+
+use super::{NAMES, Names, Shard, Symbol, spread};
+
+/// A counted name. With its last holder its text goes, and its number is given again.
+pub(crate) struct Counted {
+    /// How many have it. From none it rises only under the lock of the shard.
+    holders: AtomicU32,
+    id: u32,
+    hash: u32,
+    /// Whether there is a symbol of this text: then its number is never given again. Written under the lock of the shard.
+    is_kept: AtomicBool,
+    text: Box<str>,
+}
+
+/// One holder's share of a counted name.
+pub(crate) struct Share(Arc<Counted>);
+
+impl Share {
+    /// Adds a holder. The caller is one already, or has the lock of the shard.
+    fn of(counted: &Arc<Counted>) -> Self {
+        counted.holders.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(counted))
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The symbol of this text, if there is one.
+    pub(crate) fn symbol(&self) -> Option<Symbol> {
+        // Not without the lock: whoever makes it a symbol and then finds nothing under its number must have been seen here,
+        // or comes after what the caller did before.
+        let _shard = NAMES.shard_of(self.0.hash);
+        self.0.is_kept.load(Ordering::Relaxed).then_some(Symbol(self.0.id))
+    }
+}
+
+impl Clone for Share {
+    fn clone(&self) -> Self {
+        Self::of(&self.0)
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if self.0.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
+            NAMES.shard_of(self.0.hash).counted.forget(&self.0);
+        }
+    }
+}
+
+/// The number of a text: a symbol's, if there is one, else a counted name's, made if it is new.
+pub(crate) fn count(text: &str) -> Result<Symbol, Share> {
+    let names: &Names = &NAMES;
+    let (hash, mut shard) = names.shard(text);
+    if let Some(id) = names.find(&shard, hash, text) {
+        return Ok(Symbol(id));
+    }
+    if let Some(counted) = shard.counted.find(hash, text) {
+        return Err(Share::of(counted));
+    }
+    let id = names.free_id(&mut shard);
+    let shard: &mut Shard = &mut shard;
+    Err(shard.counted.add(id, hash, text))
+}
+
+/// A counted name in a shard's table, with its hash: looking up another one does not read this one's text.
+struct Entry {
+    hash: u32,
+    name: Arc<Counted>,
+}
+
+/// The counted names of a shard.
+#[derive(Default)]
+pub(super) struct CountedNames {
+    names: HashTable<Entry>,
+    /// Numbers of names that were forgotten.
+    free: Vec<u32>,
+}
+
+impl CountedNames {
+    pub(super) fn contains(&self, hash: u32, text: &str) -> bool {
+        self.find(hash, text).is_some()
+    }
+
+    fn find(&self, hash: u32, text: &str) -> Option<&Arc<Counted>> {
+        let same = |entry: &Entry| entry.hash == hash && *entry.name.text == *text;
+        self.names.find(spread(hash), same).map(|entry| &entry.name)
+    }
+
+    fn add(&mut self, id: u32, hash: u32, text: &str) -> Share {
+        let is_kept = AtomicBool::new(false);
+        let name = Arc::new(Counted { holders: AtomicU32::new(0), id, hash, is_kept, text: text.into() });
+        let share = Share::of(&name);
+        self.names.insert_unique(spread(hash), Entry { hash, name }, |entry| spread(entry.hash));
+        share
+    }
+
+    /// Takes out the name of this text, whose number is a symbol's from now on.
+    pub(super) fn keep(&mut self, hash: u32, text: &str) -> Option<u32> {
+        let same = |entry: &Entry| entry.hash == hash && *entry.name.text == *text;
+        let (entry, _) = self.names.find_entry(spread(hash), same).ok()?.remove();
+        entry.name.is_kept.store(true, Ordering::Relaxed);
+        Some(entry.name.id)
+    }
+
+    /// Its last holder is gone, unless somebody has found it since; or it was forgotten or kept since.
+    fn forget(&mut self, counted: &Arc<Counted>) {
+        if counted.holders.load(Ordering::Acquire) > 0 {
+            return;
+        }
+        let same = |entry: &Entry| Arc::ptr_eq(&entry.name, counted);
+        if let Ok(entry) = self.names.find_entry(spread(counted.hash), same) {
+            entry.remove();
+            self.free.push(counted.id);
+        }
+        if self.names.capacity() > SPARE_PLACES && self.names.len() < self.names.capacity() / 8 {
+            self.names.shrink_to(2 * self.names.len(), |entry| spread(entry.hash));
+        }
+    }
+
+    pub(super) fn free_id(&mut self) -> Option<u32> {
+        self.free.pop()
+    }
+}
+
+/// Places that a shard's table has for names to come, even if it had many once and has few now.
+const SPARE_PLACES: usize = 1_024;
