@@ -1,22 +1,31 @@
 use super::*;
 
+/// All ask at once: the answers to wrong tokens of one address wait, each up to five seconds.
 #[test]
 fn nobody_comes_in_without_a_token() {
     let node = Node::start();
-    for path in ["/api/v1/node", "/api/v1/agents", "/api/v1/agents/seller", "/api/v1/conversations", "/metrics"] {
+    let asks = |path: &str| {
         let response = node.send("GET", path, &[], "");
         assert_eq!((response.status, response.header("www-authenticate")), (401, Some("Bearer")), "{path}");
         let wrong = node.send("GET", path, &[("authorization", "Bearer wrong")], "");
         assert_eq!(wrong.status, 401, "{path}");
-    }
-    for said in
-        [r#"{"type":"hello","token":"wrong"}"#, r#"{"type":"ask","id":1,"request":{"request":"node"}}"#, "nonsense"]
-    {
+    };
+    let says = |said: &str| {
         let mut socket = node.socket("/api/v1/live", "whimbrel.live.v1", &[]).expect("it is one");
         socket.say(said);
         assert_eq!(socket.hear().expect("it says why")["type"], "error", "{said}");
         assert_eq!(socket.hear(), None, "it is closed");
-    }
+    };
+    std::thread::scope(|scope| {
+        for path in ["/api/v1/node", "/api/v1/agents", "/api/v1/agents/seller", "/api/v1/conversations", "/metrics"] {
+            scope.spawn(move || asks(path));
+        }
+        for said in
+            [r#"{"type":"hello","token":"wrong"}"#, r#"{"type":"ask","id":1,"request":{"request":"node"}}"#, "nonsense"]
+        {
+            scope.spawn(move || says(said));
+        }
+    });
 }
 
 #[test]

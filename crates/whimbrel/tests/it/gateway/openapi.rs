@@ -122,14 +122,8 @@ fn every_route_answers_as_the_document_says() {
             let agent = if name == "delete /api/v1/agents/{name}" { "bank12" } else { "bank1" };
             let at = path.replace("{name}", agent).replace("{step}", "suspend").replace("{path}", "bees.js");
             let method = method.to_uppercase();
-            let answer = |token: &str| {
-                let bearer = format!("Bearer {token}");
-                let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-                node.send(&method, &at, &headers, body(path))
-            };
-            let needs = route["x-whimbrel-role"].as_str();
-            if let Some(role) = needs {
-                assert_eq!(answer("nobody").status, 401, "{name}");
+            let answer = |token: &str| node.send(&method, &at, &bearer(token).each_ref().map(header), body(path));
+            if let Some(role) = route["x-whimbrel-role"].as_str() {
                 let status = answer(VIEWER).status;
                 assert_eq!(status == 403, role == "admin", "{name}: {status}");
             }
@@ -160,6 +154,38 @@ fn every_route_answers_as_the_document_says() {
         }
     }
     assert!(done >= 34, "{done}");
+}
+
+/// Headers of a request that shows a token.
+fn bearer(token: &str) -> [(&'static str, String); 2] {
+    [("authorization", format!("Bearer {token}")), ("content-type", "application/json".to_owned())]
+}
+
+fn header<'a>((name, value): &'a (&'static str, String)) -> (&'a str, &'a str) {
+    (name, value)
+}
+
+/// The requests are made at once: the answers to wrong tokens of one address wait, each up to five seconds.
+#[test]
+fn every_route_refuses_wrong_tokens() {
+    let node = Node::start();
+    let document = node.send("GET", "/api/v1/openapi.json", &[], "").json();
+    let routes = document["paths"].as_object().expect("paths").iter();
+    let routes = routes
+        .flat_map(|(path, methods)| methods.as_object().expect("methods").keys().map(move |method| (path, method)));
+    let guarded: Vec<_> =
+        routes.filter(|(path, method)| document["paths"][*path][*method]["x-whimbrel-role"].is_string()).collect();
+    assert!(guarded.len() >= 30, "{}", guarded.len());
+    std::thread::scope(|scope| {
+        for (path, method) in guarded {
+            let at = path.replace("{name}", "bank1").replace("{step}", "suspend").replace("{path}", "bees.js");
+            let (node, method) = (&node, method.to_uppercase());
+            scope.spawn(move || {
+                let refused = node.send(&method, &at, &bearer("nobody").each_ref().map(header), body(path));
+                assert_eq!(refused.status, 401, "{method} {path}");
+            });
+        }
+    });
 }
 
 /// A shape, and all that it takes in.
