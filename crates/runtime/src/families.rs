@@ -7,7 +7,7 @@ use whimbrel_acl::{Aid, Symbol, sym};
 use whimbrel_platform::ams::Ams;
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::limits::{FAMILY_ENDED_AT_ONCE, FAMILY_ENDED_EVERY_MS};
-use whimbrel_platform::services::LogLevel;
+use whimbrel_platform::services::{CreateError, LogLevel};
 
 use crate::node::Node;
 use crate::sync::{Arc, locked};
@@ -30,6 +30,13 @@ impl Condemned {
 }
 
 impl Node {
+    /// Ends condemned families if an agent was refused for its family's sake.
+    pub fn end_condemned_after(self: &Arc<Self>, created: &Result<Aid, CreateError>) {
+        if matches!(created, Err(CreateError::TooFast { .. } | CreateError::TooManyOfOwner { .. })) {
+            self.end_condemned();
+        }
+    }
+
     /// Ends the families of agents that do not stop at refusals, a few agents at a time: others have their turns
     /// meanwhile. One thread ends all of them.
     pub fn end_condemned(self: &Arc<Self>) {

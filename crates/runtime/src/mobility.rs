@@ -492,10 +492,7 @@ impl Node {
             admitted.map_err(|reason| CreateError::BadProgram { name, reason })?;
             Ok(Box::new(Slot::new(body)))
         });
-        let made = made.map_err(|error| {
-            self.end_condemned();
-            self.no(&error.to_string())
-        })?;
+        let made = made.map_err(|error| self.no(&error.to_string()))?;
         self.tie(made, ties);
         Ok(made.name)
     }

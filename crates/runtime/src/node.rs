@@ -460,8 +460,20 @@ impl Node {
         self.living.load(Ordering::Acquire)
     }
 
-    /// Creates an agent in `shard`.
+    /// Creates an agent in `shard`. Ends the creator's family if this was one refusal too many.
     pub fn create(
+        self: &Arc<Self>,
+        shard: ShardIndex,
+        who: Introduction,
+        body: impl FnOnce(Symbol) -> Result<Box<Slot>, CreateError>,
+    ) -> Result<Aid, CreateError> {
+        let created = self.create_here(shard, who, body);
+        self.end_condemned_after(&created);
+        created
+    }
+
+    /// As [`Node::create`], under locks: the caller ends condemned families once it has none.
+    pub fn create_here(
         &self,
         shard: ShardIndex,
         who: Introduction,

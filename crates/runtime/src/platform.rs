@@ -355,7 +355,7 @@ impl Platform {
 
     fn spawn_slot(&self, name: Symbol, kind: AgentKind, slot: Box<Slot>) -> Result<Aid, CreateError> {
         let who = Introduction::new(name, kind);
-        self.node().create(0, who, |_| Ok(slot))
+        self.inner.services.node.create(0, who, |_| Ok(slot))
     }
 
     /// Creates `count` agents `name1`, `name2`, ... The i-th (from 0) is what `agent(i)` returns.

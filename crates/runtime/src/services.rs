@@ -100,7 +100,7 @@ impl Services for NodeServices {
         if !self.node.permits_creation(owner, name, in_turn) {
             return Err(CreateError::Forbidden(name));
         }
-        let created = match source {
+        match source {
             AgentSource::Body(body) => {
                 self.node.check_kind(name, &*body)?;
                 let who = Introduction { unique, owner, in_turn, ..Introduction::new(name, AgentKind::Native) };
@@ -114,11 +114,7 @@ impl Services for NodeServices {
                     loaded.map_err(|reason| CreateError::BadProgram { name, reason })
                 })
             }
-        };
-        if matches!(created, Err(CreateError::TooFast { .. } | CreateError::TooManyOfOwner { .. })) {
-            self.node.end_condemned();
         }
-        created
     }
 
     fn kill(&self, agent: Aid) -> bool {

@@ -20,6 +20,7 @@ use crate::durable::{Effect, Unwritten, backstage};
 use crate::node::{Introduction, Node, christen};
 use crate::parcel::Change;
 use crate::shard::Slot;
+use crate::sync::Arc;
 
 /// An agent to be.
 #[derive(Debug, Encode, Decode)]
@@ -44,15 +45,27 @@ enum Home {
 }
 
 impl Node {
-    /// Creates an agent in this shard; in a cluster, on the node that serves its name.
+    /// Creates an agent in this shard; in a cluster, on the node that serves its name. Ends the creator's family if this
+    /// was one refusal too many.
     pub fn create_somewhere(
+        self: &Arc<Self>,
+        shard: ShardIndex,
+        who: Introduction,
+        body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
+    ) -> Result<Aid, CreateError> {
+        let created = self.create_where_served(shard, who, body);
+        self.end_condemned_after(&created);
+        created
+    }
+
+    fn create_where_served(
         &self,
         shard: ShardIndex,
         who: Introduction,
         body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
     ) -> Result<Aid, CreateError> {
         let Some(cluster) = &self.cluster else {
-            return self.create(shard, who, |name| Ok(Box::new(Slot::new(body(name)?))));
+            return self.create_here(shard, who, |name| Ok(Box::new(Slot::new(body(name)?))));
         };
         let name = self.with_ams(|ams| {
             let name = ams.free_name_for(who.name, who.unique, who.kind)?;
@@ -61,7 +74,7 @@ impl Node {
         let mut body = body(name)?;
         let who = Introduction { name, ..who };
         let Some(origin) = body.origin() else {
-            return self.create(shard, who, |_| Ok(Box::new(Slot::new(body))));
+            return self.create_here(shard, who, |_| Ok(Box::new(Slot::new(body))));
         };
         loop {
             {
@@ -69,12 +82,12 @@ impl Node {
                 // partition is served.
                 let _parts = cluster.lock();
                 if cluster.server_of(name) == Server::Here {
-                    return self.create(shard, who, |_| Ok(Box::new(Slot::new(body))));
+                    return self.create_here(shard, who, |_| Ok(Box::new(Slot::new(body))));
                 }
             }
             match self.home_of(cluster, &who, &origin, &mut *body) {
                 Home::Elsewhere(creation) => return self.create_there(&who, creation),
-                Home::Unsaved => return self.create(shard, who, |_| Ok(Box::new(Slot::new(body)))),
+                Home::Unsaved => return self.create_here(shard, who, |_| Ok(Box::new(Slot::new(body)))),
                 Home::Here => {}
             }
         }

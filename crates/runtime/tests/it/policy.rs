@@ -1,18 +1,21 @@
 //! What a policy forbids is refused where it is done, told to whoever wanted it, counted and recorded.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
 use whimbrel_platform::ams::{AgentKind, AgentModification, AgentQuery};
 use whimbrel_platform::audit::{Act, Auditor, Refused};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
+use whimbrel_platform::limits::FAMILY_REFUSALS_PER_S_MAX;
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, EndReason, Links, Next, Turn};
-use whimbrel_runtime::Platform;
+use whimbrel_runtime::supervision::Restart;
+use whimbrel_runtime::{Platform, Supervisor};
 
 use crate::kit::{Lines, does, inform, wait_for};
 
@@ -377,12 +380,59 @@ fn owner_of_ended_family_is_told() {
     let modified = guarded.platform.services().directory().unwrap().with_ams(|ams| ams.modify(root, mine));
     assert_eq!(modified, Some(Ok(())));
     guarded.platform.send(inform("x", root, 0.0));
-    let (performative, content) = told.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+    let (performative, content) = told.recv_timeout(Duration::from_secs(60)).unwrap();
     assert_eq!(performative, Performative::Failure);
     assert!(content.contains("failed") && content.contains("creating agents although that was refused"), "{content}");
     wait_for("the family ends", || guarded.platform.search(&AgentQuery::named("breeder*")).is_empty());
     let ends = guarded.platform.health().quota_ends;
     assert!(matches!(ends.as_slice(), [end] if end.who.as_str().starts_with("agent:root")), "{ends:?}");
+}
+
+/// Body that insists on more agents than its family may have, and then fails.
+struct Insister;
+
+impl AgentBody for Insister {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        let mut refused = 0;
+        while refused <= 2 * FAMILY_REFUSALS_PER_S_MAX {
+            let source = AgentSource::Body(Box::new(Writer));
+            let kid = CreateAgent { name: "kid".into(), unique: true, owner: Some(turn.aid), source };
+            refused += u32::from(turn.services.create(kid).is_err());
+        }
+        Next::End(EndReason::Failed("as many as it may have".into()))
+    }
+}
+
+#[test]
+fn condemned_agent_is_not_begun_anew() {
+    let guarded = Guarded::by(r#"{"quota": [{"who": "*", "owner_agents": 5}]}"#);
+    let boss = Supervisor::one_for_one().intensity(1_000, Duration::from_secs(60));
+    let boss = boss.child_body(Restart::Always, "amy", || Box::new(Insister));
+    guarded.platform.supervise("boss", boss).unwrap();
+    let there = || ["boss", "amy", "kid*"].map(|name| guarded.platform.search(&AgentQuery::named(name)).len());
+    wait_for("the family ends", || !guarded.platform.health().quota_ends.is_empty() && there() == [0; 3]);
+    guarded.platform.wait_idle();
+    assert_eq!(there(), [0; 3]);
+}
+
+/// A supervisor whose agents are refused ends its family as any other creator does.
+#[test]
+fn refused_supervisor_ends_its_family() {
+    let guarded = Guarded::by(r#"{"quota": [{"who": "*", "owner_agents": 1}]}"#);
+    let platform = &guarded.platform;
+    let boss = || does(|ctx, _| drop(ctx.spawn("kid", does(|_, _| ()))));
+    let boss = platform.spawn("boss", boss()).unwrap();
+    guarded.arrives(inform("x", boss, 0.0));
+    platform.kill(boss);
+    let is_there = |name: &str| !platform.search(&AgentQuery::named(name)).is_empty();
+    wait_for("only the kid is left", || is_there("kid") && !is_there("boss"));
+    let mut tries = 0;
+    while is_there("kid") && tries < 100_000 {
+        platform.supervise("boss", Supervisor::one_for_one().child("amy", || does(|_, _| ()))).unwrap();
+        platform.wait_idle();
+        tries += 1;
+    }
+    assert!(!is_there("kid"), "its family is not ended");
 }
 
 /// Body that kills itself in its turn, and then creates an agent.
