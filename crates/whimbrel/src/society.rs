@@ -126,6 +126,11 @@ pub struct LeftOut {
     pub agents: Vec<Symbol>,
     /// Fault, in a few words.
     pub why: String,
+    /// Number of the society's entries before this one.
+    place: usize,
+    name: Symbol,
+    /// `#n`, if n is not 1.
+    count: Option<usize>,
 }
 
 /// One agent of a society to be.
@@ -249,19 +254,28 @@ impl Society {
 
     /// Sets how many agents each population has: a lone program's, or each `#n` of a project.
     pub fn set_population(&mut self, count: usize) {
-        let lone = self.entries.len() == 1;
-        for entry in self.entries.iter_mut().filter(|entry| lone || entry.count.is_some_and(|count| count > 0)) {
-            entry.count = (count > 1 || entry.count.is_some()).then_some(count);
-        }
+        let is_lone = self.entries.len() + self.left_out.len() == 1;
         let mut names = AgentNames::default();
         self.host_environment.as_ref().map(|_| names.reserve(Symbol::new(ENVIRONMENT), 1, 1));
-        for entry in &mut self.entries {
-            let numbered = (1..=count).map(|number| Symbol::new(&format!("{}{number}", entry.name)));
-            entry.names = match entry.count {
+        let mut rename = |name: Symbol, counted: &mut Option<usize>| {
+            if is_lone || counted.is_some_and(|count| count > 0) {
+                *counted = (count > 1 || counted.is_some()).then_some(count);
+            }
+            match counted {
                 // A population of one is numbered, too.
-                Some(1) => numbered.flat_map(|name| names.reserve(name, 1, 1)).collect(),
-                counted => names.reserve(entry.name, counted.unwrap_or(1), usize::MAX),
-            };
+                Some(1) => names.reserve(Symbol::new(&format!("{name}1")), 1, 1),
+                counted => names.reserve(name, counted.unwrap_or(1), usize::MAX),
+            }
+        };
+        // Agents that are left out keep their names, so that those of the others do not depend on them.
+        let mut left_out = self.left_out.iter_mut().peekable();
+        for place in 0..=self.entries.len() {
+            while let Some(out) = left_out.next_if(|out| out.place <= place) {
+                out.agents = rename(out.name, &mut out.count);
+            }
+            if let Some(entry) = self.entries.get_mut(place) {
+                entry.names = rename(entry.name, &mut entry.count);
+            }
         }
     }
 
@@ -454,7 +468,7 @@ impl<'a> Opening<'a> {
     }
 
     fn finish(self, file: &Path, society: Society) -> Result<Society, OpenError> {
-        let nobody_runs = society.entries.is_empty() && !self.left_out.is_empty();
+        let nobody_runs = society.entries.iter().all(|entry| entry.names.is_empty());
         if self.errors() > 0 && (self.is_strict || self.is_hopeless || nobody_runs) {
             return Err(OpenError::Errors { path: file.to_owned(), diagnostics: self.diagnostics });
         }
@@ -480,7 +494,8 @@ impl<'a> Opening<'a> {
         environment.map(|environment| names.reserve(environment.name, 1, 1));
         for agent in &project.agents {
             let called = names.reserve(agent.name, agent.count as usize, self.names_max);
-            entries.extend(self.agent(agent, called, &programs, &name, environment));
+            let place = entries.len();
+            entries.extend(self.agent(agent, (place, called), &programs, &name, environment));
         }
         let workers = project.infrastructure.workers.map(|workers| workers as usize);
         let beside = Path::new(name.as_str()).parent().unwrap_or(Path::new(""));
@@ -515,11 +530,11 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// The agents that one line of a project declares; none if they have errors.
+    /// The agents that one line of a project declares, with the line's place and their names; none if they have errors.
     fn agent(
         &mut self,
         agent: &AgentEntry,
-        names: Vec<Symbol>,
+        (place, names): (usize, Vec<Symbol>),
         programs: &Programs,
         project: &Text,
         acts_on: Option<Aid>,
@@ -542,7 +557,10 @@ impl<'a> Opening<'a> {
             _ => None,
         };
         if let Some(why) = why {
-            self.left_out.push(LeftOut { agents: names, why });
+            // `#0` is none that could be missed.
+            if count != Some(0) {
+                self.left_out.push(LeftOut { agents: names, why, place, name: agent.name, count });
+            }
             return None;
         }
         Some(Entry { name: agent.name, count, names, host: agent.host.clone(), hints: hints_of(agent), lifetime, code })

@@ -1,7 +1,8 @@
 //! Why a society ends before it ends itself: Ctrl-C, its time is up, or nobody reads its output any more.
 
+use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use whimbrel_runtime::Platform;
@@ -71,7 +72,7 @@ impl Stopping {
             match reason {
                 Reason::Interrupt => {
                     if let Some(what) = what_ends {
-                        say(format!("ending {what} (Ctrl-C again to end at once)"));
+                        say(move || crate::terminal::note(&format!("ending {what} (Ctrl-C again to end at once)")));
                     }
                     end(INTERRUPTED);
                 }
@@ -83,10 +84,10 @@ impl Stopping {
 }
 
 /// Says a line, and waits for [`LINE_PATIENCE`] at most until it is written.
-fn say(line: String) {
+fn say(line: impl FnOnce() + Send + 'static) {
     let (told, is_said) = channel();
     std::thread::spawn(move || {
-        crate::terminal::note(&line);
+        line();
         let _ = told.send(());
     });
     let _ = is_said.recv_timeout(LINE_PATIENCE);
@@ -98,12 +99,36 @@ fn say(line: String) {
 pub struct Farewell {
     asked: Arc<OnceLock<Instant>>,
     is_forced: bool,
+    /// True if the society did not run well: its exit status is not 0.
+    has_failed: bool,
+    /// Last line, until it is said.
+    last_line: Arc<Mutex<Option<String>>>,
 }
 
 impl Farewell {
-    /// Creates the end of a process. If it `is_forced`, nothing holds it up once it was asked for.
-    pub fn new(is_forced: bool) -> Self {
-        Self { asked: Arc::default(), is_forced }
+    /// Creates the end of a process. If it `is_forced`, nothing holds it up once it was asked for. A society that could run
+    /// only in part ends with the line that says so, and never with status 0.
+    pub fn new(is_forced: bool, last_line: Option<String>) -> Self {
+        let has_failed = last_line.is_some();
+        Self { asked: Arc::default(), is_forced, has_failed, last_line: Arc::new(Mutex::new(last_line)) }
+    }
+
+    /// Ends with this code: says the last line, and returns the exit status.
+    pub fn end(&self, code: i32) -> ExitCode {
+        self.say_last_line();
+        ExitCode::from(u8::try_from(self.status(code) & 0xff).unwrap_or(1))
+    }
+
+    fn status(&self, code: i32) -> i32 {
+        if code == 0 { i32::from(self.has_failed) } else { code }
+    }
+
+    /// Says the last line, unless it is said already.
+    fn say_last_line(&self) {
+        let line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(line) = line {
+            crate::terminal::complain(&anyhow::anyhow!(line));
+        }
     }
 
     /// Returns whether nothing holds this end up.
@@ -115,8 +140,11 @@ impl Farewell {
     /// whatever holds it up: output that nobody reads, or agents that are still being created.
     pub fn begin(&self, code: i32) {
         if self.asked.set(Instant::now()).is_ok() && self.is_forced {
+            let end = self.clone();
             std::thread::spawn(move || {
                 std::thread::sleep(END_PATIENCE + GOOD_BYE);
+                let code = end.status(code);
+                say(move || end.say_last_line());
                 std::process::exit(code);
             });
         }

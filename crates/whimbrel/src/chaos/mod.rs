@@ -70,7 +70,7 @@ pub fn chaos(arguments: &Chaos) -> anyhow::Result<ExitCode> {
     }
     let beside = arguments.file.parent().unwrap_or(Path::new(""));
     let project = std::path::absolute(project_in(&beside.join(&plan.society.get_ref().project))?)?;
-    open(&project, None, true, true)?;
+    open(&project, None, None, true, true)?;
     let stopping = Stopping::new()?;
     let folder = std::env::temp_dir().join(format!("whimbrel-chaos-{}", std::process::id()));
     whimbrel_files::create_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;

@@ -9,7 +9,7 @@ use whimbrel::Society;
 use whimbrel::shelving::Shelving;
 use whimbrel_runtime::{Platform, Roll};
 
-use super::{close_ports, code_cache, end_in_part, open, open_control, project_in, society_name};
+use super::{close_ports, code_cache, last_line, open, open_control, project_in, society_name};
 use crate::agent_port;
 use crate::arguments::Join;
 use crate::control::Panel;
@@ -34,12 +34,12 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let (file, society) = match &arguments.file {
         Some(file) => {
             let file = project_in(file)?;
-            let society = open(&file, cache, arguments.strict, arguments.quiet)?;
+            let society = open(&file, cache, None, arguments.strict, arguments.quiet)?;
             (file, society)
         }
         None => (PathBuf::from(VISITORS), Society::empty(cache)),
     };
-    let (programs, left_out) = (society.loader(), society.left_out().to_vec());
+    let (programs, last_line) = (society.loader(), last_line(society.left_out()));
     let stopping = Stopping::new()?;
     let mut builder =
         Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());
@@ -61,7 +61,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     };
     check_names(&society, &platform)?;
     let logging = Logging::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform)?;
-    let farewell = Farewell::new(logging.is_none() && !guards.record());
+    let farewell = Farewell::new(logging.is_none() && !guards.record(), last_line);
     // Before the agents are there: creating many takes long.
     stopping.watch(Some(SOCIETY), leave_by(&platform, &farewell));
     society.start(&platform)?;
@@ -94,7 +94,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     logging.into_iter().for_each(Logging::end);
     membership.end(&farewell);
     guards.end();
-    Ok(end_in_part(&left_out, code))
+    Ok(farewell.end(code))
 }
 
 /// Agents of one name on two nodes: those that are there first keep it.

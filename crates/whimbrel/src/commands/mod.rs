@@ -1,7 +1,6 @@
 //! One module per command. Each returns the process's exit code, or an error to show.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -95,15 +94,25 @@ pub fn code_cache(asked: Option<&Path>) -> anyhow::Result<Option<Arc<CodeCache>>
 }
 
 /// Opens a society, and shows the faults of its programs. Agents with errors are left out, unless it `is_strict`.
-pub fn open(file: &Path, cache: Option<Arc<CodeCache>>, is_strict: bool, quiet: bool) -> anyhow::Result<Society> {
+/// Its populations have so many agents, if `population` says so.
+pub fn open(
+    file: &Path,
+    cache: Option<Arc<CodeCache>>,
+    population: Option<u32>,
+    is_strict: bool,
+    quiet: bool,
+) -> anyhow::Result<Society> {
     let open = if is_strict { Society::open_cached } else { Society::open_in_part };
-    let society = match open(file, &Environments::new(), cache) {
+    let mut society = match open(file, &Environments::new(), cache) {
         Err(OpenError::Errors { diagnostics, path }) => {
             terminal::show(&diagnostics);
             bail!("{} has errors", path.display());
         }
         opened => opened?,
     };
+    if let Some(agents) = population {
+        society.set_population(agents as usize);
+    }
     match society.left_out() {
         [] if quiet => {}
         [] => terminal::show(society.warnings()),
@@ -138,13 +147,9 @@ fn named(left_out: &LeftOut) -> String {
     format!("{names} ({})", left_out.why)
 }
 
-/// The exit status of a society that ended with `code`. If agents were left out, that is said once more as the last line.
-pub fn end_in_part(left_out: &[LeftOut], code: i32) -> ExitCode {
-    if !left_out.is_empty() {
-        terminal::complain(&anyhow::anyhow!("{}", not_started(left_out)));
-    }
-    let code = if left_out.is_empty() || code != 0 { code } else { 1 };
-    ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1))
+/// The last line about a society of which agents were left out.
+pub fn last_line(left_out: &[LeftOut]) -> Option<String> {
+    (!left_out.is_empty()).then(|| not_started(left_out))
 }
 
 /// The project to run: the file itself, or the only project in a folder.

@@ -10,14 +10,13 @@ use anyhow::bail;
 use whimbrel::Society;
 use whimbrel::cluster::View;
 use whimbrel::shelving::Shelving;
-use whimbrel::society::LeftOut;
 use whimbrel_gateway::Gateway;
 use whimbrel_gateway::vocabulary::DoorsInfo;
 use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 
-use super::{close_ports, code_cache, end_in_part, open, open_control, project_in, society_name};
+use super::{close_ports, code_cache, last_line, open, open_control, project_in, society_name};
 use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
 use crate::control::Panel;
@@ -39,7 +38,7 @@ use crate::watch::Watch;
 pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let file = project_in(&arguments.file)?;
     let society = society_of(arguments, &file)?;
-    let left_out = told_here(arguments, &society);
+    let last_line = told_here(arguments, &society);
     let (stopping, programs) = (Stopping::new()?, society.loader());
     let mut watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
     let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
@@ -64,7 +63,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
     let console = http.as_ref().map(Prepared::console).transpose()?;
-    let farewell = Farewell::new(is_forced(keeping.as_ref(), logging.as_ref(), &guards));
+    let farewell = Farewell::new(is_forced(keeping.as_ref(), logging.as_ref(), &guards), last_line);
     let cluster = keeping.as_ref().map(Keeping::view);
     // Before the agents are there: creating many takes long.
     let reasons = stopping.watch(arguments.node.is_none().then_some(SOCIETY), end_by(&platform, &cluster, &farewell));
@@ -103,13 +102,13 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     guards.end();
     keeping.into_iter().for_each(|keeping| keeping.end(&platform));
     summarise(watch, &platform, began);
-    failed.map_or_else(|| Ok(end_in_part(&left_out, code)), Err)
+    failed.map_or_else(|| Ok(farewell.end(code)), Err)
 }
 
-/// Returns the agents that are not started, for the process that reports them: the first of several nodes in one
-/// command.
-fn told_here(arguments: &Run, society: &Society) -> Vec<LeftOut> {
-    if arguments.node.is_none() { society.left_out().to_vec() } else { Vec::new() }
+/// Returns the line about agents that are not started, for the process that reports them: the first of several nodes in
+/// one command.
+fn told_here(arguments: &Run, society: &Society) -> Option<String> {
+    last_line(society.left_out()).filter(|_| arguments.node.is_none())
 }
 
 /// Says what there was, if that was asked for.
@@ -129,16 +128,14 @@ fn society_of(arguments: &Run, file: &Path) -> anyhow::Result<Society> {
         );
     }
     let quiet = arguments.quiet || arguments.node.is_some();
-    let mut society = open(file, code_cache(arguments.code_cache.as_deref())?, arguments.strict, quiet)?;
+    let cache = code_cache(arguments.code_cache.as_deref())?;
+    let society = open(file, cache, arguments.agents, arguments.strict, quiet)?;
     if (arguments.store.is_some() || arguments.durable) && !society.left_out().is_empty() {
         bail!(
             "a society that is kept cannot run in part, for messages to agents that are not started would be settled as \
              failures: mend the errors above, or take these agents out of {}",
             file.display()
         );
-    }
-    if let Some(agents) = arguments.agents {
-        society.set_population(agents as usize);
     }
     Ok(society)
 }

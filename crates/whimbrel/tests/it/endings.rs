@@ -125,6 +125,22 @@ fn many_agents_end_in_time() {
     Cause::Signal("-TERM").start(&kept.0, &["run", ".", "--store", "kept"]).ends_in_time("10,000 durable agents");
 }
 
+/// Nobody reads what the agents print, so the end is forced.
+#[test]
+fn forced_end_of_part_of_a_society_fails() {
+    let [.., (_, chatter), _] = ENDLESS;
+    let project = ("part.mas2j", "MAS part { agents: chatter; ann; }");
+    let scratch = Scratch::with(&[project, ("chatter.asl", chatter), ("ann.asl", "!go")]);
+    let mut command = whimbrel();
+    command.args(["run", ".", "--for", "300ms", "--summary"]).current_dir(&scratch.0);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let noted = BufReader::new(child.stderr.take().expect("it is piped")).lines().map_while(Result::ok);
+    let last = noted.last();
+    let status = child.wait().expect("it ends");
+    assert_eq!(last.as_deref(), Some("error: 1 agent is not started: ann (ann.asl has errors)"));
+    assert_eq!(status.code(), Some(1));
+}
+
 /// Creating so many takes seconds.
 #[test]
 fn agents_being_created_end_in_time() {

@@ -243,6 +243,37 @@ fn agents_with_errors_are_left_out() {
 }
 
 #[test]
+fn agents_that_are_none_are_not_missed() {
+    let scratch = Scratch::with(&[
+        ("m.mas2j", "MAS m { agents: ann #0; bob; }"),
+        ("none.mas2j", "MAS none { agents: ann #0; }"),
+        ("ann.asl", "!go.\n+!go <- .print(x)"),
+        ("bob.asl", STOP),
+    ]);
+    let seen = scratch.run(&["run", "m.mas2j"]);
+    assert_eq!((seen.out.as_str(), seen.code), ("[bob] bob\n", Some(0)), "{}", seen.err);
+    assert!(seen.err.contains("ann.asl:2") && !seen.err.contains("not started"), "{}", seen.err);
+    assert_eq!(scratch.run(&["run", "none.mas2j"]).code, Some(1), "nobody runs");
+}
+
+#[test]
+fn population_keeps_names_beside_agents_left_out() {
+    let program = "!go. +!go <- .my_name(N); .print(N); .send(boss, tell, here(N)).\n\
+                   +here(_) : .my_name(boss) & .count(here(_), 3) <- .stopMAS.";
+    let scratch = Scratch::with(&[
+        ("m.mas2j", "MAS m { agents: w bad.asl #7; w p.asl #7; boss p.asl; v none.asl #7; }"),
+        ("p.asl", program),
+        ("bad.asl", "!go"),
+    ]);
+    let seen = scratch.run(&["run", "m.mas2j", "--agents", "2"]);
+    let mut printed: Vec<&str> = seen.out.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    printed.sort_unstable();
+    assert_eq!((printed, seen.code), (vec!["boss", "w1_1", "w2_1"], Some(1)), "{}", seen.err);
+    let told = "4 agents are not started: w1 to w2 (bad.asl has errors), v1 to v2 (there is no file none.asl)";
+    assert_eq!(seen.err.matches(told).count(), 2, "{}", seen.err);
+}
+
+#[test]
 fn includes_that_fail_are_left_out() {
     let includes = "{ include(\"none.asl\") }\n{ include(\"bad.asl\") }\n{ include(\"$jacamoJar/templates/x.asl\") }\n";
     let scratch = Scratch::with(&[("a.asl", &format!("{includes}{STOP}")), ("bad.asl", "p. +!x <- .\n")]);
