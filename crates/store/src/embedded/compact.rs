@@ -1,10 +1,14 @@
 //! Space that forgotten frames took, given back: segments go when nothing in them is needed any more, oldest first. One that
-//! still has a few frames in it has them written again at the journal's end.
+//! still has a few frames in it has them written again at the journal's end. One with frames that cannot be read is set
+//! aside, so that it holds back none of those behind it.
 
 use std::ops::ControlFlow;
+use std::sync::PoisonError;
 
+use whimbrel_files::{create_folder, sync_folder};
 use whimbrel_platform::store::{Partition, StoreError};
 
+use super::folder::DAMAGED;
 use super::layout::{Kind, Record};
 use super::queue::{Effect, Queue};
 use super::recover::Slot;
@@ -29,7 +33,7 @@ impl Embedded {
     /// it may have enough: then the store is as good as before, only bigger than it could be.
     ///
     /// # Errors
-    /// The store cannot be written, or a frame cannot be read: then its segment is left as it is.
+    /// The store cannot be written, or a file cannot be read: then its segment is left as it is.
     pub fn compact(&self, progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>) -> Result<Compacted, StoreError> {
         let mut done = Compacted { before_bytes: self.journal_bytes(), ..Compacted::default() };
         let wasteful = self.wasteful(FULL_PERCENT);
@@ -58,10 +62,7 @@ impl Embedded {
         if segments < 2 || waste < frame_bytes.saturating_add(self.segment_bytes) {
             return;
         }
-        let oldest = {
-            let queue = self.queue();
-            queue.segments.keys().next().copied().filter(|oldest| !queue.may_have_lost(*oldest))
-        };
+        let oldest = self.queue().segments.keys().next().copied();
         // What cannot be moved stays where it is, and is tried again: nothing is lost by that but space.
         if oldest.is_some_and(|oldest| self.move_frames(oldest).is_ok()) {
             self.sweep();
@@ -91,16 +92,25 @@ impl Embedded {
         Ok(self.settle(queue, &outcome).1?)
     }
 
-    /// Writes the frames of a segment again, at the end: how many.
+    /// Writes the frames of a segment again, at the end: how many. If some cannot be read, the segment is set aside.
     fn move_frames(&self, number: u32) -> Result<u64, StoreError> {
         let frames = found_in(&self.queue(), number);
         let Some(segment) = self.queue().segments.get(&number).map(|kept| kept.segment.clone()) else { return Ok(0) };
         let mut buffer = Vec::new();
         let mut moved = 0;
         let mut last = None;
+        let mut is_damaged = self.queue().may_have_lost(number);
         for (partition, lsn, slot) in frames {
-            let read = segment.read(slot, self.store, &mut buffer);
-            let (header, frame) = read.map_err(|what| damaged(Partition(partition), lsn, &what))?;
+            let (header, frame) = match segment.read(slot, self.store, &mut buffer) {
+                Ok(read) => read,
+                Err(what) => {
+                    if !segment.is_damaged(slot, self.store, &mut buffer) {
+                        return Err(damaged(Partition(partition), lsn, &what));
+                    }
+                    is_damaged = true;
+                    continue;
+                }
+            };
             let mut queue = self.queue();
             if queue.logs.get(usize::from(partition)).and_then(|log| log.frames.slot(lsn)) != Some(slot) {
                 continue;
@@ -118,7 +128,38 @@ impl Embedded {
         if let Some(outcome) = last {
             self.settle(self.queue(), &outcome).1?;
         }
+        if is_damaged {
+            self.set_aside(number)?;
+        }
         Ok(moved)
+    }
+
+    /// Moves the oldest segment out of the journal, with all frames in it that cannot be read: they are missing from then
+    /// on, until the segment is mended and put back.
+    fn set_aside(&self, number: u32) -> Result<(), StoreError> {
+        let _one_at_a_time = self.sweeping.lock().unwrap_or_else(PoisonError::into_inner);
+        let segment = {
+            let queue = self.queue();
+            let is_last = queue.segments.len() < 2;
+            let Some((_, kept)) = queue.segments.first_key_value().filter(|(first, _)| **first == number && !is_last)
+            else {
+                return Ok(());
+            };
+            kept.segment.clone()
+        };
+        let aside = self.folder.join(DAMAGED);
+        let journal = segment.path.parent().unwrap_or(&self.folder);
+        let moved = create_folder(&aside)
+            .and_then(|()| std::fs::rename(&segment.path, aside.join(segment.path.file_name().unwrap_or_default())))
+            .and_then(|()| sync_folder(&aside))
+            .and_then(|()| sync_folder(journal));
+        moved.map_err(|error| StoreError::Away(format!("{} cannot be set aside: {error}", segment.path.display())))?;
+        let mut queue = self.queue();
+        queue.segments.remove(&number);
+        for log in &mut queue.logs {
+            log.frames.slots.iter_mut().filter(|slot| slot.segment == number).for_each(|slot| *slot = Slot::default());
+        }
+        Ok(())
     }
 }
 

@@ -335,9 +335,12 @@ fn begin_of(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Segments with frames that cannot be read, which the journal goes on without.
+pub const DAMAGED: &str = "damaged";
+
 /// Withdraws others' access to a store's folders and files. Returns one for which that failed.
 pub fn narrow(folder: &Path) -> Option<PathBuf> {
-    let inner = [folder.to_owned(), folder.join(JOURNAL), folder.join(BLOBS)];
+    let inner = [folder.to_owned(), folder.join(JOURNAL), folder.join(BLOBS), folder.join(DAMAGED)];
     let entries =
         |folder: &PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let files = inner.iter().flat_map(entries).filter(|path| path.is_file());

@@ -100,7 +100,7 @@ pub struct Queue {
     pub flying: Option<Outcome>,
     /// Where the next batch is written; whoever writes has it.
     pub tail: Option<Tail>,
-    /// Segments of which something cannot be read. While frames are missing they are not freed: frames may be found in
+    /// Segments of which something cannot be read. While frames are missing they are not removed: frames may be found in
     /// them if they are mended.
     pub unreadable: BTreeSet<u32>,
     /// The next batch goes into a new segment.

@@ -125,6 +125,14 @@ impl Segment {
         Ok(())
     }
 
+    /// True if a frame can be read and is not as it was written.
+    pub fn is_damaged(&self, slot: Slot, store: u64, buffer: &mut Vec<u8>) -> bool {
+        buffer.resize(RECORD_HEADER + slot.bytes as usize, 0);
+        let is_read = self.file.read_exact_at(buffer, u64::from(slot.offset)).is_ok();
+        let payload = buffer.get(RECORD_HEADER..).unwrap_or_default();
+        is_read && RecordHeader::read(buffer, store).is_none_or(|header| !header.is_of(payload))
+    }
+
     /// Reads a frame into `buffer`: its header is there, too. What is wrong with it, if something is.
     pub fn read<'a>(
         &self,

@@ -160,10 +160,74 @@ fn unreadable_segment_stays_while_frames_are_missing() {
     std::fs::write(&damaged, bytes).unwrap();
     let store = open(&folder);
     assert!(store.found().damage.iter().any(|damage| damage.partition == Some(Partition(1))));
-    store.trim(Partition(0), Lsn(600)).unwrap();
+    store.trim(Partition(0), Lsn(200)).unwrap();
     assert_eq!(names(&folder)[0], damaged, "the frame may be found again");
     store.trim(Partition(1), Lsn(2)).unwrap();
-    assert!(!names(&folder).contains(&damaged));
+    assert!(!names(&folder).contains(&damaged) && !folder.path().join("damaged").exists());
+}
+
+/// Damages a store of one frame of partition 1, among 600 of partition 0: the frame's bytes, or those around it as well.
+/// Returns the segment, and its bytes as they were.
+fn damage_one(folder: &Folder, with_header: bool) -> (std::path::PathBuf, Vec<u8>) {
+    let store = open(folder);
+    for partition in 0..3 {
+        store.open(Partition(partition), Epoch(1)).unwrap();
+    }
+    fill(&store, 0, 1..=30, 1_000);
+    fill(&store, 1, 1..=1, 1_500);
+    fill(&store, 2, 1..=3, 1_000);
+    fill(&store, 0, 31..=600, 1_000);
+    drop(store);
+    let segment = names(folder)[0].clone();
+    let bytes = std::fs::read(&segment).unwrap();
+    let at = bytes.windows(1_500).position(|window| window == vec![1; 1_500]).unwrap();
+    let (from, count) = if with_header { (at - 100, 900) } else { (at + 500, 4) };
+    let mut damaged = bytes.clone();
+    damaged.iter_mut().skip(from).take(count).for_each(|byte| *byte = 0xA5);
+    std::fs::write(&segment, damaged).unwrap();
+    (segment, bytes)
+}
+
+#[test]
+fn damaged_frame_holds_back_no_segment_behind_it() {
+    for with_header in [false, true] {
+        let folder = Folder::new("pinned-damaged");
+        let (segment, bytes) = damage_one(&folder, with_header);
+        let store = open(&folder);
+        for round in 6..20 {
+            let last = fill(&store, 0, round * 100 + 1..=round * 100 + 100, 1_000);
+            store.trim(Partition(0), last).unwrap();
+            assert!(segments(&folder) <= 5, "{} segments in round {round}", segments(&folder));
+        }
+        let is_lost = |store: &Embedded| {
+            Journal::read(store, Partition(1), Lsn(0), &mut |_, _| ControlFlow::Continue(())).is_err()
+        };
+        assert!(is_lost(&store) && count(&store, 2) == 3, "its neighbours are moved");
+        drop(store);
+        let store = open(&folder);
+        let lost: Vec<_> = store.found().damage.iter().filter_map(|damage| damage.partition).collect();
+        assert_eq!(lost, [Partition(1)]);
+        assert!(is_lost(&store) && count(&store, 2) == 3);
+        drop(store);
+        let aside = folder.path().join("damaged").join(segment.file_name().unwrap());
+        std::fs::write(&aside, bytes).unwrap();
+        std::fs::rename(aside, segment).unwrap();
+        let store = open(&folder);
+        assert_eq!([count(&store, 1), count(&store, 2)], [1, 3], "it is mended");
+    }
+}
+
+#[test]
+fn compaction_sets_damaged_segments_aside() {
+    let folder = Folder::new("compact-damaged");
+    let (segment, _) = damage_one(&folder, false);
+    let store = open(&folder);
+    store.trim(Partition(0), Lsn(120)).unwrap();
+    store.compact(&mut |_, _| ControlFlow::Continue(())).unwrap();
+    assert!(
+        !names(&folder).contains(&segment) && folder.path().join("damaged").join(segment.file_name().unwrap()).exists()
+    );
+    assert_eq!([count(&store, 0), count(&store, 2)], [481, 3]);
 }
 
 #[test]
