@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, sym};
 use whimbrel_platform::durable::creation::is_creation;
 use whimbrel_platform::durable::{
@@ -152,6 +153,11 @@ impl Orders {
     }
 }
 
+/// True for names that no durable agent has, whatever node serves which partition.
+fn is_never_durable(name: Symbol) -> bool {
+    name == sym::AMS || name == sym::DF || Cast::of(name).is_some()
+}
+
 impl Scribe {
     /// A scribe that is to [start](Orders::start).
     pub fn new(kept: Kept) -> (Self, Orders) {
@@ -220,8 +226,23 @@ impl Scribe {
     /// What an agent sent, as it is written: what goes to agents that write nothing down, to topics and to other platforms
     /// is not kept, nor is what is nested too deeply to be, nor what it sends on for others: nobody would know its number for that agent's.
     pub fn written(&self, node: &Node, agent: Symbol, sent: &[(Aid, Arc<AclMessage>)]) -> Vec<Sent> {
+        let write = |((to, message), is_kept): (&(Aid, Arc<AclMessage>), bool)| {
+            let written = if is_kept { Sent::of(*to, message).ok() } else { None };
+            written.unwrap_or_else(|| Sent::unkept(*to))
+        };
+        // Encoded once the locks are free again.
+        sent.iter().zip(self.kept(node, agent, sent)).map(write).collect()
+    }
+
+    /// Tells which of these messages are kept. Partitions are held up only by receivers that may be durable elsewhere.
+    fn kept(&self, node: &Node, agent: Symbol, sent: &[(Aid, Arc<AclMessage>)]) -> SmallVec<[bool; 8]> {
+        let may_be_kept = |(to, message): &(Aid, Arc<AclMessage>)| {
+            let is_ours = to.platform == sym::EMPTY || to.platform == node.name;
+            is_ours && (message.sender.name == agent || is_creation(message))
+        };
         let durable = locked(&self.durable);
-        let all_here = sent.iter().all(|(to, _)| durable.contains(&to.name));
+        let is_known = |to: Symbol| durable.contains(&to) || is_never_durable(to);
+        let all_here = sent.iter().all(|sent| is_known(sent.0.name) || !may_be_kept(sent));
         let (parts, durable) = match &node.cluster {
             // Partitions pass under this lock. A message between two durable agents is numbered whenever it is sent:
             // one without a number goes another way while the receiver's partition passes, and numbered ones would
@@ -237,17 +258,11 @@ impl Scribe {
             parts.as_ref().is_some_and(|(cluster, parts)| match node.routes.look_up(name).place() {
                 Place::Local(_) => false,
                 Place::Node(at) => cluster.may_live_on(parts, name, at),
-                _ => Cast::of(name).is_none(),
+                _ => !is_never_durable(name),
             })
         };
-        let written = |(to, message): &(Aid, Arc<AclMessage>)| {
-            let ours = to.platform == sym::EMPTY || to.platform == node.name;
-            let own = message.sender.name == agent || is_creation(message);
-            let kept = own && ours && (durable.contains(&to.name) || may_be(to.name));
-            let sent = if kept { Sent::of(*to, message).ok() } else { None };
-            sent.unwrap_or_else(|| Sent::unkept(*to))
-        };
-        sent.iter().map(written).collect()
+        let is_durable = |to: Symbol| durable.contains(&to) || may_be(to);
+        sent.iter().map(|sent| may_be_kept(sent) && is_durable(sent.0.name)).collect()
     }
 
     /// Partitions are served here from now on. How many agents come; `None` if the platform ends.
