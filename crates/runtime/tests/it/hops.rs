@@ -122,7 +122,8 @@ impl Links for Wires {
     }
 }
 
-/// Notes what it is told; goes where it is told to (`move(Node)`), or has a clone there (`clone(Node)`).
+/// Notes what it is told; goes where it is told to (`move(Node)`), or has a clone there (`clone(Node)`,
+/// `clone(Node, Name)`).
 #[derive(Default, Serialize, Deserialize)]
 pub struct Walker {
     heard: Vec<String>,
@@ -144,7 +145,10 @@ impl DurableAgent for Walker {
                 let created = ctx.spawn_durable(name, Walker::default());
                 ctx.print(&created.map_or_else(|error| error.to_string(), |aid| format!("created {aid}")));
             }
-            Some("clone") => ctx.clone_to(message.content.args()[0].as_str().unwrap(), ""),
+            Some("clone") => {
+                let name = message.content.args().get(1).and_then(Value::as_str);
+                ctx.clone_to(message.content.args()[0].as_str().unwrap(), name.unwrap_or_default());
+            }
             Some("tell") => {
                 let to = message.content.args()[0].as_str().unwrap().parse().unwrap();
                 ctx.tell(to, Performative::Inform, message.content.args()[1].clone());
@@ -951,6 +955,32 @@ fn who_cannot_go_stays_and_is_told_why() {
     assert!(matches!(told.recv().unwrap(), Err(HopError::NotMovable(_))));
     assert_eq!(nodes.homes("walker"), [0]);
     nodes.counters();
+}
+
+/// A rule about `move` is about the agents that it names, where they leave and where they come, and about the names of
+/// their clones and minions.
+#[test]
+fn move_rules_hold_at_both_ends_of_a_link() {
+    let rule = r#"{"deny": [{"who": "*", "move": ["scout*", "walker_*", "walker_minion*"]}]}"#;
+    let policy: Policy = serde_json::from_str(rule).unwrap();
+    for guarded in 0..2 {
+        let nodes =
+            Nodes::with(2, 1, |me, builder| if me == guarded { builder.policy(policy.clone()) } else { builder });
+        let (walker, scout) = (nodes.walker(0, "walker"), nodes.walker(0, "scout7"));
+        let clone_as = |name: &str| Value::term("clone", [Value::from("n1"), Value::from(name)]);
+        for (who, order) in [(scout, go("n1")), (walker, clone_as("walker_minion_1")), (walker, clone_as("twin"))] {
+            nodes.at(0).send(inform("x", who, order));
+            nodes.settle();
+        }
+        nodes.at(0).send(inform("x", walker, go("n1")));
+        nodes.settle();
+        let told: Vec<String> =
+            nodes.lines[0].all().iter().filter_map(|line| Some(line.split_once("not to ")?.1.to_owned())).collect();
+        assert_eq!(told, vec![format!("n1: the policy of node n{guarded} forbids it"); 2]);
+        let homes = ["scout7", "walker_minion_1", "twin", "walker"].map(|name| nodes.homes(name));
+        assert_eq!(homes, [vec![0], vec![], vec![1], vec![1]], "of node n{guarded}");
+        nodes.counters();
+    }
 }
 
 #[test]

@@ -57,3 +57,30 @@ fn an_agent_is_cloned_with_what_it_believes() {
     assert_eq!(live.expect("answer")["answer"]["answer"], "done");
     node.until(|node| node.ask("GET", "/agents/other", ADMIN, "").status == 200);
 }
+
+/// Whoever has the console reads no other files of the machine, not by what their faults tell either.
+#[cfg(unix)]
+#[test]
+fn symbolic_links_are_no_programs() {
+    let (scratch, outside) = (market(), Scratch::with(&[("secret.asl", "password(\"hunter2\")")]));
+    let link = |target: std::path::PathBuf, name: &str| {
+        std::os::unix::fs::symlink(target, scratch.0.join(name)).expect("it is made");
+    };
+    link(outside.0.join("secret.asl"), "linked.asl");
+    link(outside.0.clone(), "folder");
+    link(scratch.0.join("bank.asl"), "again.asl");
+    std::fs::create_dir(scratch.0.join("below")).expect("it is made");
+    std::fs::copy(scratch.0.join("bank.asl"), scratch.0.join("below/clerk.asl")).expect("it is copied");
+    let node = Node::of(scratch, &[]);
+    let spawn = |program: &str| {
+        let body = serde_json::json!({ "name": "new", "program": program });
+        node.ask("POST", "/agents", ADMIN, &body.to_string())
+    };
+    for program in ["linked.asl", "folder/secret.asl", "again.asl"] {
+        let response = spawn(program);
+        assert_eq!((response.status, &response.json()["reason"]), (400, &"bad_request".into()), "{program}");
+        assert!(response.body.contains("no symbolic link") && !response.body.contains("hunter2"), "{}", response.body);
+    }
+    assert_eq!(node.ask("GET", "/agents?name=new*", ADMIN, "").json()["total"], 0);
+    assert_eq!(spawn("below/clerk.asl").status, 200);
+}
