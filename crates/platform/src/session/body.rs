@@ -48,8 +48,13 @@ impl SharedSession {
         if self.take_up(agent, name, &shelf, &account) {
             return true;
         }
-        if let Some(kept) = shelf.claim(name, &account, self, agent) {
-            self.lock().handle_returned(agent, Aid::local(name), kept);
+        if let Some((kept, stranded)) = shelf.claim(name, &account, self, agent) {
+            let mut session = self.lock();
+            session.handle_returned(agent, Aid::local(name), kept);
+            if let Some(why) = stranded {
+                let text = format!("{name} was to go on at this node while its client was away, and could not: {why}");
+                session.refuse(0, Code::NotMovable, text);
+            }
             return true;
         }
         let Some(((life, kept), host)) = shelf.went_on(name, &account).zip(shelf.host()) else {

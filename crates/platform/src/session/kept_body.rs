@@ -2,7 +2,7 @@
 
 use crate::capabilities::{Durable, Inspectable};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use whimbrel_acl::Symbol;
@@ -22,6 +22,8 @@ use crate::{AgentBody, EndReason, Mailbox, Next, Time, Turn};
 pub(super) struct Cell {
     kept: Kept,
     next: Mutex<Succession>,
+    /// Why the agent did not go on at its node, if it was to and could not.
+    stranded: OnceLock<String>,
 }
 
 /// Who has the agent next.
@@ -45,6 +47,13 @@ impl Cell {
         }
         *next = Succession::Session(Box::new(body()));
         Some(self.kept.clone())
+    }
+}
+
+impl Cell {
+    /// Returns why the agent did not go on at its node, if it was to and could not.
+    pub fn stranded(&self) -> Option<&str> {
+        self.stranded.get().map(String::as_str)
     }
 }
 
@@ -79,11 +88,19 @@ impl KeptBody {
     /// Of an agent whose session is over, written down as this.
     pub fn new(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Option<Origin>) -> Self {
         let goes_on = kept.on_leave == OnLeave::GoOn;
-        let cell = Arc::new(Cell { kept, next: Mutex::new(Succession::Open) });
+        let cell = Arc::new(Cell { kept, next: Mutex::new(Succession::Open), stranded: OnceLock::new() });
         shelf.put(name, &cell);
         let (until, waited, change) = (Time::NEVER, Duration::ZERO, Change::All);
         let (next, grace, backlog) = (None, Some(Time::ZERO), Backlog::new(KEPT_WAITING_BYTES_MAX));
         Self { name, cell, shelf, until, waited, goes_on, next, written, change, grace, backlog }
+    }
+
+    /// Of one that was to go on at its node, which cannot run it: its client hears why when it is back.
+    pub fn stranded(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Option<Origin>, why: String) -> Self {
+        let mut body = Self::new(name, kept, shelf, written);
+        body.goes_on = false;
+        let _ = body.cell.stranded.set(why);
+        body
     }
 
     /// Of one that was written down before its node ended. If it waited by then, for how long.
@@ -146,6 +163,7 @@ impl AgentBody for KeptBody {
                         LogLevel::Warning,
                         &format!("it cannot go on here, and waits for its client: {why}"),
                     );
+                    let _ = self.cell.stranded.set(why);
                 }
             }
         }

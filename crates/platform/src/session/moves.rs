@@ -17,7 +17,9 @@ use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use crate::Time;
-use crate::limits::{SESSION_CODE_LOOKUPS_PER_S, SESSION_CODE_PART_BYTES, SESSION_OFFER_MS, SESSION_OFFERS_MAX};
+use crate::limits::{
+    SESSION_ANSWER_BYTES_MAX, SESSION_CODE_LOOKUPS_PER_S, SESSION_CODE_PART_BYTES, SESSION_OFFER_MS, SESSION_OFFERS_MAX,
+};
 use crate::mobility::{HopError, Wish};
 
 /// What a session knows of moves.
@@ -381,6 +383,14 @@ impl Session {
         self.write_off(agent, if is_saved { "it moved" } else { "it went back" });
         self.moves.departed.push(Gone { agent, by, is_saved, reason });
         Some(*lodger)
+    }
+
+    /// An agent that left cannot go on where it came from: its client hears that, too.
+    pub(super) fn note_stranded(&mut self, agent: u32, why: &str) {
+        if let Some(gone) = self.moves.departed.iter_mut().rfind(|gone| gone.agent == agent) {
+            gone.reason = format!("{}; it {why}", gone.reason);
+            gone.reason.truncate(gone.reason.floor_char_boundary(SESSION_ANSWER_BYTES_MAX));
+        }
     }
 
     /// That an agent left is safe: its client is told of it.

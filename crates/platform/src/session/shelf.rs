@@ -85,7 +85,7 @@ impl fmt::Debug for Shelf {
 #[derive(Debug, Default)]
 struct Books {
     entries: FxHashMap<Symbol, Entry>,
-    accounts: FxHashMap<String, Account>,
+    accounts: FxHashMap<String, KeptUsage>,
     /// Of all their states.
     bytes: usize,
     /// When those that went on here are looked through again.
@@ -132,7 +132,7 @@ struct Open {
 
 /// What one token or certificate has here.
 #[derive(Debug, Default)]
-struct Account {
+struct KeptUsage {
     agents: usize,
     bytes: usize,
 }
@@ -530,8 +530,15 @@ impl Shelf {
         }
     }
 
-    /// Gives an agent that waits to a session of its account; what is kept of it. At its next turn it is that session's.
-    pub(super) fn claim(&self, name: Symbol, account: &str, session: &Arc<SharedSession>, agent: u32) -> Option<Kept> {
+    /// Gives an agent that waits to a session of its account. Returns what is kept of it, and why it did not go on at its
+    /// node, if it was to. At its next turn it is that session's.
+    pub(super) fn claim(
+        &self,
+        name: Symbol,
+        account: &str,
+        session: &Arc<SharedSession>,
+        agent: u32,
+    ) -> Option<(Kept, Option<String>)> {
         let cell = {
             let mut books = self.books();
             let entry = books.entries.get_mut(&name).filter(|entry| entry.account == account)?;
@@ -552,7 +559,7 @@ impl Shelf {
                 books.strike(name);
             }
         }
-        kept
+        kept.map(|kept| (kept, cell.stranded().map(str::to_owned)))
     }
 
     /// How many agents are kept, with a session, without, and as the node runs them.

@@ -75,7 +75,6 @@ impl SessionBody {
         let Some(unsaved) = self.session.lock().turn_back(self.agent, number, why) else { return };
         turn.mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));
         self.ended = true;
-        self.tell_departed(number, turn);
         let (name, back) = (turn.aid.name, self.back.take());
         let to = back.as_ref().map(|back| back.to).unwrap_or_default();
         let why = HopError::Refused { node: turn.services.node(), reason: why.to_owned() };
@@ -91,11 +90,13 @@ impl SessionBody {
                 self.next = Some(body);
             }
             Err(error) => {
-                let text = format!("it came back from {to}, cannot go on here, and waits for its client: {error}");
-                turn.services.log(turn.aid, LogLevel::Warning, &text);
-                self.next = Some(Box::new(KeptBody::new(name, kept, shelf, self.written.clone())));
+                let text = format!("cannot go on here, and waits for its client: {error}");
+                turn.services.log(turn.aid, LogLevel::Warning, &format!("it came back from {to}, {text}"));
+                self.session.lock().note_stranded(self.agent, &text);
+                self.next = Some(Box::new(KeptBody::stranded(name, kept, shelf, self.written.clone(), error)));
             }
         }
+        self.tell_departed(number, turn);
         if let Some((wish, _)) = back.and_then(|back| back.wish) {
             wish.over(Err(why));
         }
