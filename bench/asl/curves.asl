@@ -86,6 +86,10 @@ known(I, J) :- rule_only(I, J).
 +!plans_by_first_argument(N)
   <- for (.range(I, 1, N)) { !plan(I); }.
 
+// `plan(a, 1)` to `plan(a, N)` as well.
++!plans_by_second_argument(N)
+  <- for (.range(I, 1, N)) { !plan(a, I); }.
+
 +!plans_acquired(N)
   <- for (.range(I, 1, N)) { .concat("+!acquired(", I, ") <- true.", Plan); .add_plan(Plan); }
      for (.range(I, 1, N)) { !acquired(I); }
@@ -100,6 +104,11 @@ known(I, J) :- rule_only(I, J).
      .wait(1).
 +!rest(_) <- .wait(1000000).
 
++!intentions_failed(N)
+  <- !resting(N);
+     for (.range(I, 1, N)) { if (I mod 2 == 0) { .fail_goal(rest(I)) } else { .succeed_goal(rest(I)) } }.
+-!rest(_).
+
 +!intentions_suspended(N)
   <- !busy(N);
      .suspend(stay(_));
@@ -111,6 +120,19 @@ known(I, J) :- rule_only(I, J).
 +!stay(_) <- .wait(1); !!nothing; .wait(1000000).
 +!nothing.
 
++!intentions_suspended_each(N)
+  <- !resting(N);
+     for (.range(I, 1, N)) { .suspend(rest(I)); }
+     for (.range(I, 1, N)) { .resume(rest(I)); }.
+
++!intentions_asked(N)
+  <- !resting(N);
+     for (.range(I, 1, N)) { .intend(rest(I)); .desire(rest(I)); }.
+
 +!goals_dropped(N)
   <- for (.range(I, 1, N)) { !!stay(I); }
      .drop_desire(stay(_)).
+
++!goals_dropped_each(N)
+  <- for (.range(I, 1, N)) { !!stay(I); }
+     for (.range(I, 1, N)) { .drop_desire(stay(I)); }.

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Aid, Annot, Annots, Structure, Symbol, Text, Value, sym};
 use whimbrel_platform::Time;
 
+use super::goal_index::{ByGoal, INDEXED_FROM, IndexMark, predicate};
 use super::{PlanRef, TriggerKey};
 use crate::code::Body;
 
@@ -44,6 +45,9 @@ pub struct Intention {
     /// Whether it is as it was at the last save; false if nobody saves the agent.
     #[serde(skip)]
     pub(crate) saved: bool,
+    /// True if the index of goals has all that it pursues.
+    #[serde(skip)]
+    pub(crate) is_indexed: IndexMark,
 }
 
 /// Where an intention is.
@@ -223,6 +227,8 @@ pub struct Intentions {
     /// The places of those that are not as they were at the last save, if the agent is saved at all; a place may be
     /// there more than once.
     noted: Option<Vec<u32>>,
+    /// Made when somebody asks for a goal among many intentions.
+    by_goal: ByGoal,
 }
 
 impl Intentions {
@@ -248,6 +254,9 @@ impl Intentions {
             *place = Some(intention);
         }
         self.note(index);
+        if self.by_goal.0.get_mut().is_some() {
+            self.note_goals(index);
+        }
         id
     }
 
@@ -257,6 +266,30 @@ impl Intentions {
         if let Some(noted) = &mut self.noted {
             noted.push(index);
         }
+    }
+
+    /// Notes a place for the index of goals.
+    #[cold]
+    fn note_goals(&mut self, index: u32) {
+        let by_goal = self.by_goal.0.get_mut();
+        if by_goal.as_mut().is_some_and(|goals| !goals.note(index)) {
+            *by_goal = None;
+        }
+    }
+
+    /// Returns the intentions that may pursue this goal, oldest first, and perhaps others. `has_one_in_hand`: the
+    /// variables of one may be elsewhere.
+    pub fn pursuing(&self, goal: &Value, has_one_in_hand: bool) -> Vec<IntentionId> {
+        let is_many = self.all.len() - self.free.len() >= INDEXED_FROM;
+        let Some(predicate) = predicate(goal).filter(|_| is_many) else { return self.ids() };
+        let mut by_goal = self.by_goal.0.borrow_mut();
+        let by_goal = by_goal.get_or_insert_default();
+        let mut found = by_goal.refresh(&self.all, has_one_in_hand);
+        found.extend(by_goal.candidates(predicate, goal));
+        found.sort_unstable_by_key(|id| id.number);
+        found.dedup();
+        found.retain(|id| self.find(*id).is_some());
+        found
     }
 
     /// Takes up an intention with the number it had elsewhere.
@@ -270,6 +303,7 @@ impl Intentions {
         if let Some(place) = self.all.get_mut(index) {
             *place = Some(Box::new(intention));
         }
+        *self.by_goal.0.get_mut() = None;
     }
 
     /// The intention, if it is still there.
@@ -288,6 +322,12 @@ impl Intentions {
                 noted.push(id.index);
             }
         }
+        if found.is_indexed.0.replace(false)
+            && let Some(goals) = self.by_goal.0.get_mut()
+            && !goals.note(id.index)
+        {
+            *self.by_goal.0.get_mut() = None;
+        }
         Some(found)
     }
 
@@ -295,7 +335,7 @@ impl Intentions {
     #[inline]
     pub fn in_hand(&mut self, id: IntentionId) -> Option<&mut Intention> {
         let found = self.all.get_mut(id.index as usize)?.as_deref_mut().filter(|intention| intention.id == id)?;
-        debug_assert!(!found.saved, "an intention that was not taken up");
+        debug_assert!(!found.saved && !found.is_indexed.0.get(), "an intention that was not taken up");
         Some(found)
     }
 
@@ -388,6 +428,7 @@ impl Intention {
             copied_frames: None,
             copied_from: None,
             saved: false,
+            is_indexed: IndexMark::default(),
         }
     }
 
@@ -401,6 +442,7 @@ impl Intention {
         self.copied_frames = None;
         self.copied_from = None;
         self.saved = false;
+        self.is_indexed.0.set(false);
     }
 
     /// Why it does not go on, as the program sees it; none if it does.

@@ -3,6 +3,7 @@
 
 mod beliefs;
 mod event_queue;
+mod goal_index;
 mod intentions;
 mod memory;
 mod plan_index;

@@ -1,4 +1,4 @@
-//! Index of plans: the candidates for an event, in order, by trigger and first argument.
+//! Index of plans: the candidates for an event, in order, by trigger and an argument that tells them apart.
 
 use std::sync::Arc;
 
@@ -10,16 +10,19 @@ use super::{PlanRef, TriggerKey};
 use crate::code::{Expr, Head, Plan, TriggerKind, TriggerOp};
 use crate::logic::constant_hash;
 
-/// Number of plans for one trigger from which they are found by first argument.
+/// Number of plans for one trigger from which they are found by an argument. The first one is tried first, and if as many
+/// plans have the same constant there, the others.
 const INDEXED_FROM: usize = 8;
 
-/// Plans whose first argument is no constant in a list that is indexed by it: each of them is a candidate for every
-/// constant.
+/// Plans whose argument is no constant in a list that is indexed by it: each of them is a candidate for every constant.
 const OPEN_MAX: usize = 8;
+
+/// Arguments by which plans may be found.
+const PLACES_MAX: usize = 8;
 
 /// No plans.
 static NO_PLANS: PlanList =
-    PlanList { plans: SmallVec::new_const(), constants: Vec::new(), by_constant: None, ordinary: false };
+    PlanList { plans: SmallVec::new_const(), constants: Vec::new(), indexes: Vec::new(), ordinary: false };
 
 /// Candidate plans by trigger, in order. Plans whose trigger is a variable are candidates for all triggers of their kind.
 #[derive(Clone, Debug, Default)]
@@ -32,9 +35,9 @@ pub struct PlanIndex {
 #[derive(Clone, Debug)]
 pub struct PlanList {
     plans: SmallVec<[PlanRef; 2]>,
-    /// The first argument of each plan's trigger, if it is a constant.
-    constants: Vec<Option<Constant>>,
-    by_constant: Option<Box<ByConstant>>,
+    /// The constants among the arguments of each plan's trigger.
+    constants: Vec<Constants>,
+    indexes: Vec<ByConstant>,
     /// True if all plans that were ever in the list are ordinary ([`Plan::is_ordinary`]).
     ordinary: bool,
 }
@@ -45,25 +48,36 @@ impl Default for PlanList {
     }
 }
 
-/// Plans by the constant that is the first argument of their trigger.
+/// Plans by the constant that is an argument of their trigger.
 #[derive(Clone, Debug, Default)]
 struct ByConstant {
-    /// For each constant the plans that have it, and those whose first argument is none, in order.
+    /// Place of the argument.
+    place: usize,
+    /// For each constant the plans that have it, and those whose argument is none, in order.
     lists: FxHashMap<Constant, Vec<PlanRef>>,
-    /// The plans whose first argument is no constant: candidates for other constants.
+    /// The plans whose argument is no constant: candidates for other constants.
     open: Vec<PlanRef>,
 }
 
-/// The hash of a constant that is the first argument of a trigger.
+/// The hash of a constant that is an argument of a trigger.
 type Constant = u64;
 
-/// The first argument of a plan's trigger, if it is a constant.
-fn first_constant(plan: &Plan) -> Option<Constant> {
-    let Head::Literal { args, .. } = &plan.head else { return None };
-    match args.first()? {
+/// The constants among the first arguments of a trigger, by place.
+type Constants = SmallVec<[Option<Constant>; 1]>;
+
+/// Returns the constants among the arguments of a plan's trigger.
+fn constants_of(plan: &Plan) -> Constants {
+    let Head::Literal { args, .. } = &plan.head else { return Constants::new() };
+    let constant = |arg: &Option<Expr>| match arg {
         Some(Expr::Const(value)) => constant_hash(value),
         _ => None,
-    }
+    };
+    args.iter().take(PLACES_MAX).map(constant).collect()
+}
+
+/// Returns the constant in this place, if there is one.
+fn constant_at(constants: &[Option<Constant>], place: usize) -> Option<Constant> {
+    constants.get(place).copied().flatten()
 }
 
 impl PlanList {
@@ -76,47 +90,65 @@ impl PlanList {
     /// Returns the plans that may be relevant for these arguments, and perhaps others.
     #[inline]
     pub fn for_args(&self, args: &[Value]) -> &[PlanRef] {
-        match &self.by_constant {
-            None => &self.plans,
-            Some(index) => match args.first().and_then(constant_hash) {
-                None => &self.plans,
-                Some(constant) => index.lists.get(&constant).unwrap_or(&index.open),
-            },
+        let mut fewest: &[PlanRef] = &self.plans;
+        for index in &self.indexes {
+            let Some(constant) = args.get(index.place).and_then(constant_hash) else { continue };
+            let found = index.lists.get(&constant).unwrap_or(&index.open);
+            if found.len() < fewest.len() {
+                fewest = found;
+            }
+            if fewest.len() < INDEXED_FROM {
+                break;
+            }
         }
+        fewest
     }
 
-    fn put(&mut self, place: PlanRef, constant: Option<Constant>, before: bool) {
-        if let Some(index) = &mut self.by_constant {
-            index.put(place, constant, before);
+    fn put(&mut self, place: PlanRef, constants: Constants, before: bool) {
+        for index in &mut self.indexes {
+            index.put(place, constant_at(&constants, index.place), before);
         }
+        self.indexes.retain(|index| index.open.len() <= OPEN_MAX);
         let at = if before { 0 } else { self.plans.len() };
         self.plans.insert(at, place);
-        self.constants.insert(at, constant);
-        match &self.by_constant {
-            Some(index) if index.open.len() > OPEN_MAX => self.by_constant = None,
-            // What cannot be indexed is tried again once there are twice as many.
-            None if self.plans.len() >= INDEXED_FROM && self.plans.len().is_power_of_two() => self.index(),
-            _ => {}
+        self.constants.insert(at, constants);
+        // What cannot be told apart is tried again once there are twice as many.
+        if self.plans.len() >= INDEXED_FROM && self.plans.len().is_power_of_two() {
+            self.index();
         }
     }
 
+    /// Makes indexes until one tells the plans apart.
     fn index(&mut self) {
-        if self.constants.iter().filter(|constant| constant.is_none()).count() > OPEN_MAX {
+        if self.indexes.iter().any(ByConstant::tells_apart) {
             return;
         }
-        let mut index = ByConstant::default();
-        for (place, constant) in self.plans.iter().zip(&self.constants) {
-            index.put(*place, *constant, false);
+        self.indexes.clear();
+        for place in 0..PLACES_MAX {
+            let open = self.constants.iter().filter(|constants| constant_at(constants, place).is_none());
+            if open.count() > OPEN_MAX.min(self.plans.len() - 1) {
+                continue;
+            }
+            let mut index = ByConstant { place, ..ByConstant::default() };
+            for (plan, constants) in self.plans.iter().zip(&self.constants) {
+                index.put(*plan, constant_at(constants, place), false);
+            }
+            let is_last = index.tells_apart();
+            if index.lists.len() > 1 {
+                self.indexes.push(index);
+            }
+            if is_last {
+                break;
+            }
         }
-        self.by_constant = Some(Box::new(index));
     }
 
     fn remove(&mut self, place: PlanRef) {
         let Some(at) = self.plans.iter().position(|other| *other == place) else { return };
         self.plans.remove(at);
-        let constant = self.constants.remove(at);
-        if let Some(index) = &mut self.by_constant {
-            index.remove(place, constant);
+        let constants = self.constants.remove(at);
+        for index in &mut self.indexes {
+            index.remove(place, constant_at(&constants, index.place));
         }
     }
 
@@ -126,13 +158,20 @@ impl PlanList {
         let exchange =
             |list: &mut [PlanRef]| list.iter_mut().filter(|place| **place == old).for_each(|place| *place = new);
         exchange(&mut self.plans);
-        if let Some(index) = &mut self.by_constant {
-            index.lists_of(self.constants.get(at).copied().flatten()).for_each(|list| exchange(list));
+        let constants = self.constants.get(at);
+        for index in &mut self.indexes {
+            let constant = constants.and_then(|constants| constant_at(constants, index.place));
+            index.lists_of(constant).for_each(|list| exchange(list));
         }
     }
 }
 
 impl ByConstant {
+    /// True if few plans have the same constant.
+    fn tells_apart(&self) -> bool {
+        self.lists.values().all(|list| list.len() < INDEXED_FROM + self.open.len())
+    }
+
     fn put(&mut self, place: PlanRef, constant: Option<Constant>, before: bool) {
         if let Some(constant) = constant.filter(|constant| !self.lists.contains_key(constant)) {
             self.lists.insert(constant, self.open.clone());
@@ -148,7 +187,7 @@ impl ByConstant {
         }
     }
 
-    /// The lists that a plan with this constant is in: all of them if its first argument is none.
+    /// The lists that a plan with this constant is in: all of them if its argument is none.
     fn lists_of(&mut self, constant: Option<Constant>) -> impl Iterator<Item = &mut Vec<PlanRef>> {
         let (one, all) = match constant {
             Some(constant) => (self.lists.get_mut(&constant), None),
@@ -186,7 +225,7 @@ impl PlanIndex {
     pub fn add(&mut self, plan: &Plan, place: PlanRef, before: bool) {
         let kind = (plan.op, plan.kind);
         if matches!(plan.head, Head::Any(_)) {
-            Arc::make_mut(self.any.entry(kind).or_default()).put(place, None, before);
+            Arc::make_mut(self.any.entry(kind).or_default()).put(place, Constants::new(), before);
         } else if let Some(trigger) = plan.trigger() {
             let for_any = self.any.get(&kind);
             self.by_trigger.entry(trigger).or_insert_with(|| {
@@ -195,7 +234,7 @@ impl PlanIndex {
             });
         }
         self.each_list(plan, |list| {
-            list.put(place, first_constant(plan), before);
+            list.put(place, constants_of(plan), before);
             list.ordinary &= plan.is_ordinary && matches!(plan.head, Head::Literal { .. });
         });
     }
@@ -267,39 +306,53 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use proptest::{prop_assert_eq, proptest};
+    use proptest::{prop_assert, prop_assert_eq, proptest};
 
     use super::*;
 
     proptest! {
         #[test]
-        fn plans_for_a_constant_are_those_of_a_scan(changes: Vec<(u8, bool, bool)>, open_each in 5..60_usize) {
-            let (mut list, mut all) = (PlanList::default(), Vec::<(PlanRef, Option<Value>)>::new());
-            for (at, (constant, before, removes)) in changes.into_iter().enumerate() {
-                let value = (at % open_each != 0).then(|| Value::Num(f64::from(constant % 5)));
+        fn plans_for_constants_are_those_of_a_scan(
+            changes: Vec<(u8, u8, bool, bool)>,
+            open_each in 5..60_usize,
+            firsts in 1..6_u8,
+        ) {
+            let (mut list, mut all) = (PlanList::default(), Vec::<(PlanRef, [Option<Value>; 2])>::new());
+            for (at, (first, second, before, removes)) in changes.into_iter().cycle().take(300).enumerate() {
+                let value = |number: u8, each: usize| (at % each != 0).then(|| Value::Num(f64::from(number)));
+                let args = [value(first % firsts, open_each), value(second.wrapping_add(at as u8) % 40, open_each + 1)];
                 let place = PlanRef(at as u32);
-                list.put(place, value.as_ref().and_then(constant_hash), before);
+                list.put(place, args.iter().map(|arg| arg.as_ref().and_then(constant_hash)).collect(), before);
                 let end = if before { 0 } else { all.len() };
-                all.insert(end, (place, value));
+                all.insert(end, (place, args));
                 if removes && at % 3 == 0 {
-                    let (place, _) = all.remove(usize::from(constant) % all.len());
+                    let (place, _) = all.remove(usize::from(first) % all.len());
                     list.remove(place);
                 } else if removes {
-                    let (place, _) = &mut all[usize::from(constant) % end.max(1)];
+                    let (place, _) = &mut all[usize::from(first) % end.max(1)];
                     let new = PlanRef(place.0 + 1_000_000);
                     list.replace(*place, new);
                     *place = new;
                 }
-                for wanted in (0..6).map(f64::from).map(Value::Num) {
-                    let may_fit = |(_, value): &&(PlanRef, Option<Value>)| value.as_ref().is_none_or(|value| *value == wanted);
-                    let expected: Vec<PlanRef> = all.iter().filter(may_fit).map(|(place, _)| *place).collect();
-                    let found = list.for_args(std::slice::from_ref(&wanted));
-                    match list.by_constant {
-                        Some(_) => prop_assert_eq!(found, expected.as_slice()),
-                        None => prop_assert_eq!(found, list.all()),
-                    }
+                for wanted in [[0, 0], [1, 7], [2, 39], [5, 40]].map(|pair| pair.map(f64::from).map(Value::Num)) {
+                    let fits = |args: &[Option<Value>; 2]| {
+                        args.iter().zip(&wanted).all(|(arg, wanted)| arg.as_ref().is_none_or(|arg| arg == wanted))
+                    };
+                    let expected = all.iter().filter(|(_, args)| fits(args)).map(|(place, _)| *place);
+                    let known = |place: &PlanRef| all.iter().any(|(other, args)| other == place && fits(args));
+                    let found = list.for_args(&wanted).iter().copied().filter(known);
+                    prop_assert!(found.eq(expected), "{:?}", wanted);
                 }
             }
+        }
+
+        #[test]
+        fn second_argument_tells_plans_apart(count in 16..200_u32) {
+            let constant = |number: u32| constant_hash(&Value::Num(f64::from(number)));
+            let mut list = PlanList::default();
+            (0..count).for_each(|number| list.put(PlanRef(number), [constant(0), constant(number)].into_iter().collect(), false));
+            let wanted = [Value::Num(0.0), Value::Num(3.0)];
+            prop_assert_eq!(list.for_args(&wanted), [PlanRef(3)].as_slice());
         }
     }
 }

@@ -48,10 +48,15 @@ const CURVES: &[(&str, usize)] = &[
     ("oldest_removed", 25_000),
     ("facts_beside_a_rule", 3_000),
     ("plans_by_first_argument", 3_000),
+    ("plans_by_second_argument", 3_000),
     ("plans_acquired", 500),
-    ("intentions_dropped", 500),
+    ("intentions_dropped", 1_000),
+    ("intentions_failed", 1_000),
     ("intentions_suspended", 5_000),
+    ("intentions_suspended_each", 1_000),
+    ("intentions_asked", 1_000),
     ("goals_dropped", 5_000),
+    ("goals_dropped_each", 1_000),
 ];
 
 #[test]
@@ -104,6 +109,7 @@ fn fastest(name: &str, n: usize) -> Duration {
 fn time(name: &str, n: usize) -> Duration {
     let plans = match name {
         "plans_by_first_argument" => (1..=n).map(|number| format!("+!plan({number}) <- true.\n")).collect(),
+        "plans_by_second_argument" => (1..=n).map(|number| format!("+!plan(a, {number}) <- true.\n")).collect(),
         _ => String::new(),
     };
     let text = format!("{plans}{PROGRAM}\n!main.\n+!main <- !{name}({n}); .print(done).");

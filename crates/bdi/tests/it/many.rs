@@ -96,3 +96,45 @@ fn many_plans_are_found_by_argument() {
         ["plan(7)", "a", "text", "plan(19)", "open(99)", "new", "plan(8)", "new", "plan(7)", "2", "no_applicable"];
     assert_eq!(printed(&text), expected);
 }
+
+#[test]
+fn many_plans_are_found_by_second_argument() {
+    let plans: String = (1..=20).map(|number| format!("+!g(a, {number}) <- .print(plan({number})).\n")).collect();
+    let text = format!(
+        "!go.\n{plans}+!g(b, X) <- .print(other(X)).\n+!g(_, 99) <- .print(open).
+         +!go <- !g(a, 7); !g(b, 7); !g(a, 99); !g(c, 99); !g(a, X);
+                 .add_plan({{ @first +!g(a, 8) <- .print(new) }}, self, begin); !g(a, 8); .remove_plan(first); !g(a, 8);
+                 !g(a, 21).
+         -!g(_, _)[error(E)] <- .print(E)."
+    );
+    let expected = ["plan(7)", "other(7)", "open", "open", "plan(1)", "new", "plan(8)", "no_applicable"];
+    assert_eq!(printed(&text), expected);
+}
+
+#[test]
+fn many_intentions_are_found_by_goal() {
+    let text = "!go.
+        +!go <- for (.range(I, 1, 60)) { !!rest(I, x); }
+                !!later(_); !!deep(a); !!plain;
+                .wait(5);
+                if (.intend(rest(7, Y))) { .print(seven(Y)) }
+                if (.intend(rest(61, _)) | .desire(rest(0, _))) { .print(wrong) }
+                .drop_intention(rest(7, x)); .fail_goal(rest(9, _)); .succeed_goal(rest(10, _));
+                .suspend(rest(8, _)); .resume(rest(8, _));
+                .drop_intention(later(3)); .drop_desire(inner(b, f(c))); .drop_intention(plain);
+                .wait(5);
+                if (.intend(rest(7, _)) | .intend(rest(10, _)) | .intend(later(_)) | .intend(deep(_)) | .intend(plain)) {
+                    .print(wrong)
+                }
+                .findall(X, .desire(rest(X, _)), L); .length(L, N); .print(N);
+                .fail_goal(rest(_, x)); .wait(5);
+                .findall(X, .intend(rest(X, _)), M); .length(M, K); .print(K).
+        +!rest(_, _) <- .wait(1000000).
+        -!rest(9, _) <- .print(failed).
+        -!rest(_, _).
+        +!later(Y) <- .wait(1); Y = 3; .wait(1000000).
+        +!deep(X) <- !inner(b, f(Z)).
+        +!inner(_, f(Z)) <- Z = c; .wait(1000000).
+        +!plain <- .wait(1000000).";
+    assert_eq!(printed(text), ["seven(x)", "failed", "57", "0"]);
+}

@@ -27,8 +27,9 @@ fn is_current(call: &Call<'_, '_>, intention: &Intention) -> bool {
     }
 }
 
-/// All intentions: the current one, those that go on, those that wait, those that are suspended; each sort oldest first.
-fn intentions<'c>(call: &Call<'c, '_>) -> Vec<&'c Intention> {
+/// All intentions that may pursue a goal: the current one, those that go on, those that wait, those that are suspended;
+/// each sort oldest first.
+fn intentions<'c>(call: &Call<'c, '_>, goal: &Value) -> Vec<&'c Intention> {
     let rank = |intention: &Intention| match intention.place {
         _ if intention.suspended.is_some() => 4,
         Place::Ready if is_current(call, intention) => 0,
@@ -36,7 +37,10 @@ fn intentions<'c>(call: &Call<'c, '_>) -> Vec<&'c Intention> {
         Place::InEvent => 2,
         _ => 3,
     };
-    let mut all: Vec<&Intention> = call.solver.known.mind.intentions.iter().collect();
+    let known = &call.solver.known.mind.intentions;
+    let goal = call.bindings.close(goal, &mut Vec::new());
+    let ids = known.pursuing(&goal, true).into_iter();
+    let mut all: Vec<&Intention> = ids.filter_map(|id| known.find(id)).collect();
     all.sort_by_key(|intention| (rank(intention), intention.id.number));
     all
 }
@@ -86,7 +90,7 @@ fn answer(call: &Call<'_, '_>, goals: Vec<(Value, Value)>) -> Answer {
 pub fn intend(call: &mut Call<'_, '_>) -> Outcome {
     check(call)?;
     let mut found = Vec::new();
-    for intention in intentions(call).into_iter().filter(|intention| intention.suspended.is_none()) {
+    for intention in intentions(call, call.arg(0)).into_iter().filter(|intention| intention.suspended.is_none()) {
         found.extend(goals(call, intention).into_iter().map(|goal| (goal, number(intention))));
     }
     Ok(answer(call, found))
@@ -102,7 +106,7 @@ pub fn desire(call: &mut Call<'_, '_>) -> Outcome {
     let wanted = events.filter(|event| is_goal(event.op, event.kind));
     let mut found: Vec<(Value, Value)> =
         wanted.map(|event| (event.literal.clone().into_value(), owner(&event))).collect();
-    for intention in intentions(call) {
+    for intention in intentions(call, call.arg(0)) {
         found.extend(goals(call, intention).into_iter().map(|goal| (goal, number(intention))));
     }
     Ok(answer(call, found))
@@ -123,7 +127,7 @@ pub fn suspended(call: &mut Call<'_, '_>) -> Outcome {
         return Err(call.wrong("first argument must be a literal"));
     }
     let mut found = Vec::new();
-    for intention in intentions(call) {
+    for intention in intentions(call, goal) {
         let reason = match (&intention.suspended, &intention.place) {
             (_, Place::Waiting(wait)) if matches!(wait.until, WaitFor::Action(..)) => Some(Value::atom("act")),
             // Suspended while it waits, it still waits for the same.
@@ -158,7 +162,8 @@ pub fn intention(call: &mut Call<'_, '_>) -> Outcome {
     let only_current = call.args.len() > 3;
     let count = call.args.len().min(3);
     let target = Value::list(call.args.iter().take(count).cloned().collect::<Vec<_>>());
-    let wanted = intentions(call).into_iter().filter(|intention| !only_current || is_current(call, intention));
+    let wanted =
+        intentions(call, &Value::Null).into_iter().filter(|intention| !only_current || is_current(call, intention));
     let found: Vec<Value> = wanted
         .map(|intention| {
             let state = if only_current { Value::atom("running") } else { state(intention) };
@@ -174,7 +179,7 @@ pub fn intention(call: &mut Call<'_, '_>) -> Outcome {
 
 /// `.current_intention(intention(Id, Stack))`
 pub fn current_intention(call: &mut Call<'_, '_>) -> Outcome {
-    let current = intentions(call).into_iter().find(|intention| is_current(call, intention));
+    let current = intentions(call, &Value::Null).into_iter().find(|intention| is_current(call, intention));
     let Some(current) = current else { return Ok(Answer::No) };
     let term = closed(&Value::term("intention", [number(current), stack(call, current)]));
     let term = super::open(call.bindings, &term);

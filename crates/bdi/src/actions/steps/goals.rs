@@ -61,7 +61,7 @@ fn drop_current(cycle: &mut Cycle<'_>, current: IntentionId) -> Progress {
 
 fn drop_intentions(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value) -> Progress {
     let mut progress = Progress::Done;
-    for id in cycle.mind.intentions.ids() {
+    for id in cycle.mind.intentions.pursuing(goal, false) {
         if let Some(place) = cycle.find_goal(id, goal) {
             cycle.finish_goal(id, place, Doomed::Dropped, Vec::new());
             if id == current {
@@ -109,6 +109,9 @@ fn drop_events(cycle: &mut Cycle<'_>, wanted: impl Fn(&Cycle<'_>, &Event) -> boo
 /// Takes out all events that `wanted` picks: those of the queue in its order, then those of suspended intentions.
 fn take_events(cycle: &mut Cycle<'_>, wanted: impl Fn(&Cycle<'_>, &Event) -> bool) -> Vec<Event> {
     let mut taken = Vec::new();
+    if !has_event(cycle, &wanted) {
+        return taken;
+    }
     let mut pick = |cycle: &Cycle<'_>, event: Event| {
         if wanted(cycle, &event) {
             taken.push(event);
@@ -126,6 +129,14 @@ fn take_events(cycle: &mut Cycle<'_>, wanted: impl Fn(&Cycle<'_>, &Event) -> boo
     let kept = suspended.into_iter().filter_map(|event| pick(cycle, event)).collect();
     cycle.mind.suspended_events = kept;
     taken
+}
+
+/// True if there is an event that `wanted` picks: mostly there is none, and all may stay where they are.
+fn has_event(cycle: &Cycle<'_>, wanted: &impl Fn(&Cycle<'_>, &Event) -> bool) -> bool {
+    let mind = &cycle.mind;
+    mind.events.iter().any(|event| wanted(cycle, &event))
+        || mind.atomic_event.iter().any(|event| wanted(cycle, event))
+        || mind.suspended_events.iter().any(|event| wanted(cycle, event))
 }
 
 /// `.drop_all_events`: no event is left, nor the intentions that wait in events.
@@ -217,12 +228,11 @@ pub fn fail_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 /// Ends a goal in all intentions: first those that wait in an event, then those that can go on, the one at work, those
 /// that wait for something else.
 fn finish_goals(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value, how: Doomed) -> Progress {
-    let mut ids: Vec<IntentionId> = cycle.mind.events.intentions().collect();
-    ids.extend(cycle.mind.suspended_events.iter().filter_map(|event| event.intention));
-    ids.extend(&cycle.mind.ready);
-    ids.push(current);
-    let known: FxHashSet<IntentionId> = ids.iter().copied().collect();
-    ids.extend(cycle.mind.intentions.ids().into_iter().filter(|id| !known.contains(id)));
+    let mut ids = cycle.mind.intentions.pursuing(goal, false);
+    ids.retain(|id| cycle.find_goal(*id, goal).is_some());
+    if ids.len() > 1 {
+        ids = in_order_of_ends(cycle, current, &ids);
+    }
     let mut progress = Progress::Done;
     for id in ids {
         if let Some(place) = cycle.find_goal(id, goal) {
@@ -235,8 +245,20 @@ fn finish_goals(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value, how: 
     progress
 }
 
+/// Puts intentions in the order in which [`finish_goals`] ends their goals.
+fn in_order_of_ends(cycle: &Cycle<'_>, current: IntentionId, ids: &[IntentionId]) -> Vec<IntentionId> {
+    let mut left: FxHashSet<IntentionId> = ids.iter().copied().collect();
+    let suspended = cycle.mind.suspended_events.iter().filter_map(|event| event.intention);
+    let first = cycle.mind.events.intentions().chain(suspended).chain(cycle.mind.ready.iter().copied());
+    let all = first.chain([current]).chain(ids.iter().copied());
+    all.filter(|id| left.remove(id)).collect()
+}
+
 /// Goals that no plan was chosen for yet fail: their events become those of the failure, in the same places.
 fn fail_events(cycle: &mut Cycle<'_>, goal: &Value) {
+    if !has_event(cycle, &|cycle, event| cycle.event_matches(event, goal)) {
+        return;
+    }
     let fail = |cycle: &mut Cycle<'_>, event: Event| {
         if cycle.event_matches(&event, goal) { cycle.fail_waiting_goal(event) } else { Some(event) }
     };
@@ -263,7 +285,7 @@ pub fn suspend(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let goal = goal(call)?;
     Ok(among_all(call, |cycle, current| {
         let mut progress = Progress::Done;
-        for id in cycle.mind.intentions.ids() {
+        for id in cycle.mind.intentions.pursuing(&goal, false) {
             let Some(place) = cycle.find_goal(id, &goal) else { continue };
             if id == current {
                 suspend_current(cycle, id);
@@ -316,7 +338,7 @@ fn suspend_other(cycle: &mut Cycle<'_>, id: IntentionId) {
 pub fn resume(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let mut goal = goal(call)?;
     Ok(among_all(call, |cycle, _| {
-        for id in cycle.mind.intentions.ids() {
+        for id in cycle.mind.intentions.pursuing(&goal, false) {
             let suspended = cycle.mind.intentions.find(id).is_some_and(|i| i.suspended.is_some());
             if let Some(place) = cycle.find_goal(id, &goal).filter(|_| suspended) {
                 goal = bound_to(goal, cycle.goal_literal(id, place));
