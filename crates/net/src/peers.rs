@@ -18,7 +18,7 @@ use crate::peer::Peer;
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Peers {
-    known: RwLock<Known>,
+    known: RwLock<PeerTable>,
     /// Number of present peers at each address.
     hosts: Mutex<FxHashMap<IpAddr, usize>>,
     /// Told whenever no peer is left that may come back.
@@ -27,14 +27,14 @@ pub(crate) struct Peers {
 
 /// Peers by their state. Number 0 is this node.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct PeerTable {
     last: u32,
     there: BTreeMap<u32, Arc<Peer>>,
     /// The oldest first.
     ended: VecDeque<Arc<Peer>>,
 }
 
-impl Known {
+impl PeerTable {
     /// Returns the peers that have not ended, by number.
     pub fn there(&self) -> impl Iterator<Item = &Arc<Peer>> {
         self.there.values()
@@ -68,11 +68,11 @@ impl Known {
 
 impl Peers {
     /// Returns the peers, to be looked at. Nothing may be added or ended meanwhile.
-    pub fn known(&self) -> RwLockReadGuard<'_, Known> {
+    pub fn known(&self) -> RwLockReadGuard<'_, PeerTable> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self) -> RwLockWriteGuard<'_, Known> {
+    fn change(&self) -> RwLockWriteGuard<'_, PeerTable> {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -78,7 +78,7 @@ struct Task {
 
 /// What was found out of what came, as far as what follows may be alike.
 #[derive(Default)]
-struct Known {
+struct LastAnswers {
     /// Whether the peer speaks for the sender that it was asked about last: messages of one sender mostly come in a row.
     speaks: Option<(Aid, bool)>,
     /// The message whose signature was looked at last, if it may be for several.
@@ -459,7 +459,7 @@ impl Task {
         // What begins comes before what is said: whoever hears it may answer, and is heard only when introduced.
         self.react_to_all();
         let (count, mut all) = self.arrived.take();
-        let mut known = Known::default();
+        let mut known = LastAnswers::default();
         for came in all.drain(..) {
             match came {
                 Came::Row(row) => self.hand_on_row(row, &mut known),
@@ -496,7 +496,7 @@ impl Task {
     }
 
     /// Whether the peer may speak for this sender.
-    fn speaks_for(&self, sender: Aid, known: &mut Known) -> bool {
+    fn speaks_for(&self, sender: Aid, known: &mut LastAnswers) -> bool {
         if self.hub.level < Level::Authenticated {
             return true;
         }
@@ -507,7 +507,7 @@ impl Task {
     }
 
     /// Messages in a row are all from one sender: if they are from who they say, and none is signed, no more is to be known.
-    fn hand_on_row(&mut self, row: Row, known: &mut Known) {
+    fn hand_on_row(&mut self, row: Row, known: &mut LastAnswers) {
         let sender = row.bodies.first().map(|first| first.sender);
         if self.hub.signing.is_some() || !sender.is_some_and(|sender| self.speaks_for(sender, known)) {
             return row.into_envelopes().for_each(|envelope| self.sort_out(envelope, known));
@@ -517,7 +517,7 @@ impl Task {
     }
 
     /// Puts a message to those that are good, or to those that are not.
-    fn sort_out(&mut self, envelope: Envelope, known: &mut Known) {
+    fn sort_out(&mut self, envelope: Envelope, known: &mut LastAnswers) {
         let speaks = self.speaks_for(envelope.body.sender, known);
         let signing = self.hub.signing.as_ref().zip(self.peer.name.get());
         match signing.map(|(signing, node)| signing.check(node, &envelope, &mut known.verified)) {

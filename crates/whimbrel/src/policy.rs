@@ -93,10 +93,14 @@ fn errors_of(document: &DeTable<'_>) -> Vec<Error> {
     errors
 }
 
-type Found<'a> = Spanned<DeValue<'a>>;
+type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
 /// What is wrong with each thing that a rule says, or with the rule.
-fn errors_of_rule<'a>(list: &str, rule: &Found<'a>, read: &dyn Fn(Found<'a>) -> Result<Policy, Error>) -> Vec<Error> {
+fn errors_of_rule<'a>(
+    list: &str,
+    rule: &SpannedValue<'a>,
+    read: &dyn Fn(SpannedValue<'a>) -> Result<Policy, Error>,
+) -> Vec<Error> {
     let Err(whole) = read(rule.clone()) else { return Vec::new() };
     let DeValue::Table(says) = rule.get_ref() else { return vec![whole] };
     let anything = |name: &'static str| {
@@ -119,7 +123,7 @@ fn errors_of_rule<'a>(list: &str, rule: &Found<'a>, read: &dyn Fn(Found<'a>) -> 
 }
 
 /// What is in a list, as lists of one each; else the value itself.
-fn parts_of<'a>(value: &Found<'a>) -> Vec<Found<'a>> {
+fn parts_of<'a>(value: &SpannedValue<'a>) -> Vec<SpannedValue<'a>> {
     match value.get_ref() {
         DeValue::Array(list) if !list.is_empty() => list.iter().map(|one| array_of(value, one.clone())).collect(),
         _ => vec![value.clone()],
@@ -127,7 +131,7 @@ fn parts_of<'a>(value: &Found<'a>) -> Vec<Found<'a>> {
 }
 
 /// A list of this only, where that one is.
-fn array_of<'a>(list: &Found<'a>, one: Found<'a>) -> Found<'a> {
+fn array_of<'a>(list: &SpannedValue<'a>, one: SpannedValue<'a>) -> SpannedValue<'a> {
     Spanned::new(list.span(), DeValue::Array([one].into_iter().collect()))
 }
 

@@ -18,7 +18,7 @@ use crate::syntax::ast;
 use crate::syntax::quote::{numbered, quote};
 use changes::Noted;
 pub(crate) use changes::TableChange;
-use index::{ENTRIES_LONG, Found, Index};
+use index::{ArgumentMatches, ENTRIES_LONG, Index};
 
 /// Estimated bytes of an entry's place in a map of the index.
 const INDEXED_BYTES: usize = 48;
@@ -104,7 +104,7 @@ pub struct Candidates<'a> {
 #[derive(Clone, Copy)]
 enum Positions<'a> {
     All { next: usize },
-    Indexed(Found<'a>),
+    Indexed(ArgumentMatches<'a>),
 }
 
 /// What the first argument of a query is known to be: enough to skip most entries without unification.

@@ -37,7 +37,7 @@ struct State {
 /// What is known of another node.
 struct Node {
     /// The certificates of its agents, by their names; the newest last.
-    known: FxHashMap<String, VecDeque<Arc<Known>>>,
+    known: FxHashMap<String, VecDeque<Arc<KnownCertificate>>>,
     /// The bytes of these, roughly, and the most that there may be.
     bytes: usize,
     bytes_max: usize,
@@ -60,7 +60,7 @@ struct Spread {
 }
 
 /// A certificate that is believed.
-struct Known {
+struct KnownCertificate {
     digest: Digest,
     believed: Believed,
     agent: CertificateDer<'static>,
@@ -79,7 +79,7 @@ fn place_of(claims: &Claims, conversation: &Text) -> Digest {
     sha256(&[&claims.certificate, &claims.run.to_le_bytes()[..], conversation.as_bytes()].concat())
 }
 
-impl Known {
+impl KnownCertificate {
     fn bytes(&self) -> usize {
         KNOWN_BYTES + self.agent.len() + self.believed.name.agent.len()
     }
@@ -127,7 +127,7 @@ impl Node {
     }
 
     /// Forgets the certificates of which this is not so.
-    fn retain(&mut self, mut so: impl FnMut(&Known) -> bool) {
+    fn retain(&mut self, mut so: impl FnMut(&KnownCertificate) -> bool) {
         for known in self.known.values_mut() {
             known.retain(|known| so(known));
         }
@@ -136,7 +136,7 @@ impl Node {
     }
 
     /// Takes a certificate. False if there is no room for it.
-    fn learn(&mut self, known: Known, now_ms: u64) -> bool {
+    fn learn(&mut self, known: KnownCertificate, now_ms: u64) -> bool {
         self.forget_ended(now_ms);
         if self.bytes + known.bytes() > self.bytes_max {
             self.retain(|known| known.believed.until_ms > now_ms);
@@ -251,7 +251,7 @@ impl Verifier {
                 node.certificate = Arc::new(issuer.clone());
             }
             let (digest, issuer) = (sha256(&agent), Arc::clone(&node.certificate));
-            if !node.learn(Known { digest, believed, agent, node: issuer }, now_ms) {
+            if !node.learn(KnownCertificate { digest, believed, agent, node: issuer }, now_ms) {
                 return Err(AgentCertificateError::TooMany(from.to_owned()));
             }
         }
@@ -285,7 +285,7 @@ impl Verifier {
         }
     }
 
-    fn known(&self, from: &str, agent: &str, digest: &Digest) -> Option<Arc<Known>> {
+    fn known(&self, from: &str, agent: &str, digest: &Digest) -> Option<Arc<KnownCertificate>> {
         let mut state = self.state();
         let node = state.nodes.get_mut(from)?;
         node.forget_ended(now_ms());

@@ -178,7 +178,7 @@ impl Fold {
 
 /// Kinds of one standing.
 #[derive(Debug)]
-struct Room {
+struct KindBudget {
     kinds: usize,
     /// New kinds that the standing may still have; used up by the kinds of a flood.
     new: Rate,
@@ -188,7 +188,7 @@ struct Room {
 #[derive(Debug)]
 pub struct Folding {
     folds: FxHashMap<Kind, Fold>,
-    rooms: PerStanding<Room>,
+    rooms: PerStanding<KindBudget>,
     /// Number of kinds of each party.
     each: FxHashMap<Box<str>, usize>,
     /// Time at which the first fold is due, if known.
@@ -200,7 +200,7 @@ impl Default for Folding {
         let new = || Rate::new(AUDIT_KINDS_PER_S, AUDIT_FOLDS_MAX as u32, Time::ZERO);
         Self {
             folds: FxHashMap::default(),
-            rooms: PerStanding::of(|_| Room { kinds: 0, new: new() }),
+            rooms: PerStanding::of(|_| KindBudget { kinds: 0, new: new() }),
             each: FxHashMap::default(),
             next: None,
         }

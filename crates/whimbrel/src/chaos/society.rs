@@ -33,7 +33,7 @@ pub struct Society {
     /// Where the nodes' output is, and the servers' files.
     pub folder: PathBuf,
     store: String,
-    nodes: Vec<Node>,
+    nodes: Vec<NodeProcess>,
     cluster: Option<Cluster>,
     clocks: Option<Clocks>,
     // After the processes that are on them.
@@ -47,7 +47,7 @@ pub struct Society {
     pub is_over: bool,
 }
 
-struct Node {
+struct NodeProcess {
     name: Victim,
     process: Option<Child>,
     /// When it is started, if it does not run; never, if it is held down.
@@ -60,7 +60,7 @@ impl Society {
     /// # Errors
     /// Something is missing: nothing is left behind then.
     pub fn prepare(plan: &Plan, project: &Path, folder: PathBuf) -> anyhow::Result<Self> {
-        let node = |k| Node { name: Victim::Node(k), process: None, start_at: Some(Instant::now()) };
+        let node = |k| NodeProcess { name: Victim::Node(k), process: None, start_at: Some(Instant::now()) };
         let mut society = Self {
             plan: plan.clone(),
             project: project.to_owned(),
@@ -130,7 +130,8 @@ impl Society {
             if let Some(ended) = self.reap(index) {
                 said.push(ended);
             }
-            let due = |node: &Node| node.process.is_none() && node.start_at.is_some_and(|at| at <= Instant::now());
+            let due =
+                |node: &NodeProcess| node.process.is_none() && node.start_at.is_some_and(|at| at <= Instant::now());
             let Some(node) = self.nodes.get_mut(index).filter(|node| due(node)) else { continue };
             if self.is_over {
                 continue;
@@ -305,7 +306,7 @@ impl Society {
         pid.map_or(Ok(()), |pid| kill_process(pid, signal)).with_context(|| format!("cannot signal {victim}"))
     }
 
-    fn node(&mut self, victim: Victim) -> anyhow::Result<&mut Node> {
+    fn node(&mut self, victim: Victim) -> anyhow::Result<&mut NodeProcess> {
         self.nodes.iter_mut().find(|node| node.name == victim).context("there is no such node")
     }
 
@@ -337,7 +338,7 @@ impl Society {
 
     /// All that agents printed so far.
     pub fn lines(&self) -> Vec<String> {
-        let text = |node: &Node| fs::read(self.folder.join(format!("{}.out", node.name))).unwrap_or_default();
+        let text = |node: &NodeProcess| fs::read(self.folder.join(format!("{}.out", node.name))).unwrap_or_default();
         let lines = |text: Vec<u8>| String::from_utf8_lossy(&text).lines().map(str::to_owned).collect::<Vec<_>>();
         self.nodes.iter().map(text).flat_map(lines).collect()
     }

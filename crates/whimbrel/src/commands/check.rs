@@ -14,7 +14,7 @@ use crate::terminal;
 
 /// Checks each file, and sums up.
 pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
-    let mut found = Found::default();
+    let mut found = CheckTotals::default();
     for path in &arguments.files {
         found.check(path);
     }
@@ -24,7 +24,7 @@ pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
 
 /// A project counts as one, with all of its programs.
 #[derive(Default)]
-struct Found {
+struct CheckTotals {
     projects: usize,
     programs: usize,
     policies: usize,
@@ -32,7 +32,7 @@ struct Found {
     warnings: usize,
 }
 
-impl Found {
+impl CheckTotals {
     fn check(&mut self, path: &Path) {
         let is_a = |path: &Path, extension: &str| path.extension().is_some_and(|found| found == extension);
         if is_a(path, "toml") {
@@ -82,7 +82,7 @@ impl Found {
     }
 }
 
-impl std::fmt::Display for Found {
+impl std::fmt::Display for CheckTotals {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let plural = |n: usize, what: &str| format!("{what}{}", if n == 1 { "" } else { "s" });
         let count = |n: usize, what: &str| format!("{n} {}", plural(n, what));
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn what_was_found_is_summed_up() {
         let found = |projects, programs, policies, errors, warnings| {
-            Found { projects, programs, policies, errors, warnings }.to_string()
+            CheckTotals { projects, programs, policies, errors, warnings }.to_string()
         };
         assert_eq!(found(1, 0, 0, 0, 0), "1 project: nothing wrong");
         assert_eq!(found(2, 1, 2, 0, 0), "2 projects, 1 program, 2 policies: nothing wrong");

@@ -17,12 +17,12 @@ use super::panel::Panel;
 
 /// Operation on each of the agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum BulkOperation {
     Kill,
     Step(LifecycleStep),
 }
 
-impl Operation {
+impl BulkOperation {
     /// Returns its name in the audit log.
     fn action(self) -> &'static str {
         let request = match self {
@@ -34,22 +34,22 @@ impl Operation {
 }
 
 /// Returns the pattern and the operation of a bulk request; `None` for other requests. No agent has a pattern for a name.
-pub(super) fn bulk_of(request: &Request) -> Option<(&str, Operation)> {
+pub(super) fn bulk_of(request: &Request) -> Option<(&str, BulkOperation)> {
     let (name, operation) = match request {
-        Request::Kill { agent } => (agent, Operation::Kill),
-        Request::Step { agent, step } => (agent, Operation::Step(*step)),
+        Request::Kill { agent } => (agent, BulkOperation::Kill),
+        Request::Step { agent, step } => (agent, BulkOperation::Step(*step)),
         _ => return None,
     };
     name.contains(['*', '?']).then_some((name.as_str(), operation))
 }
 
 /// Carries out the operation on agents of this node.
-pub(super) fn here(panel: &Panel, pattern: &str, operation: Operation) -> Answer {
+pub(super) fn here(panel: &Panel, pattern: &str, operation: BulkOperation) -> Answer {
     answer(pattern, carry_out(panel, matching(panel, pattern), operation))
 }
 
 /// Carries out the operation on agents of all nodes, for a client that cannot ask each node.
-pub(super) fn everywhere(panel: &Panel, pattern: &str, operation: Operation, request: &Request) -> Answer {
+pub(super) fn everywhere(panel: &Panel, pattern: &str, operation: BulkOperation, request: &Request) -> Answer {
     let mut all = carry_out(panel, matching(panel, pattern), operation);
     let failed = |text| BulkOutcome { failed: 1, errors: vec![text], ..BulkOutcome::default() };
     let told = ask_each(panel, &panel.other_nodes(), request, |answer| match answer {
@@ -67,7 +67,7 @@ pub(super) fn everywhere(panel: &Panel, pattern: &str, operation: Operation, req
 
 /// Carries out the operation for another node, on agents for which the policy allows it. The audit log gets one entry
 /// for all that was allowed, and one for all that was refused.
-pub(super) fn for_node(panel: &Panel, from: Symbol, pattern: &str, operation: Operation) -> Answer {
+pub(super) fn for_node(panel: &Panel, from: Symbol, pattern: &str, operation: BulkOperation) -> Answer {
     let may = |name: &Symbol| panel.platform().allows_node(from, Action::Kill, name.as_str());
     let (allowed, refused): (Vec<Symbol>, Vec<Symbol>) = matching(panel, pattern).into_iter().partition(may);
     let who = Principal::Node(from).to_string();
@@ -105,10 +105,10 @@ fn matching(panel: &Panel, pattern: &str) -> Vec<Symbol> {
     counts.map(|agent| agent.aid.name).collect()
 }
 
-fn carry_out(panel: &Panel, agents: Vec<Symbol>, operation: Operation) -> BulkOutcome {
+fn carry_out(panel: &Panel, agents: Vec<Symbol>, operation: BulkOperation) -> BulkOutcome {
     let failed: FxHashMap<Symbol, String> = match operation {
-        Operation::Kill => kill(panel, &agents),
-        Operation::Step(step) => {
+        BulkOperation::Kill => kill(panel, &agents),
+        BulkOperation::Step(step) => {
             let failed = panel.platform().step_agents(&agents, step);
             failed.into_iter().map(|(name, error)| (name, error.to_string())).collect()
         }

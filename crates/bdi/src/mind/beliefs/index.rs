@@ -20,23 +20,23 @@ pub(super) const ENTRIES_LONG: usize = 16;
 const NUMBERS_MANY: usize = 16;
 
 /// Entry numbers by a hash.
-type ByHash = FxHashMap<u64, Numbers>;
+type ByHash = FxHashMap<u64, EntryNumbers>;
 
 /// Entry numbers in query order. Taking any of many out takes the logarithm of their number.
 #[derive(Clone, Debug)]
-enum Numbers {
+enum EntryNumbers {
     /// Last of the query order first: new beliefs go to the front.
     Few(SmallVec<[i64; 2]>),
     Many(BTreeSet<i64>),
 }
 
-impl Default for Numbers {
+impl Default for EntryNumbers {
     fn default() -> Self {
         Self::Few(SmallVec::new())
     }
 }
 
-impl Numbers {
+impl EntryNumbers {
     fn insert(&mut self, number: i64, at_end: bool) {
         match self {
             Self::Many(numbers) => {
@@ -68,17 +68,17 @@ impl Numbers {
         }
     }
 
-    fn all(&self) -> Rest<'_> {
+    fn all(&self) -> NumbersLeft<'_> {
         match self {
-            Self::Few(numbers) => Rest::Few(numbers),
-            Self::Many(numbers) => Rest::Many { all: numbers, from: i64::MIN, left: numbers.len() },
+            Self::Few(numbers) => NumbersLeft::Few(numbers),
+            Self::Many(numbers) => NumbersLeft::Many { all: numbers, from: i64::MIN, left: numbers.len() },
         }
     }
 }
 
 /// Entry numbers that are left of some, in query order.
 #[derive(Clone, Copy)]
-pub(super) enum Rest<'a> {
+pub(super) enum NumbersLeft<'a> {
     Few(&'a [i64]),
     Many {
         all: &'a BTreeSet<i64>,
@@ -88,7 +88,7 @@ pub(super) enum Rest<'a> {
     },
 }
 
-impl Rest<'_> {
+impl NumbersLeft<'_> {
     fn len(self) -> usize {
         match self {
             Self::Few(numbers) => numbers.len(),
@@ -112,7 +112,7 @@ impl Rest<'_> {
     }
 }
 
-impl Iterator for Rest<'_> {
+impl Iterator for NumbersLeft<'_> {
     type Item = i64;
 
     fn next(&mut self) -> Option<i64> {
@@ -145,12 +145,12 @@ struct ByArgument {
 
 /// The entries that may have an argument: those that have it, and those with variables.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
-    pub(super) numbers: Rest<'a>,
+pub(super) struct ArgumentMatches<'a> {
+    pub(super) numbers: NumbersLeft<'a>,
     pub(super) open: &'a [i64],
 }
 
-impl<'a> Found<'a> {
+impl<'a> ArgumentMatches<'a> {
     pub(super) fn len(self) -> usize {
         self.numbers.len() + self.open.len()
     }
@@ -236,13 +236,13 @@ impl Index {
     }
 
     /// The numbers of facts that may have exactly these arguments, by their hash.
-    pub(super) fn by_args(&self, hash: u64) -> Rest<'_> {
+    pub(super) fn by_args(&self, hash: u64) -> NumbersLeft<'_> {
         rest_of(&self.by_args, hash)
     }
 
     /// The entries that may have this argument; none if the argument has variables, or is not the first and was not asked
     /// for before.
-    pub(super) fn by_argument(&self, table: &Table, place: usize, argument: &Value) -> Option<Found<'_>> {
+    pub(super) fn by_argument(&self, table: &Table, place: usize, argument: &Value) -> Option<ArgumentMatches<'_>> {
         let hash = hash_of(argument)?;
         let numbers = match place.checked_sub(1) {
             None => self.by_first.get_or_init(|| numbers_by(table, 0)),
@@ -256,7 +256,7 @@ impl Index {
                 other.numbers.get_or_init(|| numbers_by(table, place))
             }
         };
-        Some(Found { numbers: rest_of(numbers, hash), open: &self.open })
+        Some(ArgumentMatches { numbers: rest_of(numbers, hash), open: &self.open })
     }
 
     /// Number of indexes by one argument.
@@ -289,8 +289,8 @@ fn drop_from(map: &mut ByHash, hash: u64, number: i64) {
     }
 }
 
-fn rest_of(map: &ByHash, hash: u64) -> Rest<'_> {
-    map.get(&hash).map_or(Rest::Few(&[]), Numbers::all)
+fn rest_of(map: &ByHash, hash: u64) -> NumbersLeft<'_> {
+    map.get(&hash).map_or(NumbersLeft::Few(&[]), EntryNumbers::all)
 }
 
 #[cfg(test)]

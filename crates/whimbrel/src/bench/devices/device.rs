@@ -19,7 +19,7 @@ use whimbrel_platform::session::{
     Save,
 };
 
-use super::load::{Kind, Load, Operation, Slot};
+use super::load::{Kind, Load, LoadOperation, Slot};
 use super::{ORACLE, TOKEN};
 
 /// Devices that come from one address: fewer than may have sessions with one token there, and than it has ports.
@@ -101,7 +101,7 @@ struct Visit<'a> {
     /// The number of the last message that came.
     upto: u64,
     /// What is under way: since when, the number of its frame, and that of the state if it writes one.
-    under_way: Option<(Operation, u64, u64)>,
+    under_way: Option<(LoadOperation, u64, u64)>,
 }
 
 /// Connects, does what it is told, and comes back when all is over or something is wrong.
@@ -258,7 +258,7 @@ impl<'a> Visit<'a> {
         self.write(&Frame::Ack(Ack { received: self.received, credit: None })).await
     }
 
-    async fn act(&mut self, operation: Operation) -> anyhow::Result<()> {
+    async fn act(&mut self, operation: LoadOperation) -> anyhow::Result<()> {
         self.number += 1;
         let number = self.number;
         let mut state = 0;
@@ -320,7 +320,7 @@ impl<'a> Visit<'a> {
         Ok(false)
     }
 
-    fn done(&mut self, operation: Operation) -> bool {
+    fn done(&mut self, operation: LoadOperation) -> bool {
         self.under_way = None;
         self.load.tally.borrow_mut().note(Instant::now().saturating_duration_since(operation.due));
         true

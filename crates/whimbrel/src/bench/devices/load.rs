@@ -62,7 +62,7 @@ pub enum Kind {
 
 /// An operation, and when it was due.
 #[derive(Clone, Copy, Debug)]
-pub struct Operation {
+pub struct LoadOperation {
     pub kind: Kind,
     pub due: Instant,
 }
@@ -83,7 +83,7 @@ pub enum Phase {
 #[derive(Default)]
 pub struct Slot {
     /// What it is to do next.
-    pub operation: Cell<Option<Operation>>,
+    pub operation: Cell<Option<LoadOperation>>,
     pub wake: Notify,
     pub phase: Cell<Phase>,
     /// The number of the last state that it had written, and of the last one that it was told is safe.
@@ -166,7 +166,7 @@ impl Load {
     }
 
     /// Gives an operation to the device whose turn it is; false if none is free.
-    fn give(&self, operation: Operation) -> bool {
+    fn give(&self, operation: LoadOperation) -> bool {
         loop {
             let Some(index) = self.turns.borrow_mut().pop_front() else { return false };
             let Some(slot) = self.slots.get(index) else { continue };
@@ -192,7 +192,7 @@ impl Load {
             while given < due {
                 let kind = if given % READ_EVERY == READ_EVERY - 1 { Kind::Read } else { Kind::Write };
                 let at = begun + Duration::from_secs_f64((given as f64 + 1.0) / per_s);
-                if !self.give(Operation { kind, due: at }) {
+                if !self.give(LoadOperation { kind, due: at }) {
                     self.tally.borrow_mut().late += 1;
                     break;
                 }
