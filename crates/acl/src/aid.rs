@@ -76,7 +76,9 @@ fn intern_contact(contact: Contact) -> Option<ContactId> {
     if let Some(id) = ids.get(&key) {
         return Some(*id);
     }
-    crate::symbol::note_made(key.bytes());
+    if !crate::symbol::may_make(key.bytes()) {
+        return None;
+    }
     let index = CONTACTS.all.push(contact);
     let id = ContactId(std::num::NonZeroU32::new(index as u32 + 1)?);
     ids.insert(key, id);

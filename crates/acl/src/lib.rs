@@ -25,7 +25,7 @@ pub use codec::{DecodeError, DecodeErrorKind, EncodeError, Encoding};
 pub use message::{AclMessage, Bulky, Envelope, Extras, MessageBody, Numbered};
 pub use name::{Name, NameKey};
 pub use performative::{Performative, UnknownPerformative};
-pub use symbol::{Symbol, sym};
+pub use symbol::{NameAllowance, Symbol, sym};
 pub use template::Template;
 pub use transport::{Received, TransportEnvelope};
 pub use value::{Annot, Annots, Args, Bytes, Cons, Object, Record, Structure, Value, Var};

@@ -1,4 +1,4 @@
-//! The table of names: every atom, functor and agent name of a process, each stored once. Most stay as long as the process
+//! Table of names: every atom, functor and agent name of a process, each stored once. Most stay as long as the process
 //! ([`Symbol`]); the others are counted and forgotten ([`Name`](crate::Name)).
 
 mod counted;
@@ -6,6 +6,8 @@ mod counted;
 use std::cell::Cell;
 use std::fmt;
 use std::hash::BuildHasher;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use counted::CountedNames;
@@ -27,13 +29,63 @@ const CHUNK_BYTES: usize = 16 * 1024;
 /// Bytes a name takes beyond its text, roughly.
 const NAME_BYTES: usize = 40;
 
+/// Bytes of all names and addresses that stay as long as the process, roughly.
+static KEPT: AtomicU64 = AtomicU64::new(0);
+
 thread_local! {
     static MADE: Cell<u64> = const { Cell::new(0) };
+    /// Value of `MADE` that this thread may not pass now.
+    static MADE_MAX: Cell<u64> = const { Cell::new(u64::MAX) };
+    static IS_REFUSED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// This thread made something that stays as long as the process, of this many bytes.
-pub(crate) fn note_made(bytes: usize) {
-    MADE.set(MADE.get().wrapping_add(bytes as u64));
+/// Counts bytes that this thread is about to add to what stays as long as the process. False, and nothing is counted, if
+/// the thread may not add so many ([`NameAllowance`]): then nothing may be added.
+pub(crate) fn may_make(bytes: usize) -> bool {
+    let made = MADE.get().saturating_add(bytes as u64);
+    if made > MADE_MAX.get() {
+        IS_REFUSED.set(true);
+        return false;
+    }
+    MADE.set(made);
+    KEPT.fetch_add(bytes as u64, Ordering::Relaxed);
+    true
+}
+
+/// Bound on what this thread adds to the names of the process while the value exists. For readers of what strangers write.
+///
+/// At the bound, [`Symbol::new`] returns the empty name for a text that is no name yet. So the caller asks
+/// [`NameAllowance::is_refused`] after each piece that it reads, and discards the piece if that is true.
+#[derive(Debug)]
+#[must_use]
+pub struct NameAllowance {
+    made_max_before: u64,
+    /// An allowance is of the thread that took it.
+    thread: PhantomData<*const ()>,
+}
+
+impl NameAllowance {
+    /// Allows this thread so many bytes of new names, or fewer if another allowance of the thread ends before.
+    pub fn new(bytes: u64) -> Self {
+        // The names that every process has are no stranger's.
+        LazyLock::force(&NAMES);
+        IS_REFUSED.set(false);
+        let made_max_before = MADE_MAX.get();
+        MADE_MAX.set(made_max_before.min(MADE.get().saturating_add(bytes)));
+        Self { made_max_before, thread: PhantomData }
+    }
+
+    /// True if a name was refused to this thread since its newest allowance began.
+    pub fn is_refused() -> bool {
+        IS_REFUSED.get()
+    }
+}
+
+impl Drop for NameAllowance {
+    fn drop(&mut self) {
+        MADE_MAX.set(self.made_max_before);
+        IS_REFUSED.set(false);
+    }
 }
 
 struct Names {
@@ -93,7 +145,9 @@ impl Names {
         if let Some(id) = self.find(&shard, hash, text) {
             return id;
         }
-        note_made(text.len() + NAME_BYTES);
+        if !may_make(text.len() + NAME_BYTES) {
+            return sym::EMPTY.0;
+        }
         let id = shard.counted.keep(hash, text).unwrap_or_else(|| self.free_id(&mut shard));
         if let Some(place) = self.texts.get(id as usize) {
             let _ = place.set(shard.keep(text));
@@ -166,6 +220,11 @@ impl Symbol {
     /// agents. Whoever reads what strangers write looks at it before and after, to know what they cost.
     pub fn bytes_made_here() -> u64 {
         MADE.get()
+    }
+
+    /// Bytes, roughly, of all that stays as long as the process: names, and addresses of agents.
+    pub fn bytes_kept() -> u64 {
+        KEPT.load(Ordering::Relaxed)
     }
 
     /// How many numbers this process has given to names. Those of counted names that ended are given again.
@@ -267,6 +326,26 @@ mod tests {
         let made = Symbol::new("somebody says this");
         assert_eq!(Symbol::known("somebody says this"), Some(made));
         assert_eq!(Symbol::known("self"), Some(sym::SELF));
+    }
+
+    #[test]
+    fn allowance_refuses_new_names_only() {
+        let known = Symbol::new("said before any allowance");
+        let text = |number: usize| format!("said within an allowance {number}");
+        {
+            let _allowance = NameAllowance::new((2 * (text(0).len() + NAME_BYTES)) as u64);
+            assert_eq!([0, 1].map(|number| Symbol::new(&text(number)).to_string()), [0, 1].map(text));
+            assert!(!NameAllowance::is_refused());
+            assert_eq!(Symbol::new(&text(2)), sym::EMPTY);
+            assert!(NameAllowance::is_refused());
+            assert_eq!((Symbol::known(&text(2)), Symbol::new("said before any allowance")), (None, known));
+            {
+                let _inner = NameAllowance::new(u64::MAX);
+                assert_eq!((Symbol::new(&text(3)), NameAllowance::is_refused()), (sym::EMPTY, true));
+            }
+        }
+        assert!(!NameAllowance::is_refused());
+        assert_eq!(Symbol::new(&text(2)).as_str(), text(2));
     }
 
     #[test]

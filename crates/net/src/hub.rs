@@ -14,7 +14,7 @@ use whimbrel_acl::{Encoding, Envelope, Symbol};
 use whimbrel_platform::ams::is_everywhere;
 use whimbrel_platform::audit::{Auditor, Party, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::crowd::Place;
-use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
+use whimbrel_platform::limits::{LINK_GIVE_UP_MS, LINK_NAME_BYTES_MAX, NODE_NAME_BYTES_MAX, NODES_MAX};
 use whimbrel_platform::link::{Link, LinkError, Measured, Member, News, Speaker};
 use whimbrel_platform::mobility::HopNews;
 use whimbrel_platform::policy::Action;
@@ -58,6 +58,8 @@ pub struct HubConfig {
     pub encoding: Encoding,
     /// How long a link may be broken until its peer is taken for lost.
     pub patience: Duration,
+    /// Bytes of names that each peer may make this node keep.
+    pub name_bytes_max: u64,
     /// Who keeps a record of what is refused.
     pub auditor: Option<Arc<dyn Auditor>>,
     /// Told of what an operator wants to know.
@@ -77,6 +79,7 @@ impl HubConfig {
             evidence: None,
             encoding: Encoding::Compact,
             patience: Duration::from_millis(LINK_GIVE_UP_MS),
+            name_bytes_max: LINK_NAME_BYTES_MAX,
             auditor: None,
             log: Box::new(|_| ()),
         }
@@ -151,6 +154,7 @@ pub(crate) struct Inner {
     pub tls_changes: AtomicU64,
     pub encoding: Encoding,
     pub patience: Duration,
+    name_bytes_max: u64,
     pub guard: Arc<PortGuard>,
     pub peers: Peers,
     by_name: Mutex<FxHashMap<String, NodeId>>,
@@ -183,6 +187,7 @@ impl Hub {
             evidence,
             encoding,
             patience,
+            name_bytes_max,
             auditor,
             log,
         } = config;
@@ -212,6 +217,7 @@ impl Hub {
             tls_changes: AtomicU64::new(0),
             encoding,
             patience,
+            name_bytes_max,
             guard: PortGuard::new(auditor, log),
             peers: Peers::default(),
             by_name: Mutex::default(),
@@ -607,6 +613,7 @@ impl Inner {
         // Whether it dials, the peer says, and may say later.
         let mut link = Link::new(self.me.clone(), self.encoding, false, seed, self.station.now());
         link.set_patience(self.patience);
+        link.set_name_bytes_max(self.name_bytes_max);
         if let Some(driver) = self.driver_of(peer.id) {
             driver.spawn(task::run(Arc::clone(self), Arc::clone(&peer), link, accepted));
         }

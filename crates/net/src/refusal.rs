@@ -104,7 +104,7 @@ pub(crate) fn of_link(error: &LinkError) -> Option<RefusalReason> {
         LinkError::NotNext { .. } => Some(RefusalReason::Replayed),
         LinkError::BadToken => Some(RefusalReason::BadToken),
         LinkError::Impostor(_) | LinkError::NameTaken(_) => Some(RefusalReason::Impostor),
-        LinkError::TooManyNames => Some(RefusalReason::TooMany),
+        LinkError::TooManyNames(_) => Some(RefusalReason::TooMany),
         LinkError::Frame(_)
         | LinkError::Batch(_)
         | LinkError::OutOfTurn(_)

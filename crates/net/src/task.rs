@@ -74,6 +74,8 @@ struct Task {
     dials: bool,
     /// How often the hub's credentials had changed when the peer was looked over last.
     tls_changes: u64,
+    /// True while a connection is replaced because of one message, which nobody needs to hear of again.
+    is_renewing: bool,
 }
 
 /// What was found out of what came, as far as what follows may be alike.
@@ -109,6 +111,7 @@ pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: 
     let mut task = Task {
         dials: false,
         tls_changes: hub.tls_changes.load(Ordering::Acquire),
+        is_renewing: false,
         hub,
         peer,
         link,
@@ -607,7 +610,9 @@ impl Task {
             LinkEvent::Resumed => {
                 self.note_there();
                 self.peer.up.store(true, Ordering::Release);
-                self.say("up again");
+                if !std::mem::take(&mut self.is_renewing) {
+                    self.say("up again");
+                }
             }
             LinkEvent::Lost(mut messages) => {
                 messages.append(&mut self.peer.forget(false));
@@ -749,8 +754,10 @@ impl Task {
         }
         // What came is no frame, or part of one and nothing more.
         self.note_answer(&connection);
+        self.is_renewing = error.is_of_names();
         match self.peer.figures.items_in.load(Ordering::Relaxed) {
             0 => self.complain(&error.to_string()),
+            _ if self.is_renewing => self.complain(&error.to_string()),
             _ => self.say(&error.to_string()),
         }
         self.peer.faults.note(error.reason());
@@ -764,7 +771,10 @@ impl Task {
             if self.peer.dials() || self.peer.figures.items_in.load(Ordering::Relaxed) == 0 {
                 self.next = Next::End;
             }
-            connection.close(&error.refusal().unwrap_or_default()).await;
+        }
+        let farewell = error.refusal();
+        if error.is_refusal() || farewell.is_some() {
+            connection.close(&farewell.unwrap_or_default()).await;
         }
         None
     }

@@ -38,6 +38,8 @@ pub const MIND_COUNTED_WHEN_SHORT_BYTES: u64 = 64 << 10;
 pub const MIND_GROWTH_WHEN_SHORT: usize = 8;
 /// Share of a process's memory limit from which on a node reports that memory is short, in percent.
 pub const HEALTH_MEMORY_PERCENT: u64 = 90;
+/// Share of a process's memory from which on a node that reports short memory names the names it keeps, in percent.
+pub const HEALTH_NAMES_PERCENT: u64 = 10;
 /// Age of a turn from which on its node reports it (milliseconds).
 pub const HEALTH_TURN_MS: u64 = 5_000;
 /// Wait of agents for their turns from which on their node reports it (milliseconds).
@@ -230,8 +232,8 @@ pub const LINK_DOUBTFUL_BYTES_MAX: usize = 4 << 20;
 /// Bytes that the names of agents of one other node may take here, with what is known of the agents. Further agents of
 /// that node are not known here.
 pub const AGENTS_ELSEWHERE_BYTES_MAX: u64 = 1 << 30;
-/// Bytes of names that a peer may make this node keep as long as the process lives. A peer that makes more is refused.
-/// Names of agents that are only told of are not kept, and do not count.
+/// Bytes of names that a peer may make this node keep as long as the process lives. A message with further names comes
+/// back to its sender. Names of agents that are only told of are not kept, and do not count.
 pub const LINK_NAME_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of encoded messages after which a frame is closed. One longer message makes a longer frame.
 pub const LINK_BATCH_BYTES: usize = 32 << 10;

@@ -123,6 +123,15 @@ fn numbers<'a>(envelopes: impl Iterator<Item = &'a Envelope>) -> Vec<u64> {
     envelopes.map(number).collect()
 }
 
+/// Puts a text in the place of another one of its length.
+fn rename(bytes: &mut [u8], from: &str, to: &str) {
+    for start in 0..bytes.len() {
+        if let Some(text) = bytes.get_mut(start..start + from.len()).filter(|text| **text == *from.as_bytes()) {
+            text.copy_from_slice(to.as_bytes());
+        }
+    }
+}
+
 /// How a wire treats what it carries: each is "once in so many writes", 0 for never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
@@ -146,6 +155,9 @@ pub struct LinkPair {
     pub faults: Faults,
     /// Whether nothing can pass, and no connection be made.
     pub severed: bool,
+    /// A text that reaches the other end as another one of its length: both ends are one process, so that no end says a
+    /// name that the other does not know.
+    pub renamed: Option<(&'static str, &'static str)>,
     connected: bool,
     refused_at: Option<Time>,
     random: Random,
@@ -172,7 +184,8 @@ impl LinkPair {
         };
         let ends = [end("one", encoding, true), end("two", Encoding::Compact, false)];
         let (now, faults) = (Time::ZERO, Faults::default());
-        Self { ends, now, faults, severed: false, connected: false, refused_at: None, random, absent: None }
+        let (severed, connected, refused_at, absent) = (false, false, None, None);
+        Self { ends, now, faults, severed, renamed: None, connected, refused_at, random, absent }
     }
 
     /// The process at this end is killed, and another one takes its place.
@@ -256,6 +269,7 @@ impl LinkPair {
                     *byte ^= 1 << self.random.between(0..=7);
                 }
             }
+            self.renamed.iter().for_each(|(from, to)| rename(&mut bytes, from, to));
             let again = self.random.one_in(faults.double).then(|| bytes.clone());
             let at = now + Duration::from_millis(self.random.between(1..=5));
             if let Some(other) = self.ends.get_mut(1 - index) {

@@ -118,10 +118,12 @@ pub enum Breach {
         max: u32,
     },
     /// It made up too many names.
-    #[error("it made up more than {0} bytes of names")]
+    #[error("it made up more than {0} bytes of names, which its node keeps: use names again")]
     Names(u64),
     /// All guests of this node together did.
-    #[error("the agents of this node made up more than {0} bytes of names")]
+    #[error(
+        "the agents of this node made up more than {0} bytes of names, which it keeps: use names again, or restart the node"
+    )]
     NamesOfAll(u64),
     /// It has been here for long enough.
     #[error("its {0} s on this node are over (quota lifetime_s)")]

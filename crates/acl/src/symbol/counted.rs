@@ -1,4 +1,4 @@
-//! Counted names: those that are forgotten when nobody has them any more.
+//! Table of counted names, which are forgotten with their last holder.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -7,13 +7,13 @@ use hashbrown::HashTable;
 
 use super::{NAMES, Names, Shard, Symbol, spread};
 
-/// A counted name. With its last holder its text goes, and its number is given again.
+/// A counted name. After its last holder is gone, its text is freed and its number is given again.
 pub(crate) struct Counted {
-    /// How many have it. From none it rises only under the lock of the shard.
+    /// Number of holders. It rises from 0 only under the lock of the shard.
     holders: AtomicU32,
     id: u32,
     hash: u32,
-    /// Whether there is a symbol of this text: then its number is never given again. Written under the lock of the shard.
+    /// True if there is a symbol of this text, so that its number is never given again. Written under the lock of the shard.
     is_kept: AtomicBool,
     text: Box<str>,
 }
@@ -38,8 +38,7 @@ impl Share {
 
     /// The symbol of this text, if there is one.
     pub(crate) fn symbol(&self) -> Option<Symbol> {
-        // Not without the lock: whoever makes it a symbol and then finds nothing under its number must have been seen here,
-        // or comes after what the caller did before.
+        // The lock orders this with a thread that makes the symbol: it was seen here, or it sees what the caller did before.
         let _shard = NAMES.shard_of(self.0.hash);
         self.0.is_kept.load(Ordering::Relaxed).then_some(Symbol(self.0.id))
     }
@@ -59,7 +58,7 @@ impl Drop for Share {
     }
 }
 
-/// The number of a text: a symbol's, if there is one, else a counted name's, made if it is new.
+/// Returns the symbol of a text, if there is one, else its counted name, made if it is new.
 pub(crate) fn count(text: &str) -> Result<Symbol, Share> {
     let names: &Names = &NAMES;
     let (hash, mut shard) = names.shard(text);
@@ -106,7 +105,7 @@ impl CountedNames {
         share
     }
 
-    /// Takes out the name of this text, whose number is a symbol's from now on.
+    /// Takes out the name of this text and returns its number, which is a symbol's from now on.
     pub(super) fn keep(&mut self, hash: u32, text: &str) -> Option<u32> {
         let same = |entry: &Entry| entry.hash == hash && *entry.name.text == *text;
         let (entry, _) = self.names.find_entry(spread(hash), same).ok()?.remove();
@@ -114,7 +113,7 @@ impl CountedNames {
         Some(entry.name.id)
     }
 
-    /// Its last holder is gone, unless somebody has found it since; or it was forgotten or kept since.
+    /// Forgets a name whose last holder is gone, unless it was found, forgotten or kept since.
     fn forget(&mut self, counted: &Arc<Counted>) {
         if counted.holders.load(Ordering::Acquire) > 0 {
             return;
@@ -134,5 +133,5 @@ impl CountedNames {
     }
 }
 
-/// Places that a shard's table has for names to come, even if it had many once and has few now.
+/// Places that a shard's table keeps for names to come.
 const SPARE_PLACES: usize = 1_024;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Party, RefusalReason, Refused};
-use whimbrel_platform::limits::SESSION_ACK_DELAY_MS;
+use whimbrel_platform::limits::{SESSION_ACK_DELAY_MS, SESSION_NAME_BYTES_MAX, SESSIONS_NAME_BYTES_MAX};
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
@@ -163,7 +163,11 @@ impl Task {
 
     fn count_names(&self, made: u64) -> Result<(), Fault> {
         if self.port.is_too_much_named(&self.account, made) {
-            let text = "too many names of agents, terms and parameters that were never heard before";
+            let text = format!(
+                "too many names of agents, terms and parameters that the node never heard before: sessions of one token \
+                 at one address may say {SESSION_NAME_BYTES_MAX} bytes of them, all sessions {SESSIONS_NAME_BYTES_MAX}; \
+                 use names again, or restart the node, which forgets them"
+            );
             return Err(Fault::new(Code::TooManyNames, text));
         }
         Ok(())

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use whimbrel_net::{Authority, Level};
 use whimbrel_platform::limits::{LINK_FLIGHT_BYTES, LINK_SOFT_MESSAGES};
+use whimbrel_platform::link::Frame;
 
-use super::{Rest, Setting, TestNode, until};
+use super::{Rest, Setting, TestNode, numbers, until};
 
 #[test]
 fn messages_arrive_once_and_in_order_at_every_level() {
@@ -122,6 +123,12 @@ struct Proxy {
 
 impl Proxy {
     fn to(target: &str) -> Self {
+        Self::renaming(target, "", "")
+    }
+
+    /// A wire on which a text of the end that connects arrives as another one of its length: nodes of one process have no
+    /// names that are new to each other.
+    fn renaming(target: &str, from: &'static str, to: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, target) = (listener.local_addr().unwrap().to_string(), target.to_owned());
         let wires: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
@@ -131,7 +138,7 @@ impl Proxy {
                 let Ok(far) = TcpStream::connect(&target) else { continue };
                 all.lock().unwrap().extend([near.try_clone().unwrap(), far.try_clone().unwrap()]);
                 let (near_too, far_too) = (near.try_clone().unwrap(), far.try_clone().unwrap());
-                std::thread::spawn(move || pump(near, far));
+                std::thread::spawn(move || if from.is_empty() { pump(near, far) } else { rename(near, far, from, to) });
                 std::thread::spawn(move || pump(far_too, near_too));
             }
         });
@@ -152,6 +159,47 @@ fn pump(mut from: TcpStream, mut to: TcpStream) {
             return;
         }
     }
+}
+
+/// Pumps frames, in which a text stands for another one.
+fn rename(mut from: TcpStream, mut to: TcpStream, text: &str, other: &str) {
+    let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
+    while let Ok(count @ 1..) = from.read(&mut chunk) {
+        bytes.extend_from_slice(&chunk[..count]);
+        while let Ok(Some(Frame { bytes: length, .. })) = Frame::first(&bytes) {
+            let mut frame: Vec<u8> = bytes.drain(..length).collect();
+            for start in 0..frame.len().saturating_sub(text.len()) {
+                if frame[start..].starts_with(text.as_bytes()) {
+                    frame[start..start + other.len()].copy_from_slice(other.as_bytes());
+                }
+            }
+            if to.write_all(&frame).is_err() {
+                return;
+            }
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+#[test]
+fn link_outlives_new_names_over_bound() {
+    let setting = Setting { name_bytes_max: Some(1_000), ..Setting::default() };
+    let (host, guest) = (TestNode::start("host", setting), TestNode::start("guest", Setting::default()));
+    let proxy = Proxy::renaming(host.address(), "sent-here", "sent-away");
+    let to = guest.hub.connect(&proxy.address);
+    let known = 100..120;
+    for number in known.clone() {
+        guest.send(to, &format!("sent-here-{number}-{}", "n".repeat(100)), number - known.start);
+        guest.send(to, "known", number);
+    }
+    let (heard, back) = (|| host.numbers(), || numbers(&guest.desk.lost));
+    until("all are heard or come back", || heard().len() + back().len() == 40);
+    let of_known: Vec<u64> = heard().into_iter().filter(|number| known.contains(number)).collect();
+    assert_eq!(of_known, known.collect::<Vec<_>>(), "senders with old names lose nothing");
+    assert!((10..18).contains(&back().len()) && back().iter().all(|number| *number < 20), "{:?}", back());
+    assert!(host.hub.has_links(1) && guest.hub.has_links(1));
+    let told = host.log.lock().unwrap().iter().filter(|line| line.contains("restart the receiving node")).count();
+    assert_eq!(told, 1, "it is said once: {:?}", host.log.lock().unwrap());
 }
 
 #[test]

@@ -146,6 +146,7 @@ struct Setting {
     evidence: Option<Arc<Evidence>>,
     incarnation: Option<u64>,
     patience: Option<Duration>,
+    name_bytes_max: Option<u64>,
     rest: Option<Arc<Rest>>,
 }
 
@@ -166,6 +167,7 @@ impl TestNode {
         let incarnation = setting.incarnation.unwrap_or_else(|| name.bytes().map(u64::from).product());
         let mut config = HubConfig::new("p", name, incarnation);
         config.patience = setting.patience.unwrap_or(config.patience);
+        config.name_bytes_max = setting.name_bytes_max.unwrap_or(config.name_bytes_max);
         config.level = setting.level.unwrap_or(Level::Open);
         config.credentials = setting.credentials;
         config.token = setting.token.map(str::to_owned);

@@ -1,5 +1,5 @@
 //! What the AMS knows of the agents of other nodes, which push it: their names, so that none is given twice, and where
-//! they are. Whoever ends there is forgotten here, name and all, unless somebody here spoke of him.
+//! they are. An agent that ends is forgotten together with its name, unless an agent here spoke of it.
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Name;
@@ -12,15 +12,16 @@ use crate::route::NodeId;
 #[derive(Debug)]
 pub(super) struct Elsewhere {
     agents: FxHashMap<Name, (NodeId, AgentKind)>,
-    /// Bytes that each node's agents take, roughly; and how many they may.
+    /// Bytes that each node's agents take, roughly.
     bytes: FxHashMap<NodeId, u64>,
+    /// Bytes that the agents of one node may take.
     bytes_max: u64,
 }
 
 /// Bytes that an agent of another node takes beyond its name's text, roughly.
 const AGENT_BYTES: u64 = 192;
 
-/// Places that a nearly empty table has for agents to come; it gives back what it has more.
+/// Places that a nearly empty table keeps for agents to come. It gives back the rest.
 const SPARE_PLACES: usize = 4_096;
 
 impl Default for Elsewhere {
@@ -46,7 +47,7 @@ impl Elsewhere {
         self.agents.get(name).map(|(_, kind)| *kind)
     }
 
-    /// An agent of this node. False, and nothing changes, if that node has too many.
+    /// Adds an agent of this node. False, and nothing changes, if that node has too many.
     pub fn add(&mut self, name: Name, node: NodeId, kind: AgentKind) -> bool {
         let (cost, before) = (cost(&name), self.node_of(&name));
         if before != Some(node) {

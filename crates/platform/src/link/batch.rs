@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use whimbrel_acl::compact::{Decode, Encode};
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Name, Numbered, Symbol, Value};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Name, NameAllowance, Numbered, Symbol, Value};
 
 use super::Namesake;
 use super::codec::{MessageError, MessageReader, MessageWriter};
@@ -190,6 +190,9 @@ pub enum BatchError {
         "more than {LINK_BATCH_TAGS_MAX} items in a batch, or more than {LINK_BATCH_SHARES_MAX} receivers that share a message with another"
     )]
     TooMany,
+    /// An item of it has names that the peer may not make this node keep ([`NameAllowance`]).
+    #[error("names that are new to this node, which keeps no more of this peer's")]
+    NewNames,
 }
 
 const TAG_NEWS: u64 = 0;
@@ -476,7 +479,9 @@ pub(super) fn read_shares(
                 row = items.last().filter(|_| items.count() > before).and_then(Alike::of);
             }
             let alike = row.as_ref().ok_or(BatchError::Receivers)?;
-            items.put_alike(alike.read(&mut bytes, reader)?);
+            let envelope = alike.read(&mut bytes, reader)?;
+            check_names()?;
+            items.put_alike(envelope);
             continue;
         }
         let Head { tag, forwarded, number } = read_head(&mut bytes)?;
@@ -487,7 +492,9 @@ pub(super) fn read_shares(
         row = None;
         let to = match tag {
             TAG_NEWS => {
-                items.put(Item::News(Box::new(read_news(&mut bytes, reader)?)));
+                let news = read_news(&mut bytes, reader)?;
+                check_names()?;
+                items.put(Item::News(Box::new(news)));
                 continue;
             }
             TAG_VOID => {
@@ -498,6 +505,7 @@ pub(super) fn read_shares(
         };
         let encoded = take_bytes(&mut bytes)?;
         let message = reader.read(encoded)?;
+        check_names()?;
         match number {
             Some(number) if forwarded => items.put(Item::Forwarded(numbered(message, number, &to)?)),
             Some(number) => items.put(Item::Message(numbered(message, number, &to)?)),
@@ -512,6 +520,12 @@ pub(super) fn read_shares(
         }
     }
     Ok(items.count() - before)
+}
+
+/// Refuses the item that was just read if it has names that are new and not allowed.
+#[inline]
+fn check_names() -> Result<(), BatchError> {
+    if NameAllowance::is_refused() { Err(BatchError::NewNames) } else { Ok(()) }
 }
 
 /// A message that came as these bytes: weighed, if they are many.

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use whimbrel_acl::{Encoding, Envelope, Symbol};
+use whimbrel_acl::{Encoding, Envelope, NameAllowance, Symbol};
 
 pub use claim::Claim;
 use claim::Contest;
@@ -88,9 +88,14 @@ pub enum LinkError {
     /// The peer writes messages in a way that this node cannot read.
     #[error("the peer writes messages in the encoding {0:?}, which this node does not know")]
     UnknownEncoding(String),
-    /// The peer made this node keep more names than any peer may: they stay as long as the process.
-    #[error("the names that the peer said take more than {LINK_NAME_BYTES_MAX} bytes")]
-    TooManyNames,
+    /// An item has names that are new to this node, which keeps no more of the peer's. Names stay as long as the process.
+    /// The item comes back to its sender, and the link goes on.
+    #[error(
+        "names that were new to the receiving node take {0} bytes of this link, the most that may: messages with further \
+         new names come back to their senders, others pass; use names again, or restart the receiving node, which \
+         forgets them"
+    )]
+    TooManyNames(u64),
     /// The end that connected means to reach a node that the other end is not.
     #[error("the node at this address is {here:?}, not {wanted:?}")]
     OtherNode {
@@ -123,11 +128,14 @@ pub enum LinkError {
     Silence,
 }
 
+/// Reason of the error that closes a connection and leaves its link.
+const TOO_MANY_NAMES: &str = "too_many_names";
+
 impl LinkError {
     /// The frame that tells a peer why it is not wanted; `None` if it would not help it.
     pub fn refusal(&self) -> Option<Vec<u8>> {
         let mut frame = Vec::new();
-        if !self.is_refusal() || matches!(self, Self::Refused { .. }) {
+        if !(self.is_refusal() || self.is_of_names()) || matches!(self, Self::Refused { .. }) {
             return None;
         }
         write_frame(&Refuse(format!("{}: {self}", self.reason())), &mut frame);
@@ -152,15 +160,27 @@ impl LinkError {
         }
     }
 
+    /// True if the connection ended because of one message with new names, whichever end noticed: the message does not
+    /// come again.
+    pub fn is_of_names(&self) -> bool {
+        match self {
+            Self::TooManyNames(_) => true,
+            Self::Refused { reason, .. } => reason == TOO_MANY_NAMES,
+            _ => false,
+        }
+    }
+
     /// Whether connecting again is of no use.
     pub fn is_refusal(&self) -> bool {
+        if self.is_of_names() {
+            return false;
+        }
         matches!(
             self,
             Self::Version(_)
                 | Self::OtherPlatform(_)
                 | Self::BadToken
                 | Self::UnknownEncoding(_)
-                | Self::TooManyNames
                 | Self::OtherNode { .. }
                 | Self::NameTaken(_)
                 | Self::Linked(_)
@@ -182,7 +202,7 @@ impl LinkError {
             Self::BadAck { .. } => "bad_acknowledgement",
             Self::OverCredit(_) => "over_credit",
             Self::UnknownEncoding(_) => "unknown_encoding",
-            Self::TooManyNames => "too_many_names",
+            Self::TooManyNames(_) => TOO_MANY_NAMES,
             Self::OtherNode { .. } => "other_node",
             Self::NameTaken(_) => "name_taken",
             Self::Linked(_) => "linked",
@@ -370,8 +390,9 @@ pub struct Link {
     events: VecDeque<LinkEvent>,
     released: usize,
     sent_items: u64,
-    /// Bytes of names that the peer made this node keep.
+    /// Bytes of names that the peer made this node keep, and how many it may.
     name_bytes: u64,
+    name_bytes_max: u64,
     /// The number of the item that could not be read last, and how often it came.
     unreadable: (u64, u32),
     leaving: Leaving,
@@ -414,6 +435,7 @@ impl Link {
             released: 0,
             sent_items: 0,
             name_bytes: 0,
+            name_bytes_max: LINK_NAME_BYTES_MAX,
             unreadable: (0, 0),
             leaving: Leaving::No,
             contest: None,
@@ -430,6 +452,11 @@ impl Link {
     /// Gives the peer up after it could not be reached for this long. At first [`LINK_GIVE_UP_MS`].
     pub fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
+    }
+
+    /// Lets the peer make this node keep so many bytes of names. At first [`LINK_NAME_BYTES_MAX`].
+    pub fn set_name_bytes_max(&mut self, bytes: u64) {
+        self.name_bytes_max = bytes;
     }
 
     /// Puts items on the link, in order; `items` is empty afterwards.
@@ -716,13 +743,19 @@ impl Link {
         };
         let (before, names) = (items.count(), Symbol::bytes_made_here());
         let mut shares = 0;
+        let allowance = NameAllowance::new(self.name_bytes_max.saturating_sub(self.name_bytes));
         let read = read_shares(content, reader, items, &mut shares);
+        // What cannot be read may be so because a name was refused.
+        let is_refused = read.is_err() && NameAllowance::is_refused();
+        drop(allowance);
         connection.came_bytes += (shares * LINK_RECEIVER_BYTES) as u64;
         session.received += (items.count() - before) as u64;
         connection.ack_due = connection.ack_due.min(now + Duration::from_millis(LINK_ACK_DELAY_MS));
         self.name_bytes += Symbol::bytes_made_here() - names;
-        if self.name_bytes > LINK_NAME_BYTES_MAX {
-            return Err(LinkError::TooManyNames);
+        if is_refused {
+            // Reading it again would change nothing.
+            self.unreadable = (session.received, LINK_READ_ATTEMPTS);
+            return Err(LinkError::TooManyNames(self.name_bytes_max));
         }
         if read.is_err() {
             let number = session.received;

@@ -1,13 +1,14 @@
 //! Links: once and in order, whatever the wire does.
 
-use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Value};
+use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Symbol, Value};
+use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_platform::limits::LINK_MESSAGE_BYTES_MAX;
 use whimbrel_platform::limits::{
     LINK_BACKOFF_MS_MAX, LINK_CLAIM_MS, LINK_FLIGHT_BYTES, LINK_GIVE_UP_MS, LINK_SILENCE_MS,
 };
-use whimbrel_platform::link::{Item, LinkError, News};
-use whimbrel_testkit::{Faults, LinkContest, LinkPair, Random};
+use whimbrel_platform::link::{Frame, Item, LinkError, News};
+use whimbrel_testkit::{Faults, LinkContest, LinkEnd, LinkPair, Random};
 
 const SEEDS: u64 = 50;
 
@@ -218,10 +219,14 @@ fn a_busy_receiver_stops_its_sender() {
 /// Puts a message with this content on the first end, and one before it and after it.
 fn send_between(pair: &mut LinkPair, content: Value) {
     pair.ends[0].send(0);
+    send_content(&mut pair.ends[0], content);
+    pair.ends[0].send(1);
+}
+
+fn send_content(end: &mut LinkEnd, content: Value) {
     let message = AclMessage::new(Performative::Inform, Aid::local("a"), Aid::local("b"), content);
     let envelope = Envelope { to: Aid::local("b"), body: MessageBody::Owned(Box::new(message)) };
-    pair.ends[0].link.offer(&mut vec![Item::Message(envelope)]);
-    pair.ends[0].send(1);
+    end.link.offer(&mut vec![Item::Message(envelope)]);
 }
 
 #[test]
@@ -265,6 +270,67 @@ fn news_that_the_peer_cannot_read_are_left_out_and_the_link_goes_on() {
     assert_eq!(pair.ends[1].numbers(), [0, 1]);
     assert_eq!(pair.ends[1].errors.len(), 2, "they are tried again once: {:?}", pair.ends[1].errors);
     assert_eq!((pair.ends[0].link.waiting(), pair.ends[0].unsendable.len()), (0, 0));
+}
+
+#[test]
+fn new_names_over_bound_come_back() {
+    for encoding in [Encoding::Compact, Encoding::String] {
+        let mut pair = LinkPair::writing(10, encoding);
+        pair.renamed = Some(("said-here", "said-away"));
+        pair.ends[1].link.set_name_bytes_max(1_000);
+        let name = |number: u64| Symbol::new(&format!("said-here-{encoding}-{number}-{}", "n".repeat(100)));
+        for number in 0..20 {
+            pair.ends[0].send(2 * number);
+            send_content(&mut pair.ends[0], Value::atom(name(number)));
+            pair.ends[0].send(2 * number + 1);
+        }
+        pair.run_for(5_000);
+        let [speaker, hearer] = &mut pair.ends;
+        let (heard, unsendable) = (hearer.arrived.len() - 40, speaker.unsendable.len());
+        assert!(heard > 2 && heard + unsendable == 20, "{encoding}: {heard} {unsendable}");
+        let plain: Vec<u64> = hearer.numbers().into_iter().filter(|number| *number < 40).collect();
+        assert_eq!(plain, count_to(40), "{encoding}: all others arrive, in order");
+        assert_eq!(hearer.errors, vec![LinkError::TooManyNames(1_000); unsendable], "{encoding}: each is tried once");
+        assert_eq!((speaker.began, speaker.lost.len(), speaker.link.waiting()), (1, 0, 0), "{encoding}");
+        // What was said before may be said again.
+        hearer.arrived.clear();
+        send_content(speaker, Value::atom(name(0)));
+        pair.run_for(100);
+        let said =
+            |item: &Item| matches!(item, Item::Message(message) if message.body.content.to_string().contains("away"));
+        assert!(pair.ends[1].arrived.iter().any(said), "{encoding}: {:?}", pair.ends[1].arrived);
+    }
+}
+
+#[test]
+fn news_with_new_names_over_bound_are_left_out() {
+    let mut pair = LinkPair::new(11);
+    pair.renamed = Some(("told-here", "told-away"));
+    pair.ends[1].link.set_name_bytes_max(0);
+    let agent = Some(Aid::local("told-here-of-a-service"));
+    let description = DfDescription { agent, ..DfDescription::default() };
+    pair.ends[0].link.offer(&mut vec![Item::News(Box::new(News::Service(Box::new(description))))]);
+    pair.ends[0].send(0);
+    // Agents that are only told of have names that are not kept.
+    let agents = vec![("told-here-of-an-agent".into(), AgentKind::Native)];
+    pair.ends[0].link.offer(&mut vec![Item::News(Box::new(News::Agents(agents)))]);
+    pair.run_for(1_000);
+    let [speaker, hearer] = &pair.ends;
+    assert_eq!((hearer.numbers(), hearer.errors.len(), speaker.link.waiting()), (vec![0], 1, 0));
+    let told = |item: &Item| matches!(item, Item::News(news) if matches!(&**news, News::Agents(agents) if agents[0].0.as_str() == "told-away-of-an-agent"));
+    assert!(hearer.arrived.iter().any(told), "{:?}", hearer.arrived);
+}
+
+/// The end that hears why its connection ended connects again, as for any other fault.
+#[test]
+fn refused_names_end_no_link() {
+    let mut pair = LinkPair::new(12);
+    pair.run_for(100);
+    let refusal = LinkError::TooManyNames(7).refusal().expect("the peer hears why");
+    let frame = Frame::first(&refusal).unwrap().unwrap();
+    let heard = pair.ends[0].link.handle_frame(pair.now, &frame, &mut Vec::new()).unwrap_err();
+    assert!(heard.is_of_names() && !heard.is_refusal() && heard.to_string().contains("take 7 bytes"), "{heard}");
+    assert!(LinkError::BadToken.is_refusal() && !LinkError::BadToken.is_of_names());
 }
 
 #[test]

@@ -156,7 +156,10 @@ fn names_that_are_looked_for_are_counted() {
             (drop (call $search (i32.const 3000) (i32.const 1000) (i32.const 3000) (i32.const 0)))
             (br_if $l (i32.lt_u (local.get $n) (i32.const 72))))
         (i32.const 0)"#;
-    assert_eq!(fate_under("{}", search), "it made up more than 65536 bytes of names");
+    assert_eq!(
+        fate_under("{}", search),
+        "it made up more than 65536 bytes of names, which its node keeps: use names again"
+    );
 }
 
 /// Each agent may make up some names, but not all together any number: who makes few goes on.
@@ -180,7 +183,8 @@ fn names_that_all_make_up_are_counted() {
         sim.tell(&format!("guest{number}"), "go");
     }
     sim.run_until_idle();
-    let why = EndReason::Failed("the agents of this node made up more than 67108864 bytes of names".to_owned());
+    let why = "the agents of this node made up more than 67108864 bytes of names, which it keeps: use names again, or restart the node";
+    let why = EndReason::Failed(why.to_owned());
     let ended: Vec<EndReason> = (0..1_100).filter_map(|number| sim.ended(&format!("guest{number}"))).collect();
     assert!(!ended.is_empty() && ended.len() < 50 && ended.iter().all(|reason| *reason == why), "{ended:?}");
     sim.spawn("innocent", agent(&host, &few));

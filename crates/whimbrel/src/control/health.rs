@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use whimbrel_platform::limits::{HEALTH_MEMORY_PERCENT, HEALTH_RECENT_MS, HEALTH_TURN_MS, HEALTH_WAIT_MS};
+use whimbrel_acl::Symbol;
+use whimbrel_platform::limits::{
+    HEALTH_MEMORY_PERCENT, HEALTH_NAMES_PERCENT, HEALTH_RECENT_MS, HEALTH_TURN_MS, HEALTH_WAIT_MS,
+};
 use whimbrel_runtime::{FullMailbox, NodeHealth};
 
 use crate::duration::age;
@@ -30,13 +33,24 @@ pub(super) fn wrong(health: &NodeHealth, memory: Option<u64>, limit: Option<u64>
             health.agents
         ));
     }
-    if let (Some(memory), Some(limit)) = (memory, limit)
-        && memory >= limit / 100 * HEALTH_MEMORY_PERCENT
-    {
-        let (memory, limit) = (bytes(memory as f64), bytes(limit as f64));
-        wrong.push(format!("its memory is short: it has {memory}, and may have {limit}"));
-    }
+    wrong.extend(memory.zip(limit).and_then(|(memory, limit)| short_memory(memory, limit, Symbol::bytes_kept())));
     wrong
+}
+
+/// Returns what is wrong with a process that has so much memory of so much that it may have, so much of it for names that
+/// it keeps.
+fn short_memory(memory: u64, limit: u64, names: u64) -> Option<String> {
+    if memory < limit / 100 * HEALTH_MEMORY_PERCENT {
+        return None;
+    }
+    let (shown, limit) = (bytes(memory as f64), bytes(limit as f64));
+    let mut wrong = format!("its memory is short: it has {shown}, and may have {limit}");
+    if names >= memory / 100 * HEALTH_NAMES_PERCENT {
+        let names = bytes(names as f64);
+        wrong +=
+            &format!("; names take {names}, those of ended agents included: give names again, or restart the node");
+    }
+    Some(wrong)
 }
 
 /// Returns the faults that are late turns.
@@ -81,6 +95,15 @@ mod tests {
         };
         assert_eq!(wrong(&busy, Some(800 << 20), Some(1_000 << 20)), [""; 0]);
         assert_eq!(wrong(&NodeHealth::default(), None, None), [""; 0]);
+    }
+
+    #[test]
+    fn names_that_fill_memory_are_told() {
+        assert_eq!(short_memory(800 << 20, 1_000 << 20, 700 << 20), None, "there is memory");
+        let few = short_memory(950 << 20, 1_000 << 20, 10 << 20).unwrap();
+        assert!(few.starts_with("its memory is short") && !few.contains("names"), "{few}");
+        let many = short_memory(950 << 20, 1_000 << 20, 500 << 20).unwrap();
+        assert!(many.contains("names take 524 MB"), "{many}");
     }
 
     #[test]
