@@ -983,6 +983,24 @@ fn move_rules_hold_at_both_ends_of_a_link() {
     }
 }
 
+/// Whoever calls an agent home needs leave of the node where it is, too.
+#[test]
+fn move_rule_keeps_an_agent_from_being_recalled() {
+    for (name, expected) in [("guest", (Ok(()), vec![0])), ("walker", (Err(HopError::Forbidden("n1".into())), vec![1]))]
+    {
+        let rule = format!(r#"{{"deny": [{{"who": "node:n2", "move": "{name}"}}]}}"#);
+        let policy: Policy = serde_json::from_str(&rule).unwrap();
+        let nodes = Nodes::with(3, 1, |me, builder| if me == 1 { builder.policy(policy.clone()) } else { builder });
+        let walker = nodes.walker(0, "walker");
+        nodes.at(0).send(inform("x", walker, go("n1")));
+        nodes.settle();
+        let (tell, told) = std::sync::mpsc::channel();
+        nodes.at(2).recall_agent(walker, move |outcome| tell.send(outcome).unwrap());
+        nodes.settle();
+        assert_eq!((told.recv().unwrap(), nodes.homes("walker")), expected, "a rule about {name}");
+    }
+}
+
 #[test]
 fn what_a_lost_node_may_have_passed_on_is_not_sent_again() {
     let mut nodes = Nodes::new(2, 1);
