@@ -41,15 +41,14 @@ impl Value {
     #[inline]
     pub fn is_light(&self) -> bool {
         match self {
-            Self::Term(term) => {
-                term.args.len() <= LIGHT_PARTS && term.annots.is_empty() && term.args.iter().all(Self::is_light_part)
-            }
+            Self::Term(term) => term.is_light(),
             part => part.is_light_part(),
         }
     }
 
+    /// True if the value, as an argument, takes few bytes for certain.
     #[inline]
-    fn is_light_part(&self) -> bool {
+    pub(super) fn is_light_part(&self) -> bool {
         match self {
             Self::Str(text) => text.len() < SHARED_TEXT_BYTES,
             Self::Bytes(content) => content.len() < SHARED_TEXT_BYTES,
@@ -96,7 +95,7 @@ impl Value {
 /// Texts from this length on count once, wherever they stand.
 const SHARED_TEXT_BYTES: usize = 64;
 /// Arguments of a term that is light.
-const LIGHT_PARTS: usize = 8;
+pub(super) const LIGHT_PARTS: usize = 8;
 
 /// Scale for values that lie in memory together: shared parts count once. Counting ends soon after enough is reached.
 #[derive(Debug)]

@@ -158,14 +158,11 @@ impl Value {
         }
     }
 
-    /// True if the value is neither a variable, integer nor null, and contains nothing that nests. Most values are
-    /// flat.
+    /// True if the value is neither a variable, integer nor null, contains nothing that nests, and takes few bytes. Most
+    /// values are flat.
     #[inline]
     pub(crate) fn is_flat(&self) -> bool {
-        !matches!(
-            self,
-            Self::List(_) | Self::Term(_) | Self::Var(_) | Self::Map(_) | Self::Record(_) | Self::Int(_) | Self::Null
-        )
+        !matches!(self, Self::Var(_) | Self::Int(_) | Self::Null) && self.is_light_part()
     }
 
     /// Whether it takes no memory of its own, so that there is nothing to do when it goes.

@@ -272,6 +272,7 @@ impl Mind {
     }
 
     /// When the next timer is due.
+    #[inline]
     pub fn next_timer(&self) -> Option<Time> {
         self.timers.next_due()
     }

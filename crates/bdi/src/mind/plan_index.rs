@@ -88,8 +88,13 @@ impl PlanList {
     }
 
     /// Returns the plans that may be relevant for these arguments, and perhaps others.
-    #[inline]
+    #[inline(always)]
     pub fn for_args(&self, args: &[Value]) -> &[PlanRef] {
+        if self.indexes.is_empty() { &self.plans } else { self.find(args) }
+    }
+
+    #[inline(never)]
+    fn find(&self, args: &[Value]) -> &[PlanRef] {
         let mut fewest: &[PlanRef] = &self.plans;
         for index in &self.indexes {
             let Some(constant) = args.get(index.place).and_then(constant_hash) else { continue };

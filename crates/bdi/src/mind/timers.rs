@@ -80,6 +80,9 @@ impl Timers {
     /// When the soonest is due.
     #[inline]
     pub fn next_due(&self) -> Option<Time> {
+        if self.all.is_empty() {
+            return None;
+        }
         self.all.first_key_value().map(|((due, _), _)| *due)
     }
 

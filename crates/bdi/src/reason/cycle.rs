@@ -67,28 +67,28 @@ pub(super) enum Handled {
 impl<'m> Cycle<'m> {
     /// Runs one cycle; false if there was nothing to do.
     pub fn run(&mut self) -> bool {
-        let busy = self.run_phases();
-        if self.bindings.has_effects() {
-            self.carry_out_between();
-        }
-        busy
-    }
-
-    fn run_phases(&mut self) -> bool {
         let sensed = self.sense();
+        // What is done leaves no effects.
         if std::mem::take(&mut self.done) {
             return true;
         }
         let deliberated = self.deliberate();
-        if self.bindings.has_effects() {
-            self.carry_out_between();
-        }
+        self.carry_out_effects();
         if std::mem::take(&mut self.done) {
             return true;
         }
         let acted = self.act();
+        self.carry_out_effects();
         // Everything there is to do may wait for a message that the backlog keeps out.
         sensed || deliberated || acted || self.take_message_in()
+    }
+
+    /// Carries out what formulas asked for, if they did.
+    #[inline(always)]
+    fn carry_out_effects(&mut self) {
+        if self.bindings.has_effects() {
+            self.carry_out_between();
+        }
     }
 
     #[inline(always)]

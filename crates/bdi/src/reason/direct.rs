@@ -40,6 +40,7 @@ impl Cycle<'_> {
         let goal = match std::mem::take(&mut message.content) {
             Value::Term(goal)
                 if goal.is_ground()
+                    && !goal.has_foreign()
                     && goal.annots.is_empty()
                     && goal.levels() <= TERM_LEVELS_MAX
                     && !is_internal_goal(&goal) =>
@@ -104,7 +105,7 @@ impl Cycle<'_> {
         self.bindings.truncate(0);
         let literal = literal.with_annots(Annots::from_buf(source));
         self.goal_without_plan(Event::external(TriggerOp::Add, TriggerKind::Achieve, literal), true);
-        self.done = true;
+        self.done = !self.bindings.has_effects();
         Ok(())
     }
 

@@ -28,9 +28,9 @@ pub enum Question {
 impl Cycle<'_> {
     /// Takes in one message.
     pub(super) fn receive(&mut self, message: Box<AclMessage>) {
+        let Err(message) = self.take_request(message) else { return };
         let foreign = message.content.has_foreign() && !matches!(message.content, Value::Null);
-        let message = if foreign { self.in_terms(message) } else { message };
-        let Err(mut message) = self.take_request(message) else { return };
+        let mut message = if foreign { self.in_terms(message) } else { message };
         if !levels::fits(&message.content) {
             levels::take();
             let most = levels::TERM_LEVELS_MAX;

@@ -675,7 +675,7 @@ impl<'m> Cycle<'m> {
             // The intention has moved already: see `carry_out_between`.
             return stepped;
         }
-        if self.carry_out_effects(id) { stepped } else { Stepped::Moved }
+        if self.carry_out_effects_of(id) { stepped } else { Stepped::Moved }
     }
 
     /// Carries out effects of formulas that were evaluated while no intention was in hand.
@@ -683,13 +683,13 @@ impl<'m> Cycle<'m> {
     pub(super) fn carry_out_between(&mut self) {
         let id = self.bindings.take_waiting();
         self.take_up(id);
-        if self.carry_out_effects(id.unwrap_or(NOBODY)) {
+        if self.carry_out_effects_of(id.unwrap_or(NOBODY)) {
             self.put_down(id);
         }
     }
 
     /// Carries out the effects of formulas; false if the intention is not in hand any more.
-    fn carry_out_effects(&mut self, id: IntentionId) -> bool {
+    fn carry_out_effects_of(&mut self, id: IntentionId) -> bool {
         let mut in_hand = true;
         for Effect { action, args, slots, call } in self.bindings.take_effects() {
             if !in_hand {

@@ -22,6 +22,8 @@ pub(super) struct Families {
     roots: FxHashMap<Symbol, Symbol>,
     families: FxHashMap<Symbol, Family>,
     condemned: Vec<Symbol>,
+    /// Time at which the creations of all families are paid for.
+    all_paid: Time,
 }
 
 #[derive(Clone, Debug)]
@@ -106,6 +108,7 @@ impl Families {
         }
         if parent != root || !family.is_first_free {
             family.pay(now);
+            self.all_paid = self.all_paid.max(family.paid);
         }
         // An agent that has the name of its family's root is the root.
         if root != name {
@@ -140,6 +143,9 @@ impl Families {
 
     /// Returns when the last creation of this agent's family is paid for; `None` if it is.
     pub fn due(&self, name: Symbol, now: Time) -> Option<Time> {
+        if self.all_paid <= now {
+            return None;
+        }
         let family = self.families.get(self.roots.get(&name)?)?;
         (family.paid > now).then_some(family.paid)
     }
@@ -150,13 +156,19 @@ impl Families {
         if self.families.is_empty() {
             return;
         }
+        let mut others = self.families.len();
         if let Some(root) = self.roots.remove(&name)
             && let Some(family) = self.families.get_mut(&root)
         {
+            others -= 1;
             family.living = family.living.saturating_sub(1);
-            self.end_if_empty(root, &exists);
+            if family.living == 0 {
+                self.end_if_empty(root, &exists);
+            }
         }
-        self.end_if_empty(name, &exists);
+        if others > 0 {
+            self.end_if_empty(name, &exists);
+        }
     }
 
     fn end_if_empty(&mut self, root: Symbol, exists: &impl Fn(Symbol) -> bool) {

@@ -9,6 +9,9 @@ use crate::topics::Cast;
 /// Names of the platform's own agents, and of the sender of messages from the command line.
 const RESERVED: [&str; 3] = ["ams", "df", "cli"];
 
+/// Bytes of the longest reserved name.
+const RESERVED_BYTES_MAX: usize = 3;
+
 /// Why a text is no name for a new agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -49,6 +52,10 @@ pub fn name_fault(name: &str) -> Option<NameFault> {
         c if is_harmful(c) || is_unseen(c) => Some(NameFault::Character(c)),
         _ => None,
     };
+    // Most names are seen to be good at a glance.
+    if name.len() > RESERVED_BYTES_MAX && name.len() <= AGENT_NAME_BYTES_MAX && name.bytes().all(is_plain) {
+        return None;
+    }
     if name.is_empty() {
         return Some(NameFault::Empty);
     }
@@ -62,6 +69,12 @@ pub fn name_fault(name: &str) -> Option<NameFault> {
         return Some(NameFault::Cast);
     }
     RESERVED.into_iter().find(|reserved| looks_like(name, reserved)).map(NameFault::Reserved)
+}
+
+/// True for bytes that names may have in every place, and that no reserved name or address of topics can be made of if
+/// there are many.
+const fn is_plain(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'-' | b'.')
 }
 
 /// True if a name is reserved for the platform's own agents.
