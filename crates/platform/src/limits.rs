@@ -17,6 +17,9 @@ pub const SPARE_QUEUES_MAX: usize = 64;
 pub const SPARE_QUEUE_MESSAGES_MAX: usize = 1_024;
 /// Steps (messages handled, reasoning cycles) one turn may take before the next agent's turn comes.
 pub const TURN_STEPS: u32 = 64;
+/// Most reasoning cycles of an AgentSpeak agent's turn after one in which it sent something and its intentions go on.
+/// Receivers have their turns before the sender goes on for long.
+pub const TURN_STEPS_AFTER_SENDING: u32 = 24;
 /// Nice value of a late turn's thread, whose shard continues without it: it yields to other threads.
 pub const LATE_TURN_NICENESS: i32 = 10;
 /// The stack of a worker's thread: terms that programs make may be nested a hundred thousand levels deep, and are walked

@@ -41,18 +41,9 @@ impl Value {
     #[inline]
     pub fn is_light(&self) -> bool {
         match self {
-            Self::Term(term) => term.is_light(),
-            part => part.is_light_part(),
-        }
-    }
-
-    /// True if the value, as an argument, takes few bytes for certain.
-    #[inline]
-    pub(super) fn is_light_part(&self) -> bool {
-        match self {
-            Self::Str(text) => text.len() < SHARED_TEXT_BYTES,
-            Self::Bytes(content) => content.len() < SHARED_TEXT_BYTES,
-            Self::List(_) | Self::Term(_) | Self::Map(_) | Self::Record(_) | Self::Object(_) => false,
+            Self::Term(term) => term.is_flat(),
+            Self::Str(_) | Self::Bytes(_) => self.is_short(),
+            Self::List(_) | Self::Map(_) | Self::Record(_) | Self::Object(_) => false,
             _ => true,
         }
     }
@@ -93,9 +84,7 @@ impl Value {
 }
 
 /// Texts from this length on count once, wherever they stand.
-const SHARED_TEXT_BYTES: usize = 64;
-/// Arguments of a term that is light.
-pub(super) const LIGHT_PARTS: usize = 8;
+pub(super) const SHARED_TEXT_BYTES: usize = 64;
 
 /// Scale for values that lie in memory together: shared parts count once. Counting ends soon after enough is reached.
 #[derive(Debug)]
@@ -207,6 +196,7 @@ fn unpack_structure<'a>(term: &'a Structure, pile: &mut Vec<&'a Value>) -> usize
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::structure::FLAT_ARGS;
     use crate::value::{Contents, Object};
 
     #[test]
@@ -228,11 +218,11 @@ mod tests {
     #[test]
     fn light_values_take_few_bytes() {
         let short = || Value::from("x".repeat(SHARED_TEXT_BYTES - 1));
-        for light in [Value::Int(1), short(), Value::term("f", (0..LIGHT_PARTS).map(|_| short()))] {
+        for light in [Value::Int(1), short(), Value::term("f", (0..FLAT_ARGS).map(|_| short()))] {
             assert!(light.is_light() && light.footprint(usize::MAX) < 2_000, "{light}");
         }
         let long = Value::from("x".repeat(SHARED_TEXT_BYTES));
-        let many = Value::term("f", (0..=LIGHT_PARTS).map(|_| Value::Int(1)));
+        let many = Value::term("f", (0..=FLAT_ARGS).map(|_| short()));
         for heavy in [long.clone(), many, Value::term("f", [long]), Value::term("f", [Value::list([Value::Int(1)])])] {
             assert!(!heavy.is_light(), "{heavy}");
         }

@@ -162,7 +162,17 @@ impl Value {
     /// values are flat.
     #[inline]
     pub(crate) fn is_flat(&self) -> bool {
-        !matches!(self, Self::Var(_) | Self::Int(_) | Self::Null) && self.is_light_part()
+        matches!(self, Self::Num(_) | Self::Atom(_) | Self::Bool(_) | Self::Nil) || self.is_short()
+    }
+
+    /// True if the value is a short text, or short bytes.
+    #[inline]
+    fn is_short(&self) -> bool {
+        match self {
+            Self::Str(text) => text.len() < footprint::SHARED_TEXT_BYTES,
+            Self::Bytes(content) => content.len() < footprint::SHARED_TEXT_BYTES,
+            _ => false,
+        }
     }
 
     /// Whether it takes no memory of its own, so that there is nothing to do when it goes.

@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::drop::{Pile, free, take_parts};
-use super::footprint::LIGHT_PARTS;
 use super::{Value, Var};
 use crate::{Symbol, sym};
+
+/// Most arguments of a structure that is called flat.
+pub(super) const FLAT_ARGS: usize = 8;
 
 /// Arguments of a structure; up to three are stored in place.
 pub type Args = SmallVec<[Value; 3]>;
@@ -92,9 +94,9 @@ pub struct Structure {
     /// fields around it.
     #[serde(skip)]
     foreign: bool,
-    /// True if the arguments take few bytes for certain. It is in the padding, too.
+    /// True if the arguments are few, and all flat ([`Value::is_flat`]). It is in the padding, too.
     #[serde(skip)]
-    light: bool,
+    flat: bool,
     /// How deep it nests; in what the fields around it leave free.
     #[serde(skip)]
     levels: u32,
@@ -129,8 +131,8 @@ struct Shape {
     ground: bool,
     /// True if the parts contain an integer or a null, which are no terms.
     foreign: bool,
-    /// True if the arguments take few bytes for certain.
-    light: bool,
+    /// True if the arguments are few, and all flat.
+    flat: bool,
     /// Levels of a structure that has these parts.
     levels: u32,
 }
@@ -139,19 +141,19 @@ struct Shape {
 #[inline]
 fn shape(args: &[Value]) -> Shape {
     if args.iter().all(Value::is_flat) {
-        Shape { ground: true, foreign: false, light: args.len() <= LIGHT_PARTS, levels: 1 }
+        Shape { ground: true, foreign: false, flat: args.len() <= FLAT_ARGS, levels: 1 }
     } else {
         shape_of_nested(args)
     }
 }
 
-/// The same where something nests or is long, or is a variable, an integer or a null.
+/// The shape of arguments of which one is not flat.
 #[inline(never)]
 fn shape_of_nested(args: &[Value]) -> Shape {
     Shape {
         ground: args.iter().all(Value::is_ground),
         foreign: args.iter().any(Value::has_foreign),
-        light: args.len() <= LIGHT_PARTS && args.iter().all(Value::is_light_part),
+        flat: false,
         levels: args.iter().map(Value::levels).max().unwrap_or(0) + 1,
     }
 }
@@ -159,9 +161,9 @@ fn shape_of_nested(args: &[Value]) -> Shape {
 /// The same of arguments and annotations.
 #[inline(never)]
 fn shape_of_both(args: &[Value], annots: &[Annot]) -> Shape {
-    let Shape { ground, foreign, light, levels } = shape(args);
+    let Shape { ground, foreign, flat, levels } = shape(args);
     Shape {
-        light,
+        flat,
         ground: ground && annots.iter().all(Annot::is_ground),
         foreign: foreign || annots.iter().any(Annot::has_foreign),
         levels: levels.max(annots.iter().map(Annot::levels_around).max().unwrap_or(1)),
@@ -177,15 +179,15 @@ impl Structure {
     /// Without annotations.
     #[inline]
     pub fn bare(namespace: Symbol, negated: bool, functor: Symbol, args: Args) -> Self {
-        let Shape { ground, foreign, light, levels } = shape(&args);
-        Self { functor, namespace, negated, ground, foreign, light, levels, args, annots: Annots::new() }
+        let Shape { ground, foreign, flat, levels } = shape(&args);
+        Self { functor, namespace, negated, ground, foreign, flat, levels, args, annots: Annots::new() }
     }
 
     /// All parts; annotations are sorted, doubles removed.
     pub fn full(namespace: Symbol, negated: bool, functor: Symbol, args: Args, mut annots: Annots) -> Self {
         normalize(&mut annots);
-        let Shape { ground, foreign, light, levels } = shape_of_both(&args, &annots);
-        Self { functor, namespace, negated, ground, foreign, light, levels, args, annots }
+        let Shape { ground, foreign, flat, levels } = shape_of_both(&args, &annots);
+        Self { functor, namespace, negated, ground, foreign, flat, levels, args, annots }
     }
 
     /// Becomes another structure without annotations, in the same memory.
@@ -262,13 +264,14 @@ impl Structure {
 
     #[inline]
     fn note(&mut self, shape: Shape) {
-        (self.ground, self.foreign, self.light, self.levels) = (shape.ground, shape.foreign, shape.light, shape.levels);
+        (self.ground, self.foreign, self.flat, self.levels) = (shape.ground, shape.foreign, shape.flat, shape.levels);
     }
 
-    /// True if it takes few bytes for certain.
-    #[inline]
-    pub(super) fn is_light(&self) -> bool {
-        self.light && self.annots.is_empty()
+    /// True if there are no annotations, and few arguments, all flat: none nests, is a variable, an integer, a null or long.
+    /// Known at a glance.
+    #[inline(always)]
+    pub fn is_flat(&self) -> bool {
+        self.flat && self.annots.is_empty()
     }
 
     /// True if the structure contains an integer or a null, which are no terms.

@@ -21,6 +21,7 @@ use crate::reason::Cycle;
 
 pub(crate) use queries::is_open_arithmetic;
 pub use registry::{acts_in_formulas, formula_place, function, lookup, names};
+pub(crate) use steps::{taught_label, taught_plan};
 
 /// What an internal action is.
 #[derive(Clone, Copy, Debug)]

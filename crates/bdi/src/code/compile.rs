@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 
+use super::asking::asks;
 use super::{
     AddMode, ArithExpr, Body, CallExpr, ChainExpr, Expr, Formula, Function, FunctionExpr, Head, Hint, Image, Key, Op,
     PlainStep, Plan, RelationExpr, Rule, SendExpr, Site, Source, TermExpr,
@@ -34,6 +35,8 @@ struct Seen {
     desires: Cell<bool>,
     /// Whether a formula asks for the agent's intentions.
     intentions: Cell<bool>,
+    /// Whether a formula or a step asks what others have told the platform.
+    others: Cell<bool>,
 }
 
 impl<'a> Functions<'a> {
@@ -54,6 +57,13 @@ impl<'a> Functions<'a> {
             ".desire" => seen.desires.set(true),
             ".intend" | ".intention" | ".current_intention" | ".suspended" => seen.intentions.set(true),
             _ => {}
+        }
+    }
+
+    /// An internal action is called, in a formula or as a step.
+    fn calls(&self, action: &str) {
+        if let Some(seen) = self.seen {
+            seen.others.set(seen.others.get() || asks(action));
         }
     }
 
@@ -135,6 +145,7 @@ pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Ima
     image.calls_functions = seen.functions.get();
     image.asks_desires = seen.desires.get();
     image.asks_intentions = seen.intentions.get();
+    image.asks_others = seen.others.get();
     if image.asks_desires {
         image.index.hide_ordinary();
     }
@@ -273,7 +284,8 @@ impl Plan {
         matches!(&self.head, Head::Literal { key, .. } if matches!(key.functor, sym::JAG_SLEEPING | sym::JAG_AWAKING))
     }
 
-    fn is_for_messages(&self) -> bool {
+    /// Whether the plan is for messages as such (`+!kqml_received`).
+    pub fn is_for_messages(&self) -> bool {
         matches!(&self.head, Head::Literal { key, .. } if key.functor == sym::KQML_RECEIVED)
     }
 }
@@ -518,6 +530,7 @@ impl<'a> Compiler<'a> {
 
     fn call(&mut self, literal: &ast::Literal) -> CallExpr {
         let (name, count) = (literal.functor, literal.args.len());
+        self.functions.calls(name.as_str());
         let action = actions::lookup(name.as_str(), count);
         let place = actions::formula_place(name.as_str(), count);
         let mut formulas = Vec::new();

@@ -1,5 +1,6 @@
 //! Compiled programs: plans, rules and formulas with variables turned into slots, shared by all agents of a program.
 
+mod asking;
 mod build;
 pub mod compile;
 mod decorated;
@@ -469,6 +470,8 @@ pub struct Image {
     pub asks_desires: bool,
     /// Whether a formula asks for the agent's intentions, the one that is at work among them.
     pub asks_intentions: bool,
+    /// Whether the program asks somewhere what others have told the platform.
+    pub asks_others: bool,
     /// Whether some plan is for the agent's falling idle or waking.
     pub tells_idleness: bool,
     /// Whether a plan of the program's own is for messages as such (`+!kqml_received`).

@@ -91,6 +91,12 @@ impl EventQueue {
         self.events.is_empty() && self.requests.is_empty()
     }
 
+    /// Whether an event waits that is no request.
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// Puts an event behind all others.
     pub fn push(&mut self, event: Event) {
         self.write_out();

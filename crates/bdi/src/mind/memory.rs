@@ -31,7 +31,7 @@ impl Mind {
         let kept = [&self.atomic_event, &self.selected_event];
         kept.into_iter().flatten().for_each(|event| weigh_event(event, &mut scale));
         self.suspended_events.iter().for_each(|event| weigh_event(event, &mut scale));
-        for deferred in &self.deferred {
+        for deferred in self.deferred.iter() {
             match deferred {
                 Deferred::Resume(..) => scale.add(size_of::<Deferred>()),
                 Deferred::Meta(event) | Deferred::Event(event) => weigh_event(event, &mut scale),

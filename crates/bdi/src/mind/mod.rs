@@ -8,6 +8,7 @@ mod intentions;
 mod memory;
 mod plan_index;
 mod plans;
+mod rare_queue;
 mod timers;
 mod wait_index;
 
@@ -30,6 +31,7 @@ pub use intentions::{
 pub use plan_index::{PlanIndex, PlanList};
 pub(crate) use plans::PlanChange;
 pub use plans::{ImageNames, PlanHold, PlanLibrary, PlanRef, PlansHeld, TriggerKey, namespace_of};
+pub use rare_queue::RareQueue;
 pub use timers::{Timer, TimerWhat, Timers};
 pub use wait_index::{Subject, Subjects, WaitIndex};
 
@@ -179,39 +181,53 @@ pub struct Feedback {
 
 /// The mind; see the module.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct Mind {
-    /// What the agent believes.
-    pub beliefs: BeliefBase,
-    /// The plans it knows.
-    pub plans: PlanLibrary,
+    // What each message looks at comes first, close together: processors fetch memory in lines.
     /// What happened, oldest first.
     pub events: EventQueue,
+    /// Intentions that can go on, in the order of their turns.
+    pub ready: VecDeque<IntentionId>,
+    /// The atomic intention: while there is one no other runs.
+    pub atomic: Option<IntentionId>,
+    /// How many frames have a goal condition or sub-plans.
+    pub scoped_frames: u32,
+    /// Intentions that wait for an event or a condition; conditions that ask internal actions are tested in every cycle.
+    pub waits: Option<Box<WaitIndex>>,
+    /// What to do when the next event is selected.
+    pub deferred: RareQueue<Deferred>,
+    /// Results of actions.
+    pub feedback: RareQueue<Feedback>,
+    /// What is due later.
+    pub timers: Timers,
+    /// Whether some plan is for meta-events.
+    pub has_meta_plans: bool,
+    /// Whether a plan of the user's handles messages.
+    pub handles_messages: bool,
+    /// Whether `+jag_sleeping` was told and `+jag_awaking` not yet.
+    pub sleeping: bool,
+    /// Whether some plan is for the agent's falling idle or waking.
+    pub tells_idleness: bool,
+    /// The plans it knows.
+    pub plans: PlanLibrary,
+    /// What the agent believes.
+    pub beliefs: BeliefBase,
+    /// How it reasons.
+    pub options: Options,
+    /// What it is doing.
+    pub intentions: Intentions,
     /// The event of the atomic intention; it goes before all others.
     pub atomic_event: Option<Box<Event>>,
     /// The event that a plan is being selected for, if the program asks for such things.
     pub selected_event: Option<Box<Event>>,
     /// Events of suspended intentions.
     pub suspended_events: Vec<Event>,
-    /// What it is doing.
-    pub intentions: Intentions,
-    /// Intentions that can go on, in the order of their turns.
-    pub ready: VecDeque<IntentionId>,
-    /// The atomic intention: while there is one no other runs.
-    pub atomic: Option<IntentionId>,
-    /// What to do when the next event is selected.
-    pub deferred: VecDeque<Deferred>,
     /// Properties of namespaces: namespace, key, value.
     pub namespace_properties: Vec<(Symbol, Symbol, Value)>,
-    /// What is due later.
-    pub timers: Timers,
-    /// Results of actions.
-    pub feedback: VecDeque<Feedback>,
     /// Branches under way.
     pub forks: Vec<Option<Fork>>,
     /// The environment to act on.
     pub environment: Option<Aid>,
-    /// How it reasons.
-    pub options: Options,
     /// The file of its program, as the project names it.
     pub source: Text,
     /// Counts actions, waits, timers.
@@ -222,20 +238,8 @@ pub struct Mind {
     pub unheard_cycles: usize,
     /// State of its random numbers.
     pub random: Cell<u64>,
-    /// Whether `+jag_sleeping` was told and `+jag_awaking` not yet.
-    pub sleeping: bool,
-    /// Intentions that wait for an event or a condition; conditions that ask internal actions are tested in every cycle.
-    pub waits: Option<Box<WaitIndex>>,
     /// The version of the beliefs at the last test of conditions.
     pub tested_version: u64,
-    /// How many frames have a goal condition or sub-plans.
-    pub scoped_frames: u32,
-    /// Whether some plan is for meta-events.
-    pub has_meta_plans: bool,
-    /// Whether some plan is for the agent's falling idle or waking.
-    pub tells_idleness: bool,
-    /// Whether a plan of the user's handles messages.
-    pub handles_messages: bool,
 }
 
 impl Mind {

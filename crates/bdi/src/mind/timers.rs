@@ -41,9 +41,13 @@ impl Timer {
     }
 }
 
-/// All timers of a mind.
+/// All timers of a mind. It takes 8 bytes until one is set, as in most minds.
 #[derive(Clone, Debug, Default)]
-pub struct Timers {
+pub struct Timers(Option<Box<Set>>);
+
+/// Timers that are set.
+#[derive(Clone, Debug, Default)]
+struct Set {
     /// The soonest first. Setting one and taking the soonest cost the logarithm of their number, however many are due
     /// at once.
     all: BTreeMap<TimerKey, Timer>,
@@ -54,20 +58,23 @@ pub struct Timers {
 impl Timers {
     /// Sets a timer.
     pub fn set(&mut self, timer: Timer) {
-        self.note(timer.key());
-        self.all.insert(timer.key(), timer);
+        let set = self.0.get_or_insert_default();
+        set.note(timer.key());
+        set.all.insert(timer.key(), timer);
     }
 
     /// Takes the soonest.
     pub fn pop(&mut self) -> Option<Timer> {
-        let (key, timer) = self.all.pop_first()?;
-        self.note(key);
+        let set = self.0.as_mut()?;
+        let (key, timer) = set.all.pop_first()?;
+        set.note(key);
         Some(timer)
     }
 
     /// Keeps only some.
     pub fn retain(&mut self, keep: impl Fn(&Timer) -> bool) {
-        let Self { all, noted } = self;
+        let Some(set) = &mut self.0 else { return };
+        let Set { all, noted } = &mut **set;
         all.retain(|key, timer| {
             let keeps = keep(timer);
             if let (false, Some(noted)) = (keeps, noted.as_mut()) {
@@ -80,46 +87,38 @@ impl Timers {
     /// When the soonest is due.
     #[inline]
     pub fn next_due(&self) -> Option<Time> {
-        if self.all.is_empty() {
-            return None;
-        }
-        self.all.first_key_value().map(|((due, _), _)| *due)
+        self.0.as_ref()?.all.first_key_value().map(|((due, _), _)| *due)
     }
 
     /// Whether there is none.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.0.as_ref().is_none_or(|set| set.all.is_empty())
     }
 
     /// All of them, the soonest last.
     pub fn iter(&self) -> impl Iterator<Item = &Timer> {
-        self.all.values().rev()
+        self.0.iter().flat_map(|set| set.all.values().rev())
     }
 
     /// Gives each another due time, in the same order.
     pub(crate) fn shift(&mut self, shift: impl Fn(&mut Time)) {
-        let shifted = std::mem::take(&mut self.all).into_values().map(|mut timer| {
+        let Some(set) = &mut self.0 else { return };
+        let shifted = std::mem::take(&mut set.all).into_values().map(|mut timer| {
             shift(&mut timer.due);
             (timer.key(), timer)
         });
-        self.all = shifted.collect();
-    }
-
-    fn note(&mut self, key: TimerKey) {
-        if let Some(noted) = &mut self.noted {
-            noted.push(key);
-        }
+        set.all = shifted.collect();
     }
 
     /// Notes changes from now on.
     pub(crate) fn mark_saved(&mut self) {
-        self.noted.get_or_insert_default().clear();
+        self.0.get_or_insert_default().noted.get_or_insert_default().clear();
     }
 
     /// Puts the notes in order.
     pub(crate) fn sort_notes(&mut self) {
-        if let Some(noted) = &mut self.noted {
+        if let Some(noted) = self.0.as_mut().and_then(|set| set.noted.as_mut()) {
             noted.sort_unstable();
             noted.dedup();
         }
@@ -128,12 +127,24 @@ impl Timers {
     /// Those set or gone since the last save: what identifies each, and the timer if it is still there. The notes must
     /// be in order.
     pub(crate) fn changes(&self) -> impl Iterator<Item = (TimerKey, Option<&Timer>)> {
-        let noted = self.noted.iter().flat_map(|noted| noted.iter());
-        noted.map(|key| (*key, self.all.get(key)))
+        self.0.iter().flat_map(|set| {
+            let noted = set.noted.iter().flat_map(|noted| noted.iter());
+            noted.map(|key| (*key, set.all.get(key)))
+        })
     }
 
     /// Takes out the one that this identifies.
     pub(crate) fn remove(&mut self, key: TimerKey) {
-        self.all.remove(&key);
+        if let Some(set) = &mut self.0 {
+            set.all.remove(&key);
+        }
+    }
+}
+
+impl Set {
+    fn note(&mut self, key: TimerKey) {
+        if let Some(noted) = &mut self.noted {
+            noted.push(key);
+        }
     }
 }

@@ -21,7 +21,7 @@ use super::spares::Spares;
 use crate::bundle::{Bundle, Included};
 use crate::code::{Image, TriggerKind, TriggerOp, compile};
 use crate::logic::{Bindings, levels};
-use crate::mind::{Event, GoalPlace, Mind, Options, RuleRef};
+use crate::mind::{Event, GoalPlace, Mind, Options, PlanRef, RuleRef};
 use crate::snapshot::{self, Begin, Saves, SnapshotError, Subject};
 use crate::syntax::{self, Diagnostic, LoadError, Loader, SourceText, ast};
 
@@ -172,7 +172,9 @@ macro_rules! cycle {
             done: false,
             sensed: false,
             context_steps: limits::PROOF_STEPS_MAX,
+            last_asked: None,
             cycles_left: $turn.budget,
+            left_after_sending: crate::reason::cycle::NOTHING_SENT,
             memory_due: $agent.memory_due,
             hop: None,
         }
@@ -338,14 +340,14 @@ impl Agent {
         // The program is taken out for the turn: it is reached by a plain reference, its count is never touched.
         let Some(image) = self.image.take() else { return Next::Wait };
         let mut cycle = cycle!(self, image, turn);
-        if let Some(begin) = self.begin.take() {
-            Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
-        }
-        let next = cycle.run_turn();
-        if levels::noted() {
-            cycle.tell_too_deep(None);
-            levels::take();
-        }
+        let next = match self.begin.take() {
+            Some(begin) => {
+                Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
+                if begin.first.is_some() && image.asks_others { cycle.run_first_turn() } else { cycle.run_turn() }
+            }
+            None => cycle.run_turn(),
+        };
+        cycle.tell_excess();
         self.image = Some(image);
         next
     }
@@ -370,10 +372,7 @@ impl Agent {
             Some(watch) => cycle.run_turn_watched(watch),
             None => cycle.run_turn(),
         };
-        if levels::noted() {
-            cycle.tell_too_deep(None);
-            levels::take();
-        }
+        cycle.tell_excess();
         self.image = Some(image);
         self.aside = Some(aside).filter(|aside| !aside.is_empty());
         next
@@ -489,11 +488,7 @@ impl Cycle<'_> {
         if self.mind.sleeping && !self.mailbox.is_empty() {
             self.tell_idleness(false);
         }
-        while let Some(left) = self.cycles_left.checked_sub(1) {
-            if growth::taken() >= self.memory_due {
-                break;
-            }
-            self.cycles_left = left;
+        while growth::taken() < self.memory_due && self.begins_next() {
             if !self.is_idle() && self.run() {
                 continue;
             }
@@ -508,7 +503,42 @@ impl Cycle<'_> {
         self.hop.take().map_or(Next::Ready, |request| Next::Hop(Box::new(request)))
     }
 
+    /// Runs the first turn of an agent that asks what others registered: the turn ends before the agent asks. Agents that begin
+    /// with it have their first turns then, in which they register. Cycles are taken one by one, and messages wait.
+    #[cold]
+    #[inline(never)]
+    fn run_first_turn(&mut self) -> Next {
+        // As of an agent that somebody watches.
+        self.mind.scoped_frames += 1;
+        while !self.is_about_to_ask() && growth::taken() < self.memory_due && self.begins_next() {
+            if !self.run_without_messages() {
+                break;
+            }
+        }
+        self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(1);
+        self.hop.take().map_or(Next::Ready, |request| Next::Hop(Box::new(request)))
+    }
+
+    /// Returns whether the next cycle may ask what others registered: in the context of a plan, or by its step.
+    fn is_about_to_ask(&self) -> bool {
+        let (mind, image) = (&*self.mind, self.image);
+        let acts_at_once = mind.ready.is_empty() && mind.atomic.is_none();
+        let asks = |place: &PlanRef| {
+            let Some(plan) = mind.plans.plan(image, *place) else { return false };
+            let first = plan.body.ops.get(plan.body.skip_jumps(0) as usize).filter(|_| acts_at_once);
+            image.may_ask(&plan.context) || first.is_some_and(|op| image.may_ask_by(op))
+        };
+        let plans = |event: &Event| mind.plans.candidates(image, &event.trigger());
+        let next = mind.events.of_intentions().find(|event| !plans(event).all().is_empty());
+        if next.is_some_and(|event| plans(event).all().iter().any(asks)) {
+            return true;
+        }
+        let at_work = mind.atomic.or(mind.ready.front().copied());
+        at_work.and_then(|id| self.next_op(id, |op| image.may_ask_by(op))).unwrap_or_default()
+    }
+
     /// Whether a cycle would find nothing to do, seen at a glance: if in doubt, no.
+    #[inline(always)]
     fn is_idle(&self) -> bool {
         self.mailbox.is_empty() && self.mind.timers.is_empty() && self.is_at_rest()
     }

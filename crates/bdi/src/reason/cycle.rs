@@ -8,9 +8,9 @@ use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{Mailbox, Outbox, Services, Time, limits};
 
 use super::spares::Spares;
-use crate::code::{Image, TriggerKind, TriggerOp};
-use crate::logic::Bindings;
-use crate::mind::{Deferred, Event, IntentionId, Mind, Place, PlanHold, TimerWhat, TriggerKey};
+use crate::code::{Image, Key, TriggerKind, TriggerOp};
+use crate::logic::{Bindings, levels};
+use crate::mind::{Deferred, Event, IntentionId, Mind, Place, PlanHold, PlanList, TimerWhat, TriggerKey};
 
 /// All that a reasoning cycle works on.
 pub struct Cycle<'m> {
@@ -47,13 +47,21 @@ pub struct Cycle<'m> {
     pub sensed: bool,
     /// Steps that the next context may take, while plans are tried for one event.
     pub context_steps: u32,
+    /// The goal that a message of this turn asked for last, and its plans.
+    pub last_asked: Option<(Key, &'m PlanList)>,
     /// How many cycles are left of this turn after the one under way.
     pub cycles_left: u32,
+    /// How many cycles are left of this turn for intentions that go on after something was sent; [`NOTHING_SENT`] if nothing
+    /// was.
+    pub left_after_sending: u32,
     /// Bytes allocated by this thread at which the turn ends and the mind's memory is counted.
     pub memory_due: u64,
     /// Where the agent, or a clone of it, is to be as soon as this turn is over.
     pub hop: Option<HopRequest>,
 }
+
+/// No bound on the cycles of intentions: they have sent nothing in this turn.
+pub(super) const NOTHING_SENT: u32 = u32::MAX;
 
 /// What became of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +73,60 @@ pub(super) enum Handled {
 }
 
 impl<'m> Cycle<'m> {
+    /// Begins the next cycle of this turn; false if the turn is over.
+    #[inline(always)]
+    pub(super) fn begins_next(&mut self) -> bool {
+        if self.left_after_sending != NOTHING_SENT {
+            match self.goes_on_to_messages() {
+                true => self.left_after_sending = NOTHING_SENT,
+                false => self.go_on_after_sending(),
+            }
+        }
+        let Some(left) = self.cycles_left.checked_sub(1) else { return false };
+        self.cycles_left = left;
+        true
+    }
+
+    /// Counts a cycle in which an intention goes on after something was sent: the turn ends soon, so that the receiver has its
+    /// turn before the sender goes on for long.
+    #[inline]
+    pub(super) fn go_on_after_sending(&mut self) {
+        if self.left_after_sending != NOTHING_SENT {
+            self.left_after_sending = self.left_after_sending.saturating_sub(1);
+            if self.left_after_sending == 0 {
+                self.cycles_left = 0;
+            }
+        }
+    }
+
     /// Runs one cycle; false if there was nothing to do.
     pub fn run(&mut self) -> bool {
         let sensed = self.sense();
-        // What is done leaves no effects.
-        if std::mem::take(&mut self.done) {
-            return true;
+        // What is done after a message leaves no effects.
+        let busy = std::mem::take(&mut self.done) || self.run_own_phases(sensed) || self.sense_after_all();
+        self.tell_excess();
+        busy
+    }
+
+    /// Runs one cycle that takes no message; false if there was nothing to do.
+    pub(super) fn run_without_messages(&mut self) -> bool {
+        let busy = self.run_own_phases(false);
+        self.tell_excess();
+        busy
+    }
+
+    /// Reports a term that nested too deep, or a proof that was given up, outside any step: no later step fails for it.
+    #[inline(always)]
+    pub(super) fn tell_excess(&self) {
+        if levels::noted() {
+            self.tell_too_deep(None);
+            levels::take();
         }
+    }
+
+    /// Runs the phases of a cycle after its message; false if there was nothing to do, and no message.
+    #[inline(always)]
+    fn run_own_phases(&mut self, sensed: bool) -> bool {
         let deliberated = self.deliberate();
         self.carry_out_effects();
         if std::mem::take(&mut self.done) {
@@ -79,8 +134,16 @@ impl<'m> Cycle<'m> {
         }
         let acted = self.act();
         self.carry_out_effects();
-        // Everything there is to do may wait for a message that the backlog keeps out.
-        sensed || deliberated || acted || self.take_message_in()
+        sensed || deliberated || acted
+    }
+
+    /// Takes in a message that the backlog kept out: everything there is to do may wait for it.
+    #[cold]
+    fn sense_after_all(&mut self) -> bool {
+        let sensed = self.take_message_in();
+        self.carry_out_effects();
+        self.done = false;
+        sensed
     }
 
     /// Carries out what formulas asked for, if they did.
@@ -99,11 +162,10 @@ impl<'m> Cycle<'m> {
         self.has_time_for_messages() && self.take_message_in()
     }
 
+    #[inline(always)]
     fn take_message_in(&mut self) -> bool {
         let Some(message) = self.mailbox.take() else { return false };
-        let message = message.into_message();
-        self.note_received(&message);
-        self.receive(message);
+        self.receive(message.into_message());
         true
     }
 

@@ -3,16 +3,16 @@
 //! up to the first step that needs one. The outcome and its order are those of the ordinary way: the cycle would have taken up
 //! this message, this event and this step next anyway.
 
-use whimbrel_acl::{AclMessage, Annot, Annots, Symbol, Value, sym};
+use whimbrel_acl::{AclMessage, Annot, Annots, Structure, Symbol, Value, sym};
 use whimbrel_platform::limits;
 
 use super::Cycle;
-use super::cycle::Handled;
+use super::cycle::{Handled, NOTHING_SENT};
 use super::messages::{is_internal_goal, kqml_name};
 use super::step::{At, Done, NOBODY};
 use crate::code::{Key, Plan, TriggerKind, TriggerOp};
 use crate::logic::levels::TERM_LEVELS_MAX;
-use crate::mind::{Event, Frame, Place, PlanRef, Request, TriggerKey};
+use crate::mind::{Event, Frame, Place, PlanList, PlanRef, Request, TriggerKey};
 
 /// How far a plan came without an intention.
 enum Ahead {
@@ -26,27 +26,23 @@ enum Ahead {
     Interrupted(u32, Box<AclMessage>),
 }
 
-impl Cycle<'_> {
+impl<'m> Cycle<'m> {
     /// Takes in a message that asks for a goal: handled at once if the agent is at rest, kept until its turn if not.
     ///
     /// # Errors
     /// The message, if it is another one or has to go the ordinary way.
     pub(super) fn take_request(&mut self, mut message: Box<AclMessage>) -> Result<(), Box<AclMessage>> {
         let asks = kqml_name(message.performative) == sym::ACHIEVE && message.extras.is_none();
+        let is_flat = matches!(&message.content, Value::Term(goal) if goal.is_flat());
+        if !(asks && is_flat) {
+            self.note_received(&message);
+        }
         if !asks || self.mind.waits_for_events() || self.mind.handles_messages || !self.is_undisturbed() {
             return Err(message);
         }
         let sender = self.agent_name(message.sender);
         let goal = match std::mem::take(&mut message.content) {
-            Value::Term(goal)
-                if goal.is_ground()
-                    && !goal.has_foreign()
-                    && goal.annots.is_empty()
-                    && goal.levels() <= TERM_LEVELS_MAX
-                    && !is_internal_goal(&goal) =>
-            {
-                goal
-            }
+            Value::Term(goal) if (is_flat || is_plain(&goal)) && !is_internal_goal(&goal) => goal,
             content => {
                 message.content = content;
                 return Err(message);
@@ -82,8 +78,7 @@ impl Cycle<'_> {
     fn achieve_directly(&mut self, request: Request) -> Result<(), Request> {
         let image = self.image;
         let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(&request.goal) };
-        let candidates = image.index.ordinary_candidates(&trigger).filter(|_| self.mind.plans.is_original());
-        let Some(candidates) = candidates else { return Err(request) };
+        let Some(candidates) = self.ordinary_candidates(&trigger) else { return Err(request) };
         let Request { sender, goal: literal, message } = request;
         self.spares.keep_message(message);
         let source = [Annot::Source(sender)];
@@ -109,6 +104,20 @@ impl Cycle<'_> {
         Ok(())
     }
 
+    /// The program's plans for a goal, if all of them are ordinary. Messages of one turn often ask for the same.
+    #[inline(always)]
+    fn ordinary_candidates(&mut self, trigger: &TriggerKey) -> Option<&'m PlanList> {
+        if !self.mind.plans.is_original() {
+            return None;
+        }
+        if let Some((_, candidates)) = self.last_asked.filter(|(last, _)| *last == trigger.key) {
+            return Some(candidates);
+        }
+        let candidates = self.image.index.ordinary_candidates(trigger)?;
+        self.last_asked = Some((trigger.key, candidates));
+        Some(candidates)
+    }
+
     /// Puts values in the first slots of nobody yet.
     fn begin_slots(&mut self, values: &[Value]) {
         if self.bindings.has_no_room() {
@@ -124,6 +133,11 @@ impl Cycle<'_> {
     /// Whether nothing else is to be done in this cycle, or is looked at by the way.
     pub(super) fn is_at_rest(&self) -> bool {
         self.mind.events.is_empty() && self.is_free()
+    }
+
+    /// Whether messages are all that there is to do, those among them that were taken and wait.
+    pub(super) fn goes_on_to_messages(&self) -> bool {
+        !self.mind.events.has_events() && self.is_free()
     }
 
     /// Whether there is no intention that could go on, and nothing but events to be looked at.
@@ -160,6 +174,10 @@ impl Cycle<'_> {
             self.mind.atomic = None;
         }
         if matches!(ahead, Ahead::Ended) {
+            if !self.mind.events.has_events() {
+                // The agent goes on to its next message.
+                self.left_after_sending = NOTHING_SENT;
+            }
             self.bindings.truncate(0);
             self.bindings.forget_trail();
         } else {
@@ -213,6 +231,7 @@ impl Cycle<'_> {
             if pc as usize >= body.ops.len() && done == Done::Alone {
                 return Ahead::Ended;
             }
+            self.go_on_after_sending();
             if self.cycles_left == 0 || !goes_on {
                 return Ahead::Later(pc);
             }
@@ -225,4 +244,9 @@ impl Cycle<'_> {
         }
         Ahead::Ended
     }
+}
+
+/// Whether a goal is as a program writes it, and has nothing that needs a look before.
+fn is_plain(goal: &Structure) -> bool {
+    goal.is_ground() && !goal.has_foreign() && goal.annots.is_empty() && goal.levels() <= TERM_LEVELS_MAX
 }

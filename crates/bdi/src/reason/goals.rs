@@ -6,7 +6,7 @@ use super::cycle::is_scoped;
 use super::failure::{called_literal, current_literal};
 use super::{Cycle, solver};
 use crate::code::{Key, TriggerKind, TriggerOp, reserved};
-use crate::logic::{Bindings, are_apart, map_vars, number_of};
+use crate::logic::{Bindings, are_apart, levels, map_vars, number_of};
 use crate::mind::{Deferred, Event, Frame, IntentionId, Mind, Place, Resumption, WaitFor};
 
 /// What becomes of a goal by command.
@@ -69,6 +69,12 @@ impl Cycle<'_> {
     /// caller's variables is given to the caller. False if nothing is left, and the intention has ended.
     pub(super) fn cut(&mut self, id: IntentionId, keep: usize) -> bool {
         let Some(results) = self.remove_frames(id, keep) else { return false };
+        if levels::noted() {
+            // What the goal has found nests too deep with what it is found in: the caller's step fails.
+            let failure = self.excess_failure(id);
+            self.step_failed(id, failure);
+            return false;
+        }
         self.go_on_after(id, keep, Some(results))
     }
 
@@ -133,8 +139,14 @@ impl Cycle<'_> {
     pub(super) fn drop_satisfied_goals(&mut self) {
         for id in self.mind.intentions.ids() {
             let Some(intention) = self.mind.intentions.find(id) else { continue };
-            let place = (0..intention.frames.len()).find(|place| self.goal_condition_holds(id, *place));
-            if let Some(place) = place {
+            let decided = |place: &usize| self.goal_condition_holds(id, *place) || levels::noted();
+            let Some(place) = (0..intention.frames.len()).find(decided) else { continue };
+            if levels::noted() {
+                // Whether its condition holds will never be known.
+                let failure = self.excess_failure(id);
+                let annots = super::failure::error_annots(failure.error.as_str(), Value::from(failure.message()));
+                self.finish_goal(id, place, Doomed::Fails, annots);
+            } else {
                 self.finish_goal(id, place, Doomed::Succeeds, Vec::new());
             }
         }
@@ -224,9 +236,7 @@ impl Cycle<'_> {
             Place::InEvent if mind.events.withdraw(id) => {}
             Place::InEvent => {
                 let resumes = |deferred: &Deferred| matches!(deferred, Deferred::Resume(other, _) if *other == id);
-                if let Some(at) = mind.deferred.iter().position(resumes) {
-                    mind.deferred.remove(at);
-                }
+                mind.deferred.remove_first(resumes);
                 mind.suspended_events.retain(|event| event.intention != Some(id));
                 if mind.atomic_event.as_ref().is_some_and(|event| event.intention == Some(id)) {
                     mind.atomic_event = None;

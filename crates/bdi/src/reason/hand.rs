@@ -84,7 +84,7 @@ impl Cycle<'_> {
         for (var, slot) in &frame.caller {
             let own = Value::Var(Var { slot: first + var, name: sym::ANY });
             let value = self.bindings.resolve(&own);
-            if !value.is_ground() || !matches!(self.bindings.slot(*slot), Value::Null) {
+            if levels::noted() || !value.is_ground() || !matches!(self.bindings.slot(*slot), Value::Null) {
                 return Left::Unknown;
             }
             self.bindings.set(*slot, value);
@@ -113,6 +113,7 @@ impl Cycle<'_> {
     /// the cycle is left to the turn. It is counted before `stays` takes a message in, which may end the turn: with this
     /// cycle then.
     fn begins_cycle(&mut self, stays: impl FnOnce(&mut Self) -> bool) -> bool {
+        self.go_on_after_sending();
         let Some(left) = self.cycles_left.checked_sub(1) else { return false };
         self.cycles_left = left;
         let stays = stays(self);
@@ -136,7 +137,6 @@ impl Cycle<'_> {
             return None;
         }
         let message = self.mailbox.take()?.into_message();
-        self.note_received(&message);
         self.take_request(message).err()
     }
 

@@ -2,10 +2,12 @@
 
 use whimbrel_acl::value::TermConversion;
 use whimbrel_acl::{AclMessage, Aid, Annot, Annots, Performative, Structure, Symbol, Text, Value, sym};
+use whimbrel_platform::limits::TURN_STEPS_AFTER_SENDING;
 use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
 use super::select::structure;
+use crate::actions::{taught_label, taught_plan};
 use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::levels;
 use crate::mind::{Event, Feedback, IntentionId, Place, Resumption, WaitFor};
@@ -52,7 +54,7 @@ impl Cycle<'_> {
         let performative = kqml_name(message.performative);
         let sender = self.agent_name(message.sender);
         let mut content = content;
-        if !self.mind.handles_messages && content.is_literal() {
+        if !self.mind.handles_messages {
             match self.receive_plainly(sender, performative, content) {
                 None => {
                     if message.extras.is_none() {
@@ -121,14 +123,52 @@ impl Cycle<'_> {
         self.send(message.sender, Symbol::new(Performative::Refuse.as_str()), Value::from(why), None, answers);
     }
 
-    /// `tell`, `achieve` and `signal` need no plan. Gives the content back if it is none of these.
+    /// Takes beliefs, goals, events and plans without a plan for the message: they are there for the next message. Returns the
+    /// content if it is none of these.
     fn receive_plainly(&mut self, sender: Symbol, performative: Symbol, content: Value) -> Option<Value> {
-        if quote::is_rule(&content) && matches!(performative, sym::TELL | sym::UNTELL) {
-            return self.take_rule(content, performative);
+        match performative {
+            sym::TELL | sym::UNTELL if quote::is_rule(&content) => self.take_rule(content, performative),
+            sym::TELL | sym::ACHIEVE | sym::SIGNAL if content.is_literal() => {
+                self.receive_literal(sender, performative, content)
+            }
+            sym::UNTELL if content.is_literal() && content.is_ground() => self.take_back(sender, content),
+            sym::TELL_HOW | sym::UNTELL_HOW => self.take_lesson(sender, performative, content),
+            _ => Some(content),
         }
-        if !matches!(performative, sym::TELL | sym::ACHIEVE | sym::SIGNAL) {
-            return Some(content);
+    }
+
+    /// Removes the sender from the sources of a belief.
+    fn take_back(&mut self, sender: Symbol, told: Value) -> Option<Value> {
+        let literal = sourced(told, sender)?;
+        let mut scratch = crate::logic::Bindings::default();
+        if let Some(changed) = self.mind.beliefs.delete(&literal, &mut scratch, self.image) {
+            self.add_event(Event::external(TriggerOp::Delete, TriggerKind::Belief, changed));
         }
+        None
+    }
+
+    /// Takes plans that somebody teaches, or takes them back. Returns them if that fails: the library's plan says why.
+    fn take_lesson(&mut self, sender: Symbol, performative: Symbol, content: Value) -> Option<Value> {
+        let lessons: Vec<&Value> = if content.is_list() { content.items().collect() } else { vec![&content] };
+        let is_taken = match performative {
+            sym::TELL_HOW => {
+                let plans = lessons.iter().map(|plan| taught_plan(plan)).collect::<Option<Vec<_>>>();
+                plans.is_some_and(|plans| self.learn(plans, sender))
+            }
+            _ => {
+                let labels = lessons.iter().map(|plan| taught_label(plan)).collect::<Option<Vec<_>>>();
+                let source = Value::term(sym::SOURCE, [Value::Atom(sender)]);
+                for label in labels.iter().flatten() {
+                    self.remove_plan_source(label, &source);
+                }
+                labels.is_some()
+            }
+        };
+        (!is_taken).then_some(content)
+    }
+
+    /// Takes a belief, a goal or an event. Returns the content if it is none.
+    fn receive_literal(&mut self, sender: Symbol, performative: Symbol, content: Value) -> Option<Value> {
         let mut literal = sourced(content, sender)?;
         match performative {
             sym::ACHIEVE => {
@@ -221,9 +261,11 @@ impl Cycle<'_> {
         self.outbox.send(message);
     }
 
-    /// A message to oneself is there in the next cycle, as in Jason: the turn ends with this one.
+    /// Notes that something was sent: intentions that go on do so for some cycles of this turn only. A message to oneself is there in the next cycle, as in Jason: the turn ends with this
+    /// one.
     #[inline]
     pub(super) fn note_sent_to(&mut self, receiver: Aid) {
+        self.left_after_sending = self.left_after_sending.min(TURN_STEPS_AFTER_SENDING);
         if receiver.name == self.aid.name {
             self.cycles_left = 0;
         }
@@ -334,7 +376,9 @@ impl Cycle<'_> {
             self.bindings.undo(mark);
         }
         self.put_down(Some(id));
-        if unified {
+        if levels::noted() {
+            self.wait_failed_for_excess(id);
+        } else if unified {
             self.wake(id, Resumption::Answered(question));
         } else {
             let annots = super::failure::error_annots("ask_failed", Value::from("reply of the ask does not unify"));
@@ -357,7 +401,7 @@ impl Cycle<'_> {
         let extras = message.extras_mut();
         extras.protocol = Some(sym::ENVIRONMENT);
         extras.reply_with = Some(Text::from(serial.to_string()));
-        self.outbox.send(message);
+        self.post(Box::new(message));
     }
 
     fn environment_answered(&mut self, message: &AclMessage, quoted: &Text, content: &Value) {

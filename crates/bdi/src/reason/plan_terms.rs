@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var};
 use whimbrel_platform::services::LogLevel;
 
@@ -54,13 +55,13 @@ impl<'m> Cycle<'m> {
         compiled.label = add_source(&compiled.label, source);
         self.mind.has_meta_plans |= compiled.op == crate::code::TriggerOp::Meta;
         self.mind.tells_idleness |= compiled.is_for_idleness();
+        self.mind.handles_messages |= compiled.is_for_messages();
         Ok(self.mind.plans.add(self.image, Arc::new(compiled), before))
     }
 
     /// The label for a plan that is acquired from `source`: its own if it has one that is not taken.
     fn label_for(&mut self, plan: &ast::Plan, source: &Value) -> Result<Symbol, Failure> {
-        if let (Some(name), Some(label)) = (label_of(plan), &plan.label) {
-            let label = quote::quote(&ast::Term::Literal(label.clone()), &mut |name| Var { slot: name.index(), name });
+        if let Some((name, label)) = written_label(plan) {
             if self.mind.plans.labelled(self.image, &label).is_none() {
                 return Ok(name);
             }
@@ -70,6 +71,23 @@ impl<'m> Cycle<'m> {
             }
         }
         Ok(self.mind.plans.fresh_label(self.image))
+    }
+
+    /// Acquires plans that an agent teaches. False if one of them cannot be acquired: then none is.
+    pub(super) fn learn(&mut self, plans: Vec<ast::Plan>, teacher: Symbol) -> bool {
+        let mut names = FxHashSet::default();
+        let has_place = |plan: &ast::Plan| match own_label(plan) {
+            Some((name, label)) => {
+                let is_free = self.mind.plans.labelled(self.image, &label).is_none();
+                names.insert(name) && (is_free || self.mind.plans.alike(self.image, plan).is_some())
+            }
+            None => true,
+        };
+        if !plans.iter().all(has_place) {
+            return false;
+        }
+        let source = Value::term("source", [Value::Atom(teacher)]);
+        plans.into_iter().all(|plan| self.add_plan(plan, &source, false).is_ok())
     }
 
     /// Takes in the beliefs, goals and plans of a program, as at the agent's start. Functions that it registers are not
@@ -161,6 +179,17 @@ impl<'m> Cycle<'m> {
         }
         self.mind.plans.labelled(self.image, label)
     }
+}
+
+/// Returns the label that a plan came with, and its name.
+fn written_label(plan: &ast::Plan) -> Option<(Symbol, Value)> {
+    let (name, label) = (label_of(plan)?, plan.label.as_ref()?);
+    Some((name, quote::quote(&ast::Term::Literal(label.clone()), &mut |name| Var { slot: name.index(), name })))
+}
+
+/// Returns the label that the plan's author gave it, and its name: the plan must have that label.
+fn own_label(plan: &ast::Plan) -> Option<(Symbol, Value)> {
+    written_label(plan).filter(|(name, _)| !is_made_label(*name))
 }
 
 fn add_source(label: &Value, source: &Value) -> Value {

@@ -14,7 +14,7 @@ use crate::code::{
     calls_nothing,
 };
 use crate::logic::{Bindings, Found, levels};
-use crate::mind::{Event, Frame, GoalPlace, IntentionId, Loop, PlanHold, Selected, Splice};
+use crate::mind::{Event, Frame, GoalPlace, IntentionId, Loop, Place, PlanHold, Selected, Splice};
 use crate::syntax::ast::StepKind;
 
 /// The code an intention is at.
@@ -77,6 +77,7 @@ pub(super) struct At<'p> {
 impl<'m> Cycle<'m> {
     /// Executes the next step of an intention, and those after it for as long as it stays in hand.
     pub(super) fn step(&mut self, id: IntentionId) {
+        self.tell_excess();
         self.take_up(Some(id));
         self.run_in_hand(id);
     }
@@ -115,22 +116,24 @@ impl<'m> Cycle<'m> {
             if self.bindings.has_effects() {
                 stepped = self.carry_out_in_hand(stepped, at.id);
             }
-            if levels::noted() {
-                stepped = self.too_deep(stepped, at);
-            }
             let unheard = matches!(stepped, Stepped::Unheard);
             pc = match stepped {
                 Stepped::Next | Stepped::Unheard => body.skip_jumps(pc + 1),
                 Stepped::Jump(target) => body.skip_jumps(target),
-                Stepped::Called => return true,
-                Stepped::Moved => return false,
-                Stepped::Failed(failure) => {
-                    self.put_down(Some(at.id));
-                    self.step_failed(at.id, failure);
+                Stepped::Called => {
+                    self.tell_excess();
+                    return true;
+                }
+                Stepped::Moved => {
+                    self.fail_for_excess(at.id);
                     return false;
                 }
+                Stepped::Failed(failure) => return self.fail_in_hand(at.id, failure),
             };
             self.settle_all();
+            if levels::noted() {
+                return self.fail_in_hand(at.id, Failure::said_no());
+            }
             let frame = self.mind.intentions.in_hand(at.id).and_then(|i| i.frames.last_mut());
             let Some(frame) = frame else { return false };
             frame.pc = pc;
@@ -166,17 +169,41 @@ impl<'m> Cycle<'m> {
         self.make_ready(id);
     }
 
-    /// What became of a step in which a term nested too deep: it failed, unless the intention is elsewhere already.
+    /// Fails the step of the intention in hand: with what `levels` noted, if anything, else with `failure`.
     #[cold]
-    fn too_deep(&mut self, stepped: Stepped, at: At<'_>) -> Stepped {
-        let error = levels::runaway().map_or(TERM_TOO_DEEP, |runaway| runaway.error);
-        let message = self.too_deep_message(Some(at.id));
-        levels::take();
-        if matches!(stepped, Stepped::Moved | Stepped::Called) {
-            self.log(whimbrel_platform::services::LogLevel::Severe, &message);
-            return stepped;
+    fn fail_in_hand(&mut self, id: IntentionId, failure: Failure) -> bool {
+        let failure = if levels::noted() { self.excess_failure(id) } else { failure };
+        self.put_down(Some(id));
+        self.step_failed(id, failure);
+        false
+    }
+
+    /// Fails the step of an intention that is not in hand any more, if `levels` noted something and the intention waits in that
+    /// step for a goal, an answer or an action.
+    #[inline]
+    fn fail_for_excess(&mut self, id: IntentionId) {
+        if levels::noted() {
+            self.fail_waiting_step(id);
         }
-        Stepped::Failed(Failure::new(error, message))
+    }
+
+    #[cold]
+    fn fail_waiting_step(&mut self, id: IntentionId) {
+        let waits = |place: &Place| matches!(place, Place::InEvent | Place::Waiting(_));
+        if !self.mind.intentions.find(id).is_some_and(|intention| waits(&intention.place)) {
+            return self.tell_excess();
+        }
+        let failure = self.excess_failure(id);
+        self.withdraw(id);
+        self.step_failed(id, failure);
+    }
+
+    /// Returns the failure of a step in which a term nested too deep or a proof was given up, as `levels` noted.
+    pub(super) fn excess_failure(&self, id: IntentionId) -> Failure {
+        let error = levels::runaway().map_or(TERM_TOO_DEEP, |runaway| runaway.error);
+        let message = self.too_deep_message(Some(id));
+        levels::take();
+        Failure::new(error, message)
     }
 
     fn execute(&mut self, op: &Op, at: At<'_>) -> Stepped {
@@ -814,6 +841,13 @@ impl<'m> Cycle<'m> {
             return Some(Code::Splice(Arc::clone(&splice.body)));
         }
         self.mind.plans.plan_at(self.image, frame.plan, &frame.path).map(Code::Plan)
+    }
+
+    /// Looks at the next operation of an intention.
+    pub(super) fn next_op<T>(&self, id: IntentionId, look: impl FnOnce(&Op) -> T) -> Option<T> {
+        let (code, frame) = (self.code_of(id)?, self.mind.intentions.find(id)?.frames.last()?);
+        let body = code.body();
+        body.ops.get(body.skip_jumps(frame.pc) as usize).map(look)
     }
 
     /// Whether the innermost frame of an intention has nothing left to do. Code that ran in place of a variable is left

@@ -5,7 +5,6 @@ use whimbrel_platform::Time;
 
 use super::Cycle;
 use super::failure::error_annots;
-use super::step::TERM_TOO_DEEP;
 use crate::actions::Failure;
 use crate::code::{Expr, Formula};
 use crate::logic::levels;
@@ -157,7 +156,7 @@ impl Cycle<'_> {
         for id in to_test {
             let holds = self.wait_condition_holds(id);
             if levels::noted() {
-                self.wait_condition_failed(id);
+                self.wait_failed_for_excess(id);
             } else if holds {
                 self.wake(id, Resumption::Done);
             }
@@ -192,13 +191,12 @@ impl Cycle<'_> {
         if known == Some(true) { subjects } else { Subjects::from_iter([Subject::ANY]) }
     }
 
-    /// The proof of a condition was given up: the step that waits for it fails.
+    /// The proof of a condition was given up, or what is waited for nests too deep: the step that waits for it fails.
     #[cold]
-    fn wait_condition_failed(&mut self, id: IntentionId) {
-        let error = levels::runaway().map_or(TERM_TOO_DEEP, |runaway| runaway.error);
-        let annots = error_annots(error, Value::from(self.too_deep_message(Some(id))));
-        levels::take();
-        self.wake(id, Resumption::Failed(annots, error.to_owned()));
+    pub(super) fn wait_failed_for_excess(&mut self, id: IntentionId) {
+        let failure = self.excess_failure(id);
+        let (error, message) = (failure.error, Value::from(failure.message()));
+        self.wake(id, Resumption::Failed(error_annots(error.as_str(), message), error.to_string()));
     }
 
     /// Wakes the intentions that wait for an event like this one.
@@ -230,7 +228,9 @@ impl Cycle<'_> {
             own.undo(mark);
         }
         intention.slots = own.suspend();
-        if matched {
+        if levels::noted() {
+            self.wait_failed_for_excess(id);
+        } else if matched {
             self.wake(id, Resumption::Done);
         }
     }

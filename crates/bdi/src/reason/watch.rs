@@ -141,8 +141,9 @@ impl Cycle<'_> {
 
     fn watched_cycles(&mut self, watch: &mut Watch) -> Next {
         while !watch.stands() {
-            let Some(left) = self.cycles_left.checked_sub(1) else { return Next::Ready };
-            self.cycles_left = left;
+            if !self.begins_next() {
+                return Next::Ready;
+            }
             let busy = self.watched_cycle(watch);
             if let Some(request) = self.hop.take() {
                 return Next::Hop(Box::new(request));

@@ -22,8 +22,17 @@ fn agent(text: &str) -> Agent {
 }
 
 fn run(text: &str) -> (Vec<String>, Vec<String>) {
-    let mut simulation = Simulation::new(1);
-    simulation.spawn("prog", Box::new(agent(text)));
+    run_in_turns(text, whimbrel_platform::limits::TURN_STEPS)
+}
+
+/// Runs a program in turns of so many cycles.
+fn run_in_turns(text: &str, cycles: u32) -> (Vec<String>, Vec<String>) {
+    let (mut simulation, mut agent) = (Simulation::new(1), agent(text));
+    let turn = move |turn: &mut whimbrel_platform::Turn<'_>| {
+        turn.budget = cycles;
+        agent.turn(turn)
+    };
+    simulation.spawn("prog", whimbrel_testkit::turning(turn));
     simulation.run_for(50);
     (simulation.output(), simulation.log())
 }
@@ -52,6 +61,25 @@ fn a_step_that_builds_a_term_without_end_fails() {
         for program in programs {
             let (output, log) = run(&format!("{program} -!g(_)[error(E)] <- .print(failed(E))."));
             assert_eq!(output, ["[prog] failed(term_too_deep)"], "{program}\n{log:?}");
+        }
+    });
+}
+
+/// The turn ends right after the step, in a caller of the goal, or in between.
+#[test]
+fn too_deep_step_fails_in_any_turn() {
+    on_a_worker(|| {
+        for program in [
+            "!g(z). +!g(T) <- !g(f(T)).",
+            "!g(z). +!g(T) <- U = [T]; !g(U).",
+            "!g(z). +!g(T) <- !!none; !g(f(T)). +!none.",
+            "!g(z). +!g(T) <- -+b(T); ?b(X); !g(s(X)).",
+            "!g(0). +!g(_) <- !down(6000, X); .print(never). +!down(0, z). +!down(N, f(Y)) <- !down(N - 1, Y).",
+        ] {
+            for cycles in [1, 2, 3, 7] {
+                let (output, log) = run_in_turns(&format!("{program} -!g(_)[error(E)] <- .print(failed(E))."), cycles);
+                assert_eq!(output, ["[prog] failed(term_too_deep)"], "{program} in turns of {cycles}\n{log:?}");
+            }
         }
     });
 }

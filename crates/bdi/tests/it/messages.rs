@@ -1,7 +1,7 @@
 //! Messages take a short way where nothing else is to be done: no event, and no intention up to the first step that needs
 //! one. An agent that somebody follows takes the ordinary way. What both say, and in which order, must be the same.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use whimbrel_platform::capabilities::Inspectable;
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Text, Value};
@@ -122,6 +122,15 @@ fn printed(program: &str, messages: &[(Performative, Aid, Value)], budget: u32, 
     simulation.output()
 }
 
+/// A request that is taken in while an atomic plan is at work waits for its turn. Its whole numbers are terms by then.
+#[test]
+fn waiting_request_has_one_type_of_numbers() {
+    let program = "@a[atomic] +!atomic <- +a; -a; +a; -a. +!sum(X) : X == 5 <- .print(X + 1).";
+    let ask = |goal| (Performative::Request, Aid::local("ann"), goal);
+    let messages = [ask(Value::atom("atomic")), ask(Value::term("sum", [Value::Int(5)]))];
+    assert_eq!(printed(program, &messages, 100, false), ["[hearer] 6"]);
+}
+
 /// The refusal of a message ends the turn if the sender is the receiver's namesake: it may be for itself.
 #[test]
 fn a_message_that_is_refused_while_an_atomic_plan_is_at_work_may_end_the_turn() {
@@ -177,4 +186,78 @@ fn functions_are_called_once_a_step() {
         let goal = (Performative::Request, Aid::local("ann"), Value::term(goal, [Value::Num(1.0)]));
         assert_eq!(printed(program, &[goal], 100, false), ["[hearer] said(1)".to_owned(), format!("[hearer] {last}")],);
     }
+}
+
+/// An agent, and in which of its turns it sent something.
+struct Sender {
+    agent: Agent,
+    turns: usize,
+    sent_in: Arc<Mutex<Vec<usize>>>,
+}
+
+impl AgentBody for Sender {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        self.turns += 1;
+        let next = self.agent.turn(turn);
+        if !turn.outbox.is_empty() {
+            self.sent_in.lock().unwrap().push(self.turns);
+        }
+        next
+    }
+}
+
+/// The turns in which a program's agent sends, with a goal that somebody asks of it.
+fn sends_in_turns(program: &str) -> Vec<usize> {
+    let mut simulation = Simulation::new(5);
+    let sent_in = Arc::<Mutex<Vec<usize>>>::default();
+    let agent = Agent::new(AgentConfig::new(image(program)));
+    simulation.spawn("ann", Box::new(Sender { agent, turns: 0, sent_in: Arc::clone(&sent_in) }));
+    simulation.spawn("bob", Box::new(Agent::new(AgentConfig::new(image("k.")))));
+    simulation.run_for(100);
+    let goal = AclMessage::new(Performative::Request, Aid::local("bob"), Aid::local("ann"), Value::atom("go"));
+    simulation.send(goal);
+    simulation.run_for(1_000);
+    std::mem::take(&mut *sent_in.lock().unwrap())
+}
+
+#[test]
+fn turn_ends_soon_after_sending() {
+    let spend = "+!spend(0). +!spend(N) <- X = N; !spend(N - 1).";
+    for go in [
+        "+!go <- .send(bob, tell, a); !spend(12); .send(bob, tell, b); .send(bob, tell, c).",
+        "+!go <- .send(bob, askOne, k); !spend(12); .send([bob], tell, b); .send(bob, tell, c).",
+        "+!go <- .broadcast(tell, a); !spend(12); .send(bob, tell, b); .send(bob, tell, c).",
+        "+!go <- .wait(1); .send(bob, tell, a); !spend(12); .send(bob, tell, b); .send(bob, tell, c).",
+        // Steps that are taken on the short way of a message.
+        "+!go <- .send(bob, tell, a); +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; .send(bob, tell, b).",
+    ] {
+        let sent_in = sends_in_turns(&format!("{go} {spend}"));
+        assert_eq!(sent_in.len(), 2, "b and c are sent back to back: {go} {sent_in:?}");
+        assert!(sent_in[1] > sent_in[0], "{go}");
+    }
+}
+
+#[test]
+fn first_turn_ends_before_directory_is_asked() {
+    for program in [
+        r#"!first. +!first <- .df_search("help", L); .send(bob, tell, L)."#,
+        r#"!first. +!first : .df_search("help", L) <- .send(bob, tell, L)."#,
+        r#"help(L) :- .df_search("help", L). !first. +!first <- +a; !second. +!second : help(L) <- .send(bob, tell, L)."#,
+        r#"!first. +!first <- if (.df_search("help", L)) { .send(bob, tell, L) }."#,
+    ] {
+        assert_eq!(sends_in_turns(program), [2], "{program}");
+    }
+    assert_eq!(sends_in_turns("!first. +!first <- .send(bob, tell, a)."), [1]);
+}
+
+/// What is taught is known when the next message is taken, also one that arrives together with it.
+#[test]
+fn taught_plan_is_there_for_next_message() {
+    let teacher = "!go. +!go <- .send(bob, tellHow, \"@hello +!hello(X) <- .print(\\\"hello \\\", X).\");
+                   .send(bob, achieve, hello(1)); .send(bob, untellHow, hello); .send(bob, achieve, hello(2)).";
+    let mut simulation = Simulation::new(5);
+    simulation.spawn("bob", Box::new(Agent::new(AgentConfig::new(image("k.")))));
+    simulation.spawn("ann", Box::new(Agent::new(AgentConfig::new(image(teacher)))));
+    simulation.run_for(1_000);
+    assert_eq!(simulation.output(), ["[bob] hello 1"]);
 }

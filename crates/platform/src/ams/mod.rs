@@ -314,7 +314,8 @@ impl Ams {
     /// # Errors
     /// The node has as many agents, or as much memory, as it may.
     pub fn room_for(&self, who: Symbol, count: usize) -> Result<(), CreateError> {
-        let ((policy, node), root) = (&self.policy, self.families.root_of(who));
+        let (policy, node) = &self.policy;
+        let root = if policy.has_quotas() { self.families.root_of(who) } else { who };
         let agents_max = policy.node_agents(root, *node);
         if self.records.agents().saturating_add(count) > agents_max {
             return Err(CreateError::TooManyAgents { agents_max });

@@ -284,6 +284,11 @@ impl Policy {
         self.quota.iter().any(|quota| quota.printed_bytes_per_s.is_some())
     }
 
+    /// True if any rule sets a quota.
+    pub fn has_quotas(&self) -> bool {
+        !self.quota.is_empty()
+    }
+
     /// Returns how many agents a node may have with one more of the family whose root has this name.
     pub fn node_agents(&self, root: Symbol, node: Symbol) -> usize {
         self.least_of_agent(root, node, |quota| quota.node_agents).unwrap_or(NODE_AGENTS_MAX) as usize

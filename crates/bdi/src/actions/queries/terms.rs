@@ -169,15 +169,19 @@ pub fn add_nested_source(call: &mut Call<'_, '_>) -> Outcome {
 
 /// `.remove_source_annot(Term, R)`; a plan loses those of its label.
 pub fn remove_source_annot(call: &mut Call<'_, '_>) -> Outcome {
-    let term = call.arg(0);
+    let changed = without_sources(call.arg(0));
+    call.unify(1, &changed)
+}
+
+/// A term without the sources that it is annotated with; a plan without those of its label.
+pub fn without_sources(term: &Value) -> Value {
     let without = |annots: &[Annot]| annots.iter().filter(|annot| !is_source(annot)).cloned().collect();
-    let changed = match (quote::is_plan(term), term.args()) {
+    match (quote::is_plan(term), term.args()) {
         (true, [label, rest @ ..]) => {
             let label = with_annots(label, 0, &without);
             let args = std::iter::once(label).chain(rest.iter().cloned()).collect();
             Structure::new(term.functor().unwrap_or_default(), args).into_value()
         }
         _ => with_annots(term, 1, &without),
-    };
-    call.unify(1, &changed)
+    }
 }

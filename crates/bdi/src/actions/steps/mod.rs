@@ -10,6 +10,7 @@ mod plans;
 mod platform;
 mod topics;
 
+pub(crate) use plans::{taught_label, taught_plan};
 use whimbrel_acl::{Symbol, Value};
 
 use super::{Failure, StepAction, StepCall};

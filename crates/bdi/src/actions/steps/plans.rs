@@ -5,6 +5,7 @@ use whimbrel_platform::Services;
 use whimbrel_platform::services::LogLevel;
 
 use super::{bad_code, name_of};
+use crate::actions::queries::without_sources;
 use crate::actions::{Failure, Progress, StepCall};
 use crate::syntax::{self, LoadError, Loader, Severity, SourceText, ast, quote};
 
@@ -52,6 +53,21 @@ fn parse_plan(text: &str) -> Result<ast::Plan, Failure> {
     })
 }
 
+/// The plan that an agent teaches, as a term or as text, if it is one.
+pub fn taught_plan(taught: &Value) -> Option<ast::Plan> {
+    match taught {
+        Value::Str(text) => parse_plan(text).ok(),
+        plan if quote::is_plan(plan) => quote::unquote_plan(&without_sources(plan)).ok(),
+        _ => None,
+    }
+}
+
+/// The label of a plan that an agent takes back, if it says one.
+pub fn taught_label(taught: &Value) -> Option<Value> {
+    let label = label_in(taught).ok()?;
+    label.functor().filter(|functor| *functor != sym::NO_LABEL).map(|_| label)
+}
+
 /// What Jason calls a term that is no plan.
 fn kind_of(value: &Value) -> &'static str {
     match value {
@@ -80,8 +96,9 @@ pub fn remove(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-fn remove_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value) -> Result<(), Failure> {
-    let label = match plan {
+/// The label that a plan's term has, or a text says; any other value is one itself.
+fn label_in(plan: &Value) -> Result<Value, Failure> {
+    Ok(match plan {
         Value::Str(text) => {
             let text = text.strip_prefix('@').ok_or_else(|| {
                 let what = format!("\"{text}\" is no label of a plan: in a text a label begins with @");
@@ -92,7 +109,11 @@ fn remove_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value) -> Resu
         }
         plan if quote::is_plan(plan) => plan.args().first().cloned().unwrap_or(Value::Null),
         label => label.clone(),
-    };
+    })
+}
+
+fn remove_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value) -> Result<(), Failure> {
+    let label = label_in(plan)?;
     match label.functor() {
         Some(sym::NO_LABEL) => {
             call.cycle.remove_plan_value(plan);
