@@ -71,7 +71,7 @@ impl Cycle<'_> {
         }
         let id = message.extras().reply_with.clone().unwrap_or_else(|| self.message_id());
         let name = Value::Atom(name_for_plans(message.performative));
-        let args = [Value::Atom(sender), name, content, Value::atom(&*id)];
+        let args = [Value::Atom(sender), name, content, Value::Str(id)];
         let literal = Structure::new(sym::KQML_RECEIVED, args.into_iter().collect());
         let event = crate::reason::step_event(literal, TriggerKind::Achieve);
         self.add_event(event);

@@ -261,3 +261,27 @@ fn taught_plan_is_there_for_next_message() {
     simulation.run_for(1_000);
     assert_eq!(simulation.output(), ["[bob] hello 1"]);
 }
+
+/// Names are kept for ever, so what others choose for each message is none.
+#[test]
+fn message_identifiers_are_no_names() {
+    let program = "+!kqml_received(S, cfp, _, Id) <- .send(S, propose, Id, Id).";
+    let mut simulation = Simulation::new(5);
+    simulation.spawn("me", Box::new(Agent::new(AgentConfig::new(image(program)))));
+    simulation.spawn(
+        "you",
+        Box::new(Agent::new(AgentConfig::new(image("+!kqml_received(_, propose, Id, _) <- .print(Id).")))),
+    );
+    simulation.run_for(1);
+    let before = whimbrel_acl::Symbol::bytes_kept();
+    let id = |number: usize| format!("{number}-{}", "x".repeat(2_000));
+    for number in 0..100 {
+        let mut message = AclMessage::new(Performative::Cfp, Aid::local("you"), Aid::local("me"), Value::atom("job"));
+        message.extras_mut().reply_with = Some(Text::from(id(number)));
+        simulation.send(message);
+    }
+    simulation.run_for(1_000);
+    let kept = whimbrel_acl::Symbol::bytes_kept() - before;
+    assert_eq!(simulation.output().last(), Some(&format!("[you] {}", id(99))));
+    assert!(kept < 100_000, "{kept} bytes of names, other tests' among them");
+}

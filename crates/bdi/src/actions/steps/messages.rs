@@ -17,6 +17,7 @@ pub fn send(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
         Some(_) if asks => return ask(call, receivers, performative),
         Some(_) if matches!(performative, sym::ACHIEVE | sym::UNACHIEVE | sym::SIGNAL) => None,
         Some(Value::Atom(id)) => Some(Text::from(id.as_str())),
+        Some(Value::Str(id)) => Some(id.clone()),
         Some(other) => {
             let message = format!("The Message ID ('{other}') parameter of the internal action 'send' is not an atom!");
             return Err(Failure::new("internal_action", message));
