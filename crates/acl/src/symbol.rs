@@ -60,6 +60,7 @@ pub(crate) fn may_make(bytes: usize) -> bool {
 #[must_use]
 pub struct NameAllowance {
     made_max_before: u64,
+    was_refused: bool,
     /// An allowance is of the thread that took it.
     thread: PhantomData<*const ()>,
 }
@@ -69,10 +70,10 @@ impl NameAllowance {
     pub fn new(bytes: u64) -> Self {
         // The names that every process has are no stranger's.
         LazyLock::force(&NAMES);
-        IS_REFUSED.set(false);
+        let was_refused = IS_REFUSED.replace(false);
         let made_max_before = MADE_MAX.get();
         MADE_MAX.set(made_max_before.min(MADE.get().saturating_add(bytes)));
-        Self { made_max_before, thread: PhantomData }
+        Self { made_max_before, was_refused, thread: PhantomData }
     }
 
     /// True if a name was refused to this thread since its newest allowance began.
@@ -84,7 +85,7 @@ impl NameAllowance {
 impl Drop for NameAllowance {
     fn drop(&mut self) {
         MADE_MAX.set(self.made_max_before);
-        IS_REFUSED.set(false);
+        IS_REFUSED.set(self.was_refused);
     }
 }
 
@@ -189,8 +190,8 @@ impl Symbol {
         Self(NAMES.intern(text))
     }
 
-    /// The symbol of `text`, if it names something already: what strangers ask for is looked up so, for it is made for nobody.
-    /// A [counted](crate::Name) name is kept from then on.
+    /// The symbol of `text`, if it names something already. What strangers ask for is looked up so: it makes no new name.
+    /// A [counted](crate::Name) name is kept from then on, unless a [`NameAllowance`] forbids it: then there is none.
     pub fn known(text: &str) -> Option<Self> {
         let (hash, shard) = NAMES.shard(text);
         if let Some(id) = NAMES.find(&shard, hash, text) {
@@ -198,7 +199,7 @@ impl Symbol {
         }
         let is_counted = shard.counted.contains(hash, text);
         drop(shard);
-        is_counted.then(|| Self::new(text))
+        is_counted.then(|| Self::new(text)).filter(|symbol| *symbol != sym::EMPTY)
     }
 
     /// The name itself.
@@ -341,8 +342,12 @@ mod tests {
             assert_eq!((Symbol::known(&text(2)), Symbol::new("said before any allowance")), (None, known));
             {
                 let _inner = NameAllowance::new(u64::MAX);
-                assert_eq!((Symbol::new(&text(3)), NameAllowance::is_refused()), (sym::EMPTY, true));
+                assert!(!NameAllowance::is_refused());
+                let counted = crate::Name::new(&text(4));
+                assert_eq!((Symbol::known(counted.as_str()), NameAllowance::is_refused()), (None, true));
+                assert_eq!(Symbol::new(&text(3)), sym::EMPTY);
             }
+            assert!(NameAllowance::is_refused());
         }
         assert!(!NameAllowance::is_refused());
         assert_eq!(Symbol::new(&text(2)).as_str(), text(2));

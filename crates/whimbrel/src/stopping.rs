@@ -125,8 +125,9 @@ impl Farewell {
 
     /// Says the last line, unless it is said already.
     fn say_last_line(&self) {
-        let line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(line) = line {
+        // Whoever comes second waits until the line is out: the process may exit then.
+        let mut line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = line.take() {
             crate::terminal::complain(&anyhow::anyhow!(line));
         }
     }

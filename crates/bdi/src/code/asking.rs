@@ -1,25 +1,29 @@
-//! Which formulas and operations ask what others have told the platform: who offers what, who is in a group, or who subscribes.
+//! Formulas and operations that ask what others have told the platform: services, groups, subscriptions.
 
 use super::{CallExpr, Formula, Image, Op};
 
-/// The internal actions that ask so, or whose messages go to whoever has told so.
+/// Internal actions that ask what others have told the platform, or that send to those who have.
 const ASKING: [&str; 5] = [".df_search", ".group_members", ".publish", ".multicast", ".anycast"];
 
-/// Whether an internal action asks what others have told the platform.
+/// True if an internal action asks what others have told the platform.
 pub(super) fn asks(action: &str) -> bool {
     ASKING.contains(&action)
 }
 
 impl Image {
-    /// Whether a formula may ask what others have told the platform, by its rules, too.
+    /// True if a formula may ask what others have told the platform, itself or by a rule.
     pub fn may_ask(&self, formula: &Formula) -> bool {
-        formula.asks(self.rules.iter().any(|(_, rule)| rule.body.asks(false)))
+        formula.asks(self.has_asking_rule())
     }
 
-    /// The same of an operation.
+    fn has_asking_rule(&self) -> bool {
+        self.rules.iter().any(|(_, rule)| rule.body.asks(false))
+    }
+
+    /// True if an operation may ask what others have told the platform.
     pub fn may_ask_by(&self, op: &Op) -> bool {
         match op {
-            Op::Call(call) => call.asks(false),
+            Op::Call(call) => call.asks(self.has_asking_rule()),
             Op::Test(formula, _)
             | Op::Constraint(formula)
             | Op::If(formula, _)

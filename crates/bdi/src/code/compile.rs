@@ -60,7 +60,7 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// An internal action is called, in a formula or as a step.
+    /// Notes that an internal action is called, in a formula or as a step.
     fn calls(&self, action: &str) {
         if let Some(seen) = self.seen {
             seen.others.set(seen.others.get() || asks(action));

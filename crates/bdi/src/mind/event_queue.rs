@@ -91,7 +91,7 @@ impl EventQueue {
         self.events.is_empty() && self.requests.is_empty()
     }
 
-    /// Whether an event waits that is no request.
+    /// True if an event waits that is no request.
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()

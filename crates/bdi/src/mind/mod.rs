@@ -234,7 +234,7 @@ pub struct Mind {
     pub serial: u64,
     /// Counts messages that have an identifier.
     pub messages: u64,
-    /// Cycles in a row that took no message in, for the backlog was too long.
+    /// Cycles that left messages in the mailbox since one was taken in, because the backlog was too long.
     pub unheard_cycles: usize,
     /// State of its random numbers.
     pub random: Cell<u64>,

@@ -41,13 +41,13 @@ impl Timer {
     }
 }
 
-/// All timers of a mind. It takes 8 bytes until one is set, as in most minds.
+/// All timers of a mind. It takes 8 bytes until one is set or the mind is saved: most minds have no timers.
 #[derive(Clone, Debug, Default)]
-pub struct Timers(Option<Box<Set>>);
+pub struct Timers(Option<Box<TimerSet>>);
 
 /// Timers that are set.
 #[derive(Clone, Debug, Default)]
-struct Set {
+struct TimerSet {
     /// The soonest first. Setting one and taking the soonest cost the logarithm of their number, however many are due
     /// at once.
     all: BTreeMap<TimerKey, Timer>,
@@ -74,7 +74,7 @@ impl Timers {
     /// Keeps only some.
     pub fn retain(&mut self, keep: impl Fn(&Timer) -> bool) {
         let Some(set) = &mut self.0 else { return };
-        let Set { all, noted } = &mut **set;
+        let TimerSet { all, noted } = &mut **set;
         all.retain(|key, timer| {
             let keeps = keep(timer);
             if let (false, Some(noted)) = (keeps, noted.as_mut()) {
@@ -141,7 +141,7 @@ impl Timers {
     }
 }
 
-impl Set {
+impl TimerSet {
     fn note(&mut self, key: TimerKey) {
         if let Some(noted) = &mut self.noted {
             noted.push(key);

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use whimbrel_platform::capabilities::{Durable, Inspectable, Mobile};
 
-use whimbrel_acl::{Aid, Text, Value};
+use whimbrel_acl::{Aid, Symbol, Text, Value};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::growth;
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
@@ -198,6 +198,8 @@ pub struct Agent {
     pub(super) memory_due: u64,
     /// Bytes of the mind when they were last counted before memory became short; 0 if they were not.
     pub(super) memory_before: usize,
+    /// Bytes of names that its turns made. They stay as long as the process, and count as the mind's.
+    pub(super) names_made: u64,
 }
 
 impl Agent {
@@ -232,6 +234,7 @@ impl Agent {
             aside: None,
             memory_due: MIND_COUNTED_EVERY_BYTES,
             memory_before: 0,
+            names_made: 0,
         }
     }
 
@@ -319,9 +322,11 @@ impl Agent {
         true
     }
 
-    /// Returns bytes of memory of the mind and its working storage. Counting stops soon after `enough`.
+    /// Returns bytes of memory of the mind, its working storage and the names that it made. Counting stops soon after
+    /// `enough`.
     pub(super) fn footprint(&self, enough: usize) -> usize {
-        self.mind.footprint(enough) + (self.bindings.len() as usize + self.scratch.capacity()) * size_of::<Value>()
+        let working = (self.bindings.len() as usize + self.scratch.capacity()) * size_of::<Value>();
+        self.mind.footprint(enough) + working + self.names_made as usize
     }
 
     /// Frees the mind's memory at once: the agent ends, and others may need the room.
@@ -385,7 +390,9 @@ impl AgentBody for Agent {
             self.hurry_memory_count();
         }
         self.memory_due = self.memory_due.saturating_add(growth::taken());
+        let names = Symbol::bytes_made_here();
         let next = self.have_turn(turn);
+        self.names_made += Symbol::bytes_made_here() - names;
         let taken = growth::taken();
         if taken < self.memory_due {
             self.memory_due -= taken;
@@ -503,8 +510,8 @@ impl Cycle<'_> {
         self.hop.take().map_or(Next::Ready, |request| Next::Hop(Box::new(request)))
     }
 
-    /// Runs the first turn of an agent that asks what others registered: the turn ends before the agent asks. Agents that begin
-    /// with it have their first turns then, in which they register. Cycles are taken one by one, and messages wait.
+    /// Runs the first turn of an agent that asks what others registered: the turn ends before the agent asks. Agents that
+    /// begin with it have their first turns then, in which they register. Cycles are taken one by one, and messages wait.
     #[cold]
     #[inline(never)]
     fn run_first_turn(&mut self) -> Next {

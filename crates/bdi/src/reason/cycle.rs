@@ -51,7 +51,7 @@ pub struct Cycle<'m> {
     pub last_asked: Option<(Key, &'m PlanList)>,
     /// How many cycles are left of this turn after the one under way.
     pub cycles_left: u32,
-    /// How many cycles are left of this turn for intentions that go on after something was sent; [`NOTHING_SENT`] if nothing
+    /// Cycles of this turn that are left for intentions which go on after something was sent; [`NOTHING_SENT`] if nothing
     /// was.
     pub left_after_sending: u32,
     /// Bytes allocated by this thread at which the turn ends and the mind's memory is counted.
@@ -77,7 +77,7 @@ impl<'m> Cycle<'m> {
     #[inline(always)]
     pub(super) fn begins_next(&mut self) -> bool {
         if self.left_after_sending != NOTHING_SENT {
-            match self.goes_on_to_messages() {
+            match self.has_only_messages() {
                 true => self.left_after_sending = NOTHING_SENT,
                 false => self.go_on_after_sending(),
             }
@@ -87,8 +87,8 @@ impl<'m> Cycle<'m> {
         true
     }
 
-    /// Counts a cycle in which an intention goes on after something was sent: the turn ends soon, so that the receiver has its
-    /// turn before the sender goes on for long.
+    /// Counts a cycle in which an intention goes on after something was sent. The turn ends soon, so that the receiver has
+    /// its turn before the sender goes on for long.
     #[inline]
     pub(super) fn go_on_after_sending(&mut self) {
         if self.left_after_sending != NOTHING_SENT {
@@ -142,7 +142,7 @@ impl<'m> Cycle<'m> {
     fn sense_after_all(&mut self) -> bool {
         let sensed = self.take_message_in();
         self.carry_out_effects();
-        self.done = false;
+        (self.done, self.mind.unheard_cycles) = (false, 0);
         sensed
     }
 
@@ -163,7 +163,7 @@ impl<'m> Cycle<'m> {
     }
 
     #[inline(always)]
-    fn take_message_in(&mut self) -> bool {
+    pub(super) fn take_message_in(&mut self) -> bool {
         let Some(message) = self.mailbox.take() else { return false };
         self.receive(message.into_message());
         true
@@ -180,6 +180,9 @@ impl<'m> Cycle<'m> {
 
     #[cold]
     fn has_worked_off(&mut self, backlog: usize) -> bool {
+        if self.mailbox.is_empty() {
+            return false;
+        }
         self.mind.unheard_cycles += 1;
         let due = self.mind.unheard_cycles >= backlog;
         if due {

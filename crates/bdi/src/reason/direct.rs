@@ -136,7 +136,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Whether messages are all that there is to do, those among them that were taken and wait.
-    pub(super) fn goes_on_to_messages(&self) -> bool {
+    pub(super) fn has_only_messages(&self) -> bool {
         !self.mind.events.has_events() && self.is_free()
     }
 
@@ -240,7 +240,7 @@ impl<'m> Cycle<'m> {
             {
                 return Ahead::Interrupted(pc, message);
             }
-            self.cycles_left -= 1;
+            self.cycles_left = self.cycles_left.saturating_sub(1);
         }
         Ahead::Ended
     }

@@ -69,7 +69,7 @@ impl Cycle<'_> {
     /// caller's variables is given to the caller. False if nothing is left, and the intention has ended.
     pub(super) fn cut(&mut self, id: IntentionId, keep: usize) -> bool {
         let Some(results) = self.remove_frames(id, keep) else { return false };
-        if levels::noted() {
+        if levels::noted() && !self.ends_with(id, keep) {
             // What the goal has found nests too deep with what it is found in: the caller's step fails.
             let failure = self.excess_failure(id);
             self.step_failed(id, failure);
@@ -78,14 +78,15 @@ impl Cycle<'_> {
         self.go_on_after(id, keep, Some(results))
     }
 
+    /// True if an intention that is cut down to `keep` frames has nobody to go on: it ends, or its part of a branch does.
+    fn ends_with(&self, id: IntentionId, keep: usize) -> bool {
+        let copied = self.mind.intentions.find(id).and_then(|intention| intention.copied_frames);
+        keep == 0 || copied.is_some_and(|copied| keep <= copied as usize)
+    }
+
     /// An intention that was cut down to `keep` frames goes on after its step. False if it has ended.
     fn go_on_after(&mut self, id: IntentionId, keep: usize, results: Option<Results>) -> bool {
-        let event_done = self
-            .mind
-            .intentions
-            .find(id)
-            .is_some_and(|i| i.copied_frames.is_some_and(|copied| keep <= copied as usize));
-        if keep == 0 || event_done {
+        if self.ends_with(id, keep) {
             self.intention_finished(id);
             return false;
         }

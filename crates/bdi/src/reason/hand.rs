@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use whimbrel_acl::{AclMessage, Annot, Annots, Args, Value, Var, sym};
 use whimbrel_platform::limits;
 
+use super::cycle::NOTHING_SENT;
 use super::select::{matches_head, settle};
 use super::step::At;
 use super::{Cycle, solver};
@@ -113,11 +114,17 @@ impl Cycle<'_> {
     /// the cycle is left to the turn. It is counted before `stays` takes a message in, which may end the turn: with this
     /// cycle then.
     fn begins_cycle(&mut self, stays: impl FnOnce(&mut Self) -> bool) -> bool {
+        let after_sending = self.left_after_sending != NOTHING_SENT;
         self.go_on_after_sending();
         let Some(left) = self.cycles_left.checked_sub(1) else { return false };
         self.cycles_left = left;
         let stays = stays(self);
-        self.cycles_left += u32::from(!stays);
+        if !stays {
+            self.cycles_left += 1;
+            if after_sending && self.left_after_sending != NOTHING_SENT {
+                self.left_after_sending += 1;
+            }
+        }
         stays
     }
 
@@ -143,7 +150,7 @@ impl Cycle<'_> {
     /// Whether an atomic intention stays in hand when this message, which is no request, is taken in.
     fn stays_despite(&mut self, id: IntentionId, message: Box<AclMessage>) -> bool {
         self.put_down(Some(id));
-        self.receive(message);
+        self.receive_no_request(message);
         self.sensed = true;
         if !self.is_undisturbed() || self.mind.atomic != Some(id) {
             return false;
@@ -153,10 +160,13 @@ impl Cycle<'_> {
         true
     }
 
-    /// The same of one that has just begun, which goes on in the next cycle then: there is one, or the message would not
-    /// have been taken.
+    /// Whether an atomic intention that has just begun goes on in the cycle in which this message was taken. The message is
+    /// taken in, also if that ends the turn.
     pub(super) fn goes_on_after(&mut self, id: IntentionId, message: Box<AclMessage>) -> bool {
-        self.begins_cycle(|cycle| cycle.stays_despite(id, message))
+        self.cycles_left = self.cycles_left.saturating_sub(1);
+        let stays = self.stays_despite(id, message);
+        self.cycles_left += u32::from(!stays);
+        stays
     }
 
     /// Whether the intention in hand is all there is to do, now and in the next cycle: what goes through the queue of

@@ -30,8 +30,12 @@ impl Agent {
         // While memory is short, a mind that grows may have no more than all minds could have.
         let share = growth::exceeded(terms.node_memory_bytes).map(|bound| fair_share(bound, turn));
         let reason = if bytes > most {
+            let names = match self.names_made as usize > most / 2 {
+                true => "; most is for names that it made, which are kept as long as the process",
+                false => "",
+            };
             format!(
-                "it takes more memory than it may: {most} bytes (`mind_memory_bytes` in a `[[quota]]` of the policy)"
+                "it takes more memory than it may: {most} bytes (`mind_memory_bytes` in a `[[quota]]` of the policy){names}"
             )
         } else if let Some(share) = share.filter(|share| self.outgrows(*share, bytes)) {
             format!(

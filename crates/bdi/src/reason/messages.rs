@@ -30,7 +30,13 @@ pub enum Question {
 impl Cycle<'_> {
     /// Takes in one message.
     pub(super) fn receive(&mut self, message: Box<AclMessage>) {
-        let Err(message) = self.take_request(message) else { return };
+        if let Err(message) = self.take_request(message) {
+            self.receive_no_request(message);
+        }
+    }
+
+    /// Takes in a message that is no request, or has to go the ordinary way.
+    pub(super) fn receive_no_request(&mut self, message: Box<AclMessage>) {
         let foreign = message.content.has_foreign() && !matches!(message.content, Value::Null);
         let mut message = if foreign { self.in_terms(message) } else { message };
         if !levels::fits(&message.content) {
@@ -123,8 +129,8 @@ impl Cycle<'_> {
         self.send(message.sender, Symbol::new(Performative::Refuse.as_str()), Value::from(why), None, answers);
     }
 
-    /// Takes beliefs, goals, events and plans without a plan for the message: they are there for the next message. Returns the
-    /// content if it is none of these.
+    /// Takes beliefs, goals, events and plans without a plan for the message: they are there for the next message.
+    /// Returns the content if it is none of these.
     fn receive_plainly(&mut self, sender: Symbol, performative: Symbol, content: Value) -> Option<Value> {
         match performative {
             sym::TELL | sym::UNTELL if quote::is_rule(&content) => self.take_rule(content, performative),
@@ -261,8 +267,8 @@ impl Cycle<'_> {
         self.outbox.send(message);
     }
 
-    /// Notes that something was sent: intentions that go on do so for some cycles of this turn only. A message to oneself is there in the next cycle, as in Jason: the turn ends with this
-    /// one.
+    /// Notes that something was sent: intentions that go on do so for some cycles of this turn only. A message to oneself
+    /// is there in the next cycle, as in Jason: the turn ends with this one.
     #[inline]
     pub(super) fn note_sent_to(&mut self, receiver: Aid) {
         self.left_after_sending = self.left_after_sending.min(TURN_STEPS_AFTER_SENDING);

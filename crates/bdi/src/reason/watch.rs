@@ -174,17 +174,26 @@ impl Cycle<'_> {
             watch.note(step);
         }
         busy |= self.act();
+        // Everything there is to do may wait for a message that the backlog keeps out.
+        busy = busy || self.take_watched_message(watch);
         watch.cycle_over();
         watch.cycle -= u64::from(!busy);
         busy
     }
 
     fn watched_sense(&mut self, watch: &mut Watch) -> bool {
+        if std::mem::take(&mut self.sensed) {
+            return true;
+        }
+        self.has_time_for_messages() && self.take_watched_message(watch)
+    }
+
+    fn take_watched_message(&mut self, watch: &mut Watch) -> bool {
         if let Some(message) = self.mailbox.iter().next() {
             let (from, performative) = (message.sender.name, &message.performative);
             watch.note(format_args!("message of {from}: {performative} {}", message.content));
         }
-        self.sense()
+        self.take_message_in()
     }
 
     /// Whether there was something to do, and whether a plan with a breakpoint was chosen.

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Text, Value};
+use whimbrel_bdi::code::Image;
 use whimbrel_bdi::syntax::NoFiles;
 use whimbrel_bdi::{Agent, AgentConfig};
+use whimbrel_platform::capabilities::Inspectable;
+use whimbrel_platform::inspection::Look;
 use whimbrel_platform::{AgentBody, Mailbox, Next, Outbox, Time, Turn};
 use whimbrel_testkit::Simulation;
 
@@ -13,14 +16,18 @@ struct Busy {
     simulation: Simulation,
     agent: Agent,
     mailbox: Mailbox,
+    followed: bool,
+}
+
+fn image(program: &str) -> Arc<Image> {
+    let loaded = whimbrel_bdi::load(program, &Text::from("busy.asl"), &mut NoFiles);
+    loaded.unwrap_or_else(|error| panic!("{:?}", error.diagnostics)).0
 }
 
 impl Busy {
     fn new(program: &str) -> Self {
-        let loaded = whimbrel_bdi::load(program, &Text::from("busy.asl"), &mut NoFiles);
-        let (image, _) = loaded.unwrap_or_else(|error| panic!("{:?}", error.diagnostics));
-        let agent = Agent::new(AgentConfig::new(Arc::clone(&image)));
-        Self { simulation: Simulation::new(1), agent, mailbox: Mailbox::default() }
+        let agent = Agent::new(AgentConfig::new(image(program)));
+        Self { simulation: Simulation::new(1), agent, mailbox: Mailbox::default(), followed: false }
     }
 
     fn send(&mut self, performative: Performative, content: Value) {
@@ -30,6 +37,9 @@ impl Busy {
 
     fn turn(&mut self) -> Next {
         let mut outbox = Outbox::default();
+        if self.followed {
+            drop(self.agent.inspect(Look { follow: true }, Time::ZERO));
+        }
         let mut turn = Turn {
             aid: Aid::local("busy"),
             now: Time::ZERO,
@@ -98,10 +108,31 @@ fn endless_intentions_leave_time_for_messages() {
 /// An atomic plan that waits lets nothing else run: only a message can end its wait, and events are before it.
 #[test]
 fn waiting_atomic_plan_hears_behind_backlog() {
-    let mut busy = Busy::new("@a[atomic] +!begin <- .wait(\"+go\"); .print(went). +!other. +go.");
-    busy.send(Performative::Request, Value::atom("begin"));
-    (0..200).for_each(|_| busy.send(Performative::Request, Value::atom("other")));
-    busy.send(Performative::Inform, Value::atom("go"));
-    busy.rest(1_000);
-    assert_eq!(busy.simulation.output(), ["[busy] went"]);
+    for followed in [false, true] {
+        let mut busy = Busy::new("@a[atomic] +!begin <- .wait(\"+go\"); .print(went). +!other. +go.");
+        busy.followed = followed;
+        busy.send(Performative::Request, Value::atom("begin"));
+        (0..200).for_each(|_| busy.send(Performative::Request, Value::atom("other")));
+        busy.send(Performative::Inform, Value::atom("go"));
+        busy.rest(1_000);
+        assert_eq!(busy.simulation.output(), ["[busy] went"], "followed: {followed}");
+    }
+}
+
+/// The turn ends at any step of a plan that sends, also when a message has just been taken.
+#[test]
+fn messages_of_ending_turns_are_taken_in() {
+    let steps = "; .send(bob, tell, a)".repeat(40);
+    for before in 0..40 {
+        let mut busy =
+            Busy::new(&format!("@p[atomic] +!go(_) <- .send(bob, tell, a){steps}. +!r(_). +b <- .print(heard)."));
+        busy.simulation.spawn("bob", Box::new(Agent::new(AgentConfig::new(image("k.")))));
+        busy.simulation.run_for(1);
+        let ask = |name| Value::term(name, [Value::Num(0.0)]);
+        busy.send(Performative::Request, ask("go"));
+        (0..before).for_each(|_| busy.send(Performative::Request, ask("r")));
+        busy.send(Performative::Inform, Value::atom("b"));
+        busy.rest(100);
+        assert_eq!(busy.simulation.output(), ["[busy] heard"], "behind {before} requests");
+    }
 }

@@ -61,6 +61,7 @@ fn growing_mind_ends() {
         ("a text that doubles", "!go(\"abcd\"). +!go(T) <- .concat(T, T, U); !go(U)."),
         ("frames", "!go(0). +!go(N) <- !on(N + 1); .print(x). +!on(N) <- !go(N); .print(y)."),
         ("waits", "!go(0). +!go(N) <- !!wait; !go(N + 1). +!wait <- .wait(100000000)."),
+        ("names", "!go(0). +!go(N) <- .concat(\"a_name_that_takes_place\", N, T); .term2string(_, T); !go(N + 1)."),
         ("goals put off", "!go(0). +!go(N) <- .at(\"now +1 day\", {+!later(N)}); !go(N + 1)."),
     ];
     for (what, program) in programs {

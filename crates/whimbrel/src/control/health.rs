@@ -47,8 +47,7 @@ fn short_memory(memory: u64, limit: u64, names: u64) -> Option<String> {
     let mut wrong = format!("its memory is short: it has {shown}, and may have {limit}");
     if names >= memory / 100 * HEALTH_NAMES_PERCENT {
         let names = bytes(names as f64);
-        wrong +=
-            &format!("; names take {names}, those of ended agents included: give names again, or restart the node");
+        wrong += &format!("; names take {names}, those of ended agents included: use names again, or restart the node");
     }
     Some(wrong)
 }

@@ -555,9 +555,15 @@ impl Panel {
 
     /// There is no such agent; perhaps another one is meant.
     pub(super) fn nobody(&self, agent: &str) -> Refusal {
-        let known = self.platform.services().agents();
-        let near = known.iter().map(|known| (strsim::jaro_winkler(agent, known.name.as_str()), known.name));
-        let nearest = near.take(NEAR_NAMES_MAX).max_by(|(a, _), (b, _)| a.total_cmp(b));
+        // Names of other nodes' agents become no symbols by this.
+        let names = |ams: &mut Ams| -> Vec<Name> {
+            let elsewhere = ams.agents_elsewhere().into_iter().filter(|(_, _, kind)| *kind != AgentKind::Service);
+            let here = ams.agents().map(|aid| Name::from(aid.name));
+            here.chain(elsewhere.map(|(name, ..)| name)).take(NEAR_NAMES_MAX).collect()
+        };
+        let known = self.directory().and_then(|directory| directory.with_ams(names)).unwrap_or_default();
+        let near = known.iter().map(|known| (strsim::jaro_winkler(agent, known.as_str()), known));
+        let nearest = near.max_by(|(a, _), (b, _)| a.total_cmp(b));
         let hint = nearest.filter(|(alike, _)| *alike >= ALIKE);
         let hint = hint.map(|(_, name)| format!("; did you mean {name}?")).unwrap_or_default();
         Refusal { reason: Reason::NoSuchAgent, text: format!("there is no agent named {agent}{hint}"), node: None }
