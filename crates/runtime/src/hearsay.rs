@@ -73,27 +73,27 @@ impl Doubtful {
 #[derive(Default)]
 struct Denied {
     /// By what is told, the number under which `in_order` has it.
-    by_word: FxHashMap<Symbol, u64>,
-    in_order: BTreeMap<u64, Symbol>,
+    by_word: FxHashMap<Name, u64>,
+    in_order: BTreeMap<u64, Name>,
     last: u64,
 }
 
 impl Denied {
-    fn insert(&mut self, agent: Symbol) {
-        self.remove(agent);
+    fn insert(&mut self, agent: Name) {
+        self.remove(&agent);
         if self.in_order.len() >= LINK_DENIED_AGENTS_MAX
             && let Some((_, oldest)) = self.in_order.pop_first()
         {
             self.by_word.remove(&oldest);
         }
         self.last += 1;
-        self.by_word.insert(agent, self.last);
+        self.by_word.insert(agent.clone(), self.last);
         self.in_order.insert(self.last, agent);
     }
 
     /// Forgets it; whether it was there.
-    fn remove(&mut self, agent: Symbol) -> bool {
-        let number = self.by_word.remove(&agent);
+    fn remove(&mut self, agent: &Name) -> bool {
+        let number = self.by_word.remove(agent);
         number.is_some_and(|number| self.in_order.remove(&number).is_some())
     }
 }
@@ -137,10 +137,10 @@ impl Hearsay {
         if !self.introduced.contains(&to) {
             self.gone_to.entry(to).or_default().insert(agent);
         }
-        self.denied.get_mut(&to).is_some_and(|denied| denied.remove(agent))
+        self.denied.get_mut(&to).is_some_and(|denied| denied.remove(&agent.into()))
     }
 
-    fn deny(&mut self, node: NodeId, agent: Symbol) {
+    fn deny(&mut self, node: NodeId, agent: Name) {
         self.denied.entry(node).or_default().insert(agent);
     }
 
@@ -273,7 +273,7 @@ impl Node {
     pub fn hear_denied(&self, agent: &Name, node: NodeId) {
         let is_elsewhere = self.with_ams(|ams| ams.node_of(agent)).is_some_and(|other| other != node);
         if is_elsewhere {
-            locked(&self.linked.hearsay).deny(node, agent.symbol());
+            locked(&self.linked.hearsay).deny(node, agent.clone());
         }
     }
 
@@ -446,11 +446,11 @@ mod tests {
     fn of_too_many_ends_the_oldest_is_forgotten() {
         let (node, name) = (NodeId(1), |at: usize| Symbol::from(format!("a{at}").as_str()));
         let mut hearsay = Hearsay::default();
-        (0..LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(node, name(at)));
+        (0..LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(node, name(at).into()));
         // Told again, it is the newest.
-        hearsay.deny(node, name(0));
-        hearsay.deny(NodeId(2), name(0));
-        hearsay.deny(node, name(LINK_DENIED_AGENTS_MAX));
+        hearsay.deny(node, name(0).into());
+        hearsay.deny(NodeId(2), name(0).into());
+        hearsay.deny(node, name(LINK_DENIED_AGENTS_MAX).into());
         assert!(!hearsay.gone(name(1), node), "the oldest");
         assert!((2..=LINK_DENIED_AGENTS_MAX).all(|at| hearsay.gone(name(at), node)));
         assert!(hearsay.gone(name(0), node) && !hearsay.gone(name(0), node), "it is asked about once");
@@ -459,8 +459,8 @@ mod tests {
         let denied = &hearsay.denied[&node];
         assert!(denied.by_word.is_empty() && denied.in_order.is_empty());
         // Each node has room of its own for denials.
-        hearsay.deny(node, name(0));
-        (0..=LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(NodeId(2), name(at)));
+        hearsay.deny(node, name(0).into());
+        (0..=LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(NodeId(2), name(at).into()));
         assert!(hearsay.gone(name(0), node));
     }
 
