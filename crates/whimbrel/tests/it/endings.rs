@@ -59,7 +59,9 @@ impl Running {
     fn start(mut command: Command, cause: Cause) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary runs");
         let mut out = BufReader::new(child.stdout.take().expect("it is piped"));
-        assert!(out.read_line(&mut String::new()).expect("it can be read") > 0, "the society began");
+        let printed = out.read_line(&mut String::new()).expect("it can be read") > 0;
+        // On a busy machine the time may be over before the first line: the society has ended in time then.
+        assert!(printed || matches!(cause, Cause::Time), "the society began");
         Self { child, _out: out, began: Instant::now(), cause }
     }
 
