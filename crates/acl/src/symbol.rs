@@ -228,7 +228,7 @@ impl Symbol {
         KEPT.load(Ordering::Relaxed)
     }
 
-    /// How many numbers this process has given to names. Those of counted names that ended are given again.
+    /// Count of numbers that this process has given to names. Those of counted names that ended are given again.
     pub fn count() -> usize {
         NAMES.texts.count()
     }

@@ -267,8 +267,8 @@ impl Structure {
         (self.ground, self.foreign, self.flat, self.levels) = (shape.ground, shape.foreign, shape.flat, shape.levels);
     }
 
-    /// True if there are no annotations, and few arguments, all flat: none nests, is a variable, an integer, a null or long.
-    /// Known at a glance.
+    /// True if there are no annotations, and few arguments, all flat: none nests, is a variable, an integer, a null or
+    /// long. Known at a glance.
     #[inline(always)]
     pub fn is_flat(&self) -> bool {
         self.flat && self.annots.is_empty()

@@ -35,7 +35,7 @@ struct Seen {
     desires: Cell<bool>,
     /// Whether a formula asks for the agent's intentions.
     intentions: Cell<bool>,
-    /// Whether a formula or a step asks what others have told the platform.
+    /// True if a formula or a step asks what others have told the platform.
     others: Cell<bool>,
 }
 
@@ -284,7 +284,7 @@ impl Plan {
         matches!(&self.head, Head::Literal { key, .. } if matches!(key.functor, sym::JAG_SLEEPING | sym::JAG_AWAKING))
     }
 
-    /// Whether the plan is for messages as such (`+!kqml_received`).
+    /// True if the plan is for messages as such (`+!kqml_received`).
     pub fn is_for_messages(&self) -> bool {
         matches!(&self.head, Head::Literal { key, .. } if key.functor == sym::KQML_RECEIVED)
     }

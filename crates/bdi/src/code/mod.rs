@@ -470,7 +470,7 @@ pub struct Image {
     pub asks_desires: bool,
     /// Whether a formula asks for the agent's intentions, the one that is at work among them.
     pub asks_intentions: bool,
-    /// Whether the program asks somewhere what others have told the platform.
+    /// True if the program asks somewhere what others have told the platform.
     pub asks_others: bool,
     /// Whether some plan is for the agent's falling idle or waking.
     pub tells_idleness: bool,

@@ -1,6 +1,6 @@
 //! Index of intentions: the candidates for a goal, by its predicate and first argument.
 //!
-//! It is made when somebody asks for a goal among many intentions. An intention that changes is entered anew before the
+//! The index is made when somebody asks for a goal among many intentions. An intention that changes is entered anew before the
 //! next answer, and what it pursued before stays: whoever asks compares the goals of each candidate.
 
 use std::cell::{Cell, RefCell};

@@ -190,15 +190,15 @@ pub struct Mind {
     pub ready: VecDeque<IntentionId>,
     /// The atomic intention: while there is one no other runs.
     pub atomic: Option<IntentionId>,
-    /// How many frames have a goal condition or sub-plans.
+    /// Number of frames that have a goal condition or sub-plans.
     pub scoped_frames: u32,
     /// Intentions that wait for an event or a condition; conditions that ask internal actions are tested in every cycle.
     pub waits: Option<Box<WaitIndex>>,
-    /// What to do when the next event is selected.
+    /// Work that is done when the next event is selected.
     pub deferred: RareQueue<Deferred>,
     /// Results of actions.
     pub feedback: RareQueue<Feedback>,
-    /// What is due later.
+    /// Timers: work that is due later.
     pub timers: Timers,
     /// Whether some plan is for meta-events.
     pub has_meta_plans: bool,

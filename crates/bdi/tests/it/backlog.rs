@@ -1,4 +1,5 @@
-//! Agents that hear more than they can handle: messages wait in the mailbox, where they slow their senders, not in the mind.
+//! Agents that hear more than they can handle: messages wait in the mailbox, where they slow their senders, and not in
+//! the mind.
 
 use std::sync::Arc;
 

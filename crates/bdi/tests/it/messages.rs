@@ -230,7 +230,8 @@ fn turn_ends_soon_after_sending() {
         "+!go <- .broadcast(tell, a); !spend(12); .send(bob, tell, b); .send(bob, tell, c).",
         "+!go <- .wait(1); .send(bob, tell, a); !spend(12); .send(bob, tell, b); .send(bob, tell, c).",
         // Steps that are taken on the short way of a message.
-        "+!go <- .send(bob, tell, a); +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; .send(bob, tell, b).",
+        "+!go <- .send(bob, tell, a); +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x;
+         -x; +x; -x; +x; -x; .send(bob, tell, b).",
     ] {
         let sent_in = sends_in_turns(&format!("{go} {spend}"));
         assert_eq!(sent_in.len(), 2, "b and c are sent back to back: {go} {sent_in:?}");

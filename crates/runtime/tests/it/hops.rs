@@ -960,7 +960,7 @@ fn who_cannot_go_stays_and_is_told_why() {
 /// A rule about `move` is about the agents that it names, where they leave and where they come, and about the names of
 /// their clones and minions.
 #[test]
-fn move_rules_hold_at_both_ends_of_a_link() {
+fn move_rules_hold_at_both_ends() {
     let rule = r#"{"deny": [{"who": "*", "move": ["scout*", "walker_*", "walker_minion*"]}]}"#;
     let policy: Policy = serde_json::from_str(rule).unwrap();
     for guarded in 0..2 {

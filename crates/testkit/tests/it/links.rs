@@ -305,7 +305,7 @@ fn new_names_over_bound_come_back() {
 }
 
 #[test]
-fn news_with_new_names_over_bound_are_left_out() {
+fn news_with_too_many_names_are_left_out() {
     let mut pair = LinkPair::new(11);
     pair.renamed = Some(("told-here", "told-away"));
     pair.ends[1].link.set_name_bytes_max(0);
