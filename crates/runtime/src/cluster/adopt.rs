@@ -1,4 +1,4 @@
-//! Serving partitions: bringing their agents back, and those to life that the society begins with.
+//! Adoption of partitions: recovers their agents and starts those founders of the society that never began.
 
 use std::collections::BTreeMap;
 
@@ -18,47 +18,47 @@ use crate::durable_agent::Founder;
 use crate::node::{Node, christen};
 use crate::parcel::{Change, Newcomer, Parcel};
 
-/// What is served now.
+/// Outcome of [`Node::adopt`]: the agents and messages of the partitions that this node serves now.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Adopted {
-    /// Agents that live here by that.
+    /// Agents that live here as a result.
     pub agents: usize,
-    /// How many of them go on with what was kept of them.
+    /// Agents among them that continue from their recorded state.
     pub kept: usize,
-    /// Messages that they sent and nobody handled yet.
+    /// Messages that these agents sent and that are not handled yet.
     pub messages: usize,
-    /// The partitions that are not served, and why.
+    /// Partitions that are not served, each with the reason.
     pub failed: Vec<(Partition, NotAdopted)>,
 }
 
-/// Why a partition is not served.
+/// Reason for not serving a partition.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotAdopted {
-    /// Its journal cannot be taken over or read.
+    /// The partition's journal cannot be taken over or read.
     #[error(transparent)]
     Recover(#[from] RecoverError),
-    /// One of its agents cannot be brought back.
+    /// One of the partition's agents cannot be restored.
     #[error(transparent)]
     Create(#[from] CreateError),
 }
 
-/// Why no partition is served.
+/// Reason for serving no partition at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdoptError {
-    /// An agent had ended the whole society, with this exit code: there is nothing to go on with.
+    /// An agent had ended the whole society with this exit code, so nothing is left to recover.
     #[error("the society has ended, with exit code {0}")]
     Ended(i32),
-    /// The platform ends, or is none of a cluster.
+    /// The platform is ending, or belongs to no cluster.
     #[error("the platform does not serve partitions")]
     NotServing,
 }
 
 impl Node {
-    /// Serves partitions from now on: takes their journals over, brings back their agents, begins those of the society's that
-    /// never were, and lets all other nodes know. One that cannot be read is left alone.
+    /// Serves partitions from now on. Takes over their journals, restores their agents, starts founders that never
+    /// began, and tells all other nodes. A partition whose journal cannot be read is left alone.
     pub fn adopt(&self, partitions: &[(Partition, Epoch)], founders: Vec<Founder>) -> Result<Adopted, AdoptError> {
         let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return Err(AdoptError::NotServing) };
         self.announce(cluster, partitions);
@@ -97,7 +97,8 @@ impl Node {
             if lost.is_empty() {
                 break (read, resumed);
             }
-            // What was read is of the partitions of these, too: the others are read once more, without them.
+            // The records that were read belong to these partitions, too: the others are read once more, without
+            // them.
             for (name, error) in lost {
                 failed.entry(cluster.partition_of(name)).or_insert(error.into());
             }
@@ -114,7 +115,7 @@ impl Node {
         Ok(Adopted { agents, kept, messages, failed: failed.into_iter().collect() })
     }
 
-    /// From now on messages to agents of these partitions wait for this node.
+    /// Makes messages to agents of these partitions wait for this node.
     fn announce(&self, cluster: &Cluster, partitions: &[(Partition, Epoch)]) {
         let mut parts = cluster.lock();
         for &(partition, _) in partitions {
@@ -128,14 +129,16 @@ impl Node {
         }
     }
 
-    /// This node will not serve these partitions after all.
+    /// Withdraws the announcement of partitions that this node cannot serve.
     fn renounce(&self, cluster: &Cluster, partitions: impl Iterator<Item = Partition>) {
         let _parts = cluster.lock();
         partitions.for_each(|partition| cluster.set(partition, Server::Nobody));
     }
 
-    /// Agents of partitions come, with what they may have missed before what waited for them, and all nodes are told. How many
-    /// that are. On the scribe's thread: nothing else is written down meanwhile, so no numbered message is missing.
+    /// Opens partitions on this node. Restores their agents, repeats the messages that they may have missed, then
+    /// delivers the messages that waited, and tells all nodes. Returns the number of agents.
+    ///
+    /// Runs on the journal writer's thread: nothing else is persisted meanwhile, so no numbered message is missing.
     pub fn open_here(
         &self,
         partitions: &[(Partition, Epoch)],
@@ -161,7 +164,8 @@ impl Node {
         }
         let letters: Vec<Envelope> = letters(telling).into_iter().map(|letter| self.for_local(letter)).collect();
         self.count_posted(letters.len() as u64);
-        // Another node takes nothing of agents that it does not know to be here: what goes there goes behind the word of it.
+        // Another node accepts nothing from agents that it does not know to be here. Messages to other nodes
+        // therefore follow the announcement of these agents.
         let is_away = |letter: &Envelope| matches!(self.routes.look_up(letter.to.name).place(), Place::Node(_));
         let (away, mut posted): (Vec<Envelope>, Vec<Envelope>) = letters.into_iter().partition(is_away);
         let (mut ended, mut doomed) = (Vec::new(), Vec::new());
@@ -171,7 +175,7 @@ impl Node {
             doomed.extend(part.doomed.drain());
             posted.append(&mut part.waiting);
         }
-        // Shard 0 finds no route before this lock is given back, and waits for that.
+        // Shard 0 finds no route before this lock is released, and waits for it.
         self.have_sent(posted);
         for slot in &newcomers {
             self.expect(slot.name, 0, slot.generation);
@@ -195,13 +199,13 @@ impl Node {
         count
     }
 
-    /// Has shard 0 send messages.
+    /// Makes shard 0 send messages.
     pub(super) fn have_sent(&self, messages: Vec<Envelope>) {
         let mut parcels: Vec<Parcel> = messages.into_iter().map(Parcel::Posted).collect();
         self.fill(0, |content| content.parcels.append(&mut parcels));
     }
 
-    /// Enters agents into the AMS that lived elsewhere, or nowhere, before.
+    /// Enters agents into the AMS that lived on another node before, or nowhere.
     fn register(&self, agents: Vec<Entrant>, first: u32) -> Vec<Newcomer> {
         let now = self.now();
         let mut newcomers = Vec::with_capacity(agents.len());
@@ -226,13 +230,13 @@ impl Node {
         newcomers
     }
 
-    /// A message that is said again, perhaps to an agent of this node that writes nothing down.
+    /// Prepares a repeated message whose receiver may be a local agent that is not durable.
     fn for_local(&self, letter: Envelope) -> Envelope {
         let here = matches!(self.routes.look_up(letter.to.name).place(), Place::Local(_));
         if here { self.for_keeps(letter) } else { letter }
     }
 
-    /// Tells all nodes that this one serves partitions; the lock is to be held.
+    /// Tells all nodes that this one serves these partitions. The caller holds the lock.
     fn tell_served(&self, cluster: &Cluster, partitions: &[(Partition, Epoch)]) {
         let Some(links) = self.linked.links() else { return };
         let ours: FxHashSet<Partition> = partitions.iter().map(|(partition, _)| *partition).collect();
@@ -245,7 +249,7 @@ impl Node {
     }
 }
 
-/// An agent does not live on another node any more.
+/// Removes an agent's entry from the AMS that says it lives on another node.
 pub(super) fn forget_elsewhere(ams: &mut Ams, name: Symbol) {
     if let Some(node) = ams.node_of(name) {
         ams.handle_ended_elsewhere(&name.into(), node);

@@ -1,8 +1,8 @@
 //! Agents that are created on one node and belong to a partition that another one serves.
 //!
-//! A creation is a message to the agent to be. Its creator sends it as any other, numbered and written with its step, so
-//! it arrives once; whoever serves the partition makes the agent, and writes that it was made and that the message was handled
-//! in one frame.
+//! A creation is a message to the new agent. Its creator sends it like any other message, numbered and persisted with
+//! its step, so it arrives exactly once. The node that serves the partition makes the agent. It records in one frame
+//! that the agent was made and that the message was handled.
 
 use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, Value, sym};
@@ -22,7 +22,7 @@ use crate::parcel::Change;
 use crate::shard::Slot;
 use crate::sync::Arc;
 
-/// An agent to be.
+/// Request to create an agent on the node that serves its partition.
 #[derive(Debug, Encode, Decode)]
 struct Creation {
     kind: AgentKind,
@@ -30,23 +30,23 @@ struct Creation {
     /// Root agent of its family, if that is not its owner.
     root: Option<Symbol>,
     origin: Origin,
-    /// Its whole state.
+    /// Complete state of the agent.
     state: Vec<u8>,
 }
 
-/// Where an agent is to live that is being created.
+/// Node on which a new agent is created.
 enum Home {
-    /// On another node, which makes it of this.
+    /// Another node, which makes the agent from this value.
     Elsewhere(Value),
-    /// On this node, as long as it serves the agent's partition.
+    /// This node, as long as it serves the agent's partition.
     Here,
-    /// On this node, since another one cannot make it: its state cannot be saved.
+    /// This node, because the agent's state cannot be saved and sent to another.
     Unsaved,
 }
 
 impl Node {
-    /// Creates an agent in this shard; in a cluster, on the node that serves its name. Ends the creator's family if this
-    /// was one refusal too many.
+    /// Creates an agent: in this shard, or in a cluster on the node that serves its name. Ends the creator's family
+    /// if this was one refusal too many.
     pub fn create_somewhere(
         self: &Arc<Self>,
         shard: ShardIndex,
@@ -133,8 +133,8 @@ impl Node {
         }
     }
 
-    /// Has messages to an agent follow its creation to the node that is about to make it. Returns when the creation is
-    /// paid for, if that is later than now.
+    /// Makes messages to an agent follow its creation to the node that makes it. Returns the time at which the
+    /// creation is paid for, if that is later than now.
     fn await_agent(&self, who: &Introduction) -> Result<Option<Time>, CreateError> {
         let Some(cluster) = &self.cluster else { return Err(CreateError::NameTaken(who.name)) };
         let (new, now) = (who.entry(), self.now());
@@ -151,8 +151,8 @@ impl Node {
         Ok(due)
     }
 
-    /// A message creates an agent. If it is to be one of this node, messages to it wait from now on until it is made; else the
-    /// message comes back, and there is a route to the node that is to make it.
+    /// Prepares for an agent that a message creates. If the agent will live on this node, messages to it wait until
+    /// it is made. Otherwise returns the message, with a route set to the node that will make the agent.
     pub fn expect_creation(&self, envelope: Envelope) -> Result<(), Envelope> {
         let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return Err(envelope) };
         let name = envelope.to.name;
@@ -160,7 +160,7 @@ impl Node {
             return Err(envelope);
         }
         if cluster.server_of(name) != Server::Here {
-            // Nobody served its partition when its creator was told its name.
+            // No node served the agent's partition when its creator learnt its name.
             self.direct_to_server(name);
             return Err(envelope);
         }
@@ -169,7 +169,7 @@ impl Node {
         let new = NewAgent { started: true, owner, root: root.unwrap_or_default(), ..NewAgent::new(name, kind) };
         let now = self.now();
         let created = self.with_ams(|ams| {
-            // It has no route: it is nowhere yet.
+            // The agent has no route because it does not live on any node yet.
             forget_elsewhere(ams, name);
             ams.create_again(new, now)
         });
@@ -187,7 +187,8 @@ impl Node {
         Ok(())
     }
 
-    /// A message that no journal keeps creates an agent, but there is one of that name: its creator is told. Else it comes back.
+    /// Refuses a creation by a message that is not numbered if the name is taken, and tells its creator. Returns
+    /// every other message.
     pub fn refuse_creation(&self, envelope: Envelope) -> Result<(), Envelope> {
         if matches!(envelope.body, MessageBody::Numbered(_)) || !is_creation(&envelope.body) {
             return Err(envelope);
@@ -213,7 +214,7 @@ impl Node {
         }
     }
 
-    /// Makes an agent that was created elsewhere; not if that message had been handled before.
+    /// Makes an agent that was created on another node, unless the message that creates it was handled before.
     pub fn make_created(&self, created: Created, is_new: bool) {
         let Created { name, generation, creator, ticket, creation } = created;
         let Creation { kind, owner, root, origin, state } = creation;
@@ -249,7 +250,7 @@ impl Node {
     }
 }
 
-/// An agent that is to be made.
+/// Agent that this node is about to make.
 pub(crate) struct Created {
     pub name: Symbol,
     generation: u32,

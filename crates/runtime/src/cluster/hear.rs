@@ -1,4 +1,4 @@
-//! What other nodes say of the partitions they serve, and what this one says to them.
+//! Cluster messages: what other nodes announce about the partitions they serve, and this node's announcements.
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Name, Numbered, Symbol};
 use whimbrel_platform::ams::AgentKind;
@@ -18,7 +18,7 @@ use crate::parcel::Parcel;
 use crate::sync::atomic::Ordering;
 
 impl Node {
-    /// Another node serves partitions, and these are agents of them.
+    /// Handles the announcement that another node serves partitions, with some of their agents.
     pub fn hear_serves(&self, from: NodeId, partitions: &[(u16, u64)], agents: Vec<(Name, AgentKind)>, more: bool) {
         let Some(cluster) = &self.cluster else { return };
         let mut parts = cluster.lock();
@@ -53,14 +53,14 @@ impl Node {
         }
     }
 
-    /// A partition has another server than it had, or the one it had says so once more.
+    /// Notes that a partition has another server, or that its server announced itself again.
     fn expect_server(&self, cluster: &Cluster, parts: &mut Parts, partition: Partition, epoch: Epoch, from: NodeId) {
         let coming = parts.part(partition).and_then(|part| part.coming.as_ref());
         if coming.is_some_and(|coming| coming.node == from && coming.epoch == epoch) {
-            // More of its agents.
+            // The announcement continues: it names more agents of a server that is already known.
             return;
         }
-        // That it was deposed itself, this node will hear from the journal.
+        // This node learns from the journal, not from here, that it was deposed.
         if parts.servers.hear_serves(from, partition, epoch) != Heard::News
             || cluster.server(partition) == Server::HereSoon
         {
@@ -75,8 +75,8 @@ impl Node {
         }
     }
 
-    /// Another node serves these partitions, and these messages are what it may have missed. What waited follows them, then
-    /// what is sent from now on. `letters` makes envelopes of a telling.
+    /// Opens partitions to the node that serves them. Sends the messages that it may have missed, then those that
+    /// waited, then lets new messages through. `letters` makes envelopes for a replay round.
     pub fn open_to(&self, to: NodeId, partitions: &[Partition], letters: impl FnOnce(u64) -> Vec<Envelope>) {
         let (Some(cluster), Some(links)) = (&self.cluster, self.linked.links()) else { return };
         let telling = cluster.begin_telling();
@@ -97,12 +97,13 @@ impl Node {
         self.note_creations(&letters, to);
         links.tell(to, News::Again { partitions: open.clone(), telling });
         let mut batch = letters;
-        // Not under the lock: whoever hands messages to a link may be handed others by it. Nothing is written down meanwhile,
-        // so no numbered message is missing.
+        // Sends without the lock, because handing messages to a link may make it hand others to this node. Nothing is
+        // persisted meanwhile, so no numbered message is missing.
         while self.send_all_linked(to, &mut batch) && !self.opened(cluster, to, &open, &mut batch) {}
     }
 
-    /// Hands messages to a link; false if it cannot take them: then it has been lost, and so it will be said.
+    /// Hands messages to a link. Returns false if the link cannot take them: it is lost, and its loss is reported
+    /// separately.
     fn send_all_linked(&self, to: NodeId, batch: &mut Vec<Envelope>) -> bool {
         let count = batch.len();
         if let Some(links) = self.linked.links().filter(|_| count > 0) {
@@ -116,7 +117,8 @@ impl Node {
         !is_lost
     }
 
-    /// Lets new messages go to another node, if nothing waits; else that is to be sent first.
+    /// Lets new messages go to another node if none waits. Otherwise takes those that wait into `batch`, to be sent
+    /// first.
     fn opened(&self, cluster: &Cluster, to: NodeId, open: &[(u16, u64)], batch: &mut Vec<Envelope>) -> bool {
         let mut parts = cluster.lock();
         let mut nobodys = Vec::new();
@@ -155,7 +157,7 @@ impl Node {
         cluster.set(partition, Server::Node(to));
     }
 
-    /// Whoever is created by one of these messages is on that node for those behind it.
+    /// Notes that agents which one of these messages creates live on that node for all messages behind it.
     fn note_creations(&self, letters: &[Envelope], to: NodeId) {
         let Some(cluster) = &self.cluster else { return };
         for Envelope { to: Aid { name, .. }, .. } in letters.iter().filter(|letter| is_creation(&letter.body)) {
@@ -176,7 +178,7 @@ impl Node {
         });
     }
 
-    /// Another node says that all follows that it has for these partitions, which this one serves.
+    /// Handles another node's announcement of a replay: all its messages to these partitions of this node follow.
     pub fn hear_again(&self, from: NodeId, partitions: &[(u16, u64)], telling: u64) {
         let Some(cluster) = &self.cluster else { return };
         let mut parts = cluster.lock();
@@ -243,14 +245,15 @@ impl Node {
         self.cluster.as_ref().is_some_and(serves)
     }
 
-    /// Another node tells what became of messages.
+    /// Records what another node reports about the fate of messages.
     pub fn hear_facts(&self, facts: Facts) {
         if let Some(scribe) = self.scribe.as_ref().filter(|_| self.cluster.is_some()) {
             scribe.hear(facts);
         }
     }
 
-    /// Drops what came over a link and is not to be taken: it will be said again. How many messages that are.
+    /// Drops messages from a link that arrive too early or too late; their sender will repeat them. Returns their
+    /// number.
     pub fn drop_untimely(&self, from: NodeId, messages: &mut Vec<Envelope>) -> u64 {
         let Some(cluster) = self.cluster.as_ref().filter(|_| messages.iter().any(is_numbered)) else { return 0 };
         let parts = cluster.lock();
@@ -274,7 +277,8 @@ impl Node {
         }
     }
 
-    /// A numbered message to an agent of this node. If that one writes nothing down, nobody answers for the message from now on.
+    /// Turns a numbered message into a plain one if its local receiver is not durable: no one accounts for it any
+    /// more.
     pub fn for_keeps(&self, envelope: Envelope) -> Envelope {
         match (envelope.body, &self.scribe) {
             (MessageBody::Numbered(numbered), Some(scribe)) if !scribe.is_durable(envelope.to.name) => {
@@ -285,7 +289,7 @@ impl Node {
         }
     }
 
-    /// Another node stops serving partitions.
+    /// Handles the announcement that another node stops serving partitions.
     pub fn hear_yields(&self, from: NodeId, partitions: &[u16], agents: Vec<Name>) {
         let Some(cluster) = &self.cluster else { return };
         let mut parts = cluster.lock();
@@ -297,7 +301,7 @@ impl Node {
                 cluster.set(partition, Server::Nobody);
             }
         }
-        // Those that another node has named as its own meanwhile are there.
+        // Agents that another node has announced as its own meanwhile live there.
         let left: Vec<Name> =
             self.with_ams(|ams| agents.into_iter().filter(|name| ams.node_of(name) == Some(from)).collect());
         for name in left {
@@ -308,7 +312,7 @@ impl Node {
         }
     }
 
-    /// What a new peer is to know of the partitions that this node serves, and of their agents.
+    /// Returns the announcement for a new peer of the partitions that this node serves, and of their agents.
     pub fn served(&self, parts: &Parts, agents: &[(Symbol, AgentKind)]) -> Vec<News> {
         serves(&parts.served(), agents)
     }
@@ -318,7 +322,7 @@ pub(super) fn is_numbered(envelope: &Envelope) -> bool {
     matches!(envelope.body, MessageBody::Numbered(_))
 }
 
-/// That this node serves partitions, with their agents, in pieces.
+/// Builds the announcement that this node serves partitions, with their agents, in pieces that a link can carry.
 pub(super) fn serves(partitions: &[(u16, u64)], agents: &[(Symbol, AgentKind)]) -> Vec<News> {
     if partitions.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Ending agents, wherever they are.
+//! Ending agents, on whichever node they live.
 
 use std::time::{Duration, Instant};
 
@@ -12,29 +12,31 @@ use whimbrel_platform::route::{NodeId, Place};
 use super::{Part, Server};
 use crate::node::Node;
 
-/// Pause between two looks whether the ends of agents are written.
+/// Pause between two checks whether the ends of agents are persisted.
 const WRITTEN_LOOKED_AT_EVERY: Duration = Duration::from_millis(2);
 
-/// What became of the order to end an agent, as far as one node can tell.
+/// Outcome of an order to end an agent, as far as this node knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It has ended; if it was kept, that is written.
+    /// The agent has ended. If it was durable, its end is persisted.
     Yes,
-    /// There is no such agent, and none whose end is still to be written.
+    /// No such agent exists, and no end of one is still to be persisted.
     NoSuchAgent,
-    /// The node of this name has it.
+    /// The agent lives on the node of this name.
     Elsewhere(Symbol),
-    /// Nobody serves its partition. It is to end when somebody does, unless this node is gone by then.
+    /// No node serves the agent's partition. The agent ends when one does, unless this node is gone by then.
     Unserved,
-    /// It is to end, and that was not written in time: who goes on with it if this node dies may find it alive.
+    /// The agent's end was not persisted in time. A node that recovers the agent after a crash may find it alive.
     Unwritten,
 }
 
 impl Node {
-    /// Ends an agent that is on this node, and waits until that is written, if it is one that is kept. (An agent is off the
-    /// directories as soon as it ends; if its node dies then, it is there again, unless its end was written.)
+    /// Ends an agent of this node. For a durable agent, waits until its end is persisted.
+    ///
+    /// An agent leaves the directories as soon as it ends. If its node crashes before the end is persisted, the agent
+    /// is recovered.
     pub fn end_here(&self, name: Symbol, at_most: Duration) -> Ended {
-        // It ends as soon as it is here: whoever asks again hears whether that was so.
+        // The agent ends as soon as it arrives here; a repeated request tells whether it did.
         if let (Some(source), Some(links)) = (self.doom_coming(name), self.linked.links()) {
             links.tell(source, News::Kill(name));
             return Ended::Unwritten;
@@ -46,7 +48,7 @@ impl Node {
         let mut end = || {
             is_there = self.with_ams(|ams| ams.kill(Aid::local(name)).is_ok());
             is_late = !is_there && self.kill_later(name);
-            // Who serves its partition next writes its end.
+            // The next server of its partition records its end.
             !is_late
         };
         let Some(scribe) = self.scribe.as_ref().filter(|scribe| scribe.is_durable(name)) else {
@@ -61,13 +63,13 @@ impl Node {
             true => Ended::Yes,
             false if is_late => Ended::Unserved,
             false if is_there || scribe.is_durable(name) => Ended::Unwritten,
-            // Its end was written in the moment before, or its partition passed on.
+            // Its end was persisted just before, or its partition moved to another node.
             false => self.not_here(name),
         }
     }
 
-    /// Ends agents of this node, in batches so that others have their turns meanwhile. Waits until the ends of durable
-    /// agents are written. Returns the agents that have not ended here, and what is known of them.
+    /// Ends agents of this node, in batches, so that others have their turns meanwhile. Waits until the ends of
+    /// durable agents are persisted. Returns the agents that have not ended here, each with what is known of it.
     pub fn end_agents(&self, names: &[Symbol], at_most: Duration) -> Vec<(Symbol, Ended)> {
         let until = Instant::now() + at_most;
         let scribe = self.scribe.as_ref();
@@ -90,8 +92,8 @@ impl Node {
         missed.chain(unwritten.into_iter().map(|name| (name, Ended::Unwritten))).collect()
     }
 
-    /// Takes agents of this node one step through their lives, in batches. Returns the agents for which that failed, and
-    /// why.
+    /// Takes agents of this node one step through their life cycle, in batches. Returns the failures, with their
+    /// reasons.
     pub fn step_agents(&self, names: &[Symbol], step: LifecycleStep) -> Vec<(Symbol, LifecycleError)> {
         let mut failed = Vec::new();
         self.in_batches(names, |ams, name| {
@@ -100,7 +102,7 @@ impl Node {
         failed
     }
 
-    /// Does something to agents under the AMS's lock, which it frees after each batch so that others have their turns.
+    /// Acts on agents under the AMS's lock, which is released after each batch so that others have their turns.
     fn in_batches(&self, names: &[Symbol], mut act: impl FnMut(&mut Ams, Symbol)) {
         for (number, batch) in names.chunks(BULK_AT_ONCE).enumerate() {
             if number > 0 {
@@ -110,7 +112,7 @@ impl Node {
         }
     }
 
-    /// What there is to say of an agent that was not found here: it may have gone on elsewhere since it was looked for.
+    /// Reports an agent that was not found here. It may have moved to another node since it was looked up.
     fn not_here(&self, name: Symbol) -> Ended {
         match self.routes.look_up(name).place() {
             Place::Node(node) => Ended::Elsewhere(self.name_of(node)),
@@ -118,8 +120,8 @@ impl Node {
         }
     }
 
-    /// Ends an agent, on whichever node it is; one that is on its way between two, as soon as it is somewhere. False if there is none
-    /// of that name. `from` is the node that says so, if another one does.
+    /// Ends an agent on any node. An agent that is moving between two nodes ends on arrival. Returns false if no
+    /// agent has that name. `from` is the node that sent the order, if another one did.
     pub fn kill(&self, name: Symbol, from: Option<NodeId>) -> bool {
         if let (Some(source), Some(links)) = (self.doom_coming(name), self.linked.links()) {
             if from != Some(source) {
@@ -136,7 +138,7 @@ impl Node {
         self.with_ams(|ams| ams.kill(Aid::local(name)).is_ok()) || self.kill_later(name)
     }
 
-    /// If nobody serves an agent's partition just now, it ends when somebody does.
+    /// Marks an agent to end when some node serves its partition, if none does now.
     fn kill_later(&self, name: Symbol) -> bool {
         let Some(cluster) = &self.cluster else { return false };
         let mut parts = cluster.lock();
@@ -148,7 +150,7 @@ impl Node {
         })
     }
 
-    /// Another node serves a partition: those of its agents end there that were to end meanwhile. The lock is held.
+    /// Tells the new server of a partition which of its agents are to end. The caller holds the lock.
     pub(super) fn kill_there(&self, part: &mut Part, to: NodeId) {
         let Some(links) = self.linked.links() else { return };
         part.doomed.drain().for_each(|name| links.tell(to, News::Kill(name)));

@@ -1,4 +1,4 @@
-//! A node is lost: its agents of partitions that it served are absent until another one serves them.
+//! Loss of a node: the agents of its partitions are absent until another node serves them.
 
 use whimbrel_acl::{Envelope, Name};
 use whimbrel_platform::EndReason;
@@ -10,7 +10,7 @@ use super::{Cluster, Part, Parts, Server};
 use crate::node::Node;
 
 impl Node {
-    /// Another node is lost. Returns those of its agents that have ended by that.
+    /// Handles the loss of another node. Returns those of its agents that ended with it.
     pub fn lose_agents(&self, lost: NodeId) -> Vec<Name> {
         let Some(cluster) = &self.cluster else { return self.with_ams(|ams| ams.handle_node_lost(lost)) };
         let mut parts = cluster.lock();
@@ -31,7 +31,7 @@ impl Node {
         })
     }
 
-    /// The server of partitions is none any more: its agents of them are absent, and what is sent to those waits.
+    /// Removes the server of partitions. Their agents are absent, and messages to them wait.
     pub(super) fn forsake(&self, cluster: &Cluster, parts: &mut Parts, partitions: &[Partition], server: NodeId) {
         for &partition in partitions {
             cluster.set(partition, Server::Nobody);
@@ -51,14 +51,14 @@ impl Node {
         }
     }
 
-    /// An agent whose partition has a new server is not there any more.
+    /// Notes that an agent has ended whose partition has a new server.
     pub(super) fn absent_ended(&self, name: &Name) {
         let Some(node) = self.with_ams(|ams| ams.node_of(name)) else { return };
         let reason = EndReason::Failed("its node is lost".to_owned());
         self.agent_ended_elsewhere(name, node, &reason);
     }
 
-    /// Of messages that did not get to a node, those that are not said again.
+    /// Returns those of a lost node's undelivered messages that will not be repeated.
     pub fn unsaid(&self, mut messages: Vec<Envelope>) -> Vec<Envelope> {
         if self.cluster.is_some() {
             messages.retain(|envelope| !is_numbered(envelope));

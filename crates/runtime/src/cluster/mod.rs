@@ -1,9 +1,9 @@
-//! A node of a cluster (docs/design/cluster.md): which partitions it serves, who serves the others, and what waits until
-//! somebody does.
+//! Cluster node (docs/design/cluster.md): the partitions that this node serves, the servers of all others, and the
+//! messages that wait for a partition without a server.
 //!
-//! A partition passes from nobody to a node in one moment, under the lock of [`Cluster`]: what there is to be said again and
-//! what waited goes first, then the routes of its agents are set, then what is sent next follows. So no message overtakes one
-//! that waited.
+//! A partition passes to a node in one moment, under the lock of [`Cluster`]. Repeated messages and those that waited
+//! go first, then the routes of its agents are set, then new messages follow. So no message overtakes one that
+//! waited.
 
 mod adopt;
 mod create;
@@ -34,52 +34,53 @@ use crate::seat::Seat;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, MutexGuard, locked};
 
-/// Where messages to the agents of a partition go.
+/// Destination of messages to the agents of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Server {
-    /// Nobody serves it: they wait.
+    /// No node serves the partition; messages wait.
     Nobody,
-    /// This node does as soon as its agents are there: they wait.
+    /// This node serves the partition as soon as its agents are restored; messages wait.
     HereSoon,
     /// This node.
     Here,
-    /// Another one, which has been told all that it may have missed.
+    /// Another node, which has been sent all that it may have missed.
     Node(NodeId),
 }
 
-/// What became of a message to an agent without a route.
+/// Outcome of offering a message without a route to the cluster.
 pub(crate) enum Waiting {
-    /// It waits here.
+    /// The message waits here.
     Here,
-    /// It waits in the books of its sender, and is said again from there.
+    /// The message waits in its sender's ledger, and is repeated from there.
     InTheBooks,
-    /// Too many wait already.
+    /// Too many messages wait already; returns this one.
     TooMany(Envelope),
-    /// Somebody serves its receiver's partition, or did until now and the receiver is still there.
+    /// The receiver's partition has a server, or had one until now and the receiver is still there; returns the
+    /// message.
     No(Envelope),
 }
 
-/// See the module.
+/// Partition servers, waiting messages and replay rounds of a cluster node; see the module.
 pub(crate) struct Cluster {
     layout: Arc<Layout>,
-    /// By partition, where messages go: read without the lock, changed under it.
+    /// Destination of messages, by partition: read without the lock, changed under it.
     lines: Box<[AtomicU64]>,
-    /// By partition, microseconds that its agents' turns took here.
+    /// Microseconds that turns of agents took here, by partition.
     work_us: Box<[AtomicU64]>,
-    /// How often something was said again.
+    /// Number of replay rounds so far.
     tellings: AtomicU64,
     parts: Mutex<Parts>,
-    /// The agents that the society begins with.
+    /// Founders: the agents that the society begins with.
     founders: Mutex<FxHashSet<Symbol>>,
-    /// What has partitions served by other nodes.
+    /// Port that moves partitions to other nodes.
     mover: OnceLock<Arc<dyn Mover>>,
 }
 
-/// What is known of all partitions.
+/// State of all partitions.
 pub(crate) struct Parts {
-    /// Who said that he serves what, and whose messages are taken.
+    /// Announced servers by partition, from which this node decides whose messages to take.
     pub servers: Servers<NodeId>,
-    /// In which telling a node said again all it has for a partition: what is of an earlier one is of no account.
+    /// Latest replay round of a node for a partition. Messages of an earlier round are ignored.
     tellings: FxHashMap<(NodeId, Partition), u64>,
     /// Nodes that were asked to repeat their messages to a partition, because one is missing.
     asked: FxHashSet<(NodeId, Partition)>,
@@ -88,18 +89,20 @@ pub(crate) struct Parts {
     each: Box<[Part]>,
 }
 
-/// What is known of a partition beside who serves it.
+/// State of one partition beside its server.
 #[derive(Default)]
 pub(crate) struct Part {
-    /// What waits for a server, in the order it came. Nothing that is numbered: that is said again.
+    /// Messages that wait for a server, in order of arrival. Numbered messages do not wait here: their senders repeat
+    /// them.
     waiting: Vec<Envelope>,
-    /// Its agents while nobody serves it, as far as they are known: they live, but nowhere just now.
+    /// Known agents of the partition while no node serves it: they are alive, but on no node.
     absent: FxHashSet<Name>,
-    /// Those of them that are to end as soon as they are somewhere.
+    /// Absent agents that end as soon as a node restores them.
     doomed: FxHashSet<Symbol>,
-    /// The node that served it before, if this one heard of that.
+    /// Previous server of the partition, if this node heard of one.
     before: Option<NodeId>,
-    /// A node that serves it in this epoch, and has not been told yet what it may have missed; and its agents.
+    /// Node that serves the partition in this epoch and has not been sent yet what it may have missed, with its
+    /// agents.
     coming: Option<Coming>,
 }
 
@@ -130,7 +133,7 @@ impl Server {
 }
 
 impl Cluster {
-    /// A node that serves nothing, of a platform whose agents are in these partitions.
+    /// Creates the state of a node that serves nothing, for agents in these partitions.
     pub fn new(layout: Arc<Layout>) -> Self {
         let partitions = layout.partitions();
         let line = |_| AtomicU64::new(Server::Nobody.packed());
@@ -152,23 +155,23 @@ impl Cluster {
         }
     }
 
-    /// Which partitions agents belong to.
+    /// Returns the layout that assigns agents to partitions.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 
-    /// The partition of an agent.
+    /// Returns an agent's partition.
     pub fn partition_of(&self, agent: impl Into<Name>) -> Partition {
         self.layout.partition_of(agent)
     }
 
-    /// Where messages to the agents of a partition go.
+    /// Returns the destination of messages to the agents of a partition.
     pub fn server(&self, partition: Partition) -> Server {
         let line = self.lines.get(usize::from(partition.0));
         line.map_or(Server::Nobody, |server| Server::unpacked(server.load(Ordering::Acquire)))
     }
 
-    /// Where messages to an agent go, if it is durable.
+    /// Returns the destination of messages to an agent, if it is durable.
     pub fn server_of(&self, agent: Symbol) -> Server {
         self.server(self.partition_of(agent))
     }
@@ -182,38 +185,38 @@ impl Cluster {
         self.server(partition) == Server::Node(node) || parts.each.get(usize::from(partition.0)).is_some_and(comes)
     }
 
-    /// Sets where messages go; the lock is to be held.
+    /// Sets the destination of messages to a partition. The caller holds the lock.
     fn set(&self, partition: Partition, server: Server) {
         if let Some(line) = self.lines.get(usize::from(partition.0)) {
             line.store(server.packed(), Ordering::Release);
         }
     }
 
-    /// Turns of a partition's agents took so long.
+    /// Adds the time that turns of a partition's agents took.
     pub fn note_work(&self, partition: Partition, spent_us: u64) {
         if let Some(work_us) = self.work_us.get(usize::from(partition.0)) {
             work_us.fetch_add(spent_us, Ordering::Relaxed);
         }
     }
 
-    /// How long all turns of partitions' agents took here, of those where they took any time.
+    /// Returns the time that turns of agents took here, for each partition with any.
     fn work(&self) -> impl Iterator<Item = (Partition, Duration)> {
         let work = (0..).map(Partition).zip(&self.work_us);
         let spent = work.map(|(partition, work_us)| (partition, work_us.load(Ordering::Relaxed)));
         spent.filter(|(_, spent_us)| *spent_us > 0).map(|(partition, us)| (partition, Duration::from_micros(us)))
     }
 
-    /// The present telling: what is said for the first time now belongs to it.
+    /// Returns the current replay round, to which all new messages belong.
     pub fn telling(&self) -> u64 {
         self.tellings.load(Ordering::Acquire)
     }
 
-    /// Begins another telling.
+    /// Begins another replay round.
     fn begin_telling(&self) -> u64 {
         self.tellings.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Has a message wait until somebody serves its receiver's partition.
+    /// Makes a message wait until some node serves its receiver's partition.
     pub fn wait(&self, envelope: Envelope, routes: &RouteTable) -> Waiting {
         let mut parts = self.lock();
         let partition = self.partition_of(envelope.to.name);
@@ -232,17 +235,17 @@ impl Cluster {
         }
     }
 
-    /// Messages that wait.
+    /// Returns the number of messages that wait.
     pub fn waiting(&self) -> u64 {
         self.lock().each.iter().map(|part| part.waiting.len() as u64).sum()
     }
 
-    /// The partitions, while none of them passes to anybody. To be locked before the AMS, never after it.
+    /// Locks the partitions, so that none changes its server. Lock them before the AMS, never after it.
     pub fn lock(&self) -> MutexGuard<'_, Parts> {
         locked(&self.parts)
     }
 
-    /// The society begins with these agents.
+    /// Notes the founders of the society.
     fn note_founders(&self, names: impl Iterator<Item = Symbol>) {
         locked(&self.founders).extend(names);
     }
@@ -253,7 +256,7 @@ impl Cluster {
 }
 
 impl Node {
-    /// What this node's workers have done since it began.
+    /// Returns the work of this node's workers since it began.
     pub fn work(&self) -> Work {
         let now = self.now();
         let busy_us = self
@@ -277,8 +280,8 @@ impl Parts {
         (0..).map(Partition).zip(&mut self.each)
     }
 
-    /// Adds an agent to those that get a route to the node that begins to serve their partition, once that node has
-    /// been told what it may have missed. False if the node is not beginning to serve it.
+    /// Adds an agent to those that get a route to the node which begins to serve their partition, once that node has
+    /// been sent what it may have missed. Returns false if the node is not beginning to serve the partition.
     pub fn name_coming(&mut self, cluster: &Cluster, agent: &Name, node: NodeId) -> bool {
         let coming = self.part(cluster.partition_of(agent)).and_then(|part| part.coming.as_mut());
         let coming = coming.filter(|coming| coming.node == node);
@@ -289,7 +292,7 @@ impl Parts {
         false
     }
 
-    /// The partitions that this node serves, and in which epochs, as it is told.
+    /// Returns the partitions that this node serves, with their epochs, in the form that peers are told.
     pub fn served(&self) -> Vec<(u16, u64)> {
         self.servers.served().map(|(partition, epoch)| (partition.0, epoch.0)).collect()
     }

@@ -1,4 +1,4 @@
-//! Agents that are wanted on another node: they go there with the partition that they are in.
+//! Moves of durable agents: an agent moves to another node together with its partition.
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::cluster::Mover;
@@ -13,19 +13,19 @@ use crate::shard::{Slot, Status};
 use crate::sync::Arc;
 
 impl Node {
-    /// This has partitions served by other nodes.
+    /// Sets the port that moves partitions to other nodes.
     pub fn be_moved_by(&self, mover: Arc<dyn Mover>) {
         if let Some(cluster) = &self.cluster {
             let _ = cluster.mover.set(mover);
         }
     }
 
-    /// Whether an agent of this node is in a partition, with all that is kept of it.
+    /// Returns true if an agent of this node belongs to a partition, with all its recorded state.
     pub fn is_of_cluster(&self, agent: Symbol) -> bool {
         self.cluster.is_some() && self.scribe.as_ref().is_some_and(|scribe| scribe.is_durable(agent))
     }
 
-    /// The name of the node that serves a partition, if one does.
+    /// Returns the name of the node that serves a partition, if one does.
     pub fn server_named(&self, partition: Partition) -> Option<Symbol> {
         match self.cluster.as_ref()?.server(partition) {
             Server::Here => Some(self.my_name()),
@@ -34,7 +34,7 @@ impl Node {
         }
     }
 
-    /// Whether a durable agent may go to another node, as far as this one knows.
+    /// Checks whether a durable agent may move to another node, as far as this node knows.
     pub fn may_be_conveyed(&self, agent: Symbol, to: Symbol) -> Result<(), HopError> {
         let me = self.my_name();
         if to == me {
@@ -47,7 +47,7 @@ impl Node {
         if may { Ok(()) } else { Err(HopError::Forbidden(me)) }
     }
 
-    /// Has a durable agent's partition served by another node; `then` hears what came of it.
+    /// Makes another node serve a durable agent's partition. `then` is called with the outcome.
     pub fn convey(&self, agent: Symbol, to: Symbol, then: WishCall) {
         let wish = Wish::new(to, then);
         let Some(cluster) = &self.cluster else { return };
@@ -62,8 +62,9 @@ impl Node {
         }
     }
 
-    /// A durable agent goes on here. If it was about to be on this node, it is told that it is; if on another one, it has no turns before that
-    /// is [asked for](crate::parcel::Change::SetOut) again.
+    /// Notes that a durable agent continues here. If this node was its destination, the agent learns that it arrived.
+    /// If another node was, the agent gets no turns until its [departure](crate::parcel::Change::SetOut) is requested
+    /// again.
     pub(super) fn arrive_with_partition(
         &self,
         slot: &mut Slot,

@@ -1,4 +1,4 @@
-//! Stopping to serve partitions, so that another node may.
+//! Yielding partitions: this node stops serving them so that another node may.
 
 use std::time::{Duration, Instant};
 
@@ -17,43 +17,43 @@ use crate::parcel::Parcel;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
-/// How often agents that are still in their turns, or whose last steps are not written yet, are asked once more.
+/// Pause before agents are asked again that are in their turns or whose last steps are not persisted yet.
 const ASK_AGAIN: Duration = Duration::from_millis(1);
 
-/// That the durable agents of partitions are to stop, between two turns, when all they did is written.
+/// Order to durable agents of partitions to stop between two turns, once all their steps are persisted.
 #[derive(Debug)]
 pub(crate) struct Yielding {
     partitions: FxHashSet<Partition>,
     layout: Arc<Layout>,
 }
 
-/// Why a partition is not free yet for another node.
+/// Reason why a partition cannot be served by another node yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum YieldError {
-    /// One of its agents has not stopped.
+    /// One of the partition's agents has not stopped.
     #[error("agent {0} does not stop: its turn has not ended, or what it did is not written")]
     Busy(Symbol),
-    /// The platform ends.
+    /// The platform is ending.
     #[error("the platform ends")]
     Ends,
 }
 
 impl Yielding {
-    /// Whether this agent is to stop, if it is durable.
+    /// Returns true if this agent has to stop, provided that it is durable.
     pub fn concerns(&self, agent: Symbol) -> bool {
         self.partitions.contains(&self.layout.partition_of(agent))
     }
 }
 
 impl Node {
-    /// Stops serving partitions: their agents stop, all they did is written, and other nodes know that messages to them are to
-    /// wait. Returns when that is so, or after `at_most`, with those of which it is not.
+    /// Stops serving partitions. Their agents stop, their steps are persisted, and other nodes let messages to them
+    /// wait. Returns when that is done, or after `at_most`, with the partitions for which it failed.
     pub fn yield_up(&self, partitions: &[Partition], at_most: Duration) -> Vec<(Partition, YieldError)> {
         let all = |why: YieldError| partitions.iter().map(|partition| (*partition, why)).collect();
         let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return all(YieldError::Ends) };
         if scribe.concluded.load(Ordering::Acquire) {
-            // The society is about to end, here and everywhere.
+            // The society is about to end, here and on all nodes.
             return all(YieldError::Ends);
         }
         let (durable, end_here) = self.close_here(cluster, partitions);
@@ -65,7 +65,7 @@ impl Node {
         loop {
             let order = Yielding { partitions: left.iter().copied().collect(), layout: Arc::clone(cluster.layout()) };
             let busy = self.ask_to_yield(order);
-            // Those on their way from one shard to another were not asked.
+            // Agents on their way from one shard to another were not asked.
             self.with_ams(|ams| here.retain(|name| ams.kind(Aid::local(*name)).is_some()));
             let in_the_way: FxHashMap<Partition, Symbol> =
                 here.iter().chain(&busy).map(|name| (cluster.partition_of(*name), *name)).collect();
@@ -84,8 +84,8 @@ impl Node {
         }
     }
 
-    /// From now on messages to agents of these partitions wait, here and on other nodes. The agents that go on elsewhere, and
-    /// those that the next server begins anew.
+    /// Makes messages to agents of these partitions wait, here and on other nodes. Returns the agents that continue
+    /// on another node, and those that the next server begins anew.
     fn close_here(&self, cluster: &Cluster, partitions: &[Partition]) -> (Vec<Symbol>, Vec<Symbol>) {
         let mut parts = cluster.lock();
         let ours: FxHashSet<Partition> = partitions.iter().copied().collect();
@@ -112,7 +112,7 @@ impl Node {
         (durable, volatile.into_iter().filter(|name| cluster.is_founder(*name)).collect())
     }
 
-    /// Has agents stop that can. Those that have not gone, or have ended and that is not written.
+    /// Asks agents to stop. Returns those that are still here, or whose end is not persisted.
     fn ask_to_yield(&self, order: Yielding) -> Vec<Symbol> {
         let (answer, answers) = std::sync::mpsc::channel();
         let order = Arc::new(order);
@@ -123,7 +123,7 @@ impl Node {
         answers.iter().flatten().collect()
     }
 
-    /// An agent has stopped, to go on on another node.
+    /// Handles an agent that has stopped in order to continue on another node.
     pub fn left(&self, name: Symbol, generation: u32) {
         let Some(cluster) = &self.cluster else { return };
         let mut parts = cluster.lock();

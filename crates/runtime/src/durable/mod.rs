@@ -1,12 +1,12 @@
-//! Durable agents: each of their steps is written to a journal before anybody sees what came of it
+//! Durable agents: each of their steps is persisted in a journal before anyone sees its effects
 //! ([`whimbrel_platform::durable`] says what that promises).
 //!
-//! One step's way: the agent has its turn; what it sends and prints is kept back in its slot ([`Unwritten`]). At the end
-//! of the round its shard captures all agents that had turns ([`crate::shard`], `steps`): their states, what they handled
-//! and what they kept back, and hands that batch to the [`scribe`], a thread of its own, which writes it. Meanwhile the
-//! agents go on; what they do now goes with the next batch. When the batch is acknowledged, the shard gets it back and
-//! sends and prints what was kept back. So the disk's time is nobody's but the message's, and the busier the agents are,
-//! the more steps one write holds.
+//! A step takes this way. The agent has its turn; what it sends and prints is withheld in its slot ([`Unwritten`]).
+//! At the end of the round its shard captures all agents that had turns ([`crate::shard`], `steps`): their states,
+//! the messages they handled and the effects withheld. It hands that batch to the [`scribe`], a thread that writes
+//! the journal. Meanwhile the agents continue, and their new steps go into the next batch. When the batch is
+//! acknowledged, the shard gets it back, and sends and prints what was withheld. So only messages wait for the disk,
+//! not agents, and the busier the agents are, the more steps one write contains.
 
 pub(crate) mod backstage;
 mod recover;
@@ -25,35 +25,35 @@ pub use recover::{Kept, RecoverError, erase, recover};
 pub(crate) use recover::{Recovered, recover_some};
 pub(crate) use resume::{Entrant, volatile};
 
-/// A durable agent's steps since they were captured last.
+/// Steps of a durable agent since its last capture.
 pub(crate) struct Unwritten {
-    /// How it came to be, until that is written.
+    /// Record of the agent's creation, until it is persisted.
     pub born: Option<Box<Born>>,
-    /// The number of the last message it sent.
+    /// Number of the last message that the agent sent.
     pub last: u64,
-    /// Messages it handled.
+    /// Messages that the agent handled.
     pub handled: Vec<Ticket>,
-    /// Messages it sent.
+    /// Messages that the agent sent.
     pub sent: Vec<(Aid, Arc<AclMessage>)>,
-    /// What else it did that others see.
+    /// Other visible effects of the agent's steps.
     pub effects: Vec<Effect>,
-    /// How big its last whole state was, and what was written of changes since; both 0 if nothing was written yet.
+    /// Size of the agent's last complete state, and of the changes written since. Both are 0 before the first write.
     pub whole_bytes: usize,
     pub delta_bytes: usize,
-    /// It is on its shard's list of those to be captured.
+    /// True while the agent is on its shard's list of agents to capture.
     pub listed: bool,
-    /// It was captured, and that is being written.
+    /// True while a capture of the agent is being written.
     pub captured: bool,
     pub idleness: Idleness,
 }
 
-/// Since when an agent has had nothing to do, and when it is to be asked whether it leaves memory.
+/// Time since when an agent has had nothing to do, and time of the next check whether it leaves memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Idleness {
     pub since: Time,
-    /// Never, if nobody will ask.
+    /// Time of the next check; never, if passivation is off.
     pub asked_at: Time,
-    /// It has left.
+    /// True once the agent has left memory.
     pub is_passive: bool,
 }
 
@@ -64,13 +64,13 @@ impl Default for Idleness {
 }
 
 impl Unwritten {
-    /// Of an agent that is new.
+    /// Creates the record of a new agent.
     pub fn of(born: Born) -> Self {
         let last = born.after;
         Self { born: Some(Box::new(born)), ..Self::after(last) }
     }
 
-    /// Of an agent whose last message had this number.
+    /// Creates the record of an agent whose last message had this number.
     pub fn after(last: u64) -> Self {
         Self {
             born: None,
@@ -86,32 +86,32 @@ impl Unwritten {
         }
     }
 
-    /// Whether there is nothing to write but its state.
+    /// Returns true if only the agent's state is left to write.
     pub fn says_nothing(&self) -> bool {
         self.born.is_none() && self.handled.is_empty() && self.sent.is_empty() && self.effects.is_empty()
     }
 }
 
-/// Something an agent did, beside sending, that others see: it is done when it is written.
+/// Visible effect of a turn other than a message; it takes place when the turn is persisted.
 pub(crate) enum Effect {
-    /// It printed a line.
+    /// A line that the agent prints.
     Print(Aid, String),
-    /// It printed text without its name and without ending the line.
+    /// Text that the agent prints without its name and without ending the line.
     PrintBare(Aid, String),
-    /// It, or the platform in its turn, noted something for its operator.
+    /// A log entry by the agent, or by the platform during its turn.
     Log(Aid, LogLevel, String),
-    /// It created an agent that another node runs.
+    /// Creation of an agent that another node runs.
     Create(Box<AclMessage>),
-    /// Somebody waits for its step to be written.
+    /// Call for a waiting caller, once the step is persisted.
     Then(Box<dyn FnOnce() + Send>),
-    /// It ended the platform.
+    /// End of the platform.
     Stop { delay_ms: u64, code: i32 },
-    /// What the platform knows of it changed. That is done already; it is only to be written.
+    /// Changed registration of the agent: already in effect, and only to be persisted.
     Standing,
 }
 
 impl Effect {
-    /// Whether it creates an agent that another node runs: that is sent as a message, in its order among them.
+    /// Returns true for the creation of an agent on another node: it is sent as a message, in order with the others.
     pub fn is_creation(&self) -> bool {
         matches!(self, Self::Create(_))
     }

@@ -1,4 +1,4 @@
-//! Reading a journal back: which agents there were, what they were doing, and which messages were on their way.
+//! Recovery of a journal: its agents, their states, and the messages that were on their way.
 
 use std::ops::ControlFlow;
 
@@ -9,10 +9,10 @@ use whimbrel_platform::store::{Epoch, Journal, Lsn, OpenError, Partition, StoreE
 
 use crate::sync::{Arc, Mutex, locked};
 
-/// Threads that open and read partitions.
+/// Number of threads that open and read partitions.
 const READERS: usize = 32;
 
-/// What a journal holds, and the right to write to it: for [`crate::PlatformBuilder::durable`].
+/// Recovered content of a journal, with the right to write to it, for [`crate::PlatformBuilder::durable`].
 pub struct Kept {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) epoch: Epoch,
@@ -25,29 +25,29 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Of a journal none of whose partitions was taken over.
+    /// Creates an empty recovery of a journal none of whose partitions was taken over.
     pub(crate) fn nothing(journal: Arc<dyn Journal>, layout: Arc<Layout>) -> Self {
         let ledger = Ledger::with_layout(layout);
         let (agents, letters, sizes) = Default::default();
         Self { journal, epoch: Epoch(0), ledger, agents, letters, sizes, stopped: None }
     }
 
-    /// How many agents go on.
+    /// Returns the number of recovered agents.
     pub fn agents(&self) -> usize {
         self.agents.len()
     }
 
-    /// How many messages were sent and not handled.
+    /// Returns the number of messages that were sent and not handled.
     pub fn messages(&self) -> usize {
         self.letters.len()
     }
 
-    /// The exit code, if an agent had ended the whole society: there is nothing to go on with.
+    /// Returns the exit code if an agent had ended the whole society: nothing is left to recover.
     pub fn stopped(&self) -> Option<i32> {
         self.stopped
     }
 
-    /// Whether there was nothing.
+    /// Returns true if the journal held no agents and no messages.
     pub fn is_empty(&self) -> bool {
         self.agents.is_empty() && self.letters.is_empty()
     }
@@ -59,24 +59,24 @@ impl std::fmt::Debug for Kept {
     }
 }
 
-/// Why a journal cannot be gone on with.
+/// Reason for failing to recover a journal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoverError {
-    /// Another owner has it, or it cannot be opened.
+    /// The journal has another owner, or cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// It cannot be read.
+    /// The journal cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A frame in it is none of this release's.
+    /// A frame of the journal is not of this release.
     #[error("frame {} of partition {}: {error}", .lsn.0, .partition.0)]
     Frame {
-        /// The partition.
+        /// Partition of the frame.
         partition: Partition,
-        /// The frame.
+        /// Position of the frame.
         lsn: Lsn,
-        /// What is wrong with it.
+        /// Fault of the frame.
         error: FrameError,
     },
 }
@@ -105,7 +105,7 @@ pub(crate) struct JournalSize {
     pub live: u64,
 }
 
-/// What some partitions of a journal hold.
+/// Recovered content of some partitions of a journal.
 pub(crate) struct Recovered {
     pub books: Ledger,
     pub agents: Vec<Resumed>,
@@ -113,13 +113,13 @@ pub(crate) struct Recovered {
     pub letters: Vec<(Ticket, Aid, Sent)>,
     /// Size of each partition's journal.
     pub sizes: FxHashMap<Partition, JournalSize>,
-    /// An agent ended the whole society with this exit code.
+    /// Exit code with which an agent ended the whole society, if one did.
     pub stopped: Option<i32>,
-    /// Partitions that could not be taken over or read: nothing of the above is of them.
+    /// Partitions that could not be taken over or read. Nothing else in this struct belongs to them.
     pub failed: Vec<(Partition, RecoverError)>,
 }
 
-/// Takes partitions over, and reads them.
+/// Takes partitions over, and reads their journals.
 ///
 /// Frames are dropped as soon as they are read, so memory holds the agents' present state, not their history.
 pub(crate) fn recover_some(
@@ -143,15 +143,15 @@ pub(crate) fn recover_some(
     Recovered { books, agents, letters, sizes, stopped, failed }
 }
 
-/// State of a recovery that is reading.
+/// State of a recovery in progress.
 struct Reading {
     arrears: Arrears,
     sizes: FxHashMap<Partition, JournalSize>,
     failed: Vec<(Partition, RecoverError)>,
 }
 
-/// Opens and reads partitions, several at a time: to open one waits for a disk or a network, and those at a time wait at once.
-/// One that cannot be read to its end adds nothing.
+/// Opens and reads partitions, several at a time, because opening one waits for a disk or a network. A partition that
+/// cannot be read to its end adds nothing.
 fn open_and_read(
     journal: &dyn Journal,
     layout: &Arc<Layout>,
@@ -172,7 +172,7 @@ fn open_and_read(
     };
     let share = partitions.len().div_ceil(READERS).max(1);
     std::thread::scope(|scope| {
-        // A panic of one is a panic of all.
+        // A panic of one reader is a panic of all.
         partitions.chunks(share).for_each(|some| _ = scope.spawn(move || some.iter().for_each(read)));
     });
 }
@@ -202,10 +202,9 @@ pub(crate) fn read_partition(
     failed.map_or(Ok((JournalSize { all, live }, arrears)), Err)
 }
 
-/// Forgets all that a journal holds: the society has ended.
+/// Erases a journal whose society has ended.
 ///
-/// # Errors
-/// Another process owns it by now, or it cannot be written.
+/// # Errors Returns an error if another process owns the journal by now, or if it cannot be written.
 pub fn erase(journal: &dyn Journal, epoch: Epoch) -> Result<(), RecoverError> {
     for partition in (0..journal.partitions()).map(Partition) {
         let last = journal.open(partition, epoch)?;

@@ -1,4 +1,4 @@
-//! Bringing back the agents that a journal keeps.
+//! Restoring the agents that a journal records.
 
 use std::time::Duration;
 
@@ -17,32 +17,33 @@ use crate::shard::{KEPT_BY_ONE, Slot};
 use crate::sync::locked;
 use crate::turn::caught;
 
-/// An agent to be.
+/// Agent that is about to enter the platform.
 pub(crate) struct Entrant {
     pub name: Symbol,
     pub kind: AgentKind,
-    /// Who created it; empty if nobody.
+    /// Creator of the agent; empty if it has none.
     pub owner: Symbol,
-    /// Root agent of its family; empty if its owner tells.
+    /// Root agent of the family; empty if the owner's family applies.
     pub root: Symbol,
     pub slot: Box<Slot>,
 }
 
 impl Entrant {
-    /// One of those that the society begins with: nobody created it.
+    /// Creates the entry of a founder, which has no creator.
     pub fn founder((name, kind, body): Founder) -> Self {
         let (owner, root) = (Symbol::default(), Symbol::default());
         Self { name, kind, owner, root, slot: Box::new(Slot::new(body)) }
     }
 
-    /// As the AMS is told of it.
+    /// Returns the agent's description for the AMS.
     pub fn entry(&self) -> NewAgent {
         NewAgent { started: true, owner: self.owner, root: self.root, ..NewAgent::new(self.name, self.kind) }
     }
 }
 
 impl Node {
-    /// Makes an agent again of what was kept of it, the last of it written at this time, as [`ProgramLoader::restore`] has it.
+    /// Restores an agent from its recorded states, the last of them written at this time, as
+    /// [`ProgramLoader::restore`] describes.
     ///
     /// [`ProgramLoader::restore`]: crate::ProgramLoader::restore
     pub fn restore(
@@ -59,7 +60,7 @@ impl Node {
                 self.shelf.resume(name, origin, states, age)
             }
             Origin::GoneOn { code, .. } => {
-                // Its client may have brought it along.
+                // Its client may have brought the code along.
                 caught(|| self.loader.recall_code(code))?;
                 let body = self.restore(name, code, states, written_at)?;
                 self.shelf.note_gone_on(name, origin);
@@ -69,7 +70,7 @@ impl Node {
         }
     }
 
-    /// Whether an agent that is to be could be made again.
+    /// Checks whether a new agent could be restored later.
     pub fn check_kind(&self, name: Symbol, body: &dyn AgentBody) -> Result<(), CreateError> {
         match body.origin() {
             Some(Origin::Type(kind)) if !self.kinds.knows(&kind) => Err(CreateError::UnknownKind { name, kind }),
@@ -77,8 +78,8 @@ impl Node {
         }
     }
 
-    /// A society's agents as they go on: those that were kept instead of new ones, without those that had ended, and with
-    /// those that came to be later. From now on what they do is written.
+    /// Returns a society's agents at start-up: recovered agents replace founders of the same name, founders that had
+    /// ended are left out, and later agents are added. From now on their steps are persisted.
     pub fn with_resumed(&self, founders: Vec<Entrant>) -> Result<Vec<Entrant>, CreateError> {
         founders.iter().try_for_each(|agent| self.check_kind(agent.name, &agent.slot.body))?;
         let Some(scribe) = &self.scribe else { return Ok(founders) };
@@ -94,8 +95,8 @@ impl Node {
         Ok(resumed.among(founders, &ended))
     }
 
-    /// Brings agents back that were kept, and what the platform knew of them; and those that cannot be brought back, among them
-    /// those that are `volatile` now.
+    /// Restores recorded agents and their registrations. Also returns those that cannot be restored, including agents
+    /// that are `volatile` now.
     pub fn resume(
         &self,
         kept: impl IntoIterator<Item = Resumed>,
@@ -122,11 +123,11 @@ impl Node {
     }
 
     fn resumed(&self, born: &Born, states: &[State], age_ms: u64, last: u64) -> Result<Box<Slot>, String> {
-        // When that was written, if this node had been there.
+        // Time of that record on this node's clock, had the node been running then.
         let written_at = Time(self.now().0.wrapping_sub(age_ms.saturating_mul(1_000)));
         let body = match self.restore(born.agent, &born.origin, states, written_at) {
             Ok(body) => body,
-            // Another program may know it. Its messages wait, and what is kept of it stays as it is.
+            // Another program may know the agent. Its messages wait, and its records stay as they are.
             Err(why) if matches!(born.origin, Origin::Type(_) | Origin::Kept { .. } | Origin::GoneOn { .. }) => {
                 let text = format!("it does not go on, and what is kept of it stays as it is: {why}");
                 self.output.log(Aid::local(born.agent), LogLevel::Severe, &text);
@@ -145,16 +146,16 @@ impl Node {
     }
 }
 
-/// The agents among these that nothing can be kept of.
+/// Returns the agents among these whose state cannot be recorded.
 pub(crate) fn volatile(agents: &[Entrant]) -> FxHashSet<Symbol> {
     agents.iter().filter(|agent| agent.slot.body.origin().is_none()).map(|agent| agent.name).collect()
 }
 
-/// Agents that were brought back.
+/// Agents that were restored.
 #[derive(Default)]
 pub(crate) struct ResumedAgents {
     agents: FxHashMap<Symbol, Entrant>,
-    /// What the platform knew of them.
+    /// Registrations of these agents.
     pub standings: Vec<Standing>,
 }
 
@@ -163,8 +164,8 @@ impl ResumedAgents {
         self.agents.len()
     }
 
-    /// A society's agents as they go on: those that were brought back instead of new ones, without those that had ended, and
-    /// with those that came to be later.
+    /// Returns a society's agents at start-up: restored agents replace founders of the same name, founders that had
+    /// ended are left out, and later agents are added.
     pub fn among(self, founders: Vec<Entrant>, ended: &FxHashSet<Symbol>) -> Vec<Entrant> {
         let mut resumed = self.agents;
         let mut agents = Vec::with_capacity(founders.len() + resumed.len());

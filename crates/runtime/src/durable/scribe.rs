@@ -1,4 +1,4 @@
-//! The scribe: the thread that writes down what durable agents did, in the order their shards hand it in.
+//! Journal writer: the thread that records the steps of durable agents, in the order in which shards hand them in.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -26,37 +26,37 @@ use crate::parcel::Parcel;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Mutex, locked};
 
-/// How long to wait before what could not be written is tried again, at first and at most.
+/// Delay before a failed write is tried again, at first and at most.
 const RETRY: Duration = Duration::from_millis(20);
 const RETRY_MAX: Duration = Duration::from_secs(2);
-/// For how long partitions are served, with agents in them and nothing to write, until that is written at the soonest.
+/// Minimum time for which partitions are served, with agents and nothing to write, before that time is recorded.
 const SERVED_UNSAID: Duration = Duration::from_secs(5);
-/// And until it is written if nothing was for longer: this part of that time. So waits of agents that are killed begin anew
-/// by no more than it.
+/// Fraction of a longer idle time after which it is recorded as well. Waits of agents that are killed begin anew by
+/// no more than that.
 const SERVED_UNSAID_SHARE: u32 = 8;
-/// The platform's exit code when another process took its journal over.
+/// Exit code of the platform when another process took its journal over.
 const FENCED: i32 = 75;
 
-/// What one agent did since it was captured last.
+/// Steps of one agent since its last capture.
 pub(crate) struct Entry {
     pub agent: Symbol,
-    /// In one frame, or none.
+    /// Records that share one frame.
     pub records: Vec<Record>,
-    /// The number of the first message.
+    /// Number of the first message.
     pub first: u64,
     pub sent: Vec<(Aid, Arc<AclMessage>)>,
     pub effects: Vec<Effect>,
-    /// Messages that it did not handle before it ended.
+    /// Messages that the agent did not handle before it ended.
     pub unhandled: Vec<MessageBody>,
 }
 
-/// What agents of one shard did.
+/// Steps of one shard's agents.
 pub(crate) struct Batch {
     pub shard: ShardIndex,
     pub entries: Vec<Entry>,
 }
 
-/// What became visible because it is written down, in order.
+/// Effect or message that becomes visible because it is persisted; released in order.
 pub(crate) enum Released {
     Effect(Effect),
     Message {
@@ -81,59 +81,59 @@ enum Job {
     End,
 }
 
-/// Partitions that this node serves from now on, and what is in their journals.
+/// Partitions that this node begins to serve, with the content of their journals.
 pub(crate) struct Takeover {
     pub books: Ledger,
     pub partitions: Vec<(Partition, Epoch)>,
     pub sizes: FxHashMap<Partition, JournalSize>,
-    /// Messages that agents of these partitions answer for.
+    /// Messages that agents of these partitions still account for.
     pub letters: Vec<Letter>,
-    /// Those that go on, and those that begin.
+    /// Recovered agents and founders that begin.
     pub agents: Vec<Entrant>,
-    /// What the platform knew of the former.
+    /// Registrations of the recovered agents.
     pub standings: Vec<Standing>,
 }
 
-/// The scribe as the rest of the node sees it.
+/// Handle of the journal writer for the rest of the node.
 pub(crate) struct Scribe {
     pub journal: Arc<dyn Journal>,
     jobs: Sender<Job>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// Who and what waits to be brought back.
+    /// Agents and messages that wait to be restored.
     pub pending: Mutex<Pending>,
-    /// The platform ends, its durable agents do not: nothing is written any more.
+    /// True when the platform ends and its durable agents do not: nothing is persisted any more.
     pub suspended: AtomicBool,
-    /// An agent ended the whole society, and that is written.
+    /// True when an agent has ended the whole society, and that is persisted.
     pub concluded: AtomicBool,
-    /// Agents that were kept are about to be there.
+    /// True while recovered agents are about to enter the platform.
     pub awaited: AtomicBool,
     lives: Mutex<Lives>,
-    /// The agents that write down what they handle, those included that are only about to.
+    /// Agents that persist the messages they handle, including agents that are about to exist.
     durable: Mutex<FxHashSet<Symbol>>,
-    /// Who waits for the end of which agent to be written, each by a number of his own.
+    /// Callers that wait for an agent's end to be persisted, each under a number of its own.
     ends: Mutex<FxHashMap<u64, (Symbol, Sender<()>)>>,
 }
 
-/// Which lives agents have whose names others had before.
+/// Lives of agents whose names other agents had before.
 struct Lives {
-    /// That of all who are the first of their name in this process.
+    /// Life of all agents that are the first of their name in this process.
     first: u64,
     next: u64,
     /// Names that were given up.
     retired: FxHashSet<Symbol>,
 }
 
-/// Who and what waits to be brought back.
+/// Agents and messages that wait to be restored.
 pub(crate) struct Pending {
     pub agents: FxHashMap<Symbol, Resumed>,
     /// Agents the society began with that have ended.
     pub ended: FxHashSet<Symbol>,
     pub letters: Vec<(Ticket, Aid, Sent)>,
-    /// What the platform knew of those that go on.
+    /// Registrations of the recovered agents.
     pub standings: Vec<Standing>,
 }
 
-/// What a scribe begins with.
+/// Initial state of a journal writer.
 pub(crate) struct Orders {
     journal: Arc<dyn Journal>,
     ledger: Ledger,
@@ -142,7 +142,7 @@ pub(crate) struct Orders {
 }
 
 impl Orders {
-    /// Starts the scribe's thread.
+    /// Starts the journal writer's thread.
     pub fn start(self, node: &Arc<Node>) {
         let Some(scribe) = &node.scribe else { return };
         let Self { journal, ledger, terms, jobs } = self;
@@ -153,13 +153,13 @@ impl Orders {
     }
 }
 
-/// True for names that no durable agent has, whatever node serves which partition.
+/// Returns true for names that no durable agent has, whichever node serves which partition.
 fn is_never_durable(name: Symbol) -> bool {
     name == sym::AMS || name == sym::DF || Cast::of(name).is_some()
 }
 
 impl Scribe {
-    /// A scribe that is to [start](Orders::start).
+    /// Creates a journal writer that is to be [started](Orders::start).
     pub fn new(kept: Kept) -> (Self, Orders) {
         let (jobs, waiting) = channel();
         let Kept { journal, epoch, ledger, agents, letters, sizes, .. } = kept;
@@ -179,7 +179,7 @@ impl Scribe {
         (Self { journal, jobs, thread, pending, suspended, concluded, awaited, lives, durable, ends }, orders)
     }
 
-    /// The scribe of a node that serves nothing yet.
+    /// Creates the journal writer of a node that serves nothing yet.
     pub fn idle(journal: Arc<dyn Journal>, layout: &Arc<Layout>) -> (Self, Orders) {
         let (scribe, mut orders) = Self::new(Kept::nothing(journal, Arc::clone(layout)));
         orders.terms.clear();
@@ -187,7 +187,7 @@ impl Scribe {
         (scribe, orders)
     }
 
-    /// Waits until all that was handed in is written, and ends the thread.
+    /// Waits until all steps that were handed in are persisted, and ends the thread.
     pub fn end(&self) {
         let _ = self.jobs.send(Job::End);
         if let Some(thread) = locked(&self.thread).take()
@@ -197,12 +197,12 @@ impl Scribe {
         }
     }
 
-    /// Has a batch written. Its shard gets back what is released.
+    /// Persists a batch. Its shard gets back the effects that are released.
     pub fn write(&self, batch: Batch) {
         let _ = self.jobs.send(Job::Write(batch));
     }
 
-    /// What the numbers of the messages come after that the next agent of this name sends.
+    /// Returns the number after which the messages of the next agent of this name are counted.
     pub fn numbers_for(&self, name: Symbol) -> u64 {
         locked(&self.durable).insert(name);
         let mut lives = locked(&self.lives);
@@ -213,28 +213,32 @@ impl Scribe {
         numbers_of_life(lives.next - 1)
     }
 
-    /// The last agent of this name has ended, and that is written.
+    /// Forgets an agent: it was the last of this name, and its end is persisted.
     pub fn forget(&self, name: Symbol) {
         locked(&self.durable).remove(&name);
     }
 
-    /// This name will be free, though the last steps of the agent that had it are not written.
+    /// Notes that this name becomes free before the last steps of its agent are persisted.
     pub fn retire(&self, name: Symbol) {
         locked(&self.lives).retired.insert(name);
     }
 
-    /// What an agent sent, as it is written: what goes to agents that write nothing down, to topics and to other platforms
-    /// is not kept, nor is what is nested too deeply to be, nor what it sends on for others: nobody would know its number for that agent's.
+    /// Returns an agent's messages in recorded form.
+    ///
+    /// Messages to agents that are not durable, to topics and to other platforms are not recorded. Neither are
+    /// messages that are nested too deeply, nor those forwarded for other agents: their numbers would not be this
+    /// agent's.
     pub fn written(&self, node: &Node, agent: Symbol, sent: &[(Aid, Arc<AclMessage>)]) -> Vec<Sent> {
         let write = |((to, message), is_kept): (&(Aid, Arc<AclMessage>), bool)| {
             let written = if is_kept { Sent::of(*to, message).ok() } else { None };
             written.unwrap_or_else(|| Sent::unkept(*to))
         };
-        // Encoded once the locks are free again.
+        // Messages are encoded after the locks are released.
         sent.iter().zip(self.kept(node, agent, sent)).map(write).collect()
     }
 
-    /// Tells which of these messages are kept. Partitions are held up only by receivers that may be durable elsewhere.
+    /// Tells which of these messages are recorded. Only receivers that may be durable on another node hold up
+    /// partitions.
     fn kept(&self, node: &Node, agent: Symbol, sent: &[(Aid, Arc<AclMessage>)]) -> SmallVec<[bool; 8]> {
         let may_be_kept = |(to, message): &(Aid, Arc<AclMessage>)| {
             let is_ours = to.platform == sym::EMPTY || to.platform == node.name;
@@ -253,7 +257,7 @@ impl Scribe {
             }
             _ => (None, durable),
         };
-        // Whether an agent of another node is durable, that node knows.
+        // Only the agent's own node knows whether it is durable.
         let may_be = |name| {
             parts.as_ref().is_some_and(|(cluster, parts)| match node.routes.look_up(name).place() {
                 Place::Local(_) => false,
@@ -265,7 +269,7 @@ impl Scribe {
         sent.iter().map(|sent| may_be_kept(sent) && is_durable(sent.0.name)).collect()
     }
 
-    /// Partitions are served here from now on. How many agents come; `None` if the platform ends.
+    /// Serves partitions from now on. Returns the number of agents that enter; `None` if the platform ends.
     pub fn take_over(&self, takeover: Takeover) -> Option<usize> {
         let durable = takeover.agents.iter().filter(|agent| agent.slot.unwritten.is_some());
         locked(&self.durable).extend(durable.map(|agent| agent.name));
@@ -278,45 +282,44 @@ impl Scribe {
         answers.recv().ok()
     }
 
-    /// These partitions are not served here any more. False if the platform ends.
+    /// Stops serving these partitions. Returns false if the platform ends.
     pub fn give_up(&self, partitions: Vec<Partition>) -> bool {
         let (answer, answers) = channel();
         self.jobs.send(Job::GiveUp(partitions, answer)).is_ok() && answers.recv().is_ok()
     }
 
-    /// Another node serves these partitions: it is to be sent what it may have missed ([`Node::open_to`]).
+    /// Requests that another node is sent what it may have missed of these partitions ([`Node::open_to`]).
     pub fn say_again(&self, to: NodeId, partitions: Vec<Partition>) {
         let _ = self.jobs.send(Job::SayAgain(to, partitions));
     }
 
-    /// Asks for a repetition of all unhandled messages of this node's agents to agents of a partition that it serves:
-    /// one is missing.
+    /// Requests that this node's agents repeat all unhandled messages to a local partition, because one is missing.
     pub fn say_again_here(&self, partition: Partition) {
         let _ = self.jobs.send(Job::SayAgainHere(partition));
     }
 
-    /// An agent of this name will be made that writes down what it handles.
+    /// Notes that an agent of this name is about to exist which persists the messages it handles.
     pub fn expect_durable(&self, name: Symbol) {
         locked(&self.durable).insert(name);
     }
 
-    /// Has an agent made that another node's created ([`Node::make_created`]), if that was not done before.
+    /// Requests an agent that another node's agent created ([`Node::make_created`]), unless it was made before.
     pub fn create(&self, created: Created) {
         let _ = self.jobs.send(Job::Create(Box::new(created)));
     }
 
-    /// What another node says of messages.
+    /// Records what another node reports about messages.
     pub fn hear(&self, facts: Facts) {
         let _ = self.jobs.send(Job::Hear(facts));
     }
 
-    /// Whether an agent of this node writes down what it handles.
+    /// Returns true if an agent of this node persists the messages it handles.
     pub fn is_durable(&self, agent: Symbol) -> bool {
         locked(&self.durable).contains(&agent)
     }
 
-    /// Does what ends an agent, and waits until that end is written; false if it is not in time, or if `end` says that the agent is
-    /// not this node's to end, or another node is to serve it.
+    /// Ends an agent by calling `end`, and waits until its end is persisted. Returns false if that takes too long, if
+    /// `end` returns false because the agent is not this node's, or if another node is about to serve it.
     pub fn await_end(&self, agent: Symbol, at_most: Duration, end: impl FnOnce() -> bool) -> bool {
         let (tell, told) = channel();
         let number = {
@@ -329,18 +332,18 @@ impl Scribe {
             let _ends = locked(&self.ends);
             self.is_durable(agent)
         };
-        // If it is no durable agent of this node by now, either that was told or nobody will.
+        // If it is no longer a durable agent of this node, its end was reported already or never will be.
         let is_written = told.recv_timeout(if may_be_told { at_most } else { Duration::ZERO }).is_ok();
         locked(&self.ends).remove(&number);
         is_written
     }
 
-    /// These agents are another node's to end: nobody waits for that here.
+    /// Stops waiting for the ends of agents that another node has to end.
     fn give_up_ends(&self, gone: impl Fn(Symbol) -> bool) {
         locked(&self.ends).retain(|_, (agent, _)| !gone(*agent));
     }
 
-    /// It is written that the agent which had this name has ended. `is_last`: there is none of that name now.
+    /// Reports that an agent's end is persisted. `is_last` is true if no agent has that name now.
     fn tell_end(&self, agent: Symbol, is_last: bool) {
         let ends = locked(&self.ends);
         if is_last {
@@ -353,7 +356,7 @@ impl Scribe {
     pub fn envelopes(&self, letters: Vec<Letter>, telling: u64) -> Vec<Envelope> {
         let mut latest: FxHashMap<(Symbol, Symbol), u64> = FxHashMap::default();
         let envelope = |(Ticket { sender, number }, to, sent): Letter| {
-            // What could not be written is an empty message: it was sent when it could be.
+            // A message that could not be recorded is empty here: it was sent when it could be.
             let message = Arc::new(sent.message().ok()?);
             let after = latest.insert((sender, to.name), number).unwrap_or_default();
             let numbered = Numbered { number, after, telling, bulk: 0, message };
@@ -362,12 +365,12 @@ impl Scribe {
         letters.into_iter().filter_map(envelope).collect()
     }
 
-    /// A message will not be handled, for there is no such receiver: its sender need not keep it.
+    /// Records that a message will not be handled because its receiver does not exist. Its sender need not retain it.
     pub fn write_off(&self, ticket: Ticket, receiver: Symbol) {
         let _ = self.jobs.send(Job::WriteOff(ticket, receiver));
     }
 
-    /// Records that a message was refused, whether its receiver exists or not: its sender need not keep it.
+    /// Records that a message was refused, whether its receiver exists or not. Its sender need not retain it.
     pub fn refuse(&self, ticket: Ticket, receiver: Symbol) {
         let _ = self.jobs.send(Job::Refuse(ticket, receiver));
     }
@@ -377,23 +380,23 @@ struct Desk {
     node: Arc<Node>,
     journal: Arc<dyn Journal>,
     ledger: Ledger,
-    /// The partitions that are served here.
+    /// Partitions that this node serves.
     terms: FxHashMap<Partition, Term>,
-    /// Bytes written since the last check of garbage.
+    /// Bytes written since the last check for garbage.
     unseen: u64,
 }
 
-/// A time in which this node serves a partition.
+/// Time during which this node serves a partition.
 #[derive(Clone, Copy)]
 struct Term {
     epoch: Epoch,
-    /// The number of the last frame.
+    /// Number of the last frame.
     number: u64,
-    /// Bytes of the partition's journal, and how many of them were live at the last tidying.
+    /// Size of the partition's journal, with the live bytes at the last compaction.
     size: JournalSize,
-    /// Until when it is written that it was served.
+    /// End of the served time that is recorded.
     said: Instant,
-    /// When an agent had something written.
+    /// Time of the last write for an agent.
     worked: Instant,
 }
 
@@ -403,26 +406,26 @@ impl Term {
         Self { epoch, number: 0, size, said: now, worked: now }
     }
 
-    /// Bytes that are out of date.
+    /// Returns the bytes that are out of date.
     fn garbage(&self) -> u64 {
         self.size.all.saturating_sub(self.size.live)
     }
 
-    /// What is to be written of how long it was served, if it comes to anything.
+    /// Returns the record of the time served since the last one, if it is not zero.
     fn served(&mut self, partition: Partition, now: Instant) -> Option<Record> {
         let ms = now.saturating_duration_since(self.said).as_millis() as u64;
         self.said += Duration::from_millis(ms);
         (ms > 0).then_some(Record::Served { partition: partition.0, ms })
     }
 
-    /// Whether that is to be written though there is nothing else to write.
+    /// Returns true if the served time is to be recorded though there is nothing else to write.
     fn is_unsaid(&self, now: Instant) -> bool {
         let idle = now.saturating_duration_since(self.worked);
         now.saturating_duration_since(self.said) >= SERVED_UNSAID.max(idle / SERVED_UNSAID_SHARE)
     }
 }
 
-/// A frame to be, and what is in it.
+/// Frame that is about to be written, with its content.
 struct Frame {
     partition: Partition,
     epoch: Epoch,
@@ -432,7 +435,7 @@ struct Frame {
 }
 
 impl Desk {
-    /// Writes until the platform ends or the journal is another's.
+    /// Writes until the platform ends or another process takes the journal over.
     fn work(mut self, jobs: &Receiver<Job>) {
         let (mut ends, mut looked) = (false, Instant::now());
         while !ends {
@@ -441,7 +444,7 @@ impl Desk {
                 first => first.ok(),
             };
             let mut batches = Vec::new();
-            // All that came in while the last frames were written goes together.
+            // Steps handed in while the last frames were written are written together.
             for job in first.into_iter().chain(jobs.try_iter()) {
                 match job {
                     Job::Write(batch) => batches.push(batch),
@@ -450,7 +453,7 @@ impl Desk {
                     Job::Hear(facts) => self.ledger.hear(&facts),
                     Job::End => ends = true,
                     other => {
-                        // What was handed in before is written before.
+                        // Steps that were handed in before this job are written before it.
                         if self.write(&mut batches).and_then(|()| self.prepare(&other)).is_err() {
                             return self.give_up(batches, jobs, ends);
                         }
@@ -471,7 +474,7 @@ impl Desk {
         }
     }
 
-    /// Writes for how long partitions were served, if there are agents in them: those it is to be said of.
+    /// Records the served time of partitions that have agents.
     fn say_served(&mut self, is_due: impl Fn(Partition, &Term) -> bool) -> Result<(), Fenced> {
         let mut due: Vec<Partition> =
             self.terms.iter().filter(|(partition, term)| is_due(**partition, term)).map(|(of, _)| *of).collect();
@@ -488,7 +491,7 @@ impl Desk {
         self.append(frames)
     }
 
-    /// Writes what was handed in, and lets it be seen.
+    /// Persists the batches that were handed in, and releases their effects.
     fn write(&mut self, batches: &mut Vec<Batch>) -> Result<(), Fenced> {
         if batches.is_empty() && self.ledger.partitions_to_settle().is_empty() {
             return Ok(());
@@ -499,7 +502,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Writes what is to be written before a job is done.
+    /// Writes what has to be persisted before a job is done.
     fn prepare(&mut self, job: &Job) -> Result<(), Fenced> {
         match job {
             Job::GiveUp(partitions, _) => self.say_served(|partition, _| partitions.contains(&partition)),
@@ -507,7 +510,7 @@ impl Desk {
         }
     }
 
-    /// Serves other partitions than before, or hears that another node does.
+    /// Changes the partitions that this node serves, or handles the announcement of another server.
     fn change_service(&mut self, job: Job) {
         match job {
             Job::TakeOver(takeover, answer) => {
@@ -557,12 +560,12 @@ impl Desk {
         self.node.open_here(&terms, agents, standings, &tickets, |telling| scribe.envelopes(letters, telling))
     }
 
-    /// Tells other nodes what became of their agents' messages.
+    /// Tells other nodes the fate of their agents' messages.
     fn tell_facts(&mut self) {
         let Some(cluster) = &self.node.cluster else { return };
         let mut facts: FxHashMap<NodeId, Facts> = FxHashMap::default();
         while let Some((partition, some)) = self.ledger.poll_facts() {
-            // Who serves it next is told then.
+            // The next server of the partition is told later.
             if let Server::Node(node) = cluster.server(partition) {
                 facts.entry(node).or_default().append(some);
             }
@@ -572,11 +575,11 @@ impl Desk {
                 facts.pieces().for_each(|piece| links.tell(node, News::Facts(piece)));
             }
         }
-        // Agents need not be told which messages will not come again: each sender's come in their order.
+        // Agents need not learn which messages are not repeated, because each sender's messages arrive in order.
         self.ledger.take_known();
     }
 
-    /// Writes the steps of agents, and what follows from messages that they handled before.
+    /// Persists the steps of agents, and the settlements that follow from messages they handled before.
     fn write_down(&mut self, batches: &mut [Batch]) -> Result<(), Fenced> {
         let mut by_partition: FxHashMap<Partition, Vec<Vec<Record>>> = FxHashMap::default();
         for partition in self.ledger.partitions_to_settle() {
@@ -586,7 +589,7 @@ impl Desk {
             let partition = self.ledger.partition_of(entry.agent);
             by_partition.entry(partition).or_default().push(std::mem::take(&mut entry.records));
         }
-        // Who goes on after this finds what it had put on this node before.
+        // An agent that is recovered after this finds what it had stored on this node before.
         if !batches.is_empty() {
             self.node.storage.write_changed();
         }
@@ -594,7 +597,7 @@ impl Desk {
         self.append(frames)
     }
 
-    /// Puts pieces that must not be torn into frames.
+    /// Puts records that must stay together into frames.
     fn frames(&mut self, partition: Partition, pieces: Vec<Vec<Record>>) -> Vec<Frame> {
         let mut frames: Vec<Frame> = Vec::new();
         let (mut records, mut size) = (Vec::new(), 0);
@@ -611,7 +614,7 @@ impl Desk {
         frames
     }
 
-    /// What agents did, as a frame: it says first for how long the partition was served.
+    /// Makes a frame of agents' records; it begins with the time for which the partition was served.
     fn frame(&mut self, partition: Partition, mut records: Vec<Record>) -> Option<Frame> {
         if records.is_empty() {
             return None;
@@ -628,7 +631,7 @@ impl Desk {
     fn seal(&mut self, partition: Partition, records: Vec<Record>) -> Option<Frame> {
         let mut bytes = Vec::new();
         if let Err(error) = encode_frame(&records, &mut bytes) {
-            // What agents send was written already; there is nothing else that nests.
+            // Sent messages were encoded already, and nothing else can be nested too deeply.
             self.log(&format!("a step cannot be written: {error}"));
             return None;
         }
@@ -640,7 +643,7 @@ impl Desk {
         Some(Frame { partition, epoch: *epoch, number: *number, records, bytes })
     }
 
-    /// Appends frames, however long it takes.
+    /// Appends frames, and retries as long as necessary.
     fn append(&mut self, mut frames: Vec<Frame>) -> Result<(), Fenced> {
         let (mut wait, mut said) = (RETRY, false);
         while !frames.is_empty() {
@@ -663,7 +666,7 @@ impl Desk {
                         return Err(Fenced);
                     }
                     Err(error @ AppendError::TooBig { .. }) => {
-                        // To go on would be to promise what cannot be kept.
+                        // Continuing would promise durability that is not there.
                         let agents: Vec<&str> = frame.records.iter().map(|record| record.agent().as_str()).collect();
                         self.log(&format!(
                             "the society ends, for a step of {} cannot be kept: {error}",
@@ -695,7 +698,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Waits, but not when the platform ends.
+    /// Waits, unless the platform ends.
     fn pause(&self, wait: Duration) {
         let until = Instant::now() + wait;
         while !self.is_suspended() && Instant::now() < until {
@@ -703,7 +706,7 @@ impl Desk {
         }
     }
 
-    /// The platform ends: what could not be written was never seen.
+    /// Returns true when the platform ends: effects that could not be persisted were never visible.
     fn is_suspended(&self) -> bool {
         self.node.scribe.as_ref().is_none_or(|scribe| scribe.suspended.load(Ordering::Acquire))
     }
@@ -726,7 +729,7 @@ impl Desk {
         }
     }
 
-    /// Hands a batch's shard what may be seen now.
+    /// Gives a batch's shard the effects that are visible now.
     fn release(&mut self, batch: Batch) {
         let mut released = Vec::new();
         let telling = self.node.cluster.as_ref().map_or(0, Cluster::telling);
@@ -749,8 +752,8 @@ impl Desk {
         self.node.put(batch.shard, Parcel::Written(released));
     }
 
-    /// Compacts a partition's journal if garbage exceeds live bytes, in all partitions together: the one that gains
-    /// most for its cost.
+    /// Compacts the journal of the partition that gains most for its cost, if garbage exceeds live bytes in all
+    /// together.
     fn tidy_up(&mut self) {
         if self.unseen < JOURNAL_TIDY_BYTES {
             return;
@@ -764,7 +767,7 @@ impl Desk {
         if garbage < live.saturating_add(JOURNAL_GARBAGE_BYTES) {
             return;
         }
-        // Garbage per mille of the bytes to write; each journal costs something, however small.
+        // Garbage per mille of the bytes to write. Each journal has a fixed cost, however small it is.
         let worth = |term: &Term| term.garbage().saturating_mul(1_000) / (term.size.live + JOURNAL_TIDY_BYTES / 4);
         let Some(partition) = self.terms.iter().max_by_key(|(_, term)| worth(term)).map(|(partition, _)| *partition)
         else {
@@ -776,7 +779,7 @@ impl Desk {
         }
     }
 
-    /// Leaves a partition's journal alone until it has grown.
+    /// Postpones the compaction of a partition's journal until it has grown.
     fn leave_untidy(&mut self, partition: Partition) {
         if let Some(term) = self.terms.get_mut(&partition) {
             term.size.live = term.size.all;
@@ -791,7 +794,7 @@ impl Desk {
         let frames = self.frames(partition, pieces);
         let bytes_max = self.journal.promises().frame_bytes_max;
         if frames.iter().any(|frame| frame.bytes.len() > bytes_max) {
-            // All that an agent is goes in one piece, and this one's fits in several only.
+            // An agent's complete state has to fit into one frame, and this one does not.
             if let Some(term) = self.terms.get_mut(&partition) {
                 term.number = number;
             }
@@ -799,7 +802,7 @@ impl Desk {
             return Ok(());
         }
         let bytes = frames.iter().map(|frame| frame.bytes.len() as u64).sum();
-        // What it says is in the books already.
+        // The ledger has the content of these frames already.
         let frames = frames.into_iter().map(|frame| Frame { records: Vec::new(), ..frame }).collect();
         if self.append(frames).is_ok() {
             self.journal.trim(partition, Lsn(last.0 + 1))?;
@@ -810,7 +813,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Another process has the journal: what is not written was never seen, and must not be.
+    /// Gives up because another process has the journal: steps that are not persisted never become visible.
     fn give_up(self, batches: Vec<Batch>, jobs: &Receiver<Job>, mut ends: bool) {
         if let Some(scribe) = &self.node.scribe
             && !scribe.suspended.swap(true, Ordering::AcqRel)
@@ -819,7 +822,7 @@ impl Desk {
         }
         let answer = |batch: &Batch| self.node.put(batch.shard, Parcel::Written(Vec::new()));
         batches.iter().for_each(answer);
-        // Who waits for anything else hears that nobody is there.
+        // Other waiting callers find the channel closed.
         while !ends && let Ok(job) = jobs.recv() {
             match job {
                 Job::Write(batch) => answer(&batch),
@@ -834,10 +837,10 @@ impl Desk {
     }
 }
 
-/// Nothing more can be written: another process has the journal, or a step is too big for it.
+/// Error: nothing more can be persisted. Another process has the journal, or a step is too big for it.
 struct Fenced;
 
-/// About how many bytes a record takes.
+/// Returns the approximate size of a record in bytes.
 fn bytes_of(record: &Record) -> usize {
     match record {
         Record::Step(step) => {

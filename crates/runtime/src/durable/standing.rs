@@ -1,5 +1,6 @@
-//! What the platform knows of a durable agent beside its mind: what it offers in the DF and wants to be told of, which
-//! topics and groups it is in, whether it is suspended. Written with the step in which it changes.
+//! Registration of a durable agent: the platform's knowledge of it beside its mind. It holds the agent's DF entry and
+//! subscriptions, its topics and groups, and whether it is suspended. Each change is persisted with the step that
+//! made it.
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::Time;
@@ -11,7 +12,7 @@ use whimbrel_platform::services::LogLevel;
 use crate::node::Node;
 
 impl Node {
-    /// What the platform knows of an agent now that had sent messages up to the number `last`.
+    /// Returns the current registration of an agent that had sent messages up to the number `last`.
     pub fn standing_of(&self, agent: Symbol, last: u64) -> Standing {
         let aid = Aid::local(agent);
         let (now, wall_ms) = (self.now(), self.clock.wall_ms());
@@ -27,8 +28,9 @@ impl Node {
         Standing { agent, last, entry, expires_ms, subscriptions, places, state }.writable()
     }
 
-    /// Makes known what was known of agents that go on, which exist and did not begin yet. All entries come before all
-    /// subscriptions: who wants to be told of others is told of all there are, for what was on its way to it is lost.
+    /// Restores the registrations of recovered agents, which exist and have not begun yet. All entries come before
+    /// all subscriptions: a subscriber is notified of every entry, because notifications on their way to it were
+    /// lost.
     pub fn restore_standings(&self, mut standings: Vec<Standing>) {
         if standings.is_empty() {
             return;
@@ -37,9 +39,9 @@ impl Node {
         for standing in &mut standings {
             let Some(entry) = standing.entry.take() else { continue };
             match on_lease(entry, standing.expires_ms, wall_ms) {
-                // Where it was before, that node told of it.
+                // The previous node had announced this entry.
                 Some(entry) => self.note_lost(standing.agent, self.enter_service(entry)),
-                // Its lease ended while it was nowhere: other nodes do not know.
+                // Its lease ended while the agent was on no node, so other nodes do not know.
                 None => {
                     let _ = self.with_df(|df| df.deregister(Aid::local(standing.agent), now));
                 }
@@ -49,8 +51,8 @@ impl Node {
         self.wake_df();
     }
 
-    /// Makes known what was known of an agent that came from another node, which is known here already but for what that node alone
-    /// had: when its entry's lease ends, and what it wants to be told of. It was told of all there is.
+    /// Completes the registration of an agent that came from another node with what only that node knew: when the
+    /// entry's lease ends, and the agent's subscriptions. The agent has been notified of every entry already.
     pub fn take_over_entry(&self, standing: Standing) {
         let Standing { agent, entry, expires_ms, subscriptions, .. } = standing;
         if let (Some(entry), Some(_)) = (entry, expires_ms)
@@ -70,7 +72,7 @@ impl Node {
         }
     }
 
-    /// Has an agent be in the topics and groups that it was in.
+    /// Makes an agent join the topics and groups that it was in.
     pub fn join_places(&self, agent: Symbol, places: Vec<Symbol>) {
         for place in places {
             self.note_lost(agent, self.with_topics(|topics| topics.join(agent, place, false)));
@@ -104,7 +106,7 @@ impl Node {
     }
 }
 
-/// An entry with what is left of its lease, which goes on while nobody is there. `None` if it ended.
+/// Limits an entry to the rest of its lease, which runs while the agent is on no node. Returns `None` if it ended.
 fn on_lease(entry: DfDescription, expires_ms: Option<u64>, wall_ms: u64) -> Option<DfDescription> {
     let Some(expires_ms) = expires_ms else { return Some(entry) };
     let left = expires_ms.checked_sub(wall_ms).filter(|left| *left > 0)?;
