@@ -1,4 +1,4 @@
-//! A journal being read back.
+//! Journal replay: rebuilds books, agents and unsettled messages from the records of partitions.
 
 use std::sync::Arc;
 
@@ -12,63 +12,68 @@ use super::record::{Born, Record, Sent, State, Step, Ticket};
 use super::standing::Standing;
 use crate::store::Partition;
 
-/// Estimated bytes of a journal for an agent beside its state, a message beside its content, and a handled message.
+/// Estimated bytes in a journal: of an agent beside its state, a message beside its content, and a handled message.
 const ACCOUNT_BYTES: usize = 64;
 const LETTER_BYTES: usize = 24;
 const TICKET_BYTES: usize = 8;
 
-/// A message that somebody answers for: its ticket, its receiver, and what is written of it.
+/// Unsettled message: its ticket, its receiver, and its record.
 pub type Letter = (Ticket, Aid, Sent);
 
-/// A journal being read: the books, and what the agents are.
+/// Journal replay of one or more partitions.
+///
+/// Feed it every frame of each partition ([`Arrears::read`]), in the order of the journal; replays of other partitions
+/// can be merged ([`Arrears::absorb`]). [`Arrears::size`] and [`Arrears::condense`] serve the shortening of a journal.
+/// [`Arrears::finish`] returns the books, the agents to resume, and the messages to send again.
 #[derive(Debug)]
 pub struct Arrears {
     ledger: Ledger,
     states: FxHashMap<Symbol, Written>,
-    /// For how long each partition was served, as far as it was read, in milliseconds.
+    /// Milliseconds for which each partition was served, as far as its journal was read.
     served_ms: FxHashMap<Partition, i64>,
     standings: FxHashMap<Symbol, Standing>,
     letters: FxHashMap<Ticket, Sent>,
     stopped: Option<i32>,
 }
 
-/// What is written of an agent's state: the whole, then what changed since, in order.
+/// State of an agent as written: the whole state, then its changes, in order.
 #[derive(Debug, Default)]
 struct Written {
     states: Vec<State>,
-    /// For how long its partition had been served when the last of it was written: less than nothing if that was before the
-    /// journal was condensed.
+    /// Served milliseconds of the partition when the last change was written. Negative if the change was written before
+    /// the journal was condensed.
     at_ms: i64,
 }
 
-/// A durable agent as its journal leaves it.
+/// Durable agent as its journal leaves it.
 #[derive(Debug, PartialEq)]
 pub struct Resumed {
-    /// How it came to be.
+    /// Record of the agent's creation.
     pub born: Born,
-    /// Its state: the whole, then what changed since, in order.
+    /// State of the agent: the whole state, then its changes, in order.
     pub states: Vec<State>,
-    /// For how long its partition was served since the last of that, in milliseconds: waits have gone on.
+    /// Milliseconds for which the partition was served since the last change. The agent's waits have advanced by as
+    /// much.
     pub age_ms: u64,
-    /// What the platform knew of it, if it ever said so.
+    /// Registrations of the agent with the platform, if any were written.
     pub standing: Option<Standing>,
-    /// The number of the last message it sent.
+    /// Number of the last message that the agent sent.
     pub last: u64,
 }
 
 impl Arrears {
-    /// Nothing read yet, of a store with so many partitions, all of which will be read.
+    /// Starts a replay of all partitions of a store with this number of partitions.
     pub fn new(partitions: u16) -> Self {
         let all: Vec<Partition> = (0..partitions).map(Partition).collect();
         Self::of(partitions, &all)
     }
 
-    /// Nothing read yet, of a store with so many partitions, of which these will be read, each to its end.
+    /// Starts a replay of some partitions of a store with this number of partitions; each must be read to its end.
     pub fn of(partitions: u16, read: &[Partition]) -> Self {
         Self::with_layout(Arc::new(Layout::from(partitions)), read)
     }
 
-    /// As [`Arrears::of`], of a society whose agents are in these partitions.
+    /// Starts a replay as [`Arrears::of`] does, for a society with this layout.
     pub fn with_layout(layout: Arc<Layout>, read: &[Partition]) -> Self {
         let mut ledger = Ledger::with_layout(layout);
         ledger.serve(read);
@@ -80,10 +85,10 @@ impl Arrears {
     pub fn read(&mut self, records: Vec<Record>) {
         for record in records {
             self.ledger.lived(&record);
-            // What one partition says of another's messages is not known before all are read: see `finish`.
+            // A partition's records about another partition's messages are judged when all are read: see `finish`.
             match record {
                 Record::Born(born) => {
-                    // One that is known already stands in a copy of its journal that was not finished.
+                    // A known life stands in an unfinished copy of its journal.
                     if self.account(born.agent).begin(&born) {
                         self.states.remove(&born.agent);
                         self.standings.remove(&born.agent);
@@ -120,7 +125,7 @@ impl Arrears {
     }
 
     /// Reads a record that a message is settled: its sender knows that it was handled. A receiver in the same partition
-    /// need not remember the message any more.
+    /// may forget the message.
     fn read_settled(&mut self, ticket: Ticket) {
         let receiver = self.letters.remove(&ticket).map(|sent| sent.to.name);
         if let Some(account) = receiver.and_then(|receiver| self.ledger.accounts.get_mut(&receiver)) {
@@ -128,7 +133,7 @@ impl Arrears {
         }
     }
 
-    /// Adds the state read from other partitions, each to its end.
+    /// Merges the replay of other partitions, each read to its end.
     pub fn absorb(&mut self, other: Self) {
         let Self { ledger, states, served_ms, standings, letters, stopped } = other;
         self.ledger.absorb(ledger);
@@ -139,7 +144,7 @@ impl Arrears {
         self.stopped = self.stopped.or(stopped);
     }
 
-    /// Returns the estimated bytes of a journal that are live; the rest is out of date.
+    /// Returns the estimated bytes of live records; the rest of the journal is out of date.
     pub fn size(&self) -> u64 {
         let states = self.states.values().flat_map(|written| &written.states).map(State::len).sum::<usize>();
         let letters = self.letters.values().map(|sent| sent.message.len() + LETTER_BYTES).sum::<usize>();
@@ -152,12 +157,12 @@ impl Arrears {
         self.ledger.accounts.entry(agent).or_default()
     }
 
-    /// For how long this agent's partition was served, as far as it was read.
+    /// Returns the milliseconds for which this agent's partition was served, as far as it was read.
     fn served(&self, agent: Symbol) -> i64 {
         self.served_ms.get(&self.ledger.partition_of(agent)).copied().unwrap_or_default()
     }
 
-    /// For how long its partition was served since the last of its state was written.
+    /// Returns the milliseconds for which the agent's partition was served since its last change was written.
     fn age_ms(&self, agent: Symbol, written: &Written) -> u64 {
         u64::try_from(self.served(agent).saturating_sub(written.at_ms)).unwrap_or_default()
     }
@@ -175,7 +180,7 @@ impl Arrears {
         account.last = account.last.max(step.first.saturating_sub(1));
         account.tickets.extend(step.handled);
         if account.born.as_ref().is_some_and(|born| step.first <= born.after) {
-            // What an earlier agent of this name did last, written late.
+            // The last step of an earlier agent of this name, written late.
             return;
         }
         let at_ms = self.served(step.agent);
@@ -193,20 +198,20 @@ impl Arrears {
     fn read_standing(&mut self, standing: Standing) {
         let account = self.account(standing.agent);
         account.last = account.last.max(standing.last);
-        // What was known of an earlier agent of this name may be written late.
+        // The registration of an earlier agent of this name may be written late.
         if account.born.as_ref().is_some_and(|born| born.after <= standing.last) {
             self.standings.insert(standing.agent, standing);
         }
     }
 
-    /// The exit code, if an agent ended the whole society.
+    /// Returns the exit code, if an agent stopped the whole society.
     pub fn stopped(&self) -> Option<i32> {
         self.stopped
     }
 
-    /// All is read: the books, the agents that go on, and the messages that were sent and not handled, each sender's in
-    /// their order. Messages to agents of partitions that were not read are among them: whether those were handled, others
-    /// know.
+    /// Finishes the replay. Returns the books, the agents to resume, and the messages to send again, in each sender's
+    /// order. Messages to agents of partitions that were not read are among them, because only other nodes know if
+    /// those were handled.
     pub fn finish(mut self) -> (Ledger, Vec<Resumed>, Vec<Letter>) {
         let agents = self.agents();
         self.ledger.settle_all_of(|_| true);
@@ -220,7 +225,7 @@ impl Arrears {
         (self.ledger, agents, letters)
     }
 
-    /// The agents that go on. Of one whose state could never be written out nothing is left to go on.
+    /// Returns the agents to resume. An agent whose state was never written cannot resume.
     fn agents(&mut self) -> Vec<Resumed> {
         let mut agents = Vec::new();
         let living = self.ledger.accounts.iter().filter(|(_, account)| account.lives());
@@ -240,14 +245,14 @@ impl Arrears {
         agents
     }
 
-    /// All that a partition's journal says, in as few records as can be, in pieces that must not be torn: to be written
-    /// in its place, behind it first.
+    /// Condenses the journal to as few records as possible, in pieces that must each be written at once. They replace
+    /// the journal: they are appended first, then the old part is dropped.
     pub fn condense(mut self, books: &Ledger) -> Vec<Vec<Record>> {
         let mut names: Vec<Symbol> = self.ledger.accounts.keys().copied().collect();
         names.sort_unstable_by_key(|name| name.as_str().to_owned());
         let mut pieces: Vec<Vec<Record>> = self.ledger.lives_until_now().into_iter().map(|lives| vec![lives]).collect();
         for agent in names {
-            // What the books have closed, nobody asks for.
+            // Agents that the books have closed are left out.
             let Some(account) = books.accounts.get(&agent) else { continue };
             pieces.push(self.condense_agent(agent, account));
             let mut numbers: Vec<u64> = account.unsettled.iter().copied().collect();
@@ -261,7 +266,7 @@ impl Arrears {
         pieces
     }
 
-    /// What an agent is goes in one piece: half of it would be another agent.
+    /// Returns one agent's records as one piece: half of them would describe another agent.
     fn condense_agent(&mut self, agent: Symbol, account: &Account) -> Vec<Record> {
         let mut records: Vec<Record> = account.born.clone().map(Record::Born).into_iter().collect();
         let written = self.states.remove(&agent).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What nodes tell each other of messages between agents of two nodes.
+//! Facts that nodes exchange about messages between agents of two nodes.
 
 use whimbrel_acl::Symbol;
 use whimbrel_acl::compact::{Decode, Encode};
@@ -6,14 +6,14 @@ use whimbrel_acl::compact::{Decode, Encode};
 use super::record::Ticket;
 use crate::limits::FACTS_MAX;
 
-/// A message, and who handled it.
+/// Acknowledgement that a receiver handled a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Receipt {
-    /// Its sender.
+    /// Sender of the message.
     pub sender: Symbol,
-    /// Its number.
+    /// Number of the message.
     pub number: u64,
-    /// Its receiver.
+    /// Receiver of the message.
     pub by: Symbol,
 }
 
@@ -22,41 +22,42 @@ impl Receipt {
         Self { sender: ticket.sender, number: ticket.number, by }
     }
 
-    /// The message.
+    /// Returns the ticket of the message.
     pub fn ticket(&self) -> Ticket {
         Ticket { sender: self.sender, number: self.number }
     }
 }
 
-/// Facts about messages. They are about what is written, so whoever tells them, and however late, they are true: a node may
-/// tell them to whom it likes as often as it likes, and one that has no use for them ignores them.
+/// Facts about messages, for other nodes. Facts are about written records, so they stay true whoever passes them on,
+/// and however late. A node may tell them to any node, any number of times; a node without use for them ignores them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Facts {
-    /// The receivers of these wrote down that they handled them, or that they never will: of interest to who serves the
-    /// senders.
+    /// Messages whose receivers wrote that they handled them, or never will. The nodes that serve the senders need
+    /// these.
     pub handled: Vec<Receipt>,
-    /// The senders of these wrote down that they know: of interest to who serves the receivers, who may forget them.
+    /// Messages whose senders wrote that they know. The nodes that serve the receivers need these, and may forget the
+    /// messages.
     pub known: Vec<Receipt>,
 }
 
 impl Facts {
-    /// Whether nothing is told.
+    /// Returns true if there are no facts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many things are told.
+    /// Returns the number of facts.
     pub fn len(&self) -> usize {
         self.handled.len() + self.known.len()
     }
 
-    /// Tells what `other` tells, too: what goes to one node goes together.
+    /// Adds the facts of `other`: facts for one node travel together.
     pub fn append(&mut self, mut other: Self) {
         self.handled.append(&mut other.handled);
         self.known.append(&mut other.known);
     }
 
-    /// The same in pieces none of which is too big for a link ([`FACTS_MAX`]).
+    /// Splits the facts into pieces that each fit on a link ([`FACTS_MAX`]).
     pub fn pieces(mut self) -> impl Iterator<Item = Self> {
         std::iter::from_fn(move || {
             let handled = self.handled.len().min(FACTS_MAX);
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_facts_are_told_in_pieces() {
+    fn many_facts_split_into_pieces() {
         let receipts = |count: usize| -> Vec<Receipt> {
             let receipt = |number| Receipt { sender: Symbol::new("ann"), number, by: Symbol::new("bob") };
             (0..count as u64).map(receipt).collect()

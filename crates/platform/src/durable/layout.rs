@@ -1,4 +1,4 @@
-//! Which partition each agent belongs to: by its name, and by what its project wants of where it lives.
+//! Layout of a society: the partition of each agent, by its name and its project's hints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -9,28 +9,29 @@ use whimbrel_acl::{Name, Symbol};
 use super::partition_of;
 use crate::store::Partition;
 
-/// Of all partitions, agents with one label have this part (and at least one) for themselves: as many nodes can share them.
+/// Share of all partitions, as a divisor, that agents with one label have for themselves (at least one partition). As
+/// many nodes can share them.
 pub const LABEL_SHARE: u16 = 8;
-/// Of all partitions, this part at most is for agents that only some nodes may run.
+/// Largest share of all partitions, as a divisor, for agents that only some nodes may run.
 pub const PINNED_SHARE: u16 = 2;
 
-/// What a project wants of where agents live.
+/// Placement hints for agents, from a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// On one node with all others of this group, whichever that is.
+    /// Group of agents that run on one node together, whichever node that is.
     pub together: Option<String>,
-    /// On other nodes than others of this group, as far as there are nodes.
+    /// Group of agents that run on different nodes, as far as there are enough nodes.
     pub apart: Option<String>,
-    /// Where they may run at all, if not everywhere.
+    /// Nodes that may run the agents, if not all may.
     pub pin: Option<Pin>,
 }
 
 /// Nodes that may run an agent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pin {
-    /// The one of this name.
+    /// Node of this name.
     Node(String),
-    /// Those with this label.
+    /// Nodes with this label.
     Label(String),
 }
 
@@ -43,66 +44,66 @@ impl std::fmt::Display for Pin {
     }
 }
 
-/// Agents and what is wanted of them.
+/// Agents with placement hints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hinted {
-    /// What the project calls them, for people.
+    /// Name of the agents in the project, for people.
     pub what: String,
-    /// Their names.
+    /// Names of the agents.
     pub names: Vec<Symbol>,
-    /// What is wanted.
+    /// Placement hints for the agents.
     pub hints: Hints,
 }
 
-/// Which nodes may have which partitions. All others may be anywhere.
+/// Placement rules of partitions: the nodes that may own them. Partitions without a rule may be owned by any node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Partitions that only some nodes may have.
+    /// Partitions that only some nodes may own.
     pub pins: BTreeMap<Pin, Vec<Partition>>,
-    /// Partitions of which no node is to have two, as far as there are nodes.
+    /// Groups of partitions of which no node should own two, as far as there are enough nodes.
     pub apart: Vec<BTreeSet<Partition>>,
 }
 
 impl Rules {
-    /// Whether a partition is one of those that are kept apart.
+    /// Returns true if a partition is in a group that is kept apart.
     pub fn is_apart(&self, partition: Partition) -> bool {
         self.apart.iter().any(|apart| apart.contains(&partition))
     }
 
-    /// Whether somebody who `has` some partitions has one that this one is to be kept apart from.
+    /// Returns true if a node that `has` some partitions has another one of a group that this one is kept apart from.
     pub fn crowds(&self, partition: Partition, has: impl Fn(Partition) -> bool) -> bool {
         let groups = self.apart.iter().filter(|apart| apart.contains(&partition));
         groups.flatten().any(|other| *other != partition && has(*other))
     }
 }
 
-/// Which partition each agent belongs to. All nodes of a society must have the same, for ever: it decides where a store's agents
-/// are found.
+/// Layout of a society: the partition of each agent. All nodes of a society must have the same layout for ever, because
+/// a store's agents are found by it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     partitions: u16,
-    /// The partitions below this one are for agents that may run anywhere.
+    /// Number of the first partition that is reserved for pinned agents; those below it are for all others.
     free: u16,
     homes: FxHashMap<Name, Partition>,
     rules: Rules,
     text: String,
 }
 
-/// Agents that only some nodes may run want more partitions than there are.
+/// Error: agents that only some nodes may run need more partitions than there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "agents that only some nodes may run need {wanted} partitions for themselves, and of the store's {partitions} they can have \
      half: make it with more (?partitions={} at the end of its address)", .wanted * PINNED_SHARE
 )]
 pub struct TooFewPartitions {
-    /// How many they need.
+    /// Number of partitions that these agents need.
     pub wanted: u16,
-    /// How many the store has.
+    /// Number of partitions of the store.
     pub partitions: u16,
 }
 
 impl From<u16> for Layout {
-    /// Of so many partitions, without hints.
+    /// Returns the layout of this number of partitions, without hints.
     fn from(partitions: u16) -> Self {
         let (homes, rules) = Default::default();
         Self { partitions, free: partitions, homes, rules, text: String::new() }
@@ -110,8 +111,9 @@ impl From<u16> for Layout {
 }
 
 impl Layout {
-    /// Of so many partitions, with hints. Agents of one `together` group are in one partition. Those of an `apart` group are in
-    /// different ones, in turns, for which a rule is made. Who is pinned is in partitions that nobody else is in.
+    /// Returns the layout of this number of partitions, with hints. Agents of one `together` group share one partition.
+    /// Agents of an `apart` group are dealt to different partitions, and a rule keeps those apart. Pinned agents have
+    /// partitions for themselves.
     ///
     /// # Errors
     /// There are too few partitions.
@@ -158,29 +160,29 @@ impl Layout {
         Ok(layout)
     }
 
-    /// First partition and number of those that agents with this pin may be in.
+    /// Returns the first partition and the number of partitions that agents with this pin may be in.
     fn domain(&self, pin: Option<&Pin>) -> (u16, u16) {
         let own = pin.and_then(|pin| self.rules.pins.get(pin));
         own.and_then(|own| Some((own.first()?.0, own.len() as u16))).unwrap_or((0, self.free))
     }
 
-    /// How many partitions there are.
+    /// Returns the number of partitions.
     pub fn partitions(&self) -> u16 {
         self.partitions
     }
 
-    /// The partition that an agent belongs to.
+    /// Returns the partition of an agent.
     pub fn partition_of(&self, agent: impl Into<Name>) -> Partition {
         let agent = agent.into();
         self.homes.get(&agent).copied().unwrap_or_else(|| partition_of(agent, self.free))
     }
 
-    /// Which nodes may have which partitions.
+    /// Returns the placement rules of the partitions.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// All that is wanted, in words: two layouts of as many partitions are the same if this is.
+    /// Returns all hints in words. Two layouts with the same number of partitions are equal if their texts are.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -1,4 +1,4 @@
-//! Which durable agents there are, which messages somebody still answers for, and where in the journal all that is.
+//! Ledger of a node: its durable agents and their unsettled messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,27 +14,35 @@ use super::refusals::Refusals;
 use super::{Layout, numbers_of_life};
 use crate::store::Partition;
 
-/// The books of one node: of the agents of the partitions that it serves; see the [module](super).
+/// Books of one node about the agents of the partitions that it serves; see the [module](super).
 ///
-/// Feed it each record once it is acknowledged ([`Ledger::note`]). It tells what is to be written because of that
-/// ([`Ledger::take_settled`]), and what other nodes are to know ([`Ledger::poll_facts`]).
+/// Inputs: each record once the journal has acknowledged it ([`Ledger::note`]); messages that will not be handled
+/// ([`Ledger::write_off`], [`Ledger::refuse`]); facts from other nodes ([`Ledger::hear`]).
+///
+/// Commands: [`Ledger::take_over`] when the node begins to serve partitions, [`Ledger::give_up`] when it stops.
+///
+/// Outputs: records to write because of these inputs ([`Ledger::take_settled`]), facts for other nodes
+/// ([`Ledger::poll_facts`]), and messages that receivers may forget ([`Ledger::take_known`]).
+///
+/// Order: call [`Ledger::keep_letters`] first, if there may be other nodes. After each input, poll all outputs until
+/// they are empty. When another node begins to serve partitions, call [`Ledger::say_again`].
 #[derive(Debug)]
 pub struct Ledger {
     layout: Arc<Layout>,
     served: FxHashSet<Partition>,
     pub(super) accounts: FxHashMap<Symbol, Account>,
-    /// Messages whose senders are to write that they are settled.
+    /// Handled messages of senders served here, whose settlement is to be written.
     settled: FxHashMap<Partition, Vec<Ticket>>,
-    /// Who handled the messages whose settlement is to be written, or is being written.
+    /// Receivers of the messages whose settlement is to be written, or is being written.
     pub(super) confirming: FxHashMap<Ticket, Symbol>,
     refusals: Refusals,
     /// Messages that senders served here answer for, if they are kept.
     letters: Option<FxHashMap<Ticket, Unsettled>>,
-    /// What is to be told to those who serve other partitions.
+    /// Facts to tell to the nodes that serve other partitions.
     facts: BTreeMap<Partition, Facts>,
-    /// Messages that their receivers served here may forget, if anybody asks.
+    /// Messages that receivers served here may forget, until [`Ledger::take_known`] returns them.
     known: Vec<(Symbol, Ticket)>,
-    /// How many lives there were of which anything is known: see [`numbers_of_life`].
+    /// Number of lives of which anything is known: see [`numbers_of_life`].
     lives: u64,
 }
 
@@ -42,18 +50,18 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Unsettled {
     sent: Sent,
-    /// Number of the previous message from its sender to its receiver that was unsettled when this one was written; 0
-    /// if there was none.
+    /// Number of the previous unsettled message from its sender to its receiver when this one was written; 0 if there
+    /// was none.
     after: u64,
 }
 
 impl Ledger {
-    /// Books of a node that serves nothing yet, of a store with so many partitions.
+    /// Returns the books of a node that serves nothing yet, for a store with this number of partitions.
     pub fn new(partitions: u16) -> Self {
         Self::with_layout(Arc::new(Layout::from(partitions)))
     }
 
-    /// As [`Ledger::new`], of a society whose agents are in these partitions.
+    /// Returns empty books as [`Ledger::new`] does, for a society with this layout.
     pub fn with_layout(layout: Arc<Layout>) -> Self {
         Self {
             layout,
@@ -69,57 +77,55 @@ impl Ledger {
         }
     }
 
-    /// From now on it keeps what is written of each message until that is settled ([`Ledger::say_again`]), and which
-    /// messages may be forgotten ([`Ledger::take_known`]): other nodes may serve partitions. To be said before anything
-    /// else; a node that is alone does not pay for it.
+    /// Begins to keep each message until it is settled ([`Ledger::say_again`]), and the messages that may be forgotten
+    /// ([`Ledger::take_known`]). Needed if other nodes may serve partitions; call it first. A node that is alone does
+    /// not pay for it.
     pub fn keep_letters(&mut self) {
         self.letters.get_or_insert_default();
     }
 
-    /// Which partitions agents belong to.
+    /// Returns the layout of the society.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 
-    /// A life that nothing is known of, nor of any after it, in the partitions that were ever served here: see
-    /// [`numbers_of_life`].
+    /// Returns the first unused life in the partitions that were ever served here: see [`numbers_of_life`].
     pub fn next_life(&self) -> u64 {
         self.lives
     }
 
-    /// How many things are remembered: agents, and messages of which somebody is to be told or to tell.
+    /// Returns the number of remembered agents, messages and facts.
     pub fn remembered(&self) -> usize {
         let facts = self.facts.values().map(Facts::len).sum::<usize>();
         self.accounts.len() + self.confirming.len() + self.refusals.len() + facts
     }
 
-    /// The partition of an agent.
+    /// Returns the partition of an agent.
     pub fn partition_of(&self, agent: Symbol) -> Partition {
         self.layout.partition_of(agent)
     }
 
-    /// Whether this node serves it.
+    /// Returns true if this node serves a partition.
     pub fn serves(&self, partition: Partition) -> bool {
         self.served.contains(&partition)
     }
 
     fn serves_agent(&self, agent: Symbol) -> bool {
-        // Whoever is alone need not look at names.
+        // A node that serves all partitions need not look at names.
         self.served.len() == usize::from(self.layout.partitions()) || self.serves(self.partition_of(agent))
     }
 
-    /// Whether this agent, served here, writes down what it handles.
+    /// Returns true if this agent, served here, is a living durable agent.
     pub fn is_durable(&self, agent: Symbol) -> bool {
         self.accounts.get(&agent).is_some_and(Account::lives)
     }
 
-    /// The agents served here that have ended, of those that anything is known of: among them all that the society began
-    /// with.
+    /// Returns the known agents served here that have ended, all founders of the society among them.
     pub fn ended(&self) -> impl Iterator<Item = Symbol> {
         self.accounts.iter().filter(|(_, account)| account.gone).map(|(agent, _)| *agent)
     }
 
-    /// Whether the sender of this message, served here, answers for it.
+    /// Returns true if the sender of this message, served here, answers for it.
     pub fn answers_for(&self, message: Ticket) -> bool {
         self.accounts.get(&message.sender).is_some_and(|account| account.unsettled.contains(&message.number))
     }
@@ -131,35 +137,35 @@ impl Ledger {
         self.letters.as_ref().and_then(|letters| letters.get(&message)).map_or(0, |kept| kept.after)
     }
 
-    /// Numbered messages that this agent handled, by what is written, and must not handle again, until
-    /// [they may be forgotten](Ledger::take_known). Whoever has its name now, and if nobody has.
+    /// Returns the numbered messages that this agent handled, by its journal, and must not handle again. They are
+    /// remembered until [they may be forgotten](Ledger::take_known), even if another agent, or none, has the name now.
     pub fn tickets_of(&self, agent: Symbol) -> impl Iterator<Item = Ticket> {
         self.accounts.get(&agent).into_iter().flat_map(|account| account.tickets.iter().copied())
     }
 
-    /// True if this agent, served here, handled this message, by what is written and [may not be
-    /// forgotten](Ledger::tickets_of).
+    /// Returns true if this agent, served here, handled this message, by its journal, and must [still remember
+    /// it](Ledger::tickets_of).
     pub fn has_handled(&self, agent: Symbol, message: Ticket) -> bool {
         self.accounts.get(&agent).is_some_and(|account| account.tickets.contains(&message))
     }
 
-    /// How many durable agents are served here.
+    /// Returns the number of durable agents served here.
     pub fn agents(&self) -> usize {
         self.accounts.values().filter(|account| account.lives()).count()
     }
 
-    /// The partitions in which durable agents are served here.
+    /// Returns the partitions in which durable agents are served here.
     pub fn inhabited(&self) -> FxHashSet<Partition> {
         let living = self.accounts.iter().filter(|(_, account)| account.lives());
         living.map(|(agent, _)| self.partition_of(*agent)).collect()
     }
 
-    /// How many messages agents served here answer for.
+    /// Returns the number of messages that agents served here answer for.
     pub fn unsettled(&self) -> usize {
         self.accounts.values().map(|account| account.unsettled.len()).sum()
     }
 
-    /// A record was acknowledged. One of a partition that is not served here changes nothing.
+    /// Takes in an acknowledged record. Records of partitions that are not served here change nothing.
     pub fn note(&mut self, record: Record) {
         if !self.serves_agent(record.agent()) {
             return;
@@ -205,8 +211,9 @@ impl Ledger {
         }
     }
 
-    /// A message will not be handled any more, for its receiver has ended or never was: nobody needs to answer for it as
-    /// soon as that is written. Whoever does not serve the receiver's partition cannot know, and changes nothing.
+    /// Writes off a message that will not be handled, because its receiver has ended or never existed. Its sender
+    /// answers for it until that is written. A node that does not serve the receiver's partition cannot know this, and
+    /// changes nothing.
     pub fn write_off(&mut self, ticket: Ticket, receiver: Symbol) {
         if !self.serves_agent(receiver) {
             return;
@@ -238,7 +245,8 @@ impl Ledger {
         }
     }
 
-    /// A message was handled, and that is written: its sender is to write that down, or to be told.
+    /// Settles a handled message whose handling is written: its sender is to write that, or its sender's node is to be
+    /// told.
     fn settle(&mut self, ticket: Ticket, by: Symbol) {
         let partition = self.partition_of(ticket.sender);
         if !self.serves(partition) {
@@ -252,12 +260,12 @@ impl Ledger {
             self.settled.entry(partition).or_default().push(ticket);
             self.confirming.insert(ticket, by);
         } else if !self.confirming.contains_key(&ticket) && self.is_past(ticket) {
-            // It is written that its sender knows.
+            // Its sender has written the settlement already.
             self.release(ticket, by);
         }
     }
 
-    /// A message is not said again, whatever is written of it.
+    /// Drops a message from those to send again.
     fn drop_letter(&mut self, ticket: Ticket) {
         let letter = self.letters.as_mut().and_then(|letters| letters.remove(&ticket));
         if let (Some(letter), Some(sender)) = (letter, self.accounts.get_mut(&ticket.sender)) {
@@ -265,20 +273,20 @@ impl Ledger {
         }
     }
 
-    /// Whether a message was sent, by what is written as far as these books know. One that is to come was sent by way of the books of a later
-    /// term: another node serves its sender by now, and is to say what becomes of it.
+    /// Returns true if a message was sent, as far as these books know. A message with a higher number was sent in a
+    /// later epoch: another node serves its sender by now, and decides about it.
     fn is_past(&self, ticket: Ticket) -> bool {
         match self.accounts.get(&ticket.sender) {
             Some(sender) if sender.born.is_some() => ticket.number <= sender.last,
-            // It has ended, and all that it sent is settled.
+            // The sender has ended, and all that it sent is settled.
             _ => ticket.number < numbers_of_life(self.lives),
         }
     }
 
-    /// What accounts say of messages is brought together with what their senders' accounts say: of those whose sender's or
-    /// receiver's partition is one of these.
+    /// Compares what receivers handled with what senders answer for, and settles the difference. Includes all messages
+    /// whose sender's or receiver's partition is one of these.
     pub(super) fn settle_all_of(&mut self, partition: impl Fn(Partition) -> bool) {
-        // One agent after the other: all that was handled and not forgotten may be much.
+        // One agent after the other, because all tickets together may take much memory.
         for by in self.accounts.keys().copied().collect::<Vec<Symbol>>() {
             let Some(account) = self.accounts.get(&by) else { continue };
             let ours = partition(self.partition_of(by));
@@ -306,7 +314,7 @@ impl Ledger {
         self.close(agent);
     }
 
-    /// The sender of this message knows for ever that it was handled: its receiver may forget that it handled it.
+    /// Lets the receiver of a message forget it: its sender knows for ever that it was handled.
     fn release(&mut self, ticket: Ticket, by: Symbol) {
         if self.serves_agent(by) {
             self.forget(ticket, by);
@@ -330,7 +338,7 @@ impl Ledger {
         }
     }
 
-    /// What is to be written to a partition's journal because receivers handled messages, or never will.
+    /// Returns the records to write to a partition's journal because receivers handled messages, or never will.
     pub fn take_settled(&mut self, partition: Partition) -> Vec<Record> {
         let mut by_sender: BTreeMap<Symbol, Vec<u64>> = BTreeMap::new();
         for ticket in self.settled.remove(&partition).unwrap_or_default() {
@@ -343,7 +351,7 @@ impl Ledger {
         by_sender.into_iter().map(record).chain(self.refusals.take(partition)).collect()
     }
 
-    /// The partitions that have something to be written by [`Ledger::take_settled`].
+    /// Returns the partitions for which [`Ledger::take_settled`] has records.
     pub fn partitions_to_settle(&self) -> Vec<Partition> {
         let mut all: Vec<Partition> = self.settled.keys().copied().chain(self.refusals.partitions()).collect();
         all.sort_unstable();
@@ -351,7 +359,7 @@ impl Ledger {
         all
     }
 
-    /// A record that says no more than which lives there were, if there were any.
+    /// Returns a record of the number of lives only, if there were any.
     pub(super) fn lives_until_now(&self) -> Option<Record> {
         self.lives.checked_sub(1).map(|latest| Record::Lives { after: numbers_of_life(latest) })
     }
@@ -360,7 +368,7 @@ impl Ledger {
         self.lives = self.lives.max(record.life() + 1);
     }
 
-    /// Adds the books of other partitions that were read and not settled yet.
+    /// Merges the books of other partitions that were read and not settled yet.
     pub(super) fn absorb(&mut self, other: Self) {
         self.served.extend(other.served);
         self.accounts.extend(other.accounts);
@@ -372,10 +380,10 @@ impl Ledger {
     }
 }
 
-/// Several nodes.
+/// Handover of partitions between nodes.
 impl Ledger {
-    /// Takes over the books of partitions that were read ([`Arrears::finish`](super::Arrears::finish)), with the messages that
-    /// their agents answer for: they are served here now. Which life comes next may have changed.
+    /// Takes over the books of partitions that were read ([`Arrears::finish`](super::Arrears::finish)), with the
+    /// unsettled messages of their agents. The node serves these partitions from now on. The next life may change.
     pub fn take_over(&mut self, books: Self, letters: &[Letter]) {
         let taken = books.served;
         self.give_up(&taken.iter().copied().collect::<Vec<_>>());
@@ -386,7 +394,7 @@ impl Ledger {
             self.settled.entry(partition).or_default().append(&mut tickets);
         }
         if let Some(kept) = &mut self.letters {
-            // Each sender's are in their order.
+            // They are in each sender's order.
             for (ticket, to, sent) in letters {
                 let sender = self.accounts.get_mut(&ticket.sender);
                 let after = sender.map_or(0, |sender| sender.note_sent(to.name, ticket.number));
@@ -394,12 +402,12 @@ impl Ledger {
             }
         }
         self.served.extend(&taken);
-        // Nobody is told what this node knows itself.
+        // Facts about partitions of this node need not be told.
         self.facts.retain(|partition, _| !taken.contains(partition));
         self.settle_all_of(|partition| taken.contains(&partition));
     }
 
-    /// These partitions are another node's from now on: what is known of their agents is forgotten.
+    /// Gives up partitions that another node serves from now on, and forgets their agents.
     pub fn give_up(&mut self, partitions: &[Partition]) {
         let layout = Arc::clone(&self.layout);
         let gone = |agent: Symbol| partitions.contains(&layout.partition_of(agent));
@@ -416,13 +424,14 @@ impl Ledger {
         }
     }
 
-    /// What other nodes are to know: to be sent to whoever serves the partition. If nobody does, or nobody knows who, it may
-    /// be dropped: it will be [said again](Ledger::say_again).
+    /// Returns the next facts for the node that serves a partition. If no such node is known, the caller may drop them:
+    /// they are [told again](Ledger::say_again) later.
     pub fn poll_facts(&mut self) -> Option<(Partition, Facts)> {
         self.facts.pop_first()
     }
 
-    /// What another node told. What is about agents that are not served here is ignored; what is told twice changes nothing.
+    /// Takes in facts from another node. Facts about agents that are not served here are ignored; repeated facts change
+    /// nothing.
     pub fn hear(&mut self, facts: &Facts) {
         for receipt in &facts.handled {
             if self.serves_agent(receipt.sender) {
@@ -436,9 +445,9 @@ impl Ledger {
         }
     }
 
-    /// Another node serves these partitions, now, or once more: all that it may have missed, which is the messages to their
-    /// agents that are not settled, each sender's in their order, and the facts that it is to hear
-    /// ([`Ledger::poll_facts`] tells them).
+    /// Returns the unsettled messages to agents of these partitions, in each sender's order, because another node
+    /// serves the partitions from now on, or once more. The facts that it may have missed follow from
+    /// [`Ledger::poll_facts`].
     pub fn say_again(&mut self, partitions: &[Partition]) -> Vec<Letter> {
         let others: FxHashSet<Partition> = partitions.iter().copied().filter(|one| !self.serves(*one)).collect();
         for (&by, account) in &self.accounts {
@@ -452,8 +461,8 @@ impl Ledger {
         self.letters_to(partitions)
     }
 
-    /// Messages to agents of these partitions that senders served here answer for, each sender's in their order: for a node
-    /// that serves them itself from now on.
+    /// Returns the unsettled messages from senders served here to agents of these partitions, in each sender's order.
+    /// Used when this node begins to serve those partitions itself.
     pub fn letters_to(&self, partitions: &[Partition]) -> Vec<Letter> {
         let theirs = |sent: &Sent| partitions.contains(&self.partition_of(sent.to.name));
         let letters = self.letters.iter().flatten().filter(|(_, kept)| theirs(&kept.sent));
@@ -463,7 +472,7 @@ impl Ledger {
         letters
     }
 
-    /// Messages that receivers served here may forget, since this was asked last.
+    /// Returns the messages that receivers served here may forget, and forgets them.
     pub fn take_known(&mut self) -> Vec<(Symbol, Ticket)> {
         std::mem::take(&mut self.known)
     }

@@ -1,21 +1,22 @@
-//! What makes an agent outlive its node: each of its steps is written down, as records, before anybody sees what came of
-//! it.
+//! Durable agents: every step of an agent is written to a journal before any of its effects is visible.
 //!
-//! A step is atomic: the messages the agent handled, what it became, and what it sends are one piece of one journal frame.
-//! What it sends leaves when that frame is acknowledged, not before ("output commit"), so nobody ever saw anything of a
-//! step that is lost. A message between two durable agents has a number, given by its sender, who answers for it until the
-//! receiver has written down that it handled it: a [`Ticket`]. Whatever has no ticket when an agent is brought back is sent
-//! again; whatever has one is not. So each message changes the state of its receiver once.
+//! A step is atomic. The messages that the agent handled, its new state, and the messages that it sends are one piece
+//! of one journal frame. Those messages leave when that frame is acknowledged, not before ("output commit"), so nobody
+//! ever sees an effect of a lost step.
+//!
+//! A message between two durable agents has a number, given by its sender. The sender answers for the message until the
+//! receiver has written that it handled it: a [`Ticket`]. After a restart, messages without a ticket are sent again,
+//! and messages with one are not. So each message changes the state of its receiver once.
 //!
 //! ```text
 //! sender's journal    Step { sent: #7 "cfp" }  ·················  Settled { #7 }
 //! receiver's journal                 Step { handled: sender #7, state, sent: #1 "propose" }
 //! ```
 //!
-//! The sender writes `Settled` when it is told of the ticket; only then the receiver forgets the ticket. [`Ledger`] keeps
-//! these books; it is a state machine: records in, and what is to be done out. If the two agents live on two nodes, the books
-//! are in two places, and [`Facts`] travel between them; [`Servers`] says which of the messages that come over links are to be
-//! taken. `docs/design/cluster.md` has the whole. A message's life on two nodes:
+//! The sender writes `Settled` when it is told of the ticket; only then does the receiver forget the ticket. [`Ledger`]
+//! keeps these books as a state machine: records go in, records and facts to pass on come out. If the two agents live
+//! on two nodes, each node has its own books, and [`Facts`] travel between them. [`Servers`] says which messages a node
+//! accepts from links. `docs/design/cluster.md` describes the whole protocol. A message's life on two nodes:
 //!
 //! ```
 //! use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
@@ -33,20 +34,20 @@
 //! let (mut here, mut there) = (node(ann), node(bob));
 //! let step = |agent, handled, sent| Record::Step(Step { agent, state: State::Same, handled, first: 1, sent });
 //!
-//! // That ann sent it is written; then it leaves. Until it is settled, it can be said again.
+//! // ann's node writes that ann sent it; then the message leaves. Until it is settled, it can be sent again.
 //! let message = AclMessage::new(Performative::Cfp, Aid::local(ann), Aid::local(bob), Value::Null);
 //! here.note(step(ann, vec![], vec![Sent::of(Aid::local(bob), &message)?]));
 //! let ticket = Ticket { sender: ann, number: 1 };
 //! assert_eq!(here.say_again(&[here.partition_of(bob)]).len(), 1);
 //!
-//! // That bob handled it is written, and told.
+//! // bob's node writes that bob handled it, and tells ann's node.
 //! there.note(step(bob, vec![ticket], vec![]));
 //! let (partition, handled) = there.poll_facts().expect("ann's node is to know");
 //! assert!(here.serves(partition) && there.tickets_of(bob).eq([ticket]));
 //! here.hear(&handled);
 //! assert!(here.say_again(&[here.partition_of(bob)]).is_empty());
 //!
-//! // That ann's node knows is written, and told: the last one that remembered the message forgets it.
+//! // ann's node writes that it knows, and tells bob's node, which then forgets the message.
 //! here.take_settled(partition).into_iter().for_each(|record| here.note(record));
 //! let (_, known) = here.poll_facts().expect("bob's node is to know");
 //! there.hear(&known);
@@ -78,16 +79,17 @@ use whimbrel_acl::Name;
 
 use crate::store::Partition;
 
-/// Bits of a message's number that count what one agent sends. An agent that has the name of an earlier one has a later life
-/// than that, so that its messages have higher numbers, whoever writes first.
+/// Bits of a message's number that count one agent's messages. The bits above them count lives: a later agent of the
+/// same name has a later life, and so higher numbers.
 const LIFE_BITS: u32 = 32;
 
-/// What the numbers of an agent's messages come after in this life: [`Born::after`].
+/// Returns the number that all message numbers of this life exceed: [`Born::after`].
 pub fn numbers_of_life(life: u64) -> u64 {
     life << LIFE_BITS
 }
 
-/// The partition an agent belongs to: FNV-1a of its name. Fixed for ever, for it decides where a store's agents are found.
+/// Returns the partition of an agent: FNV-1a of its name. The function must never change, because stores are laid out
+/// by it.
 pub fn partition_of(agent: impl Into<Name>, partitions: u16) -> Partition {
     let hash = agent
         .into()

@@ -1,7 +1,7 @@
-//! The records in a journal's frames, and the frames as bytes.
+//! Journal records, and the frames that hold them as bytes.
 //!
-//! A frame is a byte for the layout and a list of records in the compact codec, whose readers go by the names of fields: a
-//! release that adds a field reads what older ones wrote.
+//! A frame is a layout byte and a list of records in the compact codec. Readers go by the names of fields, so a release
+//! that adds a field reads the frames of older releases.
 
 use whimbrel_acl::compact::{self, Decode, DecodeError, Encode, EncodeError, Limits};
 use whimbrel_acl::{AclMessage, Aid, Numbered, Symbol};
@@ -12,154 +12,154 @@ use crate::ams::AgentKind;
 use crate::limits::FRAME_MEMORY_BYTES_MAX;
 use crate::session::OnLeave;
 
-/// The first byte of a frame.
+/// First byte of a frame: its layout.
 const LAYOUT: u8 = 1;
-/// The highest number that a message may have: there is always a next one.
+/// Highest number that a message may have: there is always a next one.
 const NUMBER_MAX: u64 = u64::MAX / 2;
 
-/// One thing that happened to a durable agent.
+/// Event in the life of a durable agent or its partition.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 #[non_exhaustive]
 pub enum Record {
-    /// It came to be.
+    /// Creation of an agent.
     Born(Born),
-    /// It took some turns.
+    /// Some turns of an agent.
     Step(Step),
-    /// The receivers of these messages of its wrote down that they handled them: it need not keep them any more.
+    /// Settlement of messages: their receivers wrote that they handled them, so their sender need not keep them.
     Settled {
-        /// The sender.
+        /// Sender of the messages.
         agent: Symbol,
-        /// The messages, by number, in ascending order.
+        /// Numbers of the messages, ascending.
         numbers: Vec<u64>,
     },
-    /// It ended the whole society.
+    /// End of the whole society, by an agent.
     Stopped {
-        /// Which.
+        /// Agent that ended the society.
         agent: Symbol,
-        /// The exit code.
+        /// Exit code.
         code: i32,
     },
-    /// It ended.
+    /// End of an agent.
     Gone {
-        /// Which.
+        /// Agent that ended.
         agent: Symbol,
-        /// The number of the last message it sent.
+        /// Number of the last message that it sent.
         last: u64,
     },
-    /// Of all agents of the partition there ever were, also those of whom nothing else is known any more, none had numbers
-    /// of later lives than these come after ([`numbers_of_life`](super::numbers_of_life)).
+    /// Highest life of all agents that the partition ever had, forgotten ones included
+    /// ([`numbers_of_life`](super::numbers_of_life)).
     Lives {
-        /// As in [`Born::after`].
+        /// Lower bound of the message numbers of that life, as in [`Born::after`].
         after: u64,
     },
-    /// What the platform knows of it is this from now on.
+    /// Registrations of an agent with the platform, from now on.
     Standing(Standing),
-    /// A partition was served for this long since this was last said of it: what its agents wait for has come nearer.
+    /// Time for which a partition was served since the last record of this kind. The waits of its agents advance by it.
     Served {
-        /// Which: its number.
+        /// Number of the partition.
         partition: u16,
         /// Milliseconds.
         ms: u64,
     },
-    /// What was said of it last was said for the first time when its partition had been served for this long less: in a journal
-    /// that was condensed.
+    /// Age of an agent's last change, in a condensed journal: it was first written when the partition had been served
+    /// for this much less.
     Aged {
-        /// Which.
+        /// Agent whose change it is.
         agent: Symbol,
         /// Milliseconds.
         ms: u64,
     },
 }
 
-/// How an agent came to be, as far as needed to make it once more.
+/// Creation record of an agent, with all that is needed to make it again.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct Born {
-    /// Its name.
+    /// Name of the agent.
     pub agent: Symbol,
-    /// What runs it.
+    /// Kind of body.
     pub kind: AgentKind,
-    /// Who created it; empty if nobody.
+    /// Creator of the agent; empty if it has none.
     pub owner: Symbol,
     /// Root agent of its family, if that is neither its owner nor itself.
     pub root: Option<Symbol>,
-    /// Where its code is.
+    /// Place of the agent's code.
     pub origin: Origin,
-    /// Whether it is one of those that the society begins with: then it is not begun again when it has ended.
+    /// True for an agent that the society begins with: it is not created again after it has ended.
     pub founder: bool,
-    /// Its messages have higher numbers than this ([`numbers_of_life`](super::numbers_of_life)), which is higher than those
-    /// of all agents that had its name before: so it is told from them, whoever writes first.
+    /// Lower bound of the agent's message numbers ([`numbers_of_life`](super::numbers_of_life)). It exceeds the numbers
+    /// of all earlier agents of the name, which tells them apart in any order of writing.
     pub after: u64,
 }
 
-/// Where an agent's code is.
+/// Place of an agent's code.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[non_exhaustive]
 pub enum Origin {
-    /// It runs a program, which the node's loader finds.
+    /// Program, which the node's loader finds.
     Program {
-        /// The file.
+        /// File of the program.
         path: String,
-        /// A fingerprint of its text: a mind goes on with the program it has, and no other.
+        /// Fingerprint of the program's text: a mind continues with the program it has, and no other.
         fingerprint: u64,
-        /// SHA-256 of the program with all it includes, as it travels: any node can make the agent that has these bytes. `None`
-        /// if it does not travel.
+        /// SHA-256 of the program with all its includes, as it travels. Any node that has these bytes can make the
+        /// agent. `None` if the program does not travel.
         code: Option<[u8; 32]>,
     },
-    /// It is a Rust type, known to the platform by this name.
+    /// Rust type, registered with the platform under this name.
     Type(String),
-    /// It is a WebAssembly module's.
+    /// WebAssembly module.
     Module {
-        /// The file.
+        /// File of the module.
         path: String,
-        /// SHA-256 of the file: whoever has a module of this hash can make the agent.
+        /// SHA-256 of the file: any node that has a module of this hash can make the agent.
         hash: [u8; 32],
     },
-    /// It is a session's, and kept: it waits for its client.
+    /// Agent of a session, kept until its client returns.
     Kept {
-        /// Whose it is: only they get it back.
+        /// Account that owns the agent: only its clients get the agent back.
         account: String,
     },
-    /// It is a session's, and kept: the node runs it until its client is back.
+    /// Agent of a session, which the node runs until its client returns.
     GoneOn {
-        /// Whose it is.
+        /// Account that owns the agent.
         account: String,
-        /// What becomes of it when it was with its client again.
+        /// Leave policy of the agent, for the time after its client has it again.
         on_leave: OnLeave,
-        /// Whether it held what it said there.
+        /// True if its messages were withheld while it was with its client.
         holds: bool,
-        /// Its code.
+        /// Place of its code.
         code: Box<Origin>,
     },
 }
 
-/// What some turns of an agent came to.
+/// Result of some turns of an agent.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct Step {
-    /// Whose.
+    /// Agent that took the turns.
     pub agent: Symbol,
-    /// What it is now.
+    /// State of the agent after them.
     pub state: State,
-    /// The messages it handled, of those that have numbers.
+    /// Numbered messages that it handled.
     pub handled: Vec<Ticket>,
-    /// The number of the first message it sent.
+    /// Number of the first message that it sent.
     pub first: u64,
-    /// What it sent; each has the number after the one before it.
+    /// Messages that it sent, numbered in order.
     pub sent: Vec<Sent>,
 }
 
-/// An agent's state, as its kind writes it.
+/// State of an agent, as its kind of body writes it.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub enum State {
-    /// As before.
+    /// Unchanged state.
     Same,
-    /// All of it.
+    /// Whole state.
     Whole(Vec<u8>),
-    /// What changed since the state before.
+    /// Change since the state before.
     Delta(Vec<u8>),
 }
 
 impl State {
-    /// Bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         match self {
             Self::Same => 0,
@@ -167,65 +167,66 @@ impl State {
         }
     }
 
-    /// Whether nothing is said.
+    /// Returns true if there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// A message that was handled: who sent it, and its number.
+/// Identifier of a numbered message: its sender and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Ticket {
-    /// Its sender.
+    /// Sender of the message.
     pub sender: Symbol,
-    /// Its number.
+    /// Number of the message.
     pub number: u64,
 }
 
 impl Ticket {
-    /// That of a message.
+    /// Returns the ticket of a message.
     pub fn of(numbered: &Numbered) -> Self {
         Self { sender: numbered.message.sender.name, number: numbered.number }
     }
 
-    /// Life of the sender's name in which the message was sent: see [`numbers_of_life`](super::numbers_of_life).
+    /// Returns the life of the sender's name in which the message was sent: see
+    /// [`numbers_of_life`](super::numbers_of_life).
     pub fn life(&self) -> u64 {
         self.number >> LIFE_BITS
     }
 }
 
-/// A message that was sent.
+/// Message that was sent, as a journal keeps it.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct Sent {
-    /// To whom.
+    /// Receiver.
     pub to: Aid,
-    /// The message, as a document of the compact codec. Empty if it is not kept: its receiver writes nothing down, and it is
-    /// sent once at most.
+    /// Message as a document of the compact codec. Empty if the message is not kept: its receiver writes nothing down,
+    /// and it is sent once at most.
     pub message: Vec<u8>,
 }
 
 impl Sent {
-    /// A message on its way to `to`, written down.
+    /// Returns the record of a message to `to`.
     ///
     /// # Errors
-    /// Its content is nested too deeply.
+    /// The message's content is nested too deeply.
     pub fn of(to: Aid, message: &AclMessage) -> Result<Self, EncodeError> {
         let mut bytes = Vec::new();
         compact::encode_message(message, &mut bytes)?;
         Ok(Self { to, message: bytes })
     }
 
-    /// A message that is sent once at most.
+    /// Returns the record of a message that is sent once at most.
     pub fn unkept(to: Aid) -> Self {
         Self { to, message: Vec::new() }
     }
 
-    /// Whether it is sent again until its receiver has written down that it handled it.
+    /// Returns true if the message is sent again until its receiver has written that it handled it.
     pub fn is_kept(&self) -> bool {
         !self.message.is_empty()
     }
 
-    /// The message.
+    /// Decodes the message.
     ///
     /// # Errors
     /// The bytes are no message.
@@ -235,7 +236,7 @@ impl Sent {
 }
 
 impl Record {
-    /// The agent it is about; no name if it is about a partition.
+    /// Returns the agent that the record is about; an empty name if it is about a partition.
     pub fn agent(&self) -> Symbol {
         match self {
             Self::Lives { .. } | Self::Served { .. } => Symbol::default(),
@@ -249,12 +250,12 @@ impl Record {
         }
     }
 
-    /// The latest life that it speaks of.
+    /// Returns the latest life that the record mentions.
     pub(super) fn life(&self) -> u64 {
         self.highest() >> LIFE_BITS
     }
 
-    /// The highest number of a message in it.
+    /// Returns the highest message number in the record.
     fn highest(&self) -> u64 {
         match self {
             Self::Born(born) => born.after,
@@ -270,20 +271,20 @@ impl Record {
     }
 }
 
-/// Why bytes are no frame.
+/// Error of bytes that are no frame.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// It was written by a release with another layout.
+    /// Layout of another release.
     #[error("the frame has layout {0}, this release reads layout {LAYOUT}")]
     Layout(u8),
-    /// There is nothing.
+    /// No bytes.
     #[error("the frame is empty")]
     Empty,
-    /// A message's number is one that no agent comes to.
+    /// Message number that no agent reaches.
     #[error("a message has the number {0}")]
     Number(u64),
-    /// Its records cannot be read.
+    /// Records that cannot be read.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
 }
@@ -298,7 +299,7 @@ pub fn encode_frame(records: &Vec<Record>, out: &mut Vec<u8>) -> Result<(), Enco
     compact::encode_body_of(records, out).inspect_err(|_| out.truncate(start))
 }
 
-/// The records in a frame.
+/// Decodes the records of a frame.
 ///
 /// # Errors
 /// The bytes are no frame, or would take too much memory.

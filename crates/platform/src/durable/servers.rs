@@ -1,36 +1,40 @@
-//! Who serves which partition, and which of the messages that come over links are to be taken.
+//! Servers of partitions: the node that serves each partition, and the messages that this node accepts from links.
 
 use rustc_hash::FxHashMap;
 
 use crate::store::{Epoch, Partition};
 
-/// Who serves which partition, as far as this node was told, and whose messages it takes. `N` names a node.
+/// Servers of partitions, as far as this node was told, and the messages that it accepts from them. `N` names a node.
 ///
-/// A receiver takes each message once, and each sender's in the order they were sent, though nodes die, partitions move and
-/// links break with what is on them. For that it takes a numbered message that came from another node only if
+/// A receiver must take each message once, and each sender's messages in order, though nodes die, partitions move, and
+/// links break with messages on them. So a node accepts a numbered message from another node only under two conditions:
 ///
-/// - that node serves the sender's partition. What comes late from one that did so before may be what the receiver has handled
-///   and forgotten; and what a node passes on for another may overtake what that one says itself;
-/// - that node has begun to say again, on this link, all it has for the receiver's partition, in the term in which this node
-///   serves it now. What it sent before it knew may be what comes after something that was lost.
+/// - That node serves the sender's partition. A late message from an earlier server may be one that the receiver
+///   handled and forgot. A message that a node passes on for another may overtake the other's own messages.
+/// - That node has begun to send again, on this link, all its unsettled messages for the receiver's partition, in this
+///   node's current epoch. An earlier message may follow one that was lost.
 ///
-/// What is not taken is dropped: it is said again.
+/// Other messages are dropped: they are sent again.
 ///
-/// The protocol: who serves partitions says so to each node when they link, and to all when it takes some over
-/// ([`Servers::served`]). Who hears that ([`Servers::hear_serves`]) answers `Again` with the same term, then with all that
-/// [`Ledger::say_again`](super::Ledger::say_again) gives, then with what is new. Who hears `Again` notes it
-/// ([`Servers::hear_again`]).
+/// Protocol: a node that serves partitions says so to each node when they link, and to all nodes when it takes over a
+/// partition ([`Servers::served`]). A node that hears this ([`Servers::hear_serves`]) answers `Again` with the same
+/// epoch, then sends all that [`Ledger::say_again`](super::Ledger::say_again) returns, then new messages. A node that
+/// hears `Again` notes it ([`Servers::hear_again`]).
+///
+/// Order of calls: [`Servers::serve`] and [`Servers::give_up`] as the node's own partitions change, the `hear_`
+/// functions as announcements arrive, [`Servers::unlinked`] when a link breaks, [`Servers::takes`] before each
+/// delivery.
 #[derive(Debug)]
 pub struct Servers<N> {
     lines: Vec<Line<N>>,
-    /// Who has begun to say again all it has for a partition served here, and in which term of it.
+    /// Nodes that have begun to send again all their messages for a partition served here, with the epoch of that.
     complete: FxHashMap<(N, Partition), Epoch>,
 }
 
-/// One partition.
+/// Server of one partition.
 #[derive(Clone, Debug)]
 struct Line<N> {
-    /// The highest that was heard of.
+    /// Highest epoch that was heard of.
     epoch: Epoch,
     server: Server<N>,
 }
@@ -42,19 +46,19 @@ enum Server<N> {
     Node(N),
 }
 
-/// What it means that a node says that it serves a partition.
+/// Meaning of another node's announcement that it serves a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// It is to be told `Again`, and all that there is for it.
+    /// News: that node is to be told `Again`, and all messages for the partition.
     News,
-    /// It did so, and another one does by now.
+    /// Outdated: another node serves the partition by now.
     Stale,
-    /// This node served it, and has been deposed.
+    /// Deposition: this node served the partition, and does so no longer.
     Deposed,
 }
 
 impl<N: Copy + Eq + std::hash::Hash> Servers<N> {
-    /// Nothing is known of so many partitions.
+    /// Returns the servers of this number of partitions, all unknown.
     pub fn new(partitions: u16) -> Self {
         let line = Line { epoch: Epoch::default(), server: Server::Unknown };
         Self { lines: vec![line; usize::from(partitions)], complete: FxHashMap::default() }
@@ -64,27 +68,27 @@ impl<N: Copy + Eq + std::hash::Hash> Servers<N> {
         self.lines.get_mut(usize::from(partition.0))
     }
 
-    /// This node serves it from now on, in this term.
+    /// Notes that this node serves a partition from now on, in this epoch.
     pub fn serve(&mut self, partition: Partition, epoch: Epoch) {
         if let Some(line) = self.line(partition) {
             *line = Line { epoch, server: Server::Here };
         }
     }
 
-    /// This node serves it no more.
+    /// Notes that this node no longer serves a partition.
     pub fn give_up(&mut self, partition: Partition) {
         if let Some(line) = self.line(partition) {
             line.server = Server::Unknown;
         }
     }
 
-    /// What this node serves, and in which terms.
+    /// Returns the partitions that this node serves, with their epochs.
     pub fn served(&self) -> impl Iterator<Item = (Partition, Epoch)> {
         let here = |line: &Line<N>| matches!(line.server, Server::Here);
         (0..).map(Partition).zip(&self.lines).filter(move |(_, line)| here(line)).map(|(one, line)| (one, line.epoch))
     }
 
-    /// Which other node serves it; none if this one does, or nobody of whom it is known.
+    /// Returns the other node that serves a partition. `None` if this node serves it, or the server is unknown.
     pub fn server_of(&self, partition: Partition) -> Option<N> {
         match self.lines.get(usize::from(partition.0))?.server {
             Server::Node(node) => Some(node),
@@ -92,7 +96,8 @@ impl<N: Copy + Eq + std::hash::Hash> Servers<N> {
         }
     }
 
-    /// The link to a node is broken: what was said on it may be lost, so it counts for nothing.
+    /// Notes that the link to a node is broken: announcements on it count no longer, because messages on it may be
+    /// lost.
     pub fn unlinked(&mut self, node: N) {
         self.complete.retain(|(other, _), _| *other != node);
         for line in &mut self.lines {
@@ -102,7 +107,7 @@ impl<N: Copy + Eq + std::hash::Hash> Servers<N> {
         }
     }
 
-    /// A node says that it serves a partition in this term.
+    /// Takes in a node's announcement that it serves a partition in this epoch.
     pub fn hear_serves(&mut self, node: N, partition: Partition, epoch: Epoch) -> Heard {
         let Some(line) = self.line(partition) else { return Heard::Stale };
         let here = matches!(line.server, Server::Here);
@@ -113,12 +118,14 @@ impl<N: Copy + Eq + std::hash::Hash> Servers<N> {
         if here { Heard::Deposed } else { Heard::News }
     }
 
-    /// A node says that all that it has for the partition, which this node serves in this term, follows.
+    /// Takes in a node's announcement that all its messages for a partition follow. This node serves the partition in
+    /// this epoch.
     pub fn hear_again(&mut self, node: N, partition: Partition, epoch: Epoch) {
         self.complete.insert((node, partition), epoch);
     }
 
-    /// Whether a message is to be taken that this node sent, from an agent of the one partition to an agent of the other.
+    /// Returns true if a message from this node is to be accepted, sent by an agent of the one partition to an agent of
+    /// the other.
     pub fn takes(&self, node: N, sender: Partition, receiver: Partition) -> bool {
         let Some(Line { epoch, server: Server::Here }) = self.lines.get(usize::from(receiver.0)) else { return false };
         self.server_of(sender) == Some(node) && self.complete.get(&(node, receiver)) == Some(epoch)

@@ -1,4 +1,4 @@
-//! What the platform knows of a durable agent beside its mind, as it is written to a journal.
+//! Registrations of a durable agent with the platform, as a journal keeps them.
 
 use whimbrel_acl::compact::{self, Decode, DecodeError, Encode, EncodeError};
 use whimbrel_acl::{AclMessage, Symbol, Value};
@@ -7,37 +7,38 @@ use super::record::{Record, encode_frame};
 use crate::ams::AgentState;
 use crate::df::{DfDescription, NoticeForm};
 
-/// What the platform knows of an agent beside its name and kind.
+/// Registrations of an agent with the platform: DF entry, subscriptions, groups, and state in the AMS.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct Standing {
-    /// Which.
+    /// Agent that is registered.
     pub agent: Symbol,
-    /// The number of the last message it had sent: tells it from others of its name, as in a [`Step`](super::Step).
+    /// Number of the last message that the agent had sent: tells it from others of its name, as in a
+    /// [`Step`](super::Step).
     pub last: u64,
-    /// Its entry in the DF.
+    /// Entry of the agent in the DF.
     pub entry: Option<DfDescription>,
-    /// When the entry's lease ends, in milliseconds since 1970-01-01 UTC; `None` if it lasts as long as the agent.
+    /// End of the entry's lease, in milliseconds since 1970-01-01 UTC; `None` if it lasts as long as the agent.
     pub expires_ms: Option<u64>,
-    /// What it wants to be told of by the DF, the oldest first.
+    /// Subscriptions of the agent to the DF, the oldest first.
     pub subscriptions: Vec<DfSubscription>,
-    /// The topics and groups it is in, in the order in which it came.
+    /// Topics and groups of the agent, in the order in which it joined them.
     pub places: Vec<Symbol>,
-    /// Whether the AMS gives it turns.
+    /// State of the agent in the AMS.
     pub state: AgentState,
 }
 
-/// A subscription to the DF.
+/// Subscription to the DF.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct DfSubscription {
-    /// Which entries it is about.
+    /// Template of the entries that the subscriber is told of.
     pub template: DfDescription,
-    /// The `inform` to send, as a document of the compact codec, its content the search action subscribed to
-    /// ([`NoticeForm::Fipa`]); empty for [`NoticeForm::Provider`].
+    /// `inform` to send, as a document of the compact codec. Its content is the search action subscribed to
+    /// ([`NoticeForm::Fipa`]). Empty for [`NoticeForm::Provider`].
     pub inform: Vec<u8>,
 }
 
 impl DfSubscription {
-    /// A subscription, written down.
+    /// Returns the record of a subscription.
     ///
     /// # Errors
     /// The search action is nested too deeply.
@@ -49,7 +50,7 @@ impl DfSubscription {
         Ok(Self { template: template.clone(), inform: bytes })
     }
 
-    /// How its subscriber is told.
+    /// Returns the form of the subscriber's notices.
     ///
     /// # Errors
     /// The bytes are no message.
@@ -64,7 +65,7 @@ impl DfSubscription {
 }
 
 impl Standing {
-    /// What is known of an agent of which nothing is to be known.
+    /// Returns the registrations of an agent that has none.
     pub fn plain(agent: Symbol) -> Self {
         Self {
             agent,
@@ -77,15 +78,15 @@ impl Standing {
         }
     }
 
-    /// Whether that is so.
+    /// Returns true if the agent has no registrations.
     pub fn is_plain(&self) -> bool {
         *self == Self::plain(self.agent)
     }
 
-    /// The same without the descriptions that are nested too deeply to be written.
+    /// Returns the registrations without descriptions that are nested too deeply to be written.
     #[must_use]
     pub fn writable(self) -> Self {
-        // Names always can.
+        // Names alone can always be written.
         let has_descriptions = self.entry.is_some() || !self.subscriptions.is_empty();
         if !has_descriptions || self.can_be_written() {
             return self;
@@ -99,7 +100,7 @@ impl Standing {
         Self { entry, subscriptions, ..bare }
     }
 
-    /// Bytes that it takes in a frame.
+    /// Returns the number of bytes in a frame.
     pub fn size(&self) -> usize {
         let mut bytes = Vec::new();
         compact::encode_body_of(self, &mut bytes).map_or(0, |()| bytes.len())
