@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use whimbrel_gateway::vocabulary::{Answer, Call, Event, Request, VERSION, read_call};
+use whimbrel_operator::{Answer, Call, Event, Request, VERSION, read_call};
 
 /// The first byte says what the others are taken for: a client's request, or a node's answer or event.
 pub fn control_frames(bytes: &[u8]) {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use whimbrel_platform::limits::HTTP_HEALTH_KEPT_MS;
 
 use crate::shared::Shared;
-use crate::vocabulary::{Answer, LinkInfo, MemberInfo, MemberState, NodeInfo, Request};
+use whimbrel_operator::{Answer, LinkInfo, MemberInfo, MemberState, NodeInfo, Request};
 
 /// How long what was answered is answered again.
 const KEPT: Duration = Duration::from_millis(HTTP_HEALTH_KEPT_MS);

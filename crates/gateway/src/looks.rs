@@ -9,7 +9,7 @@ use whimbrel_platform::limits::LIVE_SHARED_MS;
 
 use crate::health::Facts;
 use crate::shared::Shared;
-use crate::vocabulary::{AgentOrder, AgentsWanted, Answer, Request};
+use whimbrel_operator::{AgentOrder, AgentsWanted, Answer, Request};
 
 /// Agents with the fullest mailboxes that are told of.
 const MAILBOXES: usize = 10;

@@ -10,7 +10,7 @@ use prometheus_client::registry::Registry;
 
 use crate::health::Facts;
 use crate::shared::Shared;
-use crate::vocabulary::{LinkInfo, NodeInfo};
+use whimbrel_operator::{LinkInfo, NodeInfo};
 
 /// What answers are called that have these figures.
 pub const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -33,7 +33,6 @@ use whimbrel_platform::limits::{
 };
 
 use crate::access::{Access, Role};
-use crate::operator::Operator;
 use crate::pages::Pages;
 use crate::patient::Patient;
 use crate::preflight;
@@ -41,7 +40,7 @@ use crate::routes::{self, refused};
 use crate::sessions::Sessions;
 use crate::shared::{Counted, Shared};
 use crate::visitors::Visit;
-use crate::vocabulary::{Reason, Refusal};
+use whimbrel_operator::{Operator, Reason, Refusal};
 
 /// How long a connection may take to be encrypted, and each head of a request to come.
 const HEAD_PATIENCE: Duration = Duration::from_millis(HTTP_HEAD_PATIENCE_MS);

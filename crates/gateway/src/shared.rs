@@ -21,12 +21,11 @@ use crate::access::{Access, Joining, Role};
 use crate::health::Health;
 use crate::looks::Looks;
 use crate::metrics::Counts;
-use crate::operator::Operator;
 use crate::pages::Pages;
 use crate::routes::Admin;
 use crate::sessions::Sessions;
 use crate::visitors::Visitors;
-use crate::vocabulary::{Answer, Reason, Refusal, Request};
+use whimbrel_operator::{Answer, Operator, Reason, Refusal, Request};
 
 /// See the module.
 pub(crate) struct Shared {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use whimbrel_gateway::vocabulary::{Answer, DoorsInfo, Request};
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, AskDoors, NodeDoors, TokenFile, Tokens};
 use whimbrel_net::{Credentials, HubView, Level};
+use whimbrel_operator::{Answer, DoorsInfo, Request};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::limits::QUESTION_PATIENCE_MS;
 use whimbrel_platform::session::Grant;

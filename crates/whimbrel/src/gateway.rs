@@ -9,9 +9,10 @@ use anyhow::{Context, bail};
 use rustls::ServerConfig;
 use tokio::net::TcpSocket;
 use whimbrel::WebSessions;
-use whimbrel_gateway::{Access, Gateway, GatewayConfig, Operator, Role};
+use whimbrel_gateway::{Access, Gateway, GatewayConfig, Role};
 use whimbrel_net::agent_port::{AgentPort, new_token};
 use whimbrel_net::{Credentials, https};
+use whimbrel_operator::Operator;
 use whimbrel_platform::audit::Auditor;
 
 use crate::arguments::{Http, HttpOptions, SecurityLevel};

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use whimbrel_gateway::Feed;
-use whimbrel_gateway::vocabulary::{Event, Happening};
+use whimbrel_operator::{Event, Feed, Happening};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, Outcome, PerStanding, RefusalCounts, Refused};
 use whimbrel_platform::limits::{REFUSALS_KEPT_MAX, SNIFFED_NAME_CHARS_MAX};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 use whimbrel_acl::codec::civil;
-use whimbrel_gateway::vocabulary::{Event, Happening, MessageInfo};
+use whimbrel_operator::{Event, Happening, MessageInfo};
 use whimbrel_platform::plain_text::harmless;
 
 use crate::table::cut;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use whimbrel_acl::{Performative, Symbol};
-use whimbrel_gateway::vocabulary::Event as Happened;
+use whimbrel_operator::Event as Happened;
 use whimbrel_platform::{Counters, Event, Observer, Time};
 use whimbrel_runtime::DEVICES;
 

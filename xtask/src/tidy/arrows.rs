@@ -14,8 +14,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("files", &[]),
     ("store", &["platform", "files"]),
     ("net", &["acl", "platform", "files"]),
-    ("gateway", &["acl", "platform"]),
-    ("whimbrel", &["acl", "platform", "runtime", "bdi", "wasm", "store", "net", "gateway", "files"]),
+    ("operator", &["platform"]),
+    ("gateway", &["platform", "operator"]),
+    ("whimbrel", &["acl", "platform", "runtime", "bdi", "wasm", "store", "net", "operator", "gateway", "files"]),
     ("device", &["acl", "platform", "bdi"]),
     ("testkit", &["acl", "platform", "runtime"]),
 ];

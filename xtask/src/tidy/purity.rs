@@ -1,11 +1,11 @@
-//! `acl`, `platform`, `bdi` and `device` know no clock, no chance, no file, no socket: those come in through ports. That is what
+//! `acl`, `platform`, `bdi`, `device` and `operator` know no clock, no chance, no file, no socket: those come in through ports. That is what
 //! lets them run in a simulator and in a browser.
 
 use super::{Finding, ships, without_tests, words};
 use crate::mask::{line_of, mask};
 use crate::repo::Repo;
 
-const PURE: &[&str] = &["crates/acl/", "crates/platform/", "crates/bdi/", "crates/device/"];
+const PURE: &[&str] = &["crates/acl/", "crates/platform/", "crates/bdi/", "crates/device/", "crates/operator/"];
 /// Words that no pure crate writes.
 const IMPURE_WORDS: &[&str] = &["tokio", "rand", "getrandom", "Instant", "SystemTime", "TcpStream", "UdpSocket"];
 /// Modules of `std` that no pure crate uses.

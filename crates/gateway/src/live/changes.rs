@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::vocabulary::AgentInfo;
+use whimbrel_operator::AgentInfo;
 
 /// Agents as they were told last.
 #[derive(Debug, Default)]

@@ -34,7 +34,7 @@ use crate::server::closed;
 use crate::shared::Shared;
 use crate::sockets::WebSocket;
 use crate::visitors::Visit;
-use crate::vocabulary::{Answer, Reason, Refusal, Request};
+use whimbrel_operator::{Answer, Reason, Refusal, Request};
 
 /// The name of the live socket's protocol among those of WebSockets.
 pub const SUBPROTOCOL: &str = "whimbrel.live.v1";

@@ -4,9 +4,8 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::operator::{Latency, Waits};
 use crate::shared::Shared;
-use crate::vocabulary::{Answer, NodeInfo};
+use whimbrel_operator::{Answer, Latency, NodeInfo, Waits};
 
 /// How a node is doing.
 #[derive(Debug, Serialize)]

@@ -5,7 +5,7 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::pulse::Pulse;
 use crate::access::Role;
-use crate::vocabulary::{
+use whimbrel_operator::{
     AgentInfo, AgentsWanted, Answer, Event, LinkInfo, LogLine, LogWanted, MemberInfo, MindInfo, NodeInfo, Refusal,
     Request, SniffWanted,
 };

@@ -15,9 +15,10 @@ use super::changes;
 use super::pulse::Gauge;
 use super::said::{Told, What, answer_text};
 use crate::health::Facts;
-use crate::operator::{Counted, Watched};
 use crate::shared::{Gone, Shared};
-use crate::vocabulary::{AgentsFound, AgentsWanted, Answer, Happening, LogLine, LogWanted, Reason, Refusal, Request};
+use whimbrel_operator::{
+    AgentsFound, AgentsWanted, Answer, Counted, Happening, LogLine, LogWanted, Reason, Refusal, Request, Watched,
+};
 
 /// A watch, until it is dropped.
 pub struct Watch {

@@ -11,7 +11,7 @@ use whimbrel_platform::limits::HTTP_WAIT_MS_MAX;
 
 use super::asked::Json;
 use super::{Admin, State, answered, refused};
-use crate::vocabulary::{EntryWanted, Reason, Refusal, Request, Sending, Spawning};
+use whimbrel_operator::{EntryWanted, Reason, Refusal, Request, Sending, Spawning};
 
 /// Where an agent is to go.
 #[derive(Debug, Deserialize, JsonSchema)]

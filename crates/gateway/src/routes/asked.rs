@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
 use super::Rejected;
-use crate::vocabulary::{Reason, Refusal};
+use whimbrel_operator::{Reason, Refusal};
 
 /// A body in JSON.
 pub struct Json<T>(pub T);

@@ -18,10 +18,10 @@ use whimbrel_platform::limits::{AUDIT_PAGE_MAX, LIVE_AGENTS_MAX, LIVE_LINES_MAX,
 use super::asked::Query;
 use super::{State, Viewer, answered, refused};
 use crate::server::Peer;
-use crate::vocabulary::{
+use crate::{health, metrics};
+use whimbrel_operator::{
     AgentOrder, AgentsWanted, Answer, ConversationsFound, LogWanted, Reason, Refusal, Request, ServicesWanted,
 };
-use crate::{health, metrics};
 
 /// How many agents are listed if it is not said.
 const AGENTS: usize = 1_000;

@@ -25,7 +25,7 @@ use crate::console;
 use crate::server::{Peer, Shown};
 use crate::shared::Shared;
 use crate::visitors::Visit;
-use crate::vocabulary::{Answer, Reason, Refusal};
+use whimbrel_operator::{Answer, Reason, Refusal};
 
 /// The state of all routes.
 pub(crate) type State = axum::extract::State<Arc<Shared>>;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use whimbrel_platform::ams::LifecycleStep;
 
 use super::table::{Route, Told, Who, routes};
-use crate::vocabulary::{Answer, Refusal};
+use whimbrel_operator::{Answer, Refusal};
 
 /// Where shapes with a name are in the document.
 const SHAPES: &str = "/components/schemas";

@@ -20,7 +20,7 @@ use crate::server::Peer;
 use crate::sessions::{SUBPROTOCOL, SessionSocket};
 use crate::shared::{Counted, Shared};
 use crate::sockets::upgrade;
-use crate::vocabulary::{Reason, Refusal};
+use whimbrel_operator::{Reason, Refusal};
 
 pub async fn session(
     state: State,

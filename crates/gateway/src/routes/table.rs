@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use super::{acts, looks, sockets};
 use crate::health::Health;
 use crate::shared::Shared;
-use crate::vocabulary::{AgentInfo, ConversationsFound, EntryWanted, Sending, Spawning};
+use whimbrel_operator::{AgentInfo, ConversationsFound, EntryWanted, Sending, Spawning};
 
 /// A route.
 pub struct Route {

@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use whimbrel_gateway::vocabulary::{Answer, LogLine, LogWanted, Reason, Refusal, Request};
-use whimbrel_gateway::{Access, Feed, Gateway, GatewayConfig, Latency, Operator, Role, Traffic, Watched};
+use whimbrel_gateway::{Access, Gateway, GatewayConfig, Role};
+use whimbrel_operator::{
+    Answer, Feed, Latency, LogLine, LogWanted, Operator, Reason, Refusal, Request, Traffic, Watched,
+};
 use whimbrel_platform::audit::{Act, Auditor, Refused};
 use whimbrel_platform::limits::HTTP_LONG_ANSWERS_AT_ONCE_MAX;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use whimbrel_gateway::vocabulary::{Answer, MemberState, NodeInfo, Request};
+use whimbrel_operator::{Answer, MemberState, NodeInfo, Request};
 use whimbrel_platform::ams::name_fits;
 
 use super::clients::Histories;

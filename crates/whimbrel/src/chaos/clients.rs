@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
-use whimbrel_gateway::vocabulary::{Reason, Refusal};
+use whimbrel_operator::{Reason, Refusal};
 
 use super::history::{Operation, OperationKind};
 use super::lookout::{Lookout, say};

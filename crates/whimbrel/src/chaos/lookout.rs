@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde_json::json;
 use whimbrel_acl::{AclMessage, Aid, Encoding, Performative, Symbol};
-use whimbrel_gateway::vocabulary::{AgentOrder, AgentsWanted, Answer, Request, Sending};
+use whimbrel_operator::{AgentOrder, AgentsWanted, Answer, Request, Sending};
 
 use super::schedule::Random;
 use crate::commands::send::content;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request};
+use whimbrel_operator::{Answer, Reason, Refusal, Request};
 use whimbrel_platform::advice::{Advice, Explanation, Situation, Way};
 use whimbrel_platform::limits::ADVICE_PATIENCE_MS;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::bail;
-use whimbrel_gateway::vocabulary::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, Request};
+use whimbrel_operator::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, Request};
 use whimbrel_platform::ams::{AgentKind, AgentState};
 
 use crate::arguments::{Agents, Order};

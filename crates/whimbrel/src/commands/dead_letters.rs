@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use serde::Serialize;
-use whimbrel_gateway::vocabulary::{Answer, Event, Request};
+use whimbrel_operator::{Answer, Event, Request};
 
 use crate::arguments::DeadLetters;
 use crate::control::choose;

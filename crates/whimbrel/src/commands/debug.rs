@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use whimbrel_gateway::vocabulary::Request;
+use whimbrel_operator::Request;
 use whimbrel_platform::inspection::DebugOrder;
 
 use super::life::{ask, local};

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::bail;
-use whimbrel_gateway::vocabulary::{Answer, EntryInfo, Request, ServiceInfo, ServicesFound, ServicesWanted};
+use whimbrel_operator::{Answer, EntryInfo, Request, ServiceInfo, ServicesFound, ServicesWanted};
 
 use crate::arguments::Df;
 use crate::control::choose;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use whimbrel_gateway::vocabulary::{Answer, MemberState, Request};
+use whimbrel_operator::{Answer, MemberState, Request};
 use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::Drain;

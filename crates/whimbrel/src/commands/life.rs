@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use whimbrel_gateway::vocabulary::{AgentOrder, AgentsWanted, Answer, BulkOutcome, Reason, Refusal, Request};
+use whimbrel_operator::{AgentOrder, AgentsWanted, Answer, BulkOutcome, Reason, Refusal, Request};
 use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::limits::{BULK_NAMED_MAX, SEARCH_RESULTS_MAX};
 use whimbrel_platform::plain_text::harmless;

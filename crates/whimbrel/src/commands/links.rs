@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::bail;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use whimbrel_gateway::vocabulary::{Answer, LinkInfo, Request};
+use whimbrel_operator::{Answer, LinkInfo, Request};
 
 use super::ps::{MOMENT, rate};
 use crate::arguments::Links;

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail};
 use serde::Serialize;
 use serde_json::json;
-use whimbrel_gateway::vocabulary::{Happening, LogLine, LogWanted, Reason, Refusal, Request};
+use whimbrel_operator::{Happening, LogLine, LogWanted, Reason, Refusal, Request};
 use whimbrel_platform::conversations::Wanted;
 use whimbrel_store::ConversationLog;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use anyhow::bail;
 use serde::Serialize;
-use whimbrel_gateway::vocabulary::{Answer, MemberInfo, MemberState, Request, WishInfo};
+use whimbrel_operator::{Answer, MemberInfo, MemberState, Request, WishInfo};
 use whimbrel_platform::cluster::{Load, Trouble, TroubleKind};
 
 use crate::arguments::Nodes;

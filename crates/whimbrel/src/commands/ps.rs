@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use whimbrel_gateway::vocabulary::NodeInfo;
+use whimbrel_operator::NodeInfo;
 use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::Ps;

@@ -11,9 +11,9 @@ use whimbrel::Society;
 use whimbrel::cluster::View;
 use whimbrel::shelving::Shelving;
 use whimbrel_gateway::Gateway;
-use whimbrel_gateway::vocabulary::DoorsInfo;
 use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
+use whimbrel_operator::DoorsInfo;
 use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 
 use super::{close_ports, code_cache, last_line, open, open_control, project_in, society_name};

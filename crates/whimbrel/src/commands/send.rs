@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow, bail};
 use whimbrel::options::value_of;
 use whimbrel_acl::{AclMessage, Aid, Encoding, Performative, Symbol, Text, Value};
 use whimbrel_bdi::syntax::parse_term;
-use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request, Sending};
+use whimbrel_operator::{Answer, Reason, Refusal, Request, Sending};
 use whimbrel_platform::limits::PRINTED_TEXT_BYTES_MAX;
 use whimbrel_platform::plain_text::{harmless, shortened};
 

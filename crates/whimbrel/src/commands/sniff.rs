@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use whimbrel_gateway::vocabulary::{Event, Happening, Request, SniffWanted};
+use whimbrel_operator::{Event, Happening, Request, SniffWanted};
 
 use crate::arguments::Sniff;
 use crate::control::{Found, Merge, choose};

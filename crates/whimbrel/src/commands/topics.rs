@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use serde::Serialize;
-use whimbrel_gateway::vocabulary::{Answer, Request, TopicInfo};
+use whimbrel_operator::{Answer, Request, TopicInfo};
 use whimbrel_platform::ams::name_fits;
 
 use crate::arguments::Topics;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Symbol, sym};
-use whimbrel_gateway::vocabulary::{AgentsFound, AgentsWanted, Answer, EntryWanted, Reason, Refusal, Request};
+use whimbrel_operator::{AgentsFound, AgentsWanted, Answer, EntryWanted, Reason, Refusal, Request};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::limits::{DENIALS_KEPT_MS, QUESTION_ANSWER_BYTES_MAX, QUESTION_PATIENCE_MS};
 use whimbrel_platform::policy::Action;

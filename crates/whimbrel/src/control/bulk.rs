@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
-use whimbrel_gateway::vocabulary::{Answer, BulkOutcome, Reason, Refusal, Request};
+use whimbrel_operator::{Answer, BulkOutcome, Reason, Refusal, Request};
 use whimbrel_platform::ams::{AgentKind, AgentQuery, LifecycleStep};
 use whimbrel_platform::audit::{Act, Auditor, Party, Refused};
 use whimbrel_platform::limits::{BULK_NAMED_MAX, KILL_PATIENCE_MS};

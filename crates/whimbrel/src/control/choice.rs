@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
-use whimbrel_gateway::vocabulary::NodeInfo;
+use whimbrel_operator::NodeInfo;
 
 use super::client::{Found, Survey, survey};
 use super::natural;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use serde::de::DeserializeOwned;
-use whimbrel_gateway::vocabulary::{Answer, Call, NodeInfo, Refusal, Request, VERSION};
+use whimbrel_operator::{Answer, Call, NodeInfo, Refusal, Request, VERSION};
 
 use super::folder;
 

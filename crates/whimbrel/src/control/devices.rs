@@ -1,6 +1,6 @@
 //! Devices, as the agent that shares out work among them knows them.
 
-use whimbrel_gateway::vocabulary::{BatteryInfo, DeviceInfo, DevicesFound};
+use whimbrel_operator::{BatteryInfo, DeviceInfo, DevicesFound};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::devices::Device;
 use whimbrel_runtime::DeviceSeen;

@@ -1,7 +1,7 @@
 //! Entries of the directory facilitator that an operator writes by hand, in the place of the agents whose they are.
 
 use whimbrel_acl::{Aid, Symbol, Value};
-use whimbrel_gateway::vocabulary::{EntryWanted, Reason, Refusal, ServiceInfo};
+use whimbrel_operator::{EntryWanted, Reason, Refusal, ServiceInfo};
 use whimbrel_platform::df::{Df, DfDescription, ModifyError, RegisterError, ServiceDescription};
 
 use super::panel::Panel;

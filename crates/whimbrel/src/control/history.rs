@@ -5,9 +5,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use whimbrel_gateway::vocabulary::{
-    ConversationsFound, Event, Happening, LogLine, LogWanted, MessageInfo, Reason, Refusal,
-};
+use whimbrel_operator::{ConversationsFound, Event, Happening, LogLine, LogWanted, MessageInfo, Reason, Refusal};
 use whimbrel_platform::conversations::{Logged, Said, What};
 use whimbrel_store::{ConversationLog, LogError, Told};
 

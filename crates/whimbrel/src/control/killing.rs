@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{Aid, Symbol};
-use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request};
+use whimbrel_operator::{Answer, Reason, Refusal, Request};
 use whimbrel_platform::limits::{KILL_PATIENCE_MS, QUESTION_PATIENCE_MS};
 use whimbrel_runtime::Ended;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{AclMessage, Aid, Encoding, MessageBody, Performative, Symbol, Text};
-use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Sending};
+use whimbrel_operator::{Answer, Reason, Refusal, Sending};
 use whimbrel_platform::limits::MESSAGE_RECEIVERS_MAX;
 use whimbrel_runtime::{Agent, Context, Platform};
 

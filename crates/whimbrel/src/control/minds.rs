@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use whimbrel_gateway::vocabulary::{MindInfo, Reason, Refusal};
+use whimbrel_operator::{MindInfo, Reason, Refusal};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::inspection::{DebugOrder, Inspection, Instruction, Look};
 use whimbrel_runtime::OperateError;

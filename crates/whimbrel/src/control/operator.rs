@@ -3,8 +3,10 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use whimbrel_gateway::vocabulary::{AgentsWanted, Answer, LogLine, LogWanted, Reason, Refusal, Request};
-use whimbrel_gateway::{Feed, Latency, Operator, Traffic, Waits, Watched};
+use whimbrel_operator::{
+    AgentsWanted, Answer, Feed, Latency, LogLine, LogWanted, Operator, Reason, Refusal, Request, Traffic, Waits,
+    Watched,
+};
 use whimbrel_runtime::{DEVICES, LatencyWatch};
 
 use super::panel::Panel;

@@ -10,11 +10,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel::cluster::View;
 use whimbrel::programs::SocietyLoader;
 use whimbrel_acl::{Aid, Name, Symbol};
-use whimbrel_gateway::vocabulary::{
+use whimbrel_net::{HubView, LinkStatus};
+use whimbrel_operator::{
     AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, DoorsInfo, LinkInfo, LogLine, LogWanted, MemberInfo,
     MemberState, NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo, WishInfo,
 };
-use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_platform::advice::{Advice, AdviseError, Job};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, Ams, LifecycleError, LifecycleStep, name_fits};
 use whimbrel_platform::cluster::{self, NodeView};
@@ -663,7 +663,7 @@ fn member_info(NodeView { node, member, dead, placer, partitions, leaving, unser
 
 #[cfg(test)]
 mod tests {
-    use whimbrel_gateway::vocabulary::Sending;
+    use whimbrel_operator::Sending;
     use whimbrel_platform::limits::MESSAGE_RECEIVERS_MAX;
 
     use super::*;

@@ -1,10 +1,10 @@
 //! What a node shows and trusts, and what it refused.
 
-use whimbrel_gateway::vocabulary::{
+use whimbrel_net::{AuditLine, AuditReadError, CertificateSeen, Certified, HubView, read_back};
+use whimbrel_operator::{
     AuditFound, CertificateInfo, Event, Happening, Reason, Refusal, RefusalCount, RefusalsFound, RevokedInfo,
     SecurityInfo,
 };
-use whimbrel_net::{AuditLine, AuditReadError, CertificateSeen, Certified, HubView, read_back};
 use whimbrel_platform::audit::Outcome;
 use whimbrel_platform::limits::{AUDIT_PAGE_MAX, CERTIFICATES_TOLD_MAX};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request, read_call};
+use whimbrel_operator::{Answer, Reason, Refusal, Request, read_call};
 use whimbrel_platform::audit::{Act, Auditor, Party};
 use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_MAX};
 

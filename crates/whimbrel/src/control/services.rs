@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Name, Symbol, Value};
-use whimbrel_gateway::vocabulary::{EntryInfo, ServiceInfo, ServicesWanted, SubscriptionInfo, SubscriptionsFound};
+use whimbrel_operator::{EntryInfo, ServiceInfo, ServicesWanted, SubscriptionInfo, SubscriptionsFound};
 use whimbrel_platform::Time;
 use whimbrel_platform::ams::name_fits;
 use whimbrel_platform::df::{DfDescription, DfQuery, NoticeForm, ServiceDescription, Subscription};

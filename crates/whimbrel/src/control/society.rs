@@ -5,8 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
-use whimbrel_gateway::vocabulary::{Answer, NodeInfo, PairInfo, Request, TotalsFound, TrafficFound};
-use whimbrel_gateway::{Counted, Traffic};
+use whimbrel_operator::{Answer, Counted, NodeInfo, PairInfo, Request, TotalsFound, Traffic, TrafficFound};
 use whimbrel_platform::limits::{LIVE_PAIRS_MAX, TRAFFIC_KEPT_MS, TRAFFIC_PAIRS_MAX};
 use whimbrel_runtime::Platform;
 

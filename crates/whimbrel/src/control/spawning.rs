@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 
 use whimbrel_acl::{Aid, Symbol, Value};
-use whimbrel_gateway::vocabulary::{Reason, Refusal, Spawning};
+use whimbrel_operator::{Reason, Refusal, Spawning};
 use whimbrel_platform::ams::CloneError;
 use whimbrel_platform::limits::SPAWNED_AT_ONCE_MAX;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};

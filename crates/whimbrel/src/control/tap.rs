@@ -9,8 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, Extras, Symbol};
-use whimbrel_gateway::Feed;
-use whimbrel_gateway::vocabulary::{DeadLettersFound, Event, Happening, MessageInfo, MoreInfo, SniffWanted};
+use whimbrel_operator::{DeadLettersFound, Event, Feed, Happening, MessageInfo, MoreInfo, SniffWanted};
 use whimbrel_platform::ams::{AmsChange, name_fits};
 use whimbrel_platform::conversations::{shortened, spelled_alike};
 use whimbrel_platform::dead_letters::DeadLetter;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
-use whimbrel_gateway::{Counted, Pair, Traffic};
+use whimbrel_operator::{Counted, Pair, Traffic};
 use whimbrel_platform::limits::TRAFFIC_PAIRS_MAX;
 use whimbrel_platform::{Event, Observer, Time};
 use whimbrel_runtime::{Observation, Platform};

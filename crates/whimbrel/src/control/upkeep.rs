@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use whimbrel::programs::CodeSeen;
 use whimbrel_acl::Symbol;
-use whimbrel_gateway::vocabulary::{CodeForm, CodeInfo, CodesFound, QuotaInfo, QuotasFound, UsageInfo};
+use whimbrel_operator::{CodeForm, CodeInfo, CodesFound, QuotaInfo, QuotasFound, UsageInfo};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::inspection::{QuotaSeen, Upkeep};
 use whimbrel_platform::mobility::CodeHash;

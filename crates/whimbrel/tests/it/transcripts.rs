@@ -12,10 +12,12 @@ use tungstenite::{Message, WebSocket};
 use whimbrel::WebSessions;
 use whimbrel_acl::{MessageBody, Performative};
 use whimbrel_gateway::sessions::Sessions;
-use whimbrel_gateway::vocabulary::{Answer, LogLine, LogWanted, Reason, Refusal, Request};
-use whimbrel_gateway::{Access, Feed, Gateway, GatewayConfig, Latency, Operator, Traffic, Watched};
+use whimbrel_gateway::{Access, Gateway, GatewayConfig};
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
 use whimbrel_net::{Authority, Level};
+use whimbrel_operator::{
+    Answer, Feed, Latency, LogLine, LogWanted, Operator, Reason, Refusal, Request, Traffic, Watched,
+};
 use whimbrel_platform::session::Framing;
 use whimbrel_runtime::{Agent, Context, Platform};
 use whimbrel_testkit::{TOKEN, Transcript, TranscriptNode};

@@ -6,7 +6,7 @@ mod page;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use whimbrel_gateway::vocabulary::{Answer, MindInfo, Request};
+use whimbrel_operator::{Answer, MindInfo, Request};
 
 use super::life::{ask, local};
 use crate::arguments::Mind;

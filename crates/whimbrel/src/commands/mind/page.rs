@@ -1,7 +1,7 @@
 //! A mind as text for a terminal.
 
 use anstyle::{AnsiColor, Style};
-use whimbrel_gateway::vocabulary::MindInfo;
+use whimbrel_operator::MindInfo;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::inspection::{FrameSeen, Inspection, IntentionSeen};
 use whimbrel_platform::plain_text::harmless;

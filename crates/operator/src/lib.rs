@@ -1,5 +1,7 @@
-//! The words in which a node is asked and answers: the same on its control socket, over HTTP and in the console
-//! (docs/design/control.md, docs/design/gateway.md). Nothing here knows of sockets.
+//! Words in which operators ask a node, and in which the node answers: the same on its control socket, over HTTP and in
+//! the console (docs/design/control.md, docs/design/gateway.md). A node answers them behind the port [`Operator`].
+//! Pure: no socket, file or clock.
+#![forbid(unsafe_code)]
 
 mod agents;
 mod answers;
@@ -9,6 +11,7 @@ mod events;
 mod message;
 mod minds;
 mod nodes;
+mod port;
 mod requests;
 mod rights;
 mod security;
@@ -27,6 +30,7 @@ pub use self::events::{
 };
 pub use self::minds::MindInfo;
 pub use self::nodes::{DoorsInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, WishInfo};
+pub use self::port::{Counted, Feed, Latency, Operator, Pair, Traffic, Waits, Watched};
 pub use self::requests::{Request, Sending, Spawning};
 pub use self::security::{AuditFound, CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};
 pub use self::services::{

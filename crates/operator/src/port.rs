@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::vocabulary::{Answer, Event, LogLine, LogWanted, Refusal, Request, SniffWanted};
+use crate::{Answer, Event, LogLine, LogWanted, Refusal, Request, SniffWanted};
 
 /// A node, as those who look at it and steer it through its gateway see it.
 pub trait Operator: Send + Sync + 'static {
@@ -23,7 +23,7 @@ pub trait Operator: Send + Sync + 'static {
     fn measure_latency(&self) -> Box<dyn Latency>;
 
     /// Tells what the node's log of conversations holds, entry by entry, as long as `line` goes on. Takes as long as there is
-    /// something to tell; if new entries are wanted, for ever: a [`Tick`](crate::vocabulary::Happening::Tick) comes several times a
+    /// something to tell; if new entries are wanted, for ever: a [`Tick`](crate::Happening::Tick) comes several times a
     /// second then.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ pub enum Watched {
 
 /// What happened since somebody looked last. Only so much is kept; what does not find room is counted.
 pub trait Feed: Send {
-    /// Takes what is kept, the oldest first, with a [`Skipped`](crate::vocabulary::Happening::Skipped) if there was more.
+    /// Takes what is kept, the oldest first, with a [`Skipped`](crate::Happening::Skipped) if there was more.
     fn take(&mut self) -> Vec<Event>;
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 #[derive(JsonSchema)]
 #[schemars(rename = "Message", deny_unknown_fields)]
 #[expect(dead_code, reason = "only its shape is wanted")]
-pub(super) struct MessageShape {
+pub(crate) struct MessageShape {
     /// One of FIPA's communicative acts (`inform`, `request`, `cfp`, ...), or another one (`tell`, `askOne`, ...).
     performative: String,
     /// Who says it.
