@@ -4,11 +4,11 @@ use std::iter::Peekable;
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree, token_stream::IntoIter};
 
-/// What was declared.
+/// Type declaration that carries the derive.
 pub struct Declaration {
-    /// Its name in the program.
+    /// Name of the type in the program.
     pub ident: String,
-    /// Its name on the wire.
+    /// Name of the type on the wire.
     pub name: String,
     pub body: Body,
 }
@@ -24,7 +24,7 @@ pub struct Field {
     pub name: String,
     pub aliases: Vec<String>,
     pub has_default: bool,
-    /// Its type, as written.
+    /// Type of the field, as written.
     pub of: String,
 }
 
@@ -36,12 +36,12 @@ pub struct Variant {
 
 pub enum VariantFields {
     None,
-    /// How many.
+    /// Number of unnamed fields.
     Unnamed(usize),
     Named(Vec<Field>),
 }
 
-/// What `#[compact(...)]` says.
+/// Arguments of one `#[compact(...)]` attribute.
 #[derive(Default)]
 struct Attributes {
     name: Option<String>,

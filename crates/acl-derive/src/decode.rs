@@ -74,8 +74,8 @@ fn of_struct(name: &str, fields: &[Field]) -> String {
     )
 }
 
-/// The columns of some fields as one iterator, of which it is known how long it is, and names for what it gives: zipped as a
-/// tree, for a row is moved once for each level.
+/// Zips the columns of some fields into one iterator of known length; also returns the pattern that names its items.
+/// The zips form a tree, because each level moves a row once.
 fn zipped(from: usize, to: usize) -> (String, String) {
     match to - from {
         0 => ("0..count".into(), "_".into()),

@@ -1,10 +1,13 @@
 //! `#[derive(Encode, Decode)]` for the compact codec of `whimbrel-acl`; see there.
 //!
-//! Structs with named fields become records, enums atoms, terms or records named by their variant. Attributes:
-//! `#[compact(name = "...")]` on a type, a field or a variant gives its name on the wire, `#[compact(alias = "...")]`
-//! on a field a name it had, `#[compact(default)]` lets a field that an object lacks be its type's default.
+//! Structs with named fields become records. Enums become atoms, terms or records named by their variant. Attributes:
 //!
-//! The grammar of a type's declaration is small, so it is read here by hand: no parser of all of Rust is compiled for it.
+//! - `#[compact(name = "...")]` on a type, a field or a variant sets its name on the wire.
+//! - `#[compact(alias = "...")]` on a field accepts a former name.
+//! - `#[compact(default)]` on a field takes the default of its type where an object lacks the field.
+//!
+//! This crate parses declarations itself: their grammar is small, and a parser of all of Rust would cost compile
+//! time.
 #![forbid(unsafe_code)]
 
 mod declaration;

@@ -21,7 +21,7 @@ pub struct Aid {
     contact: Option<ContactId>,
 }
 
-/// How to reach an agent that is not on this platform.
+/// Addresses and resolvers of an agent on another platform.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Contact {
     /// Transport addresses (URLs), in order of preference.
@@ -116,7 +116,7 @@ impl Aid {
         Self { platform: platform.into(), ..self }
     }
 
-    /// Whether both say the same of the same agent, addresses and resolvers included.
+    /// Compares two identifiers including addresses and resolvers.
     #[inline]
     pub fn is_same(self, other: Self) -> bool {
         self == other && self.contact == other.contact

@@ -9,18 +9,19 @@ pub const MESSAGE_RECEIVERS_MAX: usize = 1_024;
 pub const BULKY_BYTES: usize = 4 << 10;
 /// Bytes up to which they are counted: values that share their parts are small and look enormous.
 pub const BULKY_COUNTED_BYTES: usize = 64 << 20;
-/// How deep resolvers of agent identifiers nest.
+/// Levels to which resolvers of agent identifiers nest.
 pub const RESOLVER_DEPTH_MAX: usize = 4;
-/// How deep brackets nest in a parameter's expression.
+/// Levels to which brackets nest in a parameter's expression.
 pub const EXPRESSION_DEPTH_MAX: usize = 64;
-/// How deep content values nest, in JSON as in the compact encoding.
+/// Levels to which content values nest, in JSON as in the compact encoding.
 pub const VALUE_DEPTH_MAX: usize = 96;
-/// How deep lists and structures nest in what an AgentSpeak agent builds: more than Jason's stack takes, which ends at
-/// about 3,000.
+/// Levels to which lists and structures nest in values that an AgentSpeak agent builds. Jason's stack takes fewer: it
+/// ends at about 3,000.
 pub const TERM_LEVELS_MAX: u32 = 5_000;
-/// How deep values nest in state that is read back: a term in what a program may write around it.
+/// Levels to which values nest in state that is read back: a term inside the values that a program may write around
+/// it.
 pub const STATE_DEPTH_MAX: u32 = TERM_LEVELS_MAX + 500;
-/// How deep brackets nest in SL content.
+/// Levels to which brackets nest in SL content.
 pub const SL_DEPTH_MAX: usize = 96;
 /// Bytes of texts that a code table of the bit-efficient encoding holds together.
 pub const CODE_TABLE_BYTES_MAX: usize = 4 << 20;

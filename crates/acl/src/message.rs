@@ -15,11 +15,11 @@ use crate::{Aid, Performative, Symbol, Text, Value, sym};
 pub struct AclMessage {
     /// The communicative act.
     pub performative: Performative,
-    /// Who sends it.
+    /// Agent that sends the message.
     pub sender: Aid,
-    /// Who is meant to get it.
+    /// Agents that the message is meant for.
     pub receivers: SmallVec<[Aid; 1]>,
-    /// What it is about.
+    /// Content of the message.
     pub content: Value,
     /// The other parameters, if any is set.
     pub extras: Option<Box<Extras>>,
@@ -80,8 +80,8 @@ impl AclMessage {
         }
     }
 
-    /// Whether both are from the same agent to the same one, who is reached in the same way, and differ in nothing but their
-    /// content: plain messages in a row.
+    /// Checks whether two messages differ in nothing but their content: plain messages in a row, from one agent to
+    /// one other, with equal addresses.
     #[inline]
     pub fn is_alike(&self, other: &Self) -> bool {
         match (self.receivers.as_slice(), other.receivers.as_slice()) {
@@ -96,7 +96,8 @@ impl AclMessage {
         }
     }
 
-    /// A message that is [alike](AclMessage::is_alike) this one, which has one receiver and no extras, with this content.
+    /// Returns a message [alike](AclMessage::is_alike) this one, with another content. This one has one receiver and
+    /// no extras.
     #[must_use]
     pub fn alike(&self, content: Value) -> Self {
         let receivers = match self.receivers.as_slice() {
@@ -253,7 +254,7 @@ pub enum MessageBody {
 /// A message that takes [`BULKY_BYTES`] of memory or more.
 #[derive(Clone, Debug)]
 pub struct Bulky {
-    /// How much, roughly.
+    /// Size in bytes, roughly.
     pub bytes: usize,
     /// The message.
     pub message: Arc<AclMessage>,
@@ -262,15 +263,17 @@ pub struct Bulky {
 /// A message that counts once, however often it comes.
 #[derive(Clone, Debug)]
 pub struct Numbered {
-    /// Its number among those of its sender.
+    /// Number of the message among those of its sender.
     pub number: u64,
     /// Number of the last message before it from this sender to this receiver that the sender answers for, or 0 if it
     /// answers for none. This message has no place in the receiver's mailbox before that one arrived.
     pub after: u64,
-    /// Which telling of its sender's node it belongs to: when messages have to be said again, what was said before is of no
-    /// account any more. [`Numbered::LATEST`] if it was found to be of account, [`Numbered::AGAIN`] if its receiver had it before.
+    /// Replay round of the sender's node. When messages have to be sent again, those of earlier rounds no longer
+    /// count. [`Numbered::LATEST`] if the message was found to count; [`Numbered::AGAIN`] if its receiver had it
+    /// before.
     pub telling: u64,
-    /// Bytes of memory that it takes, roughly, if it was [weighed](MessageBody::weighed) and these are [`BULKY_BYTES`] or more; else 0.
+    /// Size in memory, roughly, if the message was [weighed](MessageBody::weighed) and takes [`BULKY_BYTES`] or more;
+    /// else 0.
     pub bulk: usize,
     /// The message.
     pub message: Arc<AclMessage>,
@@ -327,8 +330,8 @@ impl MessageBody {
         }
     }
 
-    /// The same, with how much memory it takes, if that is [`BULKY_BYTES`] or more: mailboxes count it. For whoever hands in messages of others:
-    /// what they take depends on its content, and counting takes as long as that is.
+    /// Adds the size in memory, if it is [`BULKY_BYTES`] or more; mailboxes count it. Callers that pass on messages
+    /// of others need this: such sizes depend on the content, and counting takes time in proportion to it.
     #[must_use]
     pub fn weighed(mut self) -> Self {
         if self.content.is_slight() && self.extras.is_none() {
@@ -355,7 +358,7 @@ impl MessageBody {
         }
     }
 
-    /// Whether it says of itself how much memory it takes, or that it counts once.
+    /// Returns true unless the body carries its own size, or a number.
     #[inline]
     pub fn is_plain(&self) -> bool {
         matches!(self, Self::Owned(_) | Self::Shared(_))

@@ -35,13 +35,13 @@ impl NameKey<'_> {
     }
 }
 
-/// Interned name that takes memory only while it has a holder, or if it is also a [`Symbol`]. Names of other nodes' agents
-/// are such: most of them are never spoken of here.
+/// Interned name that takes memory only while it has a holder, or if it is also a [`Symbol`]. Names of other nodes'
+/// agents are such: most of them are never used here.
 ///
-/// Equal names have equal numbers, and a [`Symbol`] of the same text has that number, too. After its last holder is gone,
-/// the number is given to another name. A symbol is copied freely and lives as long as the process. So a counted name has
-/// a symbol only if somebody [asked](Name::symbol) for it, or made one of that text ([`Symbol::new`]). Nothing that is made
-/// of symbols can have the name of which there is none.
+/// Equal names have equal numbers, and a [`Symbol`] of the same text has that number, too. After its last holder is
+/// gone, the number is given to another name. A symbol is copied freely and lives as long as the process. So a
+/// counted name has a symbol only if a caller [asked](Name::symbol) for it, or made one of that text
+/// ([`Symbol::new`]). Nothing made of symbols can have a name that has no symbol.
 #[derive(Clone)]
 pub struct Name {
     index: u32,
@@ -72,8 +72,8 @@ impl Name {
         NameKey { index: self.index, name: PhantomData }
     }
 
-    /// Returns the symbol of this name, if there is one already. If there is none, a thread that makes it later sees all that
-    /// the caller did before.
+    /// Returns the symbol of this name, if there is one already. If there is none, a thread that makes it later sees
+    /// all effects of the caller before this call.
     pub fn known(&self) -> Option<Symbol> {
         match &self.counted {
             Some(counted) => counted.symbol(),
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn threads_agree_on_names_that_come_and_go() {
-        // Whoever has a name, and whoever makes a symbol of it, has the text and the key that all others have meanwhile.
+        // Each holder of a name or its symbol sees the same text and key as all other holders at that time.
         let work = |thread: u64| {
             let (mut kept, mut seed) = (Vec::<Name>::new(), thread);
             for _ in 0..20_000 {

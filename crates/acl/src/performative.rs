@@ -8,7 +8,7 @@ use crate::Symbol;
 
 macro_rules! performatives {
     ($($name:ident = $text:literal : $what:literal),* $(,)?) => {
-        /// What a message does: one of the 22 communicative acts of FIPA00037, or another by name.
+        /// Kind of a message: one of the 22 communicative acts of FIPA00037, or another by name.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(into = "Symbol", from = "Symbol")]
         pub enum Performative {

@@ -16,8 +16,8 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An interned name. Equal names have equal symbols; the order of symbols is not that of their texts (use [`Symbol::as_str`]
-/// to sort by text). A symbol lives as long as its process, as atoms do in Erlang.
+/// Interned name that is copied freely. Equal names have equal symbols. The order of symbols is not that of their
+/// texts (use [`Symbol::as_str`] to sort by text). A symbol lives as long as its process, as atoms do in Erlang.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(u32);
 
@@ -39,8 +39,8 @@ thread_local! {
     static IS_REFUSED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Counts bytes that this thread is about to add to what stays as long as the process. False, and nothing is counted, if
-/// the thread may not add so many ([`NameAllowance`]): then nothing may be added.
+/// Counts bytes that this thread is about to add to the permanent names of the process. Returns false, and counts
+/// nothing, if the thread may not add so many ([`NameAllowance`]); then the caller must add nothing.
 pub(crate) fn may_make(bytes: usize) -> bool {
     let made = MADE.get().saturating_add(bytes as u64);
     if made > MADE_MAX.get() {
@@ -52,7 +52,8 @@ pub(crate) fn may_make(bytes: usize) -> bool {
     true
 }
 
-/// Bound on what this thread adds to the names of the process while the value exists. For readers of what strangers write.
+/// Bound on the names that this thread adds to the process while the value exists. For readers of bytes from
+/// strangers.
 ///
 /// At the bound, [`Symbol::new`] returns the empty name for a text that is no name yet. So the caller asks
 /// [`NameAllowance::is_refused`] after each piece that it reads, and discards the piece if that is true.
@@ -190,8 +191,9 @@ impl Symbol {
         Self(NAMES.intern(text))
     }
 
-    /// The symbol of `text`, if it names something already. What strangers ask for is looked up so: it makes no new name.
-    /// A [counted](crate::Name) name is kept from then on, unless a [`NameAllowance`] forbids it: then there is none.
+    /// Returns the symbol of `text`, if there is one already. Look-ups for strangers use this: it makes no new name.
+    /// A [counted](crate::Name) name becomes permanent, unless a [`NameAllowance`] forbids it: then there is no
+    /// symbol.
     pub fn known(text: &str) -> Option<Self> {
         let (hash, shard) = NAMES.shard(text);
         if let Some(id) = NAMES.find(&shard, hash, text) {
@@ -207,7 +209,8 @@ impl Symbol {
         NAMES.text(self.0)
     }
 
-    /// A dense number, below the count of numbers in this process: fit for indexing tables. Not stable across processes.
+    /// Returns a dense number, below the count of numbers in this process: fit for indexing tables. Not stable across
+    /// processes.
     pub const fn index(self) -> u32 {
         self.0
     }

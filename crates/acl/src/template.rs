@@ -2,7 +2,7 @@
 
 use crate::{AclMessage, Aid, Performative, Symbol, Text};
 
-/// What messages an agent is ready to take. Combine with `&`, `|` and `!`:
+/// Filter for messages that an agent is ready to take. Combine filters with `&`, `|` and `!`:
 ///
 /// ```
 /// use whimbrel_acl::{Performative, Template};
@@ -74,7 +74,7 @@ impl Template {
         Self::Receiver(aid)
     }
 
-    /// Whether `message` fits.
+    /// Checks whether `message` matches.
     pub fn matches(&self, message: &AclMessage) -> bool {
         match self {
             Self::Any => true,

@@ -55,7 +55,7 @@ fn is_space(byte: u8) -> bool {
     byte <= b' '
 }
 
-/// Whether a byte ends a bare token.
+/// Checks whether a byte ends a bare token.
 fn ends_bare(byte: u8) -> bool {
     is_space(byte) || byte == b'(' || byte == b')'
 }
@@ -191,25 +191,25 @@ pub(crate) fn write_literal(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Whether `text` is one bare token as it stands.
+/// Checks whether `text` is one bare token as it stands.
 pub(crate) fn is_bare(text: &str) -> bool {
     let bytes = text.as_bytes();
     !matches!(bytes.first(), None | Some(b'"' | b'#')) && !bytes.iter().any(|byte| ends_bare(*byte))
 }
 
-/// Whether `text` is a word of FIPA's string encoding.
+/// Checks whether `text` is a word of FIPA's string encoding.
 //= fipa00070 2.3 Word
 pub(crate) fn is_word(text: &str) -> bool {
     is_bare(text) && !matches!(text.as_bytes().first(), Some(b'0'..=b'9' | b'-' | b'@'))
 }
 
-/// Whether `text` is a whole number: a sign at most, and digits.
+/// Checks whether `text` is a whole number: an optional sign, and digits.
 pub(crate) fn is_integer(text: &str) -> bool {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether `text` is a number with a fraction or an exponent.
+/// Checks whether `text` is a number with a fraction or an exponent.
 //= fipa00070 2.3 Float
 pub(crate) fn is_float(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AclMessage, Aid, Symbol, Text, Value};
 
-/// What the agent communication channels of two platforms need to know of a message, apart from the message itself.
+/// Envelope of a message between two platforms: everything that their agent communication channels need besides the
+/// message itself.
 //= fipa00067 2.4
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -62,7 +63,7 @@ impl TransportEnvelope {
         }
     }
 
-    /// Whom this copy is for: `:intended-receiver`, or `:to` if it was never split.
+    /// Returns the receivers of this copy: `:intended-receiver`, or `:to` if the message was never split.
     //= fipa00067 2.5
     pub fn receivers(&self) -> &[Aid] {
         if self.intended_receivers.is_empty() { &self.to } else { &self.intended_receivers }
@@ -75,7 +76,7 @@ impl TransportEnvelope {
         Self { intended_receivers: receivers, ..self.clone() }
     }
 
-    /// Whether it passed the station with this address before: it goes in a circle.
+    /// Checks for a routing loop: the message passed the station with this address before.
     pub fn has_passed(&self, address: &str) -> bool {
         self.received.iter().any(|stamp| stamp.by == address)
     }

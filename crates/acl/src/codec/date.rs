@@ -54,7 +54,7 @@ fn clock(ms: u64) -> String {
     format!("{:02}{:02}{:02}{:03}", ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60, ms % 1_000)
 }
 
-/// Whether `text` has the form of a time.
+/// Checks whether `text` has the form of a time.
 pub(crate) fn is_time(text: &str) -> bool {
     split(text).is_some()
 }
@@ -106,7 +106,7 @@ fn split(text: &str) -> Option<(i8, Fields, Option<u8>)> {
     Some((sign, fields, zone))
 }
 
-/// How many hours a zone's clock is ahead of UTC.
+/// Returns the hours by which a zone is ahead of UTC.
 fn zone_hours(zone: Option<u8>) -> Option<i64> {
     match zone {
         None | Some(b'Z') => Some(0),
@@ -125,8 +125,8 @@ fn moment(fields: Fields) -> Option<u64> {
     fits.then(|| days * MS_PER_DAY + ((hour * 60 + minute) * 60 + second) * 1_000 + ms)
 }
 
-/// Year, month and day of a day, counted from 1970-01-01, in the Gregorian calendar: years begin in March, so that a leap day is
-/// their last.
+/// Converts days since 1970-01-01 to year, month and day of the Gregorian calendar. The computation begins years in
+/// March, so that a leap day is the last of its year.
 pub fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

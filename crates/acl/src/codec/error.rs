@@ -1,4 +1,4 @@
-//! What can be wrong with an encoded message, and with a message to encode.
+//! Errors of message codecs: encoded messages that are invalid, and messages that cannot be encoded.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}, at byte {offset}")]
 pub struct DecodeError {
-    /// How many bytes from the input's beginning; 0 if it is about the whole.
+    /// Byte offset in the input; 0 if the error concerns the whole.
     pub offset: usize,
-    /// What is wrong there.
+    /// Kind of the error.
     pub kind: DecodeErrorKind,
 }
 
@@ -22,9 +22,9 @@ pub enum DecodeErrorKind {
     /// Something else was to come.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What could have stood here.
+        /// Description of the expected token.
         expected: &'static str,
-        /// What stands here.
+        /// Token that was found instead.
         found: String,
     },
     /// An attribute of an XML element that says something unknown, which would be lost.
@@ -55,7 +55,7 @@ pub enum DecodeErrorKind {
     /// Longer than the limit.
     #[error("{what} of more than {max} bytes")]
     TooLong {
-        /// What is too long.
+        /// Name of the part that is too long.
         what: &'static str,
         /// The limit.
         max: usize,
@@ -116,7 +116,7 @@ pub enum EncodeError {
     /// Deeper than what is read at the other end.
     #[error("{what} nested deeper than {max} levels")]
     TooDeep {
-        /// What is too deep.
+        /// Name of the part that nests too deeply.
         what: &'static str,
         /// The limit.
         max: usize,
@@ -141,7 +141,7 @@ pub enum EncodeError {
     /// A character that the encoding has no way to write there.
     #[error("{what} holds {character:?}, which this encoding cannot write")]
     Character {
-        /// What holds it.
+        /// Name of the part that contains the character.
         what: &'static str,
         /// The character.
         character: char,

@@ -1,7 +1,7 @@
-//! What a parameter can say in FIPA's encodings, as values and back.
+//! Expressions of parameters in FIPA's encodings, to and from values.
 //!
-//! An expression is a word, a string, a number, a time, or a list of expressions (fipa00070 2.2). Atoms, text, numbers
-//! and lists are written as these. Other values are written as the list `(whimbrel-json "...")`.
+//! An expression is a word, a string, a number, a time, or a list of expressions (fipa00070 2.2). Atoms, text,
+//! numbers and lists are written as these. Other values are written as the list `(whimbrel-json "...")`.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::{Symbol, Value};
 /// The head of a list that stands for a value in JSON.
 const JSON_HEAD: &str = "whimbrel-json";
 
-/// How a value is written in an expression.
+/// Form of a value in an expression.
 pub(super) enum Form<'a> {
     /// A word, number or time, as it stands.
     Bare(Cow<'a, str>),
@@ -42,12 +42,12 @@ impl<'a> Form<'a> {
     }
 }
 
-/// Whether an atom's name is read back as that atom where it stands bare.
+/// Checks whether an atom's bare name is read back as that atom.
 fn is_plain(name: &str) -> bool {
     is_ascii(name) && is_bare(name) && !name.starts_with(':') && matches!(bare_value(name), Value::Atom(_))
 }
 
-/// Whether a list ends as lists do, and is not read back as the value that its second element says.
+/// Checks whether a list is proper, and cannot be mistaken for an escaped JSON value when it is read back.
 fn is_listable(list: &Value) -> bool {
     let mut items = list.items();
     let escaped = matches!(items.next(), Some(Value::Atom(head)) if head.as_str() == JSON_HEAD);
@@ -141,7 +141,8 @@ fn write_json(out: &mut Vec<u8>, json: &str) {
     out.push(b')');
 }
 
-/// The text of an expression where text is wanted, as in `:language`: a word or string is itself, a list is written out.
+/// Writes an expression where text is expected, as in `:language`. A word or string stands for itself; a list is
+/// written out.
 pub(super) fn to_text(value: &Value) -> Result<String, EncodeError> {
     if let Some(text) = value.as_str() {
         return Ok(text.to_owned());
@@ -151,17 +152,17 @@ pub(super) fn to_text(value: &Value) -> Result<String, EncodeError> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// Whether a text is a word that every reader takes for one.
+/// Checks whether every reader takes a text for a word.
 pub(super) fn is_simple_word(text: &str) -> bool {
     is_ascii(text) && is_word(text) && !text.starts_with([':', '+'])
 }
 
-/// Whether a text may stand bare as a parameter's value: a word, number or time that every reader takes for one.
+/// Checks whether a text may stand bare as a parameter's value: every reader takes it for a word, number or time.
 pub(super) fn stands_bare(text: &str) -> bool {
     is_simple_word(text) || is_integer(text) || is_float(text) || date::is_time(text)
 }
 
-/// Whether all characters are ASCII's visible ones, none of which escapes another. FIPA's words may have others, but JADE
+/// Checks whether all characters are visible ASCII, and none is an escape. FIPA's words may have others, but JADE
 /// does not read them.
 fn is_ascii(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\')

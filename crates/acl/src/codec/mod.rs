@@ -1,11 +1,11 @@
 //! ACL messages as bytes: FIPA's string, XML and bit-efficient encodings, JSON, and [`crate::compact`].
 //!
-//! Each encoding carries every message: what is written is read back as an equal message, content values and `X-`
-//! parameters included. FIPA's encodings know content as text only; how values travel in them is said in
-//! `docs/reference/acl-encodings.md` and done in [`parameters`].
+//! Each encoding carries every message: decoding returns an equal message, content values and `X-` parameters
+//! included. FIPA's encodings know content as text only. `docs/reference/acl-encodings.md` says how values travel in
+//! them, and [`parameters`] does it.
 //!
-//! Decoders take any bytes: they never panic, never recurse deeper than the [limits](crate::limits) say, and take memory
-//! in proportion to their input. Names (agents, languages, parameters) are interned: see [`crate::Symbol`].
+//! Decoders accept any bytes: they never panic, never recurse deeper than the [limits](crate::limits), and take
+//! memory in proportion to their input. Names (agents, languages, parameters) are interned: see [`crate::Symbol`].
 
 pub mod bits;
 pub(crate) mod date;
@@ -25,8 +25,8 @@ pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 use crate::limits::{MESSAGE_BYTES_MAX, RESOLVER_DEPTH_MAX, VALUE_DEPTH_MAX};
 use crate::{AclMessage, Aid, compact};
 
-/// How messages are written: a choice that can be made for a platform, a link or one message, and changes no message.
-/// Settings have it by its name, `encoding = "string"`.
+/// Encoding of messages: chosen for a platform, a link or one message, without effect on the message itself. Settings
+/// name it: `encoding = "string"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
 #[non_exhaustive]
@@ -90,10 +90,11 @@ impl Encoding {
         }
     }
 
-    /// The message as bytes.
+    /// Encodes the message.
     ///
     /// # Errors
-    /// If the message is beyond a [limit](crate::limits), or holds what this encoding cannot write: see [`EncodeError`].
+    /// If the message exceeds a [limit](crate::limits), or contains a part that this encoding cannot write: see
+    /// [`EncodeError`].
     pub fn encode(self, message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
         let bytes = match self {
             Self::String => string::encode(message)?,
@@ -159,7 +160,8 @@ fn encode_compact(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
     }
 }
 
-/// How many levels of resolvers an agent identifier has. They were made from the innermost on, so there is an end.
+/// Returns the number of levels of resolvers below an agent identifier. The recursion ends: identifiers are
+/// immutable, and are built from the innermost on.
 fn resolver_depth(agent: Aid) -> usize {
     agent.contact().resolvers.iter().map(|resolver| resolver_depth(*resolver) + 1).max().unwrap_or(0)
 }

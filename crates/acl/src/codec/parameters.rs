@@ -1,10 +1,10 @@
-//! What FIPA's three encodings have in common: the parameters of a message, and how content values and whatever else
-//! FIPA has no notation for travel in them.
+//! Parameters of a message, as FIPA's three encodings share them: content values, and everything else that FIPA has
+//! no notation for.
 //!
-//! FIPA's content is text. Text goes as it is; bytes go where the encoding has bytes, else as JADE sends them (Base64, and
-//! [`JADE_ENCODING`] says so); any other value goes as SL if `:language` is one of SL's and has an expression for it, else
-//! as JSON, and [`CONTENT_FORM`] says which. `X-` parameters go as expressions; those with names that no encoding can
-//! write go together as JSON in [`OTHER_PARAMETERS`].
+//! FIPA's content is text, and text is written unchanged. Bytes are written where the encoding has bytes; elsewhere
+//! as in JADE: Base64, marked by [`JADE_ENCODING`]. Any other value is written as SL if `:language` is one of SL's
+//! and SL has an expression for the value; else as JSON. [`CONTENT_FORM`] names the form. `X-` parameters are written
+//! as expressions. Parameters whose names no encoding can write go together as JSON in [`OTHER_PARAMETERS`].
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use super::{DecodeError, DecodeErrorKind, EncodeError, json};
 use crate::tokens::is_word;
 use crate::{AclMessage, Aid, Extras, Performative, Symbol, Text, Value, sl};
 
-/// How JADE says that the content is bytes in Base64.
+/// Parameter by which JADE marks content that is bytes in Base64.
 pub(super) const JADE_ENCODING: &str = "X-JADE-Encoding";
 /// Says that the content is a value, and written how: [`SL_FORM`], [`SL_EXPRESSION_FORM`] or [`JSON_FORM`].
 const CONTENT_FORM: &str = "X-whimbrel-content";
@@ -99,7 +99,7 @@ impl Parameter {
     }
 }
 
-/// What an encoding can write as content without our help.
+/// Kinds of content that an encoding can write by itself.
 #[derive(Clone, Copy)]
 pub(super) struct Natively {
     /// Bytes.
@@ -191,13 +191,13 @@ impl<'a> Outgoing<'a> {
         self.message.extras().reply_by_ms.map(write).transpose()
     }
 
-    /// Who sent it, unless nobody did.
+    /// Returns the sender, or `None` if the message has none.
     pub fn sender(&self) -> Option<Aid> {
         (self.message.sender != Aid::NOBODY).then_some(self.message.sender)
     }
 }
 
-/// Whether every encoding can write a parameter of this name, and reads it as no other.
+/// Checks whether every encoding can write a parameter of this name, and reads it as no other.
 fn is_user_name(name: &str) -> bool {
     let reserved = [JADE_ENCODING, CONTENT_FORM, OTHER_PARAMETERS];
     is_word(name)

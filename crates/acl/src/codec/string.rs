@@ -246,7 +246,7 @@ impl<'a> Reader<'a> {
         Err(DecodeError::expected(at, "`(agent-identifier`", format!("`({head}`")))
     }
 
-    /// What follows `(agent-identifier`, with the bracket that closes it.
+    /// Reads the rest of `(agent-identifier`, closing bracket included.
     fn agent_parameters(&mut self, depth: usize, start: usize) -> Result<Aid, DecodeError> {
         if depth > RESOLVER_DEPTH_MAX {
             return Err(DecodeError::too_deep(start, RESOLVER_DEPTH_MAX));

@@ -27,7 +27,7 @@ const ATTRIBUTES_MAX: usize = 16;
 const STRING_TYPE: &str = "string";
 const EXPRESSION_TYPE: &str = "expression";
 
-/// Whether XML 1.0 has this character.
+/// Checks whether XML 1.0 allows this character.
 fn is_xml(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }

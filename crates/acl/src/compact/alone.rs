@@ -9,10 +9,10 @@ use super::{EncodeError, VALUE_MARK, in_place, tags};
 const ROOM_BYTES_KEPT: usize = 64 << 10;
 const ROOM_BYTES_KEPT_MAX: usize = 4 << 20;
 
-/// What a dictionary begins with: a tag, and a count of 32 bits.
+/// Most bytes before a dictionary's items: a tag, and a count of 32 bits.
 const DICTIONARY_TAG_BYTES_MAX: usize = 6;
 
-/// What a body is put together on. To ask for this memory anew each time would take longer than to write a small body.
+/// Reused buffers for building a body. To allocate them anew would take longer than to write a small body.
 #[derive(Default)]
 struct Desk {
     dictionary: Dictionary,
@@ -87,9 +87,9 @@ impl Desk {
     }
 }
 
-/// What a body is made of.
+/// Parts of a body.
 struct Body<'a> {
-    /// How many items its dictionary has: if none, there is no dictionary.
+    /// Number of items in the dictionary. Without items there is no dictionary.
     count: u32,
     items: &'a [u8],
     value: &'a [u8],

@@ -6,20 +6,20 @@ pub(super) fn packed_bytes(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(8)
 }
 
-/// Numbers of few bits are packed and unpacked eight at a time, for those take whole bytes, by code made for their width:
-/// all shifts in it are known.
+/// Block of eight narrow numbers. Packing and unpacking work on eight at a time, which fill whole bytes, by code
+/// specialized for each width: all its shifts are constants.
 type Eight = [u32; 8];
 
 /// Numbers on the stack, between the bytes and what they are to become.
 pub(super) type Block = [Eight; 16];
 
-/// How many those are.
+/// Numbers in a block.
 pub(super) const BLOCK: usize = size_of::<Block>() / size_of::<u32>();
 
 /// The widest numbers that have code of their own.
 pub(super) const NARROW: u32 = 32;
 
-/// What packs numbers of one width, and what unpacks them.
+/// Packing and unpacking functions for numbers of one width.
 type Pack = fn(&[Eight], &mut [u8]);
 type Unpack = fn(&[u8], &mut [Eight]);
 
@@ -248,7 +248,7 @@ pub(super) fn bools(packed: &[u8]) -> impl Iterator<Item = bool> + '_ {
     packed.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1))
 }
 
-/// Whether the bits beyond the first `bits` are zero, as they are in what [`pack`] and [`pack_bools`] wrote.
+/// Checks whether the bits beyond the first `bits` are zero, as [`pack`] and [`pack_bools`] write them.
 pub(super) fn ends_clean(packed: &[u8], bits: usize) -> bool {
     match (packed.last(), bits % 8) {
         (Some(last), used @ 1..) => last >> used == 0,

@@ -1,7 +1,8 @@
 //! Runs of bytes: as they are, or packed if neighbours are alike, as in images and samples of sound.
 //!
-//! Packed bytes are pairs of blocks of 16: the widths in bits of both in one byte, the first in its low half, and then
-//! so many bits for each byte: the folded difference from the byte that stands some places before. A stride of 1 suits grey images and 8-bit sound, 3 and 4 suit colours side by side.
+//! Packed bytes are pairs of blocks of 16. One byte holds the widths in bits of both blocks, the first in its low
+//! half. Then each byte follows in that many bits, as the folded difference from the byte one stride before. A stride
+//! of 1 suits grey images and 8-bit sound; 3 and 4 suit colours side by side.
 
 use super::DecodeError;
 use super::bits;
@@ -17,7 +18,7 @@ const BLOCK: usize = 16;
 const PAIR: usize = 2 * BLOCK;
 /// Distances to the byte that is subtracted.
 const STRIDES: [usize; 4] = [1, 2, 3, 4];
-/// What is looked at to see whether packing is worth it.
+/// Bytes sampled to decide whether packing is worth it.
 const SAMPLE_BYTES: usize = 4096;
 
 /// Writes bytes as a value.
@@ -46,8 +47,8 @@ pub(super) fn write_plain(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// The bytes that a whole body is, if it is nothing but bytes as they are and these are so many at most: no more is to be
-/// known for that. [`read`] says what is wrong with any other.
+/// Returns the bytes of a body that consists only of at most `bytes_max` plain bytes. A quick path: [`read`] reports
+/// the errors of any other body.
 pub(super) fn read_plain(body: &[u8], bytes_max: usize) -> Option<&[u8]> {
     let mut at = 1;
     let length = (*body.first()? == tags::BYTES).then(|| varint::read(body, &mut at).ok()).flatten()?;
@@ -65,8 +66,8 @@ fn stride(bytes: &[u8]) -> Option<usize> {
     (packed_size(sample, best) <= sample.len() - sample.len() / 8).then_some(best)
 }
 
-/// Bytes that these take when they are packed. It is asked of whatever is written, and mostly for nothing: so all is done in bytes, a
-/// block at once, and not as [`pairs`] does it.
+/// Returns the size of these bytes when packed. Every write asks, and mostly in vain. So the loop works on whole
+/// blocks of bytes, unlike [`pairs`].
 fn packed_size(bytes: &[u8], stride: usize) -> usize {
     let mut before = [0; BLOCK];
     let blocks = bytes.chunks(BLOCK).enumerate().map(|(number, block)| {

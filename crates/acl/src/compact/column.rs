@@ -9,11 +9,11 @@ use crate::{Structure, Symbol, Text, Value, Var};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// Rows of one column. Longer lists are several columns one after another, so that a writer's and a reader's working set
-/// is small, and a reader can begin before the end has come.
+/// Most rows of one column. A longer list is several columns one after another. So the working sets of writer and
+/// reader stay small, and a reader can begin before the end has arrived.
 pub(super) const ROWS: usize = 1024;
 
-/// What all values of a column are.
+/// Kind of all values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Null,
@@ -84,7 +84,7 @@ impl Kind {
     }
 }
 
-/// Whether all are numbers, or all texts, or otherwise of one simple kind.
+/// Checks whether all values are of one simple kind: numbers, texts and so on.
 pub(super) fn are_alike<'a>(mut values: impl Iterator<Item = &'a Value>) -> bool {
     let Some(first) = values.next().map(Kind::of) else { return false };
     matches!(first, Kind::Bool | Kind::Int | Kind::Num | Kind::Atom | Kind::Str | Kind::Bytes)
@@ -203,7 +203,7 @@ fn is_constant(rows: &[&Value]) -> bool {
     rest.iter().all(|row| identical(first, row))
 }
 
-/// Whether two values are written alike: equal, and equal numbers of one kind.
+/// Checks whether two values are written alike: equal, with equal numbers of one kind.
 pub(super) fn identical(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a == b,

@@ -44,8 +44,8 @@ const DIGITS_BEFORE_MAX: usize = 3;
 /// Room for the digits of a long number, eight at a time.
 const LONG: usize = 24;
 
-/// Appends what these are, at most [`AT_ONCE`], if each is a number of 16 to 19 digits: then all their digits are put together at a time. Nothing
-/// otherwise, and nothing is said of them.
+/// Appends the numbers in these texts, at most [`AT_ONCE`], if each has 16 to 19 digits: all digits are combined at a
+/// time. Otherwise returns `None`, which says nothing about the texts.
 fn read_long(texts: &[&str], out: &mut Vec<i64>) -> Option<()> {
     if texts.len() < READ_AT_ONCE_MIN {
         return None;
@@ -76,13 +76,14 @@ fn read_long(texts: &[&str], out: &mut Vec<i64>) -> Option<()> {
     Some(())
 }
 
-/// The number that four digits of these values are: products of small numbers, of which a processor makes several at a time.
+/// Returns the number that four digit values make. The products are small, so a processor computes several at a time.
 #[inline(always)]
 fn number_of_four(values: u32) -> u32 {
     (values & 15) * 1000 + (values >> 8 & 15) * 100 + (values >> 16 & 15) * 10 + (values >> 24)
 }
 
-/// Puts the values of 16 to 19 digits in a cell, the last one at its end. Nothing if there are not so many, or they begin with a zero.
+/// Puts the values of 16 to 19 digits into a cell, aligned to its end. Returns `None` for any other count, or if they
+/// begin with a zero.
 #[inline(always)]
 fn take_apart(digits: &[u8], cell: &mut [u8; LONG]) -> Option<()> {
     let (rest, last) = digits.split_last_chunk::<8>()?;
@@ -112,7 +113,7 @@ fn signed(magnitude: u64, negative: bool) -> Option<i64> {
     (magnitude <= most).then_some((magnitude as i64 ^ sign).wrapping_sub(sign))
 }
 
-/// What comes after eight digits.
+/// Factor of a number that eight digits follow.
 const EIGHT: u64 = 100_000_000;
 
 /// Eight zeros as text.
@@ -139,8 +140,8 @@ fn magnitude(digits: &[u8]) -> Option<u64> {
     is_number.then(|| (number_of_eight(before) * EIGHT + number_of_eight(middle)) * EIGHT + number_of_eight(last))
 }
 
-/// Has the highest bit of a byte set, of eight, if the value of one of them is not below ten: adding to nine just does not
-/// reach it. What is carried is from such a byte.
+/// Sets the highest bit of each of eight bytes whose value is not below ten: nine plus the addend just does not reach
+/// that bit. A carry comes only from such a byte.
 #[inline(always)]
 fn beyond_digits(values: u64) -> u64 {
     values | values.wrapping_add(0x7676_7676_7676_7676)
@@ -170,7 +171,7 @@ const CELL: usize = 20;
 pub(super) struct Digits {
     /// The digits of each, zeros in front.
     cells: [[u8; CELL]; AT_ONCE],
-    /// Where its text begins there.
+    /// Offset at which each text begins.
     starts: [usize; AT_ONCE],
     count: usize,
 }
@@ -220,7 +221,7 @@ fn write_digits(numbers: &[i64], cells: &mut [[u8; CELL]; AT_ONCE]) {
     }
 }
 
-/// What each four digits of a number are.
+/// Splits a number into groups of four digits.
 fn groups_of_four(number: u64) -> [u16; CELL / 4] {
     const FOUR: u64 = 10_000;
     let (high, low) = (number / EIGHT, number % EIGHT);

@@ -1,4 +1,4 @@
-//! What can be wrong with bytes, and with a value that is to become bytes.
+//! Errors of the compact codec: invalid bytes, and values that cannot be encoded.
 
 /// The bytes are no message, value or object of this format, or not the one that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -7,13 +7,13 @@ pub enum DecodeError {
     /// They end before the value does.
     #[error("byte {at}: the bytes end too early")]
     Truncated {
-        /// Where.
+        /// Byte offset.
         at: usize,
     },
     /// They break the format's rules.
     #[error("byte {at}: {what}")]
     Malformed {
-        /// Where.
+        /// Byte offset.
         at: usize,
         /// Which rule.
         what: &'static str,
@@ -23,13 +23,13 @@ pub enum DecodeError {
     Version {
         /// The first byte.
         found: u8,
-        /// What it should be.
+        /// Version that this reader expects.
         expected: u8,
     },
-    /// What they describe would take more memory than the reader allows.
+    /// The described value would take more memory than the reader allows.
     #[error("byte {at}: the decoded value would exceed the budget of {budget_bytes} bytes")]
     Budget {
-        /// Where.
+        /// Byte offset.
         at: usize,
         /// The whole budget.
         budget_bytes: usize,
@@ -37,7 +37,7 @@ pub enum DecodeError {
     /// Values stand in values more often than the reader allows.
     #[error("byte {at}: nested more than {levels} levels deep")]
     TooDeep {
-        /// Where.
+        /// Byte offset.
         at: usize,
         /// The limit.
         levels: u32,
@@ -45,9 +45,9 @@ pub enum DecodeError {
     /// The value is well formed, but not of the type that was asked for.
     #[error("byte {at}: expected {expected}")]
     Mismatch {
-        /// Where.
+        /// Byte offset.
         at: usize,
-        /// What the type is.
+        /// Name of the expected type.
         expected: &'static str,
     },
     /// An object lacks a field that has no default.
@@ -61,13 +61,13 @@ pub enum DecodeError {
     /// Bytes are left after the value.
     #[error("byte {at}: there are bytes after the end")]
     Trailing {
-        /// Where the value ended.
+        /// Byte offset at which the value ended.
         at: usize,
     },
 }
 
 impl DecodeError {
-    /// Where it shows: bytes from the beginning; 0 if it is about the whole.
+    /// Returns the byte offset of the error; 0 if it concerns the whole.
     pub fn offset(&self) -> usize {
         match self {
             Self::Truncated { at }
@@ -91,7 +91,7 @@ pub enum EncodeError {
         /// The limit.
         levels: u32,
     },
-    /// It takes more bytes than whoever reads it would allow.
+    /// The encoding takes more bytes than its reader allows.
     #[error("it takes {bytes} bytes, and {bytes_max} are allowed")]
     TooLong {
         /// Bytes that it takes.

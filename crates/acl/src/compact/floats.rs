@@ -166,7 +166,7 @@ pub(super) fn read_tagged(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut V
     Ok(())
 }
 
-/// Whether a column with this tag is one of doubles, told apart from constant ones.
+/// Checks whether a column with this tag holds doubles; constant columns have tags of their own.
 pub(super) fn is_floats(tag: u8) -> bool {
     matches!(tag, column::WHOLE | column::DECIMALS | column::F32 | column::F64)
 }

@@ -36,10 +36,10 @@ const REPLY_TO: u64 = 1 << 7;
 const ENCODING: u64 = 1 << 8;
 const USER: u64 = 1 << 9;
 
-/// How often resolvers may have resolvers.
+/// Levels to which resolvers may have resolvers.
 const RESOLVER_LEVELS: u32 = 4;
 
-/// What an agent takes in memory, at most, besides its bytes.
+/// Most memory of an agent identifier, besides its bytes.
 const AGENT_BYTES: usize = 64;
 
 fn mask_of(extras: &Extras) -> u64 {

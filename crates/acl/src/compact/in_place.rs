@@ -5,8 +5,8 @@ use super::tags::{self, item, shape};
 use super::varint;
 use super::writer::{Place, Reference, reference};
 
-/// Rewrites a value and its dictionary's items, given all places that refer to an item: how many items are left, these, and the value.
-/// `None` if nothing would change.
+/// Rewrites a value and the items of its dictionary, given all places that refer to an item. Returns the number of
+/// remaining items, the items and the value; `None` if nothing would change.
 pub(super) fn rewrite(value: &[u8], items: &[u8], references: &[Reference]) -> Option<(u32, Vec<u8>, Vec<u8>)> {
     let mut texts = Vec::new();
     let mut shapes = Vec::new();
@@ -51,7 +51,7 @@ struct Item<'a> {
     whole: &'a [u8],
     content: &'a [u8],
     used: u32,
-    /// Its number among those that are kept.
+    /// Number of the item among those that remain.
     number: u32,
 }
 

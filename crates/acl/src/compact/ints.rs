@@ -8,7 +8,7 @@ use super::tags::{self, column};
 use super::varint;
 use super::writer::Writer;
 
-/// How a column is written, and the bytes it takes, tag included.
+/// Form in which a column is written, and its size in bytes, tag included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     form: Form,
@@ -88,8 +88,8 @@ pub(super) fn plan<T: Whole>(values: &[T]) -> Plan {
     }
 }
 
-/// Bytes of a column of varints if they are fewer than `limit`, which takes about `width` bits for each; most columns show
-/// soon that they are not.
+/// Returns the size of a column of varints if it is below `limit`, the size at about `width` bits for each number.
+/// For most columns the sum exceeds it soon.
 fn varint_bytes<T: Whole>(values: &[T], (least, most): (T, T), width: u32, limit: usize) -> Option<usize> {
     // Numbers near enough to zero are shorter as varints; each of the others takes so many bytes at least.
     let others_bytes = width as usize / 8 + 1;
@@ -116,7 +116,8 @@ const VARINTS_TRIED: usize = 64;
 /// So many steps show whether the others are worth a look.
 const STEPS_TRIED: usize = 16;
 
-/// What each number is more than the one before. A step that does not fit 64 bits wraps; so it does on the way back.
+/// Iterates over the differences between neighbours. A difference that does not fit 64 bits wraps, and wraps back
+/// when it is decoded.
 fn steps<T: Whole>(values: &[T]) -> impl Iterator<Item = i64> {
     values.iter().zip(values.get(1..).unwrap_or_default()).map(|(a, b)| (*b).into().wrapping_sub((*a).into()))
 }
@@ -138,12 +139,12 @@ fn plan_steps<T: Whole>(values: &[T], packed_width: u32, best_bytes: usize) -> O
     (bytes < best_bytes).then_some(Plan { form: Form::Steps { first, least, width }, bytes })
 }
 
-/// Whether a list of so many whole numbers takes fewer bytes as an array than as values one after another.
+/// Checks whether a list of whole numbers takes fewer bytes as an array than as single values.
 pub(super) fn pays<T: Whole>(values: &[T]) -> bool {
     values.len() > super::column::ROWS || paying_plan(values).is_some()
 }
 
-/// How to write whole numbers, at most a column of them, if they take fewer bytes so than as values one after another.
+/// Returns the plan for at most a column of whole numbers, if a column takes fewer bytes than single values.
 fn paying_plan<T: Whole>(values: &[T]) -> Option<Plan> {
     if values.len() < PACKED_COUNT_MIN {
         return None;
@@ -201,7 +202,7 @@ pub(super) fn write_planned<T: Whole>(w: &mut Writer<'_>, values: &[T], plan: Pl
     }
 }
 
-/// Whether a column with this tag is one of whole numbers.
+/// Checks whether a column with this tag holds whole numbers.
 pub(super) fn is_ints(tag: u8) -> bool {
     tag == column::VARINTS || (column::PACKED..=column::STEPS + 64).contains(&tag)
 }
@@ -239,7 +240,7 @@ impl<'a> Numbers<'a> {
         Ok(Self { count, bytes, form })
     }
 
-    /// How many there are.
+    /// Returns the number of rows.
     pub(super) fn count(&self) -> usize {
         self.count
     }
@@ -249,7 +250,7 @@ impl<'a> Numbers<'a> {
         if let Form::Packed { least, width: 0 } = self.form { Some(least) } else { None }
     }
 
-    /// What all of them are together, if they are lengths: a negative one is longer than anything.
+    /// Returns the sum of the numbers as lengths. A negative one counts as longer than anything.
     pub(super) fn sum_of_lengths(&self) -> usize {
         let size = |length| usize::try_from(length).unwrap_or(usize::MAX);
         if let Some(length) = self.constant() {
@@ -260,8 +261,8 @@ impl<'a> Numbers<'a> {
         sum
     }
 
-    /// Calls `give` with each, in order.
-    // What calls it has the sum, or whatever it makes, in registers: nothing that is not part of it knows where that is.
+    /// Calls `give` with each number, in order.
+    // `self` is consumed: as nothing else refers to it, the compiler can keep the caller's state in registers.
     #[inline(always)]
     pub(super) fn for_each(mut self, mut give: impl FnMut(i64)) {
         if let Form::Packed { least, width: width @ ..=bits::NARROW } = self.form {

@@ -1,5 +1,5 @@
-//! What both ends know without being told: the words of FIPA's specifications, and the shapes of the objects that the
-//! AMS and the DF exchange. Part of the format: entries are never changed or removed, new ones go to the end.
+//! Static dictionary of both ends: the words of FIPA's specifications, and the shapes of the objects that the AMS and
+//! the DF exchange. Part of the format: entries are never changed or removed, and new ones go to the end.
 
 use std::sync::LazyLock;
 

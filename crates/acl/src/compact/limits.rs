@@ -1,4 +1,4 @@
-//! What a reader of foreign bytes allows them to do.
+//! Limits that a reader sets for foreign bytes.
 
 /// The limits a reader keeps. Counts and lengths in the bytes are checked against them before memory is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,10 +6,10 @@ pub struct Limits {
     /// Memory that one decoded value may take, in bytes, estimated from above. A few bytes can say "a million equal
     /// rows", so the length of the input bounds nothing.
     pub budget_bytes: usize,
-    /// How often values may stand in values; at most 96.
+    /// Levels to which values may nest; at most 96.
     pub levels: u32,
-    /// Whether a container may hold itself, directly or through others. Nothing frees such containers unless somebody
-    /// takes them apart, so a stranger must not be able to make them.
+    /// Permission for containers that contain themselves, directly or through others. Such containers leak unless the
+    /// program takes them apart, so bytes of strangers must not create them.
     pub circles: bool,
 }
 
@@ -33,18 +33,18 @@ impl Default for Limits {
     }
 }
 
-/// What one direction of a link remembers.
+/// Limits of the memory for one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkLimits {
-    /// How many agents, and how many texts and shapes.
+    /// Number of agents, and also of texts and shapes.
     pub items: u32,
     /// The longest that is remembered, in bytes.
     pub item_bytes: usize,
 }
 
 impl LinkLimits {
-    /// What both ends of a link assume unless they agreed on something else: 4096 agents, and 4096 texts
-    /// and shapes, of at most 1 KiB each: at worst 8 MiB.
+    /// Limits that both ends of a link assume unless they agreed on others: 4096 agents, and 4096 texts and shapes of
+    /// at most 1 KiB each. The worst case is 8 MiB.
     pub const DEFAULT: Self = Self { items: 4096, item_bytes: 1024 };
 
     /// Nothing is remembered: each message is self-contained.

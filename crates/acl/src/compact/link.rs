@@ -25,7 +25,7 @@ pub struct Encoder {
     packs_bytes: bool,
 }
 
-/// What the sending end said.
+/// Memory of the sending end.
 pub(super) struct SaidOnLink {
     agents: Said<AgentKey>,
     items: Said<ItemKey>,
@@ -43,10 +43,10 @@ struct ItemKey {
     bytes: Box<[u8]>,
 }
 
-/// How many marks of texts said once are kept.
+/// Number of marks for texts that were sent once.
 const MARKS: usize = 4096;
-/// Items of what a type says of itself up to which they are remembered. More of them are a list of names, mostly, that are not said again,
-/// and others are not to be forgotten for.
+/// Most items of a typed value that are remembered. A value with more is mostly a list of names, which do not recur;
+/// they would evict others that do.
 const ITEMS_REMEMBERED_MAX: u32 = 64;
 /// Bytes of room for a body that stay for the next one.
 const SCRATCH_BYTES_KEPT: usize = 64 << 10;
@@ -143,7 +143,7 @@ impl Encoder {
         }
     }
 
-    /// What writes one message that is no link's, but a document by itself.
+    /// Creates an encoder for one message that is a document by itself, without a link.
     pub(super) fn alone() -> Self {
         Self { packs_bytes: true, ..Self::new(LinkLimits::NONE) }
     }
@@ -161,8 +161,7 @@ impl Encoder {
         self.encode(Some(message), &message.content, out)
     }
 
-    /// Appends the content of a message alone, to be decoded by [`Decoder::decode_content`]: of one whose head the other end
-    /// knows.
+    /// Appends only the content of a message, for [`Decoder::decode_content`] at an end that knows the head.
     ///
     /// # Errors
     /// As [`Encoder::encode_message`].
@@ -211,11 +210,11 @@ impl Encoder {
         self.dictionary.keep_room(SCRATCH_BYTES_KEPT);
     }
 
-    /// Appends what a type says of itself, as bodies are. Where it ends is for the link's frames to say.
+    /// Appends a typed value, as a body. The frames of the link mark its end.
     ///
     /// # Errors
-    /// It is nested too deeply, or takes more than `bytes_max` bytes if all of it is said; nothing was written then, and nothing
-    /// remembered.
+    /// The value nests too deeply, or takes more than `bytes_max` bytes when written whole. Then nothing was written,
+    /// and nothing remembered.
     pub fn encode_body_of<T: Encode>(
         &mut self,
         thing: &T,
@@ -298,7 +297,7 @@ pub struct Decoder {
     pub(super) heard: HeardOnLink,
 }
 
-/// What the receiving end was told to remember.
+/// Memory of the receiving end.
 pub(super) struct HeardOnLink {
     agents: Heard<Aid>,
     items: Heard<HeardItem>,

@@ -1,5 +1,5 @@
-//! What one direction of a link remembers: the sender's half finds what it said before, the receiver's half keeps what
-//! it was told. The sender alone decides what is kept where; the receiver only obeys, within the limits.
+//! Memory of one direction of a link. The sender's half finds items that it sent before; the receiver's half stores
+//! them. The sender alone decides the place of each item; the receiver obeys, within the limits.
 
 use std::hash::BuildHasher;
 
@@ -24,13 +24,13 @@ struct Place<K> {
     used: bool,
 }
 
-/// Whether the other end knows something.
+/// Result of a look-up in the sender's memory.
 pub(super) enum Lookup {
-    /// It does, by this number.
+    /// The other end knows the item by this number.
     Known(u32),
-    /// It is to remember it by this number.
+    /// The other end is to remember the item by this number.
     Remember(u32),
-    /// It is too much to be remembered.
+    /// The item exceeds the limits, and is not remembered.
     Untold,
 }
 
@@ -39,7 +39,7 @@ impl<K> Said<K> {
         Self { limits, by_hash: HashTable::new(), places: Vec::new(), free: Vec::new(), hand: 0 }
     }
 
-    /// Whether nothing is ever remembered.
+    /// Returns true if the limits allow no items at all.
     pub(super) fn is_mute(&self) -> bool {
         self.limits.items == 0
     }
@@ -128,7 +128,7 @@ impl<T> Heard<T> {
         Self { limits, places: Vec::new() }
     }
 
-    /// What has this number.
+    /// Returns the item with this number.
     #[inline]
     pub(super) fn recall(&mut self, number: u64, at: usize) -> Result<&mut T, DecodeError> {
         let place =

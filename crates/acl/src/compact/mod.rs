@@ -160,7 +160,7 @@ fn value_document(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     if bytes.first().copied().is_some_and(tags::is_mark) { Ok(bytes) } else { document(bytes, VALUE_MARK) }
 }
 
-/// What follows a document's mark.
+/// Returns the bytes after the mark of a document.
 fn document(bytes: &[u8], mark: u8) -> Result<&[u8], DecodeError> {
     match bytes {
         [first, rest @ ..] if *first == mark => Ok(rest),

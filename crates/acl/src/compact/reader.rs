@@ -1,4 +1,4 @@
-//! What reads a body: a place in the bytes, the dictionary that stood before it, and what may still be spent.
+//! Reader of a body: an offset in the bytes, the dictionary before them, and the memory budget that is left.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ pub(super) struct DictionaryText<'a> {
     symbol: Option<Symbol>,
 }
 
-/// What an object is called and which fields it has.
+/// Name and fields of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape<'a> {
     pub(super) kind: ShapeKind,
@@ -26,7 +26,7 @@ pub(super) struct Shape<'a> {
     pub(super) fields: Vec<&'a str>,
 }
 
-/// What objects of a shape are.
+/// Kind of the objects of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShapeKind {
     /// Records.
@@ -46,9 +46,9 @@ impl Shape<'_> {
     }
 }
 
-/// What a label stands for.
+/// Container that a label stands for.
 pub(super) enum Labelled {
-    /// It is being read.
+    /// The container is being read.
     Open,
     /// A container that is being read.
     OpenContainer(Value),
@@ -65,7 +65,7 @@ pub struct Reader<'a> {
     spent_bytes: usize,
     depth: u32,
     limits: Limits,
-    /// What labels stand for.
+    /// Containers by label.
     pub(super) labelled: Vec<Labelled>,
     /// Which of a Rust type's fields a shape's fields are, by the type's description and the shape's number.
     pub(super) places: Vec<(usize, u64, Rc<[u8]>)>,
@@ -73,7 +73,7 @@ pub struct Reader<'a> {
     pub(super) shapes: Vec<Rc<Shape<'a>>>,
 }
 
-/// What a dictionary's item takes in memory, at most, besides its own bytes.
+/// Most memory of a dictionary item, besides its own bytes.
 const ITEM_BYTES: usize = 64;
 
 impl<'a> Reader<'a> {
@@ -170,12 +170,12 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Whether a container may hold itself.
+    /// Returns true if a container may contain itself.
     pub(super) fn allows_circles(&self) -> bool {
         self.limits.circles
     }
 
-    /// What may still be spent, as limits for a value within this one.
+    /// Returns the remaining budget as limits for a nested value.
     pub(super) fn limits_left(&self) -> Limits {
         self.limits.with_budget_bytes(self.limits.budget_bytes.saturating_sub(self.spent_bytes))
     }

@@ -26,8 +26,8 @@ pub(super) const SMALL_NUM_LAST: u8 = 0xB7;
 /// Whole numbers above the small ones: what they are more than 56, in one byte; then from the end of those on, in two
 /// bytes; three; four.
 pub(super) const MORE: [u8; 4] = [0xD9, 0xDA, 0xDB, 0xDC];
-/// Whole numbers below the small ones: what they are less than -9, in one byte; from the end of those on, in two; three;
-/// four.
+/// Whole numbers below the small ones, as the distance below -9. The four tags have one to four bytes; each begins at
+/// the end of the one before.
 pub(super) const LESS: [u8; 4] = [0xDD, 0xDE, 0xDF, 0xE0];
 
 pub(super) const NULL: u8 = 0xC0;
@@ -93,12 +93,12 @@ pub(super) const LONG_DICTIONARY: u8 = 0xEF;
 pub(super) const PLAIN_TERM: u8 = 0xF0;
 pub(super) const PLAIN_TERMS: usize = 16;
 
-/// Whether a document needs no other mark than this tag: a short list, a short map or an object in place.
+/// Checks whether this tag marks a document by itself: a short list, a short map or an object in place.
 pub(super) fn is_mark(tag: u8) -> bool {
     matches!(tag, SHORT_LIST..OBJECT | SHORT_MAP..=SHORT_MAP_LAST | OBJECT_IN_PLACE)
 }
 
-/// What [`TERM`]'s flags say follows.
+/// Flags of [`TERM`]: the optional parts that follow.
 pub(super) mod term {
     pub(in crate::compact) const NEGATED: u8 = 1;
     pub(in crate::compact) const NAMESPACE: u8 = 2;

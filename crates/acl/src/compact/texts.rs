@@ -233,7 +233,7 @@ pub(super) fn read<'a>(r: &mut Reader<'a>, tag: u8, count: usize, kind: Kind) ->
     }
 }
 
-/// Whether a column with this tag is one of texts of this kind, told apart from constant ones.
+/// Checks whether a column with this tag holds texts of this kind; constant columns have tags of their own.
 pub(super) fn is_texts(tag: u8, kind: Kind) -> bool {
     match kind {
         Kind::Text => {
@@ -259,7 +259,7 @@ pub(super) fn new_text_cost(text: &str) -> usize {
     varint::length((text.len() as u64) << 2) + text.len()
 }
 
-/// Whether a value with this tag is text.
+/// Checks whether a value with this tag is text.
 pub(super) fn is_text_value(tag: u8) -> bool {
     (tags::SHORT_TEXT..tags::SHORT_LIST).contains(&tag)
         || matches!(tag, tags::TEXT | tags::LONG_TEXT_REF | tags::NUMERIC_TEXT)

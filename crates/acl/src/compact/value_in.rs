@@ -9,11 +9,11 @@ use super::tags::{self, container, term};
 use crate::value::{Annot, Annots, Args, Contents};
 use crate::{Object, Structure, Symbol, Text, Value, Var, sym};
 
-/// What an element of a list takes in memory, at most.
+/// Most memory of a list element.
 pub(super) const CELL_BYTES: usize = 64;
-/// What a compound takes besides its elements.
+/// Memory of a compound, besides its elements.
 pub(super) const COMPOUND_BYTES: usize = 112;
-/// What a pair in a map or a record takes.
+/// Memory of a pair in a map or a record.
 pub(super) const PAIR_BYTES: usize = 48;
 
 /// The first and the last tag of larger whole numbers.

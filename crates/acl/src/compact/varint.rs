@@ -34,7 +34,7 @@ fn write_long(out: &mut Vec<u8>, value: u64) {
     out.truncate(end);
 }
 
-/// How many bytes `value` takes, 1 to 9.
+/// Returns the number of bytes of an encoded `value`, 1 to 9.
 #[inline]
 pub(super) fn length(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;

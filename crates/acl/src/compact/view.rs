@@ -60,7 +60,7 @@ impl<'a> Object<'a> {
         self.shape.name
     }
 
-    /// Whether it is a record, and no map.
+    /// Returns true for a record, and false for a map.
     pub fn is_record(&self) -> bool {
         self.shape.kind == ShapeKind::Record
     }
@@ -84,17 +84,17 @@ pub struct Array<'a> {
 }
 
 impl<'a> Array<'a> {
-    /// How many values it has.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether it has none.
+    /// Returns true if the array has no values.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Its columns, in the order of the rows.
+    /// Returns the columns, in the order of the rows.
     pub fn columns(&self) -> &[Column<'a>] {
         &self.columns
     }
@@ -107,7 +107,7 @@ pub struct Column<'a> {
     cells: Cells<'a>,
 }
 
-/// How a column's values lie in the bytes.
+/// Layout of a column's values in the bytes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Cells<'a> {
@@ -162,7 +162,7 @@ impl<'a> Table<'a> {
         self.shape.name
     }
 
-    /// Whether its rows are records, and neither maps nor terms.
+    /// Returns true if the rows are records, neither maps nor terms.
     pub fn is_record(&self) -> bool {
         self.shape.kind == ShapeKind::Record
     }
@@ -184,12 +184,12 @@ impl<'a> Table<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Its values.
+    /// Returns the values.
     pub fn cells(&self) -> &Cells<'a> {
         &self.cells
     }
@@ -200,7 +200,7 @@ impl<'a> Column<'a> {
 pub struct Ints<'a>(ints::Numbers<'a>);
 
 impl Ints<'_> {
-    /// How many there are.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.0.count()
     }

@@ -1,4 +1,4 @@
-//! What writes a body: its bytes, and the dictionary that grows beside them and is put in front when all is written.
+//! Writer of a body: its bytes, and the dictionary that grows beside them and is put in front at the end.
 
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
@@ -34,12 +34,12 @@ pub(super) struct Dictionary {
     shapes: Index,
     /// Shapes of Rust types, by the address of their description and the fields present.
     types: Vec<(usize, u64, u32)>,
-    /// How these are written down, which outlives what is written: of the first ones that were met.
+    /// Definitions of the first type shapes that were met. They outlive a body.
     definitions: Vec<(usize, u64, Arc<[u8]>)>,
     /// Shapes of dynamic values, by the symbols of their name and fields.
     records: HashTable<(u64, u32)>,
     record_symbols: Vec<(Vec<Symbol>, u32)>,
-    /// Where the value refers to it, if that may be rewritten.
+    /// References of the value to the dictionary, if these may be rewritten.
     references: Vec<Reference>,
     scratch: Vec<u8>,
 }
@@ -51,7 +51,7 @@ const DEFINITIONS_MAX: usize = 64;
 #[derive(Default)]
 struct Index {
     by_hash: HashTable<(u32, u32)>,
-    /// Where each begins and ends, or [`KNOWN`] and which; in the order of their numbers.
+    /// Start and end of each item, or [`KNOWN`] and the number of a known one; in the order of the items' numbers.
     places: Vec<(u32, u32)>,
 }
 
@@ -118,12 +118,12 @@ impl Dictionary {
         self.items.capacity() + self.scratch.capacity() + index(&self.texts) + index(&self.shapes)
     }
 
-    /// How many items it has, and their bytes.
+    /// Returns the number of items, and their bytes.
     pub(super) fn items(&self) -> (u32, &[u8]) {
         (self.count, &self.items)
     }
 
-    /// Where the value refers to it.
+    /// Returns the references of the value to the dictionary.
     pub(super) fn references(&self) -> &[Reference] {
         &self.references
     }
@@ -185,8 +185,8 @@ impl Dictionary {
         number
     }
 
-    /// The shape that a Rust type (by the address of its description) has with these fields present; how it is written down is asked for if
-    /// that is not known.
+    /// Returns the shape of a Rust type, known by the address of its description, with these fields present. `define`
+    /// writes the shape if it is not known yet.
     pub(super) fn type_shape(&mut self, description: usize, present: u64, define: impl FnOnce(&mut Vec<u8>)) -> u32 {
         if let Some(known) = self.definitions.iter().find(|known| known.0 == description && known.1 == present) {
             let definition = Arc::clone(&known.2);
@@ -278,7 +278,7 @@ pub struct Writer<'a> {
     start: usize,
     depth: u32,
     too_deep: bool,
-    /// It is noted where the value refers to the dictionary, so that this may be rewritten.
+    /// Recording of references to the dictionary, so that these may be rewritten.
     notes_references: bool,
     /// Labels by the address of what has them.
     labels: FxHashMap<usize, u32>,
@@ -317,8 +317,8 @@ impl<'a> Writer<'a> {
         self.depth -= 1;
     }
 
-    /// Whether all went well, and where the value refers to the dictionary is known, so that it may be rewritten. The dictionary is
-    /// left to whoever asks.
+    /// Ends the body; the dictionary stays for the caller. Returns true if the references to the dictionary were
+    /// recorded, so that these may be rewritten.
     pub(super) fn finish(self) -> Result<bool, EncodeError> {
         if self.too_deep { Err(EncodeError::TooDeep { levels: LEVELS }) } else { Ok(self.notes_references) }
     }
@@ -375,7 +375,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// How many bytes [`Writer::int`] takes.
+    /// Returns the number of bytes that [`Writer::int`] writes.
     #[inline]
     pub(super) fn int_bytes(n: i64) -> usize {
         if (0..tags::SMALL_INTS).contains(&n.wrapping_sub(tags::SMALL_INT_LEAST)) {
@@ -403,7 +403,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether nothing was written before: what comes now is the whole body, and nothing can refer to it.
+    /// Returns true if nothing was written yet. Then the next value is the whole body, and nothing can refer to it.
     fn is_alone(&self) -> bool {
         self.out.len() == self.start
     }
@@ -487,7 +487,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// How far a number is beyond the small ones, and the tags of that side.
+/// Returns the distance of a number from the small ones, and the tags of that side.
 fn beyond_small(n: i64) -> (u64, [u8; 4]) {
     const END: i64 = tags::SMALL_INT_LEAST + tags::SMALL_INTS;
     if n >= END {
@@ -500,13 +500,13 @@ fn beyond_small(n: i64) -> (u64, [u8; 4]) {
 /// The first number beyond those that so many bytes and fewer hold.
 pub(super) const FIXED_STARTS: [u64; 5] = [0, 0x100, 0x1_0100, 0x101_0100, 0x1_0101_0100];
 
-/// How many bytes hold a number beyond the small ones, and what they hold; `None` if four do not.
+/// Returns the number of bytes for a number beyond the small ones, and their content; `None` if four do not suffice.
 fn fixed_width(beyond: u64) -> Option<(usize, u32)> {
     let bytes = FIXED_STARTS.iter().position(|start| beyond < *start)?;
     Some((bytes, (beyond - FIXED_STARTS.get(bytes - 1)?) as u32))
 }
 
-/// Where a number in the dictionary stands, which tells how it is written.
+/// Kind of a reference to the dictionary, which determines how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Text,
@@ -517,9 +517,9 @@ pub(super) enum Place {
 
 /// A place that refers to the dictionary.
 pub(super) struct Reference {
-    /// Where in the value.
+    /// Offset in the value.
     pub(super) at: u32,
-    /// How many bytes it takes there.
+    /// Number of bytes of the reference.
     pub(super) bytes: u32,
     pub(super) place: Place,
     pub(super) number: u32,

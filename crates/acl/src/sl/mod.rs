@@ -1,7 +1,7 @@
 //! FIPA SL, the content language of FIPA00008: texts, their trees, and content values.
 //!
-//! [`Content::parse`] reads text by the grammar of the full language or one of its profiles SL0, SL1 and SL2; a tree's
-//! `Display` writes it. [`text_to_value`] and [`value_to_text`] map content values by this table:
+//! [`Content::parse`] reads text by the grammar of the full language or one of its profiles SL0, SL1 and SL2; a
+//! tree's `Display` writes it. [`text_to_value`] and [`value_to_text`] map content values by this table:
 //!
 //! | SL | value |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! | `(set a b)` | term `set(a, b)`; the atom `set` if it is empty |
 //! | `?x` | variable `x`; equal names share a slot |
 //!
-//! Formulas and expressions are terms of their operators: `not(p)`, `forall(X, p)`, `iota(X, p)`, `action(agent, term)`,
-//! `;(first, then)`.
+//! Formulas and expressions are terms of their operators: `not(p)`, `forall(X, p)`, `iota(X, p)`,
+//! `action(agent, term)`, `;(first, then)`.
 
 mod parse;
 mod print;
@@ -53,7 +53,7 @@ impl Profile {
         all.into_iter().find(|profile| profile.language().eq_ignore_ascii_case(language))
     }
 
-    /// Its name in `:language`.
+    /// Returns the name of the profile in `:language`.
     pub fn language(self) -> &'static str {
         match self {
             Self::Sl0 => "fipa-sl0",
@@ -72,7 +72,7 @@ pub struct Content {
     pub expressions: Vec<ContentExpression>,
 }
 
-/// What a content can say.
+/// Content expression: action, proposition or identifying reference.
 //= fipa00008 2.1 ContentExpression
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContentExpression {
@@ -106,9 +106,9 @@ pub enum Wff {
     Binary(BinaryOp, Box<Self>, Box<Self>),
     /// `(forall ?x p)` and `(exists ?x p)`.
     Quantified(Quantifier, Symbol, Box<Self>),
-    /// What an agent believes, is uncertain of, wants or intends.
+    /// Formula that an agent believes, is uncertain of, wants or intends.
     Modal(ModalOp, Term, Box<Self>),
-    /// That an action can take place or has, and that the formula was true just before (or will be after).
+    /// Action that can take place or has taken place. The formula was true just before (or will be after).
     Happens(ActionOp, ActionExpression, Option<Box<Self>>),
 }
 
@@ -146,7 +146,7 @@ pub enum ModalOp {
     Intends,
 }
 
-/// What is said of an action.
+/// Operator on an action: feasible or done.
 //= fipa00008 2.1 ActionOp
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "their names say it")]
@@ -193,7 +193,7 @@ pub enum Term {
 pub struct Identifying {
     /// Which objects.
     pub operator: ReferentialOp,
-    /// What is told of each.
+    /// Term to return for each match.
     pub term: Term,
     /// The description.
     pub description: Wff,
@@ -276,7 +276,7 @@ operators! {
     ReferentialOp { Iota = "iota", Any = "any", All = "all" }
 }
 
-/// Whether a word in a formula's first place is no predicate.
+/// Checks whether a word in a formula's first place is an operator, not a predicate.
 fn is_operator_of_formulas(word: &str) -> bool {
     matches!(word, "not" | "=" | "result" | "true" | "false" | "action" | "|" | ";")
         || BinaryOp::of_word(word).is_some()
@@ -286,12 +286,12 @@ fn is_operator_of_formulas(word: &str) -> bool {
         || ReferentialOp::of_word(word).is_some()
 }
 
-/// Whether a word in a term's first place is no function.
+/// Checks whether a word in a term's first place is an operator, not a function.
 fn is_operator_of_terms(word: &str) -> bool {
     matches!(word, "action" | "|" | ";" | "sequence" | "set") || ReferentialOp::of_word(word).is_some()
 }
 
-/// Whether `text` is a word of SL.
+/// Checks whether `text` is a word of SL.
 //= fipa00008 2.2 Word
 fn is_word(text: &str) -> bool {
     crate::tokens::is_bare(text)

@@ -24,7 +24,7 @@ struct Parser<'a> {
     depth: usize,
 }
 
-/// What follows an opening bracket.
+/// First token after an opening bracket.
 struct Head<'a> {
     at: usize,
     /// The operator or symbol.

@@ -174,7 +174,8 @@ impl Writer {
         Ok(Some(Identifying { operator, term: inner.term(term)?, description: inner.formula(description)? }))
     }
 
-    /// Whether a value has the form of an action. To try and come back would take time that doubles with each level.
+    /// Checks whether a value has the form of an action. To try to write it and backtrack would take time that
+    /// doubles with each level.
     fn is_action(self, value: &Value) -> Result<bool, EncodeError> {
         let inner = self.down()?;
         Ok(match self.plain(value) {

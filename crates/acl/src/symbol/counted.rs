@@ -13,7 +13,7 @@ pub(crate) struct Counted {
     holders: AtomicU32,
     id: u32,
     hash: u32,
-    /// True if there is a symbol of this text, so that its number is never given again. Written under the lock of the shard.
+    /// True if this text has a symbol, so that its number is never given again. Written under the lock of the shard.
     is_kept: AtomicBool,
     text: Box<str>,
 }
@@ -38,7 +38,8 @@ impl Share {
 
     /// The symbol of this text, if there is one.
     pub(crate) fn symbol(&self) -> Option<Symbol> {
-        // The lock orders this with a thread that makes the symbol: it was seen here, or it sees what the caller did before.
+        // The lock orders this load with a thread that makes the symbol. Either the symbol is seen here, or that
+        // thread sees all effects of the caller before this call.
         let _shard = NAMES.shard_of(self.0.hash);
         self.0.is_kept.load(Ordering::Relaxed).then_some(Symbol(self.0.id))
     }

@@ -6,8 +6,8 @@ use std::ops::Deref;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use triomphe::ThinArc;
 
-/// Cheaply cloned immutable bytes of any number. They, their number and the count of those who hold them are one piece of memory:
-/// a message takes one piece less than with a vector behind the count.
+/// Immutable bytes that are cheap to clone. The bytes, their length and the reference count share one allocation. A
+/// vector behind a counter would take two.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(ThinArc<(), u8>);
 

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Write};
 use super::{Structure, Value};
 use crate::{Symbol, sym};
 
-/// Whether a structure is code, or a variable with something around it.
+/// Checks whether a structure is code, or a variable with wrapping.
 pub(super) fn is_code(code: &Structure) -> bool {
     matches!(
         (code.functor, code.args.as_slice()),

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{Annot, Contents, Structure, Value};
 
-/// What is still to be freed.
+/// Values still to be freed.
 pub(super) type Pile = SmallVec<[Value; 4]>;
 
 /// Puts the value on the pile if it may hold others of its kind; what it was is then `Null`.

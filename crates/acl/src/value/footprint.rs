@@ -1,4 +1,4 @@
-//! How much memory values take, for those that keep many.
+//! Memory footprint of values, for code that keeps many.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use super::{Annot, Cons, Record, Structure, Value};
 use crate::limits::BULKY_BYTES;
 
-/// What stands beside a shared value: its counters, and what the allocator rounds up.
+/// Overhead of a shared value: its counters, and the allocator's rounding.
 const ALLOCATION_BYTES: usize = 32;
 
 impl Value {
@@ -27,7 +27,7 @@ impl Value {
         bytes
     }
 
-    /// Whether it takes less than [`BULKY_BYTES`] for certain: known at a glance.
+    /// Returns true if the value certainly takes less than [`BULKY_BYTES`], at a glance.
     pub(crate) fn is_slight(&self) -> bool {
         match self {
             Self::Str(text) => text.len() < BULKY_BYTES / 2,

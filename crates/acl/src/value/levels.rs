@@ -8,7 +8,7 @@ use super::Value;
 use crate::limits::STATE_DEPTH_MAX;
 
 thread_local! {
-    /// How deep the value nests that is being read on this thread.
+    /// Nesting level of the value that this thread is reading.
     static LEVELS: Cell<u32> = const { Cell::new(0) };
 }
 

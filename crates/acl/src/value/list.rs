@@ -28,13 +28,13 @@ impl Cons {
         Self { head, tail, ground, foreign, levels }
     }
 
-    /// How deep the list nests; 1 if there is nothing but constants in it.
+    /// Returns the levels to which the list nests; 1 if it contains only constants.
     #[inline]
     pub fn levels(&self) -> u32 {
         self.levels
     }
 
-    /// Whether no variable is in it.
+    /// Returns true if the list contains no variable.
     pub fn is_ground(&self) -> bool {
         self.ground
     }
@@ -66,7 +66,7 @@ impl<'a> Items<'a> {
         Self { rest }
     }
 
-    /// What is left: [`Value::Nil`] or a variable once all elements are taken.
+    /// Returns the rest of the list: [`Value::Nil`] or a variable once all elements are taken.
     pub fn tail(&self) -> &'a Value {
         self.rest
     }

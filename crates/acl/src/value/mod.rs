@@ -84,7 +84,7 @@ pub enum Value {
 pub struct Record {
     /// The type's name.
     pub name: Symbol,
-    /// Its fields, in the type's order.
+    /// Fields, in the order of the type.
     pub fields: Vec<(Symbol, Value)>,
 }
 
@@ -145,7 +145,7 @@ impl Value {
         }
     }
 
-    /// Whether it holds no variable.
+    /// Returns true if the value contains no variable.
     #[inline]
     pub fn is_ground(&self) -> bool {
         match self {
@@ -158,8 +158,8 @@ impl Value {
         }
     }
 
-    /// True if the value is neither a variable, integer nor null, contains nothing that nests, and takes few bytes. Most
-    /// values are flat.
+    /// Returns true if the value is neither a variable, integer nor null, contains nothing that nests, and takes few
+    /// bytes. Most values are flat.
     #[inline]
     pub(crate) fn is_flat(&self) -> bool {
         matches!(self, Self::Num(_) | Self::Atom(_) | Self::Bool(_) | Self::Nil) || self.is_short()
@@ -175,7 +175,7 @@ impl Value {
         }
     }
 
-    /// Whether it takes no memory of its own, so that there is nothing to do when it goes.
+    /// Returns true if the value takes no memory of its own, so that dropping it does nothing.
     #[inline(always)]
     pub fn is_slim(&self) -> bool {
         matches!(
@@ -194,8 +194,8 @@ impl Value {
         }
     }
 
-    /// Exchanges two values. What most are is exchanged without the rest of their memory: a processor has to wait where it reads as one
-    /// what it has just written in parts.
+    /// Exchanges two values. The most frequent kinds exchange only their payload. To read as one word the memory that
+    /// was just written in parts would stall the processor.
     #[inline]
     pub fn exchange(&mut self, other: &mut Self) {
         match (&mut *self, &mut *other) {
@@ -205,8 +205,8 @@ impl Value {
         }
     }
 
-    /// How deep lists and structures nest in it; 0 for anything else, containers included, as messages bound the depth of
-    /// maps and records.
+    /// Returns the levels to which lists and structures nest; 0 for any other value. Containers count 0, too:
+    /// messages bound the depth of maps and records.
     #[inline]
     pub fn levels(&self) -> u32 {
         match self {
@@ -221,12 +221,12 @@ impl Value {
         Items::new(self)
     }
 
-    /// Whether it is a list, empty or not.
+    /// Returns true for a list, empty or not.
     pub fn is_list(&self) -> bool {
         matches!(self, Self::Nil | Self::List(_))
     }
 
-    /// Its number, if it is one.
+    /// Returns the number, if the value is one.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Num(n) => Some(*n),
@@ -235,7 +235,7 @@ impl Value {
         }
     }
 
-    /// Its text, if it is text or an atom.
+    /// Returns the text, if the value is text or an atom.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Str(text) => Some(text),
@@ -244,7 +244,7 @@ impl Value {
         }
     }
 
-    /// Its number, if it is a whole one that 64 bits hold.
+    /// Returns the whole number, if the value is one that 64 bits hold.
     pub fn as_i64(&self) -> Option<i64> {
         const LEAST: f64 = i64::MIN as f64;
         match self {
@@ -254,7 +254,7 @@ impl Value {
         }
     }
 
-    /// Its truth, if it is a boolean.
+    /// Returns the boolean, if the value is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(b) => Some(*b),
@@ -262,7 +262,7 @@ impl Value {
         }
     }
 
-    /// Its functor, if it is an atom, a boolean or a structure.
+    /// Returns the functor, if the value is an atom, a boolean or a structure.
     pub fn functor(&self) -> Option<Symbol> {
         match self {
             Self::Atom(name) => Some(*name),
@@ -273,7 +273,7 @@ impl Value {
         }
     }
 
-    /// Its arguments, if it is a structure; else none.
+    /// Returns the arguments of a structure; none for any other value.
     pub fn args(&self) -> &[Self] {
         match self {
             Self::Term(term) => &term.args,
@@ -281,7 +281,7 @@ impl Value {
         }
     }
 
-    /// Its annotations, if it is a structure; else none.
+    /// Returns the annotations of a structure; none for any other value.
     pub fn annots(&self) -> &[Annot] {
         match self {
             Self::Term(term) => &term.annots,
@@ -289,7 +289,7 @@ impl Value {
         }
     }
 
-    /// Whether it is an atom, boolean or structure: what AgentSpeak calls a literal.
+    /// Returns true for an atom, boolean or structure: a literal in AgentSpeak.
     pub fn is_literal(&self) -> bool {
         matches!(self, Self::Atom(_) | Self::Bool(_) | Self::Term(_))
     }

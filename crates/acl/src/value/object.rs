@@ -16,7 +16,7 @@ use super::drop::{Pile, free, take_contents};
 #[derive(Debug)]
 pub struct Object(Mutex<Contents>);
 
-/// What a container holds.
+/// Content of a container.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Contents {
     /// Values by key.
@@ -175,7 +175,7 @@ pub fn with_shared_objects<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Whether a container was met so far, within [`with_shared_objects`].
+/// Returns true if a container was met so far, within [`with_shared_objects`].
 pub fn shared_objects_met() -> bool {
     WRITTEN.with_borrow(|written| !written.is_empty()) || READ.with_borrow(|read| !read.is_empty())
 }

@@ -50,7 +50,7 @@ impl Annot {
         }
     }
 
-    /// Whether it holds no variable.
+    /// Returns true if the annotation contains no variable.
     pub fn is_ground(&self) -> bool {
         match self {
             Self::Source(_) => true,
@@ -97,7 +97,7 @@ pub struct Structure {
     /// True if the arguments are few, and all flat ([`Value::is_flat`]). It is in the padding, too.
     #[serde(skip)]
     flat: bool,
-    /// How deep it nests; in what the fields around it leave free.
+    /// Levels to which the structure nests; stored in the padding of the fields around it.
     #[serde(skip)]
     levels: u32,
     /// The arguments.
@@ -280,18 +280,18 @@ impl Structure {
         self.foreign
     }
 
-    /// How deep it nests; 1 if there is nothing but constants in it.
+    /// Returns the levels to which the structure nests; 1 if it contains only constants.
     #[inline]
     pub fn levels(&self) -> u32 {
         self.levels
     }
 
-    /// Whether no variable is in it.
+    /// Returns true if the structure contains no variable.
     pub fn is_ground(&self) -> bool {
         self.ground
     }
 
-    /// Whether it is neither negated nor annotated nor in a namespace of its own.
+    /// Returns true if the structure is neither negated nor annotated, and is in the default namespace.
     pub fn is_plain(&self) -> bool {
         !self.negated && self.annots.is_empty() && self.namespace == sym::DEFAULT
     }

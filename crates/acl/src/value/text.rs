@@ -1,4 +1,4 @@
-//! Values as text, in AgentSpeak's notation and as Jason prints them: strings are quoted but nothing in them is escaped.
+//! Values as text, in AgentSpeak's notation and as Jason prints them: strings are quoted, without escapes.
 
 use std::fmt::{self, Display, Write};
 
@@ -9,11 +9,11 @@ use crate::{Symbol, sym};
 /// Whole numbers of at most this size are written without a fraction: those that a 64-bit integer holds.
 const WHOLE_MAX: f64 = 9_223_372_036_854_775_808.0;
 
-/// Writes a number as Jason does: whole numbers without a fraction, others as Java's `Double.toString` does: `3`, `0.5`,
-/// `1.0E-4`, `1.0E21`.
+/// Writes a number as Jason does. Whole numbers have no fraction; others are written as by Java's `Double.toString`:
+/// `3`, `0.5`, `1.0E-4`, `1.0E21`.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_number(out: &mut impl Write, n: f64) -> fmt::Result {
     if n.fract() == 0.0 && n.abs() <= WHOLE_MAX {
         return write!(out, "{}", n as i64);
@@ -34,7 +34,7 @@ pub fn write_number(out: &mut impl Write, n: f64) -> fmt::Result {
     write!(out, "{digits}E{exponent}")
 }
 
-/// How a binary operator is printed between its operands.
+/// Returns the notation of a binary operator between its operands.
 fn infix(functor: Symbol) -> Option<&'static str> {
     Some(match functor {
         sym::AND => " & ",

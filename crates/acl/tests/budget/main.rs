@@ -1,4 +1,4 @@
-//! What a reader really allocates stays within what its budget says, whatever the bytes.
+//! A reader's real allocations stay within its budget, whatever the bytes.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::alloc::{GlobalAlloc, Layout, System};

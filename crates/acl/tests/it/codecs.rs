@@ -1,4 +1,4 @@
-//! What holds for every encoding of messages.
+//! Laws of every encoding of messages.
 
 use proptest::prelude::*;
 use whimbrel_acl::codec::bits::{Decoder, Encoder, TableSize};

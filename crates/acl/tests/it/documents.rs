@@ -1,4 +1,4 @@
-//! What the documents show is so.
+//! Examples in the documentation are true.
 
 use whimbrel_acl::{AclMessage, Encoding};
 

@@ -16,7 +16,8 @@ use crate::codecs::all_of;
 use crate::notation::{items, text};
 use crate::vectors::vectors;
 
-/// A message as JADE knows it: names of acts and parameters as they are, all values of parameters text, their order lost.
+/// A message as JADE knows it: names of acts and parameters as they are, all values of parameters text, their order
+/// lost.
 fn as_in_jade(message: &AclMessage) -> String {
     let mut message = message.clone();
     words(&mut message.extras_mut().user);
@@ -131,7 +132,7 @@ impl Jade {
         Some(Self { folder, class_path })
     }
 
-    /// What it prints when given these lines.
+    /// Returns the output of JADE's codecs for these lines.
     fn answers(&self, mode: &str, lines: &[String]) -> Vec<Json> {
         let mut java = Command::new("java")
             .args([

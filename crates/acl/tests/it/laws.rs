@@ -1,4 +1,4 @@
-//! What holds for every value and every message.
+//! Laws of every value and every message.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::DefaultHasher;

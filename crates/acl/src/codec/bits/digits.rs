@@ -54,7 +54,7 @@ pub(super) fn write_time(out: &mut Vec<u8>, digits: &str) {
     }
 }
 
-/// How many bytes a time has.
+/// Number of bytes of an encoded time.
 pub(super) const TIME_BYTES: usize = 9;
 
 /// A time's text, with its `T`.

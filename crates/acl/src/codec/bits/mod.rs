@@ -1,9 +1,9 @@
 //! FIPA ACL in bit-efficient encoding (FIPA00069), with and without the dynamic code table.
 //!
-//! [`encode`] and [`decode`] do without a table: each message stands alone. An [`Encoder`] and a [`Decoder`], one at each
-//! end of a link and direction, keep one: a word or string that was sent once is a byte or two from then on. They agree on
-//! the table's size beforehand, and see the same messages in the same order; after an error of the decoder the link is of
-//! no more use.
+//! [`encode`] and [`decode`] use no table: each message stands alone. An [`Encoder`] and a [`Decoder`] share one
+//! table for each direction of a link: a repeated word or string takes one or two bytes. Both ends agree on the size
+//! of the table beforehand, and see the same messages in the same order. After an error of the decoder the link is
+//! useless.
 
 mod digits;
 mod read;
@@ -57,7 +57,7 @@ mod tag {
     pub const STRING_FOLLOWS: u8 = 0xff;
 }
 
-/// How many entries a code table has room for: a power of two.
+/// Number of entries of a code table: a power of two.
 //= fipa00069 2.3
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSize(u8);
@@ -68,7 +68,7 @@ impl TableSize {
         (8..=16).contains(&bits).then_some(Self(bits))
     }
 
-    /// How many entries.
+    /// Returns the number of entries.
     pub fn entries(self) -> usize {
         1 << self.0
     }

@@ -19,7 +19,7 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     table: Option<&'a mut CodeTable>,
-    /// Whether new words and strings enter the table.
+    /// Growth of the table: true if new words and strings enter it.
     grows: bool,
     /// Bytes that codes may still stand for.
     expansion_left: usize,
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         Ok(self.take(count, within)?.iter().fold(0, |n, byte| n << 8 | usize::from(*byte)))
     }
 
-    /// What was just read is wrong.
+    /// Returns the error for the byte that was just read.
     fn unexpected(&self, expected: &'static str, byte: u8) -> DecodeError {
         DecodeError::expected(self.at.saturating_sub(1), expected, Byte(byte).to_string())
     }
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows the byte that begins an agent identifier.
+    /// Reads an agent identifier after its first byte.
     //= fipa00069 2.2 AgentIdentifier
     fn agent(&mut self, depth: usize) -> Result<Aid, DecodeError> {
         if depth > RESOLVER_DEPTH_MAX {
@@ -218,7 +218,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a word's or string's first byte says follows.
+    /// Reads a word or string after its first byte.
     fn item(&mut self, code: u8) -> Result<Entry, DecodeError> {
         let is_bytes = matches!(code, tag::BYTES8 | tag::BYTES16 | tag::BYTES32 | tag::BYTES_CODE);
         let text = match code {
@@ -363,7 +363,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a text is a word and not a string. JADE takes words and strings for one in its table; no word begins with a
+/// Returns true for a word, and false for a string. JADE stores both as one kind in its table; no word begins with a
 /// quote.
 fn is_word(code: u8, text: &str) -> bool {
     matches!(code, tag::WORD | tag::WORD_CODE) && !text.starts_with('"')

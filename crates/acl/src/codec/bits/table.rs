@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::TableSize;
 
-/// What an entry holds, as it is on the wire: a byte-length-encoded string is not the word of the same bytes.
+/// Content of a table entry, as on the wire. A byte-length-encoded string differs from a word of the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Entry {
     pub is_bytes: bool,
@@ -40,7 +40,7 @@ impl CodeTable {
         self.bytes
     }
 
-    /// Whether a code is one byte: else it is two.
+    /// Returns true if codes take one byte, and false if they take two.
     //= fipa00069 2.4.6
     pub fn has_short_codes(&self) -> bool {
         self.size.entries() == 256
@@ -66,8 +66,8 @@ impl CodeTable {
         }
     }
 
-    /// Gives an entry the smallest free code. A full table first loses an eighth of its entries: those that have not been
-    /// used for longest.
+    /// Gives an entry the smallest free code. A full table first evicts an eighth of its entries: the least recently
+    /// used.
     pub fn insert(&mut self, entry: Entry) {
         if self.codes.contains_key(&entry) {
             return;

@@ -13,7 +13,7 @@ const NATIVELY: Natively = Natively { bytes: true, text: |text| !text.contains('
 struct Writer<'a> {
     out: Vec<u8>,
     table: Option<&'a mut CodeTable>,
-    /// Whether new words and strings enter the table.
+    /// Growth of the table: true if new words and strings enter it.
     grows: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Messages and values in JSON: the notation of `conformance/acl/README.md`.
 //!
-//! It is canonical: what says nothing is left out, members come in one order, nothing stands between them, and numbers and
-//! strings are written as ECMAScript writes them (RFC 8785, 3.2.2), so that equal messages are equal bytes.
+//! The form is canonical, so that equal messages are equal bytes. Empty members are left out, members have one order,
+//! and there is no white space. Numbers and strings are written as in ECMAScript (RFC 8785, 3.2.2).
 
 mod message;
 mod read;

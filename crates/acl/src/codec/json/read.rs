@@ -10,7 +10,7 @@ use crate::limits::VALUE_DEPTH_MAX;
 use crate::value::{Annot, Contents, Structure};
 use crate::{Object, Symbol, Value, Var, sym};
 
-/// What an error says that is one of depth.
+/// Text by which an error of depth is recognized.
 pub(super) const TOO_DEEP: &str = "nested too deep";
 
 /// Reads a value, this many levels down.

@@ -1,4 +1,4 @@
-//! What holds others: options, lists, arrays, boxes, maps, tuples.
+//! Codecs of containers: options, lists, arrays, boxes, maps, tuples.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};

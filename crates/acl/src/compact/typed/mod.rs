@@ -17,7 +17,7 @@ use super::writer::Writer;
 use super::{DecodeError, column as columns, ints, value_in, value_out};
 use crate::Value;
 
-/// What is gathered of rows: most columns are short, and need no memory of their own for that.
+/// Values gathered from rows. Most columns are short, and need no heap memory for that.
 type Few<T> = SmallVec<[T; 128]>;
 
 type Result<T> = std::result::Result<T, DecodeError>;
@@ -29,10 +29,10 @@ pub trait Encode: Sized {
     /// Writes it as a value.
     fn encode(&self, w: &mut Writer<'_>);
 
-    /// Whether it would be written alike.
+    /// Checks whether both values are written alike.
     fn same(&self, other: &Self) -> bool;
 
-    /// Whether an object lacks the field that this is.
+    /// Returns true if an object omits the field with this value.
     fn is_absent(&self) -> bool {
         false
     }
@@ -44,7 +44,7 @@ pub trait Encode: Sized {
         }
     }
 
-    /// Whether a list of these takes fewer bytes as a column.
+    /// Checks whether a list of these values takes fewer bytes as a column.
     fn pays(items: &[Self]) -> bool {
         items.len() >= 3
     }
@@ -74,7 +74,7 @@ pub trait Encode: Sized {
         elements.chunks(ROWS).for_each(|rows| Self::encode_column(rows, w));
     }
 
-    /// Whether two lists of these would be written alike.
+    /// Checks whether two lists of these values are written alike.
     fn same_lists(a: &[Self], b: &[Self]) -> bool {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b))
     }
@@ -91,7 +91,7 @@ pub trait Decode: Sized {
     /// It is malformed, too large, or not of this type.
     fn decode(r: &mut Reader<'_>) -> Result<Self>;
 
-    /// What an object that lacks the field has there.
+    /// Returns the value of a field that an object omits.
     fn absent() -> Option<Self> {
         None
     }

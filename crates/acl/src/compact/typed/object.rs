@@ -1,4 +1,4 @@
-//! What the derived code calls: objects, their fields by name, and columns of them.
+//! Support for derived code: objects, their fields by name, and columns of them.
 
 use std::rc::Rc;
 
@@ -10,11 +10,11 @@ use super::super::writer::define;
 use super::super::{DecodeError, bits, table, value_in, varint};
 use super::{Decode, Encode, Few, Reader, Result, Writer, any_tagged};
 
-/// What a derived type says of itself.
+/// Static description of a derived type.
 pub struct Description {
-    /// Its name on the wire.
+    /// Name of the type on the wire.
     pub name: &'static str,
-    /// Its fields' names on the wire, at most 64.
+    /// Names of the fields on the wire, at most 64.
     pub fields: &'static [&'static str],
     /// Other names that fields had, and which fields.
     pub aliases: &'static [(&'static str, u8)],
@@ -251,9 +251,9 @@ pub fn variants<T: Encode>(rows: &[&T], w: &mut Writer<'_>, name: impl Fn(&T) ->
     }
 }
 
-/// What a variant begins with.
+/// First part of a variant.
 pub enum Variant<'a> {
-    /// It has no fields.
+    /// Variant without fields.
     Atom(&'a str),
     /// So many fields without names follow.
     Term(&'a str, usize),

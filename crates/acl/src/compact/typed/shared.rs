@@ -27,7 +27,7 @@ macro_rules! shared {
                 }
             }
 
-            /// What has other holders is never one constant, so that it comes back as one thing.
+            /// Shared values never form a constant column, so that each is decoded as one shared value.
             fn same(&self, other: &Self) -> bool {
                 $pointer::strong_count(self) == 1 && $pointer::strong_count(other) == 1 && (**self).same(other)
             }
@@ -84,7 +84,7 @@ macro_rules! shared {
 
 shared! { Rc Arc }
 
-/// What was labelled so, if it is of this type.
+/// Returns the labelled value, if it is of this type.
 fn recall<P: Any + Clone>(r: &Reader<'_>, label: u64) -> Option<P> {
     match r.labelled.get(usize::try_from(label).ok()?)? {
         Labelled::Typed(held) => held.downcast_ref::<P>().cloned(),

@@ -9,13 +9,13 @@ use crate::{Name, Symbol, Text};
 
 /// A type that is text.
 trait Textual: Sized + Clone {
-    /// Whether a clone takes no memory of its own.
+    /// True for types whose clones take no memory of their own.
     const IS_SHARED: bool;
 
     fn of(text: &str) -> Self;
     fn of_dictionary(r: &mut Reader<'_>, number: u64) -> Result<Self>;
 
-    /// Whether two are one in memory, as far as can be told without a look at either.
+    /// Returns true if both are known to share their memory, without a look at the text.
     fn is_one(&self, other: &Self) -> bool {
         let _ = other;
         false
