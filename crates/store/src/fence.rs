@@ -1,8 +1,8 @@
-//! Who may append to a partition, and which frame is next: the same rules for every store of this crate.
+//! Fencing: the owner of a partition, and its next frame. The rules are the same for every store of this crate.
 
 use whimbrel_platform::store::{Append, AppendError, Epoch, Lsn};
 
-/// What a store knows of a partition beside its frames.
+/// Ownership of a partition, and its bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ownership {
     /// The epoch it was last opened in; 0: never.
@@ -15,19 +15,19 @@ pub struct Ownership {
     pub trimmed: u64,
 }
 
-/// What is to be done with a frame.
+/// Decision on an append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It comes next, at this place.
+    /// The frame comes next, at this place.
     Next(Lsn),
-    /// It was appended before, at this place.
+    /// The frame was appended before, at this place.
     Again(Lsn),
-    /// It is not to be appended.
+    /// The frame must not be appended.
     Refused(AppendError),
 }
 
 impl Ownership {
-    /// What is to be done with a frame.
+    /// Decides on an append.
     pub fn admit(&self, append: &Append<'_>) -> Admission {
         let epoch = append.epoch.0;
         if epoch < self.epoch {

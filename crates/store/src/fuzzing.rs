@@ -1,5 +1,5 @@
-//! The decoders of the store's files by themselves, for the fuzz targets (`fuzz/src/store.rs`) and the tests that replay
-//! what these found. No part of the interface.
+//! Decoders of the store's files on their own, for the fuzz targets (`fuzz/src/store.rs`) and the tests that replay
+//! their findings. No part of the interface.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ const STORE: u64 = 7;
 /// A record, as a target says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Its kind; any number.
+    /// Kind of the record; any number.
     pub kind: u8,
-    /// Its partition.
+    /// Partition.
     pub partition: u16,
-    /// Its epoch, number and place are this.
+    /// Epoch, number and place of the record: all have this value.
     pub place: u64,
-    /// Its bytes.
+    /// Bytes of the record.
     pub bytes: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ pub fn segment(batches: &[Vec<Piece>]) -> Vec<u8> {
     bytes
 }
 
-/// What a segment's bytes say: each record that is told as whole; and how much is left once it is put together.
+/// Reads a segment: returns each record that is reported as whole, and the bytes that remain after recovery.
 pub fn read_segment(bytes: &[u8], sealed: bool) -> Option<(Vec<Piece>, usize)> {
     let header = SegmentHeader::read(bytes).ok()?;
     let mut pieces = Vec::new();
@@ -59,10 +59,10 @@ pub fn export(pieces: &[Piece]) -> Vec<u8> {
     export_of(pieces.iter().map(|piece| (record(piece), piece.bytes.as_slice())), 16)
 }
 
-/// What an export's bytes say, if they are one to their end.
+/// Reads an export to its end.
 ///
 /// # Errors
-/// Why they are not.
+/// The bytes are no export; the text says why.
 pub fn read_export(bytes: &[u8]) -> Result<Vec<Piece>, String> {
     let mut reader = ExportReader::new(bytes)?;
     let mut pieces = Vec::new();
@@ -72,7 +72,7 @@ pub fn read_export(bytes: &[u8]) -> Result<Vec<Piece>, String> {
     Ok(pieces)
 }
 
-/// What a store's description says: partitions and number; it may be any text.
+/// Reads a store's description from any text: partitions and number.
 pub fn read_description(text: &str) -> Option<BTreeMap<&'static str, u64>> {
     let (partitions, store) = crate::embedded::read_description(text)?;
     Some(BTreeMap::from([("partitions", u64::from(partitions)), ("store", store)]))

@@ -1,6 +1,7 @@
-//! What outlives a node: implementations of the ports [`Journal`], [`Coord`] and [`Blobs`] of `whimbrel_platform::store`.
+//! Stores that outlive a node: implementations of the ports [`Journal`], [`Coord`] and [`Blobs`] of
+//! `whimbrel_platform::store`.
 //!
-//! | type | where it keeps things | an acknowledgement outlives |
+//! | type | where data are kept | an acknowledgement survives |
 //! |---|---|---|
 //! | [`Embedded`] | in a directory, no server | a power cut of the machine |
 //! | [`Memory`] | in this process, with faults at chosen points | nothing: for tests and the simulator |

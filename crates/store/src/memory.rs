@@ -15,7 +15,7 @@ use crate::fence::{Admission, Ownership};
 use crate::sizes::{hash_of, key_fits};
 use crate::watchers::Watchers;
 
-/// Where something can go wrong: what a store is asked to do.
+/// Call of a store at which a fault can be injected.
 #[derive(Clone, Copy, Debug)]
 pub enum Point<'a> {
     /// To open a partition.
@@ -34,12 +34,12 @@ pub enum Point<'a> {
     Blob,
 }
 
-/// What goes wrong.
+/// Fault of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing.
     None,
-    /// It is not done, and the caller is told so.
+    /// The call fails without effect, and says so.
     Fails,
     /// So many of the frames are appended, or of other things it is done if this is not 0; nobody is told which.
     Unknown(usize),
@@ -80,7 +80,7 @@ impl Default for Memory {
     }
 }
 
-/// What a fault makes of a call: how much of it is done, and whether the caller hears of it.
+/// Outcome of a call under a fault: the number of steps that are done, and whether the caller learns of them.
 struct Course {
     done: usize,
     unknown: bool,
@@ -111,7 +111,7 @@ impl Memory {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a call comes to; `None` if it is not done.
+    /// Decides the outcome of a call; `None` if the call has no effect.
     fn course(&self, point: Point<'_>) -> Option<Course> {
         let fault = match &mut *self.faults.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(faults) => faults(point),

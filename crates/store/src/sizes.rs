@@ -1,4 +1,4 @@
-//! What stores take, and the name of a blob.
+//! Limits of sizes in stores, and the name of a blob.
 
 use whimbrel_platform::limits::{STORE_KEY_BYTES_MAX, STORE_VALUE_BYTES_MAX};
 use whimbrel_platform::store::{BlobHash, WriteError};
@@ -10,7 +10,7 @@ pub fn hash_of(bytes: &[u8]) -> BlobHash {
     BlobHash(hash)
 }
 
-/// Whether a key and its value are of sizes that are taken.
+/// Checks the sizes of a key and its value.
 pub fn key_fits(key: &str, value: &[u8]) -> Result<(), WriteError> {
     if !key.is_empty() && key.len() <= STORE_KEY_BYTES_MAX && value.len() <= STORE_VALUE_BYTES_MAX {
         return Ok(());

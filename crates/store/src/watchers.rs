@@ -1,5 +1,5 @@
-//! Who watches keys: each on a thread of its own, so that one that takes its time holds nobody up. What waits for it is
-//! bounded by the number of keys, because several changes of a key are told as the last of them.
+//! Watchers of keys: each on a thread of its own, so that a slow one delays no other. A watcher's queue is bounded by
+//! the number of keys, because several changes of a key are reported as the last of them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};

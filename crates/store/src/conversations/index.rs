@@ -1,10 +1,10 @@
-//! Where in the journal each number is.
+//! Index from entry numbers to frames of the journal.
 
 use std::collections::VecDeque;
 
 use whimbrel_platform::store::Lsn;
 
-/// What a frame takes beside its bytes: its head in the journal's files, its places in memory.
+/// Overhead of a frame: its header in the journal's files, and its entry in memory.
 const FRAME_COST_BYTES: u64 = 256;
 
 /// A frame with entries.
@@ -49,8 +49,8 @@ impl Index {
         self.places.get(later.saturating_sub(1)).map(|place| place.lsn)
     }
 
-    /// Forgets the oldest frames if there are more bytes than these, and some more, so that it is not done for each frame.
-    /// Where the rest begins, if some are forgotten.
+    /// Forgets the oldest frames if the log takes more than `bytes_max`. Drops an eighth at once, so that not every
+    /// new frame does this. Returns the first frame that remains, if any were forgotten.
     pub fn shrink(&mut self, bytes_max: u64) -> Option<Lsn> {
         if self.bytes <= bytes_max {
             return None;

@@ -14,9 +14,9 @@ use whimbrel_platform::{Event, Observer, Time};
 
 use super::{ConversationLog, PARTITION, Shared};
 
-/// How long what is said waits for more that is written with it.
+/// Time that entries wait for others to be written together.
 const GATHER: Duration = Duration::from_millis(10);
-/// How long to wait before what could not be written is tried again, at first and at most.
+/// Delay before a failed write is repeated, at first and at most.
 const RETRY: Duration = Duration::from_millis(20);
 const RETRY_MAX: Duration = Duration::from_secs(2);
 
@@ -27,11 +27,12 @@ pub struct ConversationKeeper {
 }
 
 impl ConversationLog {
-    /// Begins to write the log, in an epoch later than those of all who wrote it before, for a platform that started at this
-    /// time, in microseconds since 1970-01-01 UTC. `complain` is told when nothing can be written, and when it can be again.
+    /// Starts the writer of the log, in an epoch later than those of all earlier writers. The platform started at
+    /// `began_us`, in microseconds since 1970-01-01 UTC. `complain` is called when writes begin to fail, and when
+    /// they succeed again.
     ///
     /// # Errors
-    /// The journal is another's by now, or there is no thread.
+    /// The journal belongs to a later epoch, or no thread can be started.
     pub fn keep(
         &self,
         epoch: Epoch,
@@ -53,7 +54,7 @@ impl ConversationLog {
 }
 
 impl ConversationKeeper {
-    /// Who is to be told of all that happens on the platform.
+    /// Returns the observer for all events of the platform.
     pub fn observer(&self) -> Arc<dyn Observer> {
         Arc::clone(&self.ear) as _
     }
@@ -79,7 +80,7 @@ impl Drop for ConversationKeeper {
 
 /// Hears what is said.
 struct Ear {
-    /// When the platform started, in microseconds since 1970.
+    /// Start of the platform, in microseconds since 1970.
     began_us: u64,
     /// Of what waits to be written.
     bytes: AtomicUsize,
@@ -87,7 +88,7 @@ struct Ear {
     wakes: Condvar,
 }
 
-/// What waits to be written.
+/// Entries that wait to be written.
 struct Waiting {
     entries: Vec<Logged>,
     left_out: u64,
@@ -131,7 +132,7 @@ impl Ear {
         }
     }
 
-    /// What is to be written, as soon as there is something; and whether that is all.
+    /// Waits for entries and takes them; also returns true if the log ends with them.
     fn take(&self) -> (Vec<Logged>, bool) {
         let mut waiting = self.waiting();
         while waiting.entries.is_empty() && waiting.left_out == 0 && !waiting.ending {

@@ -1,10 +1,10 @@
-//! A log of conversations in a journal of its own: what was said, by number, for all who ask later.
+//! Log of conversations: every message that agents sent, by number, in a journal of its own.
 //!
 //! [`ConversationLog`] reads, and is as cheap to clone as a reference: a console, a gateway, a tool each have one.
-//! [`ConversationKeeper`] writes, on a thread of its own: its observer only puts what it sees into a buffer of bounded size, so
-//! that no agent ever waits for a disk. What does not fit there is counted, and the log says so where it would have stood.
+//! [`ConversationKeeper`] writes, on a thread of its own. Its observer only appends to a buffer of bounded size, so
+//! that no agent ever waits for a disk. Entries that do not fit are counted, and the log reports the gap.
 //!
-//! What can be read was acknowledged by the journal, so it is there for good: no number is ever given twice.
+//! The journal acknowledged every entry that can be read, so the entry is durable: no number is ever given twice.
 
 mod index;
 mod keeper;
@@ -23,7 +23,7 @@ pub use self::keeper::ConversationKeeper;
 /// The only partition of its journal.
 const PARTITION: Partition = Partition(0);
 
-/// Why a log of conversations cannot be read.
+/// Error of reading a log of conversations.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
@@ -35,7 +35,7 @@ pub enum LogError {
     Frame {
         /// The frame.
         lsn: Lsn,
-        /// What is wrong with it.
+        /// Fault of the frame.
         error: PassageError,
     },
     /// Something after a number was asked for that was never given: it is of another log, most likely.
@@ -48,14 +48,14 @@ pub enum LogError {
     },
 }
 
-/// What a reader is told.
+/// Item of a log, as a reader gets it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
     /// An entry and its number.
     Entry(u64, Logged),
     /// So many entries, up to this number, were dropped: the log holds so many bytes at most.
     Dropped {
-        /// How many.
+        /// Number of dropped entries.
         count: u64,
         /// The number of the last of them.
         upto: u64,
@@ -129,8 +129,8 @@ impl ConversationLog {
         self.shared.index().last()
     }
 
-    /// Tells the entries after number `after`, in their order, up to the last one there is now. Returns the number of the last
-    /// that was told of, or passed over: to go on from there misses nothing, and tells nothing twice.
+    /// Passes the entries after number `after` to `tell`, in order, up to the newest. Returns the number of the last
+    /// entry that was passed or skipped. A reader that continues there misses nothing, and gets nothing twice.
     ///
     /// # Errors
     /// The journal cannot be read, or no entry has had that number yet.

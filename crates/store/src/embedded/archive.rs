@@ -27,7 +27,7 @@ const HEADER: usize = 16;
 /// Exports are no store's: their checksums begin with this.
 const NO_STORE: u64 = 0;
 
-/// Why a store cannot be exported or imported.
+/// Error of exporting or importing a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
@@ -42,17 +42,17 @@ pub enum ArchiveError {
     Damaged {
         /// The store.
         folder: PathBuf,
-        /// What is damaged, the first of it.
+        /// First damage that was found.
         first: String,
-        /// How much more.
+        /// Number of further damages.
         more: usize,
     },
-    /// It is not what was exported.
+    /// The file is not an export.
     #[error("{} is no export that this version reads: {why}", .file.display())]
     NotAnExport {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Fault of the file.
         why: String,
     },
     /// There is something in the store already.
@@ -63,7 +63,7 @@ pub enum ArchiveError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         error: io::Error,
     },
     /// Whoever asked for it had enough. Nothing was made.
@@ -71,7 +71,7 @@ pub enum ArchiveError {
     Interrupted,
 }
 
-/// What was exported or imported.
+/// Summary of an export or import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Archived {
     /// Frames.
@@ -82,7 +82,7 @@ pub struct Archived {
     pub keys: u64,
     /// Blobs.
     pub blobs: u64,
-    /// What was damaged, and is missing.
+    /// Damaged parts, which are missing in the export.
     pub damage: Vec<Damage>,
 }
 
@@ -250,7 +250,7 @@ fn write_blobs<W: Write>(
 /// Reads an export's records one by one.
 pub struct Reader<R> {
     from: R,
-    /// How many partitions the store had.
+    /// Number of the store's partitions.
     pub partitions: u16,
     /// Bytes read so far.
     pub bytes: u64,
@@ -314,10 +314,11 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Restores an export into a directory in which no store is, or an empty one.
+/// Restores an export into a directory without a store, or with an empty one.
 ///
 /// # Errors
-/// The file is no export or damaged, the store is not empty or cannot be written: then there is no store, or the empty one.
+/// The file is no export or is damaged, or the store is not empty or cannot be written. Then the directory is as
+/// before.
 pub fn import(file: &Path, folder: &Path, progress: &mut Progress<'_>) -> Result<Archived, ArchiveError> {
     let failed = |path: &Path, error| ArchiveError::Io { path: path.to_owned(), error };
     vacant(folder)?;

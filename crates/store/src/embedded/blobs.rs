@@ -40,12 +40,12 @@ fn away(path: &Path, error: &io::Error) -> StoreError {
 }
 
 impl BlobFiles {
-    /// Those in a folder, as they are.
+    /// Uses the blobs in a folder as they are.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder, drafts: AtomicU64::new(0) }
     }
 
-    /// Those in a folder. What was not finished there is removed.
+    /// Opens the blobs in a folder, and removes unfinished drafts.
     pub fn open(folder: PathBuf) -> io::Result<Self> {
         for entry in std::fs::read_dir(&folder)? {
             let entry = entry?;

@@ -11,12 +11,12 @@ use super::files::{Files, Progress};
 use super::folder::OpenStoreError;
 use super::recover::{Damage, Frames};
 
-/// What is in a store.
+/// Report on a store.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// How many partitions it has.
+    /// Number of partitions.
     pub partitions: u16,
-    /// Those that were ever opened.
+    /// Partitions that were ever opened.
     pub opened: Vec<PartitionReport>,
     /// Files of the journal.
     pub segments: usize,
@@ -30,13 +30,13 @@ pub struct Report {
     pub blob_bytes: u64,
     /// Bytes of what was being written when the store was last left. They were never acknowledged.
     pub torn_bytes: usize,
-    /// What was acknowledged and is not as it was written.
+    /// Acknowledged records that are damaged.
     pub damage: Vec<Damage>,
     /// The store cannot be opened: acknowledged frames may be missing at the end of any partition.
     pub in_doubt: bool,
 }
 
-/// What is in a partition.
+/// Report on a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionReport {
     /// Which.
@@ -47,7 +47,7 @@ pub struct PartitionReport {
     pub first: Lsn,
     /// The last frame.
     pub last: Lsn,
-    /// How many frames are kept.
+    /// Number of frames that are kept.
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,

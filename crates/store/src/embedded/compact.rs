@@ -1,6 +1,6 @@
-//! Space that forgotten frames took, given back: segments go when nothing in them is needed any more, oldest first. One that
-//! still has a few frames in it has them written again at the journal's end. One with frames that cannot be read is set
-//! aside, so that it holds back none of those behind it.
+//! Compaction: removal of segments whose frames are all forgotten, oldest first. A segment with a few frames left has
+//! them written again at the journal's end. A segment with unreadable frames is set aside, so that it does not hold
+//! back those behind it.
 
 use std::ops::ControlFlow;
 use std::sync::PoisonError;
@@ -14,10 +14,10 @@ use super::queue::{Effect, Queue};
 use super::recover::Slot;
 use super::{BATCH_BYTES, Embedded, damaged};
 
-/// When it is asked for, segments are left alone that are this full, in hundredths.
+/// Share of live frames from which a requested compaction leaves a segment alone, in hundredths.
 const FULL_PERCENT: u64 = 90;
 
-/// What compacting did.
+/// Summary of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compacted {
     /// Bytes of the journal before.
@@ -29,8 +29,8 @@ pub struct Compacted {
 }
 
 impl Embedded {
-    /// Gives back the space of frames that were forgotten. `progress` is told how many segments are done, and of how many;
-    /// it may have enough: then the store is as good as before, only bigger than it could be.
+    /// Frees the space of forgotten frames. `progress` gets the number of segments done and in all. It may interrupt
+    /// the compaction: the store is as good as before, only bigger than it could be.
     ///
     /// # Errors
     /// The store cannot be written, or a file cannot be read: then its segment is left as it is.
@@ -134,8 +134,8 @@ impl Embedded {
         Ok(moved)
     }
 
-    /// Moves the oldest segment out of the journal, with all frames in it that cannot be read: they are missing from then
-    /// on, until the segment is mended and put back.
+    /// Moves the oldest segment out of the journal, with all its unreadable frames. These are missing from then on,
+    /// until the segment is repaired and put back.
     fn set_aside(&self, number: u32) -> Result<(), StoreError> {
         let _one_at_a_time = self.sweeping.lock().unwrap_or_else(PoisonError::into_inner);
         let segment = {

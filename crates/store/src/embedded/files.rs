@@ -20,13 +20,13 @@ use crate::watchers::Watchers;
 pub struct Files {
     /// The directory.
     pub folder: PathBuf,
-    /// What it says of itself.
+    /// Description of the store, from its file.
     pub description: Description,
     /// Held as long as this process uses it.
     pub lock: Lock,
 }
 
-/// Who is told how far reading is: bytes done, bytes in all; and may have enough of it.
+/// Progress of reading: bytes done, bytes in all. The callback may interrupt the reader.
 pub type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 
 impl Files {
@@ -58,7 +58,7 @@ impl Files {
         }
     }
 
-    /// Where the journal is.
+    /// Returns the folder of the journal.
     pub fn journal(&self) -> PathBuf {
         self.folder.join(JOURNAL)
     }
@@ -180,7 +180,7 @@ fn take_up(last: &Segment, recovered: &Recovered, store: u64) -> io::Result<()> 
     Ok(())
 }
 
-/// What an open store knows, from what its files say.
+/// Builds the state of an open store from its files.
 pub fn queue(store: u64, recovered: Recovered, segments: Vec<Segment>, tail: Tail) -> Queue {
     let mut kept = BTreeMap::new();
     for segment in segments.into_iter().map(Arc::new).chain([tail.segment.clone()]) {

@@ -15,7 +15,7 @@ use super::queue::checkpoint;
 use super::segment::file_name;
 use super::tail::first;
 
-/// Why a store cannot be opened.
+/// Error of opening a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenStoreError {
@@ -24,7 +24,7 @@ pub enum OpenStoreError {
     InUse {
         /// The store.
         folder: PathBuf,
-        /// Who: `process 4711`.
+        /// Process that has the store open: `process 4711`.
         holder: String,
     },
     /// There is something else in the directory.
@@ -43,7 +43,7 @@ pub enum OpenStoreError {
     Several {
         /// The directory.
         folder: PathBuf,
-        /// Those that are in it.
+        /// Stores in the directory.
         stores: Vec<PathBuf>,
     },
     /// The store was made by another version.
@@ -54,14 +54,14 @@ pub enum OpenStoreError {
         /// The version of its layout.
         found: u32,
     },
-    /// It has another number of partitions than was asked for.
+    /// The store has another number of partitions than was asked for.
     #[error("{} has {found} partitions, not {wanted}: their number is fixed when a store is made", .folder.display())]
     Partitions {
         /// The store.
         folder: PathBuf,
-        /// How many it has.
+        /// Number of partitions that the store has.
         found: u16,
-        /// How many were asked for.
+        /// Number of partitions that was asked for.
         wanted: u16,
     },
     /// The number of partitions cannot be.
@@ -72,7 +72,7 @@ pub enum OpenStoreError {
     NoFlush {
         /// The store.
         folder: PathBuf,
-        /// What went wrong.
+        /// Fault of the file system.
         why: String,
     },
     /// Something that was acknowledged cannot be read, and it is not known what it was.
@@ -82,7 +82,7 @@ pub enum OpenStoreError {
     Damaged {
         /// The store.
         folder: PathBuf,
-        /// Where and how.
+        /// Place and kind of the damage.
         what: String,
     },
     /// A part beside the journal's frames is missing or damaged.
@@ -98,7 +98,7 @@ pub enum OpenStoreError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         error: std::io::Error,
     },
 }
@@ -108,12 +108,12 @@ pub fn at<T>(path: &Path, outcome: std::io::Result<T>) -> Result<T, OpenStoreErr
     outcome.map_err(|error| OpenStoreError::Io { path: path.to_owned(), error })
 }
 
-/// What a store's description says.
+/// Content of a store's description file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// How many partitions it has.
+    /// Number of partitions.
     pub partitions: u16,
-    /// Its own number, made by chance.
+    /// Random number of the store.
     pub store: u64,
     /// True if the store has a flush mark. Stores of the first release have none.
     pub marked: bool,
@@ -126,9 +126,9 @@ const LOCK: &str = "lock";
 const PROBE: &str = "probe";
 /// Value of the description's field in a store that has a flush mark.
 const MARKED: &str = "yes";
-/// Where the journal's files are.
+/// Folder of the journal's files.
 pub const JOURNAL: &str = "journal";
-/// Where the blobs are.
+/// Folder of the blobs.
 pub const BLOBS: &str = "blobs";
 
 /// Held as long as the store is open.
@@ -181,11 +181,10 @@ pub fn describe(folder: &Path) -> Result<Option<Description>, OpenStoreError> {
     }
 }
 
-/// Where the store is that somebody means by `folder`: there, or in the only folder below it that has one, as a society
-/// is kept in `.whimbrel/NAME`.
+/// Finds the store in `folder`, or in the only folder below that has one: a society is kept in `.whimbrel/NAME`.
 ///
 /// # Errors
-/// There are several.
+/// There are several stores.
 pub fn store_in(folder: &Path) -> Result<PathBuf, OpenStoreError> {
     if is_store(folder) {
         return Ok(folder.to_owned());
@@ -227,7 +226,7 @@ fn read(text: &str, folder: &Path) -> Result<Description, OpenStoreError> {
     }
 }
 
-/// What a description says: partitions and the store's number.
+/// Parses a description: the number of partitions, and the store's number.
 pub fn read_description(text: &str) -> Option<(u16, u64)> {
     read(text, Path::new("")).ok().map(|description| (description.partitions, description.store))
 }
@@ -389,7 +388,8 @@ pub fn try_flush(folder: &Path) -> Result<Survives, OpenStoreError> {
     }
 }
 
-/// What is kept in memory only does not outlive a power cut, however often it is flushed.
+/// Returns the guarantee that the file system of a folder allows. A file system in memory survives no power cut,
+/// however often it is flushed.
 fn survives(folder: &Path) -> Survives {
     const TMPFS: i64 = 0x0102_1994;
     const RAMFS: i64 = 0x8584_58F6;

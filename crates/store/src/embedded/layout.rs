@@ -27,7 +27,7 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at + N)?.try_into().ok()
 }
 
-/// How a segment begins.
+/// Header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentHeader {
     /// The store's own number, made by chance.
@@ -41,7 +41,7 @@ pub struct SegmentHeader {
 }
 
 impl SegmentHeader {
-    /// Its bytes.
+    /// Encodes the header.
     pub fn write(&self) -> [u8; SEGMENT_HEADER] {
         let mut bytes = [0; SEGMENT_HEADER];
         let fields = [
@@ -85,7 +85,7 @@ impl SegmentHeader {
     }
 }
 
-/// Where a batch is: a part of its checksum.
+/// Position of a batch: a part of its checksum.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The store's own number.
@@ -96,19 +96,19 @@ pub struct Place {
     pub offset: u64,
 }
 
-/// How a batch begins: what became durable with one flush.
+/// Header of a batch: the records that became durable with one flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchHeader {
     /// Counts the store's batches.
     pub batch: u64,
     /// Bytes of its records.
     pub bytes: u32,
-    /// How many records.
+    /// Number of records.
     pub records: u32,
 }
 
 impl BatchHeader {
-    /// Its bytes.
+    /// Encodes the header.
     pub fn write(&self, place: Place) -> [u8; BATCH_HEADER] {
         let mut bytes = [0; BATCH_HEADER];
         let (magic, rest) = bytes.split_at_mut(4);
@@ -142,7 +142,7 @@ impl BatchHeader {
     }
 }
 
-/// What a record says.
+/// Kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A frame was appended.
@@ -187,10 +187,10 @@ impl Kind {
     }
 }
 
-/// What a record says beside its bytes.
+/// Fields of a record beside its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What it says.
+    /// Kind.
     pub kind: Kind,
     /// Of which partition.
     pub partition: u16,
@@ -202,12 +202,12 @@ pub struct Record {
     pub lsn: u64,
 }
 
-/// How a record begins.
+/// Header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// What it says.
+    /// Fields.
     pub record: Record,
-    /// How many bytes follow.
+    /// Number of bytes that follow.
     pub bytes: u32,
     crc: u32,
 }
@@ -256,12 +256,12 @@ impl RecordHeader {
         Some(Self { record, bytes: u32::from_le_bytes(array(bytes, 8)?), crc: u32::from_le_bytes(array(bytes, 4)?) })
     }
 
-    /// How many bytes the record takes, with its header and what fills it up.
+    /// Returns the size of the record, with its header and padding.
     pub fn whole_bytes(&self) -> usize {
         RECORD_HEADER + aligned(self.bytes as usize)
     }
 
-    /// Whether these are the record's bytes.
+    /// Checks `payload` against the length and checksum in the header.
     pub fn is_of(&self, payload: &[u8]) -> bool {
         payload.len() == self.bytes as usize && crc32c::crc32c(payload) == self.crc
     }

@@ -54,15 +54,15 @@ use whimbrel_files::sync_folder;
 
 /// A batch takes no more frames when it has so many bytes.
 const BATCH_BYTES: usize = 8 << 20;
-/// How many frames a reader finds at once.
+/// Frames that a reader looks up at once.
 const READ_FRAMES: usize = 256;
-/// How often frames are tried to be forgotten on a full disk, beside others who try to append.
+/// Attempts to trim on a full disk, in competition with appends.
 const TRIM_ATTEMPTS: usize = 10;
 
-/// How a store is opened.
+/// Options for opening a store.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many partitions; of a store that is there, how many it must have. 256 if not given.
+    /// Number of partitions: of a new store, or required of an existing one. A new store has 256 if this is `None`.
     pub partitions: Option<u16>,
     /// Bytes after which a new segment of the journal begins.
     pub segment_bytes: u64,
@@ -76,7 +76,7 @@ impl Default for Options {
     }
 }
 
-/// What was found when a store was opened.
+/// Findings when a store was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Frames.
@@ -85,7 +85,7 @@ pub struct Found {
     pub bytes: u64,
     /// Bytes of what was being written when it was last left; they were never acknowledged.
     pub torn_bytes: u64,
-    /// What was acknowledged and cannot be read any more. Reading it says so again.
+    /// Acknowledged records that can no longer be read. Reading them reports the damage again.
     pub damage: Vec<Damage>,
     /// A file or folder of the store that others can read, and whose permissions could not be narrowed.
     pub exposed: Option<PathBuf>,
@@ -155,7 +155,7 @@ impl Embedded {
         Ok(embedded)
     }
 
-    /// What was found when it was opened.
+    /// Returns the findings when this store was opened.
     pub fn found(&self) -> &Found {
         &self.found
     }

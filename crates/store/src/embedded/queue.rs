@@ -1,5 +1,5 @@
-//! What an open store knows, and what waits to be written: one batch is on its way to the disk, everybody who comes
-//! meanwhile joins the next.
+//! State of an open store, and its queue of writes: one batch is on its way to the disk, and every later write joins
+//! the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -13,15 +13,15 @@ use super::tail::{Batch, Failure, Tail};
 use crate::fence::{Admission, Ownership};
 use crate::watchers::Watchers;
 
-/// What became of a batch; not set while that is open.
+/// Result of a batch; not set until the batch is written.
 pub type Outcome = Arc<OnceLock<Result<(), Failure>>>;
 
 /// A partition: what is on the disk, and what it will be once all that waits is.
 #[derive(Debug)]
 pub struct Log {
-    /// What is on the disk.
+    /// State on the disk.
     pub frames: Frames,
-    /// Who may append once all that waits is written.
+    /// Ownership once the queue is written.
     pub coming: Ownership,
 }
 
@@ -30,13 +30,13 @@ pub struct Log {
 pub struct Kept {
     /// The file.
     pub segment: Arc<Segment>,
-    /// How many frames in it are not forgotten.
+    /// Number of frames in the segment that are not forgotten.
     pub frames: u64,
     /// Their bytes.
     pub frame_bytes: u64,
 }
 
-/// What a record changes once it is on the disk. Places are bytes from the begin of the batch.
+/// Change by a record once it is on the disk. Offsets count from the start of the batch.
 #[derive(Debug)]
 pub enum Effect {
     /// A frame was appended.
@@ -47,7 +47,7 @@ pub enum Effect {
     Opened { partition: u16, epoch: Epoch },
     /// Frames are forgotten.
     Trimmed { partition: u16, upto: u64 },
-    /// What is known of a partition, of which nothing was known before.
+    /// Ownership of a partition that was unknown before.
     Owned { partition: u16, owned: Ownership },
     /// A key has a value.
     Written { key: String, revision: Revision, value: Vec<u8> },
@@ -58,25 +58,25 @@ pub enum Effect {
 /// A batch that is not written yet.
 #[derive(Debug, Default)]
 pub struct Pending {
-    /// Its records.
+    /// Records.
     pub batch: Batch,
-    /// What they change.
+    /// Effects of the records.
     pub effects: Vec<Effect>,
-    /// What becomes of it.
+    /// Result of the batch.
     pub outcome: Outcome,
 }
 
-/// What became of a frame that somebody wants to append.
+/// Outcome of an append.
 pub enum Queued {
-    /// That is known already.
+    /// The outcome is known already.
     Done(Result<Lsn, AppendError>),
-    /// It is in this batch.
+    /// The frame is in this batch.
     Waits(Lsn, Outcome),
-    /// Once this batch is written, its epoch is over.
+    /// The epoch of the append ends once this batch is written.
     Deposed(Epoch, Outcome),
 }
 
-/// What an open store knows.
+/// State of an open store.
 pub struct Queue {
     /// The store's own number.
     pub store: u64,
@@ -90,18 +90,18 @@ pub struct Queue {
     pub busy: BTreeSet<String>,
     /// The last revision given.
     pub revision: u64,
-    /// Who watches keys.
+    /// Watchers of keys.
     pub watchers: Watchers,
     /// The segments by their numbers.
     pub segments: BTreeMap<u32, Kept>,
-    /// What waits.
+    /// Batch that waits.
     pub pending: Pending,
-    /// What becomes of the batch that is on its way.
+    /// Result of the batch that is being written.
     pub flying: Option<Outcome>,
-    /// Where the next batch is written; whoever writes has it.
+    /// End of the journal; taken by the thread that writes.
     pub tail: Option<Tail>,
-    /// Segments of which something cannot be read. While frames are missing they are not removed: frames may be found in
-    /// them if they are mended.
+    /// Segments with unreadable parts. They are not removed while frames are missing: a repair may find frames in
+    /// them.
     pub unreadable: BTreeSet<u32>,
     /// The next batch goes into a new segment.
     pub begin_segment: bool,
@@ -144,7 +144,7 @@ impl Queue {
         }
     }
 
-    /// What becomes of the last batch to which something was added.
+    /// Returns the result of the last batch to which something was added.
     pub fn newest(&self) -> Outcome {
         match &self.flying {
             Some(flying) if self.pending.batch.records == 0 => flying.clone(),

@@ -1,4 +1,4 @@
-//! What a journal's files say, put together: what is known when a store is opened, and what `check` reports.
+//! Recovery: the state of a store from its journal's files, for opening it and for `check`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,7 +14,7 @@ pub const FRAMES_MOST: u64 = 1 << 26;
 /// A place that no journal reaches: whatever says it is damaged, although its checksum fits.
 const PLACE_MOST: u64 = 1 << 60;
 
-/// Where a frame's record is. Segment 0: nowhere, it is lost.
+/// Position of a frame's record. Segment 0 means that the frame is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
     /// The segment.
@@ -28,9 +28,9 @@ pub struct Slot {
 /// A partition's frames.
 #[derive(Clone, Debug, Default)]
 pub struct Frames {
-    /// Who may append, and up to where it is trimmed.
+    /// Ownership, and the place up to which the partition is trimmed.
     pub owned: Ownership,
-    /// Where each frame is, from the first that is not trimmed to the last.
+    /// Position of each frame, from the first that is not trimmed to the last.
     pub slots: VecDeque<Slot>,
 }
 
@@ -69,7 +69,7 @@ impl Frames {
         self.slots.resize(usize::try_from(kept).unwrap_or(usize::MAX), Slot::default());
     }
 
-    /// What a checkpoint or an export says of it.
+    /// Takes over the ownership from a checkpoint or an export.
     pub fn set(&mut self, owned: Ownership) {
         self.trim(owned.trimmed).for_each(drop);
         self.reach(owned.last);
@@ -83,11 +83,11 @@ impl Frames {
 pub struct Damage {
     /// The partition, if that is known.
     pub partition: Option<Partition>,
-    /// Its frames from here on.
+    /// First damaged frame.
     pub first: Lsn,
     /// Up to here.
     pub last: Lsn,
-    /// Where in which file, and how.
+    /// File, offset and kind of the damage.
     pub what: String,
 }
 
@@ -105,7 +105,7 @@ impl std::fmt::Display for Damage {
     }
 }
 
-/// What the files say.
+/// State that the files contain.
 #[derive(Debug, Default)]
 pub struct Recovered {
     /// All partitions.
@@ -114,16 +114,16 @@ pub struct Recovered {
     pub keys: BTreeMap<String, (Revision, Vec<u8>)>,
     /// The last revision given.
     pub revision: u64,
-    /// What is damaged.
+    /// Damage.
     pub damage: Vec<Damage>,
     /// Segments of which something cannot be read, and it is not known what.
     pub unreadable: BTreeSet<u32>,
     /// Something is damaged of which it is not known what it was: acknowledged frames may be missing at the end of any
     /// partition.
     pub in_doubt: bool,
-    /// Where the last segment ends.
+    /// Offset at which the last segment ends.
     pub end: usize,
-    /// What was being written when the store was last left.
+    /// Batch that was being written when the store was last left.
     pub torn: Option<Torn>,
     /// The number of the next batch.
     pub next_batch: u64,

@@ -9,7 +9,7 @@ use super::layout::{
     ALIGN, BATCH_HEADER, BatchHeader, Place, RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentHeader, aligned,
 };
 
-/// What was found in a segment, in its order.
+/// Item of a segment, in order.
 #[derive(Debug)]
 pub enum Found<'a> {
     /// A record, which begins at this byte; `whole` if its bytes are as they were written (or were not looked at).
@@ -18,7 +18,7 @@ pub enum Found<'a> {
     Damage { from: usize, to: usize },
 }
 
-/// How a segment ends.
+/// End of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
     /// The byte after the last one that is kept.
@@ -29,10 +29,10 @@ pub struct End {
     pub torn: Option<Torn>,
 }
 
-/// What was being written when the process or the machine died.
+/// Batch that was being written when the process or the machine died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Torn {
-    /// Where its batch begins.
+    /// Offset at which the batch begins.
     pub batch_offset: usize,
     /// The batch as it is once it ends where it can be read; `None` if nothing of it can.
     pub kept: Option<BatchHeader>,
@@ -42,7 +42,7 @@ pub struct Torn {
 pub struct Scan<'a> {
     /// All of them.
     pub bytes: &'a [u8],
-    /// Its header.
+    /// Header of the segment.
     pub header: SegmentHeader,
     /// There are later segments: all in this one was acknowledged.
     pub sealed: bool,
@@ -100,7 +100,7 @@ impl Scan<'_> {
         self.sealed || number <= self.flushed
     }
 
-    /// Whether something was written after this batch, which ends at `end`: then it had been acknowledged.
+    /// Checks whether this batch was acknowledged: a later one was written after `end`, where it ends.
     fn confirmed(&self, end: usize, number: u64) -> bool {
         self.is_acknowledged(number)
             || self.batch(end).is_some()
@@ -128,8 +128,8 @@ impl Scan<'_> {
         End { offset: broken.at, next_batch: next.saturating_add(1), torn: Some(Torn { batch_offset: at, kept }) }
     }
 
-    /// Tells of a batch's records: of one that was acknowledged all that can be read, of another all up to the first that
-    /// cannot.
+    /// Passes the records of a batch to `each`: of an acknowledged batch all readable ones, of any other those before
+    /// the first unreadable one.
     fn records(&self, mut at: usize, end: usize, next: u64, each: &mut dyn FnMut(Found<'_>)) -> Result<(), Broken> {
         let mut records = 0;
         while at < end {
@@ -165,7 +165,7 @@ impl Scan<'_> {
     }
 }
 
-/// Where a batch cannot be read any further, and how many of its records can.
+/// Offset at which a batch becomes unreadable, and the number of its records before.
 #[derive(Clone, Copy)]
 struct Broken {
     at: usize,

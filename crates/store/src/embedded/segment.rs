@@ -10,16 +10,16 @@ use whimbrel_files::sync_folder;
 use super::layout::{RECORD_HEADER, RecordHeader, SegmentHeader};
 use super::recover::Slot;
 
-/// How much of a segment is allocated at a time, at least and at most: as much again as there is.
+/// Bytes of a segment that are allocated at a time, at least and at most; between these, the allocation doubles.
 const STEP_BYTES_LEAST: u64 = 256 << 10;
 const STEP_BYTES_MOST: u64 = 16 << 20;
 
 /// A file of the journal.
 #[derive(Debug)]
 pub struct Segment {
-    /// Its number.
+    /// Number of the segment.
     pub number: u32,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
     file: File,
     #[cfg(test)]
@@ -80,7 +80,7 @@ impl Segment {
         Ok(Self::of(file, header.segment, path))
     }
 
-    /// Its size.
+    /// Returns the size of the file.
     pub fn len(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }

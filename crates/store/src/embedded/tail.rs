@@ -8,15 +8,15 @@ use super::layout::{BATCH_HEADER, BatchHeader, Place, Record, SEGMENT_HEADER, Se
 use super::mark::{Mark, MarkFile};
 use super::segment::Segment;
 
-/// What frames leave free of what is allocated, so that on a full disk frames can still be forgotten.
+/// Allocated bytes that appends leave free, so that frames can still be trimmed on a full disk.
 pub const RESERVE_BYTES: u64 = 64 << 10;
 
-/// Why a batch was not acknowledged.
+/// Error of a batch that was not acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It is certainly not in the journal.
+    /// The batch is certainly not in the journal.
     NotWritten(String),
-    /// It may be.
+    /// The batch may be in the journal.
     Unknown(String),
 }
 
@@ -25,7 +25,7 @@ pub enum Failure {
 pub struct Batch {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// How many records.
+    /// Number of records.
     pub records: u32,
     /// There are frames in it.
     pub frames: bool,
@@ -42,21 +42,21 @@ impl Default for Batch {
 /// The end of the journal.
 #[derive(Debug)]
 pub struct Tail {
-    /// Where the segments are.
+    /// Folder of the segments.
     pub folder: PathBuf,
     /// The store's own number.
     pub store: u64,
     /// The last segment.
     pub segment: Arc<Segment>,
-    /// Where the next batch goes.
+    /// Offset of the next batch.
     pub at: u64,
-    /// How much is allocated.
+    /// Bytes that are allocated.
     pub allocated: u64,
     /// The number of the next batch.
     pub next_batch: u64,
     /// At how many bytes a new segment begins.
     pub segment_bytes: u64,
-    /// What was written last is there or is not; nothing is written before that is known.
+    /// True while it is unknown whether the last batch is on the disk; nothing is written before that is known.
     pub broken: bool,
     /// Flush mark of the journal.
     pub mark: MarkFile,
@@ -67,7 +67,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Whether a batch is to be written into the segment that there is; else into a new one.
+    /// Checks whether a batch fits into the current segment; else it begins a new one.
     pub fn fits(&self, batch: &Batch) -> bool {
         let end = self.at + batch.bytes.len() as u64;
         if batch.frames {

@@ -1,4 +1,4 @@
-//! Where an engine is, in one line: `nats://HOST:PORT,HOST:PORT/NAME?replicas=3`.
+//! Address of an engine, in one line: `nats://HOST:PORT,HOST:PORT/NAME?replicas=3`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::ConnectError;
 /// The port of NATS if none is said.
 const PORT: u16 = 4222;
 
-/// How an engine is to be used. What an address says goes before what is said here.
+/// Options for the use of an engine. Options in the address take precedence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The name of the store: several may be on one engine. Letters, digits, `-` and `_`.
@@ -22,12 +22,12 @@ pub struct Options {
     pub partitions: u16,
     /// Streams that their journals are in, if the store is made now. Each has a leader of its own.
     pub streams: u16,
-    /// What an acknowledgement must outlive, or there is no store; if not said, the loss of a machine with several copies,
-    /// the end of a process with one.
+    /// Guarantee that acknowledgements must have, or connecting fails. By default: the loss of one machine with
+    /// several copies, the end of a process with one.
     pub survives: Option<Survives>,
     /// Believe that the servers flush before they acknowledge, if they do not let themselves be asked.
     pub sync_believed: bool,
-    /// How long a request may take until it is not known what became of it.
+    /// Longest time of a request; after it, the outcome is unknown.
     pub request_timeout: Duration,
     /// Certificates (PEM) of authorities for the servers', beside the machine's own.
     pub ca: Option<PathBuf>,
@@ -36,7 +36,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// What an acknowledgement must outlive.
+    /// Returns the guarantee that acknowledgements must have.
     pub(crate) fn asked(&self) -> Survives {
         self.survives.unwrap_or(if self.replicas > 1 { Survives::OneMachine } else { Survives::Process })
     }
@@ -151,7 +151,7 @@ impl Address {
     }
 }
 
-/// What is asked for, in words.
+/// Parses the guarantee.
 fn outlives(text: &str) -> Result<Survives, String> {
     match text {
         "process" => Ok(Survives::Process),

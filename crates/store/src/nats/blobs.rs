@@ -1,5 +1,5 @@
-//! Blobs: chunks in a stream, `NAME.b.HASH.0` and so on; the last thing stored is `NAME.b.HASH.head`, which says how many
-//! bytes there are. Bytes that are not those of their hash are never given out.
+//! Blobs: chunks in a stream, `NAME.b.HASH.0` and so on. The last part stored is `NAME.b.HASH.head`, with the number
+//! of bytes. Bytes that do not match their hash are never returned.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
-//! How often the connection to the engine broke.
+//! Counter of broken connections to the engine.
 //!
-//! The client connects anew by itself, often within a millisecond: who looked only at whether there is a connection would see
-//! one, and wait for what was asked over the one before. So breaks are counted.
+//! The client connects anew by itself, often within a millisecond. A look at the state of the connection would miss
+//! that, and wait for the answers of the connection before. So breaks are counted.
 
 use async_nats::Event;
 use tokio::sync::watch;

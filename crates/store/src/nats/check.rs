@@ -1,4 +1,4 @@
-//! Whether an engine is what was asked for, before anything is entrusted to it; and its streams.
+//! Check of an engine before it is trusted with data, and its streams.
 
 use std::time::{Duration, Instant};
 
@@ -17,12 +17,12 @@ const VERSION_MIN: (u32, u32) = (2, 12);
 const NO_PEERS_NOW: u32 = 10_005;
 const NO_PEERS: [u32; 2] = [NO_PEERS_NOW, 10_074];
 
-/// What an engine is.
+/// State and guarantees of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The version of the server that this node is connected to.
     pub version: String,
-    /// Its cluster; empty if there is none.
+    /// Name of the cluster; empty if there is none.
     pub cluster: String,
     /// Bytes of a message at most.
     pub payload_bytes_max: usize,
@@ -42,14 +42,14 @@ impl Standing {
         }
     }
 
-    /// Whether all servers that keep streams flush before they acknowledge; `None` if that is not known.
+    /// Returns true if all servers that keep streams flush before they acknowledge; `None` if that is unknown.
     pub fn sync_always(&self) -> Option<bool> {
         let mut keepers = self.servers.iter().filter(|server| server.jetstream).peekable();
         keepers.peek()?;
         Some(keepers.all(|server| server.sync_always))
     }
 
-    /// What an acknowledgement outlives, with so many copies.
+    /// Returns the guarantee of acknowledgements for this number of copies.
     pub fn survives(&self, replicas: u8, sync_believed: bool) -> Survives {
         match (replicas > 1, self.sync_always().unwrap_or(sync_believed)) {
             (false, false) => Survives::Process,
@@ -97,12 +97,13 @@ impl Standing {
     }
 }
 
-/// Whether what outlives `promised` outlives `asked`: a machine's loss does not include a power cut of all.
+/// Checks whether the promised guarantee includes the one asked for. Surviving the loss of a machine does not include
+/// a power cut of all.
 fn covers(promised: Survives, asked: Survives) -> bool {
     promised >= asked && (asked != Survives::PowerCut || promised != Survives::OneMachine)
 }
 
-/// How many partitions a store has, in how many streams: said when it is made.
+/// Number of a store's partitions, and of their streams: fixed when the store is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Layout {
     format: u32,
@@ -166,7 +167,7 @@ async fn info(engine: &Engine, stream: &str) -> Result<Option<Value>, ConnectErr
     }
 }
 
-/// What all streams have in common.
+/// Settings that all streams share.
 fn settings(options: &Options, name: String, subjects: &[String], more: Value) -> Value {
     let mut settings = json!({
         "name": name,
@@ -231,7 +232,8 @@ pub(crate) async fn erase(engine: &Engine, options: &Options, layout: Layout) ->
     Ok(())
 }
 
-/// How a stream's settings differ from those that are wanted. The engine leaves out what is 0, false or empty.
+/// Lists the differences of a stream's settings from the wanted ones. The engine omits values that are 0, false or
+/// empty.
 pub(crate) fn differences(wanted: &Value, there: &Value) -> Vec<String> {
     let Some(wanted) = wanted.as_object() else { return Vec::new() };
     let differs = |(key, wanted): (&String, &Value)| {
@@ -309,7 +311,7 @@ async fn layout(engine: &Engine, options: &Options, is_used: bool) -> Result<Lay
     there.ok_or_else(|| ConnectError::Failed { what: subject, why: format!("{stream} has lost it") })
 }
 
-/// How the store is made; `None` if it is not.
+/// Returns the layout of the store; `None` if there is no store.
 pub(crate) async fn layout_there(engine: &Engine, options: &Options) -> Result<Option<Layout>, ConnectError> {
     let subject = format!("{}.m.layout", options.name);
     let stream = format!("{}-COORD", options.name);

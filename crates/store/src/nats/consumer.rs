@@ -14,21 +14,21 @@ use super::engine::{Engine, Trouble};
 /// Whoever has it makes another one when it cannot be sure that nothing was missed.
 pub(crate) struct Consumer {
     messages: Subscriber,
-    /// How many messages it delivered.
+    /// Number of messages that were delivered.
     delivered: u64,
     connection: Unbroken,
-    /// How often it says that it lives, if nothing happens.
+    /// Interval of heartbeats, if nothing else is delivered.
     beat: Duration,
-    /// What it is called, to end it.
+    /// Name of the consumer, by which it is removed.
     name: String,
     stream: String,
 }
 
-/// What comes from a consumer.
+/// Delivery of a consumer.
 pub(crate) enum Came {
     /// A message, and its sequence in the stream.
     Message(u64, Message),
-    /// It lives.
+    /// Heartbeat.
     Beat,
 }
 
@@ -60,7 +60,7 @@ impl Consumer {
         Ok(Self { messages, delivered: 0, connection, beat, name, stream: stream.to_owned() })
     }
 
-    /// What comes next; `None` if something may have been missed.
+    /// Waits for the next delivery; `None` if something may have been missed.
     pub(crate) async fn next(&mut self, engine: &Engine) -> Option<Came> {
         let silence = self.beat * limits::STORE_NATS_BEATS_MISSED_MAX;
         let message = tokio::select! {

@@ -19,9 +19,9 @@ const LIFETIME: &str = "Nats-TTL";
 #[derive(Debug)]
 pub(crate) struct Keys {
     pub stream: String,
-    /// What the subjects of keys begin with: `NAME.c.`.
+    /// Prefix of the subjects of keys: `NAME.c.`.
     pub start: String,
-    /// What marks begin with, which readers store.
+    /// Prefix of the marks that readers store.
     pub marks: String,
 }
 
@@ -100,12 +100,12 @@ impl Keys {
     }
 }
 
-/// Whether a message says that its key is removed.
+/// Checks whether a message removes its key.
 pub(crate) fn is_removal(message: &Stored) -> bool {
     message.headers.contains(REMOVED)
 }
 
-/// Whether a header says so.
+/// Checks whether a header marks the removal of a key.
 pub(crate) fn says_removed(headers: Option<&async_nats::HeaderMap>) -> bool {
     headers.is_some_and(|headers| headers.get(REMOVED).is_some())
 }

@@ -20,7 +20,7 @@ use super::breaks::{Breaks, Unbroken};
 
 /// The subject's last message is not the one that was expected.
 pub(crate) const WRONG_LAST_SEQUENCE: u32 = 10_071;
-/// Whether it is cannot be told now: another message that expects something of the same subject is on its way.
+/// The subject's last message is unknown for now: another message that expects one is on its way.
 pub(crate) const IN_PROCESS: u32 = 10_164;
 /// The servers are about to choose who leads them.
 pub(crate) const NO_LEADER: u32 = 10_008;
@@ -34,16 +34,16 @@ const EXPECTED_SUBJECT: &str = "Nats-Expected-Last-Subject-Sequence-Subject";
 const MESSAGE_ID: &str = "Nats-Msg-Id";
 const ROLL_UP: &str = "Nats-Rollup";
 
-/// Why there is no result.
+/// Error of a request to the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// Nobody took the request.
     NotTaken(String),
-    /// It may have been carried out: no answer came.
+    /// No answer came: the request may have been carried out.
     NoAnswer(String),
-    /// It was not carried out.
+    /// The request was not carried out.
     Refused { code: u32, why: String },
-    /// What was answered cannot be understood.
+    /// The answer cannot be understood.
     Nonsense(String),
 }
 
@@ -55,7 +55,7 @@ impl Trouble {
         }
     }
 
-    /// Whether another try may help.
+    /// Returns true if another try may help.
     pub(crate) fn may_pass(&self) -> bool {
         !matches!(self, Self::Nonsense(_))
     }
@@ -98,7 +98,7 @@ impl Post {
         self
     }
 
-    /// Its size, as it is kept.
+    /// Returns the size of the message, as it is stored.
     fn bytes(&self) -> usize {
         let headers = self.headers.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
         // `NATS/1.0`, and a line's end after each line.
@@ -336,7 +336,7 @@ impl Engine {
         let mut connection = self.connection();
         let answer = tokio::select! {
             answer = self.client.send_request(subject.to_owned(), request) => answer,
-            // Nobody answers over a connection that is gone: to wait for that until the time is over may take longer than others
+            // No answer comes over a broken connection. To wait for the timeout could take longer than other nodes
             // wait for a sign of life of this node.
             () = connection.broke() => return Err(Trouble::NoAnswer("the connection was lost".into())),
         };
@@ -359,8 +359,8 @@ impl Engine {
         }
     }
 
-    /// A server that is cut off from the others keeps its clients without serving them: after a while without any answer,
-    /// connects anew, to another if there is one.
+    /// Reconnects after a while without any answer, to another server if there is one. A server that is cut off from
+    /// the others keeps its clients without serving them.
     async fn leave_mute_server(&self) {
         let silent = lock(&self.answered).elapsed() >= self.timeout * limits::STORE_NATS_TIMEOUTS_MAX;
         if silent && !self.leaving.swap(true, Ordering::AcqRel) {
@@ -402,18 +402,18 @@ impl Pause {
     }
 }
 
-/// What a server tells of itself, if it may be asked.
+/// Description of a server by itself, if the account may ask for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its version.
+    /// Version.
     pub version: String,
-    /// Whether it keeps streams.
+    /// True if the server keeps streams.
     pub jetstream: bool,
-    /// Whether it flushes before it acknowledges.
+    /// True if the server flushes before it acknowledges.
     pub sync_always: bool,
-    /// How often it flushes otherwise.
+    /// Interval of flushes otherwise.
     pub sync_interval: Duration,
     /// Bytes that its streams have on disk.
     pub storage_bytes: u64,

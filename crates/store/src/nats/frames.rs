@@ -1,4 +1,4 @@
-//! What one message of a journal's stream holds: frames of one partition, one after the other.
+//! Encoding of a message of a journal's stream: consecutive frames of one partition.
 //!
 //! ```text
 //! version: 1   epoch: 8   number of the first frame: 8   place of the first frame: 8   frames: 4

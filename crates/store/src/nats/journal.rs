@@ -31,15 +31,15 @@ pub(crate) struct Journals {
     slots: Vec<Mutex<Slot>>,
 }
 
-/// What this node knows of a partition.
+/// State of a partition at this node.
 #[derive(Debug, Default)]
 struct Slot {
     ownership: Ownership,
     standing: Standing,
-    /// The message of which it is not known whether it was stored. It is repeated as it was before anything else is, so that
-    /// the engine knows it again, whenever the first one comes out of some buffer.
+    /// Message that may or may not be stored. It is repeated unchanged before any other, so that the engine
+    /// recognizes it when the first copy comes out of some buffer late.
     unresolved: Option<(Head, Post)>,
-    /// Where the newest messages begin, without a gap: place of the first frame, sequence.
+    /// Index of the newest messages, without a gap: place of the first frame, sequence.
     index: BTreeMap<u64, u64>,
 }
 
@@ -197,7 +197,7 @@ impl Journals {
         }
     }
 
-    /// What becomes of a frame that does not go into a message.
+    /// Returns the outcome of an append whose frame does not fit a message.
     fn admit(&self, slot: &Slot, append: &Append<'_>) -> Result<Lsn, AppendError> {
         let bytes_max = self.frame_bytes_max();
         match slot.admit(append) {
@@ -267,7 +267,8 @@ impl Journals {
         }
     }
 
-    /// The next message: the first few are asked for, to make a consumer takes longer; of many a consumer brings the rest.
+    /// Returns the next message. The first few are requested singly, because making a consumer takes longer; a
+    /// consumer delivers the rest.
     async fn next_of(&self, engine: &Engine, reading: &mut Reading) -> Result<Stored, StoreError> {
         if reading.consumer.is_none() && reading.asked >= limits::STORE_NATS_ASKED_FOR {
             let on = &reading.subjects;
@@ -439,10 +440,10 @@ impl Slot {
     }
 }
 
-/// How far a reader is.
+/// Position of a reader.
 pub(crate) struct Reading {
     subjects: Subjects,
-    /// Where to look for the next message.
+    /// Sequence of the next message.
     sequence: u64,
     /// The sequence of the reader's mark.
     end: u64,
@@ -450,9 +451,9 @@ pub(crate) struct Reading {
     after: u64,
     /// The last place that was told.
     told: Option<u64>,
-    /// How many messages were asked for, one by one.
+    /// Number of messages that were requested singly.
     asked: u32,
-    /// What brings the others.
+    /// Consumer that delivers the rest.
     consumer: Option<Consumer>,
 }
 
@@ -474,7 +475,8 @@ impl Reading {
     }
 }
 
-/// Writes this epoch into the ownership record, unless that is the one that this node wrote (`token`); the record's sequence.
+/// Writes this epoch into the ownership record, unless this node wrote the current one (`token`). Returns the
+/// sequence of the record.
 async fn take_over(
     engine: &Engine,
     on: &Subjects,

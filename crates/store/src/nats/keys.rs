@@ -1,7 +1,7 @@
 //! Keys of the coordination stream as subjects: `node/a b` is `node.a=20b`.
 //!
-//! A `/` parts tokens, so that the engine itself can choose those that begin alike; what is no letter, digit, `-` or `_` is
-//! `=` and two hexadecimal digits; an empty part is `=`.
+//! A `/` separates tokens, so that the engine itself can select keys by prefix. Any character but a letter, digit,
+//! `-` or `_` is written as `=` and two hexadecimal digits. An empty part is written as `=`.
 
 use std::fmt::Write;
 

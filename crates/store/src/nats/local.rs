@@ -12,34 +12,34 @@ use std::time::{Duration, Instant};
 
 use whimbrel_platform::limits;
 
-/// Where the program is, if the environment says so.
+/// Environment variable that names the server program.
 const VARIABLE: &str = "WHIMBREL_NATS_SERVER";
 const PROGRAM: &str = "nats-server";
 
-/// Where free ports are looked for.
+/// Range in which free ports are searched.
 const PORTS: Range<u16> = 10_000..32_000;
 /// In how many places.
 const TRIES: usize = 64;
 
-/// What is to be started.
+/// Configuration of a local cluster.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The server program.
     pub program: PathBuf,
-    /// How many: 1, 3 or 5.
+    /// Number of servers: 1, 3 or 5.
     pub servers: u8,
-    /// Where they keep their streams, configurations and logs. What an earlier cluster left there is gone on with.
+    /// Folder of the servers' streams, configurations and logs. An earlier cluster's data there are used again.
     pub dir: PathBuf,
     /// The first one's port; the others' follow. 0: any that are free.
     pub port: u16,
-    /// Whether they flush before they acknowledge.
+    /// Flush before each acknowledgement.
     pub sync_always: bool,
 }
 
 /// A host of its own for a server: a network namespace.
 #[derive(Clone, Debug)]
 pub struct Host {
-    /// Its address.
+    /// Address of the host.
     pub address: Ipv4Addr,
     /// The words of a command that runs another one there, as `ip netns exec NAME`.
     pub enter: Vec<String>,
@@ -57,14 +57,14 @@ struct Member {
     name: String,
     host: Host,
     port: u16,
-    /// How often it was started.
+    /// Number of starts so far.
     starts: usize,
     configuration: PathBuf,
     log: PathBuf,
     process: Option<Child>,
 }
 
-/// Why there is no cluster.
+/// Error of a local cluster.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
@@ -79,7 +79,7 @@ pub enum ClusterError {
     File {
         /// Which.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         error: io::Error,
     },
     /// A port is taken.
@@ -93,7 +93,7 @@ pub enum ClusterError {
     Start {
         /// Which.
         name: String,
-        /// Its log file.
+        /// Log file of the server.
         path: Option<PathBuf>,
         /// The last lines of its log.
         log: String,
@@ -115,7 +115,7 @@ pub fn find_server() -> Result<PathBuf, ClusterError> {
     found(in_path).or_else(|| found(python_folders())).ok_or(ClusterError::NoProgram)
 }
 
-/// Where Python packages put programs.
+/// Lists the folders in which Python packages install programs.
 fn python_folders() -> Vec<PathBuf> {
     let script = "import os, site, sysconfig
 print(sysconfig.get_path('scripts')); print(os.path.join(site.getuserbase(), 'bin'))";
@@ -279,7 +279,7 @@ impl Cluster {
 }
 
 impl Member {
-    /// Whether it does; on a host of its own, as its log says.
+    /// Checks whether the server takes connections; on a host of its own, by its log.
     fn takes_connections(&self) -> bool {
         if self.host.enter.is_empty() {
             return TcpStream::connect((self.host.address, self.port)).is_ok();

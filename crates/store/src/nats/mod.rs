@@ -1,8 +1,9 @@
-//! A store in NATS JetStream: a cluster of servers that keep everything several times.
+//! Store in NATS JetStream: a cluster of servers that keep several copies.
 //!
-//! Journals are streams; who owns a partition is a message in its stream, and each append is taken only if that is still the
-//! last one. So the stream itself ends what a deposed owner writes. Coordination is a stream that keeps the last message of
-//! each subject, blobs are chunks in a third kind. `docs/design/store-nats.md` has the subjects, the settings and the reasons.
+//! Journals are streams. The owner of a partition is recorded by a message in its stream, and an append is accepted
+//! only if that message is still the newest of its kind. So the stream itself rejects the writes of a deposed owner.
+//! Coordination is a stream that keeps the last message of each subject. Blobs are chunks in a third kind of stream.
+//! `docs/design/store-nats.md` has the subjects, the settings and the reasons.
 
 mod address;
 mod blobs;
@@ -42,7 +43,7 @@ pub use self::engine::Server;
 pub use self::local::{Cluster, ClusterError, Host, Setup, find_server, free_ports};
 pub use self::status::{Status, StreamStatus, status};
 
-/// A store in NATS JetStream. May be used by many threads, but not by those of an asynchronous runtime: its calls block.
+/// Store in NATS JetStream. Many threads may use it, but not those of an asynchronous runtime: its calls block.
 pub struct Nats {
     engine: Arc<Engine>,
     journals: Journals,
@@ -82,30 +83,30 @@ impl Client {
     }
 }
 
-/// Why there is no store.
+/// Error of connecting to a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The address is none.
     #[error("{address} is not an engine's address: {why}")]
     Address {
-        /// What was given, without a password.
+        /// Address as given, without a password.
         address: String,
-        /// What is wrong.
+        /// Fault of the address.
         why: String,
     },
     /// No server answered.
     #[error("no NATS server answers at {servers}: {why} (`whimbrel engine up` starts some for trying things out)")]
     Unreachable {
-        /// Those tried.
+        /// Servers that were tried.
         servers: String,
-        /// What went wrong.
+        /// Cause.
         why: String,
     },
     /// The engine lacks what is needed.
     #[error("NATS {version} is too old: 2.12 or later is needed, and 2.15 for speed")]
     TooOld {
-        /// Its version.
+        /// Version of the server.
         version: String,
     },
     /// The servers keep nothing.
@@ -119,17 +120,17 @@ pub enum ConnectError {
     TooFewServers {
         /// Copies asked for.
         replicas: u64,
-        /// What the engine said.
+        /// Answer of the engine.
         why: String,
     },
     /// The engine promises less than asked.
     #[error("this engine's acknowledgements outlive {}, and {} was asked for: {fix}", words(*.promised), words(*.asked))]
     Weaker {
-        /// What was asked.
+        /// Guarantee that was asked for.
         asked: Survives,
-        /// What it promises.
+        /// Guarantee that the engine gives.
         promised: Survives,
-        /// What to do.
+        /// Remedy.
         fix: String,
     },
     /// A stream is there, but not as it should be.
@@ -137,7 +138,7 @@ pub enum ConnectError {
     Settings {
         /// The stream.
         stream: String,
-        /// What differs.
+        /// Settings that differ.
         differences: String,
     },
     /// A stream of a store that was used is not there any more.
@@ -154,9 +155,9 @@ pub enum ConnectError {
     /// Something else went wrong.
     #[error("{what}: {why}")]
     Failed {
-        /// What was tried.
+        /// Action that failed.
         what: String,
-        /// What happened.
+        /// Cause.
         why: String,
     },
 }
@@ -171,17 +172,17 @@ fn words(survives: Survives) -> &'static str {
     }
 }
 
-/// How long something that can be repeated is tried: longer than the engine takes to choose new leaders.
+/// Time for which a repeatable request is tried: longer than the engine takes to elect new leaders.
 fn patience() -> Duration {
     Duration::from_millis(limits::STORE_NATS_PATIENCE_MS)
 }
 
 impl Nats {
-    /// Connects to the store at `nats://[USER:PASSWORD@]HOST:PORT,…/NAME?OPTIONS` (`tls://` for TLS), and makes it if there
-    /// is none of this name.
+    /// Connects to the store at `nats://[USER:PASSWORD@]HOST:PORT,…/NAME?OPTIONS` (`tls://` for TLS). Makes the store
+    /// if there is none of this name.
     ///
     /// # Errors
-    /// It cannot be reached, or promises less than the options ask for; the message says what to do.
+    /// The engine cannot be reached, or guarantees less than the options ask for; the message says what to do.
     pub fn connect(address: &str, options: Options) -> Result<Self, ConnectError> {
         let address = Address::parse(address, options)?;
         let runtime = Client::start()?;
@@ -216,13 +217,13 @@ impl Nats {
         self.runtime.block_on(check::erase(&self.engine, &options, layout))
     }
 
-    /// Bytes of the messages that this node stored, as each of the servers that keep them writes them to its streams; not
-    /// those of the servers' own log, in which everything stands once more.
+    /// Returns the bytes of the messages that this node stored, as each server writes them to its streams. The
+    /// servers' own log, which repeats them, does not count.
     pub fn written_bytes(&self) -> u64 {
         self.engine.written_bytes()
     }
 
-    /// What the engine was when this node connected.
+    /// Returns the engine's state and guarantees when this node connected.
     pub fn standing(&self) -> &Standing {
         &self.standing
     }

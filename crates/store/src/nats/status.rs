@@ -1,4 +1,4 @@
-//! What an engine is and how a store's streams are, beside what they should be. Looks only: nothing is made or changed.
+//! Status of an engine and of a store's streams, beside the wanted settings. Nothing is made or changed.
 
 use serde_json::Value;
 
@@ -7,27 +7,27 @@ use super::check::{Standing, differences, name_of, wanted};
 use super::engine::{Engine, NO_STREAM};
 use super::{Client, ConnectError, check};
 
-/// How an engine is.
+/// Status of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// The engine.
     pub standing: Standing,
     /// The name of the store.
     pub store: String,
-    /// What it was asked to keep.
+    /// Options of the store.
     pub options: Options,
     /// Partitions; `None` if the store was not made yet.
     pub partitions: Option<u16>,
     /// The store's streams.
     pub streams: Vec<StreamStatus>,
-    /// Why this engine would be refused, if it would.
+    /// Reason for which a node would refuse this engine, if it would.
     pub refused: Option<String>,
 }
 
-/// How a stream is.
+/// Status of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamStatus {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// The server that leads it; empty: none at the moment, or it is the only one.
     pub leader: String,
@@ -37,7 +37,7 @@ pub struct StreamStatus {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What is not as it should be.
+    /// Settings that differ from the wanted ones.
     pub differences: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
-//! Who watches keys: a consumer of the coordination stream, made anew whenever it cannot be sure to hear of everything.
+//! Watcher of keys: a consumer of the coordination stream, replaced whenever it may have missed a change.
 //!
-//! Each round begins with a mark that is stored in the stream. Until it comes, what the consumer brings is gathered; then it
-//! is told at once. So a consumer beside a replica that is behind tells nothing that is older than what was told before.
+//! Each round begins with a mark that is stored in the stream. Until the mark arrives, the consumer's deliveries are
+//! collected; then they are reported at once. So a consumer of a replica that lags reports nothing older than before.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(crate) fn watch(
     Ok(Box::new(Watching { task, ended, thread: Some(thread) }))
 }
 
-/// Who is told may ask the store in turn, so that is no task's of the client.
+/// Reports changes on a thread of its own: the callback may call the store, which a task of the client must not do.
 fn tell_on_thread(
     told: Receiver<Watched>,
     mut tell: Tell,
@@ -93,7 +93,7 @@ struct Looking {
     pending: BTreeMap<String, Option<(Revision, Vec<u8>)>>,
 }
 
-/// What came of a consumer.
+/// Delivery of a consumer, decoded.
 enum Heard {
     Change(String, Option<(Revision, Vec<u8>)>),
     Mark(u64),
@@ -176,7 +176,7 @@ impl Round {
         }
     }
 
-    /// What comes next; `None` if something may have been missed.
+    /// Waits for the next delivery; `None` if something may have been missed.
     async fn hear(&self, looking: &mut Looking) -> Option<Heard> {
         let Came::Message(sequence, message) = looking.consumer.next(&self.engine).await? else {
             return Some(Heard::Nothing);

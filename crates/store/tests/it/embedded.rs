@@ -1,4 +1,4 @@
-//! What is particular about a store in a folder.
+//! Particulars of a store in a folder.
 
 use std::ops::ControlFlow;
 
@@ -166,8 +166,8 @@ fn unreadable_segment_stays_while_frames_are_missing() {
     assert!(!names(&folder).contains(&damaged) && !folder.path().join("damaged").exists());
 }
 
-/// Damages a store of one frame of partition 1, among 600 of partition 0: the frame's bytes, or those around it as well.
-/// Returns the segment, and its bytes as they were.
+/// Damages a store of one frame of partition 1, among 600 of partition 0: the frame's bytes, and with `with_header`
+/// those around it. Returns the segment, and its bytes before.
 fn damage_one(folder: &Folder, with_header: bool) -> (std::path::PathBuf, Vec<u8>) {
     let store = open(folder);
     for partition in 0..3 {

@@ -1,4 +1,4 @@
-//! What stores do, seen from outside.
+//! Tests of stores from outside.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

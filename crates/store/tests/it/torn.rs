@@ -1,5 +1,5 @@
-//! What is there after a process or a machine died in the middle of writing: everything that was acknowledged, perhaps
-//! something of what was not, never anything else. And what was acknowledged and is damaged is said to be.
+//! Recovery after a process or a machine died during a write: every acknowledged record is there, perhaps some of the
+//! others, never anything else. Damage to acknowledged records is reported.
 
 use std::io::{BufRead, BufReader, Write};
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use whimbrel_testkit::Random;
 use crate::folders::Folder;
 
 pub const PARTITIONS: u16 = 4;
-/// Where the process that is killed finds the store.
+/// Environment variable that tells the killed process its store.
 const CHILD_FOLDER: &str = "WHIMBREL_TEST_STORE";
 
 pub fn options() -> Options {
@@ -303,7 +303,8 @@ fn frames_of(report: &Report, partition: u16) -> u64 {
     report.opened.iter().find(|one| one.partition.0 == partition).map_or(0, |one| one.frames)
 }
 
-/// Cuts each file of a store at each byte, and garbles each byte: all that was acknowledged is there, or damage is said.
+/// Cuts each file of a store at each byte, and garbles each byte: all acknowledged frames are there, or damage is
+/// reported.
 fn cut_and_garble(folder: &Path, there: &[u64]) -> usize {
     let segments = std::fs::read_dir(folder.join("journal")).unwrap().map(|file| file.unwrap().path());
     let mut tried = 0;

@@ -9,14 +9,14 @@ use whimbrel_store::{Embedded, Options, check, import};
 use crate::folders::Folder;
 use crate::torn::{content, copy, options, write};
 
-/// Those that are kept.
+/// Layouts that have fixtures.
 const LAYOUTS: &[&str] = &["layout-1"];
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
-/// What is in every fixture.
+/// Writes the content of every fixture.
 fn fill(folder: &Path) {
     let store = Embedded::open(folder, &Options { partitions: Some(16), ..options() }).unwrap();
     write(&store, 2, 12, |_, _| ());
@@ -66,7 +66,8 @@ fn stores_of_earlier_versions_are_read() {
     }
 }
 
-/// Writes the fixture of this version, once, when the layout changes: `cargo test -p whimbrel-store -- --ignored fixture`.
+/// Writes the fixture of this version, once, when the layout changes: `cargo test -p whimbrel-store -- --ignored
+/// fixture`.
 #[test]
 #[ignore = "writes into the source tree"]
 fn the_fixture_of_this_version_is_written() {

@@ -1,4 +1,4 @@
-//! What goes wrong with real servers: killed, stopped, and owners that do not know that they are none any more.
+//! Faults of real servers: killed, stopped, and owners that do not know that they are deposed.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -121,7 +121,7 @@ fn count(store: &Nats, key: &str, done: &AtomicBool) -> u64 {
     value
 }
 
-/// What a watcher knows.
+/// State that a watcher has collected.
 #[derive(Debug, Default)]
 struct View {
     keys: BTreeMap<String, (Revision, Vec<u8>)>,

@@ -9,7 +9,7 @@ fn asking(survives: Survives) -> Options {
     Options { survives: Some(survives), partitions: 8, streams: 1, ..Options::default() }
 }
 
-/// Why a store at this address is refused.
+/// Returns the reason for which a store at this address is refused.
 fn refused(address: &str, survives: Survives) -> String {
     match Nats::connect(address, asking(survives)) {
         Ok(_) => panic!("{address} was taken"),
