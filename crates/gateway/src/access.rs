@@ -1,4 +1,4 @@
-//! Who may come in: tokens, and the pages of which browsers may ask.
+//! Access control: the tokens of users, and the origins of pages from which browsers may send requests.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -13,54 +13,54 @@ use whimbrel_platform::limits::{HTTP_ADDRESSES_MAX, HTTP_JOINS_AT_ONCE_MAX, HTTP
 
 use crate::console::POLICY;
 
-/// What somebody may do.
+/// Rights of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Look.
+    /// May look.
     Viewer,
-    /// Look and act.
+    /// May look and act.
     Admin,
 }
 
-/// Who may come in, and from where.
+/// Access control of a gateway: accepted tokens, and accepted hosts and origins.
 #[derive(Debug, Default)]
 pub struct Access {
-    /// The tokens' hashes: what is compared is no secret, so the time it takes tells nothing.
+    /// Hashes of the tokens. Hashes are no secrets, so the time that a comparison takes reveals nothing.
     tokens: Vec<(Vec<u8>, Role)>,
-    /// Hosts, as browsers name them, that are this node beside `localhost` and any address in numbers.
+    /// Host names that stand for this node, beside `localhost` and any numeric address, as browsers write them.
     hosts: Vec<String>,
-    /// Those of origins that are let in, with their ports: what a node is called from outside, if a proxy calls it otherwise.
+    /// Hosts of the accepted origins, with their ports: names of this node outside a proxy that uses another name.
     public_names: Vec<String>,
-    /// Other origins whose pages may ask.
+    /// Other origins whose pages may send requests.
     origins: Vec<String>,
     any_origin: bool,
-    /// The port that other processes share, if there may be any.
+    /// Port that this process shares with others, if it shares one.
     shared_port: Option<u16>,
 }
 
 impl Access {
-    /// Nobody, from nowhere else.
+    /// Accepts no token and no other origin.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Lets in who shows this token.
+    /// Accepts this token, and gives its holder this role.
     #[must_use]
     pub fn with_token(mut self, token: &str, role: Role) -> Self {
         self.tokens.push((hash(token), role));
         self
     }
 
-    /// Lets pages of this origin ask, as `https://example.org`; and takes requests to its host for requests to this node. `*` is any
-    /// origin.
+    /// Accepts requests from pages of this origin, as `https://example.org`, and requests whose host is that of the
+    /// origin. `*` stands for any origin.
     #[must_use]
     pub fn with_origin(mut self, origin: &str) -> Self {
         let origin = origin.trim_end_matches('/').to_ascii_lowercase();
         self.any_origin |= origin == "*";
         if let Some((scheme, authority)) = origin.split_once("://") {
             self.hosts.push(host_of(authority).to_owned());
-            // As browsers say it: without the usual port.
+            // Browsers leave out the usual port.
             let usual = if scheme == "https" { ":443" } else { ":80" };
             self.public_names.push(authority.strip_suffix(usual).unwrap_or(authority).to_owned());
         }
@@ -68,8 +68,8 @@ impl Access {
         self
     }
 
-    /// Takes requests to `HOST:PORT` for requests to this node, as one that clients reach through a proxy. Without a host it is that of all
-    /// nodes, which is known.
+    /// Accepts requests to `HOST:PORT`, the name by which clients reach this node through a proxy. An authority without
+    /// a host adds nothing: it means the host of all nodes, which is accepted already.
     #[must_use]
     pub fn with_public_name(mut self, authority: &str) -> Self {
         let authority = authority.to_ascii_lowercase();
@@ -82,23 +82,24 @@ impl Access {
         self
     }
 
-    /// Takes requests to this host for requests to this node.
+    /// Accepts requests to this host.
     #[must_use]
     pub fn with_host(mut self, host: &str) -> Self {
         self.hosts.push(host.to_ascii_lowercase());
         self
     }
 
-    /// Other processes share this port, and clients of some are sent to this one at a port of its own: their pages are its own.
+    /// Accepts pages of the shared port: other processes share it, and clients of some are sent to this process at a
+    /// port of its own.
     #[must_use]
     pub fn with_shared_port(self, port: u16) -> Self {
         Self { shared_port: Some(port), ..self }
     }
 
-    /// What pages may load, if that is more than usual: where processes share a port, they may connect to each at its own; and to the
-    /// nodes whose pages may connect to this one.
+    /// Returns the content security policy of pages, if it is wider than [`POLICY`]. Pages of a shared port may connect
+    /// to every process of the host; pages may also connect to nodes of the accepted origins.
     pub(crate) fn page_policy(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        // As `https` becomes `wss`.
+        // `https` becomes `wss`.
         let mut more: Vec<_> =
             self.origins.iter().filter_map(|origin| Some(format!("ws{}", origin.strip_prefix("http")?))).collect();
         if self.shared_port.is_some() {
@@ -112,37 +113,37 @@ impl Access {
         POLICY.replace("connect-src 'self'", &format!("connect-src 'self' {}", more.join(" "))).parse().ok()
     }
 
-    /// Whether this is the port that is shared, of the host that a request is for.
+    /// Returns true if an authority is the shared port of the host that a request is for.
     fn is_siblings(&self, authority: &str, host: &str) -> bool {
         let Some(port) = self.shared_port else { return false };
         authority.rsplit_once(':').is_some_and(|(name, said)| name == host_of(host) && said == port.to_string())
     }
 
-    /// What clients may call this node that came through a proxy which calls it otherwise: the hosts, with their ports, of the origins that are let in.
+    /// Names of this node for clients behind a proxy that uses another name: hosts and ports of the accepted origins.
     pub fn public_names(&self) -> &[String] {
         &self.public_names
     }
 
-    /// What somebody may do who shows this token.
+    /// Returns the role of the holder of this token.
     pub fn role(&self, token: &str) -> Option<Role> {
         let shown = hash(token);
         self.tokens.iter().filter(|(hash, _)| *hash == shown).map(|(_, role)| *role).max()
     }
 
-    /// What somebody may do who sent these headers; `None` if they show no token, or a wrong one.
+    /// Returns the role that the token in these headers gives; `None` without a token, or with a wrong one.
     pub fn role_of(&self, headers: &HeaderMap) -> Option<Role> {
         let shown = headers.get(AUTHORIZATION)?.to_str().ok()?;
         let (scheme, token) = shown.split_once(' ')?;
         if scheme.eq_ignore_ascii_case("bearer") { self.role(token.trim()) } else { None }
     }
 
-    /// Whether a request is meant for this node, and comes from one of its own pages, or from no page at all.
+    /// Checks that a request is meant for this node, and comes from one of its own pages or from no page.
     ///
     /// # Errors
-    /// What is wrong with it, in words. A name that is not this node's was made to lead here by somebody (DNS rebinding); a page of
-    /// another origin speaks with its visitor's voice.
+    /// Reason of the refusal, in words. A host name that is not this node's points to DNS rebinding; a page of another
+    /// origin would act with the rights of its visitor.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), String> {
-        // With two different values, a proxy may go by the other one.
+        // Of two different values, a proxy may obey the other one.
         if let Some(name) = [HOST, ORIGIN, AUTHORIZATION].iter().find(|name| headers.get_all(*name).iter().count() > 1)
         {
             return Err(format!("the request has several headers {name}: one is allowed"));
@@ -168,20 +169,20 @@ impl Access {
         Err(format!("pages of {} may not ask this node; to let them, say --http-origin", shown(&origin)))
     }
 
-    /// The origin that is to be told that it may read the answer: one that is let in and is not the node's own.
+    /// Origin of the request, if it is accepted and not the node's own: the answer must allow it to read.
     pub fn foreign_origin<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
         let origin = headers.get(ORIGIN)?.to_str().ok()?;
         (self.any_origin || self.origins.contains(&origin.to_ascii_lowercase())).then_some(origin)
     }
 
     fn is_here(&self, host: &str) -> bool {
-        // Names can be made to lead anywhere; addresses in numbers are what they say.
+        // Names can be made to lead anywhere; numeric addresses cannot.
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         host == "localhost" || bare.parse::<IpAddr>().is_ok() || self.hosts.iter().any(|known| known == host)
     }
 }
 
-/// A host without its port.
+/// Returns a host without its port.
 fn host_of(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
@@ -189,7 +190,7 @@ fn host_of(authority: &str) -> &str {
     }
 }
 
-/// What somebody sent, fit to be shown.
+/// Shortens a text of a client for an error message.
 fn shown(text: &str) -> String {
     text.chars().take(100).collect()
 }
@@ -198,15 +199,15 @@ fn hash(token: &str) -> Vec<u8> {
     digest(&SHA256, token.as_bytes()).as_ref().to_vec()
 }
 
-/// How fast those at one address may open WebSockets: a bucket for each, which fills at a steady pace.
+/// Rate limit of new WebSockets: a bucket for each address, filled at a steady rate.
 #[derive(Debug, Default)]
 pub struct Joining {
-    /// How much was left of each bucket, and when that was.
+    /// Level of each bucket, and the time of that level.
     buckets: FxHashMap<IpAddr, (f64, Instant)>,
 }
 
 impl Joining {
-    /// Whether another one may be opened now.
+    /// Takes a permit for another WebSocket from this address; false if its bucket is empty.
     pub fn admits(&mut self, address: IpAddr, now: Instant) -> bool {
         let address = household(address);
         let full = f64::from(HTTP_JOINS_AT_ONCE_MAX);

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Response, StatusCode};
 
-/// What pages of this node may load: what comes from itself, nothing else.
+/// Content security policy of the node's pages: they load from the node itself only.
 pub(crate) const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
      worker-src 'self' blob:; connect-src 'self'; script-src 'self' 'wasm-unsafe-eval'; object-src 'none'; base-uri 'none'; \
      form-action 'none'; frame-ancestors 'none'";
@@ -13,18 +13,18 @@ include!(concat!(env!("OUT_DIR"), "/console.rs"));
 
 /// A file of the console.
 struct File {
-    /// Its path, with a slash at its beginning.
+    /// Path, with a leading slash.
     path: &'static str,
     kind: &'static str,
     bytes: &'static [u8],
-    /// Unlike that of any other bytes.
+    /// Entity tag: differs for different bytes.
     tag: &'static str,
 }
 
-/// The page that is shown when the console was not built.
+/// Page that is shown when the console was not built.
 const UNBUILT: &str = include_str!("unbuilt.html");
 
-/// The file at this path, as far as whoever asks does not have it already.
+/// Returns the file at this path; `304 Not Modified` if the client has this version. `None` if there is no such file.
 pub(crate) fn file(path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
     let path = if path == "/" { "/index.html" } else { path };
     let Some(file) = FILES.iter().find(|file| file.path == path) else {

@@ -1,4 +1,4 @@
-//! How a node is, and what is wrong with it, in words.
+//! Health of a node: status and faults, in words.
 
 use std::time::{Duration, Instant};
 
@@ -8,27 +8,27 @@ use whimbrel_platform::limits::HTTP_HEALTH_KEPT_MS;
 use crate::shared::Shared;
 use whimbrel_operator::{Answer, LinkInfo, MemberInfo, MemberState, NodeInfo, Request};
 
-/// How long what was answered is answered again.
+/// Time for which a health answer is reused.
 const KEPT: Duration = Duration::from_millis(HTTP_HEALTH_KEPT_MS);
-/// How long a node may take to say how it is.
+/// Time limit for the node's answer to a health request.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How a node is.
+/// Health of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Health {
-    /// `ok`, or `wrong`.
+    /// Status: `ok`, or `wrong`.
     pub status: &'static str,
-    /// What is wrong, in words.
+    /// Faults, in words.
     pub wrong: Vec<String>,
-    /// The node's name, if it answers.
+    /// Name of the node, if it answers.
     pub node: Option<String>,
-    /// For how long it has been there, in microseconds.
+    /// Time since the node started, in microseconds.
     pub up_us: u64,
-    /// Its agents.
+    /// Number of agents.
     pub agents: u64,
 }
 
-/// How the node was a moment ago. It is asked once for all who want to know meanwhile.
+/// Returns the node's health, from a cache that all requests of a moment share.
 pub(crate) async fn look(shared: &Shared) -> Health {
     let mut kept = shared.health.lock().await;
     if let Some((_, health)) = kept.as_ref().filter(|(at, _)| at.elapsed() < KEPT) {
@@ -39,9 +39,9 @@ pub(crate) async fn look(shared: &Shared) -> Health {
     health
 }
 
-/// Asks the node how it is.
+/// Asks the node for its health.
 async fn ask(shared: &Shared) -> Health {
-    // Who asks how a node is doing that does not answer is to hear just that.
+    // A node that does not answer in time has that as its fault.
     let facts = tokio::time::timeout(PATIENCE, Facts::ask(shared)).await.unwrap_or_default();
     let wrong = facts.wrong();
     let node = facts.node;
@@ -54,7 +54,7 @@ async fn ask(shared: &Shared) -> Health {
     }
 }
 
-/// What a node tells of itself.
+/// Facts about a node from which its health follows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub node: Option<NodeInfo>,
@@ -78,14 +78,15 @@ impl Facts {
         facts
     }
 
-    /// Whether a link is to a node that its cluster goes on without: what became of that one is told of members.
+    /// Returns true if the peer of a link left the cluster or is silent: its fault is reported as a member, not as a
+    /// link.
     fn is_over(&self, link: &LinkInfo) -> bool {
         let gone = |member: &MemberInfo| matches!(member.state, MemberState::Left | MemberState::Silent);
         let takes_part = |peer: &str| self.nodes.iter().any(|member| member.node == peer && !gone(member));
         !self.nodes.is_empty() && link.peer.as_deref().is_some_and(|peer| !takes_part(peer))
     }
 
-    /// What is wrong.
+    /// Faults of the node, its links and its cluster, in words.
     pub fn wrong(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         match &self.node {
@@ -130,7 +131,7 @@ mod tests {
             "unserved": [], "troubles": [] })
     }
 
-    /// What is wrong with links of which one is given, beside these members.
+    /// Faults of these links and members, without that of the missing node.
     fn wrong(links: &[Value], members: &[Value]) -> Vec<String> {
         let links = links.iter().map(|link| from_value(link.clone()).expect("a link")).collect();
         let nodes = members.iter().map(|member| from_value(member.clone()).expect("a member")).collect();

@@ -1,8 +1,7 @@
-//! Everything HTTP of a node: the console and what it asks, watches and has done; sessions of programs outside over WebSocket;
-//! health.
+//! HTTP interface of a node: the console and its requests, sessions of programs outside over WebSocket, health.
 //!
-//! The gateway knows the node through a port, [`Operator`](whimbrel_operator::Operator), and whoever holds sessions through another, [`sessions::Sessions`].
-//! docs/design/gateway.md has what is where, and what is refused.
+//! The gateway reaches the node through the port [`Operator`](whimbrel_operator::Operator), and the sessions through the
+//! port [`sessions::Sessions`]. docs/design/gateway.md lists the routes, and the reasons for which requests are refused.
 #![forbid(unsafe_code)]
 
 mod access;

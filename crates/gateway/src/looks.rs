@@ -1,4 +1,4 @@
-//! What those who watch look at, worked out once for all who look at the same at the same time.
+//! Cache of answers for watches: one request to the node serves all watches of a moment.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -11,10 +11,11 @@ use crate::health::Facts;
 use crate::shared::Shared;
 use whimbrel_operator::{AgentOrder, AgentsWanted, Answer, Request};
 
-/// Agents with the fullest mailboxes that are told of.
+/// Number of agents in the list of the fullest mailboxes.
 const MAILBOXES: usize = 10;
 
-/// Something that is worked out anew when it is older than [`LIVE_SHARED_MS`]; who asks meanwhile waits for that.
+/// Cached value, computed anew when it is older than [`LIVE_SHARED_MS`]. Readers that come during a computation wait
+/// for its result.
 #[derive(Debug)]
 pub(crate) struct Look<T>(tokio::sync::Mutex<Option<(Instant, Arc<T>)>>);
 
@@ -38,7 +39,7 @@ impl<T> Look<T> {
     }
 }
 
-/// An answer, and how it is written, if anybody wants that.
+/// An answer, and its JSON text once somebody needs that.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub answer: Answer,
@@ -50,10 +51,10 @@ impl Answered {
         Self { answer, written: OnceLock::new() }
     }
 
-    /// As JSON, and a number that is another one when that is.
+    /// Returns the JSON text, and a hash of it.
     pub fn written(&self) -> (&str, u64) {
         let (text, hash) = self.written.get_or_init(|| {
-            // Maps with keys that are no text are the only thing that could not be written; there are none.
+            // Only maps with keys that are no text fail to be written; there are none.
             let text = serde_json::to_string(&self.answer).unwrap_or_default();
             let mut hasher = DefaultHasher::new();
             text.hash(&mut hasher);
@@ -63,7 +64,7 @@ impl Answered {
     }
 }
 
-/// What is looked at again and again, by what is asked.
+/// Caches of the requests that watches repeat.
 #[derive(Debug, Default)]
 pub(crate) struct Looks {
     answers: Mutex<FxHashMap<String, Weak<Look<Answered>>>>,
@@ -72,7 +73,7 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    /// Where the answers to this are, for whoever asks it again and again.
+    /// Returns the cache of a request. It lives as long as a watch holds it.
     pub fn of(&self, request: &Request) -> Arc<Look<Answered>> {
         let key = serde_json::to_string(request).unwrap_or_default();
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,12 +88,12 @@ impl Looks {
 }
 
 impl Shared {
-    /// The answer to what others may ask at the same time.
+    /// Returns the cached answer to a request, or asks the node.
     pub async fn look(&self, at: &Look<Answered>, request: &Request) -> Arc<Answered> {
         at.get(|| async { Answered::new(self.answer(request.clone()).await) }).await
     }
 
-    /// The agents with the fullest mailboxes.
+    /// Returns the agents with the fullest mailboxes.
     pub async fn fullest(&self) -> Arc<Answered> {
         let wanted = AgentsWanted {
             name: String::new(),
@@ -105,7 +106,7 @@ impl Shared {
         self.look(&self.looks.fullest, &Request::Agents(wanted)).await
     }
 
-    /// What the node tells of itself.
+    /// Returns the facts from which the node's health follows.
     pub async fn facts(&self) -> Arc<Facts> {
         self.looks.facts.get(|| Facts::ask(self)).await
     }

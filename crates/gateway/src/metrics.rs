@@ -1,4 +1,4 @@
-//! A node's figures in OpenMetrics, for whoever collects them.
+//! Metrics of a node in the OpenMetrics format.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,17 +12,17 @@ use crate::health::Facts;
 use crate::shared::Shared;
 use whimbrel_operator::{LinkInfo, NodeInfo};
 
-/// What answers are called that have these figures.
+/// Media type of the metrics.
 pub const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Names and values that tell figures of one kind apart.
+/// Labels that tell figures of one metric apart.
 type Labels = Vec<(&'static str, String)>;
-/// Figures that only grow.
+/// Counters with labels.
 pub type Counts = Family<Labels, Counter>;
-/// Figures that come and go.
+/// Gauges with labels.
 type Levels = Family<Labels, Gauge<f64, AtomicU64>>;
 
-/// All figures, as they are now.
+/// Returns all metrics, as they are now.
 pub(crate) async fn scrape(shared: &Shared) -> String {
     let facts = Facts::ask(shared).await;
     let mut registry = Registry::with_prefix("whimbrel");

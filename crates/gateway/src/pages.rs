@@ -1,5 +1,5 @@
-//! Pages that whoever runs the node puts beside the console: files of a folder, at `/pages/`. Anybody may read them, for a page
-//! has no token before it is read; what it does afterwards needs one.
+//! Pages of the node's owner: files of a folder, served at `/pages/`. Reading needs no token, since a page has none
+//! before it is read; later requests of the page need one.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -16,23 +16,23 @@ use whimbrel_platform::limits::{HTTP_PAGE_BYTES_MAX, HTTP_PAGE_PIECE_BYTES};
 
 include!("kinds.rs");
 
-/// See the module.
+/// Folder of pages.
 #[derive(Debug)]
 pub(crate) struct Pages(PathBuf);
 
 impl Pages {
-    /// Those of this folder.
+    /// Opens this folder.
     ///
     /// # Errors
-    /// It is none.
+    /// The path is no folder.
     pub fn of(folder: &Path) -> io::Result<Self> {
         let folder = folder.canonicalize()?;
         if folder.is_dir() { Ok(Self(folder)) } else { Err(io::ErrorKind::NotADirectory.into()) }
     }
 
-    /// The file at this path below the folder; of a folder, its `index.html`. `None` if there is none, or not for others. It is read
-    /// piece by piece, as its reader takes it, who has a place among the readers as long as that takes. Who has it already, as the
-    /// headers of the request say, is told that it is still the same (304).
+    /// Returns the file at this path below the folder; for a folder, its `index.html`. `None` if there is no such file,
+    /// or it is hidden. The body is read piece by piece as the client takes it, and holds the place of `reader` until
+    /// its end. A client whose headers name this version gets `304 Not Modified`.
     pub fn read(&self, path: &str, asked: &HeaderMap, reader: Place) -> Option<Response<Body>> {
         let path = self.find(path)?;
         let file = File::open(&path).ok()?;
@@ -58,7 +58,7 @@ impl Pages {
         Some(response)
     }
 
-    /// Where that is, if it is within the folder, however it is reached, and not hidden.
+    /// Returns the file of a path, if it is within the folder and not hidden.
     fn find(&self, path: &str) -> Option<PathBuf> {
         let path = Path::new(path);
         let is_shown = |part: Component<'_>| match part {
@@ -74,19 +74,19 @@ impl Pages {
     }
 }
 
-/// Tells this version of a file from others, as well as its length and the time when it was written do.
+/// Entity tag of a file's version, from its length and modification time.
 fn tag(data: &Metadata) -> Option<HeaderValue> {
     let written = data.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     HeaderValue::try_from(format!("W/\"{:x}-{:x}\"", data.len(), written.as_nanos())).ok()
 }
 
-/// Whether this is among the tags that somebody has (RFC 9110, 13.1.2: compared weakly).
+/// Returns true if a header with known tags has this one (RFC 9110, 13.1.2: weak comparison).
 fn names(known: &HeaderValue, tag: &HeaderValue) -> bool {
     let known = known.to_str().unwrap_or_default();
     known.split(',').map(str::trim).any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
 }
 
-/// So many bytes of a file, of which one piece at a time is in memory.
+/// Streams so many bytes of a file, with one piece at a time in memory.
 fn pieces(file: File, bytes: u64, reader: Place) -> impl Stream<Item = io::Result<Bytes>> + Send {
     stream::try_unfold((file, bytes, reader), |(mut file, left, reader)| async move {
         if left == 0 {
@@ -95,7 +95,7 @@ fn pieces(file: File, bytes: u64, reader: Place) -> impl Stream<Item = io::Resul
         let length = left.min(HTTP_PAGE_PIECE_BYTES as u64);
         let reading = tokio::task::spawn_blocking(move || {
             let mut piece = vec![0; length as usize];
-            // Shorter by now: the connection is cut off, for its reader was told how much there is.
+            // The file is shorter by now. Cut the connection off: the client was promised more bytes.
             file.read_exact(&mut piece).map(|()| (piece, file))
         });
         let (piece, file) = reading.await.map_err(io::Error::other)??;

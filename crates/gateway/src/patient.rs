@@ -1,5 +1,4 @@
-//! A connection whose other end takes what is written to it, or is cut off: else whoever reads nothing would keep what was made for it
-//! in memory for ever.
+//! Connection with a write timeout. Without it, a client that reads nothing would keep its answers in memory for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -9,21 +8,21 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// See the module.
+/// Connection whose writes fail when the client takes nothing for too long.
 pub(crate) struct Patient<S> {
     inner: S,
     patience: Duration,
-    /// Until when something must be taken, while something waits for that.
+    /// Deadline of the pending write.
     until: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Patient<S> {
-    /// The other end may take nothing for so long.
+    /// Wraps a connection; the client may take nothing for so long.
     pub fn new(inner: S, patience: Duration) -> Self {
         Self { inner, patience, until: None }
     }
 
-    /// What came of an attempt to write: nothing for too long is an error.
+    /// Turns a write that has been pending for too long into an error.
     fn settle<T>(&mut self, cx: &mut Context<'_>, tried: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if tried.is_ready() {
             self.until = None;

@@ -1,5 +1,5 @@
-//! What browsers ask before a page of another origin may send what a form could not send (Fetch Standard, 4.8, CORS-preflight fetch).
-//! That the origin is let in is known by then.
+//! Preflight requests of browsers: a page of another origin asks for permission to send more than a form could send
+//! (Fetch Standard, 4.8, CORS-preflight fetch). The origin has been accepted before.
 
 use axum::body::Body;
 use axum::http::header::{
@@ -9,16 +9,16 @@ use axum::http::header::{
 use axum::http::{Method, Request, Response, StatusCode};
 use whimbrel_platform::limits::HTTP_PREFLIGHT_KEPT_S;
 
-/// Asked by browsers whose page is in a wider network than this node (Private Network Access, 4.1).
+/// Header of browsers whose page is in a wider network than this node (Private Network Access, 4.1).
 const REQUEST_PRIVATE: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const ALLOW_PRIVATE: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
-/// Whether a request asks no more than whether another one would be let in.
+/// Returns true for a preflight request.
 pub(crate) fn is_one(request: &Request<Body>) -> bool {
     request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// What such a request is answered. Tokens are shown in a header, so nothing is let in by this that is not let in without.
+/// Answers a preflight request. Tokens travel in a header, so the answer grants nothing by itself.
 pub(crate) fn answer(asked: &HeaderMap) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;

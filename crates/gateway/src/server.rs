@@ -1,4 +1,4 @@
-//! The port: connections, encrypted or not, and what becomes of each request before it is anybody's.
+//! HTTP port of a node: connections, encrypted or not, and the checks before a request is routed.
 
 use std::convert::Infallible;
 use std::io;
@@ -42,32 +42,32 @@ use crate::shared::{Counted, Shared};
 use crate::visitors::Visit;
 use whimbrel_operator::{Operator, Reason, Refusal};
 
-/// How long a connection may take to be encrypted, and each head of a request to come.
+/// Time limit for the TLS handshake, and for each head of a request.
 const HEAD_PATIENCE: Duration = Duration::from_millis(HTTP_HEAD_PATIENCE_MS);
-/// How long whoever is written to may take nothing.
+/// Time limit for a client to take some of what is written.
 const WRITE_PATIENCE: Duration = Duration::from_millis(HTTP_WRITE_PATIENCE_MS);
-/// How often one looks whether all good-byes are said.
+/// Interval at which a closing gateway looks for open connections.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// How long to wait when no connection can be had.
+/// Pause after a failed accept.
 const REST: Duration = Duration::from_millis(100);
 
-/// What a gateway is to be.
+/// Configuration of a gateway.
 pub struct GatewayConfig {
-    /// The node.
+    /// Port to the node.
     pub operator: Arc<dyn Operator>,
-    /// Who holds sessions of programs outside, if there may be any.
+    /// Port to the sessions of programs outside, if there may be any.
     pub sessions: Option<Arc<dyn Sessions>>,
-    /// Who may come in.
+    /// Access control.
     pub access: Access,
-    /// A folder of pages to be served beside the console, if there is one.
+    /// Folder of pages beside the console, if there is one.
     pub pages: Option<PathBuf>,
-    /// What connections are encrypted with, if they are.
+    /// TLS configuration, if connections are encrypted.
     pub tls: Option<Arc<rustls::ServerConfig>>,
-    /// Who keeps a record of what is refused.
+    /// Recorder of refusals.
     pub auditor: Option<Arc<dyn Auditor>>,
 }
 
-/// A node's HTTP port, which is there until it is closed or dropped.
+/// HTTP port of a node. It is open until it is closed or dropped.
 pub struct Gateway {
     shared: Arc<Shared>,
     door: Door,
@@ -75,19 +75,19 @@ pub struct Gateway {
     accepting: Mutex<Vec<AbortHandle>>,
 }
 
-/// Who sent a request.
+/// Address of a request's sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub SocketAddr);
 
-/// What somebody may do who showed a token.
+/// Role of a request's token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown(pub Option<Role>);
 
 impl Gateway {
-    /// Serves what connects to `listener`, on the threads of `runtime`.
+    /// Opens a gateway on `listener`, with the threads of `runtime`.
     ///
     /// # Errors
-    /// The listener is of no use, or the pages are in no folder.
+    /// The listener cannot be used, or the folder of pages cannot be opened.
     pub fn open(config: GatewayConfig, listener: std::net::TcpListener, runtime: &Handle) -> io::Result<Self> {
         let GatewayConfig { operator, sessions, access, pages, tls, auditor } = config;
         let pages = pages.as_deref().map(Pages::of).transpose()?;
@@ -100,10 +100,10 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// Serves what connects to this listener, too.
+    /// Accepts connections of another listener, too.
     ///
     /// # Errors
-    /// It is of no use.
+    /// The listener cannot be used.
     pub fn listen_also(&self, listener: std::net::TcpListener, runtime: &Handle) -> io::Result<()> {
         listener.set_nonblocking(true)?;
         let _context = runtime.enter();
@@ -117,23 +117,23 @@ impl Gateway {
         self.accepting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where it listens.
+    /// Address of the first listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Encrypts connections that are made from now on with this.
+    /// Sets the TLS configuration of new connections.
     pub fn set_tls(&self, tls: Arc<rustls::ServerConfig>) {
         *self.door.tls.lock().unwrap_or_else(PoisonError::into_inner) = Some(TlsAcceptor::from(tls));
     }
 
-    /// What was refused so far, by reason.
+    /// Counts of refusals, by reason.
     pub fn refusals(&self) -> &RefusalCounts {
         &self.shared.refusals
     }
 
-    /// A path that sends the first browser that comes there to the console with this token, and nobody after: other users of the machine see
-    /// what a browser is told to open.
+    /// Returns a login path: the first browser that opens it is sent to the console with this token. It works once,
+    /// since other users of the machine see the path that a browser is told to open.
     ///
     /// # Errors
     /// The machine has no random numbers.
@@ -145,13 +145,13 @@ impl Gateway {
         Ok(path)
     }
 
-    /// How many consoles are connected.
+    /// Number of connected consoles.
     pub fn watchers(&self) -> usize {
         self.shared.live.load(std::sync::atomic::Ordering::Acquire)
     }
 
-    /// Takes no more connections, says good-bye to those that are there, and waits until that is written, for as long as this.
-    /// Sessions are closed by whoever holds them.
+    /// Closes the port: accepts no more connections, says good-bye on the others, and waits until that is written, at
+    /// most for this time. Sessions are closed by their owner.
     pub fn close(self, at_most: Duration) {
         self.accepting().drain(..).for_each(|accepting| accepting.abort());
         self.shared.closing.send_replace(true);
@@ -179,7 +179,7 @@ struct Door {
 async fn accept(listener: TcpListener, door: Door) {
     loop {
         let Ok((socket, from)) = listener.accept().await else {
-            // No more files, most likely: let some go first.
+            // The process has no more file descriptors, most likely: wait until some are closed.
             tokio::time::sleep(REST).await;
             continue;
         };
@@ -218,13 +218,13 @@ impl Door {
         visit: Arc<Visit>,
         tls: &TlsAcceptor,
     ) {
-        // Whoever connects and goes, or has other ideas of encryption, is nothing that an operator could change.
+        // A failed handshake is nothing that an operator could change.
         if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_PATIENCE, tls.accept(socket)).await {
             self.serve(stream, from, counted, visit).await;
         }
     }
 
-    /// Serves a connection until it ends, or is a WebSocket.
+    /// Serves a connection until it ends or becomes a WebSocket.
     async fn serve(
         self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -253,7 +253,7 @@ impl Door {
         let _ = connection.await;
     }
 
-    /// Answers a request, if it is meant for this node and comes from nobody else's page.
+    /// Answers a request, if it is meant for this node and its origin is accepted.
     async fn respond(
         self,
         request: Request<Incoming>,
@@ -343,6 +343,6 @@ impl HttpBody for Answering {
 
 /// Waits until the gateway closes.
 pub(crate) async fn closed(closing: &mut watch::Receiver<bool>) {
-    // Without a sender it is closed as well.
+    // Without a sender the channel is closed as well.
     let _ = closing.wait_for(|closing| *closing).await;
 }

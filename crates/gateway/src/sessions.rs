@@ -1,4 +1,4 @@
-//! Sessions of programs outside over WebSocket: who holds them is told of each socket, and moves its frames.
+//! Port to the sessions of programs outside that connect over WebSocket.
 
 use std::future::Future;
 use std::io;
@@ -16,21 +16,21 @@ use crate::sockets::WebSocket;
 use whimbrel_platform::crowd::Place;
 use whimbrel_platform::limits::SESSION_FRAME_BYTES_MAX;
 
-/// The name of the session protocol among those of WebSockets.
+/// Subprotocol name of sessions.
 pub const SUBPROTOCOL: &str = "whimbrel.v1";
 
-/// Whoever holds the sessions of programs outside.
+/// Owner of the sessions of programs outside.
 pub trait Sessions: Send + Sync + 'static {
-    /// How many sessions there are, over whatever carries them.
+    /// Number of sessions over all transports.
     fn count(&self) -> usize;
 
-    /// Bytes of the longest frame that a program may say.
+    /// Maximal length of a program's frame, in bytes.
     fn frame_bytes_max(&self) -> usize {
         SESSION_FRAME_BYTES_MAX
     }
 
-    /// Takes a socket on which nothing was said yet; done when somebody else looks after it, or it is closed. Until then it
-    /// has `place` among newcomers.
+    /// Takes a socket on which nothing was said yet. The future ends when the socket is identified or closed; until
+    /// then it holds `place` among newcomers.
     fn receive(&self, socket: SessionSocket, place: Place) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
@@ -43,13 +43,13 @@ pub enum SessionFrame {
     Binary(Bytes),
 }
 
-/// A program's WebSocket. Until [`SessionSocket::release`] little may come.
+/// WebSocket of a program. Few bytes may come before [`SessionSocket::release`].
 pub struct SessionSocket {
     socket: WebSocket,
     from: SocketAddr,
-    /// What it may call this node.
+    /// Names by which the program may call this node.
     places: Vec<String>,
-    /// The connection counts as long as the socket is there.
+    /// Counts as a connection while the socket lives.
     _connection: Arc<Counted>,
 }
 
@@ -58,26 +58,26 @@ impl SessionSocket {
         Self { socket, from, places, _connection: connection }
     }
 
-    /// Where the program is.
+    /// Address of the program.
     pub fn from(&self) -> SocketAddr {
         self.from
     }
 
-    /// What the program may call this node: the host that it asked for, and the port if it is not the usual one; and those of the origins that are
-    /// let in, if a proxy asked for another one.
+    /// Names by which the program may call this node: the host of its request, with an unusual port, and the hosts of
+    /// the accepted origins, for a proxy that asked for another one.
     pub fn places(&self) -> &[String] {
         &self.places
     }
 
-    /// The program said who it is: it may say more from now on.
+    /// Lifts the limit on bytes, since the program identified itself.
     pub fn release(&mut self) {
         self.socket.get_mut().release();
     }
 
-    /// The next frame; `None` when the program closed the socket.
+    /// Polls for the next frame; `None` when the program closed the socket.
     ///
     /// # Errors
-    /// The connection broke, or what came is no WebSocket message ([`io::ErrorKind::InvalidData`]) or a longer one than may be
+    /// The connection broke; or the message is no WebSocket message ([`io::ErrorKind::InvalidData`]) or too long
     /// ([`io::ErrorKind::FileTooLarge`]).
     pub fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<SessionFrame>>> {
         loop {
@@ -87,14 +87,14 @@ impl SessionSocket {
                 Some(Err(error)) => return Poll::Ready(Some(Err(failure(error)))),
                 Some(Ok(Message::Text(text))) => SessionFrame::Text(text.into()),
                 Some(Ok(Message::Binary(bytes))) => SessionFrame::Binary(bytes),
-                // They are answered by what reads them.
+                // Reading a control frame answers it.
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
             };
             return Poll::Ready(Some(Ok(frame)));
         }
     }
 
-    /// Ready when another frame may be sent.
+    /// Polls until another frame may be sent.
     ///
     /// # Errors
     /// The connection broke.
@@ -102,10 +102,10 @@ impl SessionSocket {
         Pin::new(&mut self.socket).poll_ready(cx).map_err(failure)
     }
 
-    /// Sends a frame, when [`SessionSocket::poll_ready`] said so; JSON that is none is not sent.
+    /// Sends a frame after [`SessionSocket::poll_ready`] returned ready.
     ///
     /// # Errors
-    /// The connection broke, or JSON is no text.
+    /// The connection broke, or a frame of JSON is no text.
     pub fn send(&mut self, frame: SessionFrame) -> io::Result<()> {
         let message = match frame {
             SessionFrame::Binary(bytes) => Message::Binary(bytes),
@@ -114,7 +114,7 @@ impl SessionSocket {
         Pin::new(&mut self.socket).start_send(message).map_err(failure)
     }
 
-    /// Ready when all that was sent is written.
+    /// Polls until all frames are written.
     ///
     /// # Errors
     /// The connection broke.
@@ -123,7 +123,7 @@ impl SessionSocket {
     }
 
     /// Ready when the good-bye is written.
-    ///
+    /// Polls until the closing handshake is written.
     /// # Errors
     /// The connection broke.
     pub fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

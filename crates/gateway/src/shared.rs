@@ -1,4 +1,4 @@
-//! What all connections of a gateway share.
+//! State that all connections of a gateway share.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ use crate::sessions::Sessions;
 use crate::visitors::Visitors;
 use whimbrel_operator::{Answer, Operator, Reason, Refusal, Request};
 
-/// See the module.
+/// State that all connections of a gateway share.
 pub(crate) struct Shared {
     pub operator: Arc<dyn Operator>,
     pub sessions: Option<Arc<dyn Sessions>>,
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub refusals: RefusalCounts,
     /// Requests by method and status.
     pub requests: Counts,
-    /// True when the gateway closes.
+    /// True once the gateway closes.
     pub closing: watch::Sender<bool>,
     pub connections: Arc<AtomicUsize>,
     /// Connections that are no WebSockets.
@@ -46,20 +46,20 @@ pub(crate) struct Shared {
     pub strangers: Arc<Crowd>,
     /// Live sockets whose clients have not identified themselves.
     pub ungreeted: Arc<Visitors>,
-    /// Those who read pages.
+    /// Connections that are reading pages.
     pub readers: Arc<Crowd>,
-    /// What `/health` said last, and when.
+    /// Last answer of `/health`, and its time.
     pub health: tokio::sync::Mutex<Option<(Instant, Health)>>,
     pub live: Arc<AtomicUsize>,
     live_admins: Arc<AtomicUsize>,
     began: Instant,
     backoff: Mutex<Backoff>,
     joining: Mutex<Joining>,
-    /// Where a browser is sent that comes first to this path.
+    /// Login path that works once, and the target of its redirect.
     introduced: Mutex<Option<(String, String)>>,
     /// Permits for acts of administrators; viewers take none of them.
     acts: Arc<Semaphore>,
-    /// Permits for those of their acts that wait.
+    /// Permits for acts of administrators that wait.
     waiting_acts: Arc<Semaphore>,
     answers: Arc<Semaphore>,
     far_answers: Arc<Semaphore>,
@@ -68,11 +68,11 @@ pub(crate) struct Shared {
     pub looks: Looks,
 }
 
-/// One of those that are counted, as long as it is there.
+/// Entry of a counter; it counts until it is dropped.
 pub(crate) struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
-    /// One more, if there are fewer than so many.
+    /// Adds one to the counter, if it is below the limit.
     pub fn below(count: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         if count.fetch_add(1, Ordering::AcqRel) < most {
             return Some(Self(Arc::clone(count)));
@@ -88,7 +88,7 @@ impl Drop for Counted {
     }
 }
 
-/// Raised when whoever asked is gone.
+/// Flag that is raised once the client is gone.
 #[derive(Default)]
 pub(crate) struct Gone(Arc<AtomicBool>);
 
@@ -143,12 +143,12 @@ impl Shared {
         }
     }
 
-    /// Whoever comes first to `path` is sent to `target`; nobody else is.
+    /// Sets the login path, and the target of its redirect.
     pub fn introduce(&self, path: String, target: String) {
         *self.introduced.lock().unwrap_or_else(PoisonError::into_inner) = Some((path, target));
     }
 
-    /// Where whoever came to this path is to go, if he is the first.
+    /// Returns the target of a login path, the first time only.
     pub fn introduced(&self, path: &str) -> Option<String> {
         let mut introduced = self.introduced.lock().unwrap_or_else(PoisonError::into_inner);
         introduced.take_if(|(known, _)| known == path).map(|(_, target)| target)
@@ -162,7 +162,7 @@ impl Shared {
         }
     }
 
-    /// Counts and records that the holder of a token may not do what it asked for.
+    /// Counts and records that the token's role does not permit a request.
     pub fn refuse_viewer(&self, from: IpAddr, detail: &str) {
         self.refusals.count(RefusalReason::Forbidden);
         if let Some(auditor) = &self.auditor {
@@ -177,19 +177,19 @@ impl Shared {
         self.backoff.lock().unwrap_or_else(PoisonError::into_inner).wrong(from, now)
     }
 
-    /// Whether somebody at this address may open another WebSocket.
+    /// Takes a permit for another WebSocket from this address.
     pub fn admits(&self, from: IpAddr) -> bool {
         self.joining.lock().unwrap_or_else(PoisonError::into_inner).admits(from, Instant::now())
     }
 
-    /// Counts a request that was answered. Methods are few, whatever clients make up.
+    /// Counts an answered request. Unknown methods count as one, whatever clients make up.
     pub fn count_request(&self, method: &Method, status: StatusCode) {
         let known = [Method::GET, Method::HEAD, Method::POST, Method::DELETE, Method::OPTIONS, Method::PUT];
         let method = known.iter().find(|known| *known == method).map_or("other", Method::as_str);
         self.requests.get_or_create(&vec![("method", method.to_owned()), ("status", status.as_str().to_owned())]).inc();
     }
 
-    /// A place for a console. Viewers leave those for administrators.
+    /// Takes a place for a console. Administrators have places of their own beside those of viewers.
     pub fn live_socket(&self, role: Role) -> Option<(Counted, Option<Counted>)> {
         let place = match role {
             Role::Viewer => None,
@@ -225,7 +225,7 @@ impl Shared {
     /// apart, so that looking never waits for them.
     pub async fn answer(&self, request: Request) -> Answer {
         let permits = match () {
-            // They may take minutes: better to say so than to let somebody wait for them.
+            // Such requests may take minutes: refuse them rather than let clients wait.
             () if request.waits() => Arc::clone(&self.long_answers).try_acquire_owned().ok(),
             () if request.asks_elsewhere() => Arc::clone(&self.far_answers).acquire_owned().await.ok(),
             () => Arc::clone(&self.answers).acquire_owned().await.ok(),
@@ -237,7 +237,7 @@ impl Shared {
         self.answer_with(request, permit, |_| ()).await
     }
 
-    /// Answers on a thread that may wait. `record` hears the answer also if whoever asked is gone by then.
+    /// Answers on a thread that may block. `record` hears the answer even if the client is gone by then.
     async fn answer_with(
         &self,
         request: Request,

@@ -1,4 +1,4 @@
-//! WebSockets: how a request becomes one, and what its first bytes may cost.
+//! WebSockets: the upgrade of a request, and the limit on bytes before a client identifies itself.
 
 use std::io;
 use std::pin::Pin;
@@ -15,19 +15,19 @@ use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use whimbrel_platform::limits::{HTTP_READ_BUFFER_BYTES, HTTP_WRITE_BUFFER_BYTES};
 
-/// The longest head of a WebSocket's frame.
+/// Maximal length of a WebSocket frame's head.
 const FRAME_HEAD_BYTES: usize = 14;
 
-/// A WebSocket's connection.
+/// Connection under a WebSocket.
 pub type Connection = Rationed<TokioIo<Upgraded>>;
-/// A WebSocket of somebody.
+/// WebSocket of a client.
 pub type WebSocket = WebSocketStream<Connection>;
 
-/// Makes a request the beginning of a WebSocket that speaks `protocol`: the answer to send, and the socket that is there when it is
-/// sent. Messages have `message_bytes` at most, the first one `hello_bytes`.
+/// Upgrades a request to a WebSocket that speaks `protocol`. Returns the answer to send, and the socket that exists
+/// once the answer is sent. Messages have `message_bytes` at most, the first one `hello_bytes`.
 ///
 /// # Errors
-/// It is no such request: why, in words.
+/// The request asks for no such WebSocket; the reason in words.
 pub fn upgrade(
     request: &mut Request<Body>,
     protocol: &'static str,
@@ -58,8 +58,7 @@ fn offers(headers: &HeaderMap, protocol: &str) -> bool {
     offered.flat_map(|value| value.split(',')).any(|one| one.trim() == protocol)
 }
 
-/// A connection from which only so many bytes may come until its client has said who it is: whoever has said nothing yet may not use
-/// much memory.
+/// Connection that accepts only so many bytes until its client has identified itself. So strangers use little memory.
 #[derive(Debug)]
 pub struct Rationed<S> {
     inner: S,
@@ -71,7 +70,7 @@ impl<S> Rationed<S> {
         Self { inner, left: Some(bytes) }
     }
 
-    /// The client said who it is.
+    /// Lifts the limit, since the client identified itself.
     pub fn release(&mut self) {
         self.left = None;
     }

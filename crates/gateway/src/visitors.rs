@@ -15,14 +15,14 @@ use whimbrel_platform::crowd::household;
 
 use crate::access::Role;
 
-/// Rank of visitors that proved to be administrators: nobody takes their places.
+/// Rank of proven administrators: nobody takes their places.
 const ADMIN_RANK: u8 = 2;
 
-/// See the module.
+/// Places of visitors, with limits for all and for each address.
 pub(crate) struct Visitors {
     all_max: usize,
     each_max: usize,
-    /// Number of visitors that came, and that became idle or busy.
+    /// Number of arrivals and changes between idle and busy.
     changes: AtomicU64,
     there: Mutex<There>,
 }
@@ -40,7 +40,7 @@ struct Shown {
     rank: AtomicU8,
     /// True while a request is being answered.
     is_busy: AtomicBool,
-    /// Moment since which it is idle, or busy: the number of such changes before it.
+    /// Time since which the visitor is idle or busy, as a number of such changes.
     since: AtomicU64,
     is_sent_away: AtomicBool,
     leave: Notify,
@@ -54,7 +54,7 @@ pub(crate) struct Visit {
 }
 
 impl Visitors {
-    /// So many at most, and so many of one address.
+    /// Allows so many visitors, and so many at one address.
     pub fn of(all_max: usize, each_max: usize) -> Arc<Self> {
         Arc::new(Self { all_max, each_max, changes: AtomicU64::new(0), there: Mutex::default() })
     }
@@ -88,7 +88,7 @@ impl Visitors {
 }
 
 impl There {
-    /// Sends away the visitor who has proved least and has been idle longest; one at this address, if given.
+    /// Sends away the visitor that has proved least and has been idle longest; one at this address, if given.
     fn send_one_away(&mut self, address: Option<IpAddr>) -> Option<()> {
         let worth = |shown: &Shown| {
             let rank = shown.rank.load(Ordering::Relaxed);
@@ -179,7 +179,7 @@ mod tests {
     fn visitor_idle_longest_goes_first() {
         let visitors = Visitors::of(100, 3);
         let all: Vec<Visit> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
-        // The one that came first was answered last.
+        // The visitor that came first was answered last.
         for visit in [&all[1], &all[2], &all[0]] {
             visit.set_busy(true);
             visit.set_busy(false);

@@ -1,86 +1,86 @@
-//! Agents, as they are asked for and told of.
+//! Agents in requests and answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::{AgentKind, AgentState};
 
-/// Which agents are wanted.
+/// Filter of agents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentsWanted {
-    /// The local name; `*` stands for any text, `?` for any one character. Empty for any.
+    /// Local name, as a pattern: `*` stands for any text, `?` for any one character. Empty for any name.
     #[serde(default)]
     pub name: String,
-    /// The state.
+    /// State.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub state: Option<AgentState>,
-    /// Whether the platform's own agents are wanted, too.
+    /// True to list the platform's own agents, too.
     #[serde(default)]
     pub services: bool,
-    /// Which come first.
+    /// Order of the list.
     #[serde(default)]
     pub sort: AgentOrder,
-    /// How many at most.
+    /// Maximal number of agents.
     pub limit: usize,
-    /// Agents of other nodes are wanted as well, except those of these nodes; `None` if none are.
+    /// Nodes whose agents are left out of a list over all nodes; `None` to list agents of this node only.
     #[serde(default)]
     pub elsewhere_but: Option<Vec<String>>,
 }
 
-/// Which agents come first.
+/// Order of a list of agents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentOrder {
-    /// By name, numbers in names as numbers.
+    /// By name, with numbers compared as numbers.
     #[default]
     Name,
-    /// Those with most messages waiting.
+    /// Fullest mailbox first.
     Mailbox,
-    /// Those that handled most messages.
+    /// Most handled messages first.
     Handled,
-    /// The oldest.
+    /// Oldest first.
     Age,
 }
 
-/// Agents, as many as were wanted.
+/// Agents that match a filter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentsFound {
-    /// The agents.
+    /// Agents, up to the limit.
     pub agents: Vec<AgentInfo>,
-    /// How many there are that fit.
+    /// Number of matching agents.
     pub total: u64,
-    /// Nodes that were to tell of their agents, and did not: of these only names are told.
+    /// Nodes that did not answer in time: their agents are listed by name only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silent: Vec<String>,
 }
 
-/// An agent.
+/// Facts about an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentInfo {
-    /// Its local name.
+    /// Local name.
     pub name: String,
-    /// What runs it.
+    /// Kind of program.
     #[schemars(with = "String")]
     pub kind: AgentKind,
-    /// Where it is in its life; `None` if only its node knows.
+    /// State of its life cycle; `None` if only its node knows.
     #[schemars(with = "Option<String>")]
     pub state: Option<AgentState>,
-    /// Whether it was told to end, and has not ended yet.
+    /// True if the agent was told to end, and has not ended yet.
     pub ending: bool,
-    /// The node where it lives.
+    /// Node of the agent.
     pub node: String,
-    /// The device that it says it runs on, if that is one: the agent that speaks for it.
+    /// Device that the agent says it runs on, by the name of the agent that speaks for the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Who owns it, if somebody does.
+    /// Owner, if there is one.
     pub owner: Option<String>,
-    /// For how long it has lived.
+    /// Age of the agent.
     pub age_ms: Option<u64>,
-    /// Messages that wait in its mailbox.
+    /// Number of messages in its mailbox.
     pub mailbox: Option<u64>,
-    /// Messages that it handled.
+    /// Number of handled messages.
     pub handled: Option<u64>,
-    /// Whether it has left memory, for it had nothing to do: its next message or timer brings it back.
+    /// True if the idle agent has left memory. Its next message or timer brings it back.
     #[serde(default)]
     pub passive: bool,
 }

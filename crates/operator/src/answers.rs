@@ -1,4 +1,4 @@
-//! What a node answers.
+//! Answers of a node.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use super::services::{ServicesFound, SubscriptionsFound, TopicInfo};
 use super::society::{TotalsFound, TrafficFound};
 use super::upkeep::{CodesFound, QuotasFound};
 
-/// What a node answers.
+/// Answer of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
@@ -34,9 +34,9 @@ pub enum Answer {
     Security(SecurityInfo),
     /// To `refusals`.
     Refusals(RefusalsFound),
-    /// Some of what its audit log holds.
+    /// To `audit`: some entries of the audit log.
     Audit(AuditFound),
-    /// Some of what its log of conversations holds.
+    /// To `conversations`: some entries of the log of conversations.
     Conversations(ConversationsFound),
     /// To `services`.
     Services(ServicesFound),
@@ -44,26 +44,26 @@ pub enum Answer {
     Subscriptions(SubscriptionsFound),
     /// To `topics`.
     Topics {
-        /// Those that agents of this node are in, or of others that it knows, by name.
+        /// Topics and groups with members on this node or on nodes that it knows, by name.
         topics: Vec<TopicInfo>,
     },
     /// To `dead_letters`.
     DeadLetters(DeadLettersFound),
     /// To `links`.
     Links {
-        /// One for each node that this one knows.
+        /// Links, one for each known node.
         links: Vec<LinkInfo>,
     },
     /// To `doors`.
     Doors(DoorsInfo),
     /// To `nodes`.
     Nodes {
-        /// As the node that was asked sees them; none if it is of no cluster.
+        /// Members of the cluster, as the node that was asked sees them; none if it is of no cluster.
         nodes: Vec<MemberInfo>,
-        /// Which partitions are served by nobody because no node may have them, for people.
+        /// Partitions that no node may serve, for people.
         #[serde(default)]
         vacant: Vec<String>,
-        /// Which partitions are wanted on a node: `move` of an agent of a cluster.
+        /// Partitions that are wanted on a node, after `move` of an agent of a cluster.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         wishes: Vec<WishInfo>,
     },
@@ -71,27 +71,27 @@ pub enum Answer {
     Totals(TotalsFound),
     /// To `traffic`.
     Traffic(TrafficFound),
-    /// To `send`, if nothing was to be waited for.
+    /// To `send` without waiting for a reply.
     Sent {
-        /// Whom the message came from.
+        /// Sender of the message.
         from: String,
     },
-    /// To `send`: the answer to the message.
+    /// To `send`: the reply to the message.
     Reply {
-        /// An ACL message in its JSON encoding.
+        /// ACL message in its JSON encoding.
         #[schemars(with = "super::message::MessageShape")]
         message: serde_json::Value,
     },
     /// To `spawn`.
     Spawned {
-        /// The names of the agents that there are now.
+        /// Names of the new agents.
         agents: Vec<String>,
     },
-    /// To `move`, of an agent that is kept: it went with all agents of its partition.
+    /// To `move` of a durable agent: all agents of its partition moved.
     Moved {
-        /// Which partition.
+        /// Number of the partition.
         partition: u16,
-        /// How many agents of it live there now.
+        /// Number of agents in the partition.
         agents: u64,
     },
     /// To `kill` and `step` of all agents whose names match a pattern.
@@ -100,29 +100,29 @@ pub enum Answer {
     Mind(Box<MindInfo>),
     /// To `advise`.
     Advice(Box<Advice>),
-    /// It is done.
+    /// To requests that were carried out, and have no other answer.
     Done,
-    /// It cannot be.
+    /// To requests that failed.
     Error(Refusal),
 }
 
 /// Outcome of an operation on all agents whose names match a pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BulkOutcome {
-    /// Agents for which it succeeded.
+    /// Number of agents for which the operation succeeded.
     pub done: u64,
-    /// Names of some of these.
+    /// Names of some of these agents.
     pub agents: Vec<String>,
-    /// Agents for which it failed.
+    /// Number of agents for which the operation failed.
     #[serde(default)]
     pub failed: u64,
-    /// Reasons, for some of these.
+    /// Reasons of some of the failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
 }
 
 impl BulkOutcome {
-    /// Adds the outcome of another node, with at most so many names and reasons in all.
+    /// Adds the outcome of another node, with at most `named_max` names and reasons in all.
     pub fn add(&mut self, other: Self, named_max: usize) {
         self.done += other.done;
         self.failed += other.failed;
@@ -134,7 +134,7 @@ impl BulkOutcome {
 }
 
 impl Answer {
-    /// Outcome of an act for the audit log: why it failed, or the number of agents of a bulk operation.
+    /// Outcome of an act for the audit log: the reason of its failure, or the number of agents of a bulk operation.
     pub fn outcome(&self) -> Cow<'_, str> {
         match self {
             Self::Error(refusal) => Cow::Borrowed(&refusal.text),
@@ -145,54 +145,54 @@ impl Answer {
     }
 }
 
-/// Why a node does not do what it was asked.
+/// Refusal of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[error("{text}")]
 pub struct Refusal {
-    /// For programs.
+    /// Reason, for programs.
     pub reason: Reason,
-    /// For people.
+    /// Reason, for people.
     pub text: String,
-    /// The node to ask instead, if that is known.
+    /// Node to ask instead, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
 }
 
 impl Refusal {
-    /// Nothing more to say than this.
+    /// Makes a refusal that names no other node.
     pub fn new(reason: Reason, text: impl Into<String>) -> Self {
         Self { reason, text: text.into(), node: None }
     }
 }
 
-/// Why not.
+/// Reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The request is none, or of another version.
+    /// The request cannot be read, or is of another version.
     BadRequest,
-    /// There is no such agent.
+    /// No agent has this name.
     NoSuchAgent,
     /// The agent lives on another node.
     Elsewhere,
-    /// The agent is in no state for that.
+    /// The state of the agent does not permit the operation.
     BadState,
     /// No answer came in time.
     NoAnswer,
-    /// The node has no time for more of such requests.
+    /// The node has too many such requests.
     Busy,
     /// The node keeps no log of conversations.
     NoLog,
-    /// The log has not come so far.
+    /// The cursor is beyond the end of the log.
     BadCursor,
-    /// No node that lives has this name, or this one is of no cluster.
+    /// No live node has this name, or this node is of no cluster.
     NoSuchNode,
-    /// What is to be done cannot be.
+    /// The job cannot be done.
     BadJob,
-    /// Whoever asks did not show who it is.
+    /// The client did not identify itself.
     Unauthorised,
-    /// Whoever asks may not have that done.
+    /// The client has no right to the operation.
     NotAllowed,
-    /// There is nothing at this path.
+    /// No route has this path.
     NoSuchPath,
 }

@@ -1,4 +1,4 @@
-//! A request on a control socket: a line of JSON that says the version first.
+//! Request on a control socket: a line of JSON that begins with the version.
 
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::limits::CONTROL_REQUEST_BYTES_MAX;
@@ -6,23 +6,23 @@ use whimbrel_platform::limits::CONTROL_REQUEST_BYTES_MAX;
 use super::answers::{Reason, Refusal};
 use super::requests::Request;
 
-/// The version of this vocabulary. What is only added to it leaves it as it is.
+/// Version of the requests and answers. Additions leave the version as it is.
 pub const VERSION: u32 = 1;
 
-/// The first and only line that a client writes.
+/// Only line that a client writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// [`VERSION`].
+    /// Version of the client: [`VERSION`].
     pub version: u32,
-    /// What is wanted.
+    /// The request.
     #[serde(flatten)]
     pub request: Request,
 }
 
-/// Reads a request; its version first, for the rest may be different in another one.
+/// Reads a request. The version is read first, since another version may have other members.
 ///
 /// # Errors
-/// It is none, or of another version.
+/// The line is no request, or of another version.
 pub fn read_call(line: &[u8]) -> Result<Request, Refusal> {
     #[derive(Deserialize)]
     struct Version {

@@ -1,49 +1,49 @@
-//! Devices: tabs, phones, machines that take part for a while.
+//! Devices: browser tabs, phones and machines that take part for a while.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The devices that take part, as many as were wanted.
+/// Devices that take part, up to the limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DevicesFound {
-    /// The devices, by name.
+    /// Devices, by name.
     pub devices: Vec<DeviceInfo>,
-    /// How many there are.
+    /// Number of all devices.
     pub total: u64,
 }
 
-/// A device that takes part.
+/// Facts about a device that takes part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceInfo {
-    /// The agent that speaks for it; agents go there by this name.
+    /// Name of the device: of the agent that speaks for it. Agents move to the device by this name.
     pub name: String,
-    /// The node that it is connected to; empty if that is not known.
+    /// Node that the device is connected to; empty if unknown.
     pub node: String,
-    /// What it can do, in compute units, as it measured.
+    /// Speed of the device in compute units, as it measured.
     pub units: u32,
-    /// What is counted on now: less if nobody sees its page, nothing if its battery is low.
+    /// Speed that is counted on now: less while its page is hidden, none while its battery is low.
     pub units_now: u32,
-    /// The workers that its user allows.
+    /// Number of workers that its user allows.
     pub workers: u32,
-    /// How many parts of work it is doing.
+    /// Number of work parts in progress.
     pub taken: u32,
-    /// Whether somebody can see its page.
+    /// True if its page is visible.
     pub visible: bool,
-    /// Its battery, if it has one and tells.
+    /// Battery, if the device has one and reports it.
     pub battery: Option<BatteryInfo>,
-    /// What it can be asked to do.
+    /// Kinds of work that the device accepts.
     pub kinds: Vec<String>,
-    /// How many agents run there.
+    /// Number of agents on the device.
     pub agents: u64,
-    /// Whether it is given no work any more: it was wrong, or brought nothing back.
+    /// True if the device gets no more work: it returned wrong results or none.
     pub shunned: bool,
 }
 
-/// A device's battery.
+/// Battery of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BatteryInfo {
-    /// How full it is, 0 to 100.
+    /// Charge in percent, 0 to 100.
     pub percent: u8,
-    /// Whether it is being charged.
+    /// True while the battery is being charged.
     pub charging: bool,
 }

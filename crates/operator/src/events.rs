@@ -1,4 +1,4 @@
-//! What happens: as it does, as a log of conversations keeps it, and messages that died.
+//! Events: as they happen, as the log of conversations keeps them, and dead letters.
 
 use std::ops::ControlFlow;
 
@@ -7,64 +7,64 @@ use serde::{Deserialize, Serialize};
 use whimbrel_platform::conversations::Wanted;
 use whimbrel_platform::limits::LIVE_LINES_BYTES_MAX;
 
-/// Which events are wanted. What is not set matches any; patterns are those of [`AgentsWanted::name`].
+/// Filter of events. A member that is not set matches any; patterns are those of [`AgentsWanted::name`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SniffWanted {
-    /// One of these is the sender or the receiver.
+    /// Agents of which one is the sender or the receiver, as patterns.
     pub agents: Vec<String>,
-    /// The conversation, by a pattern.
+    /// Conversation, as a pattern.
     pub conversation: Option<String>,
-    /// One of these performatives.
+    /// Performatives of which the message has one.
     pub performatives: Vec<String>,
-    /// Messages only: neither agents that come and go nor directory entries.
+    /// True for messages only: neither events of agents nor of directory entries.
     pub only_messages: bool,
 }
 
-/// What is wanted of a log of conversations.
+/// Filter of the log of conversations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LogWanted {
-    /// What comes after the entry of this number.
+    /// Number of the last entry that is known already.
     pub since: u64,
-    /// Also what will be said.
+    /// True to wait for new entries, too.
     pub follow: bool,
-    /// Which messages.
+    /// Filter of the messages.
     #[serde(flatten)]
     pub wanted: Wanted,
 }
 
-/// An entry of a log of conversations.
+/// Entry of the log of conversations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogLine {
-    /// Its number: whoever asks for what came after it misses nothing. Of a [`Happening::Tick`], that of the last entry that was
-    /// looked at.
+    /// Number of the entry: a client that asks for the entries after it misses nothing. For a [`Happening::Tick`],
+    /// number of the last entry that was looked at.
     pub number: u64,
-    /// What it is about.
+    /// Event of the entry.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// Entries of a log of conversations.
+/// Entries of the log of conversations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationsFound {
-    /// The entries.
+    /// Entries, in order.
     pub lines: Vec<LogLine>,
-    /// What to ask for as `since` to go on.
+    /// Value of `since` for the next request.
     pub next: u64,
-    /// There was no more when it was asked.
+    /// True if the log had no more entries.
     pub complete: bool,
     #[serde(skip)]
     bytes: usize,
 }
 
 impl ConversationsFound {
-    /// None yet, of those that come after the entry of this number.
+    /// Makes an empty list of the entries after this number.
     pub fn after(number: u64) -> Self {
         Self { next: number, ..Self::default() }
     }
 
-    /// Takes in what a log tells next, until it is so many entries or so many bytes that it is enough.
+    /// Adds an entry. Breaks once the list has `most` entries, or as many bytes as an answer may have.
     pub fn take(&mut self, line: LogLine, most: usize) -> ControlFlow<()> {
         self.next = line.number;
         self.complete = matches!(line.event.what, Happening::Tick);
@@ -79,7 +79,7 @@ impl ConversationsFound {
 }
 
 impl LogLine {
-    /// How much it has to say, in bytes, roughly.
+    /// Approximate size of the entry, in bytes.
     pub fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let said = match &self.event.what {
@@ -106,63 +106,63 @@ impl LogLine {
     }
 }
 
-/// Something that happened.
+/// Event on a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
-    /// When, in microseconds since 1970-01-01 UTC.
+    /// Time in microseconds since 1970-01-01 UTC.
     pub at_us: u64,
-    /// On which node.
+    /// Name of the node.
     pub node: String,
-    /// What.
+    /// Kind of the event.
     #[serde(flatten)]
     pub what: Happening,
 }
 
-/// What happened.
+/// Kind of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Happening {
     /// A message was sent.
     Sent(MessageInfo),
-    /// A message cannot reach its receiver.
+    /// A message could not reach its receiver.
     Died {
         /// The message.
         #[serde(flatten)]
         message: MessageInfo,
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// An agent came, went or changed its state.
+    /// An agent arrived, left or changed its state.
     Agent {
-        /// Which agent.
+        /// Name of the agent.
         agent: String,
-        /// What became of it, for people.
+        /// Change, for people.
         text: String,
     },
-    /// A directory entry came, went or changed.
+    /// A directory entry appeared, disappeared or changed.
     Service {
-        /// Whose.
+        /// Agent of the entry.
         agent: String,
-        /// What became of it, for people.
+        /// Change, for people.
         text: String,
     },
-    /// Something was refused.
+    /// An operation was refused.
     Refused {
-        /// Why, for programs: `bad_token`, `forbidden` and so on.
+        /// Reason, for programs: `bad_token`, `forbidden` and so on.
         reason: String,
-        /// Whom: a principal as the policy writes it, or an address.
+        /// Principal that was refused, as the policy writes it; or an address.
         who: String,
-        /// What they wanted to do, if that is known.
+        /// Attempted action, if it is known.
         action: Option<String>,
-        /// To whom or what; empty if that is not known.
+        /// Object of the action; empty if unknown.
         object: String,
-        /// More about it, for people; may be empty.
+        /// Details, for people; may be empty.
         text: String,
         /// Number of equal refusals that this event stands for.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         count: u64,
     },
-    /// Something was allowed, and done.
+    /// An act was allowed, and done.
     Allowed {
         /// Principal as the policy writes it, holder of a token, or user of the machine.
         who: String,
@@ -179,78 +179,78 @@ pub enum Happening {
         #[serde(default = "one", skip_serializing_if = "is_one")]
         count: u64,
     },
-    /// So many events were left out here: they came faster than they were read.
+    /// Events were left out here: they came faster than they were read.
     Skipped {
-        /// How many.
+        /// Number of events.
         count: u64,
     },
-    /// A process went on with the log of conversations, and the one before it had not ended in order: the last that was said
-    /// there may be missing.
+    /// A process continues the log of conversations of one that did not end in order. The last messages of the former
+    /// process may be missing.
     CutShort,
-    /// So many entries of the log of conversations are not kept any more.
+    /// Entries of the log of conversations were deleted here.
     Dropped {
-        /// How many.
+        /// Number of entries.
         count: u64,
     },
-    /// Nothing; only the time.
+    /// No event: only the time.
     Tick,
 }
 
-/// What one sees of a message.
+/// Message, as observers see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageInfo {
-    /// Its sender.
+    /// Sender.
     pub from: String,
-    /// The receiver of this copy.
+    /// Receiver of this copy.
     pub to: String,
-    /// The topic or group by which it got it, if it was sent to one.
+    /// Topic or group that the message was sent to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
-    /// Its performative.
+    /// Performative.
     pub performative: String,
-    /// Its conversation, if it has one.
+    /// Conversation, if the message has one.
     pub conversation: Option<String>,
-    /// Its interaction protocol, if it has one.
+    /// Interaction protocol, if the message has one.
     pub protocol: Option<String>,
-    /// What an answer is to quote, if it is to.
+    /// Text that a reply must quote, if any.
     pub reply_with: Option<String>,
-    /// What it quotes, if it does.
+    /// Text that the message quotes, if it is a reply.
     pub in_reply_to: Option<String>,
-    /// Its content as AgentSpeak writes it, shortened if it is long.
+    /// Content in AgentSpeak's notation, shortened if it is long.
     pub content: String,
-    /// What else it says of itself, if it does.
+    /// Rare parameters, if the message has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<Box<MoreInfo>>,
 }
 
-/// What few messages say of themselves (FIPA00061).
+/// Rare parameters of a message (FIPA00061).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MoreInfo {
-    /// Who else it was sent to, the first of them.
+    /// Some of the other receivers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
-    /// How many more that are.
+    /// Number of other receivers that are left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub others_left_out: u64,
-    /// Where answers go instead of the sender.
+    /// Receivers of replies, instead of the sender.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reply_to: Vec<String>,
-    /// Until when they are wanted, in milliseconds since 1970-01-01 UTC.
+    /// Deadline for replies, in milliseconds since 1970-01-01 UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_by_ms: Option<u64>,
-    /// The language of its content.
+    /// Language of the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// How that is encoded.
+    /// Encoding of the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
-    /// What gives the content's symbols meaning.
+    /// Ontology of the content: gives its symbols meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ontology: Option<String>,
-    /// Its `X-` parameters with their values as AgentSpeak writes them, the first of them.
+    /// Some of the `X-` parameters, with values in AgentSpeak's notation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub user: Vec<(String, String)>,
-    /// How many more that are.
+    /// Number of `X-` parameters that are left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub user_left_out: u64,
 }
@@ -279,8 +279,8 @@ fn is_zero(count: &u64) -> bool {
 /// Messages that could not reach their receivers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadLettersFound {
-    /// The newest of those that are kept and fit, the oldest of them first.
+    /// Newest matching dead letters that are kept, the oldest of them first.
     pub letters: Vec<Event>,
-    /// How many messages died since the node started.
+    /// Number of dead letters since the node started.
     pub total: u64,
 }

@@ -1,4 +1,4 @@
-//! How a message looks in its JSON encoding, for documents: what reads and writes it is `acl::codec::json`, and
+//! Shape of a message in its JSON encoding, for the OpenAPI document. The codec itself is `acl::codec::json`;
 //! docs/reference/acl-encodings.md has its rules.
 
 use schemars::JsonSchema;
@@ -8,54 +8,55 @@ use schemars::JsonSchema;
 #[schemars(rename = "Message", deny_unknown_fields)]
 #[expect(dead_code, reason = "only its shape is wanted")]
 pub(crate) struct MessageShape {
-    /// One of FIPA's communicative acts (`inform`, `request`, `cfp`, ...), or another one (`tell`, `askOne`, ...).
+    /// Communicative act: one of FIPA's (`inform`, `request`, `cfp`, ...), or another one (`tell`, `askOne`, ...).
     performative: String,
-    /// Who says it.
+    /// Sender.
     sender: Option<AgentShape>,
-    /// To whom.
+    /// Receivers.
     receivers: Option<Vec<AgentShape>>,
-    /// What is said: numbers, text, booleans, lists and null as in JSON, other values as `{"atom": ..}`, `{"term": .., "args": [..]}` and the like.
+    /// Content: numbers, text, booleans, lists and null as in JSON, other values as `{"atom": ..}`, `{"term": ..,
+    /// "args": [..]}` and the like.
     content: Option<serde_json::Value>,
-    /// Who is to get the answer, if not the sender.
+    /// Receivers of replies, instead of the sender.
     reply_to: Option<Vec<AgentShape>>,
-    /// The language of the content.
+    /// Language of the content.
     language: Option<String>,
-    /// How the content is encoded.
+    /// Encoding of the content.
     encoding: Option<String>,
-    /// What the words of the content mean.
+    /// Ontology of the content: gives its words meaning.
     ontology: Option<String>,
-    /// The interaction protocol.
+    /// Interaction protocol.
     protocol: Option<String>,
-    /// The conversation that it belongs to.
+    /// Conversation of the message.
     conversation_id: Option<String>,
-    /// What the answer is to quote as `in_reply_to`.
+    /// Text that a reply must quote as `in_reply_to`.
     reply_with: Option<String>,
-    /// What it answers: the `reply_with` of that.
+    /// Quote of the `reply_with` of the answered message.
     in_reply_to: Option<String>,
-    /// Until when an answer is wanted, in milliseconds since 1970.
+    /// Deadline for replies, in milliseconds since 1970.
     reply_by_ms: Option<i64>,
     /// Further parameters, each with its name and value.
     user: Option<Vec<(String, serde_json::Value)>>,
 }
 
-/// An agent: its name (`amy`, `amy@home`), or an object if there is more to say.
+/// Agent identifier: a name (`amy`, `amy@home`), or an object with more members.
 #[derive(JsonSchema)]
 #[schemars(rename = "Agent", untagged)]
 #[expect(dead_code, reason = "only its shape is wanted")]
 enum AgentShape {
-    /// Its name.
+    /// Name.
     Name(String),
-    /// Its name and where it can be reached.
+    /// Name and addresses.
     Whole {
-        /// Its name; without its platform if that is said apart.
+        /// Name; without the platform if that is a member of its own.
         name: String,
-        /// Its platform, if its name alone would be read as another's.
+        /// Platform, if the name alone would be read as another's.
         platform: Option<String>,
-        /// Where it can be reached, the best first.
+        /// Addresses, the best first.
         addresses: Option<Vec<String>>,
-        /// Who knows where it can be reached.
+        /// Agents that can resolve the name to addresses.
         resolvers: Option<Vec<AgentShape>>,
-        /// What else is said of it, each with its name and value.
+        /// Further members, each with its name and value.
         user: Option<Vec<(String, serde_json::Value)>>,
     },
 }

@@ -1,24 +1,24 @@
-//! What is in an agent.
+//! Inspection of an agent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::{AgentKind, AgentState};
 use whimbrel_platform::inspection::Inspection;
 
-/// What is in an agent: of one that is written in AgentSpeak its mind, of others what there is.
+/// Inspection of an agent: the mind of an AgentSpeak agent, other facts of others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MindInfo {
-    /// Its name, with the platform's.
+    /// Name with the platform's.
     pub agent: String,
-    /// What runs it.
+    /// Kind of program.
     #[schemars(with = "String")]
     pub kind: AgentKind,
-    /// Where it is in its life.
+    /// State of its life cycle.
     #[schemars(with = "String")]
     pub state: AgentState,
-    /// The node where it lives.
+    /// Node of the agent.
     pub node: String,
-    /// What it tells of itself.
+    /// Facts that the agent's body reports.
     #[serde(flatten)]
     pub inside: Inspection,
 }

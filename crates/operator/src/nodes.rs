@@ -1,43 +1,43 @@
-//! Nodes, as they tell of themselves and of each other.
+//! Nodes in answers: their own facts, and what they know of each other.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::cluster::{Load, Trouble};
 
-/// A node, and how it is doing.
+/// Facts about a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeInfo {
-    /// The platform's name.
+    /// Name of the platform.
     pub platform: String,
-    /// The node's name.
+    /// Name of the node.
     pub node: String,
-    /// The project or program that it runs.
+    /// Project or program that the node runs.
     pub society: String,
-    /// Its process.
+    /// Identifier of the node's process.
     pub pid: u32,
-    /// The version of Whimbrel.
+    /// Version of Whimbrel.
     pub version: String,
-    /// When it started, in milliseconds since 1970-01-01 UTC.
+    /// Start time, in milliseconds since 1970-01-01 UTC.
     pub started_ms: u64,
-    /// For how long it has been there, in microseconds.
+    /// Time since the start, in microseconds.
     pub up_us: u64,
-    /// Its agents, the platform's own not counted.
+    /// Number of agents, without the platform's own.
     pub agents: u64,
-    /// Messages by what became of them: sent + came = handled + dead + queued + left.
+    /// Number of messages that agents sent; sent + came = handled + dead + queued + left.
     pub sent: u64,
-    /// Taken from a mailbox by their receiver.
+    /// Number of messages that receivers took from their mailboxes.
     pub handled: u64,
-    /// Ended as dead letters.
+    /// Number of dead letters.
     pub dead: u64,
-    /// Waiting now.
+    /// Number of messages that wait now.
     pub queued: u64,
-    /// Came from other nodes.
+    /// Number of messages from other nodes.
     pub came: u64,
-    /// Left for other nodes.
+    /// Number of messages to other nodes.
     pub left: u64,
     /// Memory in use, if the system tells.
     pub memory_bytes: Option<u64>,
-    /// Memory that its process may have, if the system tells: the least of its control groups' limits and the machine's
+    /// Memory limit of the process, if the system tells: the least of its control groups' limits and the machine's
     /// memory.
     #[serde(default)]
     pub memory_limit_bytes: Option<u64>,
@@ -45,128 +45,128 @@ pub struct NodeInfo {
     /// agents, little memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong: Vec<String>,
-    /// How its links are secured: `open`, `tls`, `authenticated`; `None` if it has none.
+    /// Security level of the links: `open`, `tls`, `authenticated`; `None` without links.
     pub security: Option<String>,
-    /// Where other nodes can reach it, if they can.
+    /// Address for other nodes, if they can connect.
     pub address: Option<String>,
-    /// The nodes it knows.
+    /// Known nodes.
     pub peers: Vec<PeerInfo>,
 }
 
-/// Where clients of sessions connect with a node and no other: `HOST:PORT`, or `:PORT` at any host by which it is known.
+/// Ports for sessions with this node and no other: `HOST:PORT`, or `:PORT` at any host name of the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoorsInfo {
-    /// Over WebSocket, if they can.
+    /// Port for WebSocket, if there is one.
     pub http: Option<String>,
-    /// At its agent port, if it has one.
+    /// Agent port, if there is one.
     pub agent_port: Option<String>,
 }
 
-/// A node that another one knows.
+/// Node that another one knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerInfo {
-    /// Its name, if that is known.
+    /// Name, if it is known.
     pub node: Option<String>,
-    /// Where it can be reached, if that is known.
+    /// Address, if it is known.
     pub address: Option<String>,
 }
 
-/// A partition that somebody wants on a node.
+/// Partition that is wanted on a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WishInfo {
-    /// Its number.
+    /// Number of the partition.
     pub partition: u16,
-    /// The node's name.
+    /// Name of the node.
     pub node: String,
-    /// Some of its agents.
+    /// Some agents of the partition.
     pub agents: Vec<String>,
 }
 
-/// A node of a cluster.
+/// Member of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberInfo {
-    /// Its name.
+    /// Name of the node.
     pub node: String,
-    /// Its number: 16 hexadecimal digits, unlike any other process's.
+    /// Number of the member: 16 hexadecimal digits, unique for each process.
     pub number: String,
-    /// What it does.
+    /// State of the member.
     pub state: MemberState,
-    /// It serves partitions only if no ordinary node does.
+    /// True for a standby node: it serves partitions only if no ordinary node does.
     pub standby: bool,
-    /// It is the one that writes who serves what.
+    /// True for the placer: the node that writes the table of partitions.
     pub placer: bool,
-    /// Up to which level it knows what nodes write for each other; 0 if it does not say.
+    /// Highest level of the cluster's records that the node understands; 0 if unknown.
     #[serde(default)]
     pub level: u32,
-    /// How much it can do, beside others.
+    /// Weight: share of partitions, relative to other nodes.
     pub weight: u32,
-    /// How many partitions it has.
+    /// Number of its partitions.
     pub partitions: u64,
-    /// How many of them it is to hand over.
+    /// Number of partitions that it must hand over.
     pub leaving: u64,
-    /// How many agents live there.
+    /// Number of its agents.
     pub agents: u64,
-    /// How busy it is, and with the agents of which partitions, if it has been there long enough to know.
+    /// Load of the node and of its partitions, once it has measured for long enough.
     #[serde(default)]
     pub load: Option<Load>,
-    /// Where other nodes reach it.
+    /// Address for other nodes.
     pub address: String,
-    /// Its machine and process, for people.
+    /// Machine and process, for people.
     pub process: String,
-    /// What it is called beside its name.
+    /// Labels: names beside that of the node.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// Partitions that it has and cannot serve.
+    /// Partitions that the node has and cannot serve.
     #[serde(default)]
     pub unserved: Vec<u16>,
-    /// What is the matter with partitions there.
+    /// Errors of the node's partitions.
     #[serde(default)]
     pub troubles: Vec<Trouble>,
 }
 
-/// What a node of a cluster does.
+/// State of a member of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberState {
-    /// It asks to be let in.
+    /// Asks to be admitted.
     Joining,
-    /// It serves what it is given.
+    /// Serves its partitions.
     Running,
-    /// It hands over what it serves.
+    /// Hands over its partitions.
     Draining,
-    /// It left.
+    /// Has left.
     Left,
-    /// It gives no sign of life.
+    /// Gives no sign of life.
     Silent,
 }
 
-/// A link to another node.
+/// Facts about a link to another node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkInfo {
-    /// The node at this end.
+    /// Node at this end.
     pub node: String,
-    /// The node at the other end, if it has been there.
+    /// Node at the other end, once it has connected.
     pub peer: Option<String>,
-    /// Where that one listens, if that is known.
+    /// Address at which the other node listens, if it is known.
     pub address: Option<String>,
-    /// Whether there is a connection now.
+    /// True while the link is connected.
     pub up: bool,
-    /// Whether the other end left in good order: nobody waits for it.
+    /// True if the other node left in good order: no message waits for it.
     #[serde(default)]
     pub left: bool,
-    /// Connections made so far.
+    /// Number of connections so far.
     pub connections: u64,
-    /// Messages that wait, unacknowledged ones included.
+    /// Number of messages that wait, unacknowledged ones included.
     pub waiting: u64,
-    /// Messages and news received, what was sent again included.
+    /// Number of received messages and updates, repeated ones included.
     pub items_in: u64,
-    /// Messages and news sent.
+    /// Number of sent messages and updates.
     pub items_out: u64,
-    /// Bytes received.
+    /// Number of received bytes.
     pub bytes_in: u64,
-    /// Bytes sent.
+    /// Number of sent bytes.
     pub bytes_out: u64,
-    /// Microseconds that a question to the other end takes to be answered, smoothed, if that is known.
+    /// Smoothed round-trip time in microseconds, if it is known.
     #[serde(default)]
     pub round_trip_us: Option<u64>,
 }

@@ -1,92 +1,93 @@
-//! What a gateway needs of its node: the port that the node's wiring implements.
+//! Port of a gateway to its node, implemented by the node's wiring.
 
 use std::ops::ControlFlow;
 
 use crate::{Answer, Event, LogLine, LogWanted, Refusal, Request, SniffWanted};
 
-/// A node, as those who look at it and steer it through its gateway see it.
+/// A node, as its operators see it through the gateway.
 pub trait Operator: Send + Sync + 'static {
-    /// Answers a request, all but [`Request::Sniff`], [`Request::Log`] and [`Request::Stop`], which are refused. May take as long
-    /// as what is asked for takes; `gone` tells whether whoever asked went away meanwhile.
+    /// Answers a request; refuses [`Request::Sniff`], [`Request::Log`] and [`Request::Stop`]. The call lasts as long as
+    /// the operation does. `gone` returns true once the client has gone away.
     fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer;
 
-    /// What was refused so far, by reason.
+    /// Refusals so far, by reason.
     fn refusals(&self) -> Vec<(&'static str, u64)>;
 
-    /// Watches what happens from now on, until what is returned is dropped.
+    /// Watches events from now on, until the returned feed is dropped.
     fn watch(&self, wanted: Watched) -> Box<dyn Feed>;
 
-    /// Counts who writes to whom from now on, until what is returned is dropped.
+    /// Counts messages by pair of agents from now on, until the returned counter is dropped.
     fn count_traffic(&self) -> Box<dyn Traffic>;
 
-    /// Measures how long messages wait, of some of them, until what is returned is dropped.
+    /// Measures for a sample of messages how long they wait, until the returned meter is dropped.
     fn measure_latency(&self) -> Box<dyn Latency>;
 
-    /// Tells what the node's log of conversations holds, entry by entry, as long as `line` goes on. Takes as long as there is
-    /// something to tell; if new entries are wanted, for ever: a [`Tick`](crate::Happening::Tick) comes several times a
-    /// second then.
+    /// Passes the entries of the node's log of conversations to `line`, as long as that continues. The call ends with
+    /// the last entry. If new entries are wanted, it does not end: a [`Tick`](crate::Happening::Tick) comes
+    /// several times a second then.
     ///
     /// # Errors
-    /// There is no log, it cannot be read, or it has not come so far.
+    /// There is no log, the log cannot be read, or the cursor is beyond its end.
     fn log(&self, wanted: &LogWanted, line: &mut dyn FnMut(LogLine) -> ControlFlow<()>) -> Result<(), Refusal>;
 }
 
-/// What is to be watched.
+/// Subject of a watch at the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// What [`Request::Sniff`] tells.
+    /// Events as for [`Request::Sniff`].
     Events(SniffWanted),
-    /// Agents that come from other nodes and go there.
+    /// Agents that arrive from other nodes and leave for them.
     Mobility,
-    /// What is refused.
+    /// Refusals.
     Security,
 }
 
-/// What happened since somebody looked last. Only so much is kept; what does not find room is counted.
+/// Bounded queue of events. Events that find no room are counted.
 pub trait Feed: Send {
-    /// Takes what is kept, the oldest first, with a [`Skipped`](crate::Happening::Skipped) if there was more.
+    /// Takes the queued events, the oldest first, with a [`Skipped`](crate::Happening::Skipped) if some
+    /// found no room.
     fn take(&mut self) -> Vec<Event>;
 }
 
-/// Messages between two agents.
+/// Messages from one agent to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Who wrote.
+    /// Sender.
     pub from: String,
-    /// To whom.
+    /// Receiver.
     pub to: String,
-    /// How often.
+    /// Number of messages.
     pub count: u64,
 }
 
-/// Who wrote to whom since somebody looked last.
+/// Counter of messages by pair of agents.
 pub trait Traffic: Send {
-    /// The busiest so many pairs, the busiest first.
+    /// Takes the counts since the last call, of the busiest pairs, the busiest first.
     fn take(&mut self, pairs_max: usize) -> Counted;
 }
 
-/// Messages by who wrote to whom.
+/// Counts of messages by pair of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Those that were looked at.
+    /// Counted pairs.
     pub pairs: Vec<Pair>,
-    /// How many there were beside: when there are very many, not each is looked at.
+    /// Messages without a pair: under heavy load only a sample is counted by pair.
     pub unseen: u64,
 }
 
-/// How long messages wait from when they are put into a mailbox until a turn has taken them, in microseconds.
+/// Percentiles of the time that messages wait in a mailbox until a turn takes them, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Waits {
-    /// Half of them for no longer than this.
+    /// Median.
     pub p50: u64,
-    /// 90 of 100.
+    /// 90th percentile.
     pub p90: u64,
-    /// 99 of 100.
+    /// 99th percentile.
     pub p99: u64,
 }
 
-/// Somebody measures how long messages wait.
+/// Meter of the time that messages wait.
 pub trait Latency: Send {
-    /// How long they waited lately, if any were taken.
+    /// Percentiles of recent messages, if there were any.
     fn waits(&self) -> Option<Waits>;
 }

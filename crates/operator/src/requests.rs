@@ -1,4 +1,4 @@
-//! What can be asked of a node.
+//! Requests to a node.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,236 +10,241 @@ use super::agents::AgentsWanted;
 use super::events::{LogWanted, SniffWanted};
 use super::services::{EntryWanted, ServicesWanted};
 
-/// What can be asked of a node.
+/// Request to a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub enum Request {
-    /// Who the node is, and how it is doing. Answered by [`Answer::Node`].
+    /// Facts about the node. Answered by [`Answer::Node`].
     Node,
-    /// Its agents. Answered by [`Answer::Agents`].
+    /// Agents of the node. Answered by [`Answer::Agents`].
     Agents(AgentsWanted),
-    /// The devices that take part. Answered by [`Answer::Devices`](super::Answer::Devices).
+    /// Devices that take part. Answered by [`Answer::Devices`](super::Answer::Devices).
     Devices {
-        /// How many at most.
+        /// Maximal number of devices.
         limit: usize,
     },
-    /// The code that it has, and who runs it. Answered by [`Answer::Codes`](super::Answer::Codes).
+    /// Code of the node, and the number of agents that run it. Answered by [`Answer::Codes`](super::Answer::Codes).
     Codes,
-    /// What its agents, and their owners, use of what they may. Answered by [`Answer::Quotas`](super::Answer::Quotas).
+    /// Quotas of agents and owners, and their use. Answered by [`Answer::Quotas`](super::Answer::Quotas).
     Quotas {
-        /// How many agents at most.
+        /// Maximal number of agents.
         limit: usize,
     },
-    /// What it shows and trusts, and what it refused by reason. Answered by [`Answer::Security`](super::Answer::Security).
+    /// Certificates of the node, and counts of refusals. Answered by [`Answer::Security`](super::Answer::Security).
     Security,
-    /// What it refused lately. Answered by [`Answer::Refusals`](super::Answer::Refusals).
+    /// Recent refusals. Answered by [`Answer::Refusals`](super::Answer::Refusals).
     Refusals {
-        /// How many at most.
+        /// Maximal number of refusals.
         limit: usize,
     },
-    /// What its audit log holds, from its end. Answered by [`Answer::Audit`](super::Answer::Audit).
+    /// Entries of the audit log, the newest first. Answered by [`Answer::Audit`](super::Answer::Audit).
     Audit {
-        /// Where to go on: what an earlier answer said; from the end if there was none.
+        /// Cursor of an earlier answer; the end of the log if missing.
         #[serde(default)]
         before: Option<String>,
-        /// How many at most.
+        /// Maximal number of entries.
         limit: usize,
     },
-    /// What agents offer. Answered by [`Answer::Services`].
+    /// Services that agents offer. Answered by [`Answer::Services`].
     Services(ServicesWanted),
-    /// Register an agent of this node with the DF, whoever it is. Answered by [`Answer::Done`](super::Answer::Done).
+    /// Registers an agent of this node with the DF. Answered by [`Answer::Done`](super::Answer::Done).
     Register(Box<EntryWanted>),
-    /// Put this in the place of what the entry of an agent of this node says. Answered by [`Answer::Done`](super::Answer::Done).
+    /// Replaces the directory entry of an agent of this node. Answered by [`Answer::Done`](super::Answer::Done).
     Modify(Box<EntryWanted>),
-    /// Take the entry of an agent of this node out of the DF. Answered by [`Answer::Done`](super::Answer::Done).
+    /// Removes the directory entry of an agent of this node. Answered by [`Answer::Done`](super::Answer::Done).
     Deregister {
-        /// Its local name.
+        /// Local name of the agent.
         agent: String,
     },
-    /// The standing searches in its DF. Answered by [`Answer::Subscriptions`](super::Answer::Subscriptions).
+    /// Standing searches in the DF. Answered by [`Answer::Subscriptions`](super::Answer::Subscriptions).
     Subscriptions {
-        /// How many at most.
+        /// Maximal number of searches.
         limit: usize,
     },
-    /// The topics and groups that somebody is in. Answered by [`Answer::Topics`].
+    /// Topics and groups that have members. Answered by [`Answer::Topics`].
     Topics,
-    /// Its newest dead letters. Answered by [`Answer::DeadLetters`].
+    /// Newest dead letters. Answered by [`Answer::DeadLetters`].
     DeadLetters {
-        /// Only those that one of these sent or was to get, by patterns as in [`AgentsWanted::name`]; any if empty.
+        /// Agents of which one is the sender or the receiver, as patterns of [`AgentsWanted::name`]; any if empty.
         #[serde(default)]
         agents: Vec<String>,
-        /// How many at most.
+        /// Maximal number of dead letters.
         limit: usize,
     },
-    /// Its links to other nodes. Answered by [`Answer::Links`].
+    /// Links to other nodes. Answered by [`Answer::Links`].
     Links,
-    /// Where clients of sessions connect with it and no other node. Answered by [`Answer::Doors`](super::Answer::Doors).
+    /// Ports for sessions with this node and no other. Answered by [`Answer::Doors`](super::Answer::Doors).
     Doors,
-    /// The nodes of its cluster. Answered by [`Answer::Nodes`].
+    /// Nodes of the cluster. Answered by [`Answer::Nodes`].
     Nodes,
-    /// How all nodes of the platform are doing. Answered by [`Answer::Totals`](super::Answer::Totals).
+    /// Facts about all nodes of the platform. Answered by [`Answer::Totals`](super::Answer::Totals).
     Totals,
-    /// Who wrote to whom. Answered by [`Answer::Traffic`](super::Answer::Traffic).
+    /// Counts of messages by pair of agents. Answered by [`Answer::Traffic`](super::Answer::Traffic).
     Traffic {
-        /// How many pairs at most.
+        /// Maximal number of pairs.
         limit: usize,
-        /// On all nodes of the platform, not on this one only.
+        /// True to count on all nodes of the platform, not on this one only.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         elsewhere: bool,
     },
-    /// Have a node of its cluster hand over all partitions and take no more, or take its share again. Answered by
-    /// [`Answer::Done`]; it happens afterwards.
+    /// Has a node of the cluster hand over all partitions and take no more, or take its share again. Answered by
+    /// [`Answer::Done`] before that has happened.
     Drain {
-        /// The node's name.
+        /// Name of the node.
         node: String,
-        /// Whether it is to drain.
+        /// True to drain the node.
         drains: bool,
     },
     /// Messages as they are sent. Answered by [`Event`]s, one a line, until the client closes the connection.
     Sniff(SniffWanted),
-    /// What its log of conversations holds. Answered by [`LogLine`]s, the last one a [`Happening::Tick`], unless new ones are
-    /// wanted for ever.
+    /// Entries of the log of conversations. Answered by [`LogLine`]s; the last one is a [`Happening::Tick`], unless the
+    /// client waits for new entries.
     Log(LogWanted),
-    /// Some of what its log of conversations holds. Answered by [`Answer::Conversations`](super::Answer::Conversations).
+    /// Some entries of the log of conversations. Answered by [`Answer::Conversations`](super::Answer::Conversations).
     Conversations {
-        /// What of it; new ones are not waited for.
+        /// Filter of the entries; new ones are not waited for.
         #[serde(default)]
         wanted: LogWanted,
-        /// How many entries at most.
+        /// Maximal number of entries.
         limit: usize,
     },
-    /// Send a message. Answered by [`Answer::Sent`] or [`Answer::Reply`].
+    /// Sends a message. Answered by [`Answer::Sent`] or [`Answer::Reply`].
     Send(Box<Sending>),
-    /// Take an agent one step through its life, or all agents of this node whose names match a pattern. Answered by
-    /// [`Answer::Done`]; by [`Answer::Acted`](super::Answer::Acted) for a pattern.
+    /// Takes an agent, or all agents of this node whose names match a pattern, one step through the life cycle.
+    /// Answered by [`Answer::Done`]; by [`Answer::Acted`](super::Answer::Acted) for a pattern.
     Step {
         /// Local name of the agent, or a pattern as in [`AgentsWanted::name`] with `*` or `?`.
         agent: String,
-        /// Which step.
+        /// The step.
         step: LifecycleStep,
     },
-    /// Make agents of a program of the society's project, all or none. Answered by [`Answer::Spawned`](super::Answer::Spawned).
+    /// Creates agents of a program of the society's project, all or none. Answered by
+    /// [`Answer::Spawned`](super::Answer::Spawned).
     Spawn(Box<Spawning>),
-    /// Make an agent that goes on as another one of this node does. Answered by [`Answer::Done`]; it is there soon after.
+    /// Creates a copy of an agent of this node that continues as the original does. Answered by [`Answer::Done`]; the
+    /// copy exists soon after.
     Clone {
-        /// The original's local name.
+        /// Local name of the original.
         agent: String,
-        /// The copy's.
+        /// Local name of the copy.
         name: String,
     },
-    /// End an agent, or all agents of this node whose names match a pattern. Answered by [`Answer::Done`]; by
+    /// Kills an agent, or all agents of this node whose names match a pattern. Answered by [`Answer::Done`]; by
     /// [`Answer::Acted`](super::Answer::Acted) for a pattern.
     Kill {
         /// Local name of the agent, or a pattern as in [`AgentsWanted::name`] with `*` or `?`.
         agent: String,
     },
-    /// Have an agent of this node go on on another one, or on a device. Answered by [`Answer::Done`] when it does; by
-    /// [`Answer::Moved`](super::Answer::Moved) if its partition went with it.
+    /// Moves an agent of this node to another node, or to a device. Answered by [`Answer::Done`] when the agent
+    /// continues there; by [`Answer::Moved`](super::Answer::Moved) if its whole partition moved.
     Move {
-        /// Its local name.
+        /// Local name of the agent.
         agent: String,
-        /// The node's name, or that of a device: of the agent that speaks for it. `*` takes back that a durable agent is wanted on a
-        /// node: its partition may be on any again.
+        /// Name of the node, or of the device: of the agent that speaks for it. `*` withdraws the wish that a durable
+        /// agent be on a certain node; any node may then serve its partition.
         to: String,
     },
-    /// Call an agent home, wherever it is. Answered by [`Answer::Done`] when it is there.
+    /// Calls an agent home from any node. Answered by [`Answer::Done`] when the agent is there.
     Recall {
-        /// Its local name.
+        /// Local name of the agent.
         agent: String,
     },
-    /// Say whether an agent had better go to a node for a job, or ask there. Answered by [`Answer::Advice`].
+    /// Compares for a job: moving an agent to a node, or asking from afar. Answered by [`Answer::Advice`].
     Advise {
-        /// The node's name.
+        /// Name of the node.
         to: String,
-        /// The agent's local name, if there is one already.
+        /// Local name of the agent, if it exists already.
         #[serde(default)]
         agent: Option<String>,
-        /// What is to be done.
+        /// The job.
         job: Box<Job>,
     },
-    /// What is in an agent of this node. Answered by [`Answer::Mind`](super::Answer::Mind).
+    /// Inspection of an agent of this node. Answered by [`Answer::Mind`](super::Answer::Mind).
     Mind {
-        /// Its local name.
+        /// Local name of the agent.
         agent: String,
-        /// Whether it is to remember its cycles, for who asks again within ten seconds: then it goes on a little slower.
+        /// True to record the agent's cycles for clients that ask again within ten seconds. Recording slows the agent a
+        /// little.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         follow: bool,
     },
-    /// Pause an AgentSpeak agent, or have it go on. Answered by [`Answer::Done`](super::Answer::Done): a step is taken then, unless the
-    /// agent has no turn for a second.
+    /// Pauses an AgentSpeak agent, has it take a step, or has it continue. Answered by
+    /// [`Answer::Done`](super::Answer::Done): after a step, unless the agent has no turn for a second.
     Debug {
-        /// Its local name.
+        /// Local name of the agent.
         agent: String,
-        /// What it is to do.
+        /// The order.
         order: DebugOrder,
     },
-    /// Have an agent pause when a plan of it is chosen, or no more. Answered by [`Answer::Done`](super::Answer::Done).
+    /// Sets a breakpoint on a plan of an agent, or removes it: the agent pauses when it chooses the plan. Answered by
+    /// [`Answer::Done`](super::Answer::Done).
     Breakpoint {
-        /// Its local name.
+        /// Local name of the agent.
         agent: String,
-        /// The plan's label.
+        /// Label of the plan.
         plan: String,
-        /// Whether it is to pause then.
+        /// True to set the breakpoint.
         on: bool,
     },
-    /// Have an agent believe something, or no more. Answered by [`Answer::Done`](super::Answer::Done).
+    /// Adds a belief to an agent, or removes it. Answered by [`Answer::Done`](super::Answer::Done).
     Believe {
-        /// Its local name.
+        /// Local name of the agent.
         agent: String,
-        /// A literal. What is added is from `self` unless it names a source; what is removed goes whoever its sources are, unless it
-        /// names one.
+        /// Literal of the belief. An added belief is from `self` unless the literal names a source. A removed belief
+        /// loses all its sources, unless the literal names one.
         belief: String,
-        /// Whether it is added; else it is removed.
+        /// True to add the belief, false to remove it.
         add: bool,
     },
-    /// Have an agent pursue a goal. Answered by [`Answer::Done`](super::Answer::Done).
+    /// Has an agent pursue a goal. Answered by [`Answer::Done`](super::Answer::Done).
     Pursue {
-        /// Its local name.
+        /// Local name of the agent.
         agent: String,
-        /// A literal, with or without `!`.
+        /// Literal of the goal, with or without `!`.
         goal: String,
     },
-    /// The same, asked of another node of the platform. Answered as there, or by [`Answer::Error`](super::Answer::Error) if it does not
-    /// answer.
+    /// Passes a request to another node of the platform. Answered as there, or by
+    /// [`Answer::Error`](super::Answer::Error) if that node does not answer.
     At {
-        /// The node's name.
+        /// Name of the node.
         node: String,
-        /// What is asked there; no [`At`](Self::At).
+        /// The request; not [`At`](Self::At).
         ask: Box<Self>,
     },
-    /// End the platform, on all nodes. Answered by [`Answer::Done`].
+    /// Ends the platform, on all nodes. Answered by [`Answer::Done`].
     Stop {
-        /// The exit status of its processes.
+        /// Exit status of the processes.
         code: i32,
     },
 }
 
-/// A message to be sent.
+/// Message to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sending {
-    /// The ACL message in its JSON encoding. If it has no sender, it is sent from `cli`.
+    /// ACL message in its JSON encoding. A message without a sender is sent from `cli`.
     #[schemars(with = "super::message::MessageShape")]
     pub message: serde_json::Value,
-    /// How long to wait for an answer; `None` for not at all.
+    /// Time to wait for a reply; `None` to wait for none.
     #[serde(default)]
     pub wait_ms: Option<u64>,
 }
 
-/// Agents to be made.
+/// Agents to create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spawning {
-    /// The local name; of several the beginning of their names: `bidder1`, `bidder2` and so on.
+    /// Local name. Of several agents, the beginning of their names: `bidder1`, `bidder2` and so on.
     pub name: String,
-    /// The program's file, as the society's project names it, or a path below its folder: `bidder.asl`, `counter.wasm`.
+    /// File of the program, as the society's project names it, or a path below its folder: `bidder.asl`,
+    /// `counter.wasm`.
     pub program: String,
-    /// How many: one if this is not said, and then the name is as it is.
+    /// Number of agents. Without a number there is one, with the name as it is.
     #[serde(default)]
     pub count: Option<u32>,
-    /// What they believe at first beside what the program says, as in a project: `price(tea, 5), rich`.
+    /// Initial beliefs beside those of the program, as in a project: `price(tea, 5), rich`.
     #[serde(default)]
     pub beliefs: Option<String>,
-    /// What they pursue at first.
+    /// Initial goals.
     #[serde(default)]
     pub goals: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Which requests change something, and which take long.
+//! Rights and durations of requests: which of them change something, and which take long.
 
 use serde_json::Value;
 use whimbrel_platform::ams::LifecycleStep;
@@ -10,7 +10,7 @@ use super::requests::{Request, Sending};
 const SENT_NAMED_MAX: usize = 4;
 
 impl Request {
-    /// Whether it only looks: whoever may look may ask it.
+    /// Returns true for a request that changes nothing: viewers may send it.
     pub fn only_looks(&self) -> bool {
         match self {
             Self::Node
@@ -55,7 +55,7 @@ impl Request {
         }
     }
 
-    /// Returns action and object of the request for the audit log; `None` if it only looks.
+    /// Returns action and object of the request for the audit log; `None` if the request changes nothing.
     pub fn act(&self) -> Option<(&'static str, String)> {
         let act = match self {
             looks if looks.only_looks() => return None,
@@ -84,7 +84,7 @@ impl Request {
         Some(act)
     }
 
-    /// True if it waits for something that may take minutes: an agent's answer, a journey, a program.
+    /// Returns true if the request waits for something that may take minutes: an agent's reply, a move, a program.
     pub fn waits(&self) -> bool {
         match self {
             Self::At { ask, .. } => ask.waits(),
@@ -94,7 +94,7 @@ impl Request {
         }
     }
 
-    /// True if another node may take longer for it than for a look: it waits, or it ends agents.
+    /// Returns true if another node may take longer for the request than for a look: it waits, or it ends agents.
     pub fn takes_long(&self) -> bool {
         match self {
             Self::At { ask, .. } => ask.takes_long(),
@@ -103,7 +103,7 @@ impl Request {
         }
     }
 
-    /// Whether other nodes are asked, which may not answer.
+    /// Returns true if the request goes to other nodes, which may not answer.
     pub fn asks_elsewhere(&self) -> bool {
         match self {
             Self::At { .. } | Self::Totals | Self::Traffic { elsewhere: true, .. } => true,

@@ -1,76 +1,77 @@
-//! What a node shows and trusts, and what it refused.
+//! Certificates and refusals of a node.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::events::Event;
 
-/// How a node is secured.
+/// Security of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecurityInfo {
-    /// How its links are: `open`, `tls`, `authenticated`, `signed`; `None` if it has none.
+    /// Security level of the links: `open`, `tls`, `authenticated`, `signed`; `None` without links.
     pub level: Option<String>,
-    /// What it shows and trusts: its own certificates first, then those of its agents.
+    /// Certificates: those of the node first, then those of its agents.
     pub certificates: Vec<CertificateInfo>,
-    /// What was taken back, by the list that it has.
+    /// Revoked certificates, by the node's revocation list.
     pub revoked: Vec<RevokedInfo>,
-    /// What was refused since it started, by reason; reasons that nobody was refused for are left out.
+    /// Counts of refusals since the node started, by reason; zero counts are left out.
     pub refusals: Vec<RefusalCount>,
-    /// The file in which refusals are recorded (`--audit`), if they are.
+    /// File of the audit log (`--audit`), if there is one.
     pub audit: Option<String>,
 }
 
 /// A certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CertificateInfo {
-    /// Whose it is: `node`, `authority`, `certifier` (by which the node certifies its agents), `agent`, `session` (of an agent outside).
+    /// Role of the certificate: `node`, `authority`, `certifier` (certifies the node's agents), `agent`, `session` (an
+    /// agent outside).
     pub of: String,
-    /// Whom it names.
+    /// Subject.
     pub subject: String,
-    /// Who signed it.
+    /// Issuer.
     pub issuer: String,
-    /// Its serial number, in hexadecimal.
+    /// Serial number, in hexadecimal.
     pub serial: String,
-    /// From when it is good: milliseconds since 1970-01-01 UTC.
+    /// Start of validity, in milliseconds since 1970-01-01 UTC.
     pub from_ms: u64,
-    /// Until when.
+    /// End of validity, in milliseconds since 1970-01-01 UTC.
     pub until_ms: u64,
-    /// Whether it was taken back.
+    /// True if the certificate was revoked.
     pub revoked: bool,
 }
 
-/// A certificate that was taken back.
+/// Revoked certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RevokedInfo {
-    /// Its serial number, in hexadecimal.
+    /// Serial number, in hexadecimal.
     pub serial: String,
-    /// When: milliseconds since 1970-01-01 UTC.
+    /// Time of revocation, in milliseconds since 1970-01-01 UTC.
     pub at_ms: u64,
 }
 
-/// How often something was refused for a reason.
+/// Count of refusals for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusalCount {
-    /// The reason: `forbidden`, `bad_token` and so on.
+    /// Reason: `forbidden`, `bad_token` and so on.
     pub reason: String,
-    /// How often.
+    /// Number of refusals.
     pub count: u64,
 }
 
-/// Some of what an audit log holds.
+/// Some entries of an audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditFound {
-    /// What was refused, the newest first.
+    /// Entries, the newest first.
     pub refusals: Vec<Event>,
-    /// What to say as `before` to go on, if there is more.
+    /// Value of `before` for the next request, if there is more.
     pub next: Option<String>,
 }
 
-/// What was refused lately.
+/// Recent refusals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusalsFound {
-    /// The newest of those that are kept, the oldest of them first.
+    /// Newest refusals that are kept, the oldest of them first.
     pub refusals: Vec<Event>,
-    /// How many there were since the node started.
+    /// Number of refusals since the node started.
     pub total: u64,
 }

@@ -1,133 +1,133 @@
-//! What agents offer, and the topics and groups they are in.
+//! Services of agents, and their topics and groups.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which services are wanted. What is not set matches any.
+/// Filter of directory entries. A member that is not set matches any.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServicesWanted {
-    /// The service's name or type, by a pattern as in [`AgentsWanted::name`].
+    /// Name or type of the service, as a pattern of [`AgentsWanted::name`].
     pub service: Option<String>,
-    /// The agent, by such a pattern.
+    /// Agent, as such a pattern.
     pub agent: Option<String>,
-    /// The service's name, by such a pattern.
+    /// Name of the service, as such a pattern.
     pub name: Option<String>,
-    /// The service's type, by such a pattern.
+    /// Type of the service, as such a pattern.
     pub kind: Option<String>,
-    /// An ontology that the agent or the service knows.
+    /// Ontology that the agent or the service knows.
     pub ontology: Option<String>,
-    /// An interaction protocol that the agent or the service speaks.
+    /// Interaction protocol that the agent or the service speaks.
     pub protocol: Option<String>,
-    /// A content language that the agent or the service speaks.
+    /// Content language that the agent or the service speaks.
     pub language: Option<String>,
-    /// Properties of the service, with their values as they are printed; an empty value matches any.
+    /// Properties of the service, with their printed values; an empty value matches any.
     pub properties: Vec<(String, String)>,
-    /// Entries of agents of other nodes are wanted as well, except those of these nodes; `None` if none are.
+    /// Nodes whose entries are left out of a list over all nodes; `None` to list entries of this node only.
     pub elsewhere_but: Option<Vec<String>>,
 }
 
 /// Entries of the directory facilitator, in order of registration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServicesFound {
-    /// The entries.
+    /// Entries, in order.
     pub entries: Vec<EntryInfo>,
 }
 
-/// An agent's entry.
+/// Directory entry of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EntryInfo {
-    /// The agent.
+    /// Name of the agent.
     pub agent: String,
-    /// The node where it lives.
+    /// Node of the agent.
     pub node: String,
-    /// Its services; of those, when something of services was asked for, only the ones that fit.
+    /// Services of the agent; only the matching ones, if the filter is about services.
     pub services: Vec<ServiceInfo>,
-    /// Interaction protocols it speaks.
+    /// Interaction protocols of the agent.
     pub protocols: Vec<String>,
-    /// Ontologies it knows.
+    /// Ontologies of the agent.
     pub ontologies: Vec<String>,
-    /// Content languages it speaks.
+    /// Content languages of the agent.
     pub languages: Vec<String>,
-    /// How long the entry lasts yet; `None` for as long as the agent lives, or if only its node knows.
+    /// Rest of the entry's lease; `None` for the agent's whole life, or if only its node knows.
     pub lease_left_ms: Option<u64>,
 }
 
-/// What an operator has an agent's entry say (FIPA00023 6.1.2). What is left out is empty.
+/// Directory entry that an operator writes for an agent (FIPA00023 6.1.2). A missing member is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EntryWanted {
-    /// The agent's local name.
+    /// Local name of the agent.
     pub agent: String,
-    /// Its services.
+    /// Services of the agent.
     pub services: Vec<ServiceInfo>,
-    /// Interaction protocols it speaks.
+    /// Interaction protocols of the agent.
     pub protocols: Vec<String>,
-    /// Ontologies it knows.
+    /// Ontologies of the agent.
     pub ontologies: Vec<String>,
-    /// Content languages it speaks.
+    /// Content languages of the agent.
     pub languages: Vec<String>,
-    /// How long the entry is to last from now on; `None` for as long as the agent lives.
+    /// Lease of the entry from now on; `None` for the agent's whole life.
     pub lease_ms: Option<u64>,
 }
 
-/// A service. What is left out where one is described is empty.
+/// Description of a service. A missing member is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServiceInfo {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its type.
+    /// Type.
     pub kind: String,
-    /// Who owns it.
+    /// Owner.
     pub owner: Option<String>,
-    /// Interaction protocols it speaks.
+    /// Interaction protocols of the service.
     pub protocols: Vec<String>,
-    /// Ontologies it knows.
+    /// Ontologies of the service.
     pub ontologies: Vec<String>,
-    /// Content languages it speaks.
+    /// Content languages of the service.
     pub languages: Vec<String>,
-    /// What else tells it from others, as printed.
+    /// Further properties, with their printed values.
     pub properties: Vec<(String, String)>,
 }
 
-/// A standing search in the DF: who is told of which entries.
+/// Standing search in the DF: a subscriber, and the entries it is told of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubscriptionInfo {
-    /// Who is told.
+    /// Subscriber.
     pub subscriber: String,
-    /// In which conversation, if it asked in FIPA's words; AgentSpeak's `.df_subscribe` has none.
+    /// Conversation of a search by FIPA's messages; AgentSpeak's `.df_subscribe` has none.
     pub conversation: Option<String>,
-    /// The agent whose entry it is; any if missing.
+    /// Agent of the entry; any if missing.
     pub agent: Option<String>,
-    /// Services that the entry has, as far as something is said of them.
+    /// Services of the entry; members that are not set match any.
     pub services: Vec<ServiceInfo>,
-    /// Protocols that it has.
+    /// Protocols of the entry.
     pub protocols: Vec<String>,
-    /// Ontologies that it has.
+    /// Ontologies of the entry.
     pub ontologies: Vec<String>,
-    /// Languages that it has.
+    /// Languages of the entry.
     pub languages: Vec<String>,
 }
 
-/// What [`Request::Subscriptions`](super::Request::Subscriptions) finds.
+/// Standing searches, found by [`Request::Subscriptions`](super::Request::Subscriptions).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubscriptionsFound {
-    /// The oldest first.
+    /// Standing searches, the oldest first.
     pub subscriptions: Vec<SubscriptionInfo>,
-    /// How many there are.
+    /// Number of all standing searches.
     pub total: u64,
 }
 
-/// A topic or a group, as one node knows it.
+/// Topic or group, as one node knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TopicInfo {
-    /// Its name: `topic:NAME` or `group:NAME`.
+    /// Name: `topic:NAME` or `group:NAME`.
     pub name: String,
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// How many of its agents are subscribers or members.
+    /// Number of the node's agents that are subscribers or members.
     pub members: u64,
-    /// How many other nodes have some.
+    /// Number of other nodes with subscribers or members.
     pub other_nodes: u64,
 }

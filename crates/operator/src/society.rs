@@ -1,40 +1,40 @@
-//! The whole society: what all nodes told, put together.
+//! Answers of all nodes, combined.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::nodes::NodeInfo;
 
-/// How all nodes are doing.
+/// Facts about all nodes of the platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TotalsFound {
-    /// Of all that answered.
+    /// Sums over the nodes that answered.
     pub sum: Sum,
-    /// Each of them as it tells of itself, the one that was asked first.
+    /// Facts about each node, the one that was asked first.
     pub nodes: Vec<NodeInfo>,
-    /// Those that did not answer.
+    /// Nodes that did not answer.
     pub silent: Vec<String>,
 }
 
-/// Figures of several nodes together.
+/// Sums of figures over several nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sum {
-    /// Agents, the platform's own not counted.
+    /// Number of agents, without the platform's own.
     pub agents: u64,
-    /// Messages, since the nodes began: what left one node and came to another is in neither figure.
+    /// Number of messages since the nodes began. Messages between nodes count once.
     pub sent: u64,
-    /// Taken from a mailbox by their receiver.
+    /// Number of messages that receivers took from their mailboxes.
     pub handled: u64,
-    /// Ended as dead letters.
+    /// Number of dead letters.
     pub dead: u64,
-    /// Waiting now.
+    /// Number of messages that wait now.
     pub queued: u64,
     /// Memory in use, as far as systems tell.
     pub memory_bytes: u64,
 }
 
 impl TotalsFound {
-    /// Of these nodes, and those that did not answer.
+    /// Combines these nodes' facts; `silent` are the nodes that did not answer.
     pub fn of(nodes: Vec<NodeInfo>, silent: Vec<String>) -> Self {
         let of = |figure: fn(&NodeInfo) -> u64| nodes.iter().map(figure).sum();
         let sum = Sum {
@@ -49,31 +49,32 @@ impl TotalsFound {
     }
 }
 
-/// Messages between agents, since somebody began to ask for that. Who wants to know how many there were of late asks again, and takes the difference;
-/// if a figure is lower than before, counting began anew, as it does when nobody asked for 10 s.
+/// Counts of messages by pair of agents, since a client began to ask for them. A client that wants recent figures asks
+/// again and takes the difference. A lower figure than before means that counting began anew, as it does when nobody
+/// asks for 10 s.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficFound {
-    /// The busiest pairs, the busiest first.
+    /// Busiest pairs, the busiest first.
     pub pairs: Vec<PairInfo>,
-    /// How many messages were not looked at: when there are very many, not each is.
+    /// Number of messages without a pair: under heavy load only a sample is counted by pair.
     pub unseen: u64,
     /// Nodes that did not answer.
     pub silent: Vec<String>,
 }
 
-/// Messages from one agent to another.
+/// Count of messages from one agent to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PairInfo {
-    /// Who wrote.
+    /// Sender.
     pub from: String,
-    /// To whom.
+    /// Receiver.
     pub to: String,
-    /// How often.
+    /// Number of messages.
     pub count: u64,
 }
 
 impl TrafficFound {
-    /// What several nodes told, together: so many pairs.
+    /// Combines the counts of several nodes, and keeps the busiest `limit` pairs.
     pub fn merged(parts: Vec<Self>, silent: Vec<String>, limit: usize) -> Self {
         let unseen = parts.iter().map(|part| part.unseen).sum();
         let mut all: Vec<PairInfo> = parts.into_iter().flat_map(|part| part.pairs).collect();

@@ -1,43 +1,43 @@
-//! What agents run, and what they use of what they may use.
+//! Code of a node, and the use of quotas by its agents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The code that a node has.
+/// Code of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CodesFound {
-    /// What is in memory first, by name.
+    /// Code in memory first, by name.
     pub codes: Vec<CodeInfo>,
-    /// Bytes in the folder where code is kept, if there is one.
+    /// Size of the code folder in bytes, if there is one.
     pub kept_bytes: Option<u64>,
-    /// How many there may be.
+    /// Maximal size of the code folder, in bytes.
     pub kept_bytes_max: Option<u64>,
 }
 
-/// A program or module.
+/// Program or module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CodeInfo {
-    /// Its SHA-256, in hexadecimal.
+    /// SHA-256 of the code, in hexadecimal.
     pub code: String,
-    /// Its file's name; unknown of what is only kept.
+    /// Name of its file; unknown for code that is in the folder only.
     pub name: Option<String>,
-    /// What it is written in.
+    /// Language of the code.
     pub form: CodeForm,
-    /// Whether it is of the node's own project; else it came with an agent.
+    /// True for code of the node's own project; false for code that arrived with an agent.
     pub own: bool,
-    /// Whether it is in memory, compiled; else only kept in the folder.
+    /// True for compiled code in memory; false for code that is in the folder only.
     pub loaded: bool,
-    /// Bytes by which it travels; 0 if only its compiled form is kept.
+    /// Size of the transferred form in bytes; 0 if only the compiled form is kept.
     pub bytes: u64,
-    /// Bytes of its compiled form in the folder, if it is there: then it is not compiled again.
+    /// Size of the compiled form in the folder, in bytes. With it the code is not compiled again.
     pub compiled_bytes: Option<u64>,
-    /// How many agents of this node run it.
+    /// Number of agents of this node that run the code.
     pub agents: u64,
-    /// How often an agent that came wanted it, and it was here.
+    /// Number of arriving agents that found their code here.
     pub hits: u64,
 }
 
-/// What code is written in.
+/// Language of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CodeForm {
@@ -47,36 +47,36 @@ pub enum CodeForm {
     Wasm,
 }
 
-/// What agents use of what they may.
+/// Use of quotas by agents and owners.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuotasFound {
-    /// Agents that have quotas, those nearest to one of them first.
+    /// Agents that have quotas, the one nearest to a limit first.
     pub agents: Vec<UsageInfo>,
-    /// How many such agents there are.
+    /// Number of agents that have quotas.
     pub total: u64,
-    /// What all agents of one owner use together, by owner.
+    /// Use by all agents of an owner together, for each owner.
     pub owners: Vec<UsageInfo>,
 }
 
-/// What somebody uses of what he may.
+/// Use of quotas by an agent or an owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UsageInfo {
-    /// The agent, or the owner, for people.
+    /// Name of the agent or the owner, for people.
     pub name: String,
-    /// Of an agent: who owns it, for people.
+    /// Owner of the agent, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// What is counted or limited.
+    /// Quotas with limits or counts.
     pub quotas: Vec<QuotaInfo>,
 }
 
-/// Something of which one may use so much.
+/// Quota: a limited resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuotaInfo {
-    /// As policies call it: `memory_bytes`, `cpu_ms_per_s`, `owner_storage_bytes`.
+    /// Name of the quota in policies: `memory_bytes`, `cpu_ms_per_s`, `owner_storage_bytes`.
     pub name: String,
-    /// What is used; of what is for a second, in this one.
+    /// Amount in use; of a quota per second, in the current one.
     pub used: Option<u64>,
-    /// The most, if there is one.
+    /// Limit, if there is one.
     pub max: Option<u64>,
 }

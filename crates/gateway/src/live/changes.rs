@@ -1,18 +1,18 @@
-//! What changed in a list of agents since it was told last.
+//! Differences between two lists of agents.
 
 use rustc_hash::FxHashMap;
 
 use whimbrel_operator::AgentInfo;
 
-/// Agents as they were told last.
+/// Agents as the client knows them.
 #[derive(Debug, Default)]
 pub struct Told {
     agents: FxHashMap<String, AgentInfo>,
 }
 
 impl Told {
-    /// The agents that are not as they were told, and the names of those that are not among them any more. Age is not told again: it
-    /// changes as everybody knows.
+    /// Returns the agents that changed and the names of agents that are gone. A change of age alone is no change:
+    /// clients count time themselves.
     pub fn changes(&mut self, now: &[AgentInfo]) -> (Vec<AgentInfo>, Vec<String>) {
         let mut before = std::mem::take(&mut self.agents);
         let mut changed = Vec::new();

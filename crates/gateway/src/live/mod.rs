@@ -1,8 +1,8 @@
-//! The live socket: what a console asks, watches and does, over one WebSocket (docs/design/gateway.md).
+//! Live socket: requests, watches and acts of a console over one WebSocket (docs/design/gateway.md).
 //!
-//! Each watch is a task of its own that puts what it has to tell into a queue; the socket's task writes the queue out. When the
-//! client does not read, the queue is full, the watches rest, and what happens meanwhile is counted where it happens: neither the
-//! platform nor memory notices.
+//! Each watch is a task of its own that puts messages into a queue; the task of the socket writes the queue out. When
+//! the client does not read, the queue fills, the watches pause, and each event is counted at its source. Neither the
+//! platform nor memory suffers.
 
 mod changes;
 mod pulse;
@@ -36,9 +36,9 @@ use crate::sockets::WebSocket;
 use crate::visitors::Visit;
 use whimbrel_operator::{Answer, Reason, Refusal, Request};
 
-/// The name of the live socket's protocol among those of WebSockets.
+/// Subprotocol name of the live socket.
 pub const SUBPROTOCOL: &str = "whimbrel.live.v1";
-/// What a console can expect of this node.
+/// Features of this node that a console may use.
 const FEATURES: &[&str] = &[
     "devices",
     "subscriptions",
@@ -61,7 +61,7 @@ const FEATURES: &[&str] = &[
 const HELLO_PATIENCE: Duration = Duration::from_millis(HTTP_HELLO_PATIENCE_MS);
 const WRITE_PATIENCE: Duration = Duration::from_millis(LIVE_WRITE_PATIENCE_MS);
 
-/// What is to be written to a client: JSON.
+/// Queue of JSON texts for a client.
 pub(crate) type Outbox = mpsc::Sender<Utf8Bytes>;
 
 /// Serves a live socket until it ends.
@@ -107,7 +107,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocket, from: IpAd
 /// First frame of a live socket.
 enum Greeting {
     Known(Role),
-    /// A token that is none.
+    /// An unknown token.
     Wrong,
 }
 
@@ -131,12 +131,12 @@ async fn greet(shared: &Shared, socket: &mut WebSocket, from: IpAddr) -> Option<
     ))
 }
 
-/// Writes something at once; false if that cannot be.
+/// Writes a message at once; false if the connection is broken.
 async fn say(socket: &mut WebSocket, told: &Told<'_>) -> bool {
     matches!(timeout(WRITE_PATIENCE, socket.send(Message::Text(told.text()))).await, Ok(Ok(())))
 }
 
-/// Somebody who looks.
+/// Client of a live socket.
 struct Client {
     shared: Arc<Shared>,
     role: Role,
@@ -187,7 +187,7 @@ impl Client {
         self.shared.refuse(RefusalReason::Malformed, self.from, &format!("{} bytes that are no text", bytes.len()));
     }
 
-    /// Does what the client says; what is to be told at once.
+    /// Carries out a client's message, and returns the answer that is ready at once.
     fn hear(&mut self, text: &str) -> Option<Told<'static>> {
         match serde_json::from_str::<Said>(text) {
             Ok(Said::Hello { .. }) => {
@@ -232,7 +232,7 @@ impl Client {
             };
             tokio::select! {
                 () = answering => {}
-                // Nobody is there any more to hear it.
+                // If the connection is gone, nobody needs the answer.
                 () = outbox.closed() => {}
             }
             drop(permit);
@@ -285,7 +285,7 @@ fn only_looks(request: &Request) -> Result<(), Refusal> {
     Err(Refusal::new(Reason::BadRequest, "this cannot be asked again and again"))
 }
 
-/// A request that waits no longer than it may, and asks for no more.
+/// Limits the time and the number of results that a request may ask for.
 fn bounded(mut request: Request) -> Request {
     match &mut request {
         Request::Send(sending) => sending.wait_ms = sending.wait_ms.map(|wait| wait.min(HTTP_WAIT_MS_MAX)),

@@ -1,4 +1,4 @@
-//! How a node is doing, from how it was a moment ago.
+//! Pulse of a node: rates and levels between two moments.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::shared::Shared;
 use whimbrel_operator::{Answer, Latency, NodeInfo, Waits};
 
-/// How a node is doing.
+/// Rates, levels and faults of a node at a moment.
 #[derive(Debug, Serialize)]
 pub struct Pulse {
     pub sent_per_s: f64,
@@ -20,7 +20,7 @@ pub struct Pulse {
     pub wrong: Vec<String>,
 }
 
-/// Where the figures were.
+/// Source of pulses: remembers the last figures.
 pub struct Gauge {
     last: Option<(Instant, NodeInfo)>,
     latency: Box<dyn Latency>,
@@ -31,7 +31,7 @@ impl Gauge {
         Self { last: None, latency: shared.operator.measure_latency() }
     }
 
-    /// How the node is doing now. Rates are of the time since this was asked last; of the whole time since it began, at first.
+    /// Returns the pulse of now. Rates cover the time since the last call; the first call covers the node's whole life.
     pub async fn read(&mut self, shared: &Shared) -> Option<Pulse> {
         let facts = shared.facts().await;
         let wrong = facts.wrong();

@@ -1,4 +1,4 @@
-//! What is said on a live socket: messages of JSON, each with its `type`.
+//! Messages of the live socket: JSON objects, each with its `type`.
 
 use serde::{Deserialize, Serialize};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -10,41 +10,41 @@ use whimbrel_operator::{
     Request, SniffWanted,
 };
 
-/// What a client says.
+/// Message of a client.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Said {
-    /// First: who it is.
+    /// First message: identifies the client.
     Hello {
-        /// By this token.
+        /// Token of the client.
         token: String,
     },
-    /// Something is to be answered once.
+    /// Request that is answered once.
     Ask {
-        /// The question's number, which the answer has, too.
+        /// Number of the request; the answer has it, too.
         id: u64,
-        /// What is asked.
+        /// The request.
         request: Box<Request>,
     },
-    /// Something is to be told of again and again.
+    /// Begins a watch, which sends updates again and again.
     Watch {
-        /// The watch's number, which all that it tells has.
+        /// Number of the watch; each of its updates has it.
         id: u64,
-        /// How often, in milliseconds.
+        /// Interval between updates, in milliseconds.
         #[serde(default)]
         every_ms: Option<u64>,
-        /// What.
+        /// Subject of the watch.
         #[serde(flatten)]
         what: Box<What>,
     },
     /// A watch ends.
     Unwatch {
-        /// Its number.
+        /// Number of the watch.
         id: u64,
     },
 }
 
-/// What can be watched.
+/// Subject of a watch.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum What {
@@ -52,42 +52,42 @@ pub enum What {
     Society,
     /// Agents.
     Agents {
-        /// Which.
+        /// Filter of the agents.
         wanted: AgentsWanted,
     },
-    /// Messages, and what else happens.
+    /// Messages, and other events.
     Events {
-        /// What of it.
+        /// Filter of the events.
         #[serde(default)]
         wanted: SniffWanted,
     },
     /// The log of conversations.
     Log {
-        /// What of it.
+        /// Filter of the entries.
         #[serde(default)]
         wanted: LogWanted,
     },
-    /// Who writes to whom.
+    /// Pairs of agents that exchange messages.
     Traffic,
-    /// How the node is.
+    /// Health of the node.
     Health,
-    /// Agents that come and go.
+    /// Agents that arrive and leave.
     Mobility,
-    /// What is refused.
+    /// Refusals.
     Security,
-    /// What is in an agent, whenever that changes.
+    /// Inspection of an agent, whenever it changes.
     Mind {
-        /// Its local name.
+        /// Local name of the agent.
         agent: String,
     },
-    /// What a request is answered, whenever that changes.
+    /// Answer to a request, whenever it changes.
     Answer {
         /// The request.
         request: Request,
     },
 }
 
-/// What the node says.
+/// Message of the node.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Told<'a> {
@@ -130,7 +130,7 @@ pub enum Told<'a> {
         total: u64,
         changed: Vec<AgentInfo>,
         gone: Vec<String>,
-        /// Nodes that did not say how their agents are doing.
+        /// Nodes that did not report on their agents.
         silent: Vec<String>,
     },
     Events {
@@ -145,7 +145,7 @@ pub enum Told<'a> {
         id: u64,
         at_us: u64,
         pairs: Vec<(String, String, u64)>,
-        /// Messages that were not looked at.
+        /// Messages that were not counted by pair.
         unseen: u64,
     },
     Health {
@@ -157,19 +157,19 @@ pub enum Told<'a> {
 }
 
 impl Told<'_> {
-    /// As it is written.
+    /// Encodes the message as JSON.
     pub fn text(&self) -> Utf8Bytes {
-        // Maps with keys that are no text are the only thing that could not be written; there are none.
+        // Only maps with keys that are no text fail to be written; there are none.
         serde_json::to_string(self).unwrap_or_default().into()
     }
 }
 
-/// [`Told::Answer`], of an answer that is written already.
+/// Returns the text of [`Told::Answer`] for an answer that is encoded already.
 pub fn answer_text(id: u64, answer: &str) -> Utf8Bytes {
     format!(r#"{{"type":"answer","id":{id},"answer":{answer}}}"#).into()
 }
 
-/// The number of what cannot be read, if that can.
+/// Returns the number of a message that cannot be read otherwise.
 pub fn id_of(text: &str) -> Option<u64> {
     #[derive(Deserialize)]
     struct Numbered {

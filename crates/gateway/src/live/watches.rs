@@ -1,4 +1,4 @@
-//! What a live socket watches: a task for each, which rests while the client does not read.
+//! Watches of a live socket: a task for each, which pauses while the client does not read.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,10 +20,10 @@ use whimbrel_operator::{
     AgentsFound, AgentsWanted, Answer, Counted, Happening, LogLine, LogWanted, Reason, Refusal, Request, Watched,
 };
 
-/// A watch, until it is dropped.
+/// A running watch; it ends when this is dropped.
 pub struct Watch {
     task: AbortHandle,
-    /// For threads that cannot be aborted.
+    /// Stops threads, which cannot be aborted.
     _gone: Gone,
 }
 
@@ -33,17 +33,17 @@ impl Drop for Watch {
     }
 }
 
-/// Where a watch tells what it has to tell.
+/// Sender of a watch's updates.
 struct Teller {
     shared: Arc<Shared>,
     outbox: Outbox,
     id: u64,
 }
 
-/// Begins a watch.
+/// Starts a watch.
 ///
 /// # Errors
-/// It cannot be.
+/// The node refuses the watch.
 pub fn begin(
     shared: &Arc<Shared>,
     outbox: &Outbox,
@@ -78,8 +78,8 @@ pub fn begin(
     Ok(Watch { task: task.abort_handle(), _gone: gone })
 }
 
-/// Ticks at once, then so often; late ones are not made up for. Those of all watches are at the same moments, so that what several watch is worked
-/// out once.
+/// Clock of a watch: ticks at once, then at an interval; late ticks are not made up for. All watches tick at the same
+/// moments, so that one computation serves several.
 struct Pace {
     every: Duration,
     last: Option<Instant>,
@@ -96,7 +96,7 @@ impl Pace {
         let began = *BEGAN.get_or_init(Instant::now);
         let now = Instant::now();
         if let Some(last) = self.last {
-            // Not right after the one before.
+            // Two ticks are at least half an interval apart.
             let since = now.max(last + self.every / 2).duration_since(began);
             let ticks = since.as_nanos() / self.every.as_nanos().max(1) + 1;
             let at = began + self.every.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX));
@@ -111,7 +111,7 @@ fn now_us() -> u64 {
 }
 
 impl Teller {
-    /// Waits until there is room in the queue; false if nobody listens any more.
+    /// Waits for room in the queue; false if the client is gone.
     async fn tell(&self, told: Told<'_>) -> bool {
         self.outbox.send(told.text()).await.is_ok()
     }
@@ -198,7 +198,8 @@ impl Teller {
         }
     }
 
-    /// Asks again and again, and tells the answer when it is another one; a mind's watch tells the mind, and ends when there is none.
+    /// Repeats a request, and sends the answer when it changes. The watch of a mind sends the mind, and ends when the
+    /// agent is gone.
     async fn answer(self, request: Request, mut ticks: Pace, is_mind: bool) {
         let (look, mut before) = (self.shared.looks.of(&request), None);
         loop {
@@ -221,7 +222,7 @@ impl Teller {
         }
     }
 
-    /// Tells the log, on a thread that may wait.
+    /// Sends entries of the log, on a thread that may block.
     fn log(&self, wanted: &LogWanted, gone: &AtomicBool) {
         let mut lines: Vec<LogLine> = Vec::new();
         let (mut is_told, mut bytes) = (false, 0);
@@ -230,7 +231,7 @@ impl Teller {
                 return ControlFlow::Break(());
             }
             let is_tick = matches!(line.event.what, Happening::Tick);
-            // Of time that passes without a word only the first moment is told: that all was said so far.
+            // Of a quiet time only the first tick is sent: it says that the log has no more so far.
             if is_tick && is_told && lines.is_empty() {
                 return ControlFlow::Continue(());
             }

@@ -1,4 +1,4 @@
-//! What one has done.
+//! Routes that change something.
 
 use axum::body::Body;
 use axum::extract::Path;
@@ -13,46 +13,46 @@ use super::asked::Json;
 use super::{Admin, State, answered, refused};
 use whimbrel_operator::{EntryWanted, Reason, Refusal, Request, Sending, Spawning};
 
-/// Where an agent is to go.
+/// Destination of a move.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Destination {
     to: String,
 }
 
-/// What a copy is to be called.
+/// Name of a clone.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Copied {
     name: String,
 }
 
-/// Whether a node is to drain.
+/// Drain state that a node is to have.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Draining {
     drains: bool,
 }
 
-/// What an agent is to do that is looked into.
+/// Order to an agent that is being debugged.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Ordered {
     #[schemars(with = "String")]
     order: DebugOrder,
 }
 
-/// Whether a plan is to stop its agent.
+/// Breakpoint at a plan.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Breaking {
     plan: String,
     on: bool,
 }
 
-/// What an agent is to believe, or no more.
+/// Belief to add to an agent, or to remove.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Believing {
     belief: String,
     add: bool,
 }
 
-/// What an agent is to pursue.
+/// Goal that an agent is to pursue.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Pursuing {
     goal: String,

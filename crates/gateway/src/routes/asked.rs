@@ -1,4 +1,4 @@
-//! What comes with a request; what is wrong with it is told as all refusals are.
+//! Bodies and queries of requests. One that cannot be read is refused like any other request.
 
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use super::Rejected;
 use whimbrel_operator::{Reason, Refusal};
 
-/// A body in JSON.
+/// Body of a request, in JSON.
 pub struct Json<T>(pub T);
 
-/// What stands behind the question mark.
+/// Query of a request: the part of its URL after the question mark.
 pub struct Query<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {

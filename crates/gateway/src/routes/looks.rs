@@ -1,4 +1,4 @@
-//! What one looks at.
+//! Routes that only look.
 
 use std::sync::Arc;
 
@@ -23,9 +23,9 @@ use whimbrel_operator::{
     AgentOrder, AgentsWanted, Answer, ConversationsFound, LogWanted, Reason, Refusal, Request, ServicesWanted,
 };
 
-/// How many agents are listed if it is not said.
+/// Number of listed agents, if the query names none.
 const AGENTS: usize = 1_000;
-/// How many dead letters.
+/// Number of listed dead letters, if the query names none.
 const LETTERS: usize = 100;
 
 pub async fn node(state: State, _: Viewer, Query(NodeAsked { node }): Query<NodeAsked>) -> Response<Body> {
@@ -36,12 +36,12 @@ pub async fn nodes(state: State, _: Viewer) -> Response<Body> {
     answered(&state.answer(Request::Nodes).await)
 }
 
-/// Standing searches of which node, and how many, as a query says it.
+/// Query of the standing searches of a node.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SubscriptionsAsked {
     limit: Option<usize>,
-    /// Another node than this one.
+    /// Name of another node than this one.
     node: Option<String>,
 }
 
@@ -62,12 +62,12 @@ pub async fn totals(state: State, _: Viewer) -> Response<Body> {
     answered(&state.answer(Request::Totals).await)
 }
 
-/// Whose messages are counted, as a query says it.
+/// Query of the traffic between agents.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrafficAsked {
     limit: Option<usize>,
-    /// Those of other nodes, too.
+    /// True to count messages on other nodes, too.
     elsewhere: bool,
 }
 
@@ -76,7 +76,7 @@ pub async fn traffic(state: State, _: Viewer, Query(asked): Query<TrafficAsked>)
     answered(&state.answer(Request::Traffic { limit, elsewhere: asked.elsewhere }).await)
 }
 
-/// Which agents, as a query says it.
+/// Query of agents.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsAsked {
@@ -86,7 +86,7 @@ pub struct AgentsAsked {
     services: bool,
     sort: AgentOrder,
     limit: Option<usize>,
-    /// Those of other nodes, too.
+    /// True to list agents of other nodes, too.
     elsewhere: bool,
 }
 
@@ -107,7 +107,7 @@ pub async fn agent(state: State, _: Viewer, Path(name): Path<String>) -> Respons
         elsewhere_but: Some(Vec::new()),
     };
     match state.answer(Request::Agents(wanted)).await {
-        // A name with stars in it stands for others, here it is just a name.
+        // A name with stars would stand for others; here it is just a name.
         Answer::Agents(found) => match found.agents.into_iter().find(|agent| agent.name == name) {
             Some(agent) => Json(agent).into_response(),
             None => refused(&Refusal::new(Reason::NoSuchAgent, format!("there is no agent named {name}"))),
@@ -120,7 +120,7 @@ pub async fn mind(state: State, _: Viewer, Path(agent): Path<String>) -> Respons
     answered(&state.answer(Request::Mind { agent, follow: false }).await)
 }
 
-/// How many devices, as a query says it.
+/// Query of devices.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DevicesAsked {
@@ -132,15 +132,15 @@ pub async fn devices(state: State, _: Viewer, Query(asked): Query<DevicesAsked>)
     answered(&state.answer(Request::Devices { limit }).await)
 }
 
-/// Which node is asked, as a query says it.
+/// Query of a node.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NodeAsked {
-    /// Another node than this one.
+    /// Name of another node than this one.
     node: Option<String>,
 }
 
-/// The same, asked of another node if one is named.
+/// Returns the request, addressed to another node if one is named.
 fn at(node: Option<String>, request: Request) -> Request {
     node.map_or(request.clone(), |node| Request::At { node, ask: Box::new(request) })
 }
@@ -153,12 +153,12 @@ pub async fn security(state: State, _: Viewer, Query(NodeAsked { node }): Query<
     answered(&state.answer(at(node, Request::Security)).await)
 }
 
-/// How many refusals, as a query says it.
+/// Query of refusals.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RefusalsAsked {
     limit: Option<usize>,
-    /// Another node than this one.
+    /// Name of another node than this one.
     node: Option<String>,
 }
 
@@ -167,14 +167,14 @@ pub async fn refusals(state: State, _: Viewer, Query(asked): Query<RefusalsAsked
     answered(&state.answer(at(asked.node, Request::Refusals { limit })).await)
 }
 
-/// Which part of an audit log, as a query says it.
+/// Query of a part of the audit log.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuditAsked {
-    /// What an earlier answer said as `next`; from its end if there was none.
+    /// Cursor: the `next` of an earlier answer; the end of the log if missing.
     before: Option<String>,
     limit: Option<usize>,
-    /// Another node than this one.
+    /// Name of another node than this one.
     node: Option<String>,
 }
 
@@ -184,12 +184,12 @@ pub async fn audit(state: State, _: Viewer, Query(asked): Query<AuditAsked>) -> 
     answered(&state.answer(at(node, Request::Audit { before, limit })).await)
 }
 
-/// Of how many agents, as a query says it.
+/// Query of quotas.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QuotasAsked {
     limit: Option<usize>,
-    /// Another node than this one.
+    /// Name of another node than this one.
     node: Option<String>,
 }
 
@@ -198,7 +198,7 @@ pub async fn quotas(state: State, _: Viewer, Query(asked): Query<QuotasAsked>) -
     answered(&state.answer(at(asked.node, Request::Quotas { limit })).await)
 }
 
-/// Which services, as a query says it.
+/// Query of services.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServicesAsked {
@@ -220,13 +220,13 @@ pub async fn services(state: State, _: Viewer, Query(asked): Query<ServicesAsked
     answered(&state.answer(Request::Services(wanted)).await)
 }
 
-/// Which dead letters, as a query says it.
+/// Query of dead letters.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LettersAsked {
     agent: Option<String>,
     limit: Option<usize>,
-    /// Another node than this one.
+    /// Name of another node than this one.
     node: Option<String>,
 }
 
@@ -236,7 +236,7 @@ pub async fn dead_letters(state: State, _: Viewer, Query(asked): Query<LettersAs
     answered(&state.answer(at(asked.node, letters)).await)
 }
 
-/// Which entries of the log of conversations, as a query says it.
+/// Query of the log of conversations.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConversationsAsked {
@@ -247,7 +247,7 @@ pub struct ConversationsAsked {
     from: Option<String>,
     to: Option<String>,
     limit: Option<usize>,
-    /// Another node than this one.
+    /// Name of another node than this one.
     node: Option<String>,
 }
 
@@ -282,14 +282,14 @@ pub async fn conversations(state: State, _: Viewer, Query(asked): Query<Conversa
     }
 }
 
-/// How the node is, for whoever balances load, and for people; without a token, so it says no more than that.
+/// Health of the node, for load balancers and people. No token is needed, so the answer says no more than that.
 pub async fn health(state: State) -> Response<Body> {
     let health = health::look(&state).await;
     let status = if health.wrong.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(health)).into_response()
 }
 
-/// What can be asked here, for programs that write programs; it says no more than is in the manual.
+/// OpenAPI document of the routes. No token is needed, since the manual says the same.
 pub async fn openapi() -> Response<Body> {
     ([(CONTENT_TYPE, "application/json")], super::openapi::document()).into_response()
 }
@@ -298,7 +298,7 @@ pub async fn metrics(state: State, _: Viewer) -> Response<Body> {
     ([(CONTENT_TYPE, metrics::KIND)], metrics::scrape(&state).await).into_response()
 }
 
-/// A page's own links are relative to where it is.
+/// Redirects `/pages`: links of a page are relative to its own path.
 pub async fn to_pages() -> Redirect {
     Redirect::permanent("/pages/")
 }

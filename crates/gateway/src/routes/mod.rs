@@ -1,4 +1,4 @@
-//! What is where, and the headers that all answers have.
+//! Routes, and the headers of all answers.
 
 mod acts;
 mod asked;
@@ -30,7 +30,7 @@ use whimbrel_operator::{Answer, Reason, Refusal};
 /// The state of all routes.
 pub(crate) type State = axum::extract::State<Arc<Shared>>;
 
-/// All routes, as the table has them.
+/// Router of all routes in the table.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let routed =
         table::routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
@@ -41,7 +41,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// What is at no route: the way in that a browser was given, a file of the console, or nothing.
+/// Answers a path without a route: the login link of a browser, a file of the console, or nothing.
 async fn elsewhere(shared: State, method: Method, uri: Uri, headers: header::HeaderMap) -> Response<Body> {
     let path = uri.path();
     if method == Method::GET
@@ -59,14 +59,14 @@ async fn elsewhere(shared: State, method: Method, uri: Uri, headers: header::Hea
     })
 }
 
-/// What is at a route, but not by this method.
+/// Refuses a method that the route does not have.
 async fn otherwise(method: Method) -> Response<Body> {
     let mut response = refused(&Refusal::new(Reason::BadRequest, format!("this path is not for {method}")));
     *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
     response
 }
 
-/// An answer as it goes out: what every browser is to heed, and pages of a foreign origin may read if it is let in.
+/// Adds the headers of all answers: rules for browsers, and for an accepted foreign origin the permission to read.
 pub(crate) fn guarded(mut response: Response<Body>, foreign: Option<&str>) -> Response<Body> {
     const GUARDS: [(HeaderName, &str); 4] = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -86,7 +86,7 @@ pub(crate) fn guarded(mut response: Response<Body>, foreign: Option<&str>) -> Re
     response
 }
 
-/// A refusal as HTTP has it.
+/// Encodes a refusal as HTTP.
 pub(crate) fn refused(refusal: &Refusal) -> Response<Body> {
     let status = match refusal.reason {
         Reason::BadRequest | Reason::BadCursor | Reason::BadJob => StatusCode::BAD_REQUEST,
@@ -104,7 +104,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Response<Body> {
     response
 }
 
-/// A node's answer as HTTP has it.
+/// Encodes a node's answer as HTTP.
 fn answered(answer: &Answer) -> Response<Body> {
     match answer {
         Answer::Error(refusal) => refused(refusal),
@@ -112,7 +112,7 @@ fn answered(answer: &Answer) -> Response<Body> {
     }
 }
 
-/// A request that is not even looked into.
+/// Refusal of a request before its handler runs.
 pub struct Rejected(pub Refusal);
 
 impl IntoResponse for Rejected {
@@ -121,7 +121,7 @@ impl IntoResponse for Rejected {
     }
 }
 
-/// Somebody who may look.
+/// Client that may look.
 pub(crate) struct Viewer;
 
 /// Administrator at this address.

@@ -1,5 +1,5 @@
-//! The document that describes the routes, as OpenAPI 3.1 has it. Shapes are those of the types that are read and written
-//! (JSON Schema 2020-12, by schemars), routes those of the table, so it says what is there.
+//! OpenAPI 3.1 document of the routes. Its shapes come from the types that are read and written (JSON Schema 2020-12,
+//! by schemars), its routes from the table: it cannot differ from the code.
 
 use std::sync::LazyLock;
 
@@ -12,10 +12,10 @@ use whimbrel_platform::ams::LifecycleStep;
 use super::table::{Route, Told, Who, routes};
 use whimbrel_operator::{Answer, Refusal};
 
-/// Where shapes with a name are in the document.
+/// Place of named shapes in the document.
 const SHAPES: &str = "/components/schemas";
 
-/// The steps that operators have agents take.
+/// Life-cycle steps that operators may order.
 const STEPS: [LifecycleStep; 5] = {
     use LifecycleStep::{Resume, Start, Suspend, Wait, Wake};
     [Start, Suspend, Resume, Wait, Wake]
@@ -38,7 +38,7 @@ fn made() -> Value {
     let mut paths = Map::new();
     for route in routes() {
         let described = described(&route, &mut shapes);
-        // A star is what the router writes of what may have slashes in it.
+        // The router writes a star before a parameter that may contain slashes.
         let path = paths.entry(route.path.replace("{*", "{")).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
             methods.insert(route.method.to_owned(), described);
@@ -66,7 +66,7 @@ fn made() -> Value {
     })
 }
 
-/// A route as the document has it.
+/// Describes a route.
 fn described(route: &Route, shapes: &mut SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = in_path(route.path).map(of_path).collect();
     if let Some(query) = route.query {
@@ -112,14 +112,14 @@ fn of_path(name: &str) -> Value {
     json!({ "name": name, "in": "path", "required": true, "schema": schema })
 }
 
-/// The members of a shape, each as what stands behind the question mark.
+/// Describes the members of a shape as query parameters.
 fn in_query(shape: &Schema) -> Vec<Value> {
     let members = shape.get("properties").and_then(Value::as_object);
     let parameter = |(name, schema): (&String, &Value)| json!({ "name": name, "in": "query", "schema": schema });
     members.into_iter().flatten().map(parameter).collect()
 }
 
-/// The status and shape of what is told if nothing is wrong.
+/// Status and shape of the answer to a request that succeeds.
 fn told(answer: Told, shapes: &mut SchemaGenerator) -> (&'static str, Value) {
     let json_of =
         |schema: Value| json!({ "description": "It is done", "content": { "application/json": { "schema": schema } } });
@@ -136,7 +136,7 @@ fn told(answer: Told, shapes: &mut SchemaGenerator) -> (&'static str, Value) {
     }
 }
 
-/// The answer of this name among all that a node gives.
+/// Shape of the node's answer with this name.
 fn answer_named(name: &str, shapes: &mut SchemaGenerator) -> Option<Value> {
     shapes.subschema_for::<Answer>();
     let all = shapes.definitions().get("Answer")?.get("oneOf")?.as_array()?;

@@ -76,7 +76,7 @@ pub async fn live(
     }
 }
 
-/// Lets another WebSocket begin, if there are not too many whose clients did not say who they are.
+/// Takes a place for another WebSocket, unless too many have clients that did not identify themselves.
 fn admit(shared: &Shared, Peer(from): Peer) -> Result<Place, Box<Response<Body>>> {
     let refuse = |status: StatusCode, text: &str| {
         shared.refuse(RefusalReason::TooMany, from.ip(), text);

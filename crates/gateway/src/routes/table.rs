@@ -1,4 +1,4 @@
-//! What is where, with what is to be known of it: the router and the document that describes it are made of this.
+//! Table of the routes: the router and the OpenAPI document are made of it.
 
 use std::sync::Arc;
 
@@ -14,46 +14,46 @@ use whimbrel_operator::{AgentInfo, ConversationsFound, EntryWanted, Sending, Spa
 pub struct Route {
     pub method: &'static str,
     pub path: &'static str,
-    /// What it is for, for people.
+    /// Purpose of the route, for people.
     pub about: &'static str,
     pub who: Who,
-    /// What stands behind the question mark.
+    /// Shape of the query.
     pub query: Option<Shape>,
-    /// What comes with it, in JSON.
+    /// Shape of the body, in JSON.
     pub body: Option<Shape>,
     pub answer: Told,
     pub handler: MethodRouter<Arc<Shared>>,
 }
 
-/// How something in JSON looks.
+/// Shape of a JSON value.
 pub type Shape = fn(&mut SchemaGenerator) -> Schema;
 
-/// Who may.
+/// Clients that may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     Anybody,
     Viewer,
     Admin,
-    /// Whoever says in the first message who it is.
+    /// Clients that identify themselves in their first message.
     Greeted,
 }
 
-/// What is told if nothing is wrong.
+/// Kind of answer of a route that succeeds.
 #[derive(Clone, Copy)]
 pub enum Told {
     /// Answers of the node, by their names.
     Answers(&'static [&'static str]),
-    /// Something else in JSON.
+    /// Another JSON value.
     Json(Shape),
-    /// The same in JSON whether all is well (200) or not (503).
+    /// JSON value whose status is 200 if all is well, else 503.
     Judgement(Shape),
     /// Any JSON.
     AnyJson,
-    /// Something that is no JSON: what kind.
+    /// File of this media type.
     File(&'static str),
-    /// A WebSocket: its protocol.
+    /// WebSocket with this subprotocol.
     Socket(&'static str),
-    /// Where to look.
+    /// Redirect.
     Elsewhere,
 }
 
@@ -89,7 +89,7 @@ impl Route {
     }
 }
 
-/// All of them.
+/// Table of all routes.
 pub fn routes() -> Vec<Route> {
     [nodes(), agents(), minds(), traffic(), beside()].into_iter().flatten().collect()
 }
