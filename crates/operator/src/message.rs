@@ -14,8 +14,8 @@ pub(crate) struct MessageShape {
     sender: Option<AgentShape>,
     /// Receivers.
     receivers: Option<Vec<AgentShape>>,
-    /// Content: numbers, text, booleans, lists and null as in JSON, other values as `{"atom": ..}`, `{"term": ..,
-    /// "args": [..]}` and the like.
+    /// Content: numbers, text, booleans, lists and null as in JSON, other values as `{"atom": ..}`,
+    /// `{"term": .., "args": [..]}` and the like.
     content: Option<serde_json::Value>,
     /// Receivers of replies, instead of the sender.
     reply_to: Option<Vec<AgentShape>>,
