@@ -1,4 +1,4 @@
-//! What this node serves, beside what the table says that it should.
+//! Holdings: the partitions that a node serves, beside those that the table gives it.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,11 @@ use super::member::Nonce;
 use super::placement::Placement;
 use crate::store::{Epoch, Partition};
 
-/// The partitions of one node: which it serves, is about to serve, or serves no longer.
+/// Holdings of one node: the partitions that it serves, is about to serve, or no longer serves.
 ///
-/// [`Holdings::duties`] says what is to be begun; whoever does that tells what came of it.
+/// Inputs: the table ([`Holdings::duties`]) and the outcomes of what was begun ([`Holdings::adopted`],
+/// [`Holdings::yielded`] and their negatives). Outputs: [`Duties`]. Each duty must be begun, and its outcome told,
+/// before the same partition gets another duty.
 #[derive(Debug, Default)]
 pub struct Holdings(BTreeMap<Partition, (Epoch, Holding)>);
 
@@ -17,37 +19,38 @@ enum Holding {
     Adopting,
     Served,
     Yielding,
-    /// Its agents were told to stop, and some did not: there is no way back, but it is to be tried again.
+    /// Partition whose agents were told to stop, and did not all: it cannot be served again, so yielding is retried.
     Stuck,
-    /// Served no longer; the table does not say so yet.
+    /// Partition that is no longer served; the table does not say so yet.
     Yielded,
-    /// It cannot be served here: another node may have it, if one is to.
+    /// Partition that cannot be served here: another node may take it.
     Unreadable,
 }
 
-/// What is to be done.
+/// Duties of a node by a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Duties {
-    /// To serve.
+    /// Partitions to begin to serve.
     pub adopt: Vec<(Partition, Epoch)>,
-    /// To serve no longer.
+    /// Partitions to stop serving.
     pub yield_up: Vec<Partition>,
-    /// Served no longer: the table is to say so ([`Placement::hand_over`]).
+    /// Partitions that are no longer served, to write into the table ([`Placement::hand_over`]).
     pub hand_over: Vec<Partition>,
-    /// Another node has one that this node did not hand over: it was taken for dead, and must end.
+    /// True if another node has a partition that this node did not hand over: others took this node for dead, and it
+    /// must end.
     pub deposed: bool,
 }
 
 impl Holdings {
-    /// What `me` is to do, by a table. What is begun is not told again, until it is told what came of it; what is to be handed over
-    /// is told until the table says so.
+    /// Returns the duties of `me` by a table. A duty that was begun is not repeated until its outcome is told.
+    /// Handovers are repeated until the table shows them.
     pub fn duties(&mut self, table: &Placement, me: Nonce) -> Duties {
         let mut duties = Duties::default();
         for (partition, part) in table.iter() {
             let held = self.0.get(&partition).copied();
             let is_mine = part.owner == Some(me);
             match held {
-                // An old table: this node has seen a newer one.
+                // The table is older than one that this node has seen.
                 Some((epoch, _)) if part.epoch < epoch => {}
                 Some((epoch, holding)) if is_mine && part.epoch == epoch => match holding {
                     Holding::Yielded => duties.hand_over.push(partition),
@@ -72,29 +75,29 @@ impl Holdings {
         duties
     }
 
-    /// These are served.
+    /// Notes that these partitions are served.
     pub fn adopted(&mut self, partitions: &[(Partition, Epoch)]) {
         for (partition, epoch) in partitions {
             self.0.insert(*partition, (*epoch, Holding::Served));
         }
     }
 
-    /// This one could not be served: it is to be adopted again.
+    /// Notes that a partition could not be served: it is to be adopted again.
     pub fn not_adopted(&mut self, partition: Partition) {
         self.0.remove(&partition);
     }
 
-    /// This one cannot be served here, whatever is tried.
+    /// Notes that a partition can never be served here.
     pub fn unreadable(&mut self, partition: Partition) {
         self.set(&[partition], Holding::Unreadable);
     }
 
-    /// These are served no longer.
+    /// Notes that these partitions are no longer served.
     pub fn yielded(&mut self, partitions: &[Partition]) {
         self.set(partitions, Holding::Yielded);
     }
 
-    /// This one's agents did not all stop: it is to be yielded again.
+    /// Notes that a partition's agents did not all stop: it is to be yielded again.
     pub fn not_yielded(&mut self, partition: Partition) {
         self.set(&[partition], Holding::Stuck);
     }
@@ -107,12 +110,12 @@ impl Holdings {
         }
     }
 
-    /// What is served.
+    /// Returns the partitions that are served.
     pub fn served(&self) -> impl Iterator<Item = Partition> {
         self.0.iter().filter(|(_, (_, holding))| *holding == Holding::Served).map(|(partition, _)| *partition)
     }
 
-    /// Whether nothing is served, nor about to be, nor to be handed over still.
+    /// Returns true if no partition is served, about to be served, or still to be handed over.
     pub fn is_empty(&self) -> bool {
         self.0.values().all(|(_, holding)| *holding == Holding::Unreadable)
     }

@@ -1,4 +1,4 @@
-//! How busy a node is, and with which partitions.
+//! Load of a node, in total and for each partition.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,49 +9,48 @@ use crate::limits::{LOAD_PARTITIONS_MAX, LOAD_WINDOW_MS};
 use crate::store::Partition;
 use crate::time::Time;
 
-/// All of a node's cores' time, in the parts that loads are told in.
+/// Whole time of a node's cores, in the unit of loads.
 pub const WHOLE: u16 = 1_000;
 
-/// What a node's workers have done since it began.
+/// Work of a node's workers since the node began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Time spent in agents' turns and what belongs to them, of all workers together.
+    /// Time of all workers together in agents' turns and their overhead.
     pub busy: Duration,
-    /// How many workers there are.
+    /// Number of workers.
     pub workers: u32,
-    /// What of it each partition's agents took, as far as is known; those that took nothing are left out.
+    /// Time for each partition's agents, as far as known; idle partitions are left out.
     pub partitions: Vec<(Partition, Duration)>,
 }
 
-/// How busy a node was lately, in thousandths of its workers' time.
+/// Recent load of a node, in thousandths of its workers' time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
-    /// Of all its agents together.
+    /// Load of all agents together.
     pub busy: u16,
-    /// Of the agents of its busiest partitions, [`LOAD_PARTITIONS_MAX`] at most.
+    /// Loads of the busiest partitions, [`LOAD_PARTITIONS_MAX`] at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<(u16, u16)>,
 }
 
 impl Load {
-    /// How busy it is, for people.
+    /// Returns the load as a percentage, for people.
     pub fn percent(&self) -> String {
         format!("{} %", (self.busy.min(WHOLE) + 5) / 10)
     }
 }
 
-/// What a node did in the last [`LOAD_WINDOW_MS`].
+/// Work of a node in the last [`LOAD_WINDOW_MS`].
 #[derive(Debug, Default)]
 pub struct LoadWindow(VecDeque<(Time, Work)>);
 
 impl LoadWindow {
-    /// The load, given what was done until now; `None` as long as it was not looked at for the whole window. To be called a few
-    /// times in one.
+    /// Returns the load, given the work until now; `None` until the window is full. Call it a few times in each window.
     pub fn note(&mut self, work: Work, now: Time) -> Option<Load> {
         let window = Duration::from_millis(LOAD_WINDOW_MS);
         self.0.push_back((now, work));
-        // The last one that is older than the window is where it begins.
+        // The window begins at the last entry that is older.
         while self.0.get(1).is_some_and(|(at, _)| now - *at >= window) {
             self.0.pop_front();
         }
@@ -80,7 +79,8 @@ fn load(before: &Work, work: &Work, time: Duration) -> Load {
 mod tests {
     use super::*;
 
-    /// Two workers, of which one is busy half of the time from the sixth second on, with partition 3 twice as long as with 5.
+    /// Returns the work of two workers. One is busy half of the time from the sixth second on, with partition 3 twice
+    /// as long as with 5.
     fn work(ms: u64) -> Work {
         let busy = Duration::from_millis(ms.saturating_sub(6_000) / 2);
         let partitions = vec![(Partition(3), busy * 2 / 3), (Partition(5), busy / 3), (Partition(7), Duration::ZERO)];
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_is_of_a_whole_window() {
+    fn load_needs_whole_window() {
         let mut window = LoadWindow::default();
         let mut at = |ms| window.note(work(ms), Time::from_ms(ms));
         let before: Vec<Option<Load>> = (0..20).map(|beat| at(beat * 250)).collect();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_bounded() {
+    fn told_load_is_bounded() {
         let busiest = |share: u64| Work {
             busy: Duration::from_secs(share),
             workers: 1,

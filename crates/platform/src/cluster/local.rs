@@ -1,4 +1,4 @@
-//! What serves agents on a node, as its part in the cluster sees it.
+//! Local node: serves agents, as its part in the cluster sees it.
 
 use std::time::Duration;
 
@@ -6,68 +6,71 @@ use super::load::Work;
 use crate::mobility::Wish;
 use crate::store::{Epoch, Partition, StoreError};
 
-/// This node's agents, links and end. The calls may take seconds. [`LocalNode::adopt`] comes from one thread, one after the
-/// other; [`LocalNode::yield_up`] each from a thread of its own; the rest from another one meanwhile. No two are about one
-/// partition.
+/// Agents, links and end of this node.
+///
+/// Calls may take seconds. [`LocalNode::adopt`] comes from one thread, one call after the other; each
+/// [`LocalNode::yield_up`] comes from a thread of its own, and all other calls from one more thread. No two calls at a
+/// time are about the same partition.
 pub trait LocalNode: Send + Sync {
-    /// Serves these partitions in these epochs: opens and reads their journals, brings their agents back. Returns when they are
-    /// served, with those that are not, and why: that concerns no other.
+    /// Serves these partitions in these epochs: opens and reads their journals, and resumes their agents. Returns when
+    /// they are served. The result lists the partitions that failed, and why; the others are unaffected.
     fn adopt(&self, partitions: &[(Partition, Epoch)]) -> Vec<(Partition, AdoptError)>;
 
-    /// Serves them no longer: returns when all their agents have stopped between two turns, and all they did is written down, or
-    /// when [`YIELD_PATIENCE`] is over, with those of which that is not so, and why. It is tried again.
+    /// Stops serving these partitions. Returns when all their agents have stopped between two turns and everything is
+    /// written, or when [`YIELD_PATIENCE`] is over. The result lists the partitions that are still served, and why; the
+    /// call is repeated for them.
     fn yield_up(&self, partitions: &[Partition]) -> Vec<(Partition, YieldError)>;
 
-    /// The nodes to be linked with: name and address of each. Said again and again.
+    /// Sets the nodes to link with: name and address of each. Repeated from time to time.
     fn link_with(&self, members: &[(String, String)]);
 
-    /// The name of the node that messages to a partition's agents go to, if one serves it as far as this one knows.
+    /// Returns the name of the node that messages to a partition's agents go to, if this node knows one.
     fn server_of(&self, partition: Partition) -> Option<String>;
 
-    /// How many agents live here, for people.
+    /// Returns the number of agents here, for people.
     fn agents(&self) -> u64;
 
-    /// What the workers of this node have done since it began.
+    /// Returns the work of this node's workers since it began.
     fn work(&self) -> Work;
 
-    /// Others took this node for dead, and what it served is theirs: it must end, and say nothing more.
+    /// Ends this node without another word: others took it for dead, and own its partitions.
     fn deposed(&self);
 
-    /// The society has ended on another node.
+    /// Ends this node because the society has ended on another node.
     fn concluded(&self);
 
-    /// This node cannot do its part, for this reason: it must end.
+    /// Ends this node because it cannot do its part, for this reason.
     fn failed(&self, why: &str);
 }
 
-/// Has partitions served by other nodes: what agents ask for that want to be elsewhere.
+/// Mover of partitions to other nodes, for agents that move.
 pub trait Mover: Send + Sync {
-    /// Has a partition served by the node that is wished; the wish is over when it is, or when it is known why it is not going to be.
+    /// Moves a partition to the node that the wish names. The wish ends when the move is done or has failed.
     fn bring(&self, partition: Partition, wish: Wish);
 }
 
-/// How long agents may take to stop until it is said that they do not.
+/// Time that agents have to stop before a partition counts as stuck.
 pub const YIELD_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Why a partition is not served.
+/// Reason why a partition is not served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdoptError {
-    /// Somebody opened it in a higher epoch.
+    /// Epoch too low: another node opened the partition in a higher one.
     #[error("it was taken over in epoch {}", .by.0)]
     Fenced {
-        /// The highest epoch.
+        /// Highest epoch.
         by: Epoch,
     },
-    /// The store failed: trying again may help.
+    /// Failure of the store: trying again may help.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What is kept in it cannot be gone on with on this node, whatever is tried: another one may be able to.
+    /// Partition that this node cannot resume; another node may be able to.
     #[error("{0}")]
     Unreadable(String),
 }
 
-/// Why a partition is served still.
+/// Reason why a partition is still served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct YieldError(pub String);

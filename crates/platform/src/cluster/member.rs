@@ -1,4 +1,4 @@
-//! What each node writes about itself.
+//! Member: a node's entry about itself.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::load::Load;
 use crate::store::Partition;
 
-/// A node's number: drawn at random when the process joins, so unlike that of any other, also of the same machine's earlier
-/// ones. In text, 16 hexadecimal digits.
+/// Number of a node: drawn at random when the process joins, so that no two nodes share one, not even on one machine.
+/// In text, 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nonce(pub u64);
 
@@ -19,7 +19,7 @@ impl fmt::Display for Nonce {
 }
 
 impl Nonce {
-    /// The number that stands in a text; `None` if none does.
+    /// Parses a number; `None` if the text is none.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         digits.then(|| u64::from_str_radix(text, 16).ok().map(Self)).flatten()
@@ -39,112 +39,112 @@ impl<'de> Deserialize<'de> for Nonce {
     }
 }
 
-/// A node, as it describes itself under its key.
+/// Node, as it describes itself under its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// Its name, for people and links.
+    /// Name, for people and links.
     pub name: String,
-    /// Where other nodes reach it; empty if there are none.
+    /// Address at which other nodes reach it; empty if there are none.
     #[serde(default)]
     pub address: String,
-    /// Up to which level it knows what nodes write for each other ([`LEVEL`](super::LEVEL)).
+    /// Highest level of what nodes write for each other that it knows ([`LEVEL`](super::LEVEL)).
     #[serde(default = "first_level")]
     pub level: u32,
-    /// How much it can do, beside others: it gets partitions in proportion. 0 counts as 1.
+    /// Weight beside other nodes: it gets partitions in proportion. 0 counts as 1.
     pub weight: u32,
-    /// What it is about to do.
+    /// State in the cluster.
     pub state: MemberState,
-    /// It serves partitions only if no ordinary node does.
+    /// True for a standby, which serves partitions only if no ordinary node does.
     #[serde(default)]
     pub standby: bool,
-    /// The how-manieth node of its society it is: whoever came later links with those that were there before. 0 while it asks
-    /// to be let in.
+    /// Number in the order in which nodes joined the society: later nodes link with earlier ones. 0 while it asks to be
+    /// let in.
     #[serde(default)]
     pub number: u64,
-    /// Which society it belongs to, of those that were in this store one after the other; 0 while it asks to be let in.
+    /// Term of its society: counts the societies that this store had one after the other. 0 while it asks to be let in.
     #[serde(default)]
     pub term: u64,
-    /// Agents that live there.
+    /// Number of its agents.
     #[serde(default)]
     pub agents: u64,
-    /// Counts how often it wrote this, so that no two writes are alike.
+    /// Number of times that it wrote this entry, so that no two writes are alike.
     pub beat: u64,
-    /// Its machine and process, for people.
+    /// Machine and process, for people.
     #[serde(default)]
     pub process: String,
-    /// What it is called beside its name: agents can be pinned to that.
+    /// Labels, to which agents can be pinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// How busy it is, if it knows.
+    /// Recent load, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
-    /// Partitions with which something is the matter there.
+    /// Partition errors on this node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub troubles: Vec<Trouble>,
 }
 
-/// The level of releases that did not say it.
+/// Returns the level of releases that did not state one.
 pub(super) fn first_level() -> u32 {
     1
 }
 
-/// What is the matter with a partition on a node.
+/// Error of a partition on a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trouble {
-    /// Which.
+    /// Number of the partition.
     pub partition: u16,
-    /// What.
+    /// Kind of error.
     pub kind: TroubleKind,
-    /// Why, for people; empty if there is no room for all.
+    /// Reason, for people; empty if there is no room for all.
     #[serde(default)]
     pub why: String,
 }
 
-/// What may be the matter with a partition.
+/// Kinds of partition errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TroubleKind {
-    /// The node cannot go on with what is kept in it. Others are to try.
+    /// Partition that the node cannot resume. Other nodes are to try.
     Unreadable,
-    /// The node is to hand it over, and its agents do not stop.
+    /// Partition that the node should hand over, and whose agents do not stop.
     Stuck,
 }
 
-/// What a node is about to do.
+/// State of a node in the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberState {
-    /// It asks to be let in, and serves nothing yet.
+    /// Asking to be let in; serving nothing yet.
     Joining,
-    /// It serves what it is given.
+    /// Serving the partitions that it is given.
     Running,
-    /// It hands over what it serves, and takes no more.
+    /// Handing over its partitions, and taking no more.
     Draining,
-    /// It ended by itself.
+    /// Ended by itself.
     Left,
 }
 
 impl Member {
-    /// Whether it may be given partitions.
+    /// Returns true if the node may be given partitions.
     pub fn takes_partitions(&self) -> bool {
         self.state == MemberState::Running
     }
 
-    /// The partitions that it tried in vain to serve.
+    /// Returns the partitions that it failed to serve.
     pub fn unreadable(&self) -> impl Iterator<Item = Partition> {
         let unreadable = self.troubles.iter().filter(|trouble| trouble.kind == TroubleKind::Unreadable);
         unreadable.map(|trouble| Partition(trouble.partition))
     }
 
-    /// Whether it is to hand this partition over, and its agents do not stop.
+    /// Returns true if it should hand this partition over and the agents do not stop.
     pub fn is_stuck_with(&self, partition: Partition) -> bool {
         let is_it = |trouble: &Trouble| trouble.kind == TroubleKind::Stuck && trouble.partition == partition.0;
         self.troubles.iter().any(is_it)
     }
 
-    /// Whether it has joined and not left.
+    /// Returns true if it has joined and not left.
     pub fn takes_part(&self) -> bool {
         matches!(self.state, MemberState::Running | MemberState::Draining)
     }

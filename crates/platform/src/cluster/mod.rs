@@ -1,13 +1,14 @@
-//! A society on several nodes: which of them serves which partition of its durable agents.
+//! Cluster: a society on several nodes, each of which serves some partitions of its durable agents.
 //!
-//! Every node watches the same few keys of a [`Coord`](crate::store::Coord) and comes to its own view of them: who is alive
-//! ([`Roster`]), who serves what ([`Placement`]), what is to be changed about that ([`proposal`]) and what it is to do itself
-//! ([`Holdings`]). [`Participant`] puts them together. These are state machines and functions without I/O. Whoever carries them out beats, watches and writes;
-//! what it serves agents with is a [`LocalNode`].
+//! Every node watches the same few keys of a [`Coord`](crate::store::Coord) and draws its own conclusions from them.
+//! [`Roster`] says which nodes are alive, [`Placement`] which node serves which partition. [`proposal`] says what to
+//! change about that, and [`Holdings`] what this node itself must do. [`Participant`] puts them together. These are
+//! state machines and functions without I/O: the runtime beats, watches and writes for them, and a [`LocalNode`] serves
+//! the agents.
 //!
-//! Nothing here has to be right for agents to be safe. Two nodes that both believe to be the placer, or a node that thinks
-//! a living one dead, cost moves, not messages: a partition's journal takes nothing from an owner after the next one opened
-//! it. `docs/design/cluster.md` has the whole of it.
+//! No mistake here endangers agents. Two nodes that both believe to be the placer, or a node that takes a living one
+//! for dead, cost moves, not messages: a partition's journal accepts nothing from an owner after the next one has
+//! opened it. `docs/design/cluster.md` describes the whole protocol.
 
 mod holdings;
 mod load;

@@ -1,4 +1,4 @@
-//! The table that says who serves which partition, and whom to choose.
+//! Placement table, and the choice of owners for partitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,40 +8,41 @@ use super::member::Nonce;
 use crate::limits::STORE_PARTITIONS_MAX;
 use crate::store::{Epoch, Partition, StoreError};
 
-/// Who serves one partition.
+/// Row of the placement table: the owner of one partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The node that serves it, or is about to.
+    /// Node that serves the partition, or is about to.
     pub owner: Option<Nonce>,
-    /// In which epoch. That of a partition which nobody ever served is 0.
+    /// Epoch of the owner; 0 if the partition was never served.
     pub epoch: Epoch,
-    /// The node that it is to be handed over to.
+    /// Node to which it is to be handed over.
     pub next: Option<Nonce>,
-    /// It was moved because of load, or somebody wants it elsewhere: the node whose share it counts to, wherever it is.
+    /// Node whose share the partition counts for, wherever it is. Set if the partition moved because of load or of a
+    /// wish.
     pub home: Option<Nonce>,
-    /// Somebody wants it to be on this node: it stays there as long as that may have it.
+    /// Node that the partition should be on by request: it stays there as long as that node may have it.
     pub wish: Option<Nonce>,
 }
 
-/// Who serves what: one value in the store, of which each change has one winner.
+/// Placement table: the owner of every partition. One value in the store, so each change has one winner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Stored", try_from = "Stored")]
 pub struct Placement {
-    /// A line for each partition.
+    /// Row of each partition.
     pub parts: Vec<Part>,
 }
 
-/// The table as it is stored: the nodes' numbers once, and places in that list instead of them. Sixteen thousand partitions fit in
-/// one value.
+/// Placement table as stored: the nodes' numbers once, and indexes into that list. So sixteen thousand partitions fit
+/// in one value.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     nodes: Vec<Nonce>,
-    /// Epoch, owner, next, home, wish; those that nobody is are left out at the end, or -1.
+    /// Epoch, owner, next, home, wish. Missing nodes are -1, or left out at the end.
     parts: Vec<Vec<i64>>,
 }
 
 const NOBODY: i64 = -1;
-/// No society comes to that: there is always a next epoch.
+/// Highest epoch that is accepted: there is always a next one.
 const EPOCH_MAX: u64 = 1 << 62;
 
 impl From<Placement> for Stored {
@@ -91,15 +92,15 @@ impl TryFrom<Stored> for Placement {
 }
 
 impl Placement {
-    /// A table in which nobody serves anything; the first owner of each partition has the epoch after `after`.
+    /// Returns a table without owners; the first owner of each partition gets the epoch after `after`.
     pub fn new(partitions: u16, after: Epoch) -> Self {
         Self { parts: vec![Part { epoch: after, ..Part::default() }; usize::from(partitions)] }
     }
 
-    /// Reads it.
+    /// Decodes a table.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if it is none, or not one of so many partitions.
+    /// [`StoreError::Damaged`] if the bytes are no table, or one of another number of partitions.
     pub fn decode(bytes: &[u8], partitions: u16) -> Result<Self, StoreError> {
         let damaged = |why: String| StoreError::Damaged(format!("it does not say who serves what: {why}"));
         let read: Self = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
@@ -109,18 +110,18 @@ impl Placement {
         Ok(read)
     }
 
-    /// Writes it.
+    /// Encodes the table.
     pub fn encode(&self) -> Vec<u8> {
-        // Numbers and lists can be written as JSON.
+        // JSON can represent numbers and lists, so this cannot fail.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Each partition with its line.
+    /// Returns each partition with its row.
     pub fn iter(&self) -> impl Iterator<Item = (Partition, &Part)> {
         (0..).map(Partition).zip(&self.parts)
     }
 
-    /// A partition's line.
+    /// Returns a partition's row.
     pub fn part(&self, partition: Partition) -> Option<&Part> {
         self.parts.get(usize::from(partition.0))
     }
@@ -129,28 +130,28 @@ impl Placement {
         self.parts.get_mut(usize::from(partition.0))
     }
 
-    /// Whether anything is this node's, or is to be.
+    /// Returns true if this node owns a partition, or is the next owner of one.
     pub fn names(&self, node: Nonce) -> bool {
         self.parts.iter().any(|part| part.owner == Some(node) || part.next == Some(node))
     }
 
-    /// How many partitions this node owns.
+    /// Returns the number of partitions that this node owns.
     pub fn owned_by(&self, node: Nonce) -> usize {
         self.parts.iter().filter(|part| part.owner == Some(node)).count()
     }
 
-    /// All nodes that are named.
+    /// Returns all owners and next owners.
     pub fn nodes(&self) -> BTreeSet<Nonce> {
         self.parts.iter().flat_map(|part| [part.owner, part.next]).flatten().collect()
     }
 
-    /// The highest epoch of all.
+    /// Returns the highest epoch in the table.
     pub fn highest_epoch(&self) -> Epoch {
         self.parts.iter().map(|part| part.epoch).max().unwrap_or_default()
     }
 
-    /// What `me` has yielded goes to whom it is to go, or back to `me`; in either case in a new epoch, for the old one's writer is
-    /// no more. What is no longer `me`'s is left alone.
+    /// Gives partitions that `me` has yielded to their next owner, or back to `me`. In either case the epoch is new,
+    /// because the writer of the old one is gone. Partitions that `me` no longer owns are left alone.
     pub fn hand_over(&mut self, me: Nonce, yielded: &[Partition]) {
         for partition in yielded {
             if let Some(part) = self.part_mut(*partition).filter(|part| part.owner == Some(me)) {
@@ -160,8 +161,8 @@ impl Placement {
         }
     }
 
-    /// Because of load, a partition is to be handed over to this node. It goes on counting to the share that it counts to, unless it is one
-    /// that is kept apart from others: those are counted where they are.
+    /// Marks a partition to move to this node because of load. It still counts for the same share, unless a rule keeps
+    /// it apart from others: such partitions count where they are.
     pub fn relieve(&mut self, partition: Partition, to: Nonce, is_apart: bool) {
         if let Some(part) = self.part_mut(partition) {
             part.home = if is_apart { Some(to) } else { part.home.or(part.owner) };
@@ -169,14 +170,14 @@ impl Placement {
         }
     }
 
-    /// Somebody wants a partition to be on this node, from now on.
+    /// Sets the wish that a partition be on this node.
     pub fn wish(&mut self, partition: Partition, to: Nonce) {
         if let Some(part) = self.part_mut(partition) {
             part.wish = Some(to);
         }
     }
 
-    /// Nobody wants a partition to be anywhere any more: shares decide where it is, as if nobody had.
+    /// Takes back the wish for a partition: shares decide about it again.
     pub fn unwish(&mut self, partition: Partition) {
         if let Some(part) = self.part_mut(partition)
             && let Some(wish) = part.wish.take()
@@ -186,21 +187,21 @@ impl Placement {
         }
     }
 
-    /// A partition of `me` goes on in this epoch, if it is higher than its own.
+    /// Raises the epoch of a partition of `me`, if this one is higher.
     pub fn raise(&mut self, me: Nonce, partition: Partition, epoch: Epoch) {
         if let Some(part) = self.part_mut(partition).filter(|part| part.owner == Some(me)) {
             part.epoch = part.epoch.max(epoch);
         }
     }
 
-    /// All partitions are `me`'s, in one epoch higher than any before.
+    /// Gives all partitions to `me`, in one epoch higher than any before.
     pub fn take_all(&mut self, me: Nonce) -> Epoch {
         let epoch = Epoch(self.highest_epoch().0 + 1);
         self.parts.fill(Part { owner: Some(me), epoch, ..Part::default() });
         epoch
     }
 
-    /// What is different from `before`.
+    /// Returns the changes since `before`.
     pub fn changes_since(&self, before: &Self) -> Vec<Change> {
         let change = |((partition, now), then): ((Partition, &Part), &Part)| {
             let kind = match () {
@@ -223,63 +224,65 @@ impl Placement {
     }
 }
 
-/// What happened to a partition.
+/// Change of a partition's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Which.
+    /// Partition that changed.
     pub partition: Partition,
-    /// Who had it.
+    /// Owner before.
     pub from: Option<Nonce>,
-    /// Who has it now, or is to have it.
+    /// Owner now, or the next one.
     pub to: Option<Nonce>,
-    /// How.
+    /// Kind of change.
     pub kind: ChangeKind,
-    /// Why.
+    /// Cause of the change.
     pub cause: Cause,
 }
 
-/// Why a partition comes to another node.
+/// Cause of a partition's move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// For balance, or because its owner cannot have it any more.
+    /// Balance, or an owner that may not have the partition any more.
     Share,
-    /// Because of load.
+    /// Load.
     Load,
-    /// Somebody wants it there.
+    /// Wish.
     Wish,
 }
 
-/// How a partition comes to another node.
+/// Kinds of changes to a partition's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// Its owner is to hand it over.
+    /// Handover that is to come.
     Planned,
-    /// Its owner handed it over.
+    /// Handover by the owner.
     HandedOver,
-    /// It was nobody's, or its owner is dead or has left.
+    /// Takeover: the partition had no owner, or one that is dead or has left.
     TakenOver,
 }
 
-/// A node that may serve partitions.
+/// Candidate for owning partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Which.
+    /// Number of the node.
     pub node: Nonce,
-    /// Its weight; 0 counts as 1.
+    /// Weight; 0 counts as 1.
     pub weight: u32,
-    /// Partitions that it may not have.
+    /// Partitions that it may not own.
     pub without: BTreeSet<Partition>,
 }
 
-/// Who is to serve what, given who does (or is about to). Nodes that are no candidates lose all they have.
+/// Chooses the owner of each partition, given the current (or next) owners. Nodes that are no candidates lose all
+/// partitions.
 ///
-/// Partitions that some may not have, and those of the sets `apart`, are given first: to who has them and may, else to who suits them
-/// best. Of each of these sets no candidate has two as long as another one that may have them has none.
+/// Partitions that some candidates may not have, and those of the sets `apart`, are given first: to the current owner
+/// if it may have them, else to the best candidate by score. No candidate gets two of a set as long as another one that
+/// may have them has none.
 ///
-/// Of all, each candidate gets its share, in proportion to its weight, rounded down or up, as far as these leave it; as few as
-/// possible go from one candidate to another. Who gets what nobody has is decided by weighted rendezvous hashing with bounded
-/// loads (Thaler and Ravishankar 1998; Mirrokni et al. 2018). Everybody who asks with the same arguments gets the same answer.
-/// If there is no candidate, nobody is to serve anything.
+/// Then each candidate gets its share of all partitions, in proportion to its weight, rounded down or up, as far as the
+/// first step leaves it. As few partitions as possible change their owner. Partitions without an owner are given by
+/// weighted rendezvous hashing with bounded loads (Thaler and Ravishankar 1998; Mirrokni et al. 2018). The result
+/// depends on the arguments only. Without candidates, no partition gets an owner.
 pub fn choose(
     bearers: &[Option<Nonce>],
     candidates: &[Candidate],
@@ -294,7 +297,7 @@ pub fn choose(
     choice.chosen
 }
 
-/// How many partitions a node has, and how many it should.
+/// Number of partitions that a node has, and that it should have.
 struct Load {
     weight: u64,
     has: u64,
@@ -318,7 +321,7 @@ struct Choice<'a> {
     apart: &'a [BTreeSet<Partition>],
     loads: BTreeMap<Nonce, Load>,
     chosen: Vec<Option<Nonce>>,
-    /// Partitions that are bound by rules: they are not moved for balance.
+    /// Partitions bound by rules: they are not moved for balance.
     bound: BTreeSet<usize>,
 }
 
@@ -341,7 +344,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Gives away what is bound: to who has it, else to who suits it best, of those below their share if there are any.
+    /// Gives away bound partitions: to the current owner, else to the best candidate, preferably one below its share.
     fn bind(&mut self, bearers: &[Option<Nonce>]) {
         let candidates = self.candidates;
         for index in std::mem::take(&mut self.bound) {
@@ -364,8 +367,8 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// How many more of those that are to be apart from a partition a node has already than it should of all, if so many nodes
-    /// share them.
+    /// Returns how many more partitions of an `apart` set a node would have than it should, if this many nodes share
+    /// the set.
     fn crowd(&self, partition: Partition, node: Nonce, nodes: usize) -> usize {
         let more = |apart: &BTreeSet<Partition>| {
             let here = |other: &&Partition| self.chosen.get(usize::from(other.0)) == Some(&Some(node));
@@ -374,7 +377,7 @@ impl<'a> Choice<'a> {
         self.apart.iter().filter(|apart| apart.contains(&partition)).map(more).max().unwrap_or(0)
     }
 
-    /// Candidates keep what they have, up to their share: what they are the best for rather than the rest.
+    /// Lets candidates keep their partitions up to their share, those with the highest scores first.
     fn keep(&mut self, bearers: &[Option<Nonce>]) {
         let here = (0..).zip(bearers).filter(|(index, _)| !self.bound.contains(index));
         let here = here.filter_map(|(index, bearer)| Some((index, (*bearer)?)));
@@ -387,7 +390,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Gives what nobody has to candidates that have less than `bound`.
+    /// Gives partitions without an owner to candidates that have fewer than `bound`.
     fn fill(&mut self, bound: fn(&Load) -> u64) {
         let is_free = |(index, node): &(usize, &Option<Nonce>)| node.is_none() && !self.bound.contains(index);
         let free: Vec<usize> = (0..).zip(&self.chosen).filter(is_free).map(|(index, _)| index).collect();
@@ -401,7 +404,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Takes from those above the lower bound of their share as long as somebody is below it.
+    /// Takes partitions from candidates above the lower bound of their share as long as another one is below it.
     fn level(&mut self) {
         while let Some((to, weight)) =
             self.loads.iter().find(|(_, load)| load.has < load.floor()).map(|(node, load)| (*node, load.weight))
@@ -438,8 +441,8 @@ fn best_first(one: &(f64, usize, Nonce), other: &(f64, usize, Nonce)) -> std::cm
     other.0.total_cmp(&one.0).then((one.1, one.2).cmp(&(other.1, other.2)))
 }
 
-/// How well a node suits a partition: `-weight / ln(hash)`, with a hash between 0 and 1. Of all nodes, one with twice the weight
-/// has the highest score twice as often.
+/// Returns the score of a node for a partition: `-weight / ln(hash)`, with a hash between 0 and 1. A node with twice
+/// the weight has the highest score twice as often.
 fn score(partition: usize, node: Nonce, weight: u64) -> f64 {
     let hash = mix(node.0 ^ mix(partition as u64 + 1));
     // 53 bits, and never 0 nor 1.
@@ -447,7 +450,7 @@ fn score(partition: usize, node: Nonce, weight: u64) -> f64 {
     -(weight as f64) / unit.ln()
 }
 
-/// SplitMix64's last step: every bit of the input matters to every bit of the output.
+/// Mixes a word with SplitMix64's last step: every bit of the input matters to every bit of the output.
 fn mix(mut word: u64) -> u64 {
     word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! What one node, the placer, writes into the table.
+//! Placer: the one node that changes the placement table.
 
 use std::time::Duration;
 
@@ -9,26 +9,30 @@ use crate::durable::Rules;
 use crate::store::Partition;
 use crate::time::Time;
 
-/// Of all partitions, this part (and at least one) is on its way from one living node to another at a time.
+/// Share of all partitions, as a divisor (at least one partition), that may move between living nodes at a time.
 pub const MOVES_AT_ONCE_SHARE: usize = 8;
-/// How long nodes must not have come or gone until partitions are moved for the sake of balance: who comes with others is
-/// waited for.
+/// Time for which no node must have come or gone before partitions move for balance, so that nodes that start together
+/// are all counted.
 pub const SETTLE: Duration = Duration::from_secs(1);
 
-/// Whether `me` is the one who writes: the living node with the lowest number, as far as this node sees. Others may see otherwise;
-/// then one of their writes has no effect.
+/// Returns true if `me` is the placer: the living node with the lowest number, as far as this node sees. Others may see
+/// otherwise; then one of their writes has no effect.
 pub fn is_placer(roster: &Roster, me: Nonce, now: Time) -> bool {
     roster.is_clear()
         && roster.living(now).find(|(_, member)| member.takes_part()).is_some_and(|(first, _)| first == me)
 }
 
-/// The table as the placer wants it now; `None` if it is well as it is.
+/// Returns the table as the placer wants it now; `None` if it is well as it is.
 ///
-/// What dead nodes had goes to others at once. What is to go from a living node to another is marked, a few partitions at a
-/// time, and handed over by its owner. What a node cannot read goes to one that has not tried; if all have, it stays. A node that takes no more partitions (because it drains, or stands by) loses its own without
-/// delay; for balance, nothing moves before the nodes have been the same since `settled` for [`SETTLE`]. What was moved because
-/// of load counts to the share of the node it came from, and stays where it is as long as both may have it. What somebody wants
-/// elsewhere goes there at once, and stays as long as that node may have it; it counts to the share of another one, too.
+/// - Partitions of dead nodes go to other nodes at once.
+/// - Moves between living nodes are marked, a few partitions at a time, and handed over by their owners.
+/// - A partition that its owner cannot read goes to a node that has not tried; if all have tried, it stays.
+/// - A node that takes no more partitions (it drains, or stands by) loses its own without delay.
+/// - For balance, nothing moves before the nodes have been unchanged since `settled` for [`SETTLE`].
+/// - A partition that moved because of load counts for the share of the node it came from, and stays as long as both
+///   may have it.
+/// - A partition with a wish moves at once, and stays as long as the wished node may have it. It may count for another
+///   node's share, too.
 pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: Time, now: Time) -> Option<Placement> {
     let candidates = roster.candidates(|node| placement.owned_by(node), rules, now);
     let may_have = |node: Nonce, partition: Partition| {
@@ -39,10 +43,10 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
         owner.and_then(|owner| roster.member(owner)).is_some_and(|member| member.is_stuck_with(partition))
     };
     let wish = |partition: Partition, part: &Part| part.wish.filter(|node| may_have(*node, partition));
-    // Who has it, or is about to.
+    // Owner, or next owner.
     let carrier =
         |partition: Partition, part: &Part| part.next.filter(|node| may_have(*node, partition)).or(part.owner);
-    // Who is to have it, of those in whose share it may be: where it is because of load does not count.
+    // Node for whose share it counts; a place that is due to load does not count.
     let bearer = |(partition, part): (Partition, &Part)| {
         let home = part.home.filter(|node| may_have(*node, partition));
         home.or(carrier(partition, part)).filter(|node| lives(*node))
@@ -61,7 +65,7 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
             None => part.home.filter(|home| to == Some(*home) && elsewhere.is_some()),
         };
         match (owner, part.wish.or(part.home.and(elsewhere)).or(to)) {
-            // Nobody lives who could have it: it waits.
+            // No living node may have it: it waits.
             (_, None) => part.next = part.next.filter(|node| may_have(*node, Partition(index))),
             (None, Some(to)) => {
                 (part.owner, part.next) = (Some(to), None);
@@ -70,9 +74,9 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
             (Some(_), Some(to)) => {
                 part.next = part.next.filter(|next| may_have(*next, Partition(index)) && Some(*next) != part.owner);
                 match part.next {
-                    // One whose agents do not stop is in nobody's way.
+                    // A partition whose agents do not stop delays no others.
                     Some(_) => moving += usize::from(!is_stuck(part.owner, Partition(index))),
-                    // Somebody waits for that.
+                    // A caller waits for it.
                     None if part.owner != Some(to) && part.wish.is_some() => part.next = Some(to),
                     None if part.owner != Some(to) => waiting.push((Partition(index), to)),
                     None => {}
@@ -85,7 +89,7 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
     (proposed != *placement).then_some(proposed)
 }
 
-/// Marks what is to move from owners that `may_go`, as many as may be on their way at once.
+/// Marks partitions to move from owners that `may_go`, as many as may move at once.
 fn mark(
     table: &mut Placement,
     waiting: Vec<(Partition, Nonce)>,

@@ -1,10 +1,11 @@
 //! Moves because of load: from a node that has been busy for long to one that has time.
 //!
-//! Everything here costs a partition a moment's rest, so it is slow on purpose. A node must have been busy for
-//! [`LOAD_PATIENCE_MS`]; one partition goes at a time, and after any move, whatever its reason, nodes measure anew for
-//! [`LOAD_REST_MS`]; what has moved stays for [`LOAD_STAY_MS`]. And no move only swaps who is busy: both nodes are less busy
-//! after it than the first one was. So, as long as partitions take what they take, the list of how busy all nodes are, the
-//! busiest first, gets smaller with each move, and moves come to an end.
+//! Each move pauses a partition for a moment, so moves are slow on purpose. A node must have been busy for
+//! [`LOAD_PATIENCE_MS`]. One partition moves at a time, and after any move, whatever its cause, nodes measure anew for
+//! [`LOAD_REST_MS`]. A partition that has moved stays for [`LOAD_STAY_MS`].
+//!
+//! After a move, both nodes are less busy than the first one was before. So, with constant loads, the list of all
+//! nodes' loads, the busiest first, gets smaller with each move, and moves come to an end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,27 +19,27 @@ use crate::limits::{LOAD_BUSY, LOAD_GAIN, LOAD_PART_MIN, LOAD_PATIENCE_MS, LOAD_
 use crate::store::Partition;
 use crate::time::Time;
 
-/// Since when nodes have been busy, and what has moved, as one node sees it.
+/// Pressure of load: the times since when nodes have been busy, and of recent moves, as one node sees them.
 #[derive(Debug, Default)]
 pub struct Pressure {
     busy_since: BTreeMap<Nonce, Time>,
-    /// When something moved last.
+    /// Time of the last move.
     moved_at: Option<Time>,
-    /// When partitions moved because of load.
+    /// Times of moves because of load, by partition.
     relieved_at: BTreeMap<Partition, Time>,
 }
 
-/// A node that may serve partitions and says how busy it is.
+/// Node that may serve partitions and tells its load.
 #[derive(Clone, Debug)]
 pub struct Bearer<'a> {
-    /// Which, its weight, and what it may not have.
+    /// Number, weight, and partitions that it may not have.
     pub candidate: &'a Candidate,
-    /// How busy it is.
+    /// Load of the node.
     pub load: &'a Load,
 }
 
 impl Pressure {
-    /// A partition came to another node.
+    /// Notes that a partition moved to another node.
     pub fn moved(&mut self, change: &Change, now: Time) {
         self.moved_at = Some(now);
         if change.cause == Cause::Load {
@@ -46,8 +47,8 @@ impl Pressure {
         }
     }
 
-    /// The table with one more partition marked to move, if load is a reason. To be asked often, by the placer, when nothing
-    /// else is to be moved.
+    /// Returns the table with one more partition marked to move, if load is a reason. Called often, by the placer, when
+    /// nothing else is to be moved.
     pub fn proposal(&mut self, table: &Placement, roster: &Roster, rules: &Rules, now: Time) -> Option<Placement> {
         self.note_busy(roster, now);
         let is_stuck =
@@ -81,7 +82,7 @@ impl Pressure {
         Some(proposed)
     }
 
-    /// Since when each node that lives has been busy.
+    /// Notes since when each living node has been busy.
     fn note_busy(&mut self, roster: &Roster, now: Time) {
         let is_busy = |member: &Member| member.load.as_ref().is_some_and(|load| load.busy > LOAD_BUSY);
         let busy = roster.living(now).filter(|(_, member)| is_busy(member));
@@ -95,10 +96,11 @@ impl Pressure {
     }
 }
 
-/// Which partition is to go where because of load: from the busiest node that may give one away, and that one whose move leaves
-/// the busier one of the two least busy. `None` if that would help nobody.
+/// Chooses the partition to move because of load, and its new node. The partition comes from the busiest node that may
+/// give one away. Of its partitions, the one is chosen whose move leaves the busier of the two nodes least busy.
+/// Returns `None` if no move helps.
 ///
-/// What a partition takes on one node it takes on another in inverse proportion to their weights.
+/// A partition's load on another node is inversely proportional to the nodes' weights.
 pub fn relief(
     table: &Placement,
     bearers: &[Bearer],
@@ -128,8 +130,8 @@ pub fn relief(
     })
 }
 
-/// How busy the busier one of two nodes is, and then the one that takes, if it takes a partition with this share of the other
-/// one's time; `None` if it may not, or should not.
+/// Returns the load of the busier of two nodes after a move, and the load of the taker. The partition has this share of
+/// the giver's time. Returns `None` if the taker may not or should not have the partition.
 fn outcome(giver: &Bearer, taker: &Bearer, partition: Partition, share: u16) -> Option<(u64, u64)> {
     if taker.candidate.without.contains(&partition) {
         return None;

@@ -1,4 +1,4 @@
-//! Who is alive, as far as one node sees.
+//! Roster: the nodes that are alive, as far as one node sees.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,40 +9,46 @@ use crate::durable::{Pin, Rules};
 use crate::store::Revision;
 use crate::time::Time;
 
-/// An observer's view of the nodes. It counts, by its own clock, how long each node's key did not change; no two clocks are
-/// ever compared. Silence means nothing while the store cannot be reached, nor while the observer itself stood still: afterwards
-/// everybody has a full measure of patience again. And who hears nothing of himself either is deaf, which is no sign of anybody's
-/// death: silence counts only until the observer last heard a sign of life of its own, which comes by the same way.
+/// Observer's view of the nodes that are alive.
+///
+/// The observer counts, by its own clock, how long each node's key did not change; clocks of two nodes are never
+/// compared. Silence means nothing while the store cannot be reached, nor while the observer itself stood still.
+/// Afterwards every node has its full patience again. An observer that does not hear its own signs of life is deaf:
+/// silence of others counts only until it last heard itself.
+///
+/// Inputs: notices of a watch ([`Roster::written`], [`Roster::removed`], [`Roster::complete`], [`Roster::away`],
+/// [`Roster::back`]), and the passing of time ([`Roster::look`], often). Outputs: [`Roster::is_dead`],
+/// [`Roster::living`] and [`Roster::candidates`], once the view [is clear](Roster::is_clear).
 #[derive(Debug)]
 pub struct Roster {
     patience: Duration,
-    /// Nobody else can be alive: this process has the store for itself.
+    /// Number of this node, if it has the store for itself: no other node can be alive.
     alone: Option<Nonce>,
     seen: BTreeMap<Nonce, Seen>,
-    /// The store cannot be reached.
+    /// True while the store cannot be reached.
     away: bool,
-    /// All that is there is being told: whoever was not told of since is gone.
+    /// Nodes told of since the watch began to tell all keys; the others are gone once that is complete.
     telling: Option<BTreeSet<Nonce>>,
-    /// Whether all that is there was ever told.
+    /// True once all keys were told.
     complete: bool,
-    /// When the observer last looked.
+    /// Time when the observer last looked.
     looked: Option<Time>,
-    /// When it last heard a sign of life of its own, if it gives any.
+    /// Time when it last heard its own sign of life, if it gives any.
     heard_self: Option<Time>,
 }
 
 #[derive(Debug)]
 struct Seen {
     revision: Revision,
-    /// `None` if it has no key: it is gone, or was only heard of.
+    /// Entry of the node; `None` if it has no key: it is gone, or was only mentioned.
     member: Option<Member>,
     gone: bool,
-    /// Since when it did not change.
+    /// Time since when the key did not change.
     since: Time,
 }
 
 impl Roster {
-    /// Nobody is known yet; a node that is silent for `patience` is dead.
+    /// Returns an empty roster; a node that is silent for `patience` is dead.
     pub fn new(patience: Duration) -> Self {
         Self {
             patience,
@@ -56,18 +62,18 @@ impl Roster {
         }
     }
 
-    /// A roster of one who has the store for itself: everybody else is dead, whatever is written.
+    /// Returns the roster of a node that has the store for itself: all others are dead, whatever is written.
     pub fn alone(me: Nonce) -> Self {
         Self { alone: Some(me), ..Self::new(Duration::ZERO) }
     }
 
-    /// A node's key has this value.
+    /// Takes in the value of a node's key.
     pub fn written(&mut self, node: Nonce, revision: Revision, member: Member, now: Time) {
         if let Some(told) = &mut self.telling {
             told.insert(node);
         }
         match self.seen.get_mut(&node) {
-            // What is told again, or late, is no sign of life.
+            // Repeated or late values are no sign of life.
             Some(seen) if seen.revision >= revision => {}
             _ => {
                 let seen = Seen { revision, member: Some(member), gone: false, since: now };
@@ -76,18 +82,18 @@ impl Roster {
         }
     }
 
-    /// This node was told of its own sign of life: it has heard all that was written before.
+    /// Notes that this node was told of its own sign of life: it has heard all that was written before.
     pub fn heard_self(&mut self, now: Time) {
         self.heard_self = Some(now);
     }
 
-    /// A node's key was removed: it left, or was taken for dead.
+    /// Takes in the removal of a node's key: the node left, or was taken for dead.
     pub fn removed(&mut self, node: Nonce, now: Time) {
         let seen = self.heard_of(node, now);
         (seen.gone, seen.member) = (true, None);
     }
 
-    /// A node is named somewhere. If its key is never told of, it is dead after the usual patience.
+    /// Notes that a node is mentioned somewhere. If its key never appears, it is dead after the usual patience.
     pub fn mentioned(&mut self, node: Nonce, now: Time) {
         self.heard_of(node, now);
     }
@@ -96,7 +102,7 @@ impl Roster {
         self.seen.entry(node).or_insert(Seen { revision: Revision(0), member: None, gone: false, since: now })
     }
 
-    /// All that is there has been told.
+    /// Notes that all keys have been told.
     pub fn complete(&mut self, now: Time) {
         let told = self.telling.take().unwrap_or_default();
         for (node, seen) in &mut self.seen {
@@ -108,26 +114,28 @@ impl Roster {
         self.have_patience(now);
     }
 
-    /// The store cannot be reached.
+    /// Notes that the store cannot be reached.
     pub fn away(&mut self) {
         self.away = true;
     }
 
-    /// The store is back; all that is there is told again.
+    /// Notes that the store is back; all keys are told again.
     pub fn back(&mut self, now: Time) {
         self.away = false;
         self.telling = Some(BTreeSet::new());
         self.have_patience(now);
     }
 
-    /// This node's own writes did not come through: what it does not see of others means nothing.
+    /// Gives every node its full patience again: this node's own writes did not come through, so silence of others
+    /// means nothing.
     pub fn have_patience(&mut self, now: Time) {
         for seen in self.seen.values_mut() {
             seen.since = now;
         }
     }
 
-    /// To be called often. Whoever was not looking for long (stopped, suspended, starved) has missed signs of life.
+    /// Notes that the observer looks. Call it often: an observer that did not look for long (stopped, suspended,
+    /// starved) has missed signs of life.
     pub fn look(&mut self, now: Time) {
         let stood_still = self.looked.is_some_and(|looked| now - looked > self.patience / 2);
         if stood_still {
@@ -136,12 +144,12 @@ impl Roster {
         self.looked = Some(now);
     }
 
-    /// Whether this view can be relied on: all that is there was told, and the store can be reached.
+    /// Returns true if this view can be relied on: all keys were told, and the store can be reached.
     pub fn is_clear(&self) -> bool {
         self.complete && !self.away && self.telling.is_none()
     }
 
-    /// Whether a node is dead, or has left. Never while the view is not clear.
+    /// Returns true if a node is dead, or has left. Never while the view is not clear.
     pub fn is_dead(&self, node: Nonce, now: Time) -> bool {
         if let Some(me) = self.alone {
             return node != me;
@@ -151,28 +159,28 @@ impl Roster {
         seen.gone || left || self.heard_self.unwrap_or(now) - seen.since >= self.patience
     }
 
-    /// What a node says of itself, as long as it has a key.
+    /// Returns a node's entry about itself, as long as it has a key.
     pub fn member(&self, node: Nonce) -> Option<&Member> {
         self.seen.get(&node)?.member.as_ref()
     }
 
-    /// All nodes that have keys, dead or alive, and their revisions.
+    /// Returns all nodes that have keys, dead or alive, with their revisions.
     pub fn members(&self) -> impl Iterator<Item = (Nonce, Revision, &Member)> {
         self.seen.iter().filter_map(|(node, seen)| Some((*node, seen.revision, seen.member.as_ref()?)))
     }
 
-    /// The nodes that are alive, as far as is known.
+    /// Returns the nodes that are alive, as far as known.
     pub fn living(&self, now: Time) -> impl Iterator<Item = (Nonce, &Member)> {
         self.members().filter(move |(node, ..)| !self.is_dead(*node, now)).map(|(node, _, member)| (node, member))
     }
 
-    /// How long this node has given no sign of life.
+    /// Returns how long this node has given no sign of life.
     pub fn silent(&self, node: Nonce, now: Time) -> Option<Duration> {
         self.seen.get(&node).map(|seen| now - seen.since)
     }
 
-    /// The nodes that are to serve partitions, and by the rules which they may not have: the ordinary ones. If there is none, one
-    /// of those that stand by: who of them has most already, by `has`.
+    /// Returns the nodes that are to serve partitions, each with those that it may not have by the rules. Ordinary
+    /// nodes come first. If there is none, one standby is chosen: the one that owns most partitions already, by `has`.
     pub fn candidates(&self, has: impl Fn(Nonce) -> usize, rules: &Rules, now: Time) -> Vec<Candidate> {
         let willing = || self.living(now).filter(|(_, member)| member.takes_partitions());
         let candidate = |(node, member): (Nonce, &Member)| member.candidate(node, rules);
@@ -190,7 +198,7 @@ impl Member {
         Candidate { node, weight: self.weight, without: self.unreadable().chain(others.copied()).collect() }
     }
 
-    /// Whether it is one that agents with this hint may live on.
+    /// Returns true if agents with this pin may live on the node.
     pub(super) fn suits(&self, pin: &Pin) -> bool {
         match pin {
             Pin::Node(name) => self.name == *name,

@@ -1,4 +1,4 @@
-//! What is written about the society itself.
+//! Society: its entry in the store.
 
 use std::collections::BTreeMap;
 
@@ -6,44 +6,43 @@ use serde::{Deserialize, Serialize};
 
 use super::member::first_level;
 
-/// The key that says which society is in a store, and whether it goes on.
+/// Entry of the society in a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Society {
-    /// Whether it goes on.
+    /// State of the society.
     pub state: SocietyState,
-    /// Which project it runs: nodes with another one are not let in.
+    /// Project of the society: nodes with another one are not let in.
     pub project: String,
-    /// What nodes must know to link with each other: whoever may read the store may join.
+    /// Token that nodes need to link with each other: any node that may read the store may join.
     pub token: String,
-    /// The level of what its nodes write for each other: all of them know it ([`LEVEL`](super::LEVEL)).
+    /// Level of what its nodes write for each other, known to all of them ([`LEVEL`](super::LEVEL)).
     #[serde(default = "first_level")]
     pub level: u32,
-    /// Counts the societies that were in this store, one after the other.
+    /// Number of this society among those that the store had one after the other.
     pub term: u64,
-    /// What its project wants of where agents live: [`Layout::text`](crate::durable::Layout::text). It decides which partitions
-    /// they are in.
+    /// Placement hints of its project, in words ([`Layout::text`](crate::durable::Layout::text)). They decide the
+    /// agents' partitions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hints: String,
-    /// The programs of its project that are kept with what agents do, by file: a fingerprint of each. Empty if whoever began it did not
-    /// say.
+    /// Fingerprints of the programs of its durable agents, by file. Empty if its first node did not state them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub programs: BTreeMap<String, String>,
-    /// How many nodes were given names in it: `n1`, `n2`, ... No name comes twice.
+    /// Number of names given to nodes: `n1`, `n2`, ... Names are never reused.
     #[serde(default)]
     pub named: u64,
 }
 
-/// Whether a society goes on.
+/// State of a society.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SocietyState {
-    /// It does.
+    /// Running.
     Running,
-    /// It has ended: what is kept of it is to be forgotten before another one begins.
+    /// Ended: its data is erased before another society begins.
     Concluded,
 }
 
-/// What releases before clusters wrote about a store's only owner.
+/// Entry of a store's only owner, in releases before clusters.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct FormerOwner {
     pub node: String,

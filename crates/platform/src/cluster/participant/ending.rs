@@ -1,4 +1,4 @@
-//! Leaving, and what the last one does.
+//! End of a node's part, and the duties of the last node.
 
 use super::{Action, Ending, Participant, Phase};
 use crate::cluster::member::MemberState;
@@ -7,20 +7,20 @@ use crate::store::StoreError;
 use crate::time::Time;
 
 impl Participant {
-    /// The society has ended here: all other nodes are to end, too. When this one has ([`Participant::leave`]), it waits for them
-    /// and forgets what is kept.
+    /// Ends the society: all other nodes are to end, too. When this node has ended ([`Participant::leave`]), it waits
+    /// for the others and erases the society.
     pub fn conclude(&mut self) {
         self.concluding = true;
     }
 
-    /// This node serves nothing any more.
+    /// Notes that this node no longer serves anything.
     pub fn leave(&mut self) {
         if self.phase != Phase::Ended {
             self.phase = Phase::Leaving;
         }
     }
 
-    /// What is done before it is over.
+    /// Returns the next action before the end.
     pub(super) fn finish(&mut self, now: Time) -> Option<Action> {
         if self.concluding {
             let society = self.society.as_ref().map(|society| society.value.clone());
@@ -30,7 +30,7 @@ impl Participant {
                 }
                 Some(_) if self.others_still_end(now) => return None,
                 Some(_) if self.forgotten.is_none() => return self.forget(),
-                // Another society is there already, or this one was never written down.
+                // Another society is there already, or this one was never written.
                 _ => {}
             }
         }
@@ -48,7 +48,8 @@ impl Participant {
         self.others(now).any(|(_, member)| member.takes_part() && member.term == self.me.term)
     }
 
-    /// What came of [`Action::Forget`]. What failed is left to the next who begins a society there.
+    /// Takes in the outcome of [`Action::Forget`]. A failed erasure is left to the next node that begins a society
+    /// there.
     pub fn forgot(&mut self, outcome: Result<(), StoreError>, now: Time) {
         self.forgetting = false;
         match (outcome, self.phase) {

@@ -1,4 +1,4 @@
-//! Being let in.
+//! Admission to a society.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::store::Epoch;
 use crate::time::Time;
 
 impl Participant {
-    /// Nobody knows of it yet: whatever is in its way is found before anybody does.
+    /// Checks for obstacles before the node's key is written and others know of it.
     pub(super) fn ask(&mut self, now: Time) -> Option<Action> {
         if !self.roster.is_clear() {
             return None;
@@ -26,7 +26,7 @@ impl Participant {
         None
     }
 
-    /// Why this node cannot be let in.
+    /// Returns the reason why this node cannot be let in.
     fn objection(&self) -> Option<String> {
         let society = self.society.as_ref().map(|society| &society.value)?;
         if society.state != SocietyState::Running || self.terms.fresh {
@@ -54,8 +54,8 @@ impl Participant {
         })
     }
 
-    /// Whether this node has other programs than those that run the society, or may: it is not let in beside them. Of those that ask to be
-    /// let in themselves the one with the lowest number is.
+    /// Returns true if this node's programs differ from those of the society, or may differ: it is not let in beside
+    /// them. If all nodes still ask to be let in, the one with the lowest number decides.
     fn is_strange(&mut self, now: Time) -> bool {
         let Some(difference) = self.difference() else { return false };
         let me = self.terms.me;
@@ -71,7 +71,8 @@ impl Participant {
         true
     }
 
-    /// The first program that is another one here than the society's, for people; `None` if all are the same, as far as is known.
+    /// Returns the first program that differs from the society's, for people. `None` if all are the same, as far as
+    /// known.
     fn difference(&self) -> Option<String> {
         let society = self.society.as_ref().map(|society| &society.value)?;
         let (theirs, ours) = (&society.programs, &self.terms.programs);
@@ -87,8 +88,8 @@ impl Participant {
             .or_else(|| fewer().map(|file| format!("the project has no {file} here, unlike the society's")))
     }
 
-    /// The society's programs from now on. If this node is alone, they are those of its project; agents that were kept with
-    /// another program go on with that only, so it stays.
+    /// Returns the society's programs from now on. A node that is alone brings those of its project. Agents in the
+    /// store continue with the program they were written with, so that one stays.
     fn programs_of(&self, society: &Society, now: Time) -> BTreeMap<String, String> {
         if self.terms.programs.is_empty() || self.others(now).next().is_some() {
             return society.programs.clone();
@@ -98,7 +99,8 @@ impl Participant {
         self.terms.programs.iter().map(kept).collect()
     }
 
-    /// Whether a process of a release before clusters may be running the society. That one does not share.
+    /// Returns true if a process of a release before clusters may be running the society. Such a process does not
+    /// share.
     fn former_may_live(&mut self, now: Time) -> bool {
         let Some(former) = self.former.as_ref().filter(|_| self.table.is_none() && !self.terms.alone) else {
             return false;
@@ -117,14 +119,14 @@ impl Participant {
         true
     }
 
-    /// All other nodes that may live.
+    /// Returns all other nodes that may live.
     pub(super) fn others(&self, now: Time) -> impl Iterator<Item = (Nonce, &crate::cluster::Member)> {
         self.roster.living(now).filter(|(node, _)| *node != self.terms.me)
     }
 
-    /// Its key is written.
+    /// Takes the next step of admission, after the node's key is written.
     pub(super) fn join(&mut self, now: Time) -> Option<Action> {
-        // Whoever wrote a key before this node did is seen before this node sees its own.
+        // Keys written before this node's own are seen before it.
         if !self.seen_self || !self.roster.is_clear() || !self.has_its_name(now) {
             return None;
         }
@@ -136,7 +138,7 @@ impl Participant {
             return None;
         }
         let society = self.society.as_ref().map(|society| society.value.clone());
-        // Whoever begins a society anew does so once.
+        // A society is begun anew once.
         self.terms.fresh &= society.as_ref().is_none_or(|society| society.state == SocietyState::Running);
         let was_being_forgotten = society.is_none() && self.former_erasing;
         match society {
@@ -178,13 +180,14 @@ impl Participant {
         }
     }
 
-    /// Whether no other node has its name. Of one that has, it waits whether it is dead, as after a restart.
+    /// Returns true if no other node has this node's name. If one has, the node waits until that one is dead, as after
+    /// a restart.
     fn has_its_name(&mut self, now: Time) -> bool {
         let named = !self.me.name.is_empty();
         let twin = self.others(now).find(|(_, member)| named && member.name == self.me.name).map(|(node, _)| node);
         let Some(node) = twin else { return true };
         if self.terms.name.is_none() {
-            // Somebody asked for what was the next number's name: there are more.
+            // Another node asked for the name that this number gives: take the next number.
             (self.me.number, self.me.name) = (0, String::new());
         } else if self.is_beating(node) {
             self.fail(format!("another node is called {}: give this one another --name", self.me.name));
@@ -192,7 +195,7 @@ impl Participant {
         false
     }
 
-    /// `--fresh`, and there is a node: is it alive?
+    /// Refuses `--fresh` if the other node is alive; else waits until it is dead.
     fn wait_or_refuse(&mut self, node: Nonce) -> Option<Action> {
         if self.is_beating(node) {
             let name = self.name_of(node);
@@ -201,7 +204,7 @@ impl Participant {
         None
     }
 
-    /// Whether a node was seen to change since it was looked at here first.
+    /// Returns true if a node's key has changed since this node first looked at it.
     fn is_beating(&mut self, node: Nonce) -> bool {
         let revision = self.roster.members().find(|(found, ..)| *found == node).map(|(_, revision, _)| revision);
         let Some(revision) = revision else { return false };
@@ -214,7 +217,8 @@ impl Participant {
         }
     }
 
-    /// The society before has ended. When all its nodes have, one of those that ask to be let in forgets what is kept of it.
+    /// Begins a society after the one before has ended. When all its nodes have left, one of those that ask to be let
+    /// in erases it.
     fn begin_anew(&mut self, term: u64, now: Time) -> Option<Action> {
         let ends_still = self.others(now).any(|(_, member)| member.takes_part() && member.term == term);
         let first = self.roster.living(now).find(|(_, member)| member.state == MemberState::Joining);
@@ -223,7 +227,7 @@ impl Participant {
         }
         match self.forgotten {
             None => self.forget(),
-            // Nobody has anything yet; whoever gets it has it in a new epoch.
+            // No node owns anything yet; the first owners begin a new epoch.
             Some(epoch) if self.table.as_ref().is_none_or(|table| table.value.nodes().contains(&self.terms.me)) => {
                 Some(self.write_table(Placement::new(self.terms.layout.partitions(), epoch)))
             }
@@ -234,7 +238,7 @@ impl Participant {
         }
     }
 
-    /// Takes all partitions, and has what is in them forgotten.
+    /// Takes all partitions, and has them erased.
     pub(super) fn forget(&mut self) -> Option<Action> {
         if self.forgetting {
             return None;
@@ -255,7 +259,7 @@ impl Participant {
         Some(self.write_table(table))
     }
 
-    /// The table; if there is none, one in which nobody has anything.
+    /// Returns the table; if there is none, one without owners.
     pub(super) fn table_or_first(&self) -> Placement {
         let former = self.former.as_ref().map_or(Epoch(0), |former| Epoch(former.value.epoch.into()));
         let first = || Placement::new(self.terms.layout.partitions(), former);
@@ -282,7 +286,7 @@ impl Participant {
         Action::Accepted { name: self.me.name.clone(), token: society.token.clone() }
     }
 
-    /// It is ready, and can be reached by other nodes at `address` (empty if there are none).
+    /// Begins to serve. Other nodes reach this one at `address` (empty if there are none).
     pub fn begin(&mut self, address: String) {
         if self.phase == Phase::Accepted {
             self.me.address = address;

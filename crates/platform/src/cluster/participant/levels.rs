@@ -1,32 +1,35 @@
-//! What nodes of two releases write for each other, while one replaces the other.
+//! Levels: the forms of what nodes of two releases write for each other while one release replaces the other.
 //!
-//! A release knows a level: how keys, journals and news between nodes are written. A society is at the level that all its nodes
-//! know, and nobody writes what is of a higher one. A release that adds something to what nodes share counts [`LEVEL`] up,
-//! and has what it adds wait for [`Participant::level`]. It goes on with societies one level lower, so nodes are replaced one by one.
+//! A release knows a level: the form of keys, journals and news between nodes. A society is at the level that all its
+//! nodes know, and no node writes anything of a higher one. A release that adds to what nodes share increments
+//! [`LEVEL`], and withholds the addition until [`Participant::level`] allows it. It accepts societies one level lower,
+//! so nodes are replaced one by one.
 
 use super::{Action, Participant};
 use crate::cluster::society::{Society, SocietyState};
 use crate::time::Time;
 
-/// The level that this release knows. 1: releases before there were levels. 2: partitions that moved because of load
-/// ([`Part::home`](crate::cluster::Part::home)), or that somebody wants on a node ([`Part::wish`](crate::cluster::Part::wish)): no
-/// release had the one without the other.
+/// Level that this release knows.
+///
+/// Level 1: releases before there were levels. Level 2: partitions that moved because of load
+/// ([`Part::home`](crate::cluster::Part::home)) or of a wish ([`Part::wish`](crate::cluster::Part::wish)); no release
+/// had only one of them.
 pub const LEVEL: u32 = 2;
 
-/// From this level on partitions move because of load.
+/// Level from which partitions move because of load.
 pub(super) const LEVEL_LOAD: u32 = 2;
 
-/// From this level on partitions go where somebody wants them.
+/// Level from which partitions move because of wishes.
 pub(super) const LEVEL_WISHES: u32 = 2;
 
 impl Participant {
-    /// The level of what this node may write.
+    /// Returns the level of what this node may write.
     pub fn level(&self) -> u32 {
         let society = self.society.as_ref().map_or(self.terms.level, |society| society.value.level);
         society.min(self.terms.level)
     }
 
-    /// Why this node cannot be let in, if its release is too old or too new.
+    /// Returns the reason why this node cannot be let in, if its release is too old or too new.
     pub(super) fn objection_to_level(&self, society: &Society) -> Option<String> {
         let (theirs, ours) = (society.level, self.terms.level);
         if theirs > ours {
@@ -44,13 +47,14 @@ impl Participant {
         })
     }
 
-    /// Why this node cannot go on: others took it for dead, and the society went on to a level that it does not know.
+    /// Returns the reason why this node must end: others took it for dead, and the society rose to a level that it does
+    /// not know.
     pub(super) fn outgrown(&self) -> Option<String> {
         let society = self.society.as_ref().map(|society| &society.value)?;
         self.objection_to_level(society).filter(|_| society.level > self.terms.level)
     }
 
-    /// The placer's work: the society's level rises when the last node is gone that does not know the next one.
+    /// Raises the society's level when all living nodes know the next one. Only the placer does this.
     pub(super) fn rise(&mut self, now: Time) -> Option<Action> {
         let society = self.society.as_ref().map(|society| &society.value)?;
         let all_know = self.roster.living(now).map(|(_, member)| member.level).min()?.min(self.terms.level);

@@ -1,5 +1,4 @@
-//! One node's part in the cluster, as a state machine: what it was told and what came of what it did in, what is to be done
-//! next out.
+//! Participant: one node's part in the cluster, as a state machine.
 
 mod ending;
 mod joining;
@@ -26,121 +25,121 @@ use crate::mobility::HopError;
 use crate::store::{Epoch, Partition, Revision, StoreError, Watched, WriteError};
 use crate::time::Time;
 
-/// The key of the table.
+/// Key of the placement table.
 pub const PLACEMENT: &str = "placement";
-/// The key of the [`Society`].
+/// Key of the [`Society`].
 pub const SOCIETY: &str = "society";
-/// What nodes' keys begin with, before their numbers.
+/// Prefix of the nodes' keys, before their numbers.
 pub const NODE: &str = "node/";
-/// What the keys of those that are asked to drain begin with.
+/// Prefix of the keys that ask nodes to drain.
 pub const DRAIN: &str = "drain/";
-/// The key of a store's only owner, in releases before clusters.
+/// Key of a store's only owner, in releases before clusters.
 const FORMER_OWNER: &str = "owner";
-/// A key that was there, in those releases, while a society was being forgotten.
+/// Key that those releases kept while they erased a society.
 const FORMER_ERASING: &str = "erasing";
 
-/// How often a node shows that it lives.
+/// Interval of a node's signs of life.
 pub const BEAT: Duration = Duration::from_millis(250);
-/// How long what failed is left alone before it is tried again.
+/// Pause before a failed action is tried again.
 pub const PAUSE: Duration = Duration::from_millis(100);
-/// How often it is said again which nodes to be linked with.
+/// Interval at which the nodes to link with are repeated.
 const LINK_AGAIN: Duration = Duration::from_secs(1);
-/// How often the placer looks.
+/// Interval at which the placer looks at the table.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How a node takes part.
+/// Terms on which a node takes part in the cluster.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// Its number.
+    /// Number of the node.
     pub me: Nonce,
-    /// Its name, if it is to have this one and no other.
+    /// Name of the node, if it was given one.
     pub name: Option<String>,
-    /// The level of what it writes for other nodes: [`LEVEL`].
+    /// Level of what the node writes for other nodes: [`LEVEL`].
     pub level: u32,
-    /// How much it can do, beside others.
+    /// Weight of the node beside others: its share of the partitions.
     pub weight: u32,
-    /// It serves only if no ordinary node does.
+    /// True for a standby, which serves only if no ordinary node does.
     pub standby: bool,
-    /// What is kept of a society is to be forgotten first; refused if any node lives.
+    /// True to erase the society in the store first; refused if any node lives.
     pub fresh: bool,
-    /// This process has the store for itself: whoever else is written down is dead.
+    /// True if this process has the store for itself: all other nodes in the store count as dead.
     pub alone: bool,
-    /// How long a node may be silent before it is dead.
+    /// Silence after which a node counts as dead.
     pub patience: Duration,
-    /// Which project the society runs.
+    /// Project that the society runs.
     pub project: String,
-    /// The programs of its durable agents, by file: a fingerprint of each.
+    /// Fingerprints of the programs of its durable agents, by file.
     pub programs: BTreeMap<String, String>,
-    /// A secret, if this is the first node.
+    /// Token for links, used if this is the first node.
     pub token: String,
     /// Machine and process, for people.
     pub process: String,
-    /// How many partitions the store has, and what is wanted of who has them.
+    /// Layout of the store's partitions, with placement rules.
     pub layout: Layout,
-    /// What this node is called beside its name.
+    /// Labels of the node.
     pub labels: Vec<String>,
 }
 
-/// What is to be done next.
+/// Action that the driver of a [`Participant`] carries out next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Write a key, and tell [`Participant::wrote`].
+    /// Write a key, then call [`Participant::wrote`].
     Write(String, Revision, Vec<u8>),
-    /// Remove a key, and tell [`Participant::wrote`] with revision 0.
+    /// Remove a key, then call [`Participant::wrote`] with revision 0.
     Remove(String, Revision),
-    /// Read a key, and tell [`Participant::read`].
+    /// Read a key, then call [`Participant::read`].
     Read(String),
-    /// Serve these, and tell [`Participant::adopted`].
+    /// Serve these partitions, then call [`Participant::adopted`].
     Adopt(Vec<(Partition, Epoch)>),
-    /// Serve these no longer, and tell [`Participant::yielded`].
+    /// Stop serving these partitions, then call [`Participant::yielded`].
     Yield(Vec<Partition>),
-    /// Forget all that is kept in all partitions: this node owns them in this epoch. Tell [`Participant::forgot`].
+    /// Erase all partitions, which this node owns in this epoch, then call [`Participant::forgot`].
     Forget(Epoch),
-    /// It is let in: get ready to serve, and to be linked with, then [`Participant::begin`].
+    /// Prepare to serve and to be linked with, because the node was let in; then call [`Participant::begin`].
     Accepted {
-        /// The name it has among nodes.
+        /// Name of the node in the society.
         name: String,
-        /// What links are opened with.
+        /// Token that opens links.
         token: String,
     },
-    /// The nodes to be linked with, name and address of each: those that were there before. Told again and again.
+    /// Link with these nodes, which came before this one: name and address of each. Repeated from time to time.
     LinkWith(Vec<(String, String)>),
-    /// What became of a partition that [somebody wanted](Participant::ask_to_move) on another node: that node serves it, or why not.
+    /// Report the outcome of a [requested move](Participant::ask_to_move) of a partition to another node.
     Moved {
-        /// Which.
+        /// Partition that should move.
         partition: Partition,
-        /// Where it was wanted.
+        /// Node that should serve it.
         to: Nonce,
-        /// That node serves it; or why it does not.
+        /// Success if that node serves it, else the reason.
         outcome: Result<(), HopError>,
     },
-    /// Something that people may want to know.
+    /// Tell people of an event.
     Note(String),
-    /// The society has ended on another node: end, then [`Participant::leave`].
+    /// End this node, because the society has ended on another node; then call [`Participant::leave`].
     Conclude,
-    /// It is over; nothing is to be done any more.
+    /// Stop: nothing more is to be done.
     End(Ending),
 }
 
-/// How a node's part ends.
+/// Ending of a node's part in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// By itself.
+    /// Departure by its own choice.
     Left,
-    /// Others took it for dead.
+    /// Deposition: other nodes took it for dead.
     Deposed,
-    /// It was not let in, or cannot serve what it should.
+    /// Failure: the node was not let in, or cannot serve its partitions.
     Failed(String),
 }
 
-/// A value and which write it is of.
+/// Value with the revision of the write that made it.
 #[derive(Debug)]
 struct Version<T> {
     revision: Revision,
     value: T,
 }
 
-/// What was written last, until it is known what came of it.
+/// Last write, until its outcome is known.
 #[derive(Debug)]
 enum Writing {
     Beat(Member),
@@ -149,27 +148,36 @@ enum Writing {
     Other,
 }
 
-/// How far it has come.
+/// Phase of a node's part in the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// It looks around; nobody knows of it.
+    /// Looking around, unknown to other nodes.
     Asking,
-    /// Its key is there.
+    /// Asking to be let in: its key is written.
     Joining,
-    /// It was let in, and gets ready.
+    /// Let in, and preparing to serve.
     Accepted,
-    /// It serves.
+    /// Serving partitions.
     Serving,
-    /// It has stopped serving, and is to say so when it has done the rest.
+    /// Leaving: it has stopped serving, and says so when the rest is done.
     Leaving,
-    /// It is over.
+    /// Ended.
     Ended,
 }
 
-/// A node's part in the cluster.
+/// Node's part in the cluster, as a state machine without I/O.
 ///
-/// Tell it what a watch of all keys tells ([`Participant::told`]), and what came of what it had done; ask it what is next
-/// ([`Participant::act`]) after that, and at least as often as [`PAUSE`], until there is nothing.
+/// Inputs: every notice of a watch of all keys ([`Participant::told`]), and the time with each call.
+///
+/// Commands: [`Participant::begin`] when the node is ready to serve, [`Participant::ask_to_move`] and
+/// [`Participant::ask_to_drain`] for wishes, [`Participant::prepare_to_leave`] and [`Participant::leave`] at the end,
+/// [`Participant::conclude`] to end the society.
+///
+/// Outputs: one [`Action`] at a time from [`Participant::act`]. Each variant names the function that takes its outcome
+/// ([`Participant::wrote`], [`Participant::read`], [`Participant::adopted`], ...).
+///
+/// Order: after each input, outcome or command, and at least every [`PAUSE`], call [`Participant::act`] until it
+/// returns `None`. Only one write is under way at a time. After [`Action::End`], nothing follows.
 #[derive(Debug)]
 pub struct Participant {
     terms: Terms,
@@ -181,60 +189,60 @@ pub struct Participant {
     former: Option<Version<FormerOwner>>,
     former_since: Time,
     former_erasing: bool,
-    /// The names of all nodes that were ever seen.
+    /// Names of all nodes ever seen.
     names: BTreeMap<Nonce, String>,
     me: Member,
     revision: Revision,
-    /// When to show next that it lives; `None` if at once.
+    /// Time of the next sign of life; `None` if at once.
     beat_at: Option<Time>,
     writing: Option<Writing>,
     to_read: Option<String>,
-    /// Nothing that failed is tried again before.
+    /// Time before which nothing that failed is tried again.
     not_before: Time,
-    /// The table may want something from this node.
+    /// True if the table may ask something of this node.
     is_due: bool,
     look_at: Time,
-    /// Who could be given partitions, and since when it has been these.
+    /// Nodes that could be given partitions; `settled` is the time since when the list is unchanged.
     candidates: Vec<Nonce>,
     settled: Time,
     pressure: Pressure,
     linked: Vec<(String, String)>,
     link_at: Time,
     draining: BTreeMap<Nonce, Revision>,
-    /// Its key is no more.
+    /// True if this node's key was removed.
     lost: bool,
-    /// The society ended here.
+    /// True if the society ended here.
     concluding: bool,
     told_concluded: bool,
-    /// All is forgotten, as the owner of all in this epoch.
+    /// Epoch in which this node, as owner of all partitions, erased them.
     forgotten: Option<Epoch>,
     forgetting: bool,
-    /// It is to drain because it leaves.
+    /// True if the node drains because it leaves.
     leaving: bool,
-    /// What is told before anything else is done.
+    /// Actions that come before all others.
     to_do: VecDeque<Action>,
-    /// Nodes to be asked to drain, or no longer to.
+    /// Nodes to ask to drain, or to drain no longer.
     wishes: Vec<(Nonce, bool)>,
-    /// Partitions that somebody here waits for to be on other nodes.
+    /// Moves of partitions that callers on this node wait for.
     asks: Vec<Ask>,
-    /// Partitions that are to be nowhere in particular any more.
+    /// Partitions whose wish is to be taken back.
     frees: Vec<(Partition, Option<Nonce>)>,
     /// Partitions that were found opened in a higher epoch than the table says.
     too_low: BTreeMap<Partition, Epoch>,
-    /// What has been said of partitions that wait for a node.
+    /// Notes already given about partitions that wait for a node.
     told_vacant: Vec<String>,
-    /// It took all partitions in this epoch, to forget what is kept.
+    /// Epoch in which this node took all partitions, to erase them.
     taken: Option<Epoch>,
-    /// Its own key was told.
+    /// True once the watch has shown this node's own key.
     seen_self: bool,
-    /// The number it is to have, while that is being written.
+    /// Number of the node, while it is being written.
     numbering: Option<u64>,
-    /// Somebody who may be alive or not, and what it wrote last when it was looked at first.
+    /// Node that may be alive, with the revision of its key when it was first looked at.
     rival: Option<(Nonce, Revision)>,
 }
 
 impl Participant {
-    /// One that has not looked around yet.
+    /// Returns a participant that has not looked around yet.
     pub fn new(terms: Terms, now: Time) -> Self {
         let roster = if terms.alone { Roster::alone(terms.me) } else { Roster::new(terms.patience) };
         let me = Member {
@@ -297,7 +305,7 @@ impl Participant {
         }
     }
 
-    /// What is to be done next; `None`: nothing now.
+    /// Returns the next action; `None` if there is none now.
     pub fn act(&mut self, now: Time) -> Option<Action> {
         if self.phase == Phase::Ended {
             return None;
@@ -374,14 +382,14 @@ impl Participant {
         Action::Remove(key, revision)
     }
 
-    /// What came of the last [`Action::Write`] or [`Action::Remove`].
+    /// Takes in the outcome of the last [`Action::Write`] or [`Action::Remove`].
     pub fn wrote(&mut self, key: &str, outcome: Result<Revision, WriteError>, now: Time) {
         let writing = self.writing.take();
         let numbering = self.numbering.take();
         match (outcome, writing) {
             (Ok(revision), Some(Writing::Beat(me))) => {
                 (self.me.beat, self.revision) = (me.beat, revision);
-                // What was said while it was being written is said next.
+                // Changes made during the write are written next.
                 if (me.state, &me.address, &me.troubles) != (self.me.state, &self.me.address, &self.me.troubles) {
                     self.beat_at = None;
                 }
@@ -410,7 +418,8 @@ impl Participant {
         }
     }
 
-    /// If this node's own signs of life do not come through, those of others may not come either.
+    /// Handles a failed write. If this node's own signs of life do not come through, those of others may not come
+    /// either.
     fn failed(&mut self, was_beat: bool, now: Time) {
         if was_beat {
             self.roster.have_patience(now);
@@ -419,10 +428,10 @@ impl Participant {
         }
     }
 
-    /// What came of the last [`Action::Read`].
+    /// Takes in the outcome of the last [`Action::Read`].
     pub fn read(&mut self, key: &str, outcome: Result<Option<(Revision, Vec<u8>)>, StoreError>, now: Time) {
         match outcome {
-            // A beat whose outcome was not known had been written.
+            // A beat of unknown outcome had been written.
             Ok(Some((revision, _))) if key == self.my_key() => self.revision = revision,
             Ok(None) if key == self.my_key() => self.lost |= self.revision != Revision(0),
             Ok(Some((revision, bytes))) => self.key_is(key, revision, &bytes, now),
@@ -435,7 +444,7 @@ impl Participant {
         }
     }
 
-    /// What a watch of all keys tells.
+    /// Takes in a notice of the watch of all keys.
     pub fn told(&mut self, watched: Watched, now: Time) {
         match watched {
             Watched::Written(key, revision, bytes) => {
@@ -462,7 +471,7 @@ impl Participant {
 
     fn key_is(&mut self, key: &str, revision: Revision, bytes: &[u8], now: Time) {
         if let Some(node) = key.strip_prefix(NODE).and_then(Nonce::parse) {
-            // What cannot be read is of a later release: somebody who lives.
+            // An unreadable key belongs to a later release: a living node.
             if let Ok(member) = serde_json::from_slice::<Member>(bytes) {
                 self.seen_self |= node == self.terms.me;
                 self.names.insert(node, member.name.clone());
@@ -534,7 +543,7 @@ impl Participant {
         }
     }
 
-    /// Says what comes here and goes from here.
+    /// Notes for people which partitions come to this node and leave it.
     fn note_changes(&mut self, before: &Placement, now: Time) {
         let Some(table) = &self.table else { return };
         let me = Some(self.terms.me);
@@ -566,20 +575,20 @@ impl Participant {
         }
     }
 
-    /// How busy a node is, for people.
+    /// Returns a node's load, for people.
     fn busy(&self, node: Nonce) -> String {
         let load = self.roster.member(node).and_then(|member| member.load.as_ref());
         let busy = load.map_or("of unknown load".to_owned(), |load| format!("{} busy", load.percent()));
         format!("{} is {busy}", self.name_of(node))
     }
 
-    /// A node's name, for people.
+    /// Returns a node's name, for people.
     fn name_of(&self, node: Nonce) -> String {
         self.names.get(&node).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| node.to_string())
     }
 }
 
-/// Partitions, for people: `partitions 1-3, 7`.
+/// Lists partitions for people: `partitions 1-3, 7`.
 fn list(partitions: &[Partition]) -> String {
     let mut ranges: Vec<(u16, u16)> = Vec::new();
     for Partition(number) in partitions {

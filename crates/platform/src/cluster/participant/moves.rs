@@ -1,8 +1,8 @@
-//! Having a partition served by another node because somebody wants that: an agent that moves, or a person.
+//! Requested moves: a partition goes to another node because an agent that moves, or a person, asks for it.
 //!
-//! What is wanted stands in the table ([`Part::wish`](crate::cluster::Part::wish)), and the placer has it handed over as any other
-//! partition. So nobody has to remember anything: whoever asked looks what becomes of it, and if its node dies before, the
-//! partition still goes there. Where it is then it stays, until somebody takes that back or wants it elsewhere.
+//! The wish stands in the table ([`Part::wish`](crate::cluster::Part::wish)), and the placer has the partition handed
+//! over like any other. So no node has to remember the wish: if the node that asked dies, the partition still moves.
+//! The partition stays there until the wish is taken back or replaced.
 
 use super::levels::LEVEL_WISHES;
 use super::{Action, Participant, Phase};
@@ -12,16 +12,16 @@ use crate::mobility::HopError;
 use crate::store::Partition;
 use crate::time::Time;
 
-/// Somebody here waits for a partition to be on another node.
+/// Caller on this node that waits for a partition to move to another node.
 #[derive(Debug)]
 pub(super) struct Ask {
     partition: Partition,
     to: Nonce,
-    /// Nobody wanted it there before: whoever asked takes that back if he gives up.
+    /// True if the caller was the first to want it there: giving up takes the wish back.
     first: bool,
-    /// The table has said that it is wanted there.
+    /// True once the table has shown the wish.
     told: bool,
-    /// That node serves it, as far as its agents' messages go.
+    /// True if that node serves the partition, by what this node's agents know.
     served: bool,
 }
 
@@ -32,10 +32,10 @@ impl Ask {
 }
 
 impl Participant {
-    /// Has a partition served by the node of this name. What becomes of that is told by [`Action::Moved`], once.
+    /// Asks for a partition to be served by the node of this name. [`Action::Moved`] reports the outcome, once.
     ///
     /// # Errors
-    /// It cannot be: why.
+    /// The reason why the partition cannot move there.
     pub fn ask_to_move(&mut self, partition: Partition, name: &str, now: Time) -> Result<Nonce, HopError> {
         if self.phase != Phase::Serving || self.leaving {
             return Err(HopError::Stopping);
@@ -59,10 +59,10 @@ impl Participant {
         Ok(to)
     }
 
-    /// Takes back what somebody wanted of a partition: it may be anywhere again. False if nobody wants it anywhere.
+    /// Takes back the wish for a partition: it may be anywhere again. Returns false if there is no wish.
     pub fn ask_to_free(&mut self, partition: Partition) -> bool {
         let is_wished = self.wish_of(partition).is_some() || self.awaited().any(|awaited| awaited == partition);
-        // Whoever waits for it hears that, and nobody writes it once more.
+        // Callers that wait learn of it, and the wish is not written again.
         self.asks.iter_mut().filter(|ask| ask.partition == partition).for_each(|ask| ask.told = true);
         if is_wished {
             self.frees.push((partition, None));
@@ -70,8 +70,8 @@ impl Participant {
         is_wished
     }
 
-    /// Somebody here does not wait any longer for a partition to be on the node of this name. If it was he who wanted it there, and nobody here
-    /// waits for that, too, he wants it there no more: what another one wants, here or elsewhere, is none of his.
+    /// Stops waiting for a partition to move to the node of this name. Takes the wish back if this caller made it and
+    /// no other caller on this node waits for the same move. Wishes of others stay.
     pub fn give_up(&mut self, partition: Partition, name: &str) {
         let (roster, asks) = (&self.roster, &self.asks);
         let is_it =
@@ -80,17 +80,17 @@ impl Participant {
         match *his {
             [only] => {
                 let Some(ask) = self.asks.get_mut(only).filter(|ask| ask.first) else { return };
-                // Nobody writes it once more.
+                // The wish is not written again.
                 ask.told = true;
                 self.frees.push((partition, Some(ask.to)));
             }
-            // Who came first is no more or less than the others now: the last of them takes it back.
+            // The first caller no longer counts more than the others: the last one to give up takes the wish back.
             [.., last] => drop(self.asks.remove(last)),
             [] => {}
         }
     }
 
-    /// Partitions that somebody wants on a node, with its name.
+    /// Returns the partitions with a wish, and the name of the wished node.
     pub fn wishes(&self) -> Vec<(Partition, String)> {
         let Some(table) = &self.table else { return Vec::new() };
         table.value.iter().filter_map(|(partition, part)| Some((partition, self.name_of(part.wish?)))).collect()
@@ -100,7 +100,7 @@ impl Participant {
         self.table.as_ref()?.value.part(partition)?.wish
     }
 
-    /// Why a partition cannot be on this node, or not go there.
+    /// Returns the reason why a partition cannot go to this node, or stay on it.
     fn objection_to_move(&self, partition: Partition, to: Nonce, now: Time) -> Option<HopError> {
         let not_movable = |why: String| Some(HopError::NotMovable(why));
         if self.level() < LEVEL_WISHES {
@@ -118,7 +118,7 @@ impl Participant {
         (!may).then(|| HopError::Refused { node, reason: self.why_not(member, partition) })
     }
 
-    /// Why a node that lives may not have a partition.
+    /// Returns the reason why a living node may not have a partition.
     fn why_not(&self, member: &Member, partition: Partition) -> String {
         let bound = |(pin, partitions): &(&Pin, &Vec<Partition>)| partitions.contains(&partition) && !member.suits(pin);
         let pin = self.terms.layout.rules().pins.iter().find(bound).map(|(pin, _)| pin);
@@ -132,19 +132,19 @@ impl Participant {
         }
     }
 
-    /// Partitions that somebody here waits for.
+    /// Returns the partitions whose moves callers on this node wait for.
     pub fn awaited(&self) -> impl Iterator<Item = Partition> {
         self.asks.iter().map(|ask| ask.partition)
     }
 
-    /// As far as the agents here know, the node of this name serves a partition.
+    /// Notes that the node of this name serves a partition, by what this node's agents know.
     pub fn is_served_by(&mut self, partition: Partition, name: &str) {
         for ask in self.asks.iter_mut().filter(|ask| ask.partition == partition) {
             ask.served = self.roster.member(ask.to).is_some_and(|member| member.name == name);
         }
     }
 
-    /// What became of what somebody waits for, if that is known by now.
+    /// Returns the outcome of a move that a caller waits for, if there is one by now.
     pub(super) fn moved(&mut self, now: Time) -> Option<Action> {
         let table = self.table.as_ref().map(|table| &table.value);
         for ask in &mut self.asks {
@@ -172,10 +172,10 @@ impl Participant {
         objection.or_else(|| ask.told.then(other))
     }
 
-    /// Writes into the table what is wanted and does not stand there, or is wanted no more and does.
+    /// Writes new wishes into the table, and removes those that were taken back.
     pub(super) fn write_wishes(&mut self) -> Option<Action> {
         let mut table = self.table.as_ref()?.value.clone();
-        // By now somebody else may want it elsewhere.
+        // By now there may be another wish.
         let is_wished = |(partition, to): &(Partition, Option<Nonce>)| {
             let wish = table.part(*partition).and_then(|part| part.wish);
             wish.is_some_and(|wish| to.is_none_or(|to| to == wish))

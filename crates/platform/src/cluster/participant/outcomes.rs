@@ -1,4 +1,4 @@
-//! What came of serving partitions, and of serving them no longer.
+//! Outcomes of beginning and ceasing to serve partitions.
 
 use super::{Action, PAUSE, Participant, list};
 use crate::cluster::local::{AdoptError, YIELD_PATIENCE, YieldError};
@@ -8,7 +8,7 @@ use crate::store::{Epoch, Partition};
 use crate::time::Time;
 
 impl Participant {
-    /// What came of [`Action::Adopt`]: these failed, and all others are served.
+    /// Takes in the outcome of [`Action::Adopt`]: these partitions failed, all others are served.
     pub fn adopted(&mut self, partitions: &[(Partition, Epoch)], failed: Vec<(Partition, AdoptError)>, now: Time) {
         self.is_due = true;
         let has_failed = |partition: &Partition| failed.iter().any(|(other, _)| other == partition);
@@ -36,8 +36,8 @@ impl Participant {
         self.not_before = now + PAUSE;
     }
 
-    /// What is kept in these partitions cannot be gone on with here. Others are to try; if it is all that this node was to serve,
-    /// and they have not tried in vain, it is this node that is wrong, not what is kept.
+    /// Handles partitions that cannot be resumed here. Other nodes are to try. If this node serves nothing else, and no
+    /// other node failed on them, the fault is this node's, and it ends.
     fn cannot_read(&mut self, unreadable: Vec<(Partition, String)>, now: Time) {
         let Some((_, why)) = unreadable.first().cloned() else { return };
         let others_fail = self.others(now).any(|(_, member)| {
@@ -57,7 +57,7 @@ impl Participant {
         }
     }
 
-    /// What came of [`Action::Yield`]: these are served still, and no others.
+    /// Takes in the outcome of [`Action::Yield`]: these partitions are still served, all others are not.
     pub fn yielded(&mut self, partitions: &[Partition], stuck: Vec<(Partition, YieldError)>, now: Time) {
         self.is_due = true;
         let is_stuck = |partition: &Partition| stuck.iter().any(|(other, _)| other == partition);
@@ -82,7 +82,7 @@ impl Participant {
         }
     }
 
-    /// Has others know what is the matter with a partition. Whether that is new.
+    /// Publishes a partition error to the other nodes. Returns true if it is new.
     fn trouble(&mut self, partition: Partition, kind: TroubleKind, why: String) -> bool {
         let has_room = self.me.troubles.iter().filter(|trouble| !trouble.why.is_empty()).count() < TROUBLE_REASONS_MAX;
         let why: String = why.chars().take(if has_room { TROUBLE_REASON_CHARS_MAX } else { 0 }).collect();

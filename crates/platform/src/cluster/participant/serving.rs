@@ -1,4 +1,4 @@
-//! Serving, and having others serve.
+//! Service of partitions, and the placer's work.
 
 use super::levels::LEVEL_LOAD;
 use super::{Action, DRAIN, Ending, LINK_AGAIN, LOOK, NODE, Participant, Phase, list};
@@ -12,22 +12,22 @@ use crate::durable::Pin;
 use crate::store::{Epoch, Partition, Revision};
 use crate::time::Time;
 
-/// A node as another one sees it.
+/// Node as another node sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeView {
-    /// Which.
+    /// Number of the node.
     pub node: Nonce,
-    /// What it says of itself.
+    /// Entry of the node about itself.
     pub member: Member,
-    /// It gives no sign of life, or has left.
+    /// True if it gives no sign of life, or has left.
     pub dead: bool,
-    /// It is the one who writes who serves what.
+    /// True if it is the placer, which writes the table.
     pub placer: bool,
-    /// How many partitions it has.
+    /// Number of partitions that it owns.
     pub partitions: usize,
-    /// How many of them it is to hand over.
+    /// Number of those that it is to hand over.
     pub leaving: usize,
-    /// Those that it cannot serve.
+    /// Partitions that it owns and cannot serve.
     pub unserved: Vec<Partition>,
 }
 
@@ -62,7 +62,7 @@ impl Participant {
         if is_placer(&self.roster, self.terms.me, now) { self.place(now) } else { None }
     }
 
-    /// If the society has ended, there is nothing else to do than that.
+    /// Returns what to do if the society has ended; then nothing else matters.
     fn end_of_society(&mut self) -> Option<Option<Action>> {
         let society = self.society.as_ref().map(|society| society.value.clone())?;
         if society.state == SocietyState::Running && society.term == self.me.term {
@@ -74,7 +74,7 @@ impl Participant {
         Some(tell.then_some(Action::Conclude))
     }
 
-    /// The nodes to be linked with, if they have changed, or now and then: links may be lost for good.
+    /// Returns the nodes to link with, if they have changed or [`LINK_AGAIN`] is over: links may be lost for good.
     fn new_links(&mut self, now: Time) -> Option<Vec<(String, String)>> {
         let before_me = self
             .others(now)
@@ -91,7 +91,7 @@ impl Participant {
         Some(links)
     }
 
-    /// What this node is to serve, and what no longer.
+    /// Returns the next action to serve new partitions, or to stop serving some.
     fn duties(&mut self) -> Option<Action> {
         let raised = self.raised();
         let table = &self.table.as_ref()?.value;
@@ -114,14 +114,14 @@ impl Participant {
         if hand_over.is_empty() {
             return self.to_do.pop_front();
         }
-        // Until that is written, it is due.
+        // Due until that is written.
         self.is_due = true;
         let mut table = self.table.as_ref()?.value.clone();
         table.hand_over(self.terms.me, &hand_over);
         Some(self.write_table(table))
     }
 
-    /// A partition was opened in a higher epoch than the table knows of: its owner goes beyond that.
+    /// Notes that a partition was opened in a higher epoch than the table knows: its owner must exceed that.
     pub(super) fn raise(&mut self, partition: Partition, by: Epoch) {
         self.too_low.insert(partition, by);
     }
@@ -136,7 +136,7 @@ impl Participant {
         self.too_low.iter().map(|(partition, by)| (*partition, Epoch(by.0.saturating_add(1)))).collect()
     }
 
-    /// Since when those who could have partitions have been the same.
+    /// Notes since when the list of candidates is unchanged.
     fn note_candidates(&mut self, now: Time) {
         let candidates: Vec<Nonce> = self.candidates(now).iter().map(|candidate| candidate.node).collect();
         if candidates != self.candidates {
@@ -149,7 +149,7 @@ impl Participant {
         self.roster.candidates(has, self.terms.layout.rules(), now)
     }
 
-    /// Which partitions are served by nobody because no node may have them, for people.
+    /// Returns the partitions that no node serves because none may have them, for people.
     pub fn vacant(&self, now: Time) -> Vec<String> {
         let Some(table) = self.table.as_ref().filter(|_| self.roster.is_clear()) else { return Vec::new() };
         let is_vacant = |partition: &Partition| {
@@ -166,7 +166,7 @@ impl Participant {
         self.terms.layout.rules().pins.iter().filter_map(vacant).collect()
     }
 
-    /// Says which partitions have come to wait for a node.
+    /// Notes for people which partitions have begun to wait for a node.
     fn tell_of_vacant(&mut self, now: Time) {
         let vacant = self.vacant(now);
         for text in vacant.iter().filter(|text| !self.told_vacant.contains(text)) {
@@ -175,7 +175,7 @@ impl Participant {
         self.told_vacant = vacant;
     }
 
-    /// The placer's work: the table, and then what the dead left behind.
+    /// Takes the placer's next step: first the table, then the keys that dead nodes left behind.
     fn place(&mut self, now: Time) -> Option<Action> {
         let table = self.table_or_first();
         if let Some(next) = proposal(&table, &self.roster, self.terms.layout.rules(), self.settled, now) {
@@ -199,10 +199,10 @@ impl Participant {
         wish.map(|(node, revision)| self.remove(format!("{DRAIN}{node}"), revision))
     }
 
-    /// Has a node hand over what it has, and take nothing more; or take its share again. The name of a node that lives is known.
+    /// Asks a node to drain, which hands over its partitions and takes no more, or to take its share again.
     ///
     /// # Errors
-    /// Nobody who lives has this name.
+    /// No living node has this name.
     pub fn ask_to_drain(&mut self, name: &str, drains: bool, now: Time) -> Result<(), String> {
         let found = self.roster.living(now).find(|(_, member)| member.name == name).map(|(node, _)| node);
         let node = found.ok_or_else(|| format!("no node here is called {name}"))?;
@@ -219,13 +219,14 @@ impl Participant {
         }
     }
 
-    /// This node is to end: what it serves goes to others, if there are any, until [`Participant::has_handed_over`].
+    /// Prepares to leave: this node's partitions go to other nodes, if there are any, until
+    /// [`Participant::has_handed_over`].
     pub fn prepare_to_leave(&mut self) {
         self.leaving = true;
         self.heed_draining();
     }
 
-    /// Whether everything is handed over that somebody may take.
+    /// Returns true if every partition that another node may take is handed over.
     pub fn has_handed_over(&self, now: Time) -> bool {
         if self.phase != Phase::Serving {
             return true;
@@ -242,22 +243,22 @@ impl Participant {
         has_nothing || is_told && self.roster.is_clear() && table.is_none_or(|table| !table.iter().any(goes))
     }
 
-    /// So many agents live here.
+    /// Sets the number of agents on this node.
     pub fn set_agents(&mut self, agents: u64) {
         self.me.agents = agents;
     }
 
-    /// This node can do so much, beside others.
+    /// Sets the weight of this node beside others.
     pub fn set_weight(&mut self, weight: u32) {
         self.me.weight = weight;
     }
 
-    /// This node is so busy, if that is known.
+    /// Sets the load of this node, if known.
     pub fn set_load(&mut self, load: Option<Load>) {
         self.me.load = load;
     }
 
-    /// All nodes, as this one sees them.
+    /// Returns all nodes, as this one sees them.
     pub fn nodes(&self, now: Time) -> Vec<NodeView> {
         let table = self.table.as_ref().map(|table| &table.value);
         let placer = self.roster.living(now).find(|(_, member)| member.takes_part()).map(|(node, _)| node);
