@@ -1,5 +1,5 @@
-//! What must hold of programs that come from other nodes, whatever the bytes. The fuzz target looks for bytes of which it does not; a
-//! test of `whimbrel-bdi` replays those that were found.
+//! Properties of programs that come from other nodes, for any bytes. The fuzz target looks for violations; a test of
+//! `whimbrel-bdi` replays those that were found.
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::{Bundle, Included, load_bundled};

@@ -1,5 +1,5 @@
-//! What must hold of plans of faults, whatever is in them. The fuzz target looks for texts of which it does not; a test of
-//! `whimbrel` replays those that were found.
+//! Properties of plans of faults, for any text. The fuzz target looks for violations; a test of `whimbrel` replays
+//! those that were found.
 
 use std::time::Duration;
 
@@ -18,7 +18,8 @@ use schedule::{Blow, schedule};
 /// Times in one fault that are still tried: more take long.
 const TIMES_MAX: u64 = 2_000;
 
-/// What is wrong lies in the text. What is planned is in order, of those that are there, and never too much at a time.
+/// Checks a plan. An error's place is inside the text. A schedule is in order, uses only existing nodes, and never
+/// has too many faults at a time.
 pub fn chaos_plan(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let plan = match Plan::parse(text) {
@@ -46,7 +47,7 @@ pub fn chaos_plan(bytes: &[u8]) {
     }
 }
 
-/// How often a fault may happen at most.
+/// Returns the most times that a fault may happen.
 fn most(plan: &Plan, fault: &plan::Fault) -> u64 {
     match fault.when {
         plan::When::At(_) => 1,

@@ -1,5 +1,5 @@
-//! What must hold of what nodes of a cluster write for each other, whatever it is. The fuzz target looks for values of which it does
-//! not; a test of `platform` replays those that were found.
+//! Properties of the keys that nodes of a cluster write for each other, for any value. The fuzz target looks for
+//! violations; a test of `platform` replays those that were found.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use whimbrel_platform::store::{Revision, Watched, WriteError};
 const PARTITIONS: u16 = 4;
 const ME: Nonce = Nonce(0xff);
 
-/// Lines with a key and its value each. What can be read is written so that the same is read again; and a node that watches the
-/// keys, and may write or not, does not fail, nor does it ever have more to do than there is.
+/// Reads lines of a key and a value each. A decoded value is the same after another round. A node that watches the
+/// keys, and may write or not, neither fails nor has ever more to do than there is.
 pub fn cluster_keys(bytes: &[u8]) {
     let mut part = Participant::new(terms(), Time::ZERO);
     let mut now = Time::ZERO;

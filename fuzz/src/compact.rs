@@ -1,12 +1,12 @@
-//! What must hold of the compact codec, whatever the bytes. The fuzz target looks for bytes of which it does not; a test
-//! of `whimbrel-acl` replays those that were found.
+//! Properties of the compact codec, for any bytes. The fuzz target looks for violations; a test of `whimbrel-acl`
+//! replays those that were found.
 #![allow(dead_code, reason = "the target uses one of these")]
 
 use whimbrel_acl::compact::view::View;
 use whimbrel_acl::compact::{self, Decoder, EncodedMessage, Encoder, Limits, decode_body, decode_body_as, encode_body};
 use whimbrel_acl::{AclMessage, Text, Value};
 
-/// What one input may make a reader allocate, as the reader counts.
+/// Memory that one input may make a reader allocate, as the reader counts.
 const LIMITS: Limits = Limits::MESSAGE.with_budget_bytes(4 << 20);
 
 /// A type with fields of many kinds.

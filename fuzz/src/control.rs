@@ -1,5 +1,5 @@
-//! What must hold of what is said on a node's control socket, whatever the bytes. The fuzz target looks for bytes of which
-//! it does not; a test of `whimbrel-gateway` replays those that were found.
+//! Properties of the messages on a node's control socket, for any bytes. The fuzz target looks for violations; a test
+//! of `whimbrel-gateway` replays those that were found.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,7 +23,7 @@ pub fn control_frames(bytes: &[u8]) {
     }
 }
 
-/// What is read can be written, and that is read as the same.
+/// Checks that a decoded line is the same after another round.
 fn comes_back<T: Serialize + DeserializeOwned>(line: &[u8]) {
     let Ok(read) = serde_json::from_slice::<T>(line) else { return };
     let written = serde_json::to_vec(&read).expect("what was read can be written");

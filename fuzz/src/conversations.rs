@@ -1,11 +1,11 @@
-//! What must hold of the frames in a log of conversations, whatever is in them. The fuzz target looks for bytes of which it does
-//! not; a test of `platform` replays those that were found.
+//! Properties of the frames in a log of conversations, for any bytes. The fuzz target looks for violations; a test of
+//! `platform` replays those that were found.
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
 use whimbrel_platform::conversations::{Logged, Passage, Said, Wanted, What};
 
-/// What can be read is written so that the same is read again, its head says what is in it, and its messages, if they can be
-/// read, are those that are looked for by what they are.
+/// Checks a frame. A decoded frame is the same after another round, its head agrees with its content, and a search by
+/// a message's fields finds the message.
 pub fn conversation_log(bytes: &[u8]) {
     let Ok(passage) = Passage::decode(bytes) else { return };
     let count = passage.entries.len() as u32;

@@ -1,5 +1,5 @@
-//! What must hold of the frames in a journal of durable agents, whatever is in them. The fuzz target looks for bytes of
-//! which it does not; a test of `platform` replays those that were found.
+//! Properties of the frames in a journal of durable agents, for any bytes. The fuzz target looks for violations; a
+//! test of `platform` replays those that were found.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use whimbrel_platform::durable::{
     Arrears, Born, DfSubscription, Origin, Record, Sent, Standing, State, Step, Ticket, decode_frame, encode_frame,
 };
 
-/// What can be read is written so that the same is read again; and whatever it says, a society comes of it, and a journal
-/// that says no less.
+/// Checks a frame. A decoded frame is the same after another round. Its records make a society, and a journal with no
+/// fewer records.
 pub fn journal_frame(bytes: &[u8]) {
     let Ok(records) = decode_frame(bytes) else { return };
     let mut again = Vec::new();
@@ -35,7 +35,7 @@ pub fn journal_frame(bytes: &[u8]) {
     assert_eq!((copied, copy.agents()), (agents, ledger.agents()));
 }
 
-/// How a subscriber is told, if that can be read, is written so that the same is read again.
+/// Checks that a subscription's form, if it can be read, is the same after another round.
 fn can_be_read_again(subscription: &DfSubscription) {
     let Ok(form) = subscription.form() else { return };
     let again = DfSubscription::of(&subscription.template, &form).expect("what was read can be written");

@@ -1,12 +1,12 @@
-//! What must hold of the decoders of messages and of SL, whatever the bytes. The fuzz targets look for bytes of which it
-//! does not; a test of `whimbrel-acl` replays those that were found.
+//! Properties of the decoders of messages and of SL, for any bytes. The fuzz targets look for violations; a test of
+//! `whimbrel-acl` replays those that were found.
 #![allow(dead_code, reason = "each target uses one of these")]
 
 use whimbrel_acl::codec::bits::{Decoder, Encoder, TableSize};
 use whimbrel_acl::sl::{Content, Profile, text_to_value, value_to_text};
 use whimbrel_acl::{AclMessage, Aid, Encoding};
 
-/// When the messages arrive.
+/// Arrival time of the messages.
 const ARRIVAL_MS: u64 = 1_700_000_000_000;
 
 /// FIPA's string encoding.
@@ -41,7 +41,7 @@ pub fn acl_bits(bytes: &[u8]) {
     }
 }
 
-/// What can be read can be read again from each encoding that can write it.
+/// Checks that a decoded message can be read back from each encoding that can write it.
 fn message(encoding: Encoding, bytes: &[u8]) {
     let message = match encoding.decode_at(bytes, ARRIVAL_MS) {
         Ok(message) => message,

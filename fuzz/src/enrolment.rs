@@ -1,6 +1,5 @@
-//! What must hold of what comes to an authority, or to a node that certifies its agents, from whoever wants a certificate;
-//! and of tokens. The fuzz target looks for bytes of which it does not; a test of `whimbrel-net` replays those that were
-//! found.
+//! Properties of requests to an authority, or to a node that certifies its agents, and of tokens. The fuzz target
+//! looks for violations; a test of `whimbrel-net` replays those that were found.
 
 use std::cell::RefCell;
 
@@ -49,7 +48,7 @@ pub fn enrolment(bytes: &[u8]) {
     }
 }
 
-/// What is read as a token is written as it was; it is no token of this authority's.
+/// Checks that a parsed token is written as it was, and is no token of this authority.
 fn token(text: &str) {
     let Ok(token) = text.parse::<Token>() else { return };
     assert_eq!(token.to_string().parse::<Token>().ok().as_ref(), Some(&token));
@@ -58,7 +57,7 @@ fn token(text: &str) {
     with(|authority, _| assert!(authority.admit(&token, &request).is_err()));
 }
 
-/// What is said in an enrolment, either way: what is read can be written, and that is read as the same.
+/// Checks that a decoded question or answer of an enrolment is the same after another round.
 fn question(line: &[u8]) {
     if let Ok(question) = serde_json::from_slice::<Question>(line) {
         let written = serde_json::to_vec(&question).expect("it can be written");

@@ -1,5 +1,5 @@
-//! What must hold of bundles of evidence, whatever is in them. The fuzz target looks for bytes of which it does not; a test
-//! of `whimbrel-net` replays those that were found.
+//! Properties of bundles of evidence, for any bytes. The fuzz target looks for violations; a test of `whimbrel-net`
+//! replays those that were found.
 
 use std::sync::OnceLock;
 

@@ -1,5 +1,5 @@
-//! What must hold of WebAssembly agents, whatever their modules, states and calls are: nothing outside notices. The fuzz targets look
-//! for bytes of which it does not; tests of `wasm` replay those that were found.
+//! Properties of WebAssembly agents, for any module, state and calls: no fault of a guest is noticed outside it. The
+//! fuzz targets look for violations; tests of `wasm` replay those that were found.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,10 +14,11 @@ use whimbrel_wasm::{Host, HostOptions, Module, WasmAgent};
 /// Turns that an agent has at most.
 const STEPS: usize = 200;
 
-/// A guest that does what it is told: the content of a message is a list of calls, each a byte for which and four numbers.
+/// Guest that follows a script: the content of a message is a list of calls, each a byte for the import and four
+/// numbers.
 const SCRIPTED: &str = include_str!("guest.wat");
 
-/// How many imports a script can have called: those that [`SCRIPTED`] has.
+/// Number of imports that a script can call: those of [`SCRIPTED`].
 fn imports() -> u8 {
     SCRIPTED.matches("(import \"whim\"").count().try_into().expect("few imports")
 }
@@ -51,7 +52,7 @@ pub fn guest_state(bytes: &[u8]) {
     }
 }
 
-/// Whether a state is one of an agent that goes on.
+/// Checks whether a state is valid: an agent continues from it.
 pub fn is_state(bytes: &[u8]) -> bool {
     let states = [State::Whole(bytes.to_vec())];
     let Ok(agent) = WasmAgent::restore(Arc::clone(scripted()), "guest.wasm".into(), &states, Time(0)) else {
@@ -67,7 +68,7 @@ pub fn guest_calls(bytes: &[u8]) {
     live(scripted_agent(), bytes);
 }
 
-/// What is read as a message, a template or a value is written as the same.
+/// Checks that a decoded message, template or value is written as the same.
 pub fn guest_frame(bytes: &[u8]) {
     let _ = read_template(bytes);
     let (sender, home) = (Aid::new("amy", "home"), Symbol::new("home"));
@@ -123,7 +124,7 @@ fn scripted_agent() -> WasmAgent {
     WasmAgent::new(Arc::clone(scripted()), "guest.wasm".into(), Vec::new())
 }
 
-/// How many messages a guest sent that did this.
+/// Returns the number of messages that a guest sent which followed this script.
 pub fn sent_by(script: &[u8]) -> usize {
     live(scripted_agent(), script)
 }

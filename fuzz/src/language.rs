@@ -1,5 +1,5 @@
-//! What must hold of the parsers of AgentSpeak and of projects, whatever the text. The fuzz targets look for texts of
-//! which it does not; a test of `whimbrel-bdi` replays those that were found.
+//! Properties of the parsers of AgentSpeak and of projects, for any text. The fuzz targets look for violations; a
+//! test of `whimbrel-bdi` replays those that were found.
 #![allow(dead_code, reason = "each target uses one of these")]
 
 use whimbrel_acl::value::Bare;
@@ -69,7 +69,7 @@ fn is_finite(printed: &str) -> bool {
     !printed.contains("Infinity") && !printed.contains("NaN")
 }
 
-/// What is printed is printed the same when parsed again.
+/// Checks that printed code is printed the same after it is parsed again.
 fn comes_back<T>(printed: &str, parsed: Result<T, Vec<Diagnostic>>, print: impl Fn(&T) -> String, strict: bool) {
     match parsed {
         Ok(again) if strict && is_finite(printed) => assert_eq!(print(&again), printed),

@@ -1,5 +1,5 @@
-//! What must hold of a link's frames and of a node's end of it, whatever the bytes. The fuzz target looks for bytes of
-//! which it does not; a test of `whimbrel-platform` replays those that were found.
+//! Properties of a link's frames and of a node's end of a link, for any bytes. The fuzz target looks for violations;
+//! a test of `whimbrel-platform` replays those that were found.
 #![allow(dead_code, reason = "the target uses one of these")]
 
 use std::time::Duration;
@@ -48,7 +48,7 @@ struct End {
     link: Link,
     now: Time,
     connected: bool,
-    /// What came since the session began, modulo 65,536.
+    /// Number of items that came since the session began, modulo 65,536.
     came: u16,
     offered: usize,
     accounted: usize,
@@ -154,7 +154,7 @@ impl End {
         }
     }
 
-    /// What came can be sent on as it is, by the same kind of link.
+    /// Sends the received items on unchanged, over the same kind of link.
     fn echo(&mut self) {
         if self.items.is_empty() {
             return;
@@ -221,7 +221,7 @@ fn told(error: &LinkError) {
     assert!(!error.reason().is_empty() && !error.to_string().is_empty());
 }
 
-/// What a frame says can be written, and is read as the same; a batch, by itself, can be read or not.
+/// Checks that a decoded frame is the same after another round. The items of a batch may be invalid.
 fn read_and_written(frame: &Frame<'_>) {
     match frame.kind {
         FrameKind::Hello => comes_back::<Hello>(frame),

@@ -1,5 +1,5 @@
-//! What must hold of minds and deltas that are read, whatever the bytes. The fuzz target looks for bytes of which it does
-//! not; a test of `whimbrel-bdi` replays those that were found.
+//! Properties of decoded minds and deltas, for any bytes. The fuzz target looks for violations; a test of
+//! `whimbrel-bdi` replays those that were found.
 
 use std::sync::{Arc, LazyLock};
 
@@ -15,7 +15,7 @@ const MIND: &[u8] = include_bytes!("../../conformance/snapshots/layout-4/mind.bi
 const DELTA: &[u8] = include_bytes!("../../conformance/snapshots/layout-4/delta.bin");
 const OLDER: &[u8] = include_bytes!("../../conformance/snapshots/layout-3/mind.bin");
 
-/// When the minds are read.
+/// Time at which the minds are read.
 const NOW: Time = Time(1_000_000);
 
 fn image() -> Arc<Image> {

@@ -1,9 +1,9 @@
-//! What must hold of policy files, whatever is in them. The fuzz target looks for texts of which it does not; a test of
-//! `whimbrel` replays those that were found.
+//! Properties of policy files, for any text. The fuzz target looks for violations; a test of `whimbrel` replays those
+//! that were found.
 
 use whimbrel_platform::policy::{Action, Policy, Principal};
 
-/// Who is asked about, and what is to be done to whom.
+/// Objects of the questions to a policy.
 const OBJECTS: [&str; 4] = ["amy", "seller-7", "topic:weather", ""];
 
 /// A policy is asked about anybody; what it forbids last is forbidden.

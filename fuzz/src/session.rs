@@ -1,5 +1,5 @@
-//! What must hold of a session's frames and of a node's end of it, whatever the bytes. The fuzz target looks for bytes of
-//! which it does not; a test of `whimbrel-platform` replays those that were found.
+//! Properties of a session's frames and of a node's end of a session, for any bytes. The fuzz target looks for
+//! violations; a test of `whimbrel-platform` replays those that were found.
 #![allow(dead_code, reason = "the target uses one of these")]
 
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use whimbrel_platform::session::{
 
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// The first byte says what is remembered, the second how much may be unacknowledged; frames follow, each after two bytes
-/// of length. The first of them is a hello.
+/// Splits the input into frames. Its first byte sets the codec's memory, its second the window of unacknowledged
+/// items. Frames follow, each after two bytes of length; the first is a hello.
 pub fn session_frames(bytes: &[u8]) {
     let Some((&[remember, window], mut rest)) = bytes.split_first_chunk::<2>() else { return };
     let mut frames = Vec::new();
@@ -31,7 +31,7 @@ pub fn session_frames(bytes: &[u8]) {
     conversation(framing, remember, u32::from(window), &hello, frames);
 }
 
-/// What is read can be written, and that is read as the same.
+/// Checks that a decoded frame is the same after another round.
 fn read_and_written(framing: Framing, remember: u32, frames: &[&[u8]]) {
     let mut reader = FrameReader::new(framing, remember);
     let (mut writer, mut echo) =

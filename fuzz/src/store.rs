@@ -1,5 +1,5 @@
-//! What must hold of the files of a store, whatever their bytes. The fuzz targets look for bytes of which it does not; a
-//! test of `whimbrel-store` replays those that were found.
+//! Properties of the files of a store, for any bytes. The fuzz targets look for violations; a test of
+//! `whimbrel-store` replays those that were found.
 #![allow(dead_code, reason = "each target uses one of these")]
 
 use whimbrel_store::fuzzing::{Piece, export, read_description, read_export, read_segment, segment};
@@ -79,7 +79,7 @@ pub fn store_export(bytes: &[u8]) {
     }
 }
 
-/// Where fuzzing starts from.
+/// Inputs from which fuzzing starts.
 pub fn seeds() -> Vec<Vec<u8>> {
     let records = [
         &[6, 0, 0][..],

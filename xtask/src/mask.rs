@@ -41,7 +41,7 @@ impl Scan<'_> {
     }
 }
 
-/// How long the block comment is that `text` begins with; they nest.
+/// Returns the length of the block comment at the start of `text`; block comments nest.
 fn block_comment(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -62,7 +62,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// How long the rest of a string is, closing quote included.
+/// Returns the length of the rest of a string, closing quote included.
 fn string(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate() {
@@ -76,7 +76,7 @@ fn string(text: &str) -> usize {
     text.len()
 }
 
-/// How long the raw, byte or C string or byte is that `text` begins with, if it is one.
+/// Returns the length of a raw, byte or C string or a byte literal at the start of `text`, if there is one.
 fn prefixed_string(text: &str) -> Option<usize> {
     let prefix = text.find(|c| !matches!(c, 'r' | 'b' | 'c')).filter(|length| *length <= 2)?;
     let rest = text.get(prefix..)?;
@@ -94,7 +94,7 @@ fn prefixed_string(text: &str) -> Option<usize> {
     Some(prefix + hashes + 1 + length)
 }
 
-/// How long the character literal is that `text` begins with; `None` for a lifetime.
+/// Returns the length of the character literal at the start of `text`; `None` for a lifetime.
 fn character(text: &str) -> Option<usize> {
     let inside = text.get(1..)?;
     let first = inside.chars().next()?;

@@ -12,9 +12,9 @@ pub struct Repo {
 
 /// One file.
 pub struct File {
-    /// How long it is.
+    /// Size in bytes.
     pub bytes: usize,
-    /// What it says; empty if it is no UTF-8 text.
+    /// Text of the file; empty if it is no UTF-8.
     pub text: String,
 }
 
@@ -55,12 +55,12 @@ impl Repo {
         self.files().filter(move |(path, _)| path.ends_with(end)).map(|(path, file)| (path, file.text.as_str()))
     }
 
-    /// What a file says, if there is one.
+    /// Returns the text of a file, if there is one.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(|file| file.text.as_str())
     }
 
-    /// Whether there is such a file or folder.
+    /// Checks whether there is such a file or folder.
     pub fn exists(&self, path: &str) -> bool {
         let folder = format!("{path}/");
         path.is_empty() || self.files.contains_key(path) || self.files.keys().any(|file| file.starts_with(&folder))

@@ -9,25 +9,25 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitCode, Stdio};
 
-/// Whom the second try is for: the tests in `tests/it`.
+/// Selection of the tests that get a second try: those in `tests/it`.
 const END_TO_END: &[&str] = &["--test", "it"];
 
 /// If more than this many fail, it is not for want of patience.
 const MOST: usize = 8;
 
-/// What a run said.
+/// Result of a run.
 #[derive(Debug, Default)]
 struct Outcome {
     success: bool,
     /// The names of tests that failed.
     failed: BTreeSet<String>,
-    /// How many tests passed.
+    /// Number of tests that passed.
     passed: usize,
-    /// How many failed, as the last line of each program counts them.
+    /// Number of tests that failed, by the last line of each program.
     counted: usize,
-    /// How many programs failed, as they say themselves and as cargo says.
+    /// Number of programs that failed, as they say themselves and as cargo says.
     programs: (usize, usize),
-    /// Whether lines are names of tests that failed.
+    /// True while lines are names of tests that failed.
     listing: bool,
 }
 
@@ -48,7 +48,7 @@ impl Outcome {
         self.programs.1 += usize::from(line.trim_start().starts_with("`-p "));
     }
 
-    /// Whether nothing failed but tests whose names it has: no program was killed, and none does not compile.
+    /// Returns true if all failures are tests with known names: no program was killed, and all compiled.
     fn names_all(&self) -> bool {
         self.counted == self.failed.len() && self.programs.0 == self.programs.1
     }

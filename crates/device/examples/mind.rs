@@ -1,5 +1,5 @@
-//! Writes the mind of an agent to standard output, 200 ms after it began: the WebAssembly module has to write the same bytes
-//! (sdk/typescript/test/agentspeak.test.ts).
+//! Writes the mind of an agent to standard output, 200 ms after its start. The WebAssembly module has to write the
+//! same bytes (sdk/typescript/test/agentspeak.test.ts).
 //!
 //! usage: mind PROGRAM.asl
 
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use whimbrel_device::{Host, Outlook, Society};
 use whimbrel_platform::Time;
 
-/// When it is written, in microseconds.
+/// Time at which the mind is written, in microseconds.
 const WRITTEN_US: u64 = 200_000;
 
 /// A clock that goes on when nothing is left to do, and always the same chance.

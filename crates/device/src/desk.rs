@@ -1,5 +1,5 @@
-//! A society for hosts that speak JSON: an order as an object in, an answer and what happened since as an object out, bytes beside
-//! both (docs/design/device.md).
+//! Society for hosts that speak JSON. A call takes an order as an object and returns an answer as an object, with the
+//! events since the last answer. Bytes go beside both (docs/design/device.md).
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -13,15 +13,15 @@ use crate::happening::Happening;
 use crate::world::locked;
 use crate::{Host, OpenError, Outlook, Society};
 
-/// What a host wants: `{"spawn":{"name":"bob","path":"bob.asl"}}`, `"agents"`.
+/// Order of a host: `{"spawn":{"name":"bob","path":"bob.asl"}}`, `"agents"`.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Order {
-    /// Puts files in place of what was there.
+    /// Adds files, or replaces them.
     Files(Vec<File>),
     /// Removes a file.
     Remove { path: String },
-    /// What there is to say about a project or program.
+    /// Lists the diagnostics of a project or program.
     Check { path: String },
     /// Creates the agents of a project or program.
     Open { path: String },
@@ -32,73 +32,73 @@ enum Order {
         #[serde(default)]
         options: Vec<(String, String)>,
     },
-    /// Creates an agent that goes on where one was; the bytes are its snapshot.
+    /// Creates an agent from a snapshot; the bytes are the snapshot.
     Restore {
         name: String,
         path: String,
-        /// Where it came from, if it moved here.
+        /// Place from which the agent moved here, if it did.
         from: Option<String>,
     },
-    /// An agent's state; it comes as the bytes.
+    /// Writes an agent's state; the bytes of the answer are the snapshot.
     Snapshot { agent: String },
-    /// The same as it goes on with elsewhere; it has no turns until it departs or stays.
+    /// As `Snapshot`, for the continuation at another place. The agent has no turns until it departs or stays.
     Leave { agent: String },
-    /// One that was to leave stays: why, in a word and in words.
+    /// Cancels the move of a leaving agent, for a reason as a code and as text.
     Stay { agent: String, why: String, text: String },
-    /// The same, and the agent is here no more.
+    /// As `Snapshot`, and removes the agent.
     Depart { agent: String },
-    /// Has an agent kept by whoever this society is part of, or no more.
+    /// Starts or ends the keeping of an agent by the platform.
     Keep { agent: String, kept: bool },
-    /// A program as it travels: it comes as the bytes.
+    /// Packs a program for another place; it is in the bytes of the answer.
     Code { path: String },
-    /// Takes in a program that travelled, which the bytes are; the name of its code is its path then.
+    /// Takes in a program from the bytes; the name of its code becomes its path.
     Admit { code: String },
     /// Ends an agent.
     Kill { agent: String },
-    /// What is in an agent; it remembers its cycles for a while if somebody follows it.
+    /// Inspects an agent. With `follow`, the agent records its cycles for a while.
     Mind {
         agent: String,
         #[serde(default)]
         follow: bool,
     },
-    /// Has an agent do what somebody wants who looks into it.
+    /// Gives an agent an instruction of its inspector.
     Instruct { agent: String, wanted: Wanted },
-    /// Gives an agent no turns, or does again.
+    /// Suspends an agent, or resumes it.
     Suspend { agent: String, suspended: bool },
-    /// Delivers messages from outside, of each of which is told who of its receivers is not here.
+    /// Delivers messages from outside; the answer lists the absent receivers of each.
     Deliver { messages: Vec<Box<RawValue>> },
-    /// Has what agents here say to each other told, or not any more.
+    /// Starts or ends reports of the messages between agents.
     Listen { on: bool },
-    /// It is part of this platform, or of none.
+    /// Attaches the society to this platform, or detaches it.
     Attach {
         platform: Option<String>,
-        /// What its agents hear of where they are.
+        /// Name of this place for its agents.
         #[serde(default)]
         place: String,
     },
-    /// Who is here.
+    /// Lists the agents.
     Agents,
-    /// Gives so many turns at most.
+    /// Gives at most this number of turns.
     Run { turns: u32 },
 }
 
-/// What an agent is to do: `"pause"`, `{"believe":{"belief":"likes(tea)","add":true}}`.
+/// Instruction to an agent: `"pause"`, `{"believe":{"belief":"likes(tea)","add":true}}`.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Wanted {
-    /// No cycles from now on; messages wait.
+    /// Stops the agent before its next cycle; messages wait.
     Pause,
-    /// It goes on, until a plan with a breakpoint is chosen.
+    /// Continues until a plan with a breakpoint is chosen.
     Continue,
-    /// One cycle.
+    /// Runs one cycle.
     Step,
-    /// It goes on, and has no breakpoints any more.
+    /// Continues without any breakpoints.
     End,
-    /// It pauses when this plan is chosen, or does not.
+    /// Sets or clears a breakpoint at a plan.
     Breakpoint { plan: String, on: bool },
-    /// It believes this, or does not.
+    /// Adds or removes a belief.
     Believe { belief: String, add: bool },
-    /// It has this goal.
+    /// Adds a goal.
     Pursue { goal: String },
 }
 
@@ -122,16 +122,16 @@ struct File {
     text: String,
 }
 
-/// What came of an order.
+/// Answer to an order.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
     Done,
-    /// It was not done: why.
+    /// The order was not carried out, for this reason.
     Refused {
         reason: String,
     },
-    /// What there is to say of programs; `missing` are files that were looked for.
+    /// Diagnostics of programs; `missing` lists files that were looked for.
     Checked {
         diagnostics: Vec<Told>,
         missing: Vec<String>,
@@ -141,25 +141,25 @@ enum Answer {
         agents: Vec<(String, String)>,
         counters: Counters,
     },
-    /// For each message the receivers that are not here.
+    /// Receivers that are absent, for each message.
     Delivered {
         missing: Vec<Vec<String>>,
     },
-    /// What is in an agent.
+    /// Inspected state of an agent.
     Mind {
         mind: Box<Inspection>,
     },
-    /// What a program's code is called.
+    /// Name of a program's code.
     Code {
         name: String,
     },
-    /// The messages that waited for an agent that is here no more.
+    /// Messages that waited for an agent that is gone.
     Departed {
         messages: Vec<Box<RawValue>>,
     },
 }
 
-/// When to run the society again: in so many milliseconds; `null`: when something happens.
+/// Reply to the host. `wait_ms` is the delay until the society has to run again; `null` means when something happens.
 #[derive(Serialize)]
 struct Reply {
     answer: Answer,
@@ -185,16 +185,16 @@ struct Told {
     rendered: String,
 }
 
-/// What happened that one answer tells of: the rest comes with the next.
+/// Most events in one answer; the rest comes with the next.
 const HAPPENED_MAX: usize = 10_000;
 
-/// See the module.
+/// JSON front end of a [`Society`]; see the module.
 pub struct Desk {
     society: Society,
 }
 
 impl Desk {
-    /// A desk of a society of nobody.
+    /// Creates a society without agents.
     pub fn new(platform: &str, host: Box<dyn Host>) -> Self {
         Self { society: Society::new(platform, host) }
     }
@@ -204,7 +204,8 @@ impl Desk {
         &mut self.society
     }
 
-    /// Carries out an order, which may come with bytes; the answer, which may, too. An order that is none is refused.
+    /// Carries out an order, with the bytes that came with it. Returns the answer and its bytes. An invalid order is
+    /// refused.
     pub fn order(&mut self, order: &str, bytes: &[u8]) -> (String, Vec<u8>) {
         let mut out = Vec::new();
         let answer = match serde_json::from_str(order) {

@@ -1,4 +1,5 @@
-//! The WebAssembly module: what it imports and exports (docs/design/device.md). No glue is generated; a host is a page of JavaScript.
+//! WebAssembly module: its imports and exports (docs/design/device.md). No glue is generated; a host is a page of
+//! JavaScript.
 
 use std::cell::RefCell;
 
@@ -36,7 +37,7 @@ impl Host for Page {
 #[derive(Default)]
 struct State {
     desk: Option<Desk>,
-    /// What the host wrote: an order's text, then bytes.
+    /// Input of the host: an order's text, then bytes.
     input: Vec<u8>,
     /// The answer's text, then bytes.
     output: Vec<u8>,
@@ -70,8 +71,8 @@ pub extern "C" fn whim_begin(name: u32) {
     });
 }
 
-/// Carries out the order in the first `text` bytes of the input, the rest being the bytes that come with it. How many bytes of text the
-/// answer has.
+/// Carries out the order in the first `text` bytes of the input; the rest are the bytes that come with it. Returns
+/// the number of bytes of the answer's text.
 // SAFETY: the module has no other function of this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn whim_order(text: u32) -> u32 {
@@ -86,14 +87,14 @@ pub extern "C" fn whim_order(text: u32) -> u32 {
     })
 }
 
-/// Where the answer is.
+/// Returns the address of the answer.
 // SAFETY: the module has no other function of this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn whim_output() -> *const u8 {
     STATE.with_borrow(|state| state.output.as_ptr())
 }
 
-/// How many bytes the answer has, text and bytes.
+/// Returns the length of the answer in bytes, text and bytes.
 // SAFETY: the module has no other function of this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn whim_output_bytes() -> u32 {

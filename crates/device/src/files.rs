@@ -17,7 +17,7 @@ use whimbrel_platform::session::CodeName;
 #[derive(Clone, Debug)]
 struct Program {
     image: Arc<Image>,
-    /// What it is made of, as it travels; empty if it is too much.
+    /// Packed program, for other places; empty if it is too large.
     bytes: Arc<[u8]>,
 }
 
@@ -31,7 +31,7 @@ pub struct Files {
     compiled: FxHashMap<String, Program>,
     /// Programs that came as bytes, by the names of their code.
     foreign: FxHashMap<String, Program>,
-    /// What was looked for and is not there.
+    /// Files that were looked for and are missing.
     missing: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Files {
         Ok(self.texts.get(&path).map_or("", String::as_str))
     }
 
-    /// What was looked for and is not there, since this was asked last: who hands it over may try again.
+    /// Returns the missing files since the last call. A host that adds them may try again.
     pub fn take_missing(&mut self) -> Vec<String> {
         std::mem::take(&mut self.missing)
     }
@@ -122,7 +122,7 @@ impl Files {
         self.texts.keys().filter_map(rest).map(named).collect()
     }
 
-    /// Where a program is, beside the file that names it or where projects have theirs.
+    /// Finds a program beside the file that names it, or in the folders of projects.
     pub fn find(&self, path: &str, from_file: &str) -> String {
         let beside = std::iter::once(within(folder_of(from_file), path));
         let listed = self.folders.iter().map(|folder| within(folder, path));

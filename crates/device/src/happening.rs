@@ -1,4 +1,4 @@
-//! What happened in a society that its host may want to know.
+//! Events in a society that its host may want to know.
 
 use std::collections::VecDeque;
 
@@ -6,106 +6,109 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use whimbrel_platform::limits::DEVICE_HAPPENINGS_MAX;
 
-/// One thing that happened, as it is told in JSON: `{"printed":{"agent":"bob","text":"hello"}}`.
+/// Event in a society, as JSON: `{"printed":{"agent":"bob","text":"hello"}}`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Happening {
     /// An agent printed a line; if it is `bare`, text without the end of a line.
     Printed {
-        /// Its name.
+        /// Name of the agent.
         agent: String,
-        /// What it printed.
+        /// Text that was printed.
         text: String,
-        /// Whether the line goes on.
+        /// True if the line is not ended.
         bare: bool,
     },
-    /// Something was noted for whoever operates the society.
+    /// An agent or the society logged a line for the operator.
     Noted {
-        /// The agent it is about.
+        /// Agent that the line is about.
         agent: String,
         /// `debug`, `info`, `warning` or `severe`.
         level: &'static str,
-        /// What.
+        /// Text of the line.
         text: String,
     },
-    /// An agent said something to one that is not here.
+    /// An agent sent a message to an agent elsewhere.
     Sent {
-        /// Its name.
+        /// Name of the agent.
         agent: String,
         /// The message, in the JSON of `conformance/acl`.
         message: Box<RawValue>,
     },
-    /// Somebody said something, whether to one that is here or elsewhere; told while somebody listens ([`Society::listen`](crate::Society::listen)).
+    /// A message was sent or arrived. Reported only while the host listens
+    /// ([`Society::listen`](crate::Society::listen)).
     Said {
-        /// Who said it.
+        /// Sender.
         from: String,
-        /// To whom.
+        /// Receiver.
         to: String,
-        /// Its performative.
+        /// Performative.
         performative: String,
-        /// Its content, as people read it; cut if it is long.
+        /// Content as text, truncated if it is long.
         content: String,
-        /// Why nobody got it; `None` if it arrived.
+        /// Reason for which the message was not delivered; `None` if it was.
         dead: Option<String>,
     },
-    /// An agent registered a service with the DF, or took that back.
+    /// An agent registered a service with the DF, or deregistered it.
     Offered {
-        /// Its name.
+        /// Name of the agent.
         agent: String,
-        /// The service's name.
+        /// Name of the service.
         service: String,
-        /// Its type; may be empty.
+        /// Type of the service; may be empty.
         kind: String,
-        /// Whether it is offered now.
+        /// True if the service is registered now.
         offered: bool,
     },
-    /// An agent that is kept had turns: its state may be another one.
+    /// A kept agent had turns, so its state may have changed.
     Worked {
-        /// Its name.
+        /// Name of the agent.
         agent: String,
-        /// How many of the messages that came from outside it has not handled yet.
+        /// Number of messages from outside that the agent has not handled yet.
         waiting: usize,
     },
-    /// An agent that is kept wants to go on at another place. It has no turns until it [has left](crate::Society::leave) or [stays](crate::Society::stay).
+    /// A kept agent wants to move. It has no turns until it [has left](crate::Society::leave) or
+    /// [stays](crate::Society::stay).
     Leaving {
-        /// Its name.
+        /// Name of the agent.
         agent: String,
-        /// Where it wants to be.
+        /// Destination.
         to: String,
     },
-    /// An agent was created, by another one or by the host.
+    /// An agent was created, by another agent or by the host.
     Created {
-        /// Its name.
+        /// Name of the agent.
         agent: String,
     },
     /// An agent ended.
     Ended {
-        /// Its name.
+        /// Name of the agent.
         agent: String,
-        /// Why: `finished`, `killed`, `failed: ...`.
+        /// Reason: `finished`, `killed`, `failed: ...`.
         reason: String,
     },
     /// An agent stopped the whole society.
     Stopped {
-        /// The exit code that it gave.
+        /// Exit code from the agent.
         code: i32,
     },
 }
 
 impl Happening {
-    /// Whether it only tells: a message on its way, or that an agent is there or not, must not be forgotten.
+    /// Returns true for a report, which may be lost. Messages on their way, and the creation and end of agents, must
+    /// not.
     fn is_report(&self) -> bool {
         matches!(self, Self::Printed { .. } | Self::Noted { .. } | Self::Said { .. })
     }
 }
 
-/// What a [`Society`](crate::Society) was not asked for yet. A host that does not ask loses reports, not its memory: nobody has a turn while so much
-/// waits that must not be forgotten.
+/// Queue of a [`Society`](crate::Society)'s events for its host. A host that does not poll loses reports, but its
+/// memory stays bounded: agents have no turns while too many events wait that must not be lost.
 #[derive(Debug, Default)]
 pub(crate) struct Happenings {
     queue: VecDeque<Happening>,
-    /// How many of them are reports.
+    /// Number of reports in the queue.
     reports: usize,
     lost: u64,
 }
@@ -131,12 +134,12 @@ impl Happenings {
         oldest
     }
 
-    /// Whether so much waits that agents have to.
+    /// Returns true if so many events wait that agents must wait, too.
     pub fn is_full(&self) -> bool {
         self.queue.len() - self.reports >= DEVICE_HAPPENINGS_MAX
     }
 
-    /// How many were never asked for.
+    /// Returns the number of reports that were lost.
     pub fn lost(&self) -> u64 {
         self.lost
     }

@@ -1,8 +1,10 @@
-//! A platform of one thread without any I/O: AgentSpeak agents in a page, in a Worker, or in Node (docs/design/device.md).
+//! Platform of one thread without any I/O: AgentSpeak agents in a page, in a Worker, or in Node
+//! (docs/design/device.md).
 //!
-//! [`Society`] gives agents their turns over the platform's own AMS, DF and topics. Time and chance come from a [`Host`], program
-//! text as files that were handed over before; what agents print, and what they say to agents elsewhere, comes out as
-//! [`Happening`]s. [`Desk`] is the same for hosts that speak JSON and bytes, and what the exports of the WebAssembly module do.
+//! [`Society`] gives agents their turns over the platform's own AMS, DF and topics. Time and randomness come from a
+//! [`Host`], programs from files that the host adds before. Printed lines, and messages to agents elsewhere, come out
+//! as [`Happening`]s. [`Desk`] does the same for hosts that speak JSON and bytes: the exports of the WebAssembly
+//! module use it.
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
 
 mod desk;

@@ -32,7 +32,7 @@ struct Seat {
     lifetime: Option<Duration>,
 }
 
-/// What is read so far, and what is wrong with it.
+/// Project that is being read, with its diagnostics so far.
 struct Opening<'a> {
     society: &'a Society,
     file: Text,
@@ -41,11 +41,11 @@ struct Opening<'a> {
 }
 
 impl Society {
-    /// Brings the agents of a project (`.mas2j`), or of a program as one agent named after its file, to life: all of them exist before the
-    /// first has its first turn. Who they are, and warnings.
+    /// Creates the agents of a project (`.mas2j`), or one agent of a program, named after its file. All agents exist
+    /// before the first has its first turn. Returns the agents, and warnings.
     ///
     /// # Errors
-    /// Files are missing or have errors, of all of which is told; then nobody is created.
+    /// Files are missing or have errors, all of which are listed; then no agent is created.
     pub fn open(&mut self, path: &str) -> Result<(Vec<Aid>, Vec<Diagnostic>), OpenError> {
         let (seats, diagnostics) = Opening::read(self, path);
         if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
@@ -71,7 +71,7 @@ impl Society {
         Ok((agents, problems))
     }
 
-    /// What there is to say about a project or a program, and those that it names, without anybody being created.
+    /// Lists the diagnostics of a project or a program, and of all programs that it names. Creates no agents.
     pub fn check(&mut self, path: &str) -> Vec<Diagnostic> {
         let before = *locked(&self.world().environment);
         let diagnostics = Opening::read(self, path).1;

@@ -1,4 +1,4 @@
-//! The agents that exist, and whose turn it is: each that has something to do has one, in the order in which they became due.
+//! Agents of a society, and the queue of those that are due, in the order in which they became due.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,21 +10,22 @@ use whimbrel_platform::{AgentBody, Mailbox, Time};
 pub(crate) struct Slot {
     pub body: Box<dyn AgentBody>,
     pub mailbox: Mailbox,
-    /// It gets no turns.
+    /// True while the agent gets no turns.
     held: bool,
-    /// It has something to do.
+    /// True while the agent has something to do.
     due: bool,
-    /// Whoever the society is part of keeps it: of each message that waits, whether it came from there.
+    /// Origins of the waiting messages of a kept agent: true for each that came from outside. `None` if the platform
+    /// does not keep the agent.
     pub kept: Option<VecDeque<bool>>,
-    /// It is on its way to another place: it has no turns until it has left, or stays.
+    /// Move of the agent. It has no turns until it has left, or stays.
     pub leaving: Option<Leaving>,
-    /// It is in the queue.
+    /// True while the agent is in the queue.
     queued: bool,
-    /// The timer that counts, by number.
+    /// Number of the agent's current timer.
     timer: Option<u64>,
 }
 
-/// Where an agent is on its way to, and with how many bytes of state, once it is written out.
+/// Destination of a move, and the size of the agent's state once it is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving {
     pub to: Symbol,
@@ -49,7 +50,7 @@ impl Slot {
         }
     }
 
-    /// Notes how many messages it has handled.
+    /// Forgets the origins of handled messages.
     pub fn note_handled(&mut self) {
         if let Some(origins) = &mut self.kept {
             let handled = origins.len().saturating_sub(self.mailbox.len());
@@ -57,7 +58,7 @@ impl Slot {
         }
     }
 
-    /// How many messages from outside it has not handled.
+    /// Returns the number of unhandled messages from outside.
     pub fn waiting_from_outside(&self) -> usize {
         self.kept.iter().flatten().filter(|is_from_outside| **is_from_outside).count()
     }
@@ -87,7 +88,7 @@ impl Slots {
         self.by_name.remove(&name)
     }
 
-    /// The agent has something to do from now on.
+    /// Queues an agent that has something to do.
     pub fn make_due(&mut self, name: Symbol) {
         let Some(slot) = self.by_name.get_mut(&name) else { return };
         slot.due = true;
@@ -104,7 +105,7 @@ impl Slots {
         }
     }
 
-    /// The agent has something to do at this moment, unless it is set another.
+    /// Sets the timer of an agent, in place of an earlier one.
     pub fn set_timer(&mut self, name: Symbol, at: Time) {
         if let Some(slot) = self.by_name.get_mut(&name) {
             self.timers_set += 1;
@@ -113,7 +114,7 @@ impl Slots {
         }
     }
 
-    /// Makes those due whose moment has come.
+    /// Queues the agents whose timers have fired.
     pub fn fire_timers(&mut self, now: Time) {
         while let Some(entry) = self.timers.first_entry()
             && entry.key().0 <= now
@@ -125,7 +126,7 @@ impl Slots {
         }
     }
 
-    /// When the next timer that counts fires.
+    /// Returns the time of the next timer that is not replaced.
     pub fn next_timer(&mut self) -> Option<Time> {
         while let Some(entry) = self.timers.first_entry() {
             let (at, number) = *entry.key();
@@ -137,7 +138,7 @@ impl Slots {
         None
     }
 
-    /// Whose turn it is.
+    /// Takes the next agent from the queue.
     pub fn next(&mut self) -> Option<Symbol> {
         while let Some(name) = self.queue.pop_front() {
             let Some(slot) = self.by_name.get_mut(&name) else { continue };
@@ -151,7 +152,7 @@ impl Slots {
         None
     }
 
-    /// Whether it is anybody's turn.
+    /// Returns true if an agent is queued.
     pub fn has_next(&self) -> bool {
         !self.queue.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The agents of one thread, and what becomes of their messages.
+//! Society of one thread: its agents, and the delivery of their messages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,31 +25,31 @@ use crate::happening::Happening;
 use crate::slots::{Leaving, Slots};
 use crate::world::{Host, World, locked};
 
-/// When there is something to do next.
+/// Time of the next call of [`Society::run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outlook {
     /// Now.
     Now,
-    /// At this moment, unless something happens before.
+    /// At this time, unless something happens before.
     At(Time),
-    /// When something happens.
+    /// Not before something happens.
     Idle,
     /// Never: the society was stopped.
     Over,
 }
 
-/// Why an agent is not created.
+/// Error of creating an agent.
 pub type SpawnError = CreateError;
 
-/// Why an agent is not written out.
+/// Error of writing a snapshot of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// There is none of this name.
+    /// There is no agent of this name.
     NoSuchAgent,
-    /// It cannot be written out.
+    /// This kind of agent has no snapshots.
     Impossible,
-    /// Somebody debugs it.
+    /// The agent is being debugged.
     Held,
 }
 
@@ -65,20 +65,20 @@ impl std::fmt::Display for SnapshotError {
 
 impl std::error::Error for SnapshotError {}
 
-/// See the [crate]. Inputs: the methods; after each, [`Society::run`] until it says that there is nothing to do now, and
-/// [`Society::poll_happening`] until there is none.
+/// Platform of one thread; see the [crate]. Inputs are the methods. After each, call [`Society::run`] until it
+/// returns no [`Outlook::Now`], and [`Society::poll_happening`] until it returns `None`.
 pub struct Society {
     world: Arc<World>,
     slots: Slots,
     dead_letters: DeadLetters,
     counters: Counters,
     exit_code: Option<i32>,
-    /// Kept agents that had turns since that was told.
+    /// Kept agents that had turns since the last report.
     worked: BTreeSet<Symbol>,
 }
 
 impl Society {
-    /// A society of nobody but `ams` and `df`.
+    /// Creates a society whose only agents are `ams` and `df`.
     pub fn new(platform: &str, host: Box<dyn Host>) -> Self {
         let mut society = Self {
             world: Arc::new(World::new(platform, host)),
@@ -95,22 +95,22 @@ impl Society {
         society
     }
 
-    /// It is part of this platform from now on: what agents say to others than those here comes out as [`Happening::Sent`], and so does
-    /// what they say to `ams` and `df`. `place` is what agents hear of where they are; empty if it has no name.
+    /// Attaches the society to this platform. From now on, messages to agents elsewhere, to `ams` and to `df` come
+    /// out as [`Happening::Sent`]. `place` is the name of this place for agents; empty if it has none.
     pub fn attach(&mut self, platform: Option<&str>, place: &str) {
         *locked(&self.world.attached) = platform.map(Symbol::new);
         *locked(&self.world.place) = Symbol::new(place);
     }
 
-    /// Has what agents here say to each other told as [`Happening::Said`], or not any more.
+    /// Starts or ends reports of messages as [`Happening::Said`].
     pub fn listen(&mut self, on: bool) {
         *locked(&self.world.listened) = on;
     }
 
-    /// Puts a file in place of what was there.
+    /// Adds a file, or replaces it.
     ///
     /// # Errors
-    /// It is too long.
+    /// The file is too long.
     pub fn put_file(&mut self, path: &str, text: &str) -> Result<(), String> {
         locked(&self.world.files).put(path, text)
     }
@@ -121,21 +121,22 @@ impl Society {
 
     // ---- Agents
 
-    /// Adds an agent of the program at `path`, with these options by the keys of `.mas2j`. It has its first turn when the society runs.
+    /// Creates an agent of the program at `path`, with these options by the keys of `.mas2j`. It has its first turn
+    /// when the society runs.
     ///
     /// # Errors
-    /// The name is taken or none, or the program has errors.
+    /// The name is taken or invalid, or the program has errors.
     pub fn spawn(&mut self, name: &str, path: &str, options: &[(Symbol, Value)]) -> Result<Aid, SpawnError> {
         let agent = self.world.load(path, options);
         let bad = |reason| CreateError::BadProgram { name: Symbol::new(name), reason };
         self.introduce(name, agent.map_err(bad)?)
     }
 
-    /// Adds an agent that goes on where one was whose snapshot this is, of the program at `path`. `from` is where it comes from, if it moved here: its step
-    /// that says so is done.
+    /// Creates an agent from a snapshot, of the program at `path`. If `from` names a place, the agent moved here: the
+    /// step that moved it is done.
     ///
     /// # Errors
-    /// As [`Society::spawn`]; or it is no snapshot of an agent of this program.
+    /// As [`Society::spawn`]; or the bytes are no snapshot of an agent of this program.
     pub fn restore(&mut self, name: &str, path: &str, snapshot: &[u8], from: Option<&str>) -> Result<Aid, SpawnError> {
         let bad = |reason| CreateError::BadProgram { name: Symbol::new(name), reason };
         let compiled = locked(&self.world.files).compile(path);
@@ -157,28 +158,28 @@ impl Society {
         made
     }
 
-    /// An agent's whole state, as nodes write and read it.
+    /// Writes an agent's whole state, in the format of nodes.
     ///
     /// # Errors
-    /// There is none of this name, or it cannot be written out.
+    /// There is no agent of this name, or it cannot be written.
     pub fn snapshot(&mut self, name: &str) -> Result<Vec<u8>, SnapshotError> {
         let now = self.world.now();
         let slot = self.slots.find(Symbol::new(name)).ok_or(SnapshotError::NoSuchAgent)?;
         slot.body.snapshot(now).ok_or(SnapshotError::Impossible)
     }
 
-    /// An agent's state as it goes on with elsewhere: the step that has it leave is done. It has no turns until it [departs](Society::depart) or
-    /// [stays](Society::stay).
+    /// Writes an agent's state for its continuation elsewhere: the step that moves it is done. The agent has no turns
+    /// until it [departs](Society::depart) or [stays](Society::stay).
     ///
     /// # Errors
-    /// As [`Society::snapshot`]; or somebody debugs it.
+    /// As [`Society::snapshot`]; or the agent is being debugged.
     pub fn leave(&mut self, name: &str) -> Result<Vec<u8>, SnapshotError> {
         let (now, from) = (self.world.now(), *locked(&self.world.place));
         let slot = self.slots.find(Symbol::new(name)).ok_or(SnapshotError::NoSuchAgent)?;
         if slot.leaving.is_none() && slot.body.stays().is_some() {
             return Err(SnapshotError::Held);
         }
-        // If it stays it hears of that: so it is another one that heard that it is there.
+        // An agent that stays is told so later. So its arrival is recorded in a copy.
         let mut there = slot.body.duplicate(now).ok_or(SnapshotError::Impossible)?;
         there.hopped(&Hop::Arrived { from });
         let state = there.snapshot(now).ok_or(SnapshotError::Impossible)?;
@@ -187,7 +188,8 @@ impl Society {
         Ok(state)
     }
 
-    /// An agent that was to leave stays: its step that says so fails with this word of [`HopError::code`], which `text` explains. False if there is none of that name.
+    /// Cancels the move of a leaving agent. Its step fails with this code of [`HopError::code`], which `text`
+    /// explains. Returns false if there is no agent of this name.
     pub fn stay(&mut self, name: &str, why: &str, text: &str) -> bool {
         let name = Symbol::new(name);
         let Some(slot) = self.slots.find(name) else { return false };
@@ -196,11 +198,11 @@ impl Society {
         true
     }
 
-    /// Takes an agent out, which then goes on elsewhere: its name is free, and what waits for it comes with it, in JSON. Nobody is told that
-    /// it ended.
+    /// Removes an agent that continues elsewhere, and frees its name. Returns its state and its waiting messages in
+    /// JSON. The end of the agent is not reported.
     ///
     /// # Errors
-    /// As [`Society::snapshot`]; it stays then.
+    /// As [`Society::snapshot`]; then the agent stays.
     pub fn depart(&mut self, name: &str) -> Result<(Vec<u8>, Vec<Box<RawValue>>), SnapshotError> {
         let state = self.snapshot(name)?;
         let agent = Aid::local(name);
@@ -214,8 +216,9 @@ impl Society {
         Ok((state, waiting.iter().filter_map(|body| raw(body)).collect()))
     }
 
-    /// Has an agent kept by whoever the society is part of, or no more: what it says to others here, and they to it, goes by way of there, so that
-    /// nothing of it is known here alone, and of its turns is told. False if there is none of that name.
+    /// Starts or ends the keeping of an agent by the platform. All messages between a kept agent and others here go
+    /// by way of the platform, so that the platform sees them. Turns of the agent are reported. Returns false if
+    /// there is no agent of this name.
     pub fn set_kept(&mut self, name: &str, kept: bool) -> bool {
         let name = Symbol::new(name);
         let Some(slot) = self.slots.find(name) else { return false };
@@ -230,7 +233,7 @@ impl Society {
         true
     }
 
-    /// Tells which kept agents had turns.
+    /// Reports the kept agents that had turns.
     pub(crate) fn tell_worked(&mut self) {
         for name in std::mem::take(&mut self.worked) {
             let Some(waiting) = self.slots.find(name).filter(|slot| slot.kept.is_some()) else { continue };
@@ -239,17 +242,17 @@ impl Society {
         }
     }
 
-    /// Ends an agent; false if there is none of that name.
+    /// Ends an agent. Returns false if there is no agent of this name.
     pub fn kill(&mut self, name: &str) -> bool {
         let killed = self.world.kill(Aid::local(name));
         self.settle();
         killed
     }
 
-    /// Suspends an agent, or lets it go on; what is wrong if that cannot be.
+    /// Suspends an agent, or resumes it.
     ///
     /// # Errors
-    /// There is no such agent, or it is in no such state.
+    /// There is no such agent, or it is in another state; the text says which.
     pub fn set_suspended(&mut self, name: &str, suspended: bool) -> Result<(), String> {
         let state = Some(if suspended { AgentState::Suspended } else { AgentState::Active });
         let modification = AgentModification { state, ..AgentModification::default() };
@@ -258,7 +261,7 @@ impl Society {
         modified.map_err(|error| error.to_string())
     }
 
-    /// What is in an agent, and the messages that wait for it; `None` if there is no such agent.
+    /// Inspects an agent and its mailbox; `None` if there is no such agent.
     pub fn inspect(&mut self, name: &str, look: Look) -> Option<Inspection> {
         let now = self.world.now();
         let slot = self.slots.find(Symbol::new(name))?;
@@ -267,10 +270,10 @@ impl Society {
         Some(seen)
     }
 
-    /// Has an agent do what somebody wants who looks into it.
+    /// Carries out an instruction of an agent's inspector.
     ///
     /// # Errors
-    /// There is no such agent, or it cannot be done: why.
+    /// There is no such agent, or the instruction is refused; the text says why.
     pub fn instruct(&mut self, name: &str, instruction: &Instruction) -> Result<(), String> {
         let (name, now) = (Symbol::new(name), self.world.now());
         let slot = self.slots.find(name).ok_or_else(|| format!("there is no agent {name}"))?;
@@ -282,7 +285,7 @@ impl Society {
         Ok(())
     }
 
-    /// The agents by name, `ams` and `df` not among them, and the state that each is in.
+    /// Lists the agents with their states, without `ams` and `df`.
     pub fn agents(&self) -> Vec<(Symbol, AgentState)> {
         let ams = locked(&self.world.ams);
         ams.agents().filter_map(|agent| Some((agent.name, ams.state(agent)?))).collect()
@@ -290,7 +293,8 @@ impl Society {
 
     // ---- Messages
 
-    /// Delivers a message from outside to those of its receivers that are here; those that are not, or whose mailboxes are full.
+    /// Delivers a message from outside to its receivers here. Returns the receivers that are absent, or whose
+    /// mailboxes are full.
     pub fn deliver(&mut self, message: AclMessage) -> Vec<Aid> {
         let mut missing = Vec::new();
         let mut envelopes = Vec::new();
@@ -314,7 +318,7 @@ impl Society {
         slot.is_some_and(|slot| slot.mailbox.len() < DEVICE_MAILBOX_MESSAGES)
     }
 
-    /// Agents of this platform are known by their local names.
+    /// Strips the platform from the identifiers of its own agents: a society knows these by their local names.
     fn at_home(&self, mut message: AclMessage) -> AclMessage {
         let platform = (*locked(&self.world.attached)).unwrap_or_else(|| self.world.platform());
         let local = |agent: Aid| if agent.platform == platform { agent.at(sym::EMPTY) } else { agent };
@@ -326,14 +330,15 @@ impl Society {
         message
     }
 
-    /// Messages by what became of them. They add up between any two calls.
+    /// Counters of messages by outcome. They add up between any two calls.
     pub fn counters(&self) -> Counters {
         Counters { queued: self.slots.waiting() as u64, ..self.counters }
     }
 
     // ---- Turns
 
-    /// Gives up to `turns` turns; when there is something to do next. Nobody has one while the host has not asked for what must not be forgotten.
+    /// Gives up to `turns` turns, and returns the time of the next call. No agent has a turn while the queue of
+    /// events is full.
     pub fn run(&mut self, turns: u32) -> Outlook {
         self.pass_time();
         for _ in 0..turns.min(DEVICE_TURNS_MAX) {
@@ -347,17 +352,17 @@ impl Society {
         self.outlook()
     }
 
-    /// What happened that was not asked for yet, the oldest first.
+    /// Takes the oldest event from the queue.
     pub fn poll_happening(&mut self) -> Option<Happening> {
         locked(&self.world.happenings).take()
     }
 
-    /// How much happened that was forgotten because nobody asked.
+    /// Returns the number of reports that were lost because the host did not poll.
     pub fn lost_happenings(&self) -> u64 {
         locked(&self.world.happenings).lost()
     }
 
-    /// The exit code, if an agent stopped the society.
+    /// Returns the exit code, if an agent stopped the society.
     pub fn exit_code(&self) -> Option<i32> {
         self.exit_code
     }
@@ -399,7 +404,7 @@ impl Society {
         }
     }
 
-    /// Carries out what turns, inputs and time asked for, until nothing more follows from it.
+    /// Carries out everything that turns, inputs and time asked for, until no work is left.
     fn settle(&mut self) {
         loop {
             let newcomer = locked(&self.world.newcomers).pop_front();
@@ -454,7 +459,7 @@ impl Society {
         match self.with_turn(name, TURN_STEPS, |body, turn| body.turn(turn)) {
             None | Some(Next::Wait) => {}
             Some(Next::WaitUntil(at)) if at > self.world.now() => self.slots.set_timer(name, at),
-            // What is put aside is a client's, and there are none here.
+            // Only sessions refuse messages for later, and there are none here.
             Some(Next::WaitUntil(_) | Next::Refuse(_) | Next::Ready) => self.slots.make_due(name),
             Some(Next::Activate) => self.activate(name),
             Some(Next::Hop(request)) => self.hop(name, &request),
@@ -473,7 +478,8 @@ impl Society {
         }
     }
 
-    /// Who is kept goes by way of whoever keeps it. For others there is no other place: their host moves them ([`Society::depart`]).
+    /// Moves an agent. A kept agent moves by way of the platform; other agents have no other place, unless their host
+    /// moves them ([`Society::depart`]).
     fn hop(&mut self, name: Symbol, request: &HopRequest) {
         let (to, is_attached) = (request.to, locked(&self.world.attached).is_some());
         let place = *locked(&self.world.place);
@@ -486,7 +492,7 @@ impl Society {
             HopError::NotMovable("its platform does not keep it".to_owned())
         } else {
             slot.leaving = Some(Leaving { to, bytes: 0 });
-            // Whoever writes it out is to know which messages it has handled.
+            // The platform must know the handled messages before it writes the state.
             self.tell_worked();
             return self.world.tell(Happening::Leaving { agent: name.to_string(), to: to.to_string() });
         };
@@ -500,7 +506,7 @@ impl Society {
         }
     }
 
-    /// What `work` makes of an agent; what the agent sends is sent. `None` if it ended.
+    /// Calls `work` on an agent as its turn, and sends the messages of that turn. `None` if the agent ended.
     fn with_turn<R>(
         &mut self,
         name: Symbol,
@@ -552,7 +558,7 @@ impl Society {
         if is_outside { self.send_out(&envelope) } else { self.arrive(envelope, false) }
     }
 
-    /// What leaves is for one receiver: each has its own.
+    /// Sends a message out of the society. Each receiver gets a copy of its own.
     fn send_out(&mut self, envelope: &Envelope) {
         let message = &*envelope.body;
         let mut message = message.clone();
@@ -571,7 +577,7 @@ impl Society {
         }
     }
 
-    /// Sends a message to all that are in a topic or group, or to one of them.
+    /// Sends a message to the members of a topic or group, or to one of them.
     fn cast(&mut self, cast: Cast, envelope: Envelope) {
         let audience = locked(&self.world.topics).audience(envelope.to.name);
         let Some(audience) = audience else {
@@ -593,7 +599,7 @@ impl Society {
     }
 
     fn arrive(&mut self, envelope: Envelope, is_from_outside: bool) {
-        // Newcomers have a name before they have a slot.
+        // New agents have a name before they have a slot.
         while let Some((name, body)) = locked(&self.world.newcomers).pop_front() {
             self.slots.add(name, body);
         }
@@ -618,7 +624,7 @@ impl Society {
     }
 }
 
-/// Why an agent stays, of what its platform says.
+/// Converts the answer of the platform to the error of a move.
 fn hop_error(why: &str, text: &str, to: Symbol, bytes: u64) -> HopError {
     match why {
         "no_such_node" => HopError::NoSuchNode(to),
@@ -633,7 +639,7 @@ fn hop_error(why: &str, text: &str, to: Symbol, bytes: u64) -> HopError {
     }
 }
 
-/// Tells of a message, if somebody listens.
+/// Reports a message, if the host listens.
 fn report(world: &World, envelope: &Envelope, dead: Option<DeadReason>) {
     if !*locked(&world.listened) {
         return;
@@ -654,7 +660,7 @@ fn report(world: &World, envelope: &Envelope, dead: Option<DeadReason>) {
     });
 }
 
-/// A message in JSON; `None` if it nests too deep.
+/// Encodes a message in JSON; `None` if it nests too deep.
 fn raw(message: &AclMessage) -> Option<Box<RawValue>> {
     let bytes = json::encode(message).ok()?;
     RawValue::from_string(String::from_utf8(bytes).ok()?).ok()

@@ -1,4 +1,4 @@
-//! What agents see of the society during a turn.
+//! Services of a society that agents use during a turn.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,35 +30,35 @@ pub trait Host: Send + Sync {
     fn random(&self) -> u64;
 }
 
-/// The part of a society that agents reach while it gives them turns. There is one thread; the locks are what lets agents have it
-/// through the same port as on nodes.
+/// Part of a society that agents reach during their turns. There is one thread; the locks let agents use the same
+/// port as on nodes.
 pub(crate) struct World {
     pub ams: Mutex<Ams>,
     pub df: Mutex<Df>,
     pub topics: Mutex<Topics>,
     pub files: Mutex<Files>,
     pub happenings: Mutex<Happenings>,
-    /// Bodies of agents that the AMS knows of already, in the order of their creation.
+    /// Bodies of agents that the AMS knows already, in the order of their creation.
     pub newcomers: Mutex<VecDeque<(Symbol, Box<dyn AgentBody>)>>,
-    /// What the AMS has to say.
+    /// Messages of the AMS that are not sent yet.
     pub news: Mutex<VecDeque<AclMessage>>,
-    /// When the society is to stop, and its exit code.
+    /// Time at which the society stops, and its exit code.
     pub stop: Mutex<Option<(Time, i32)>>,
-    /// What agents of projects act on.
+    /// Agent that is the environment of a project's agents.
     pub environment: Mutex<Option<Aid>>,
-    /// Whether it is part of a platform, so that there are agents that are not here.
+    /// Platform to which the society is attached, if it is. Agents that are not here may then be there.
     pub attached: Mutex<Option<Symbol>>,
-    /// What this place is called on that platform; empty if it has no name.
+    /// Name of this place on that platform; empty if it has no name.
     pub place: Mutex<Symbol>,
-    /// Whether what agents here say to each other is told.
+    /// True while messages between agents are reported.
     pub listened: Mutex<bool>,
-    /// Agents that the platform keeps: nothing between them and others stays here.
+    /// Agents that the platform keeps. Messages between them and others go by way of the platform.
     pub kept: Mutex<FxHashSet<Symbol>>,
     storage: Shelves,
     pub host: Box<dyn Host>,
 }
 
-/// The lock's content: nothing here is left half changed.
+/// Locks a mutex, also after a panic: no change here is left half done.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// Makes an agent known and has the society take its body in.
+    /// Registers an agent, and queues its body for the society.
     pub fn create_with(
         &self,
         new: NewAgent,
@@ -107,7 +107,7 @@ impl World {
         }
     }
 
-    /// An agent of the program at `path`, with these options by the keys of `.mas2j`.
+    /// Creates an agent of the program at `path`, with these options by the keys of `.mas2j`.
     pub fn load(&self, path: &str, options: &[(Symbol, Value)]) -> Result<Agent, String> {
         let compiled = locked(&self.files).compile(path);
         let (image, _) = compiled.map_err(|diagnostics| {
@@ -126,14 +126,14 @@ impl World {
         locked(&self.happenings).add(happening);
     }
 
-    /// Whether messages to this name go to whoever the society is part of.
+    /// Checks whether a message between these agents goes out to the platform.
     pub fn is_outside(&self, from: Aid, to: Aid) -> bool {
         if locked(&self.attached).is_none() {
             return false;
         }
         let is_theirs = to.name == sym::AMS || to.name == sym::DF || !locked(&self.ams).exists(to);
         let kept = locked(&self.kept);
-        // The society's own services are known here alone.
+        // The AMS and DF of the society are not known to the platform.
         is_theirs
             || (from.name != sym::AMS && from.name != sym::DF && (kept.contains(&from.name) || kept.contains(&to.name)))
     }
@@ -193,7 +193,7 @@ impl Services for World {
         locked(&self.ams).agents().collect()
     }
 
-    /// Who comes from outside is nobody's teacher here: a page knows no policy.
+    /// Agents from outside may not teach: a page has no policy.
     fn may_teach(&self, teacher: Aid, _pupil: Aid) -> bool {
         locked(&self.ams).exists(teacher)
     }

@@ -4,7 +4,7 @@ use super::Finding;
 use crate::repo::Repo;
 
 const BYTES_MAX: usize = 1_000_000;
-/// How paths begin that exist on one machine only. Written in pieces, so that this file does not find itself.
+/// Prefixes of paths that exist on one machine only. Written in pieces, so that this file does not find itself.
 const MACHINE_PATHS: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
 
@@ -25,7 +25,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
     findings
 }
 
-/// Whether a path in `line` begins like this; `a/work/b` does not.
+/// Checks whether a path in `line` begins with `start`; `a/work/b` does not.
 fn names_path(line: &str, start: &str) -> bool {
     line.match_indices(start).any(|(at, _)| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());

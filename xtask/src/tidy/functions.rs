@@ -59,7 +59,7 @@ fn function(masked: &str, at: usize) -> Option<Function> {
     Some(Function { name, line: line_of(masked, at), lines })
 }
 
-/// Where the body's `{` is; `None` for a function that is only declared.
+/// Returns the offset of the body's `{`; `None` for a function that is only declared.
 fn body_start(rest: &str) -> Option<usize> {
     let mut depth = 0_i32;
     for (at, c) in rest.char_indices() {

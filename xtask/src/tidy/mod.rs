@@ -22,7 +22,7 @@ pub struct Finding {
     pub path: String,
     /// The line, from 1; 0 if the file as a whole is meant.
     pub line: usize,
-    /// What is wrong, and what to do about it.
+    /// Fault, and its remedy.
     pub message: String,
 }
 
@@ -66,14 +66,14 @@ fn without_tests(masked: &str) -> &str {
     masked.get(..end).unwrap_or(masked)
 }
 
-/// Whether a file holds code that ships, in contrast to tests, examples and benchmarks.
+/// Checks whether a file holds code that ships, in contrast to tests, examples and benchmarks.
 fn ships(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     matches!(parts.as_slice(), ["crates", _, "src", ..] | ["xtask", "src", ..])
         && !parts.iter().any(|part| matches!(*part, "tests" | "tests.rs"))
 }
 
-/// Where `word` stands as a whole word.
+/// Iterates over the offsets of `word` as a whole word.
 fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).map(|(at, _)| at).filter(move |at| {

@@ -38,7 +38,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
     findings
 }
 
-/// What stands after a keyword: the names it declares.
+/// Iterates over the names that a keyword declares.
 fn declared<'a>(masked: &'a str, keyword: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
     words(masked, keyword).filter_map(move |at| {
         let rest = masked.get(at + keyword.len()..)?.strip_prefix(' ')?;

@@ -1,5 +1,5 @@
-//! Every limit that others can meet is a named constant in `platform::limits` (or `acl::limits`, for what comes encoded),
-//! where one finds them all. A private constant tunes what its module does, and stays there.
+//! Check of limits: every limit that others can meet is a named constant in `platform::limits`, or in `acl::limits`
+//! for encoded input. So all limits are in one place. A private constant tunes its own module, and stays there.
 
 use super::{Finding, ships, without_tests, words};
 use crate::mask::{line_of, mask};
@@ -39,7 +39,7 @@ fn is_limit(name: &str) -> bool {
         && name.split('_').any(|part| matches!(part, "MAX" | "LIMIT" | "CAPACITY"))
 }
 
-/// Whether a declaration's rest, `type = value`, gives a number that is written out, not worked out from others.
+/// Checks whether a declaration's rest, `type = value`, gives a number that is written out, not computed from others.
 fn is_number(rest: &str) -> bool {
     let Some((_, value)) = rest.split_once('=') else { return false };
     let value = value.trim();

@@ -1,5 +1,5 @@
-//! `acl`, `platform`, `bdi`, `device` and `operator` know no clock, no chance, no file, no socket: those come in through ports. That is what
-//! lets them run in a simulator and in a browser.
+//! Check of purity: `acl`, `platform`, `bdi`, `device` and `operator` name no clock, randomness, file or socket.
+//! Those come in through ports. So these crates run in a simulator and in a browser.
 
 use super::{Finding, ships, without_tests, words};
 use crate::mask::{line_of, mask};
@@ -32,7 +32,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
     findings
 }
 
-/// Where impure modules of `std` are named, be it `std::fs` or `use std::{fmt, fs::File}`.
+/// Finds impure modules of `std`, in `std::fs` as in `use std::{fmt, fs::File}`.
 fn std_modules(code: &str) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     for at in words(code, "std") {
