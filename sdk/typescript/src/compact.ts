@@ -1,5 +1,5 @@
 /**
- * The compact codec: messages and values in few bytes. A program that wants its session in it says so:
+ * The compact codec: messages and values in few bytes. To use it in a session:
  *
  * ```ts
  * import { connect } from "whimbrel";
@@ -15,7 +15,7 @@ import type { Compact } from "./session/frames.js";
 
 export { Decoder, decodeBody, decodeMessage, decodeValue, encodeBody, encodeMessage, Encoder, encodeValue } from "./acl/compact/index.js";
 
-/** Frames and messages in the compact form. */
+/** The compact form of frames and messages. */
 export const compact: Compact = {
   encodeBody,
   encoder: (remember) => new Encoder(remember),

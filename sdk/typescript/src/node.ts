@@ -1,5 +1,5 @@
 /**
- * What Node has beside what browsers have: sessions over TCP and TLS.
+ * Additions for Node: sessions over TCP and TLS.
  *
  * ```ts
  * import { connect } from "whimbrel/node";
@@ -22,30 +22,30 @@ import { addressAt, type Connect, type TransportEvents } from "./session/transpo
 
 export * from "./index.js";
 
-/** The name that every node's certificate has. */
+/** Name in every node's certificate. */
 const NODE_NAME = "node.whimbrel";
-/** How long a connection may take to be made. */
+/** Time limit for opening a connection. */
 const CONNECT_MS_MAX = 10_000;
 
-/** Options for nodes that one connects to by TCP or TLS. */
+/** Connect options for TCP and TLS. */
 export interface NodeConnectOptions extends Omit<ConnectOptions, "certificate" | "key"> {
-  /** The certificate of the platform's authority, as PEM: what shows that a node is one (`tls://`). */
+  /** Certificate of the platform's authority, as PEM. It authenticates the node (`tls://`). */
   readonly authority?: string | Uint8Array;
-  /** A certificate of the authority's for this client, and its key, as PEM: does instead of a token (`tls://`, WebSockets). */
+  /** Certificate of the authority for this client, with its key, as PEM. Replaces a token (`tls://`, WebSockets). */
   readonly certificate?: string | Uint8Array;
   readonly key?: string | Uint8Array | CryptoKey;
 }
 
 /**
- * Begins a session with the node at `url`: `tcp://host:port` or `tls://host:port` of its agent port, or a WebSocket's as
- * in browsers.
+ * Begins a session with the node at `url`: `tcp://host:port` or `tls://host:port` of its agent port, or the address of
+ * a WebSocket as in browsers.
  *
- * @throws {@link SessionError} if the node does not let the client in, or there is none.
+ * @throws {@link SessionError} if the node refuses the client, or cannot be reached.
  */
 export async function connect(url: string | URL, options: NodeConnectOptions = {}): Promise<Platform> {
   const address = new URL(url);
   const { certificate, key, ...others } = options;
-  // Over TLS they are shown, and proven, before anything is said.
+  // TLS itself presents and proves the certificate.
   if (!options.transport && (address.protocol === "tcp:" || address.protocol === "tls:")) return connectWeb(address, { ...others, transport: tcp(address, options) });
   const pem = textOf(certificate);
   const own = isPem(key) ? await importKey(textOf(key)) : key;
@@ -60,12 +60,14 @@ function textOf(pem: string | Uint8Array | undefined): string | undefined {
   return pem instanceof Uint8Array ? new TextDecoder().decode(pem) : pem;
 }
 
-/** The AgentSpeak engine of this package, for `Society.load` of `whimbrel/agentspeak`: Node does not fetch files. */
+/**
+ * Loads the AgentSpeak engine of this package, for `Society.load` of `whimbrel/agentspeak`. Node cannot fetch files.
+ */
 export async function agentSpeakEngine(): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await readFile(new URL("./agentspeak.wasm", import.meta.url)));
 }
 
-/** Connects by TCP, encrypted or not: each frame with its length before it. */
+/** Connects by TCP or TLS. Each frame follows its length. */
 export function tcp(address: URL, options: NodeConnectOptions = {}): Connect {
   if (Number(address.port) === 0) throw new WhimbrelError(`${address.href} names no port`);
   const { authority: ca, certificate: cert, key } = options;
@@ -121,21 +123,21 @@ function framed(socket: Socket, opened: string, events: TransportEvents, frameBy
     close: () => {
       isOpen = false;
       clearTimeout(patience);
-      // The node closes, too; if it does not, this end does not wait for it.
+      // Do not wait for the node to close its end.
       if (socket.connecting) socket.destroy();
       else socket.end(() => socket.destroySoon());
     },
   };
 }
 
-/** Puts frames together from what comes, however it is cut. */
+/** Splits a byte stream into frames. */
 export class Frames {
   #pieces: Uint8Array[] = [];
   #length = 0;
 
   constructor(readonly frameBytesMax: number) {}
 
-  /** Calls `give` with each frame that is whole now; false if one is longer than may be. */
+  /** Adds data, and calls `give` with each complete frame. Returns false if a frame is too long. */
   push(data: Uint8Array, give: (frame: Uint8Array) => void): boolean {
     this.#pieces.push(data);
     this.#length += data.length;
@@ -153,7 +155,7 @@ export class Frames {
     return true;
   }
 
-  /** The pieces with as many bytes in the first as said. */
+  /** Joins the pieces until the first has at least `bytes` bytes. */
   #joined(bytes: number): [Uint8Array] {
     const [first] = this.#pieces;
     if (first && first.length >= bytes) return [first];

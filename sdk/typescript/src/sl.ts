@@ -1,6 +1,6 @@
 /**
- * FIPA SL (FIPA00008): content as text, as platforms like JADE write it. A program needs it only to talk to such: the DF, the
- * AMS and the agents of a Whimbrel platform take values.
+ * FIPA SL (FIPA00008): content as text, for talking to platforms such as JADE. The DF, the AMS and the agents of a
+ * Whimbrel platform take values instead.
  *
  * ```ts
  * import { slToValue, valueToSl } from "whimbrel/sl";
@@ -9,7 +9,7 @@
  * const text = valueToSl(value, "fipa-sl0");
  * ```
  *
- * How SL is written as values: docs/reference/fipa-agent-management.md.
+ * Mapping between SL and values: docs/reference/fipa-agent-management.md.
  *
  * @packageDocumentation
  */
@@ -27,13 +27,13 @@ import {
   type Variable,
 } from "./acl/value.js";
 
-/** The language and its subsets, by their names in `:language`; each has what those before it have. */
+/** The language and its subsets, by their names in `:language`. Each one extends the previous one. */
 export const SL_PROFILES = ["fipa-sl0", "fipa-sl1", "fipa-sl2", "fipa-sl"] as const;
 
 /** One of {@link SL_PROFILES}. */
 export type SlProfile = (typeof SL_PROFILES)[number];
 
-/** How deep brackets nest. */
+/** Maximum nesting of brackets. */
 const LEVELS_MAX = 96;
 
 const BINARY: readonly string[] = ["and", "or", "implies", "equiv"];
@@ -42,7 +42,7 @@ const MODAL: readonly string[] = ["B", "U", "PG", "I"];
 const HAPPENS: readonly string[] = ["feasible", "done"];
 const REFERENTIAL: readonly string[] = ["iota", "any", "all"];
 const ACTIONS: readonly string[] = ["action", "|", ";"];
-/** Words in a formula's first place that are no predicates, and in a term's that are no functions. */
+/** Words that cannot name a predicate, and words that cannot name a function. */
 const OF_FORMULAS: readonly string[] = ["not", "=", "result", "true", "false", ...ACTIONS, ...BINARY, ...QUANTIFIERS, ...MODAL, ...HAPPENS, ...REFERENTIAL];
 const OF_TERMS: readonly string[] = [...ACTIONS, "sequence", "set", ...REFERENTIAL];
 
@@ -52,12 +52,12 @@ const HEXADECIMAL = /^[+-]?0[xX][0-9a-fA-F]+$/;
 const TIME = /^([+-]?)(\d{4})(\d\d)(\d\d)[Tt](\d\d)(\d\d)(\d\d)(\d{3})([A-Za-z]?)$/;
 const DAY_MS = 86_400_000;
 
-/** Whether text is one bare token as it stands. */
+/** Returns true if the text is a single bare token. */
 function isBare(text: string): boolean {
   return text !== "" && !/^["#]/.test(text) && !/[\0- ()]/.test(text);
 }
 
-/** Whether text is a word of SL (FIPA00008 2.2). */
+/** Returns true if the text is a word of SL (FIPA00008 2.2). */
 function isWord(text: string): boolean {
   return isBare(text) && !/^[0-9:\-?]/.test(text) && !INTEGER.test(text) && !FLOAT.test(text) && !TIME.test(text);
 }
@@ -68,7 +68,7 @@ function isInt64(n: bigint): boolean {
 
 // ---- Reading
 
-/** `(`, `)`, a string in quotes (or by its length), a word or number, or the end. */
+/** A token: a bracket, a string (quoted or by length), a word or number, or the end. */
 interface Token {
   readonly at: number;
   readonly kind: "open" | "close" | "quoted" | "bytes" | "bare" | "end";
@@ -110,7 +110,7 @@ class Tokens {
     return { at, kind: "bare", text: textOf(this.bytes.subarray(at, end)) ?? fail(at, "text that is not UTF-8") };
   }
 
-  /** In quotes, only the quote is escaped. */
+  /** Reads a quoted string. Only the quote itself is escaped. */
   #quoted(at: number): Token {
     let end = at + 1;
     while (this.bytes[end] !== 0x22) {
@@ -122,7 +122,7 @@ class Tokens {
     return { at, kind: "quoted", text: text.replaceAll('\\"', '"') };
   }
 
-  /** `#`, digits, `"`, and as many bytes as the digits say. */
+  /** Reads a string by length: `#`, digits, `"`, and that many bytes. */
   #byLength(at: number): Token | undefined {
     let end = at + 1;
     let length = 0;
@@ -153,7 +153,7 @@ function expected(token: Token, what: string): never {
   return fail(token.at, `expected ${what}, found ${token.kind === "bare" ? `\`${token.text}\`` : token.kind === "quoted" ? "a quoted string" : token.text}`);
 }
 
-/** Which quantifiers may stand in front of a formula: in SL2 they stand before all else, universal ones first. */
+/** Quantifiers permitted at the start of a formula. In SL2 they precede all else, universal ones first. */
 type Prenex = "any" | "exists" | "none";
 
 class Parser {
@@ -194,7 +194,7 @@ class Parser {
     return this.#tokens.peek().kind === "close";
   }
 
-  /** An opening bracket and the symbol after it, which is an operator only if it is not quoted. */
+  /** Reads an opening bracket and its symbol. A quoted symbol is not an operator. */
   #head(): { readonly at: number; readonly name: string; readonly operator: string } {
     const at = this.#open("`(`");
     const token = this.#tokens.next();
@@ -202,7 +202,7 @@ class Parser {
     return token.kind === "quoted" ? { at, name: token.text, operator: "" } : expected(token, "an operator or a symbol");
   }
 
-  /** The operator after the bracket that comes next, if one does. */
+  /** Returns the operator after the next bracket, without reading it. */
   #peekOperator(): string {
     const { at } = this.#tokens;
     const isOpen = this.#tokens.next().kind === "open";
@@ -211,7 +211,7 @@ class Parser {
     return token?.kind === "bare" ? token.text : "";
   }
 
-  /** Refuses what the profile does not have. */
+  /** Refuses a construct that the profile lacks. */
   #require(profile: SlProfile, at: number, construct: string): void {
     if (this.#profile < SL_PROFILES.indexOf(profile)) fail(at, `${SL_PROFILES[this.#profile]} has no ${construct}`);
   }
@@ -316,7 +316,7 @@ class Parser {
     const isParameter = (token: Token): boolean => token.kind === "bare" && token.text.startsWith(":");
     if (!isParameter(this.#tokens.peek())) {
       const args = this.#terms();
-      // A record, so that it is told from a word.
+      // A record, which differs from a word.
       return args.length === 0 ? { record: name, fields: [] } : term(name, ...args);
     }
     const fields: (readonly [string, Value])[] = [];
@@ -343,7 +343,7 @@ class Parser {
     return isWord(text) ? atom(text) : expected(token, "a term");
   }
 
-  /** A variable's slot is the order of its first appearance. */
+  /** Returns a variable. Its slot counts first appearances. */
   #variable(name: string): Variable {
     const known = this.#variables.indexOf(name);
     return { var: name, slot: known < 0 ? this.#variables.push(name) - 1 : known };
@@ -357,14 +357,14 @@ function numberOf(text: string): Value | undefined {
     return text.startsWith("-") ? -magnitude : magnitude;
   }
   const isInteger = INTEGER.test(text);
-  // More digits than any 64-bit number has are none.
+  // A 64-bit number has at most 20 digits.
   const n = isInteger && text.length <= 25 ? BigInt(text.replace(/^\+/, "")) : undefined;
   if (n !== undefined && isInt64(n)) return n;
   const nearest = Number(text);
   return (isInteger || FLOAT.test(text)) && Number.isFinite(nearest) ? nearest : undefined;
 }
 
-/** A time's value; a time that no calendar has stays text. */
+/** Decodes a time. An invalid date stays text. */
 function timeOf(text: string): Value | undefined {
   const parts = TIME.exec(text);
   if (!parts) return undefined;
@@ -382,7 +382,7 @@ function timeOf(text: string): Value | undefined {
   return term("datetime", BigInt(moment));
 }
 
-/** How many hours a zone's clock is ahead of UTC. */
+/** Returns the hours that a zone is ahead of UTC. */
 function zoneHours(letter: string): number | undefined {
   const zone = letter.toUpperCase();
   if (zone === "" || zone === "Z") return 0;
@@ -391,9 +391,9 @@ function zoneHours(letter: string): number | undefined {
 }
 
 /**
- * The list of expressions that SL text says.
+ * Decodes SL text to a list of expressions.
  *
- * @throws {@link DecodeError} if it says none, or the profile does not have what it says.
+ * @throws {@link DecodeError} if the text is invalid, or uses a construct that the profile lacks.
  */
 export function slToValue(text: string, profile: SlProfile = "fipa-sl"): Value {
   return new Parser(text, profile).content();
@@ -409,20 +409,20 @@ function symbol(name: string, reserved: readonly string[]): string {
   return isWord(name) && !reserved.includes(name) ? name : literal(name);
 }
 
-/** A string in quotes, or by its length where quotes cannot carry it. */
+/** Writes a string in quotes, or by its length if it ends in a backslash. */
 function literal(text: string): string {
   return text.endsWith("\\") ? `#${utf8(text).length}"${text}` : `"${text.replaceAll('"', '\\"')}"`;
 }
 
 const group = (...parts: readonly string[]): string => `(${parts.join(" ")})`;
 
-/** Functor and arguments of a term without namespace, negation and annotations. */
+/** Returns a term without namespace, negation and annotations; undefined for others. */
 function plainTerm(value: Value): Structure | undefined {
   if (!isTerm(value) || value.negated || value.namespace !== undefined || value.annots?.length || value.annotTail) return undefined;
   return value;
 }
 
-/** Writes values, this many brackets down. */
+/** Writer of values at a nesting depth. */
 class Printer {
   constructor(readonly depth: number) {}
 
@@ -444,7 +444,7 @@ class Printer {
     return group(found.term, inner.term(what), inner.formula(description));
   }
 
-  /** Whether a value has the form of an action. To try and come back would take time that doubles with each level. */
+  /** Returns true if a value has the form of an action. Checking first avoids exponential backtracking. */
   #isAction(value: Value): boolean {
     const found = plainTerm(value);
     if (!found || found.args.length !== 2 || !ACTIONS.includes(found.term)) return false;
@@ -469,7 +469,7 @@ class Printer {
     return inner.#compound(found) ?? group(symbol(found.term, OF_FORMULAS), ...found.args.map((arg) => inner.term(arg)));
   }
 
-  /** The formula of an operator with as many operands as it has; undefined if it is a predicate like others. */
+  /** Writes an operator's formula; undefined if the term is an ordinary predicate. */
   #compound({ term: name, args }: Structure): string | undefined {
     const [one, other] = args;
     if (one === undefined || args.length > 2) return undefined;
@@ -535,7 +535,7 @@ function variableText({ var: name }: Variable): string {
   return name !== "" && isBare(`?${name}`) ? `?${name}` : inexpressible({ var: name, slot: 0 });
 }
 
-/** A double is told from a whole number. */
+/** Writes a double so that it differs from an integer. */
 function doubleText(n: number): string {
   if (!Number.isFinite(n)) return inexpressible(n);
   const magnitude = Math.abs(n);
@@ -544,7 +544,7 @@ function doubleText(n: number): string {
   return Number.isInteger(n) ? `${text}.0` : text;
 }
 
-/** The first moment that four digits of a year cannot say. */
+/** First time that needs five digits for its year. */
 const BEYOND_MS = 253_402_300_800_000n;
 
 function timeText(name: string, ms: bigint): string | undefined {
@@ -554,7 +554,7 @@ function timeText(name: string, ms: bigint): string | undefined {
   const days = Number(span / BigInt(DAY_MS));
   const [years, rest] = [Math.floor(days / 365), days % 365];
   if (years > 9999) return undefined;
-  // Twelve months of 30 days leave the last days of a year to be counted as such.
+  // Twelve months of 30 days do not fill a year, so the last days count as days.
   const months = Math.min(11, Math.floor(rest / 30));
   const clock = new Date(Number(span % BigInt(DAY_MS))).toISOString().slice(11, 23).replaceAll(/[:.]/g, "");
   const two = (n: number): string => String(n).padStart(2, "0");
@@ -562,9 +562,9 @@ function timeText(name: string, ms: bigint): string | undefined {
 }
 
 /**
- * The SL text of content: of a list's elements as expressions, or of one expression.
+ * Encodes content as SL text: the elements of a list as expressions, or a single expression.
  *
- * @throws {@link EncodeError} if SL, or the profile, has no expression for it.
+ * @throws {@link EncodeError} if SL, or the profile, cannot express it.
  */
 export function valueToSl(content: Value, profile: SlProfile = "fipa-sl"): string {
   const expressions = Array.isArray(content) ? (content as readonly Value[]) : [content];

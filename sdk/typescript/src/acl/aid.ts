@@ -1,13 +1,13 @@
 import { EncodeError } from "./errors.js";
 import type { Value } from "./value.js";
 
-/** What there is to say of an agent besides its name. */
+/** Parts of an agent identifier besides its name. */
 export interface Contact {
   /** Transport addresses (URLs), in order of preference. */
   readonly addresses?: readonly string[];
   /** Agents that resolve the name, in order of preference. */
   readonly resolvers?: readonly AidLike[];
-  /** `X-` parameters, in their order. */
+  /** `X-` parameters, in order. */
   readonly user?: readonly (readonly [string, Value])[];
 }
 
@@ -15,14 +15,14 @@ export interface Contact {
 export type AidLike = Aid | string;
 
 /**
- * An agent identifier (FIPA00023 3.1). Two are equal if their names are, whatever their addresses.
+ * An agent identifier (FIPA00023 3.1). Identifiers with the same name are equal, whatever their addresses.
  *
  * ```ts
  * Aid.of("bob@home").platform; // "home"
  * ```
  */
 export class Aid {
-  /** Nobody: the sender of a message that does not say who sent it. */
+  /** Identifier of nobody: the sender of a message without one. */
   static readonly NOBODY = new Aid("", "");
 
   /** Transport addresses, in order of preference. */
@@ -33,9 +33,9 @@ export class Aid {
   readonly user: readonly (readonly [string, Value])[];
 
   constructor(
-    /** What stands before `@`. */
+    /** Local name, before `@`. */
     readonly name: string,
-    /** What stands after it; empty for an agent of the platform that one is on. */
+    /** Platform, after `@`; empty for an agent of the own platform. */
     readonly platform: string,
     contact: Contact = {},
   ) {
@@ -45,9 +45,9 @@ export class Aid {
   }
 
   /**
-   * The agent of this name.
+   * Returns an identifier from a name.
    *
-   * @throws {@link EncodeError} if the text is no agent's name: neither part may be empty.
+   * @throws {@link EncodeError} if the text is not an agent name. Neither part may be empty.
    */
   static of(agent: AidLike): Aid {
     if (agent instanceof Aid) return agent;
@@ -58,30 +58,30 @@ export class Aid {
     return aid;
   }
 
-  /** The same; undefined if the text is no agent's name. */
+  /** Parses an agent name; undefined if the text is none. */
   static parse(text: string): Aid | undefined {
     const at = text.lastIndexOf("@");
     const [name, platform] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
     return name === "" || (at >= 0 && platform === "") ? undefined : new Aid(name, platform);
   }
 
-  /** Whether it is the same agent. */
+  /** Returns true for the same agent. */
   equals(other: AidLike): boolean {
     const aid = typeof other === "string" ? Aid.parse(other) : other;
     return aid !== undefined && aid.name === this.name && aid.platform === this.platform;
   }
 
-  /** Whether there is nothing to say of it but its name. */
+  /** True if the identifier has only a name. */
   get isPlain(): boolean {
     return this.addresses.length + this.resolvers.length + this.user.length === 0;
   }
 
-  /** `name` or `name@platform`. */
+  /** Returns `name` or `name@platform`. */
   toString(): string {
     return this.platform === "" ? this.name : `${this.name}@${this.platform}`;
   }
 
-  /** The name, for `JSON.stringify`. */
+  /** Returns the name, for `JSON.stringify`. */
   toJSON(): string {
     return this.toString();
   }

@@ -1,9 +1,9 @@
-/** What this library throws of its own accord. */
+/** Base class of this library's errors. */
 export class WhimbrelError extends Error {
   override readonly name: string = "WhimbrelError";
 }
 
-/** Why bytes or text were refused. */
+/** Reasons for refusing bytes or text. */
 export type DecodeErrorCode =
   | "truncated"
   | "malformed"
@@ -14,23 +14,23 @@ export type DecodeErrorCode =
   | "unknown-kind"
   | "other-framing";
 
-/** Bytes or text that are not what they should be. Decoders throw nothing else. */
+/** Error about invalid bytes or text. Decoders throw no other error. */
 export class DecodeError extends WhimbrelError {
   override readonly name = "DecodeError";
 
   constructor(
-    /** Why, for programs. */
+    /** Reason for programs. */
     readonly code: DecodeErrorCode,
-    /** Why, for people. */
+    /** Reason for people. */
     message: string,
-    /** The byte at which it shows, if there are bytes. */
+    /** Offset of the offending byte, if there are bytes. */
     readonly offset?: number,
   ) {
     super(offset === undefined ? message : `byte ${offset}: ${message}`);
   }
 }
 
-/** A value or message that cannot be written: not a value at all, nested too deeply, too long, or beyond a number's range. */
+/** Error about a value or message that cannot be encoded: not a value, nested too deeply, too long, or out of range. */
 export class EncodeError extends WhimbrelError {
   override readonly name = "EncodeError";
 }

@@ -1,4 +1,7 @@
-/** Messages and values as JSON: the notation of `conformance/acl`. What is written is canonical: equal messages are equal texts. */
+/**
+ * JSON form of messages and values: the notation of `conformance/acl`. The output is canonical: equal messages give
+ * equal text.
+ */
 import { Aid } from "./aid.js";
 import { DecodeError, EncodeError } from "./errors.js";
 import { RESOLVER_LEVELS_MAX, VALUE_LEVELS_MAX } from "./limits.js";
@@ -23,12 +26,12 @@ import {
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 type JsonObject = { [member: string]: Json };
 
-/** The largest integers that every reader of JSON takes exactly. */
+/** Largest integer that every JSON reader preserves. */
 const EXACT_MAX = 1n << 53n;
 const INT_MIN = -(1n << 63n);
 const INT_MAX = (1n << 63n) - 1n;
 
-/** Whether a whole number has 64 bits at most. */
+/** Returns true if an integer fits in 64 bits. */
 export function isInt64(n: bigint): boolean {
   return n >= INT_MIN && n <= INT_MAX;
 }
@@ -37,7 +40,7 @@ const malformed = (what: string): DecodeError => new DecodeError("malformed", wh
 
 // ---- Writing
 
-/** The members in the order in which they are written; those that are undefined are left out. */
+/** Writes an object's members in order. Undefined members are left out. */
 function object(members: Readonly<Record<string, string | undefined>>): string {
   const said = Object.entries(members).filter(([, text]) => text !== undefined);
   return `{${said.map(([name, text]) => `"${name}":${text}`).join(",")}}`;
@@ -51,18 +54,18 @@ function optional<T>(value: T | undefined, write: (value: T) => string): string 
   return value === undefined ? undefined : write(value);
 }
 
-/** A list of things, left out if there are none. */
+/** Writes a list; undefined if it is empty. */
 function some<T>(items: readonly T[] | undefined, write: (item: T) => string): string | undefined {
   return items && items.length > 0 ? array(items, write) : undefined;
 }
 
-/** Half a surrogate pair is no text: it is written as what stands for such. */
+/** Writes text. Lone surrogates become the replacement character, because they are not text. */
 const quote = (text: string): string => JSON.stringify(text.replace(/\p{Surrogate}/gu, "\ufffd"));
 
 /**
- * A value as JSON.
+ * Encodes a value as JSON.
  *
- * @throws {@link EncodeError} if it is nested too deeply, or no value.
+ * @throws {@link EncodeError} if it is nested too deeply, or is not a value.
  */
 export function valueToJson(value: Value, level = 0): string {
   if (level > VALUE_LEVELS_MAX) throw new EncodeError(`a value nested more than ${VALUE_LEVELS_MAX} levels deep`);
@@ -113,7 +116,7 @@ function intToJson(n: bigint): string {
   return n <= EXACT_MAX && n >= -EXACT_MAX ? String(n) : object({ int: `"${n}"` });
 }
 
-/** A number with a fraction stands for itself; a whole one is told from an integer. */
+/** Writes a double. A whole one is marked, so that it differs from an integer. */
 function numberToJson(n: number): string {
   if (!Number.isFinite(n)) return object({ num: `"${n}"` });
   if (Object.is(n, -0)) return object({ num: '"-0"' });
@@ -156,9 +159,9 @@ function aidToJson(aid: Aid, level = 0): string {
 }
 
 /**
- * A message as JSON.
+ * Encodes a message as JSON.
  *
- * @throws {@link EncodeError} if something in it cannot be written.
+ * @throws {@link EncodeError} if a part of it cannot be encoded.
  */
 export function messageToJson(message: Message): string {
   checkTexts(message);
@@ -184,7 +187,7 @@ export function messageToJson(message: Message): string {
 
 // ---- Reading
 
-/** Any JSON text. */
+/** Parses JSON text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -211,7 +214,7 @@ function textFrom(json: Json, what: string): string {
   return json;
 }
 
-/** The value that JSON, read by `JSON.parse`, says: a number without a fraction is a whole number. */
+/** Decodes a value from parsed JSON. A number without a fraction becomes an integer. */
 export function valueFromJson(source: unknown, level = 0): Value {
   const json = source as Json;
   if (level > VALUE_LEVELS_MAX) throw new DecodeError("too-deep", `values nested deeper than ${VALUE_LEVELS_MAX} levels`);
@@ -232,7 +235,7 @@ export function valueFromJson(source: unknown, level = 0): Value {
 }
 
 interface ObjectReader {
-  /** Members that may stand beside the one that says what the object is. */
+  /** Members that may accompany the one that names the kind. */
   readonly parts: readonly string[];
   read(json: JsonObject, inner: (item: Json) => Value, level: number): Value;
 }
@@ -375,9 +378,9 @@ const TEXT_MEMBERS = {
 } as const;
 
 /**
- * The message that JSON, read by `JSON.parse`, says.
+ * Decodes a message from parsed JSON.
  *
- * @throws {@link DecodeError} if it says none.
+ * @throws {@link DecodeError} if it is not a message.
  */
 export function messageFromJson(source: unknown): Message {
   const json = source as Json;
@@ -409,13 +412,13 @@ export function messageFromJson(source: unknown): Message {
   return message;
 }
 
-/** A number of 64 bits; beyond 2^53 the nearest that can be told apart. */
+/** Reads an unsigned integer. Values beyond 2^53 are capped. */
 function wholeNumber(json: Json): number {
   if (typeof json !== "number" || !Number.isInteger(json) || json < 0) throw malformed("expected a whole number");
   return Math.min(json, Number.MAX_SAFE_INTEGER);
 }
 
-/** Bytes as hexadecimal digits. */
+/** Encodes bytes as hexadecimal digits. */
 export function hex(bytes: Uint8Array): string {
   let digits = "";
   for (const byte of bytes) digits += byte.toString(16).padStart(2, "0");
@@ -423,9 +426,9 @@ export function hex(bytes: Uint8Array): string {
 }
 
 /**
- * Bytes from pairs of hexadecimal digits.
+ * Decodes pairs of hexadecimal digits.
  *
- * @throws {@link DecodeError} if they are none.
+ * @throws {@link DecodeError} if the text is not hexadecimal.
  */
 export function fromHex(digits: string): Uint8Array {
   if (digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) throw malformed("bytes are pairs of hexadecimal digits");

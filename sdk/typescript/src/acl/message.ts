@@ -42,39 +42,39 @@ export const KQML_PERFORMATIVES = [
   "signal",
 ] as const;
 
-/** What a message does: one of FIPA's performatives, one of KQML's, or any other word. */
+/** The purpose of a message: a performative of FIPA, of KQML, or any other word. */
 export type Performative = (typeof PERFORMATIVES)[number] | (typeof KQML_PERFORMATIVES)[number] | (string & {});
 
-/** What messages have besides a performative, a sender, receivers and content (FIPA00061). */
+/** Optional parameters of a message (FIPA00061). */
 export interface MessageParameters {
-  /** Who is to be answered, if not the sender. */
+  /** Receivers of the answer, if not the sender. */
   readonly replyTo?: readonly Aid[] | undefined;
   readonly language?: string | undefined;
   readonly encoding?: string | undefined;
   readonly ontology?: string | undefined;
-  /** The interaction protocol, `fipa-contract-net`. */
+  /** Interaction protocol, such as `fipa-contract-net`. */
   readonly protocol?: string | undefined;
   readonly conversationId?: string | undefined;
-  /** What an answer is to quote. */
+  /** Identifier for an answer to quote. */
   readonly replyWith?: string | undefined;
-  /** What this answer quotes. */
+  /** Identifier that this answer quotes. */
   readonly inReplyTo?: string | undefined;
-  /** Until when an answer is of use: milliseconds since 1970-01-01 UTC. */
+  /** Time after which an answer is useless: milliseconds since 1970-01-01 UTC. */
   readonly replyByMs?: number | undefined;
-  /** `X-` parameters, in their order. */
+  /** `X-` parameters, in order. */
   readonly user?: readonly (readonly [string, Value])[] | undefined;
 }
 
 /** An ACL message (FIPA00061). */
 export interface Message extends MessageParameters {
   readonly performative: Performative;
-  /** {@link Aid.NOBODY} if the message does not say; to a node that is its agent. */
+  /** Sender; {@link Aid.NOBODY} if unset. A node then uses its session's agent. */
   readonly sender: Aid;
   readonly receivers: readonly Aid[];
   readonly content: Value;
 }
 
-/** A message as one writes it down: agents by their names, and what goes without saying left out. */
+/** A message as programs write it: agents by name, defaults left out. */
 export interface Draft extends Omit<MessageParameters, "replyTo"> {
   readonly performative: Performative;
   readonly sender?: AidLike | undefined;
@@ -83,7 +83,7 @@ export interface Draft extends Omit<MessageParameters, "replyTo"> {
   readonly replyTo?: AidLike | readonly AidLike[] | undefined;
 }
 
-/** Several agents, of which one may stand for itself. */
+/** Converts one or several agents to identifiers. */
 export function agents(some: AidLike | readonly AidLike[] | undefined): readonly Aid[] {
   if (some === undefined) return [];
   return Array.isArray(some) ? some.map((one: AidLike) => Aid.of(one)) : [Aid.of(some as AidLike)];
@@ -92,9 +92,9 @@ export function agents(some: AidLike | readonly AidLike[] | undefined): readonly
 const TEXTS = ["performative", "language", "encoding", "ontology", "protocol", "conversationId", "replyWith", "inReplyTo"] as const;
 
 /**
- * Looks over what JavaScript does not: that there is a performative, and that texts are texts.
+ * Checks the types of a message that plain JavaScript may violate: the performative exists, and texts are texts.
  *
- * @throws {@link EncodeError} if not.
+ * @throws {@link EncodeError} otherwise.
  */
 export function checkTexts(message: { readonly [name in (typeof TEXTS)[number]]?: unknown }): void {
   if (typeof message.performative !== "string" || message.performative === "") throw new EncodeError("a message without a performative");
@@ -102,9 +102,9 @@ export function checkTexts(message: { readonly [name in (typeof TEXTS)[number]]?
 }
 
 /**
- * The message that a draft means.
+ * Builds a message from a draft.
  *
- * @throws {@link EncodeError} if a text is no agent's name, or there is no performative.
+ * @throws {@link EncodeError} if an agent name is invalid, or the performative is missing.
  */
 export function message(draft: Draft): Message {
   const { sender, receivers, content, replyTo, ...rest } = draft;
@@ -120,8 +120,8 @@ export function message(draft: Draft): Message {
 }
 
 /**
- * The answer to a message: to `replyTo` or else the sender, in the same conversation, protocol, ontology, language and
- * encoding, quoting `replyWith` (FIPA00061 2.5).
+ * Builds the reply to a message: to `replyTo`, or else to the sender. It keeps conversation, protocol, ontology,
+ * language and encoding, and quotes `replyWith` (FIPA00061 2.5).
  */
 export function replyTo(asked: Message, from: AidLike, performative: Performative, content: Value = null): Message {
   const { language, encoding, ontology, protocol, conversationId, replyWith } = asked;

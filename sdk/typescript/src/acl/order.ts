@@ -1,6 +1,6 @@
 /**
- * The standard order of values: null, numbers, text, lists, literals (with the truths), variables, as Jason sorts terms;
- * then bytes, maps, records and containers.
+ * The standard order of values. It begins as Jason sorts terms: null, numbers, text, lists, literals (with booleans),
+ * variables. Then follow bytes, maps, records and containers.
  */
 import { kindOf, type Container, type Kind, type MapValue, type OpenList, type RecordValue, type Structure, type Value, type Variable } from "./value.js";
 
@@ -21,7 +21,7 @@ const RANKS: Readonly<Record<Kind, number>> = {
   object: 9,
 };
 
-/** Below 0 if `one` comes first, 0 if both are equal, else above. */
+/** Compares two values. Returns less than 0 if `one` comes first, 0 if they are equal, else more. */
 export function compareValues(one: Value, other: Value): number {
   const [kind, otherKind] = [kindOf(one) ?? "null", kindOf(other) ?? "null"];
   const rank = RANKS[kind];
@@ -50,12 +50,12 @@ export function compareValues(one: Value, other: Value): number {
   }
 }
 
-/** Whether two values are equal: 3 and 3n are. */
+/** Returns true if two values are equal; 3 equals 3n. */
 export function equalValues(one: Value, other: Value): boolean {
   return compareValues(one, other) === 0;
 }
 
-/** Names in the order of their characters' code points, which is that of UTF-8. */
+/** Compares names by their code points, which is also the order of their UTF-8. */
 export function compareNames(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let at = 0; at < length; at++) {
@@ -65,12 +65,12 @@ export function compareNames(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Surrogates stand for code points beyond all that one unit can say. */
+/** Maps a UTF-16 unit so that surrogates sort after all other units. */
 function codePointOrder(unit: number): number {
   return unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
 
-/** As Jason compares texts: with the quotes around them, so that what goes on with a blank or `!` comes first. */
+/** Compares texts as Jason does, with their quotes: a text followed by a blank or `!` comes first. */
 function compareTexts(one: string, other: string): number {
   if (one === other) return 0;
   if (one.startsWith(other)) return one.charCodeAt(other.length) < 0x22 ? -1 : 1;
@@ -78,7 +78,7 @@ function compareTexts(one: string, other: string): number {
   return compareNames(one, other);
 }
 
-/** By value, exactly; NaN after all others and equal to itself. */
+/** Compares numbers exactly. NaN comes last and equals itself. */
 function compareNumbers(one: number | bigint, other: number | bigint): number {
   if (one < other) return -1;
   if (one > other) return 1;
@@ -131,7 +131,7 @@ function compareLiterals(one: Structure, other: Structure): number {
   );
 }
 
-/** A tail comes after all annotations that are said. */
+/** Compares annotations. A tail comes after all annotations. */
 function compareAnnots(one: Structure, other: Structure): number {
   const [a, b] = [one.annots ?? [], other.annots ?? []];
   const length = Math.min(a.length, b.length);
@@ -149,7 +149,7 @@ function compareRecords(one: RecordValue, other: RecordValue): number {
   return compareNames(one.record, other.record) || compareAll(one.fields, other.fields, compareFields);
 }
 
-/** By what they hold, whatever their kinds. */
+/** Compares containers by their contents, whatever their kinds. */
 function compareContainers(one: Value, other: Value): number {
   return one === other ? 0 : compareAll((one as Container).items, (other as Container).items, compareValues);
 }

@@ -2,7 +2,7 @@ import { Aid, type AidLike } from "./aid.js";
 import type { Message, Performative } from "./message.js";
 
 /**
- * Which messages somebody is ready to take. All members that are given must fit; a performative may be one of several.
+ * Selection of messages. All given members must match; a performative may be one of several.
  *
  * ```ts
  * const answers: Template = { performative: ["propose", "refuse"], conversationId: "cnp-1", not: { sender: "eve" } };
@@ -16,19 +16,19 @@ export interface Template {
   readonly language?: string;
   readonly inReplyTo?: string;
   readonly sender?: AidLike;
-  /** This agent, topic or group is among the receivers. */
+  /** An agent, topic or group among the receivers. */
   readonly receiver?: AidLike;
-  /** All of these fit. */
+  /** Templates that must all match. */
   readonly and?: readonly Template[];
-  /** One of these fits. */
+  /** Templates of which one must match. */
   readonly or?: readonly Template[];
-  /** This does not fit. */
+  /** Template that must not match. */
   readonly not?: Template;
 }
 
 const TEXTS = ["conversationId", "ontology", "protocol", "language", "inReplyTo"] as const;
 
-/** Whether a message fits a template; `{}` fits all. */
+/** Returns true if a message matches a template. `{}` matches all. */
 export function matches(template: Template, message: Message): boolean {
   const { performative, sender, receiver, and, or, not } = template;
   if (performative !== undefined) {

@@ -1,61 +1,61 @@
 /**
- * Content values: what messages say. They are plain data in the notation of `conformance/acl`, with JavaScript's own types
- * where it has them: a `number` is a double (as AgentSpeak's numbers are), a `bigint` a whole number of 64 bits (as Rust's
- * `i64` is); 3 and 3n are equal to all agents.
+ * Content values of messages. They are plain data in the notation of `conformance/acl`, with JavaScript's types where
+ * it has them. A `number` is a double, like AgentSpeak's numbers. A `bigint` is an integer of 64 bits, like Rust's
+ * `i64`. All agents treat 3 and 3n as equal.
  */
 import { compareValues } from "./order.js";
 
-/** A name: `bob`. */
+/** An atom: `bob`. */
 export interface Atom {
   readonly atom: string;
 }
 
 /** A term: `at(robot, 3)`, `~raining[source(amy)]`. */
 export interface Structure {
-  /** The functor. */
+  /** Functor. */
   readonly term: string;
   readonly args: readonly Value[];
-  /** The namespace, if it is not the default one. */
+  /** Namespace, if it is not the default one. */
   readonly namespace?: string;
-  /** Whether it is strongly negated: `~`. */
+  /** True for strong negation, `~`. */
   readonly negated?: boolean;
   /** Annotations: a sorted set. */
   readonly annots?: readonly Value[];
-  /** What an open pattern of annotations ends in: `[a|R]`. */
+  /** Tail of an open pattern of annotations: `[a|R]`. */
   readonly annotTail?: Variable;
 }
 
-/** A variable, as rules and patterns have them. */
+/** A variable of a rule or pattern. */
 export interface Variable {
   readonly var: string;
-  /** Tells variables of one name apart. */
+  /** Number that distinguishes variables of the same name. */
   readonly slot: number;
 }
 
-/** A list that does not end as lists do: `[1, 2 | T]`. */
+/** A list with a tail: `[1, 2 | T]`. */
 export interface OpenList {
   readonly list: readonly Value[];
   readonly tail: Value;
 }
 
-/** A map, sorted by its keys; each key once. */
+/** A map, sorted by key. Each key occurs once. */
 export interface MapValue {
   readonly map: readonly (readonly [Value, Value])[];
 }
 
-/** An object of a type, its fields in the type's order. */
+/** A record of a named type, with its fields in the type's order. */
 export interface RecordValue {
   readonly record: string;
   readonly fields: readonly (readonly [string, Value])[];
 }
 
-/** A mutable container of AgentSpeak. Of a map, keys and values take turns. */
+/** A mutable container of AgentSpeak. In a map, keys and values alternate. */
 export interface Container {
   readonly object: "map" | "set" | "queue" | "priority-queue";
   readonly items: Value[];
 }
 
-/** Anything a message can say. */
+/** Any content value. */
 export type Value =
   | null
   | boolean
@@ -72,7 +72,7 @@ export type Value =
   | RecordValue
   | Container;
 
-/** Which of the kinds a value is of; undefined for what is no value. */
+/** Kind of a value. */
 export type Kind =
   | "null"
   | "bool"
@@ -89,7 +89,7 @@ export type Kind =
   | "record"
   | "object";
 
-/** The kind of a value; undefined if it is none, which only programs without types can make. */
+/** Returns the kind of a value. Undefined if it is not a value, which only untyped programs can pass. */
 export function kindOf(value: Value): Kind | undefined {
   switch (typeof value) {
     case "boolean":
@@ -118,39 +118,39 @@ export function kindOf(value: Value): Kind | undefined {
   return undefined;
 }
 
-/** Whether a value is an atom; with a name, whether it is this one. */
+/** Returns true if a value is an atom, or the atom `name` if given. */
 export function isAtom(value: Value, name?: string): value is Atom {
   return kindOf(value) === "atom" && (name === undefined || (value as Atom).atom === name);
 }
 
-/** Whether a value is a structure; with a functor and a count, whether it is one with these. */
+/** Returns true if a value is a structure, with the given functor and number of arguments if given. */
 export function isTerm(value: Value, functor?: string, args?: number): value is Structure {
   if (kindOf(value) !== "term") return false;
   const term = value as Structure;
   return (functor === undefined || term.term === functor) && (args === undefined || term.args.length === args);
 }
 
-/** Whether a value is a map. */
+/** Returns true if a value is a map. */
 export function isMap(value: Value): value is MapValue {
   return kindOf(value) === "map";
 }
 
-/** Whether a value is a record; with a name, whether it is one of this type. */
+/** Returns true if a value is a record, of the type `name` if given. */
 export function isRecord(value: Value, name?: string): value is RecordValue {
   return kindOf(value) === "record" && (name === undefined || (value as RecordValue).record === name);
 }
 
-/** The atom of this name. `true` and `false` are truths. */
+/** Creates an atom. `true` and `false` become booleans. */
 export function atom(name: string): Atom | boolean {
   return name === "true" ? true : name === "false" ? false : { atom: name };
 }
 
-/** The term `functor(args)`; an atom if there are no arguments. */
+/** Creates the term `functor(args)`; an atom if there are no arguments. */
 export function term(functor: string, ...args: readonly Value[]): Value {
   return args.length === 0 ? atom(functor) : { term: functor, args };
 }
 
-/** A structure with all its parts; what says nothing is left out, annotations become a set. */
+/** Creates a structure from its parts. Empty parts are left out, and annotations become a set. */
 export function structure(parts: Structure): Value {
   const { term: functor, args, namespace, negated, annots, annotTail } = parts;
   const said = annots && annots.length > 0 ? sortedSet(annots) : undefined;
@@ -165,7 +165,7 @@ export function structure(parts: Structure): Value {
   };
 }
 
-/** A list of these elements that ends in something else; a list like others if that is a list. */
+/** Creates a list with a tail. If the tail is a list, the result is an ordinary list. */
 export function openList(items: readonly Value[], tail: Value): Value {
   if (items.length === 0) return tail;
   if (Array.isArray(tail)) return [...items, ...(tail as readonly Value[])];
@@ -176,7 +176,9 @@ export function openList(items: readonly Value[], tail: Value): Value {
   return { list: items, tail };
 }
 
-/** A map of these pairs, of an object's members or of a `Map`; of two with the same key the later counts. */
+/**
+ * Creates a map from pairs, an object's members, or a `Map`. A later pair replaces an earlier one with the same key.
+ */
 export function map(pairs: Iterable<readonly [Value, Value]> | Readonly<Record<string, Value>>): MapValue {
   const all = Symbol.iterator in pairs ? [...pairs] : Object.entries(pairs);
   const sorted = all.sort(([one], [other]) => compareValues(one, other));
@@ -189,12 +191,12 @@ export function map(pairs: Iterable<readonly [Value, Value]> | Readonly<Record<s
   return { map: unique };
 }
 
-/** An object of the type `name`; members that are undefined are left out. */
+/** Creates a record of the type `name`. Undefined members are left out. */
 export function record(name: string, fields: Readonly<Record<string, Value | undefined>>): RecordValue {
   return { record: name, fields: Object.entries(fields).filter((field): field is [string, Value] => field[1] !== undefined) };
 }
 
-/** A container of AgentSpeak with these contents, ordered as its kind is. */
+/** Creates a container with these contents, ordered according to its kind. */
 export function container(kind: Container["object"], items: readonly Value[]): Container {
   if (kind === "map") {
     const pairs: [Value, Value][] = [];
@@ -205,28 +207,29 @@ export function container(kind: Container["object"], items: readonly Value[]): C
   return { object: kind, items: kind === "queue" ? [...items] : [...items].sort(compareValues) };
 }
 
-/** The values in their order, each once. */
+/** Returns the values in order, without duplicates. */
 export function sortedSet(values: readonly Value[]): Value[] {
   const sorted = [...values].sort(compareValues);
   return sorted.filter((value, at) => at === 0 || compareValues(sorted[at - 1] as Value, value) !== 0);
 }
 
-/** The field of a record, or the value of a map's key that is this text or atom; undefined if there is none. */
+/** Returns a record's field, or the value of a map's key that is this text or atom; undefined if there is none. */
 export function field(value: Value, name: string): Value | undefined {
   if (isRecord(value)) return value.fields.find(([other]) => other === name)?.[1];
   if (!isMap(value)) return undefined;
   return value.map.find(([key]) => key === name || isAtom(key, name))?.[1];
 }
 
-/** Text, or the name of an atom; undefined for other values. */
+/** Returns a text, or the name of an atom; undefined for other values. */
 export function textOf(value: Value | undefined): string | undefined {
   if (typeof value === "string") return value;
   return value !== undefined && isAtom(value) ? value.atom : undefined;
 }
 
 /**
- * A value as plain JavaScript: whole numbers as numbers (those beyond 2^53 stay `bigint`), atoms as text, records and maps
- * with textual keys as objects, other maps as `Map`, terms as `{ functor, args }`. What is lost cannot be brought back.
+ * Converts a value to plain JavaScript. Integers become numbers (beyond 2^53 they stay `bigint`), and atoms become
+ * text. Records and maps with textual keys become objects, other maps become `Map`, terms become `{ functor, args }`.
+ * The conversion cannot be reversed.
  */
 export function plain(value: Value): unknown {
   switch (kindOf(value)) {
@@ -256,7 +259,7 @@ export function plain(value: Value): unknown {
   }
 }
 
-/** No member is the prototype's, whatever it is called. */
+/** Creates an object. `fromEntries` keeps names such as `__proto__` from reaching the prototype. */
 function plainObject(fields: readonly (readonly [string, Value])[]): unknown {
   return Object.fromEntries(fields.map(([name, item]) => [name, plain(item)]));
 }

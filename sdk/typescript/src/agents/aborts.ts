@@ -1,7 +1,7 @@
-/** What is called when a signal says so, by one listener of each signal: of more than ten Node warns. */
+/** Callbacks by signal. Each signal gets one listener, because Node warns of more than ten. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** Calls back when the signal is aborted, unless that is taken back before by what is returned. */
+/** Calls back when the signal is aborted. The returned function cancels the call. */
 export function whenAborted(signal: AbortSignal, what: () => void): () => void {
   const calls = waiting.get(signal) ?? new Set();
   if (!waiting.has(signal)) {

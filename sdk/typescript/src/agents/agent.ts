@@ -11,37 +11,40 @@ import { Progress, type Keeper, type Restored } from "./keeper.js";
 import { ANSWER_MS, TIMER_MS_MAX } from "./limits.js";
 import { Inbox, Mailbox, type Matcher, type Waiting } from "./mailbox.js";
 
-/** What an agent has of its session. @internal */
+/** An agent's access to its session. @internal */
 export interface Seat {
   readonly aid: Aid;
-  /** If the node refuses it the agent is told. */
+  /** Sends a message. The agent learns of a refusal by the node. */
   send(message: Message): void;
-  /** Calls back if the node refuses it; what is returned ends that. */
+  /** Sends a message, and calls back if the node refuses it. The returned function removes the callback. */
   ask(message: Message, refused: (error: RefusedError) => void): () => void;
   /** Notes that the agent has handled a message. */
   handled(): void;
   end(): void;
   certify(request: string): Promise<string>;
-  /** What its code is, from its node. */
+  /** Fetches the code of this name from the node. */
   fetchCode(code: string): Promise<Uint8Array>;
-  /** What brings its state to the node, if it is kept. */
+  /** Writer of the agent's state, if the agent is durable. */
   readonly keeper: Keeper | undefined;
 }
 
-/** What whoever wrote to an agent is told that has too much to do. */
+/** Reason in the `failure` answer of a full mailbox. */
 const CROWDED = "the mailbox is full";
 
-/** Those who say so wait for an answer, whether they ask for one in particular (`reply-with`) or not. */
+/** Performatives whose senders expect an answer, with or without `reply-with`. */
 const ASKING: readonly string[] = ["request", "query-if", "query-ref", "cfp", "subscribe"];
 
 const isAsked = ({ replyWith, performative }: Message): boolean => replyWith !== undefined || ASKING.includes(performative);
 
-/** Handles a message. What it throws, or rejects with, goes to {@link Agent.onError}; who asked and was not answered yet hears `failure`. */
+/**
+ * Handler of messages. What it throws, or rejects with, goes to {@link Agent.onError}. A sender who expects an answer
+ * and has none gets `failure`.
+ */
 export type Handler = (message: Message) => unknown;
 
 /**
- * An agent of a platform whose code runs here. It is in the AMS, is found in the DF, sends, receives, is monitored and killed
- * like all others.
+ * An agent of a platform whose code runs here. Like every agent, it is registered with the AMS, can be found in the DF,
+ * sends, receives, is monitored and can be killed.
  *
  * Either give {@link Platform.create} a function that sets an agent up, or extend this class:
  *
@@ -64,26 +67,30 @@ export class Agent {
   readonly #ending = new AbortController();
   #seat: Seat | undefined;
   #isClaimed = false;
-  /** What was due while it was suspended, if it is. */
+  /** Timers that fell due while the agent was suspended; undefined if it is not. */
   #late: Set<() => void> | undefined;
   #ended: ((reason: string) => void) | undefined;
   readonly #progress = new Progress();
-  /** Messages that it is not done with, if it is kept. */
+  /** Messages that a durable agent has not finished. */
   readonly #open = new Map<Message, () => void>();
-  /** Messages that the agent has not handled, with the numbers of their frames: the node answers them if it ends. */
+  /**
+   * Messages that the agent has not handled, with the numbers of their frames. If the agent ends, the node answers
+   * them.
+   */
   readonly #given = new Map<Message, number>();
-  /** Messages that it answered; to agree is no answer yet. */
+  /** Messages that the agent has answered, by more than `agree`. */
   readonly #answered = new WeakSet<Message>();
   #isSetUp = false;
   #hasState = false;
-  /** Told before its code runs, of what began outside of it. @internal */
+  /** Called before the agent's code runs for an outside event. @internal */
   onTurn: (() => void) | undefined;
 
   /** Resolves with the reason when the agent ended: `finished`, `killed`, or `failed: ...`. */
   readonly ended: Promise<string> = new Promise((resolve) => (this.#ended = resolve));
   /**
-   * If it ended because its node handed it over to another one, on which it goes on as it was last saved: the object that it is from then on, set up as this one was. It rejects
-   * if that cannot be reached, or the agent had others beside it in its session, which stay.
+   * The successor of an agent that its node handed over to another node. The successor continues from the last saved
+   * state, set up in the same way. Rejects if that node is unreachable, or if the session has other agents, which keep
+   * it here.
    */
   successor: Promise<Agent> | undefined;
   /** The directory of services (yellow pages). */
@@ -91,42 +98,42 @@ export class Agent {
   /** The directory of agents (white pages). */
   readonly ams: Ams = new Ams(this);
 
-  /** Called when the agent is: what it does before {@link Platform.create} returns. */
+  /** Called when the agent has joined the platform. {@link Platform.create} returns after it. */
   setup(): unknown {
     return undefined;
   }
 
-  /** Called when the agent ended. It can send nothing any more. */
+  /** Called when the agent has ended. It cannot send any more. */
   takeDown(_reason: string): unknown {
     return undefined;
   }
 
-  /** Told of what handlers throw, with the message, and of messages that the node refuses. Prints it, unless overridden. */
+  /** Receives errors of handlers with their messages, and messages that the node refuses. Prints them by default. */
   onError(error: unknown, _message?: Message): void {
     console.error(`agent ${this.#seat?.aid.name ?? ""}:`, error);
   }
 
-  /** Its identifier, `name@platform`. */
+  /** Identifier, `name@platform`. */
   get aid(): Aid {
     return this.#bound.aid;
   }
 
-  /** Its local name. */
+  /** Local name. */
   get name(): string {
     return this.aid.name;
   }
 
-  /** Aborted when the agent ends: for what is to end with it. */
+  /** Signal that is aborted when the agent ends. */
   get signal(): AbortSignal {
     return this.#ending.signal;
   }
 
-  /** How many messages wait that nobody took yet. */
+  /** Number of messages in the mailbox that nothing has taken. */
   get waiting(): number {
     return this.#mailbox.size;
   }
 
-  /** The memory that messages take which wait or are being handled, in bytes, about: 64 MiB at most, then their senders hear `failure`. */
+  /** Estimated memory of waiting and current messages, in bytes. Above 64 MiB, senders get `failure`. */
   get heldBytes(): number {
     return this.#mailbox.bytes;
   }
@@ -139,19 +146,25 @@ export class Agent {
 
   // ---- State
 
-  /** What the agent was when its client was here last, if it goes on where it was. Its entry in the DF is there still. */
+  /** State of an agent that was restored. Its DF entry still exists. */
   get restored(): Restored | undefined {
     return this.keeper?.restored;
   }
 
   /**
-   * Declares what the agent's state is, so that it can be kept ({@link Keep}): `write` says what it is, between two handlers, and
-   * `read` is called at once with what it was, if the agent goes on where it was. To be called while it is set up, before handlers are.
+   * Declares the agent's state, so that the platform can keep it ({@link Keep}). `write` returns the state; it is
+   * called between two handlers. `read` is called at once with the saved state if the agent is restored. Call this
+   * method during set-up, before adding handlers.
    *
-   * What a handler changes and says up to an `await` of something that is not there yet is one step. A handler that was waiting when its page was closed begins
-   * again, with the same message; so does what a `for await` over {@link Agent.listen} was doing. What {@link Agent.receive} and {@link Inbox.next} return counts as handled. A state has 512 KiB at most: {@link Agent.onError} is told of a longer one, and of what `write` throws, and the node keeps what it has.
+   * A handler's changes and messages up to an `await` that really waits are one step. A handler that waited when its
+   * page was closed begins again with the same message, and so does the body of a `for await` over {@link
+   * Agent.listen}. A message that {@link Agent.receive} or {@link Inbox.next} returned counts as handled.
    *
-   * @throws {@link DecodeError} if what was kept is no value, or of another kind of agent.
+   * A state may have 512 KiB. {@link Agent.onError} receives errors about longer states and errors of `write`; the node
+   * then keeps the previous state.
+   *
+   * @throws {@link DecodeError} if the saved state cannot be decoded. {@link WhimbrelError} if it belongs to an agent
+   * of another language.
    */
   state(write: () => Value, read: (value: Value) => void): void {
     const { keeper } = this.#bound;
@@ -164,21 +177,24 @@ export class Agent {
   }
 
   /**
-   * Has the node keep the agent's state as it is now; resolves when it does.
+   * Saves the agent's state now. Resolves when the node has it.
    *
-   * @throws {@link RefusedError} if the node does not take it; {@link WhimbrelError} if it is longer than 512 KiB; {@link EndedError} if the agent
-   * ends before.
+   * @throws {@link RefusedError} if the node refuses it. {@link WhimbrelError} if the state is longer than 512 KiB.
+   * {@link EndedError} if the agent ends first.
    */
   async save(): Promise<void> {
     await this.#bound.keeper?.save();
   }
 
   /**
-   * Has the agent go on elsewhere, with the state that it declared ({@link Agent.state}): `place` is the name of a device, or of any agent whose session takes
-   * agents in ({@link Platform.onOffer}) and knows this code by its name ({@link Keep.code}). It has to be kept. `handled` is the message that it was asked by: it counts as
-   * handled. All others whose handlers are not done come again, there. Resolves when it is there; here it has ended then.
+   * Moves the agent to another place, with the state that it declared ({@link Agent.state}). The agent must be durable.
+   * `place` names a device, or an agent whose session accepts agents ({@link Platform.onOffer}) and knows this code by
+   * name ({@link Keep.code}). `handled` is the message that asked for the move, and counts as handled; other unfinished
+   * messages are delivered again there.
    *
-   * @throws {@link StayedError} if it stays: it goes on here then.
+   * Resolves when the agent has arrived; here it has ended by then.
+   *
+   * @throws {@link StayedError} if the agent cannot move. It continues here.
    */
   async moveTo(place: string, handled?: Message): Promise<void> {
     const { keeper } = this.#bound;
@@ -198,19 +214,22 @@ export class Agent {
     }
   }
 
-  /** Somebody else wants it to be elsewhere. @internal */
+  /** Moves the agent because another agent asked for it. @internal */
   yieldTo(place: string): Promise<void> {
     return this.moveTo(place);
   }
 
-  /** Its code, from its node. @internal */
+  /** Fetches the agent's code from its node. @internal */
   fetchCode(code: string): Promise<Uint8Array> {
     return this.#bound.fetchCode(code);
   }
 
   // ---- Messages
 
-  /** Calls a handler for each message that fits, or for all. The first handler that fits takes a message; what is returned removes it. */
+  /**
+   * Calls a handler for each message that matches, or for all. The first matching handler takes a message. The returned
+   * function removes the handler.
+   */
   onMessage(handler: Handler): () => void;
   onMessage(matcher: Matcher, handler: Handler): () => void;
   onMessage(...args: [Handler] | [Matcher, Handler]): () => void {
@@ -219,28 +238,29 @@ export class Agent {
   }
 
   /**
-   * The next message that fits, of those that wait or come and that nobody else takes.
+   * Takes the next matching message, waiting or future, that no other receiver takes.
    *
-   * @throws {@link DeadlineError} if none comes in time; {@link EndedError} if the agent ends.
+   * @throws {@link DeadlineError} if none arrives in time. {@link EndedError} if the agent ends.
    */
   receive(matcher: Matcher = {}, waiting: Waiting = {}): Promise<Message> {
     return this.#mailbox.receive(matcher, waiting, this.signal);
   }
 
-  /** Nobody waits any more for what is said in a conversation of its own. @internal */
+  /** Drops later messages of a conversation that was abandoned. @internal */
   giveUp(conversationId: string): void {
     this.#mailbox.giveUp(conversationId);
   }
 
-  /** All messages that fit, from now on until it is closed; they come before all handlers. */
+  /** Collects all matching messages until the inbox is closed. An inbox has priority over handlers. */
   listen(matcher: Matcher): Inbox {
     return this.#mailbox.listen(matcher, this.signal);
   }
 
   /**
-   * Sends a message. It arrives once, behind what this agent sent before; if it cannot be delivered, `failure` comes from `ams`.
+   * Sends a message. It arrives exactly once, after earlier messages of this agent. If it cannot be delivered, `ams`
+   * sends `failure`.
    *
-   * @throws {@link EncodeError} if it cannot be written; {@link EndedError} if the agent ended.
+   * @throws {@link EncodeError} if the message cannot be encoded. {@link EndedError} if the agent ended.
    */
   send(draft: Draft): void {
     const message = messageOf(draft);
@@ -248,7 +268,7 @@ export class Agent {
     seat.send(message);
   }
 
-  /** Answers a message, in its conversation and protocol, quoting it. */
+  /** Replies to a message in its conversation and protocol, and quotes it. */
   reply(asked: Message, performative: Performative, content: Value = null): void {
     if (performative !== "agree") this.#answered.add(asked);
     this.send(replyTo(asked, Aid.NOBODY, performative, content));
@@ -256,10 +276,10 @@ export class Agent {
   }
 
   /**
-   * Sends a message and waits for the answer to it; an `agree` is no answer yet.
+   * Sends a message and waits for its answer. An `agree` is not the answer yet.
    *
-   * @throws {@link RefuseError}, {@link FailureError}, {@link NotUnderstoodError} for such answers; {@link DeadlineError}
-   * if none comes within 10 s, or `timeoutMs`; {@link RefusedError} if the node does not take the message.
+   * @throws {@link RefuseError}, {@link FailureError}, {@link NotUnderstoodError} for such answers. {@link
+   * DeadlineError} if none arrives within 10 s, or `timeoutMs`. {@link RefusedError} if the node refuses the message.
    */
   async ask(draft: Draft, waiting: Waiting = {}): Promise<Message> {
     const conversation = this.open(draft);
@@ -280,17 +300,17 @@ export class Agent {
   }
 
   /**
-   * Sends a message and listens to all that answers it: what quotes it, or quotes nothing and is of its conversation. Close
-   * the inbox when no more is wanted; give it up if no answer is: what comes late is dropped then, unless a handler takes it.
+   * Sends a message and collects its answers: messages that quote it, or that belong to its conversation and quote
+   * nothing. Close the inbox when it has enough. Give it up to drop late answers that no handler takes.
    */
   open(draft: Draft): Inbox {
     const id = newId(this.name);
     const { replyWith = id, conversationId = id } = draft;
     const seat = this.#bound;
-    // What this agent says to itself, or to a group that it is in, is no answer.
+    // Messages of this agent itself, directly or through a group, are not answers.
     const isAnswer = (message: Message): boolean => message.inReplyTo === undefined && message.conversationId === conversationId && message.replyWith !== replyWith;
     const inbox = this.listen((message) => message.inReplyTo === replyWith || isAnswer(message));
-    // Identifiers that are not its own may be used again.
+    // Identifiers from the caller may be used again.
     inbox.whenGivenUp(() => id === replyWith || id === conversationId ? this.#mailbox.giveUp(id) : undefined);
     try {
       inbox.whenClosed(seat.ask(messageOf({ ...draft, replyWith, conversationId }), (error) => inbox.fail(error)));
@@ -303,12 +323,15 @@ export class Agent {
 
   // ---- Behaviours: what an agent does besides answering. All end with it.
 
-  /** Does something once, now; what it throws goes to {@link Agent.onError}. Await several in turn, or at once by `Promise.all`. */
+  /** Runs a function now. Errors go to {@link Agent.onError}. Await several in turn, or together by `Promise.all`. */
   run(behaviour: (signal: AbortSignal) => unknown): Promise<void> {
     return this.#try(() => behaviour(this.signal));
   }
 
-  /** Does something after so many milliseconds, unless the agent ended; when it goes on, if it is suspended then. What is returned takes it back. */
+  /**
+   * Runs a function after `ms` milliseconds, unless the agent has ended. A suspended agent runs it when it resumes. The
+   * returned function cancels it.
+   */
   after(ms: number, behaviour: () => unknown): () => void {
     const timer = setTimeout(() => {
       if (this.#late) return void this.#late.add(due);
@@ -329,7 +352,9 @@ export class Agent {
     return stop;
   }
 
-  /** Does something again and again, so many milliseconds after it was done with the last time. What is returned ends that. */
+  /**
+   * Runs a function repeatedly, `ms` milliseconds after the previous run finished. The returned function stops that.
+   */
   every(ms: number, behaviour: () => unknown): () => void {
     let stop = (): void => undefined;
     let isOver = false;
@@ -346,7 +371,7 @@ export class Agent {
     };
   }
 
-  /** Undefined if the handler is done. */
+  /** Calls a handler. Undefined if it finished at once. */
   #handle(handler: Handler, message: Message): Promise<void> | undefined {
     let result: unknown;
     this.onTurn?.();
@@ -360,13 +385,13 @@ export class Agent {
   }
 
   #failed(error: unknown, message?: Message): void {
-    // That the agent ended is no fault of whoever was waiting then.
+    // A handler that waited when the agent ended has not failed.
     if (this.signal.aborted && error === this.signal.reason) return;
     if (message && !this.signal.aborted) this.#fail(message, error);
     this.tell(error, message);
   }
 
-  /** Who asked and was not answered is not to wait for ever. */
+  /** Answers `failure` to a sender that would otherwise wait for ever. */
   #fail(message: Message, error: unknown): void {
     if (!isAsked(message) || errorOf(message) || this.#answered.has(message)) return;
     this.reply(message, "failure", error instanceof Error ? error.message : String(error));
@@ -382,55 +407,55 @@ export class Agent {
 
   // ---- Life
 
-  /** Whether it is suspended. */
+  /** True while the agent is suspended. */
   get isSuspended(): boolean {
     return this.#late !== undefined;
   }
 
   /**
-   * Handles nothing until it is resumed: messages wait, and so do timers. It is this program that holds it; to the AMS, which has not asked
-   * for it, the agent is active.
+   * Suspends the agent in this program: messages and timers wait until it resumes. The AMS still lists it as active.
    */
   suspend(): void {
     this.#late ??= new Set();
     this.#mailbox.suspend();
   }
 
-  /** Goes on, with what came meanwhile first. */
+  /** Resumes the agent. Delayed messages and timers come first. */
   resume(): void {
     const late = this.#late ?? [];
     this.#late = undefined;
     this.#mailbox.goOn();
     for (const due of late) {
-      // Somebody may have suspended it again.
+      // A timer may have suspended the agent again.
       if (this.isSuspended) (this.#late as Set<() => void> | undefined)?.add(due);
       else due();
     }
   }
 
-  /** Ends the agent: it leaves the AMS and the DF. */
+  /** Ends the agent. It leaves the AMS and the DF. */
   async end(): Promise<void> {
     if (!this.signal.aborted) this.#bound.end();
     await this.ended;
   }
 
   /**
-   * Has the node certify a key of this agent's own: a certificate signing request (PKCS #10) for an Ed25519 key, as PEM, which
-   * {@link createSigningRequest} makes. Resolves with the certificate and that of its node, as PEM, good for an hour.
+   * Has the node certify a key of this agent. `request` is a certificate signing request (PKCS #10) for an Ed25519 key,
+   * as PEM, from {@link createSigningRequest}. Resolves with the agent's and the node's certificates as PEM, valid for
+   * an hour.
    *
-   * @throws {@link RefusedError} if the node has no certificate for its agents, or the request is for somebody else.
+   * @throws {@link RefusedError} if the node issues no certificates, or the request names another agent.
    */
   certify(request: string): Promise<string> {
     return this.#bound.certify(request);
   }
 
-  /** It is to be on a platform, and on no other. @internal */
+  /** Reserves the agent for one platform. @internal */
   claim(): void {
     if (this.#isClaimed) throw new WhimbrelError("the agent is on a platform already");
     this.#isClaimed = true;
   }
 
-  /** The platform did not want it: another may. @internal */
+  /** Releases the agent after a failed creation. @internal */
   release(): void {
     this.#isClaimed = false;
   }
@@ -439,12 +464,12 @@ export class Agent {
   bind(seat: Seat): void {
     this.#seat = seat;
     const { keeper } = seat;
-    // Until it declares what it is, it is what it was.
+    // Until the agent declares a state, its saved state stays as it is.
     const state = keeper?.restored?.state ?? new TextEncoder().encode("null");
     if (keeper) keeper.source = () => ({ state, upto: 0, ...(this.#isSetUp && this.#progress.written) });
   }
 
-  /** What brings its state to the node, if it is kept. @internal */
+  /** Writer of the agent's state, if the agent is durable. @internal */
   get keeper(): Keeper | undefined {
     return this.#seat?.keeper;
   }
@@ -454,7 +479,7 @@ export class Agent {
     this.#isSetUp = true;
   }
 
-  /** Tells of an error; one that {@link Agent.onError} throws is printed. @internal */
+  /** Reports an error to {@link Agent.onError}. Prints an error that `onError` throws. @internal */
   tell(error: unknown, message?: Message): void {
     try {
       this.onError(error, message);
@@ -468,7 +493,7 @@ export class Agent {
     const { keeper } = this;
     const isDone = keeper && this.#progress.take(number);
     if (isDone) this.#open.set(message, isDone);
-    // For a kept agent, its saves say what is handled.
+    // A durable agent's saves report its handled messages.
     if (!keeper) this.#given.set(message, number);
     const done = (isTaken?: true): void => {
       if (!isTaken || !this.staysOpen(message)) this.#handled(message);
@@ -482,9 +507,7 @@ export class Agent {
     this.#answer(message, "failure", CROWDED);
   }
 
-  /**
-   * True if a message that was taken counts as handled only when the agent is done with it, or answers it. @internal
-   */
+  /** True if a taken message counts as handled only after the agent has finished or answered it. @internal */
   staysOpen(message: Message): boolean {
     return isAsked(message) && !this.#answered.has(message);
   }
@@ -498,7 +521,9 @@ export class Agent {
     return this.#given.values();
   }
 
-  /** Says, as a node does of whose mailbox is full, why nobody handles a message. What is such an answer itself has none. */
+  /**
+   * Answers a message that nothing handles, as a node does for a full mailbox. Such answers themselves get no answer.
+   */
   #answer(message: Message, performative: Performative, content: Value): void {
     const error = errorOf(message);
     if (error === undefined) this.reply(message, performative, content);
@@ -515,13 +540,13 @@ export class Agent {
   }
 }
 
-/** What a program sets an agent up with, if it needs no class of its own. */
+/** Function that sets up an agent without a class of its own. */
 export type Setup = (agent: Agent) => unknown;
 
 let ids = 0;
 const origin = Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** An identifier that nobody else uses. */
+/** Returns a unique identifier. */
 export function newId(agent: string): string {
   return `${agent}-${origin}-${++ids}`;
 }

@@ -4,25 +4,25 @@ import type { Agent } from "./agent.js";
 import { agentIdentifier, agentOf, perform, search, searchTerm, type SearchOptions } from "./directory.js";
 import type { Waiting } from "./mailbox.js";
 
-/** Where an agent is in its life (FIPA00023 5.1). */
+/** State of an agent's life (FIPA00023 5.1). */
 export type AgentState = "initiated" | "active" | "suspended" | "waiting" | "transit";
 
-/** Which agents to look for; all if nothing is said. */
+/** Search criteria for agents. An empty query matches all. */
 export interface AgentQuery {
-  /** The name, in which `*` and `?` stand for anything. */
+  /** Name pattern with the wildcards `*` and `?`. */
   readonly name?: string;
   readonly ownership?: string;
   readonly state?: AgentState;
 }
 
-/** An agent as the AMS knows it. */
+/** An agent's entry in the AMS. */
 export interface AgentDescription {
   readonly name: Aid;
   readonly ownership?: string;
   readonly state?: AgentState;
 }
 
-/** The agent management system: which agents there are. */
+/** The agent management system: the directory of all agents. */
 export class Ams {
   readonly #agent: Agent;
 
@@ -32,8 +32,8 @@ export class Ams {
   }
 
   /**
-   * The agents that match: those of the node in the order of their creation, then those of other nodes by name. Their nodes alone know the state and
-   * the owner of these: they are without, and who asks for one of both does not find them.
+   * Searches for agents: those of the node in the order of creation, then those of other nodes by name. Agents of other
+   * nodes have no state and owner here, so a query for one of both does not find them.
    */
   async search(query: AgentQuery = {}, options: SearchOptions = {}): Promise<AgentDescription[]> {
     const { name, ownership, state } = query;
@@ -46,13 +46,13 @@ export class Ams {
     return found.flatMap((value) => descriptionOf(value) ?? []);
   }
 
-  /** The platform's name. */
+  /** Returns the platform's name. */
   async platformName(waiting?: Waiting): Promise<string | undefined> {
     const description = await perform(this.#agent, "ams", atom("get-description"), waiting);
     return description === undefined ? undefined : textOf(field(description, "name"));
   }
 
-  /** Suspends an agent, or lets it go on: itself, or one that it owns. */
+  /** Suspends or resumes an agent: itself, or one that it owns. */
   async setState(agent: AidLike, state: AgentState, waiting?: Waiting): Promise<void> {
     const described = record("ams-agent-description", { name: agentIdentifier(agent), state: atom(state) });
     await perform(this.#agent, "ams", term("modify", described), waiting);
@@ -63,12 +63,12 @@ export class Ams {
     await perform(this.#agent, "ams", term("deregister", record("ams-agent-description", { name: agentIdentifier(agent) })), waiting);
   }
 
-  /** Subscribes to a topic, `topic:weather`, or becomes a member of a group, `group:crew`. */
+  /** Subscribes to a topic, `topic:weather`, or joins a group, `group:crew`. */
   async join(name: string, waiting?: Waiting): Promise<void> {
     await perform(this.#agent, "ams", term("join", agentIdentifier(name)), waiting);
   }
 
-  /** Takes that back. */
+  /** Leaves a topic or group. */
   async leave(name: string, waiting?: Waiting): Promise<void> {
     await perform(this.#agent, "ams", term("leave", agentIdentifier(name)), waiting);
   }

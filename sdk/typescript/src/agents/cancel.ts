@@ -2,7 +2,7 @@ import type { Draft } from "../acl/message.js";
 import type { Agent } from "./agent.js";
 import { ANSWER_MS } from "./limits.js";
 
-/** Cancels a conversation, and lets nobody hear what is still said in it. */
+/** Cancels a conversation, and drops its later messages. */
 export function cancel(agent: Agent, conversationId: string, draft: Omit<Draft, "performative" | "conversationId">): void {
   if (agent.signal.aborted) return;
   const inbox = agent.listen({ conversationId });
@@ -10,6 +10,6 @@ export function cancel(agent: Agent, conversationId: string, draft: Omit<Draft, 
   const drain = async (): Promise<void> => {
     for (;;) await inbox.next({ timeoutMs: ANSWER_MS });
   };
-  // It ends when nothing more is said, or with the agent.
+  // The loop ends after a silence, or with the agent.
   drain().catch(() => inbox.close());
 }

@@ -4,15 +4,17 @@ import { addressAt, webSocket, type Connect, type WebSocketClass } from "../sess
 import { proofOf } from "./identity.js";
 import { Platform } from "./platform.js";
 
-/** How to connect. */
+/** Options of a connection. */
 export interface ConnectOptions extends SessionOptions {
-  /** The class of WebSockets, where there is no global one: that of package `ws` in Node 20. */
+  /** WebSocket class to use where there is no global one, such as that of package `ws` in Node 20. */
   readonly WebSocket?: WebSocketClass;
-  /** What carries frames instead of a WebSocket. */
+  /** Transport of frames instead of a WebSocket. */
   readonly transport?: Connect;
-  /** The key of `certificate`, for Ed25519 or for ECDSA with P-256; it may be one that cannot be exported ({@link importKey}). */
+  /**
+   * Private key of `certificate`, for Ed25519 or for ECDSA with P-256. It may be non-exportable ({@link importKey}).
+   */
   readonly key?: CryptoKey;
-  /** Gives up connecting when this says so, with its reason. Once there is a session it changes nothing. */
+  /** Aborts connecting. It has no effect once the session exists. */
   readonly signal?: AbortSignal;
 }
 
@@ -26,7 +28,7 @@ export interface ConnectOptions extends SessionOptions {
  * });
  * ```
  *
- * @throws {@link SessionError} if the node does not let the client in, or none answers within `patienceMs`.
+ * @throws {@link SessionError} if the node refuses the client, or no node answers within `patienceMs`.
  */
 export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Platform> {
   const { key, signal, transport } = options;
@@ -34,7 +36,7 @@ export async function connect(url: string | URL, options: ConnectOptions = {}): 
   return Platform.begin(options, transport ?? webSocket(webSocketUrl(url), options.WebSocket), { signal, sign });
 }
 
-/** Where gateways have their sessions. */
+/** Path of sessions at gateways. */
 const SESSION_PATH = "/session";
 
 function webSocketUrl(url: string | URL): string {

@@ -6,7 +6,7 @@ import { actionOf, agentIdentifier, agentOf, elementsOf, ONTOLOGY, perform, resu
 import { DeadlineError, errorOf } from "./errors.js";
 import type { Waiting } from "./mailbox.js";
 
-/** A service that an agent offers, or that one looks for (`service-description`). */
+/** A service that an agent offers, or searches for (`service-description`). */
 export interface Service {
   readonly name?: string;
   readonly type?: string;
@@ -17,33 +17,35 @@ export interface Service {
   readonly properties?: Readonly<Record<string, Value>>;
 }
 
-/** What one says of an agent to the DF, or looks for (`df-agent-description`). All that is given must match. */
+/**
+ * An agent's description for the DF, or a search template (`df-agent-description`). A search matches all given fields.
+ */
 export interface Description {
-  /** The agent; the one that registers if not said. */
+  /** The described agent; the registering agent by default. */
   readonly name?: AidLike;
   readonly services?: readonly Service[];
   readonly protocols?: readonly string[];
   readonly ontologies?: readonly string[];
   readonly languages?: readonly string[];
-  /** How long the entry is to last, in milliseconds; as long as the agent if not said. */
+  /** Lifetime of the entry in milliseconds; that of the agent by default. */
   readonly leaseMs?: number;
 }
 
 /** An entry of the DF. */
 export interface Entry extends Required<Omit<Description, "name" | "leaseMs">> {
   readonly name: Aid;
-  /** When the entry ends, in milliseconds since 1970; undefined if with the agent. */
+  /** Expiry in milliseconds since 1970; undefined if the entry lives as long as the agent. */
   readonly leaseUntilMs?: number;
 }
 
-/** What a subscriber hears. */
+/** A change that a subscriber is notified of. */
 export interface Change {
   readonly agent: Aid;
-  /** The entry as it is now; undefined if it does not match any more. */
+  /** The new entry; undefined if it does not match any more. */
   readonly entry: Entry | undefined;
 }
 
-/** The directory facilitator: who offers what. */
+/** The directory facilitator: the directory of services. */
 export class Df {
   readonly #agent: Agent;
 
@@ -53,15 +55,15 @@ export class Df {
   }
 
   /**
-   * Registers what this agent offers.
+   * Registers this agent's services.
    *
-   * @throws {@link FailureError} if it is registered already: {@link Df.modify} changes the entry.
+   * @throws {@link FailureError} if the agent is registered already. {@link Df.modify} changes the entry.
    */
   async register(description: Description, waiting?: Waiting): Promise<void> {
     await perform(this.#agent, "df", term("register", this.#own(description)), waiting);
   }
 
-  /** Puts this description in the place of the agent's entry. */
+  /** Replaces the agent's entry. */
   async modify(description: Description, waiting?: Waiting): Promise<void> {
     await perform(this.#agent, "df", term("modify", this.#own(description)), waiting);
   }
@@ -71,16 +73,17 @@ export class Df {
     await perform(this.#agent, "df", term("deregister", this.#own({})), waiting);
   }
 
-  /** The entries that match, in the order of their registration. */
+  /** Returns the matching entries in the order of registration. */
   async search(template: Description, options: SearchOptions = {}): Promise<Entry[]> {
     const found = await search(this.#agent, "df", searchTerm(descriptionValue(template), options), options);
     return found.flatMap((value) => entryOf(value) ?? []);
   }
 
   /**
-   * Calls back for each entry that matches, now and later, and when one does not match any more. What is returned ends that.
+   * Calls back for each matching entry, present or future, and when one stops matching. The returned function ends the
+   * subscription.
    *
-   * @throws {@link RefuseError} if the DF does not want to.
+   * @throws {@link RefuseError} if the DF refuses.
    */
   async subscribe(template: Description, tell: (change: Change) => unknown, waiting: Waiting = {}): Promise<() => void> {
     const agent = this.#agent;
@@ -93,7 +96,7 @@ export class Df {
       if (error) throw error;
     } catch (error) {
       inbox.close();
-      // The DF may agree later: nobody listens then.
+      // Cancel, because the DF may still agree after the deadline.
       if (error instanceof DeadlineError || waiting.signal?.aborted) cancel(agent, conversationId, what);
       throw error;
     }
@@ -160,7 +163,7 @@ function serviceOf(value: Value): Service {
   };
 }
 
-/** The entry that a value is; undefined if it names no agent. */
+/** Decodes an entry; undefined if it names no agent. */
 function entryOf(value: Value): Entry | undefined {
   const name = agentOf(field(value, "name"));
   if (name === undefined) return undefined;
@@ -175,7 +178,7 @@ function entryOf(value: Value): Entry | undefined {
   };
 }
 
-/** An entry that does not match any more comes with nothing but its name. */
+/** Decodes a change. An entry that stopped matching has only a name. */
 function changeOf(value: Value): Change | undefined {
   const entry = entryOf(value);
   if (entry === undefined) return undefined;

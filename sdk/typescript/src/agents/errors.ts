@@ -4,7 +4,7 @@ import type { Draft, Message } from "../acl/message.js";
 import { field, isTerm, textOf, type Value } from "../acl/value.js";
 import type { Code } from "../session/frames.js";
 
-/** An answer that is none: `refuse`, `failure` or `not-understood`. */
+/** A negative answer: `refuse`, `failure` or `not-understood`. */
 export class AnswerError extends WhimbrelError {
   override readonly name: string = "AnswerError";
 
@@ -16,10 +16,10 @@ export class AnswerError extends WhimbrelError {
   }
 }
 
-/** How much of what was asked for is quoted. */
+/** Characters of the request that an error quotes. */
 const QUOTED_MAX = 200;
 
-/** The reason that an answer gives, as people read it; first, where FIPA has it behind what was asked for. */
+/** Returns the reason of an answer for people. FIPA puts the request first; here the reason comes first. */
 function reasonOf(content: Value): string {
   if (!Array.isArray(content) || content.length !== 2) return inWords(content);
   const [asked = null, reason = null] = content as readonly Value[];
@@ -28,7 +28,7 @@ function reasonOf(content: Value): string {
   return `${inWords(reason)}, for ${inWords(act).slice(0, QUOTED_MAX)}`;
 }
 
-/** Texts and atoms as they are, terms as AgentSpeak writes them, what has a name by its name, and all else as JSON. */
+/** Formats a value for people: texts and atoms plainly, terms as AgentSpeak, named records by name, others as JSON. */
 function inWords(value: Value): string {
   const name = field(value, "name");
   if (name !== undefined) return inWords(name);
@@ -36,17 +36,17 @@ function inWords(value: Value): string {
   return textOf(value) ?? valueToJson(value);
 }
 
-/** The other agent does not want to. */
+/** The other agent refuses the request. */
 export class RefuseError extends AnswerError {
   override readonly name = "RefuseError";
 }
 
-/** It was tried and failed; or, from `ams`, the message could not be delivered. */
+/** The request failed; or, from `ams`, the message could not be delivered. */
 export class FailureError extends AnswerError {
   override readonly name = "FailureError";
 }
 
-/** The other agent does not know what was meant. */
+/** The other agent did not understand the message. */
 export class NotUnderstoodError extends AnswerError {
   override readonly name = "NotUnderstoodError";
 }
@@ -56,42 +56,45 @@ export class DeadlineError extends WhimbrelError {
   override readonly name = "DeadlineError";
 }
 
-/** A {@link DeadlineError} that names who was asked; another error as it is. @internal */
+/** Returns a {@link DeadlineError} that names the other agent. Returns other errors unchanged. @internal */
 export function lateFrom(error: unknown, asked: Draft["receivers"], timeoutMs: number): unknown {
   if (!(error instanceof DeadlineError)) return error;
   const names = (Array.isArray(asked) ? asked : [asked]).map(String).join(", ");
   return new DeadlineError(`${names} did not answer within ${Math.round(timeoutMs)} ms`);
 }
 
-/** The node does not do what it was asked for. */
+/** The node refuses a request of this client. */
 export class RefusedError extends WhimbrelError {
   override readonly name = "RefusedError";
 
   constructor(
-    /** Why, for programs. */
+    /** Reason for programs. */
     readonly code: Code,
-    /** Why, for people. */
+    /** Reason for people. */
     readonly text: string,
   ) {
     super(`${code}: ${text}`);
   }
 }
 
-/** The agent was to go elsewhere, and is where it was. */
+/** The agent could not move, and continues where it was. */
 export class StayedError extends WhimbrelError {
   override readonly name = "StayedError";
 
   constructor(
-    /** Why, for programs: `no_such_node`, `already_there`, `forbidden`, `refused`, `busy`, `not_movable`, `too_large`, `unreachable` or `stopping`. */
+    /**
+     * Reason for programs: `no_such_node`, `already_there`, `forbidden`, `refused`, `busy`, `not_movable`, `too_large`,
+     * `unreachable` or `stopping`.
+     */
     readonly why: string,
     text: string,
-    /** Whether its node said so. */
+    /** True if the node reported the failure. */
     readonly isNodes = false,
   ) {
     super(text);
   }
 
-  /** What the node said when it was to take the agent. */
+  /** Converts a node's refusal of a move. */
   static of({ code, text }: RefusedError): StayedError {
     const [, why, rest] = /^([a-z_]+): (.*)$/s.exec(text) ?? [];
     if (why !== undefined && rest !== undefined) return new StayedError(why, rest, true);
@@ -104,7 +107,7 @@ export class EndedError extends WhimbrelError {
   override readonly name = "EndedError";
 }
 
-/** The error that an answer is; undefined if it is a real answer. */
+/** Returns the error for a negative answer; undefined for other answers. */
 export function errorOf(answer: Message): AnswerError | undefined {
   switch (answer.performative) {
     case "refuse":

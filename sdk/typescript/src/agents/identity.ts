@@ -1,38 +1,41 @@
-/** Keys of agents' own, where WebCrypto has Ed25519: docs/design/session-protocol.md, Certificates. */
+/** Keys of agents, where WebCrypto has Ed25519: docs/design/session-protocol.md, Certificates. */
 import { WhimbrelError } from "../acl/errors.js";
 
 const ALGORITHM = "Ed25519";
 
 /**
- * A key pair for an agent. The private key cannot be exported: it never leaves this program.
+ * Creates a key pair for an agent. The private key is not exportable, so it never leaves this program.
  *
- * @throws `NotSupportedError` where WebCrypto has no Ed25519.
+ * @throws `NotSupportedError` where WebCrypto lacks Ed25519.
  */
 export async function createKeys(): Promise<CryptoKeyPair> {
   return (await crypto.subtle.generateKey(ALGORITHM, false, ["sign", "verify"])) as CryptoKeyPair;
 }
 
-/** A certificate signing request (PKCS #10, RFC 2986) for an Ed25519 key, as PEM. It names nobody: the node knows whose it is. */
+/**
+ * Creates a certificate signing request (PKCS #10, RFC 2986) for an Ed25519 key, as PEM. It contains no name: the node
+ * knows the agent.
+ */
 export async function createSigningRequest(keys: CryptoKeyPair): Promise<string> {
   const key = new Uint8Array(await crypto.subtle.exportKey("spki", keys.publicKey));
   const version = der(0x02, Uint8Array.of(0));
   const info = der(0x30, version, der(0x30), key, der(0xa0));
   const signature = new Uint8Array(await crypto.subtle.sign(ALGORITHM, keys.privateKey, info));
-  // Ed25519 is 1.3.101.112.
+  // Object identifier of Ed25519, 1.3.101.112.
   const algorithm = der(0x30, Uint8Array.of(0x06, 0x03, 0x2b, 0x65, 0x70));
   const request = der(0x30, info, algorithm, der(0x03, Uint8Array.of(0), signature));
   const lines = btoa(String.fromCharCode(...request)).match(/.{1,64}/g) ?? [];
   return `-----BEGIN CERTIFICATE REQUEST-----\n${lines.join("\n")}\n-----END CERTIFICATE REQUEST-----\n`;
 }
 
-/** How object identifiers are written: that of Ed25519, 1.3.101.112. */
+/** Encoded object identifier of Ed25519, 1.3.101.112. */
 const ED25519_OID = "06032b6570";
 
 /**
- * A private key as WebCrypto has it, of PEM (PKCS #8): that of a certificate which the platform's authority issued, for Ed25519 or for ECDSA with P-256. It cannot be
- * exported again, and can be kept in an IndexedDB as it is.
+ * Imports a private key from PEM (PKCS #8): the key of a certificate that the platform's authority issued, for Ed25519
+ * or for ECDSA with P-256. The result is not exportable, and can be stored in an IndexedDB.
  *
- * @throws {@link WhimbrelError} if it is no such key.
+ * @throws {@link WhimbrelError} if the PEM holds no such key.
  */
 export async function importKey(pem: string): Promise<CryptoKey> {
   const [, label, body = ""] = /-----BEGIN ([^-]+)-----([^-]*)-----END \1-----/.exec(pem) ?? [];
@@ -49,13 +52,16 @@ export async function importKey(pem: string): Promise<CryptoKey> {
   }
 }
 
-/** What proves to the node at `place`, its host and port, that a certificate's key is here. @internal */
+/** Signs a challenge of the node at `place` (host and port), as proof of the certificate's key. @internal */
 export async function proofOf(key: CryptoKey, place: string, challenge: string): Promise<Uint8Array> {
   const said = new TextEncoder().encode(`whimbrel session\n${place.toLowerCase()}\n${challenge}`);
   return new Uint8Array(await crypto.subtle.sign({ name: key.algorithm.name, hash: "SHA-256" }, key, said));
 }
 
-/** An element of ASN.1's distinguished encoding; none here is longer than 127 bytes, whose length one byte says. */
+/**
+ * Encodes an element in ASN.1's distinguished rules. All elements here are shorter than 128 bytes, so one byte holds
+ * the length.
+ */
 function der(tag: number, ...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const bytes = new Uint8Array(2 + length);

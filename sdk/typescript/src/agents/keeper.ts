@@ -1,57 +1,65 @@
-/** An agent's state on its way to the node: when it is written, and what it covers. */
+/** Durability of an agent: when its state is sent to the node, and which messages it covers. */
 import { WhimbrelError } from "../acl/errors.js";
 import type { OnLeave } from "../session/frames.js";
 import type { Agent } from "./agent.js";
 import { EndedError, RefusedError, StayedError } from "./errors.js";
 import { CHECKPOINT_MS, HELD_BYTES_DUE, HELD_BYTES_MAX, HELD_MESSAGES_DUE, HELD_MESSAGES_MAX, STATE_BYTES_MAX, UNSAVED_MESSAGES_MAX } from "./limits.js";
 
-/** When the state of a kept agent goes to the node. */
+/** Points at which the state of a durable agent is saved. */
 export const SAVES = ["each-message", "checkpoint", "no"] as const;
 
-/** How an agent is kept when its session is over: the page was closed, or the network was away for longer than the lease. */
+/**
+ * Durability options of an agent. They apply when its session is over: the page was closed, or the network was down for
+ * longer than the lease.
+ */
 export interface Keep {
   /**
-   * What becomes of it then: it ends, waits for this client to create it again, or goes on at the node, if that can run it and may
-   * (AgentSpeak, WebAssembly; a rule of the node's policy lets it). `wait` if not said.
+   * Fate of the agent after its session: it ends, waits for this client to create it again, or continues at the node.
+   * `go-on` needs a node that can run it (AgentSpeak, WebAssembly) and a policy that permits it. `wait` by default.
    */
   readonly onLeave?: OnLeave;
   /**
-   * When its state goes to the node. `each-message`: as soon as it handled one; what it says leaves its node with the state behind it, so that no message is handled
-   * or said twice (up to 960 messages and 2.5 MiB of one handler: behind those its state is written in its middle). `checkpoint`: now and then; after the last checkpoint it does again what it did. `no`: only by {@link Agent.save}. `each-message` if not said.
+   * Time of saves; `each-message` by default.
+   *
+   * `each-message` saves after each handled message. Messages of the agent leave the node together with the next state,
+   * so none is handled or sent twice. A handler that sends more than 960 messages or 2.5 MiB is saved in its middle.
+   *
+   * `checkpoint` saves at intervals; after a restart, the agent repeats its steps since the last checkpoint. `no` saves
+   * only by {@link Agent.save}.
    */
   readonly save?: (typeof SAVES)[number];
-  /** Between two checkpoints, if anything happened: 1 s if not said. */
+  /** Interval of checkpoints; 1 s by default. */
   readonly checkpointMs?: number;
-  /** What the agent's code is called, for people and for whoever goes on with it. */
+  /** Name of the agent's code, for people and for the session that restores it. */
   readonly code?: string;
-  /** Whether it goes elsewhere when somebody else wants that; true if not said. */
+  /** True if the agent may move when others ask for it; true by default. */
   readonly yields?: boolean;
   /**
-   * Makes the object of an agent that goes on at another node, as its node handed it over to that ({@link Agent.successor}). For agents of classes of their own: one that a function
-   * sets up is set up by it again.
+   * Makes the object of a successor at another node ({@link Agent.successor}). Needed for agents of classes; a set-up
+   * function is simply called again.
    */
   readonly again?: () => Agent | Promise<Agent>;
 }
 
-/** What an agent is: its state, and up to which of the node's messages that goes. */
+/** A state to save, with the node's messages that it covers. */
 export interface Written {
   readonly state: Uint8Array;
   readonly upto: number;
-  /** And these, behind it. */
+  /** Covered messages after `upto`. */
   readonly also?: readonly number[];
-  /** Called when the node has it. */
+  /** Called when the node has the state. */
   readonly known?: () => void;
 }
 
-/** A state as the node has it. */
+/** A saved state of an agent. */
 export interface Restored {
   readonly code: string;
   readonly state: Uint8Array;
-  /** Where it was before, if it comes from elsewhere. */
+  /** Previous place, if the agent moved here. */
   readonly from?: string;
 }
 
-/** Calls back when everything is done that was about to be: soon, and in hidden pages, too. */
+/** Calls back after all pending microtasks, also in hidden pages. */
 const afterwards: (what: () => void) => void = (() => {
   if (typeof setImmediate === "function") return (what: () => void) => void setImmediate(what);
   const { port1, port2 } = new MessageChannel();
@@ -63,15 +71,15 @@ const afterwards: (what: () => void) => void = (() => {
   };
 })();
 
-/** The messages that an agent was given, and which it is done with. */
+/** Progress of an agent: delivered messages, and those that it has finished. */
 export class Progress {
-  /** Those that it is not done with, the oldest first. */
+  /** Unfinished messages, the oldest first. */
   readonly #open = new Set<number>();
-  /** Those that it is done with, behind one that it is not done with. */
+  /** Finished messages behind an unfinished one. */
   readonly #done = new Set<number>();
   #last = 0;
 
-  /** A message of this number is the agent's; what is returned says that it is done with it. */
+  /** Adds a delivered message. The returned function marks it as finished. */
   take(number: number): () => void {
     this.#last = number;
     this.#open.add(number);
@@ -84,7 +92,7 @@ export class Progress {
     };
   }
 
-  /** What a state of now covers. The node need be told once of each message. */
+  /** Messages that a state saved now covers. Each is reported to the node once. */
   get written(): Pick<Written, "upto" | "also" | "known"> {
     const also = [...this.#done];
     const known = (): void => {
@@ -93,29 +101,29 @@ export class Progress {
     return { upto: this.upto, also, known };
   }
 
-  /** It is done with all messages up to this one. */
+  /** Number of the last message before the first unfinished one. */
   get upto(): number {
     for (const first of this.#open) return first - 1;
     return this.#last;
   }
 
-  /** How many it has. */
+  /** Number of unfinished messages. */
   get open(): number {
     return this.#open.size;
   }
 }
 
-/** A save that the node did not answer yet, and whoever waits for that. */
+/** A save without an answer of the node, and its callbacks. */
 interface Unanswered {
   readonly known: (() => void) | undefined;
-  /** What leaves with it. */
+  /** Messages and bytes that leave with the save. */
   readonly messages: number;
   readonly bytes: number;
   done?: () => void;
   failed?: (error: unknown) => void;
 }
 
-/** A save with which the agent leaves: what comes of it, and what is done if it stays. */
+/** A save with which the agent moves: its callbacks, and actions to do if it stays. */
 interface Departure {
   readonly number: number;
   readonly done: () => void;
@@ -123,15 +131,15 @@ interface Departure {
   readonly later: (() => void)[];
 }
 
-/** What a keeper has of its session. */
+/** A keeper's access to its session. */
 export interface Desk {
-  /** Sends a save, with which it goes to another place if there is one; its number. */
+  /** Sends a save, and returns its number. `to` is the place that the agent moves to. */
   say(written: Pick<Required<Written>, "state" | "upto" | "also"> & { readonly to: string | null }): number;
-  /** Tells the agent of what goes wrong. */
+  /** Reports an error to the agent. */
   tell(error: unknown): void;
-  /** What this place is called; nothing if it has no name. */
+  /** Name of this place, if it has one. */
   readonly place?: string;
-  /** Bytes that a state may have here, if those are fewer than a node keeps. */
+  /** Maximum bytes of a state in this session, if lower than the node's limit. */
   readonly stateBytesMax?: number;
 }
 
@@ -139,21 +147,24 @@ export interface Desk {
 export class Keeper {
   readonly onLeave: OnLeave;
   readonly holds: boolean;
-  /** Whether it goes elsewhere when somebody else wants that. */
+  /** True if the agent may move when others ask for it. */
   readonly yields: boolean;
-  /** What it was, if it goes on where it was. */
+  /** Saved state of a restored agent. */
   restored: Restored | undefined;
-  /** What it is: undefined while nobody knows. */
+  /** Returns the current state; undefined while it is unknown. */
   source: (() => Written | undefined) | undefined;
-  /** Its code, for a node that can run it. */
+  /** Returns the agent's code, for a node that can run it. */
   code: (() => Uint8Array) | undefined;
-  /** Its state is one step ahead of what it said so far, but when it is told that it may be another one. */
+  /** True if sending does not change the state; then only `touched` makes a save due. */
   isStepwise = false;
-  /** Up to which message its states go: never less than before. */
+  /** Last message that the saved states cover. It never decreases. */
   upto = 0;
   readonly #keep: Keep;
   readonly #desk: Desk;
-  /** By their numbers, the oldest first. While there is one the next waits, lest a slow node be sent states that are none any more. */
+  /**
+   * Unanswered saves by number, the oldest first. While there is one, the next save waits, so that a slow node does not
+   * get outdated states.
+   */
   readonly #unanswered = new Map<number, Unanswered>();
   #departure: Departure | undefined;
   #hasMoved = false;
@@ -161,7 +172,7 @@ export class Keeper {
   #isDue = false;
   #isOver = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** What it said since its last save, and how many messages it has that it is not done with. */
+  /** Messages and bytes sent since the last save. */
   #messages = 0;
   #bytes = 0;
   #unsaved = 0;
@@ -174,18 +185,18 @@ export class Keeper {
     this.holds = (keep.save ?? "each-message") === "each-message";
   }
 
-  /** Counts a message of so many bytes to so many receivers: each counts. */
+  /** Counts a sent message. Each receiver counts as one message. */
   said(bytes: number, receivers = 1): void {
     this.#messages += receivers;
     this.#bytes += bytes;
     if (this.isStepwise) return;
     this.#isDirty = true;
-    // A node that is to hold still more refuses it.
+    // A node refuses to hold more.
     if (this.holds && (this.#messages >= HELD_MESSAGES_MAX || this.#bytes >= HELD_BYTES_MAX)) this.#writeOrTell();
     else this.#plan();
   }
 
-  /** It is between two of its steps, and may be another one by now. `unsaved`: how many messages it has that it is not done with. */
+  /** Notes that the agent finished a step, so its state may have changed. `unsaved` counts its unfinished messages. */
   touched(unsaved = 0): void {
     this.#isDirty = true;
     this.#unsaved = unsaved;
@@ -200,7 +211,7 @@ export class Keeper {
       return;
     }
     this.#isDue = true;
-    // What a handler does behind an `await` of what is there already belongs to it.
+    // Code after an `await` of a settled promise belongs to the same step.
     afterwards(() => {
       this.#isDue = false;
       if (this.#isDirty && this.#mayWrite) this.#writeOrTell();
@@ -216,9 +227,10 @@ export class Keeper {
   }
 
   /**
-   * Writes its state now; resolves when the node has it.
+   * Saves the state now. Resolves when the node has it.
    *
-   * @throws {@link WhimbrelError} if it is too long, or the node refuses it, or the agent ends before.
+   * @throws {@link WhimbrelError} if the state is too long. {@link RefusedError} if the node refuses it. {@link
+   * EndedError} if the agent ends first.
    */
   async save(): Promise<void> {
     if (this.#isOver) throw new EndedError("the agent ended, or is elsewhere: nothing is saved of it any more");
@@ -234,12 +246,12 @@ export class Keeper {
     }
   }
 
-  /** Between two of its steps, all that it did is said. */
+  /** Sends the state. Called between two steps, when all messages of the last step are sent. */
   #write(): Unanswered | undefined {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#isOver || this.#departure || !this.source) return undefined;
-    // Whatever comes of it: it is tried again when there is more to write.
+    // If this save fails, the next change starts another.
     this.#isDirty = false;
     const written = this.source();
     if (!written) return undefined;
@@ -256,20 +268,20 @@ export class Keeper {
     return this.#desk.say({ state, also, upto: this.upto, to });
   }
 
-  /** Whether the agent is on its way to another place, and the node did not say yet that it is there. */
+  /** True while the agent is moving and the node has not confirmed its arrival. */
   get isLeaving(): boolean {
     return this.#departure !== undefined;
   }
 
-  /** Whether it is elsewhere. */
+  /** True if the agent has moved away. */
   get hasMoved(): boolean {
     return this.#hasMoved;
   }
 
   /**
-   * Has it go to another place, where it is what this says; resolves when it is there, and here no more.
+   * Moves the agent to another place with this state. Resolves when it has arrived there.
    *
-   * @throws {@link StayedError} if it stays; {@link EndedError} if it ended before.
+   * @throws {@link StayedError} if the agent stays. {@link EndedError} if it ended first.
    */
   leave(to: string, written: Written): Promise<void> {
     if (this.#isOver) throw new EndedError("the agent ended, or is elsewhere");
@@ -286,13 +298,13 @@ export class Keeper {
     return new Promise((done, failed) => (this.#departure = { number, done, failed, later: [] }));
   }
 
-  /** Does it at once; if the agent is leaving, when it turns out that it stays. */
+  /** Runs a function at once; while the agent is moving, after it is known to stay. */
   stayAnd(what: () => void): void {
     if (this.#departure) this.#departure.later.push(what);
     else what();
   }
 
-  /** It did not go: what it wanted to do meanwhile is done behind whatever it does about that. */
+  /** Handles a refused move. Delayed actions run after the rejection. */
   #stay({ failed, later }: Departure, error: unknown): void {
     this.#departure = undefined;
     this.#isDirty = true;
@@ -307,7 +319,7 @@ export class Keeper {
     this.#plan();
   }
 
-  /** The node has this save, and all before it. */
+  /** The node has this save and all earlier ones. */
   saved(of: number): void {
     for (const [number, { known, done }] of this.#unanswered) {
       if (number > of) break;
@@ -318,7 +330,7 @@ export class Keeper {
     if (this.#isDirty) this.#plan();
   }
 
-  /** The node does not take this save. */
+  /** The node refused this save. */
   refused(of: number, error: unknown): void {
     if (this.#departure?.number === of) return this.#stay(this.#departure, error);
     const unanswered = this.#unanswered.get(of);
@@ -329,7 +341,7 @@ export class Keeper {
     if (this.#isDirty) this.#plan();
   }
 
-  /** What was to leave with a save that was refused is with the node still: it leaves with the next one, soon, though there be nothing new. */
+  /** Schedules another save after a refusal, because the node still holds the messages that were to leave with it. */
   #holdAgain(unanswered: Unanswered | undefined): void {
     if (!this.holds || !unanswered?.messages || this.#isOver) return;
     this.#messages += unanswered.messages;
@@ -337,7 +349,7 @@ export class Keeper {
     if (this.#keep.save !== "no") this.#timer ??= setTimeout(() => this.#writeOrTell(), this.#keep.checkpointMs ?? CHECKPOINT_MS);
   }
 
-  /** The agent ended, or is elsewhere: if it left for there, that is done. */
+  /** Ends the keeper: the agent ended, or has moved away. */
   over(hasMoved = false): void {
     this.#isOver = true;
     this.#hasMoved = hasMoved;

@@ -1,39 +1,39 @@
-/** Messages that wait in an agent's mailbox for somebody who takes them; who sends more hears `failure`. */
+/** Messages in an agent's mailbox. Senders of more get `failure`. */
 export const MAILBOX_MESSAGES_MAX = 10_000;
-/** Receivers of one message: a node refuses one with more. */
+/** Receivers of one message. A node refuses more. */
 export const RECEIVERS_MAX = 1024;
-/** How long an answer is waited for, if nobody says otherwise. */
+/** Default time to wait for an answer. */
 export const ANSWER_MS = 10_000;
-/** How often it is looked whether those who owe a result still live. */
+/** Interval of checks whether contractors are still alive. */
 export const ALIVE_LOOK_MS = 1000;
-/** Between two saves of an agent's state, if it is saved now and then. */
+/** Default interval of checkpoints. */
 export const CHECKPOINT_MS = 1000;
-/** An agent that is given so many messages is saved: a node keeps 1,024 that no state covers. */
+/** Unfinished messages at which an agent is saved. A node keeps 1,024 that no state covers. */
 export const UNSAVED_MESSAGES_MAX = 256;
-/** An agent that said so many messages, or so many bytes, is saved once a handler returned: a node holds 1,024, and 4 MiB, for the state behind them. */
+/**
+ * Sent messages and bytes at which an agent is saved after a handler. A node holds 1,024 messages and 4 MiB until the
+ * next state.
+ */
 export const HELD_MESSAGES_DUE = 256;
 export const HELD_BYTES_DUE = 1024 * 1024;
-/** And if none returns, at so many: the last may take 1 MiB. */
+/** Sent messages and bytes at which an agent is saved in the middle of a handler. The last message may take 1 MiB. */
 export const HELD_MESSAGES_MAX = 960;
 export const HELD_BYTES_MAX = 5 * 512 * 1024;
 /** Bytes of a state that a node keeps. */
 export const STATE_BYTES_MAX = 512 * 1024;
-/** How long one waits until an agent of this client, whose session is not over yet, is tried again. */
+/** Delay before creating an agent again whose previous session is not over yet. */
 export const CREATE_AGAIN_MS = 500;
-/** How long it is tried again while the node does not know yet whether there is an agent of that name. */
+/** Time limit for a node that does not know yet whether it has an agent of that name. */
 export const CREATE_NOT_YET_MS_MAX = 60_000;
-/** The longest that a timer of JavaScript can wait. */
+/** Longest delay of a JavaScript timer. */
 export const TIMER_MS_MAX = 2 ** 31 - 1;
-/**
- * Memory that the messages may take which an agent was given and is not done with: they wait, or are being handled. Estimated; who sends
- * more hears `failure`.
- */
+/** Estimated memory of an agent's waiting and current messages. Senders of more get `failure`. */
 export const MAILBOX_BYTES_MAX = 64 * 1024 * 1024;
-/** What a message takes at least. */
+/** Least memory of a message. */
 export const MESSAGE_BYTES_MIN = 1024;
-/** How many conversations are remembered that nobody waits for any more. */
+/** Number of abandoned conversations that are remembered. */
 export const CONVERSATIONS_GIVEN_UP_MAX = 1000;
-/** Bytes that an agent's code may have. */
+/** Bytes of an agent's code. */
 export const CODE_BYTES_MAX = 16 * 1024 * 1024;
-/** Workers that a device may have: each is a thread with a session. With many more a page does nothing else than begin them. */
+/** Workers of a device. Each is a thread with a session; a page with more is busy only starting them. */
 export const WORKERS_MAX = 256;

@@ -1,43 +1,43 @@
-/** Messages on their way from a session to whoever takes them. */
+/** Mailbox of an agent: messages between the session and their receivers. */
 import type { Message } from "../acl/message.js";
 import { matches, type Template } from "../acl/template.js";
 import { whenAborted } from "./aborts.js";
 import { DeadlineError } from "./errors.js";
 import { CONVERSATIONS_GIVEN_UP_MAX, MAILBOX_BYTES_MAX, MAILBOX_MESSAGES_MAX, MESSAGE_BYTES_MIN, TIMER_MS_MAX } from "./limits.js";
 
-/** How long to wait. */
+/** Limits of waiting. */
 export interface Waiting {
-  /** Gives up after so many milliseconds, with a {@link DeadlineError}. */
+  /** Milliseconds until a {@link DeadlineError}. */
   readonly timeoutMs?: number | undefined;
-  /** Gives up when this says so, with its reason. */
+  /** Aborts waiting, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Which messages somebody takes: a template, or a function. */
+/** Selects messages: a template, or a function. */
 export type Matcher = Template | ((message: Message) => boolean);
 
 interface Taker {
   readonly matcher: Matcher;
-  /** Takes a message; false if there is no place for it. */
+  /** Takes a message; false if there is no room. */
   readonly take: (held: Held) => boolean;
 }
 
-/** What a handler does with a message: a promise if it is not done yet. */
+/** Handles a message. Returns a promise if the work goes on. */
 export type Take = (message: Message) => Promise<void> | undefined;
 
 type Done = (isTaken?: true) => void;
 
-/** A message and the memory that it takes, in bytes. */
+/** A message and its estimated memory in bytes. */
 interface Held {
   readonly message: Message;
   readonly bytes: number;
-  /** Called when the agent is done with a message, or somebody took it and is not done yet. */
+  /** Called when the agent has finished the message, or (true) when it was taken but is not finished. */
   readonly done: Done;
 }
 
 /**
- * How much memory the messages take that an agent was given and is not done with. An agent whose handlers never end would else
- * take all there is. It holds back nobody who waits for an answer: that would wait for ever if the handlers did, too.
+ * Memory of an agent's waiting and current messages. Without the limit, handlers that never finish would use up all
+ * memory. Messages for a waiting receiver are exempt, because the handlers may wait for that receiver.
  */
 class Room {
   #bytes = 0;
@@ -46,7 +46,7 @@ class Room {
     return this.#bytes;
   }
 
-  /** False if there is none for so much more. One message has a place, however long it is. */
+  /** Reserves memory; false if there is none left. A single message always fits. */
   take({ bytes }: Held): boolean {
     if (this.#bytes > 0 && this.#bytes + bytes > MAILBOX_BYTES_MAX) return false;
     this.#bytes += bytes;
@@ -58,7 +58,7 @@ class Room {
   }
 }
 
-/** Somebody who waits: hears one thing, once. */
+/** A receiver of one message. */
 interface Waiter {
   give(held: Held): void;
   fail(error: unknown): void;
@@ -66,41 +66,41 @@ interface Waiter {
 
 const nothing = (): void => undefined;
 
-/** Whose mailbox it is: what it is told of. */
+/** Callbacks to the owner of a mailbox. */
 export interface Owner {
-  /** A function that was to say whether the message fits threw: it does not fit. */
+  /** A matcher function threw. The message does not match. */
   failed(error: unknown, message: Message): void;
-  /** Nobody took the message, and one of those who might have could not say whether it fits. It is not kept. */
+  /** Nothing took the message, and a matcher threw. The message is dropped. */
   notUnderstood(message: Message): void;
-  /** There was no place for a message that came while the agent was suspended. */
+  /** A message that arrived while the agent was suspended has no room. */
   crowded(message: Message): void;
 }
 
 const NOBODY: Owner = { failed: nothing, notUnderstood: nothing, crowded: nothing };
 
-/** One agent's messages. */
+/** An agent's mailbox. */
 export class Mailbox {
   readonly #owner: Owner;
-  /** Whoever listens to a conversation: comes before all handlers, the first that began first. */
+  /** Inboxes. They take priority over handlers, the oldest first. */
   readonly #listeners = new Set<Taker>();
   readonly #handlers = new Set<Taker>();
   readonly #room = new Room();
-  /** Conversations nobody waits for any more, and messages nobody waits for the answers to: the oldest first. */
+  /** Identifiers of abandoned conversations and requests, the oldest first. */
   readonly #givenUp = new Set<string>();
   #waiting: Held[] = [];
-  /** What came while the agent was suspended, if it is. */
+  /** Messages that arrived while suspended; undefined if not suspended. */
   #suspended: Held[] | undefined;
 
   constructor(owner: Owner = NOBODY) {
     this.#owner = owner;
   }
 
-  /** Nobody is handed anything any more, until it goes on. */
+  /** Holds all messages until {@link Mailbox.goOn}. */
   suspend(): void {
     this.#suspended ??= [];
   }
 
-  /** Hands out what came meanwhile, in its order, unless it is suspended again by one of them. */
+  /** Delivers held messages in order, until one of them suspends the mailbox again. */
   goOn(): void {
     const came = this.#suspended ?? [];
     this.#suspended = undefined;
@@ -114,8 +114,8 @@ export class Mailbox {
   }
 
   /**
-   * Hands a message to whoever takes it, or keeps it; false if there is no place for it. `bytes` is the memory that it takes.
-   * A late answer that nobody takes is not kept.
+   * Delivers a message to a receiver, or keeps it. Returns false if there is no room. `bytes` is its memory. A late
+   * answer that nothing takes is dropped.
    */
   deliver(message: Message, bytes = 0, done: Done = nothing): boolean {
     const held = { message, bytes: bytes + MESSAGE_BYTES_MIN, done };
@@ -142,7 +142,7 @@ export class Mailbox {
     return true;
   }
 
-  /** What a function throws that was to say so is no reason to lose the message, nor to keep it from others. */
+  /** Returns true if the message matches. A matcher that throws must not keep the message from other receivers. */
   #fits(matcher: Matcher, message: Message, failed = nothing): boolean {
     if (typeof matcher !== "function") return matches(matcher, message);
     try {
@@ -154,17 +154,17 @@ export class Mailbox {
     }
   }
 
-  /** How many messages wait that nobody took. */
+  /** Number of messages that nothing has taken. */
   get size(): number {
     return this.#waiting.length + (this.#suspended?.length ?? 0);
   }
 
-  /** The memory that those messages take which wait, or are being handled. */
+  /** Memory of waiting and current messages. */
   get bytes(): number {
     return this.#room.bytes;
   }
 
-  /** Gives each message that fits to a handler, those that wait at once; what is returned ends that. */
+  /** Adds a handler, also for waiting messages. The returned function removes it. */
   handle(matcher: Matcher, take: Take): () => void {
     const begin = (held: Held): boolean => {
       if (!this.#room.take(held)) return false;
@@ -181,14 +181,14 @@ export class Mailbox {
     return this.#add(this.#handlers, { matcher, take: begin });
   }
 
-  /** Collects the messages that fit, those that wait first. */
+  /** Collects matching messages, the waiting ones first. */
   listen(matcher: Matcher, ended: AbortSignal): Inbox {
     const inbox = new Inbox(ended, this.#room, () => stop());
     const stop = this.#add(this.#listeners, { matcher, take: (held) => inbox.put(held) });
     return inbox;
   }
 
-  /** The next message that fits, and only that. */
+  /** Takes the next matching message. */
   async receive(matcher: Matcher, waiting: Waiting, ended: AbortSignal): Promise<Message> {
     const found = this.#waiting.findIndex(({ message }) => this.#fits(matcher, message));
     const [waited] = found < 0 ? [] : this.#waiting.splice(found, 1);
@@ -210,7 +210,7 @@ export class Mailbox {
     }
   }
 
-  /** Nobody waits any more for what answers this message, or is said in this conversation. */
+  /** Marks a request or conversation as abandoned. */
   giveUp(id: string): void {
     this.#givenUp.add(id);
     if (this.#givenUp.size > CONVERSATIONS_GIVEN_UP_MAX) for (const oldest of this.#givenUp) if (this.#givenUp.delete(oldest)) break;
@@ -233,7 +233,7 @@ export class Mailbox {
     if (waited.length > 0) this.#waiting = this.#waiting.filter((held) => !waited.includes(held));
     for (const held of waited) {
       this.#room.leave(held);
-      // What there was a place for has one.
+      // A waiting message has reserved its memory already.
       taker.take(held);
     }
     return () => void takers.delete(taker);
@@ -241,15 +241,14 @@ export class Mailbox {
 }
 
 /**
- * The messages that somebody listens to, in their order. Close it when no more are wanted: until then they come here and
- * nowhere else.
+ * Matching messages in their order. Until the inbox is closed, no other receiver gets them.
  *
  * ```ts
  * for await (const message of agent.listen({ conversationId: "c1" })) { ... }
  * ```
  *
- * An agent that is kept is done with a message of such a loop when the loop asks for the next one or is left, and with one that
- * {@link Inbox.next} returned at once.
+ * In a durable agent, a message of such a loop is finished when the loop asks for the next one or is left. A message
+ * from {@link Inbox.next} is finished at once.
  */
 export class Inbox implements AsyncIterable<Message> {
   readonly #waiting: Held[] = [];
@@ -259,7 +258,7 @@ export class Inbox implements AsyncIterable<Message> {
   #isClosed = false;
   #givenUp: (() => void) | undefined;
   #failure: { readonly error: unknown } | undefined;
-  /** Those that wait for a message, the first that came first: while there are any there is no message. */
+  /** Waiting receivers, the oldest first. While there are any, no message waits. */
   readonly #waiters = new Set<Waiter>();
 
   /** @internal */
@@ -269,7 +268,7 @@ export class Inbox implements AsyncIterable<Message> {
     this.#stops = [stop];
   }
 
-  /** Gives a message to whoever waits for one, or keeps it; false if there is no place for it. @internal */
+  /** Gives a message to a waiting receiver, or keeps it. Returns false if there is no room. @internal */
   put(held: Held): boolean {
     const [waiter] = this.#waiters;
     if (waiter) {
@@ -279,21 +278,21 @@ export class Inbox implements AsyncIterable<Message> {
     return true;
   }
 
-  /** Puts back what was taken. @internal */
+  /** Puts a taken message back. @internal */
   add(message: Message): void {
     this.put({ message, bytes: 0, done: nothing });
   }
 
-  /** No message will come: whoever waits hears why. */
+  /** Fails all waiting receivers. */
   fail(error: unknown): void {
     this.#failure = { error };
     for (const waiter of [...this.#waiters]) waiter.fail(error);
   }
 
-  /** Takes no more messages. Those that are there can still be taken. */
+  /** Stops collecting. Collected messages can still be taken. */
   close(): void {
     for (const stop of this.#stops.splice(0)) stop();
-    // Who closed it may never ask for them: they are his, and not the mailbox's any more.
+    // The owner may never take the rest, so it no longer counts as the mailbox's.
     if (!this.#isClosed) {
       for (const held of this.#waiting) {
         this.#room.leave(held);
@@ -303,7 +302,7 @@ export class Inbox implements AsyncIterable<Message> {
     this.#isClosed = true;
   }
 
-  /** Takes no more messages, and wants none of those that come late: they are dropped, unless a handler takes them. */
+  /** Stops collecting, and drops late messages that no handler takes. */
   giveUp(): void {
     this.close();
     this.#givenUp?.();
@@ -321,9 +320,9 @@ export class Inbox implements AsyncIterable<Message> {
   }
 
   /**
-   * The next message. Who asks first gets the first.
+   * Takes the next message. The first caller gets the first message.
    *
-   * @throws {@link DeadlineError} if it does not come in time; {@link EndedError} if the agent ends.
+   * @throws {@link DeadlineError} if none arrives in time. {@link EndedError} if the agent ends.
    */
   async next(waiting: Waiting = {}): Promise<Message> {
     const { message, done } = await this.#next(waiting);
@@ -334,7 +333,7 @@ export class Inbox implements AsyncIterable<Message> {
   async #next({ timeoutMs = Infinity, signal }: Waiting): Promise<Held> {
     const held = this.#waiting.shift();
     if (held && !this.#isClosed) this.#room.leave(held);
-    // Those that were there when it was closed are done with.
+    // Messages that waited at the time of closing are finished already.
     if (held) return this.#isClosed ? { ...held, done: nothing } : held;
     if (this.#failure) throw this.#failure.error;
     if (signal?.aborted) throw signal.reason;
@@ -366,7 +365,7 @@ export class Inbox implements AsyncIterable<Message> {
     });
   }
 
-  /** The messages until the agent ends; leaving the loop closes the inbox. */
+  /** Iterates over the messages until the agent ends. Leaving the loop closes the inbox. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Message> {
     let done: Done = nothing;
     try {

@@ -11,15 +11,15 @@ import { RefusedError, StayedError } from "./errors.js";
 import { Keeper, SAVES, type Keep } from "./keeper.js";
 import { CODE_BYTES_MAX, CREATE_AGAIN_MS, CREATE_NOT_YET_MS_MAX } from "./limits.js";
 
-/** Whoever waits for what the node says of a frame. */
+/** A request that waits for the node's answer. */
 interface Pending {
   readonly agent: number;
-  /** It is a save: no answer of its own may come. */
+  /** True for saves, which may get no answer of their own. */
   readonly isSave?: true;
   readonly refused: (error: RefusedError) => void;
 }
 
-/** A message that nobody waits for the answer to. */
+/** A sent message whose sender does not wait for an answer. */
 interface Sent {
   readonly agent: Agent;
   readonly to: string;
@@ -34,26 +34,26 @@ interface Certified {
 interface Lodger {
   readonly name: string;
   agent: Agent;
-  /** The number of the frame that creates it. */
+  /** Number of the frame that creates it. */
   readonly frame: number;
   created: ((name: string) => void) | undefined;
   failed: ((error: Error) => void) | undefined;
-  /** Whoever waits for certificates, in order. */
+  /** Requests for certificates, in order. */
   readonly certified: Certified[];
   keeper: Keeper | undefined;
-  /** If it goes on where it was and is not set up yet: what came for it. */
+  /** Messages that arrived before a restored agent was set up. */
   early: Extract<SessionEvent, { type: "message" }>[] | undefined;
-  /** It could not be set up: it waits for whoever can. */
+  /** True if set-up failed. The agent waits for another attempt. */
   isLeft: boolean;
-  /** Its code, if that is on its way here. */
+  /** Code that is being fetched. */
   coming: Coming | undefined;
-  /** Creates it again, if that can be done. */
+  /** Creates the agent again, if that is possible. */
   readonly again: (() => Promise<Agent>) | undefined;
 }
 
 interface Coming {
   readonly code: string;
-  /** The number of the frame that asks for it. */
+  /** Number of the frame that asks for it. */
   readonly frame: number;
   readonly parts: Uint8Array[];
   bytes: number;
@@ -61,51 +61,51 @@ interface Coming {
   readonly failed: (error: unknown) => void;
 }
 
-/** An agent that is to come here. */
+/** An agent that wants to move here. */
 export interface Offer {
   readonly name: string;
-  /** What its code is called: `asl:HASH/NAME`, `wasm:HASH/NAME` or `ts:NAME`. */
+  /** Name of the agent's code: `asl:HASH/NAME`, `wasm:HASH/NAME` or `ts:NAME`. */
   readonly code: string;
 }
 
-/** How often in a row an agent was sent to other nodes, and how often those could not be reached. */
+/** Redirections of an agent in a row, and unreachable nodes among them. */
 interface Journey {
   sendings: number;
   misses: number;
 }
 
-/** How the node says that an agent ended here because it is elsewhere, or its node handed it over. */
+/** Reasons of a node for an agent that moved, or that the node handed over. */
 const MOVED = "it moved to ";
 const PASSED = "it goes on at another node";
 
-/** Hears whether there is a connection, and if there is none why. */
+/** Listener to the connection. `why` is the reason of a loss. */
 export type ConnectionListener = (isConnected: boolean, why: string | undefined) => unknown;
 
-/** Of how many of the last messages that the node has is known who sent them: it refuses soon, or not at all. */
+/** Sent messages whose senders are remembered for refusals. A node refuses soon, or not at all. */
 const SENT_MAX = 4096;
 
 /**
- * A platform on which agents of this program live, over one session with one of its nodes. When the connection breaks it is
- * made again, and all goes on where it was; when the session is over, so are the agents.
+ * A platform on which agents of this program live, over one session with a node. A broken connection is restored
+ * without loss. When the session is over, its agents end.
  */
 export class Platform {
   #driver: Driver;
-  /** Begins a session that takes the place of the one before. */
+  /** Begins a session that replaces the previous one. */
   readonly #begin: (beginning: Beginning) => Driver;
-  /** What the last session was granted: one that was sent to another node is not welcome there yet. */
+  /** Grant of the last session. A session that was redirected has none yet. */
   #granted: Welcome | undefined;
   #isLeaving = false;
   readonly #lodgers = new Map<number, Lodger>();
   readonly #pending = new Map<number, Pending>();
   readonly #sent = new Map<number, Sent>();
   readonly #listeners = new Set<ConnectionListener>();
-  /** What the place is called where its agents are, if they know that. @internal */
+  /** Name of the place of its agents, if they know it. @internal */
   place: string | undefined;
   #isConnected = false;
   #take: ((offer: Offer) => unknown) | undefined;
   #over: ((error: SessionError) => void) | undefined;
 
-  /** Resolves when the session is over, with the reason; its code is `bye` after {@link Platform.close}. */
+  /** Resolves with the reason when the session is over. The code is `bye` after {@link Platform.close}. */
   readonly closed: Promise<SessionError> = new Promise((resolve) => (this.#over = resolve));
 
   private constructor(options: SessionOptions, connect: Connect, sign: Sign | undefined, welcomed: () => void, failed: (error: Error) => void) {
@@ -122,9 +122,9 @@ export class Platform {
       this.#happened(event);
     };
     this.#begin = (beginning) => {
-      // One that takes the place of another may take as long as that would have lived without a connection.
+      // A replacement may take as long as its predecessor would have lived without a connection.
       const patienceMs = Math.max(options.patienceMs ?? PATIENCE_MS, this.#granted?.lease_ms ?? 0);
-      // Of a session that was left nobody hears any more.
+      // Ignore events of a session that was replaced.
       const driver: Driver = new Driver({ moves: true, follows: true, ...options, patienceMs }, connect, sign, (event) => driver === this.#driver && told(event), beginning);
       driver.session.open = () => [...this.#lodgers.values()].flatMap(({ agent }) => [...agent.given]);
       return driver;
@@ -149,17 +149,17 @@ export class Platform {
     });
   }
 
-  /** Why the session is over, if it is: what {@link Platform.closed} resolves with. */
+  /** Reason why the session is over, if it is; {@link Platform.closed} resolves with it. */
   get over(): SessionError | undefined {
     return this.#driver.session.over;
   }
 
-  /** Whether there is a connection. If not one is being made, and what is sent waits. */
+  /** True while there is a connection. Without one, the platform reconnects and messages wait. */
   get isConnected(): boolean {
     return this.#isConnected && this.#driver.session.welcome !== undefined;
   }
 
-  /** Calls back whenever the connection is lost, and when there is one again: for whoever shows that. What is returned ends that. */
+  /** Calls back when the connection is lost or restored. The returned function ends that. */
   onConnection(tell: ConnectionListener): () => void {
     this.#listeners.add(tell);
     return () => void this.#listeners.delete(tell);
@@ -177,34 +177,37 @@ export class Platform {
     }
   }
 
-  /** The platform's name: what stands after `@` in its agents' names. */
+  /** Name of the platform, after `@` in its agents' identifiers. */
   get name(): string {
     return this.#granted?.platform ?? "";
   }
 
-  /** How many agents this session may have at a time. */
+  /** Maximum number of agents in this session. */
   get agentsMax(): number {
     return this.#granted?.agents ?? 0;
   }
 
-  /** The agents of this session. */
+  /** Agents of this session. */
   get agents(): readonly Agent[] {
     return [...this.#lodgers.values()].filter(({ created, isLeft }) => created === undefined && !isLeft).map(({ agent }) => agent);
   }
 
-  /** How many messages the node has not acknowledged yet. */
+  /** Number of messages that the node has not acknowledged. */
   get unacknowledged(): number {
     return this.#driver.session.unacknowledged;
   }
 
   /**
-   * Creates an agent: an object of a class of one's own, or a function that sets one up. Returns it when it is in the AMS and
-   * set up. One that is kept goes on where it was, if an agent of its name waits for this client on this node; while its last session is not over, or its node is still bringing its agents back, that is waited for.
-   * If it waits on another node, or had better be there, and is to be the first agent here, the session begins anew with that node.
-   * If it cannot be set up, it waits for another try, here or in another session. If its node hands it over to another one, it ends, and its {@link Agent.successor} goes on.
+   * Creates an agent, from an object of a class or a set-up function. Returns it when it is registered with the AMS and
+   * set up.
    *
-   * @throws {@link RefusedError} if the node does not want it: `name-taken`, `not-allowed`, `bad-name`, `too-many-agents`; `elsewhere` if it
-   * waits on another node, and there are other agents here.
+   * A durable agent is restored if one of its name waits on this node for this client. If its last session is not over
+   * yet, or the node is still recovering, this call waits. If the agent waits on another node, or belongs there, a
+   * session without agents begins anew with that node. If set-up fails, the agent waits for another attempt, here or in
+   * another session. If its node hands it over to another node, it ends and its {@link Agent.successor} continues.
+   *
+   * @throws {@link RefusedError} if the node refuses it: `name-taken`, `not-allowed`, `bad-name`, `too-many-agents`.
+   * `elsewhere` if the agent waits on another node, and this session has other agents.
    */
   create(name: string, setup?: Setup, keep?: Keep): Promise<Agent>;
   create<A extends Agent>(name: string, agent: A, keep?: Keep): Promise<A>;
@@ -231,11 +234,11 @@ export class Platform {
   }
 
   /**
-   * Another node has an agent that is to be, or had better have it: a session without agents begins anew there. One with others stays, for their sake. If nodes cannot be reached where they are
-   * said to be, or send it on and on, the agent is to be wherever that leads.
+   * Begins the session anew at the node that has, or should have, the agent. A session with other agents stays. After
+   * too many redirections or unreachable nodes, the agent is created wherever the last one leads.
    */
   async #follow(error: RefusedError, driver: Driver, journey: Journey): Promise<void> {
-    // Others that are to be may have led elsewhere meanwhile.
+    // Another agent's creation may have replaced the session meanwhile.
     if (this.#driver !== driver) return;
     const isSettled = (): boolean => this.#isLeaving || [...this.#lodgers.values()].some(({ created }) => created === undefined);
     if (driver.session.hasMissed) journey.misses++;
@@ -278,7 +281,7 @@ export class Platform {
     return this.#setUp(number, lodger, setup);
   }
 
-  /** Another program could not set it up: this one is given all that it was given. */
+  /** Gives a restored agent, whose set-up failed, to another program, with all its messages. */
   #takeOver(number: number, lodger: Lodger, agent: Agent, setup: () => unknown, keep: Keep): Promise<Agent> {
     agent.claim();
     const keeper = this.#keeper(number, keep);
@@ -299,7 +302,7 @@ export class Platform {
       lodger.early = undefined;
     } catch (error) {
       if (agent.signal.aborted) throw error;
-      // What is kept of an agent is not lost because somebody comes with the wrong program.
+      // A failed set-up must not delete a saved state.
       if (keeper?.restored) {
         lodger.isLeft = true;
         keeper.over();
@@ -308,7 +311,7 @@ export class Platform {
       }
       this.#driver.session.end(number);
       this.#driver.pump();
-      // Its name is free again when whoever wanted it hears of this.
+      // Return only when the name is free again.
       await agent.ended;
       throw error;
     }
@@ -319,7 +322,7 @@ export class Platform {
     const { session } = this.#driver;
     const { message_bytes: bytes = Infinity } = this.#granted ?? {};
     const keeper: Keeper = new Keeper(keep, {
-      // In JSON it takes a third more.
+      // Base64 makes a state a third longer.
       stateBytesMax: session.form === "json" ? Math.floor((bytes * 3) / 4) : bytes,
       ...(this.place !== undefined && { place: this.place }),
       tell: (error) => this.#lodgers.get(agent)?.agent.tell(error),
@@ -341,33 +344,34 @@ export class Platform {
     return keeper;
   }
 
-  /** The node is to run an agent, should its session be over, and has not got its code. */
+  /** Sends the agent's code to a node that has to run the agent after this session. */
   #giveCode(agent: number, code: string): void {
     const lodger = this.#lodgers.get(agent);
     if (!lodger) return;
-    // Nothing is an answer, too: the node says that it cannot run that, and keeps the state.
+    // Empty code tells the node that the client has none. The node keeps the state.
     const bytes = lodger.keeper?.code?.() ?? new Uint8Array();
     const frame = this.#driver.session.code(agent, code, bytes);
     this.#pending.set(frame, { agent, isSave: true, refused: (error) => lodger.agent.tell(error) });
     this.#driver.pump();
   }
 
-  /** The node has a state of an agent, and needs none before it any more. */
+  /** The node has this state of an agent. */
   #saved(agent: number, of: number): void {
     for (const [frame, pending] of this.#pending) if (pending.agent === agent && pending.isSave && frame <= of) this.#pending.delete(frame);
     this.#lodgers.get(agent)?.keeper?.saved(of);
   }
 
   /**
-   * Takes in agents that others send to an agent of this session: to be there, one is created with its name, and to be kept; it has its state then. What `take`
-   * throws is why it stays where it was, or goes back there if it was here already, and so it does if it is not created within 10 s. Who sets nothing takes in nobody.
+   * Accepts agents that move here: `take` creates an agent of the offered name with durability, and that gets the
+   * state. If `take` throws, or does not create the agent within 10 s, the agent stays, or returns, with that reason.
+   * Without `take`, all offers are refused.
    */
   onOffer(take: ((offer: Offer) => unknown) | undefined): void {
     this.#take = take;
   }
 
   async #offered({ name, code }: Offer): Promise<void> {
-    // It is here already, or about to be: an earlier offer came late.
+    // A repeated offer: the agent is here already.
     for (const lodger of this.#lodgers.values()) if (lodger.name === name && !lodger.isLeft) return;
     try {
       if (!this.#take) throw new WhimbrelError("its client takes in nobody");
@@ -377,7 +381,7 @@ export class Platform {
     }
   }
 
-  /** Somebody wants one of the agents to be elsewhere. */
+  /** Moves an agent because another agent asked for it. */
   async #yield(agent: number, to: string): Promise<void> {
     const lodger = this.#lodgers.get(agent);
     if (!lodger) return;
@@ -385,12 +389,12 @@ export class Platform {
       if (!lodger.keeper?.yields || lodger.isLeft) throw new WhimbrelError("its client keeps it");
       await lodger.agent.yieldTo(to);
     } catch (error) {
-      // Whoever wants it heard from the node already.
+      // A refusal by the node was reported already.
       if (!(error instanceof StayedError && error.isNodes)) this.#stays(lodger.name, error);
     }
   }
 
-  /** An agent that came here from elsewhere and cannot be set up goes back: why. Others that cannot wait for another try. @internal */
+  /** Returns an agent that arrived and cannot be set up. Other agents wait for another attempt. @internal */
   giveBack(name: string, why: unknown): void {
     for (const lodger of this.#lodgers.values()) if (lodger.isLeft && lodger.name === name) this.#stays(name, why);
   }
@@ -402,7 +406,7 @@ export class Platform {
     this.#driver.pump();
   }
 
-  /** A part of an agent's code came. */
+  /** Handles a part of an agent's code. */
   #codeCame({ agent, code, at, of, bytes }: CodePart): void {
     const lodger = this.#lodgers.get(agent);
     const coming = lodger?.coming;
@@ -419,7 +423,7 @@ export class Platform {
     coming.done(whole);
   }
 
-  /** Ends all agents and the session, once all that they said is with the node. */
+  /** Ends all agents and the session, after the node has all messages. */
   async close(): Promise<void> {
     this.#isLeaving = true;
     this.#driver.session.bye();
@@ -490,11 +494,11 @@ export class Platform {
     this.#sent.delete(of);
     if (pending) pending.refused(new RefusedError(code, text));
     else if (sent) sent.agent.tell(new RefusedError(code, sent.to === "" ? text : `${text}, of a message to ${sent.to}`));
-    // A message to one of the agents could not be handed over; its sender heard of it.
+    // A message to an agent here could not be delivered. Its sender knows.
     else if (of === 0) for (const { agent } of this.#lodgers.values()) agent.tell(new RefusedError(code, text));
   }
 
-  /** Messages are long, and many: only what tells them apart is kept. */
+  /** Remembers the sender of a message, in case the node refuses it. Keeps no content. */
   #remember(frame: number, agent: Agent, message: Message): void {
     const acknowledged = frame - this.unacknowledged;
     for (const [oldest] of this.#sent) {
@@ -519,7 +523,7 @@ export class Platform {
     const { session } = this.#driver;
     const driver = this.#driver;
     const pending = this.#pending;
-    /** Who is leaving says nothing, lest it be said here and there. */
+    /** Delays messages while the agent is moving. It must not send them twice. */
     const say = (what: () => void): void => (keeper ? keeper.stayAnd(what) : what());
     const sent = (message: Message): number => {
       const frame = session.send(number, message);
@@ -579,7 +583,7 @@ export class Platform {
     lodger.failed?.(error ?? (isPassed ? new RefusedError("not-yet", reason) : new WhimbrelError(reason)));
     lodger.coming?.failed(new WhimbrelError(reason));
     lodger.keeper?.over(reason.startsWith(MOVED));
-    // This one is over first.
+    // The predecessor ends first.
     const successor = isPassed && lodger.created === undefined && !lodger.isLeft ? lodger.again && Promise.resolve().then(lodger.again) : undefined;
     successor?.catch(() => undefined);
     lodger.agent.over(reason, successor);
@@ -589,7 +593,7 @@ export class Platform {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What a node could not even read would be the end of the session, and of all agents that are there already. */
+/** Checks a name and options. An invalid frame would end the session with all its agents. */
 function check(name: string, { onLeave = "wait", save = "no" }: Keep = {}): void {
   if (typeof name !== "string" || /\p{Surrogate}/u.test(name)) throw new RefusedError("bad-name", `${JSON.stringify(name)} is no text`);
   if (!ON_LEAVE.includes(onLeave)) throw new WhimbrelError(`onLeave is ${String(onLeave)}: it is one of ${ON_LEAVE.join(", ")}`);

@@ -1,6 +1,6 @@
 /**
- * FIPA's interaction protocols: both roles of request, query, contract net and subscribe. Each is a function of an agent, so
- * that a program bundles only what it uses.
+ * FIPA's interaction protocols: both roles of request, query, contract net and subscribe. Each role is a function, so
+ * that bundles contain only what they use.
  */
 import { Aid, type AidLike } from "../acl/aid.js";
 import { WhimbrelError } from "../acl/errors.js";
@@ -14,12 +14,12 @@ import { DeadlineError, EndedError, errorOf, lateFrom, type AnswerError } from "
 import { ALIVE_LOOK_MS, ANSWER_MS, RECEIVERS_MAX } from "./limits.js";
 import type { Inbox, Waiting } from "./mailbox.js";
 
-/** Thrown by the responder of a protocol to answer `refuse`. Anything else that is thrown is answered `failure`. */
+/** Thrown by a responder to answer `refuse`. Other errors are answered `failure`. */
 export class Refusal extends WhimbrelError {
   override readonly name = "Refusal";
 
   constructor(
-    /** What the other hears: the reason. */
+    /** Reason that the initiator gets. */
     readonly content: Value,
   ) {
     super("refused");
@@ -28,7 +28,7 @@ export class Refusal extends WhimbrelError {
 
 // ---- Request and query
 
-/** What is asked for, besides what the protocol says itself. */
+/** Options of a request: message parameters, and limits of waiting. */
 export interface Question extends Omit<Draft, "performative" | "receivers" | "content" | "protocol">, Waiting {}
 
 function ask(agent: Agent, performative: string, protocol: string, to: AidLike, content: Value, question: Question): Promise<Message> {
@@ -46,24 +46,24 @@ export function request(agent: Agent, to: AidLike, action: Value, question: Ques
   return ask(agent, "request", "fipa-request", to, action, question);
 }
 
-/** FIPA-Query: asks whether something is so. */
+/** FIPA-Query: asks whether a proposition is true. */
 export function queryIf(agent: Agent, to: AidLike, proposition: Value, question: Question = {}): Promise<Message> {
   return ask(agent, "query-if", "fipa-query", to, proposition, question);
 }
 
-/** FIPA-Query: asks for what fits a description. */
+/** FIPA-Query: asks for the objects that match a description. */
 export function queryRef(agent: Agent, to: AidLike, description: Value, question: Question = {}): Promise<Message> {
   return ask(agent, "query-ref", "fipa-query", to, description, question);
 }
 
-/** What makes an answer of a message: a value, or undefined for none. */
+/** Computes the answer to a message: a value, or undefined for none. */
 export type Answer = (message: Message) => Value | undefined | Promise<Value | undefined>;
 
-/** Where a responder listens. */
+/** Options of a responder. */
 export interface Responding {
-  /** What else must fit. */
+  /** Further conditions on messages. */
   readonly template?: Template;
-  /** Whether to answer `agree` before it begins. */
+  /** True to answer `agree` before the work begins. */
   readonly agree?: boolean;
 }
 
@@ -74,7 +74,7 @@ function respond(agent: Agent, performatives: readonly string[], answer: Answer,
   });
 }
 
-/** Answers `inform` with the result, `refuse`, or `failure` with what went wrong. */
+/** Answers `inform` with the result, `refuse`, or `failure` with the error's text. */
 async function conclude(agent: Agent, message: Message, what: () => Value | undefined | Promise<Value | undefined>): Promise<void> {
   let result: Value | undefined;
   try {
@@ -88,12 +88,12 @@ async function conclude(agent: Agent, message: Message, what: () => Value | unde
   agent.reply(message, "inform", result ?? null);
 }
 
-/** FIPA-Request, the other side: does what is asked for. What is returned ends that. */
+/** FIPA-Request, responder: performs actions. The returned function ends that. */
 export function onRequest(agent: Agent, perform: Answer, responding: Responding = {}): () => void {
   return respond(agent, ["request"], perform, responding);
 }
 
-/** FIPA-Query, the other side: answers `query-if` and `query-ref`. What is returned ends that. */
+/** FIPA-Query, responder: answers `query-if` and `query-ref`. The returned function ends that. */
 export function onQuery(agent: Agent, answer: Answer, responding: Responding = {}): () => void {
   return respond(agent, ["query-if", "query-ref"], answer, responding);
 }
@@ -103,55 +103,58 @@ export function onQuery(agent: Agent, answer: Answer, responding: Responding = {
 /** A proposal in a contract net. */
 export interface Proposal {
   readonly agent: Aid;
-  /** What it offers. */
+  /** Content of the proposal. */
   readonly content: Value;
   readonly message: Message;
 }
 
-/** What the initiator of a contract net says. */
+/** A call for proposals, by the initiator of a contract net. */
 export interface Call extends Omit<Draft, "performative" | "receivers" | "content" | "protocol" | "replyByMs"> {
-  /** Who is asked for proposals. */
+  /** Agents that are asked for proposals. */
   readonly participants: readonly AidLike[];
-  /** What for. */
+  /** Task to propose for. */
   readonly content: Value;
-  /** How long proposals are waited for; not longer than until all have answered. */
+  /** Maximum time to wait for proposals. The call goes on as soon as all have answered. */
   readonly deadlineMs: number;
-  /** Which of the proposals are accepted, in order. */
+  /** Selects the accepted proposals, in order. */
   readonly select: (proposals: readonly Proposal[]) => readonly Proposal[] | Promise<readonly Proposal[]>;
-  /** What is said to those who are accepted, or rejected; their proposal if not said. */
+  /** Content of the acceptance or rejection; the proposal by default. */
   readonly verdict?: (proposal: Proposal, isAccepted: boolean) => Value;
-  /** How long a result is waited for: 10 s if not said. `Infinity` will do: who ends is not waited for. */
+  /**
+   * Maximum time to wait for results; 10 s by default. `Infinity` is safe, because contractors that end are noticed.
+   */
   readonly resultMs?: number;
-  /** Gives the call up. */
+  /** Aborts the call. */
   readonly signal?: AbortSignal;
 }
 
-/** What came of a proposal that was accepted. */
+/** Outcome of an accepted proposal. */
 export interface Outcome {
   readonly proposal: Proposal;
-  /** The `inform` with which it was done. */
+  /** The `inform` with the result. */
   readonly result?: Message;
-  /** Why it was not: `failure`, the result did not come in time, or the contractor ended before it told one. */
+  /** Reason of the failure: a `failure`, a deadline, or the end of the contractor. */
   readonly error?: AnswerError | DeadlineError | EndedError;
 }
 
-/** How a contract net went. */
+/** Result of a contract net. */
 export interface Contract {
   readonly outcomes: readonly Outcome[];
   readonly proposals: readonly Proposal[];
-  /** What was answered that is no proposal; `failure` from `ams` for those who are not there. */
+  /** Answers that are not proposals; `failure` from `ams` for unreachable participants. */
   readonly refused: readonly Message[];
-  /** Those who did not answer in time. */
+  /** Participants that did not answer in time. */
   readonly silent: readonly Aid[];
 }
 
 /**
- * FIPA-Contract-Net: calls for proposals, selects among those that come in time, and waits for the results. Participants that
- * do not quote the conversation (AgentSpeak's plans for `kqml_received` need not) are understood by who they are.
+ * FIPA-Contract-Net, initiator: calls for proposals, selects among those that arrive in time, and waits for the
+ * results. Answers without the conversation's identifier are matched by their sender, because AgentSpeak's plans for
+ * `kqml_received` need not quote it.
  */
 export async function contractNet(agent: Agent, call: Call): Promise<Contract> {
   const { participants, content, deadlineMs, select, verdict, resultMs = ANSWER_MS, signal, ...draft } = call;
-  // A participant that is named twice is asked once.
+  // Ask each participant once.
   const called = new Map(participants.map((participant) => atHome(agent, Aid.of(participant))).map((other) => [`${other}`, other]));
   const conversationId = draft.conversationId ?? newId(agent.name);
   const head = { ...draft, protocol: "fipa-contract-net", conversationId };
@@ -161,7 +164,7 @@ export async function contractNet(agent: Agent, call: Call): Promise<Contract> {
   });
   try {
     const replyByMs = Date.now() + Math.round(deadlineMs);
-    // Without participants, nothing is sent.
+    // Without participants, send nothing.
     for (let at = 0; at < called.size; at += RECEIVERS_MAX) agent.send({ ...head, performative: "cfp", receivers: [...called.values()].slice(at, at + RECEIVERS_MAX), content, replyByMs });
     const answers = await answersTo(inbox, agent, called.keys(), { timeoutMs: deadlineMs, signal });
     const proposals = answers
@@ -189,20 +192,23 @@ export async function contractNet(agent: Agent, call: Call): Promise<Contract> {
     };
   } finally {
     inbox.close();
-    // Proposals that come too late are not wanted. An identifier that is the caller's own may be used again.
+    // Drop late proposals. An identifier from the caller may be used again.
     if (draft.conversationId === undefined) agent.giveUp(conversationId);
   }
 }
 
-/** What participants say. */
+/** Performatives of participants. */
 const ANSWERS: readonly string[] = ["propose", "refuse", "not-understood", "inform", "failure"];
 
-/** Agents of this platform are called by their local names, whoever speaks of them. */
+/** Strips the platform from agents of this platform, so that names compare equal. */
 function atHome(agent: Agent, other: Aid): Aid {
   return other.platform === agent.aid.platform ? new Aid(other.name, "", other) : other;
 }
 
-/** The name of whose answer a message is: what the AMS says of a message that it could not deliver stands for the one whom that was for. */
+/**
+ * Returns the name of the agent that a message answers for. A `failure` from the AMS stands for the unreachable
+ * participant.
+ */
 function answererOf(agent: Agent, { content, performative, sender }: Message): string {
   const from = `${atHome(agent, sender)}`;
   if (performative !== "failure" || from !== "ams" || !Array.isArray(content)) return from;
@@ -211,7 +217,7 @@ function answererOf(agent: Agent, { content, performative, sender }: Message): s
   return unreached ? `${atHome(agent, unreached)}` : from;
 }
 
-/** The first answer of each agent of these names, as far as they come in time. What else the AMS says is among them. */
+/** Collects the first answer of each named agent, within the time limit. Other messages of the AMS are included. */
 async function answersTo(inbox: Inbox, agent: Agent, from: Iterable<string>, waiting: Waiting): Promise<Message[]> {
   const missing = new Set(from);
   const answers: Message[] = [];
@@ -231,8 +237,9 @@ async function answersTo(inbox: Inbox, agent: Agent, from: Iterable<string>, wai
 }
 
 /**
- * The results of those who got the contract. Nobody tells of an agent that ended with the award in its hands, as that was delivered: so the AMS is asked now and then whether those who are missing
- * still live. Who ended told its result before, if it did, and that may still be on its way: so it is looked twice.
+ * Collects the results of accepted contractors. The platform does not report the end of a contractor that already got
+ * its award, so the AMS is asked at intervals. A contractor counts as ended after two such checks, because its result
+ * may still be on its way.
  */
 async function resultsOf(inbox: Inbox, agent: Agent, from: readonly Aid[], { timeoutMs = ANSWER_MS, signal }: Waiting): Promise<{ readonly results: ReadonlyMap<string, Message>; readonly ended: ReadonlySet<Aid> }> {
   const results = new Map<string, Message>();
@@ -251,7 +258,7 @@ async function resultsOf(inbox: Inbox, agent: Agent, from: readonly Aid[], { tim
   return { results, ended };
 }
 
-/** Whether there is no such agent on this platform. False if nobody says so: of other platforms' agents nothing is known here. */
+/** Returns true if the platform has no such agent. False if unknown, as for agents of other platforms. */
 async function isGone(agent: Agent, other: Aid, signal: AbortSignal | undefined): Promise<boolean> {
   if (other.platform !== "") return false;
   try {
@@ -270,22 +277,22 @@ function outcomeOf(proposal: Proposal, result: Message | undefined, hasEnded: bo
   return error ? { proposal, error } : { proposal, result };
 }
 
-/** What a participant of contract nets does. */
+/** A contractor's role in a contract net. */
 export interface Contractor {
-  /** What it offers for what is called for; undefined, or a {@link Refusal}, if it does not want it. */
+  /** Computes the proposal; undefined, or a {@link Refusal}, to refuse. */
   readonly bid: Answer;
-  /** Does what was awarded. `proposal` is what it offered, if the verdict quotes the conversation. */
+  /** Performs the awarded task. `proposal` is its own proposal, if the award quotes the conversation. */
   readonly perform: (verdict: Message, proposal: Value | undefined) => Value | undefined | Promise<Value | undefined>;
-  /** Hears that another got it. */
+  /** Called when the proposal was rejected. */
   readonly rejected?: (verdict: Message, proposal: Value | undefined) => unknown;
-  /** What else calls for proposals must fit. */
+  /** Further conditions on calls. */
   readonly template?: Template;
 }
 
-/** Proposals that are remembered until the verdict: initiators that never say one must not fill the memory. */
+/** Proposals that are remembered until the verdict. The oldest is dropped, because some initiators never send one. */
 const PROPOSALS_MAX = 1000;
 
-/** FIPA-Contract-Net, the other side: bids, and does what it is awarded. What is returned ends that. */
+/** FIPA-Contract-Net, contractor: proposes, and performs what is awarded. The returned function ends that. */
 export function onContractNet(agent: Agent, { bid, perform, rejected, template = {} }: Contractor): () => void {
   const offered = new Map<string, Value>();
   const keyOf = (message: Message): string => `${message.sender} ${message.conversationId}`;
@@ -316,16 +323,16 @@ export function onContractNet(agent: Agent, { bid, perform, rejected, template =
 
 // ---- Subscribe
 
-/** FIPA-Subscribe: what another agent tells, until it is cancelled. */
+/** A subscription to an agent's messages, until it is cancelled. */
 export interface Subscription extends AsyncIterable<Message> {
-  /** The next `inform`. */
+  /** Takes the next `inform`. */
   next(waiting?: Waiting): Promise<Message>;
-  /** Wants to hear no more. */
+  /** Cancels the subscription. */
   cancel(): void;
 }
 
 /**
- * FIPA-Subscribe: subscribes to what an agent tells.
+ * FIPA-Subscribe: subscribes to an agent's messages.
  *
  * @throws As {@link Agent.ask} does, if the other agent does not agree.
  */
@@ -338,11 +345,11 @@ export async function subscribe(agent: Agent, to: AidLike, content: Value, quest
     const first = await inbox.next({ timeoutMs, signal });
     const error = errorOf(first);
     if (error) throw error;
-    // Who tells at once has agreed.
+    // An `inform` at once implies agreement.
     if (first.performative !== "agree") inbox.add(first);
   } catch (error) {
     inbox.close();
-    // The other may agree later: nobody listens then.
+    // Cancel, because the other agent may still agree after the deadline.
     if (error instanceof DeadlineError || signal?.aborted) cancel(agent, conversationId, { ...head, content });
     throw lateFrom(error, to, timeoutMs);
   }
@@ -356,20 +363,20 @@ export async function subscribe(agent: Agent, to: AidLike, content: Value, quest
   };
 }
 
-/** Somebody who subscribed. */
+/** A subscriber. */
 export interface Subscriber {
   readonly aid: Aid;
-  /** The `subscribe`. */
+  /** The `subscribe` message. */
   readonly message: Message;
-  /** Aborted when it cancels, or this agent ends. */
+  /** Signal that is aborted when the subscriber cancels or this agent ends. */
   readonly signal: AbortSignal;
-  /** Tells it something. */
+  /** Sends an `inform` to the subscriber. */
   tell(content: Value): void;
 }
 
 /**
- * FIPA-Subscribe, the other side: `begin` is called for each subscriber, and answered `agree`, or `refuse` if it throws a
- * {@link Refusal}. What is returned ends that.
+ * FIPA-Subscribe, responder: calls `begin` for each subscriber, and answers `agree`, or `refuse` if `begin` throws a
+ * {@link Refusal}. The returned function ends all subscriptions.
  */
 export function onSubscribe(agent: Agent, begin: (subscriber: Subscriber) => unknown, template: Template = {}): () => void {
   const subscribers = new Map<string, AbortController>();
@@ -404,7 +411,7 @@ export function onSubscribe(agent: Agent, begin: (subscriber: Subscriber) => unk
         agent.reply(message, "inform", message.content);
       },
     ),
-    // A subscriber that is no more hears nothing more.
+    // An unreachable subscriber is removed.
     agent.onMessage((message) => matches(unreachable, message) && [...subscribers.keys()].some((key) => key.endsWith(` ${message.conversationId}`)), forget),
   ];
   return () => {

@@ -1,17 +1,19 @@
-/** Time, as a society on a device needs it. A test, or a lesson, may have another than the clock on the wall. */
+/** Source of time for a society. Tests and lessons may replace the machine's clock. */
 export interface Clock {
-  /** Milliseconds of a clock that does not go back. */
+  /** Monotonic time in milliseconds. */
   now(): number;
   /** Milliseconds since 1970. */
   wall(): number;
-  /** Calls back after so many milliseconds; what is returned takes that back. */
+  /** Calls back after `ms` milliseconds. The returned function cancels the call. */
   after(ms: number, call: () => void): () => void;
 }
 
-/** The longest that a timer of JavaScript can wait. */
+/** Longest delay of a JavaScript timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Calls back when other things had their chance. Timers would do, but browsers have them wait for 4 ms when they follow each other. */
+/**
+ * Calls back after pending events. Browsers delay nested timers by 4 ms, so this uses `setImmediate` or a message port.
+ */
 const soon: (call: () => void) => () => void = (() => {
   const { setImmediate, clearImmediate } = globalThis as {
     readonly setImmediate?: (call: () => void) => unknown;

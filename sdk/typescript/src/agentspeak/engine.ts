@@ -1,11 +1,14 @@
-/** The AgentSpeak engine of nodes, compiled to WebAssembly: orders as JSON and bytes in, answers out (docs/design/device.md). */
+/**
+ * The AgentSpeak engine of nodes, compiled to WebAssembly. Orders go in as JSON and bytes, answers come out
+ * (docs/design/device.md).
+ */
 import { WhimbrelError } from "../acl/errors.js";
 import type { Clock } from "./clock.js";
 
-/** Where the engine's module is: its address, its bytes, a response with them, or the module itself. */
+/** Source of the engine's module: its address, its bytes, a response with the bytes, or the compiled module. */
 export type EngineSource = string | URL | BufferSource | Response | PromiseLike<Response> | WebAssembly.Module;
 
-/** What is wrong with a program, or probably not meant. Lines and columns count from 1, columns in UTF-16 units as editors count. */
+/** Error or warning about a program. Lines and columns count from 1; columns count UTF-16 units, as editors do. */
 export interface Diagnostic {
   readonly severity: "error" | "warning";
   readonly message: string;
@@ -14,15 +17,15 @@ export interface Diagnostic {
   readonly column: number;
   readonly endLine: number;
   readonly endColumn: number;
-  /** What the place is. */
+  /** Short description of the marked place. */
   readonly label: string;
-  /** What to do about it. */
+  /** Suggested fix. */
   readonly help: string | undefined;
-  /** With the lines that it is about, as a terminal shows it. */
+  /** The whole diagnostic with its source lines, as a terminal shows it. */
   readonly rendered: string;
 }
 
-/** How many messages took which way: `sent + came = handled + dead + queued + left`, always. */
+/** Message counts by outcome. `sent + came = handled + dead + queued + left` always holds. */
 export interface Counters {
   readonly sent: number;
   readonly handled: number;
@@ -35,7 +38,7 @@ export interface Counters {
 /** A message in JSON (conformance/acl). */
 export type MessageJson = Readonly<Record<string, unknown>>;
 
-/** What happened, as the engine tells it. */
+/** Event that the engine reports. */
 export type Happening =
   | { readonly printed: { readonly agent: string; readonly text: string; readonly bare: boolean } }
   | { readonly noted: { readonly agent: string; readonly level: "debug" | "info" | "warning" | "severe"; readonly text: string } }
@@ -48,12 +51,12 @@ export type Happening =
   | { readonly ended: { readonly agent: string; readonly reason: string } }
   | { readonly stopped: { readonly code: number } };
 
-/** What is in an agent's mind. What there is none of is left out; `cut` tells what there was no room for. */
+/** Reasoning cycles since the mind was first followed or debugged. */
 export interface Mind {
   /** Reasoning cycles since somebody followed or debugged it. */
   readonly cycle?: number;
   readonly paused: boolean;
-  /** Why it stands: it was told to, or the plan with a breakpoint that was chosen. */
+  /** Reason for the pause: an instruction, or the plan whose breakpoint was reached. */
   readonly paused_by?: string;
   readonly source_file?: string;
   readonly beliefs: readonly { readonly text: string; readonly namespace: string; readonly sources: readonly string[]; readonly annotations: readonly string[]; readonly rule: boolean }[];
@@ -78,19 +81,19 @@ export interface Mind {
   readonly mailbox: readonly { readonly from: string; readonly performative: string; readonly content: string }[];
   readonly mailbox_total: number;
   readonly events: readonly { readonly text: string; readonly intention: number | null }[];
-  /** What the last cycles did, while somebody follows it. */
+  /** Steps of the last cycles, recorded while the mind is followed. */
   readonly recent: readonly { readonly cycle: number; readonly text: string }[];
   readonly cut: Readonly<Record<string, number>>;
 }
 
-/** What somebody has an agent do who looks into it. */
+/** Instruction to an inspected agent. */
 export type Instruction =
   | "pause"
   | "continue"
   | "step"
-  /** It goes on, and has no breakpoints any more. */
+  /** Continues and removes all breakpoints. */
   | "end"
-  /** It pauses when this plan is chosen, or does not. */
+  /** Sets or clears a breakpoint: the agent pauses when it chooses this plan. */
   | { readonly breakpoint: { readonly plan: string; readonly on: boolean } }
   | { readonly believe: { readonly belief: string; readonly add: boolean } }
   | { readonly pursue: { readonly goal: string } };
@@ -107,16 +110,16 @@ type Answer =
 
 type DiagnosticJson = Omit<Diagnostic, "endLine" | "endColumn" | "help"> & { readonly end_line: number; readonly end_column: number; readonly help: string | null };
 
-/** The answer to an order, and what happened since the one before. */
+/** Answer to an order, with the events since the previous order. */
 export interface Reply {
   readonly answer: Answer;
   readonly happened: readonly Happening[];
-  /** How much happened that was forgotten, because nobody asked. */
+  /** Number of events that were dropped because nobody fetched them. */
   readonly lost: number;
-  /** When to give turns again; null if nothing is to be done until something happens. */
+  /** Delay until the next turn; null if the society waits for an event. */
   readonly wait_ms: number | null;
   readonly over: boolean;
-  /** What comes beside the answer. */
+  /** Bytes that accompany the answer. */
   readonly bytes: Uint8Array;
 }
 
@@ -129,29 +132,29 @@ interface Exports {
   whim_output_bytes(): number;
 }
 
-/** Bytes of an order, with those that come with it. */
+/** Longest order in bytes, attached bytes included. */
 const ORDER_BYTES_MAX = 128 << 20;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What is wrong with the engine itself: whatever ran in it is lost, and a new one begins from what was saved. */
+/** Failure of the engine itself. The society in it is lost; start a new one from saved states. */
 export class EngineError extends WhimbrelError {
   override readonly name = "EngineError";
 }
 
-/** Compiles the module. */
+/** Compiles the engine's module. */
 export async function compileEngine(source: EngineSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   if (ArrayBuffer.isView(source) || source instanceof ArrayBuffer) return WebAssembly.compile(source);
   const response = await (typeof source === "string" || source instanceof URL ? fetch(source) : (source as Response | PromiseLike<Response>));
   if (!response.ok) throw new WhimbrelError(`the engine is not to be had: ${response.url} answers ${response.status}`);
-  // A server that does not know the type of WebAssembly is no reason to fail.
+  // Some servers do not know the type of WebAssembly. They must still work.
   if (response.headers.get("content-type")?.startsWith("application/wasm")) return WebAssembly.compileStreaming(response);
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
-/** An order as JSON. */
+/** Encodes an order as JSON. */
 function written(order: unknown): Uint8Array {
   try {
     return encoder.encode(JSON.stringify(order));
@@ -160,7 +163,7 @@ function written(order: unknown): Uint8Array {
   }
 }
 
-/** An instance of the module. */
+/** Instance of the engine's module. */
 export class Engine {
   readonly #exports: Exports;
   #fault: EngineError | undefined;
@@ -171,15 +174,16 @@ export class Engine {
     this.#exports.whim_begin(this.#write(encoder.encode(platform)));
   }
 
-  /** What stopped it, if something did. */
+  /** Error that stopped the engine, if any. */
   get fault(): EngineError | undefined {
     return this.#fault;
   }
 
   /**
-   * Carries out an order.
+   * Executes an order.
    *
-   * @throws {@link EngineError} if it traps, now or before; {@link WhimbrelError} if the order is none, or too long: nothing happened then.
+   * @throws {@link EngineError} if the engine traps or has trapped before. {@link WhimbrelError} if the order is
+   * invalid or too long; then nothing happened.
    */
   order(order: unknown, bytes: Uint8Array = new Uint8Array()): Reply {
     if (this.#fault) throw this.#fault;
@@ -197,7 +201,7 @@ export class Engine {
     }
   }
 
-  /** Writes what goes in; the length of the first part. */
+  /** Writes an order into the engine's memory. Returns the length of its text. */
   #write(text: Uint8Array, bytes: Uint8Array = new Uint8Array()): number {
     const at = this.#exports.whim_input(text.length + bytes.length);
     if (at === 0) throw new EngineError(`an order of ${text.length + bytes.length} bytes is too long`);
@@ -208,7 +212,7 @@ export class Engine {
   }
 }
 
-/** A diagnostic as programs see it. */
+/** Converts a diagnostic of the engine to the public form. */
 export function diagnosticOf({ end_line: endLine, end_column: endColumn, help, ...rest }: DiagnosticJson): Diagnostic {
   return { ...rest, endLine, endColumn, help: help ?? undefined };
 }

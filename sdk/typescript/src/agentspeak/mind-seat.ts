@@ -3,19 +3,19 @@ import { EndedError, StayedError } from "../agents/errors.js";
 import type { Message } from "../acl/message.js";
 import type { Society } from "./society.js";
 
-/** An agent of a society on a platform that keeps it: it counts which messages its mind has handled. */
+/** Platform agent that stands for a durable mind of a society. It counts the messages that the mind has handled. */
 export class MindSeat extends Agent {
   readonly #society: Society;
   readonly #mind: string;
   readonly #setUp: () => void | Promise<void>;
-  /** Messages that came before the mind was there. */
+  /** Messages that arrived before the mind was created. */
   #early: (readonly [message: Message, number: number])[] | undefined = [];
-  /** The numbers of those that wait in its mailbox. */
+  /** Numbers of the messages in the mind's mailbox. */
   readonly #waiting: number[] = [];
   #upto = 0;
   #isLost = false;
 
-  /** `setUp` has the mind be. */
+  /** `setUp` creates the mind. */
   constructor(society: Society, mind: string, setUp: () => void | Promise<void>) {
     super();
     this.#society = society;
@@ -27,7 +27,7 @@ export class MindSeat extends Agent {
     return this.#setUp();
   }
 
-  /** The mind is there. */
+  /** Connects the created mind: saves its state from now on and delivers early messages. */
   begin(path: string): void {
     this.#society.keep(this.#mind);
     if (this.keeper) {
@@ -39,16 +39,17 @@ export class MindSeat extends Agent {
     this.#early = undefined;
   }
 
-  /** It had turns: so many messages wait that came from the platform. */
+  /** Notes a turn of the mind. `waiting` counts the platform's messages that it has not handled. */
   worked(waiting: number): void {
     while (this.#waiting.length > waiting) this.#upto = this.#waiting.shift() ?? this.#upto;
     this.keeper?.touched(this.#waiting.length);
   }
 
   /**
-   * Has the mind go on elsewhere, from where it is now: its step that says so is done there, and fails here if it stays.
+   * Moves the mind to another place with its current state. Its `.move_to` succeeds there, or fails here if the move
+   * fails.
    *
-   * @throws {@link StayedError} if it stays.
+   * @throws {@link StayedError} if the agent cannot move.
    */
   override async moveTo(place: string): Promise<void> {
     const { keeper } = this;
@@ -62,10 +63,10 @@ export class MindSeat extends Agent {
     }
   }
 
-  /** Its mind wants to be there. It hears itself why it stays. */
+  /** Starts a move that the mind requested. The mind itself learns of a refusal. */
   go(place: string): void {
     this.moveTo(place).catch((error: unknown) => {
-      // What went wrong before anything left it would never hear.
+      // The mind learns of failures only after its state was sent. Report earlier ones here.
       if (!(error instanceof StayedError || error instanceof EndedError)) this.tell(error);
     });
   }
@@ -77,12 +78,15 @@ export class MindSeat extends Agent {
 
   /** @internal */
   override over(reason: string): void {
-    // It is elsewhere by now, and did not end.
+    // The agent moved, so the society must forget its mind without ending it.
     if (this.keeper?.hasMoved && !this.#society.isOver) this.#society.depart(this.#mind);
     super.over(reason);
   }
 
-  /** The mind is no more, and did not end: it waits as it was last saved, with the messages behind that, for whoever comes when this session is over. */
+  /**
+   * Detaches a mind that was lost with its engine. The node keeps its last saved state and later messages for another
+   * session.
+   */
   lose(): void {
     this.#isLost = true;
     this.keeper?.over();
@@ -100,7 +104,7 @@ export class MindSeat extends Agent {
     try {
       missing = this.#society.isOver ? [this.#mind] : this.#society.deliver({ ...message, receivers: [this.aid] });
     } catch (error) {
-      // The engine stopped, over this message perhaps: it is nobody's so far.
+      // The engine stopped, perhaps because of this message. The message stays unhandled.
       if (this.#isLost) return;
       throw error;
     }

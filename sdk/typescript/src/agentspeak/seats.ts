@@ -7,41 +7,45 @@ import { WhimbrelError } from "../acl/errors.js";
 import { MindSeat } from "./mind-seat.js";
 import type { Society } from "./society.js";
 
-/** How the agents of a society come to a platform. */
+/** Options for attaching a society to a platform. */
 export interface SeatOptions {
-  /** Told of what goes wrong: an agent whose name is taken, a service that is refused. Prints it, if nobody is. */
+  /** Receives errors of agents: a taken name, a refused service. Without it, errors are printed. */
   readonly onError?: (agent: string, error: unknown) => void;
-  /** Told when an agent of the society is on the platform. */
+  /** Called when an agent of the society has joined the platform. */
   readonly onSeat?: (agent: string, seat: Agent) => void;
-  /** What the place is called where the society is: `.node(N)` of its agents; none if not said. */
+  /** Name of the society's place: the answer to `.node(N)` of its agents. No name by default. */
   readonly place?: string;
 }
 
-/** How many messages may be on their way to the node before minds wait for it, and how few before they go on. */
+/** Messages in flight to the node at which minds pause, and at which they resume. */
 const [UNACKNOWLEDGED_MAX, UNACKNOWLEDGED_MIN] = [4096, 1024];
-/** Between two looks at how many there are. */
+/** Interval of checks while minds are paused. */
 const LOOK_MS = 10;
 
-/** An agent of a society on a platform: what it is there, and what waits until it is. */
+/** An agent of a society with its counterpart on the platform, and the work that waits for that. */
 interface Seat {
   agent: Agent | undefined;
   waiting: Message[];
   readonly services: Service[];
-  /** What is said to the DF, one thing after the other. */
+  /** Tail of the queue of requests to the DF. */
   saying: Promise<void>;
 }
 
 /**
- * Makes a society part of a platform: each of its agents, those that come later too, is an agent there of the same name, over this session.
- * What it says to others goes out as its word, what comes for it is delivered, the services that it registers are in the platform's DF. An agent that
- * ends on one side ends on the other. Should the engine stop (`failed`) those that are kept do not end: close the platform, and another session goes on
- * with them. Resolves when all that are there have their seats; what is returned takes that back: they leave the platform, and go on here.
+ * Attaches a society to a platform. Each agent of the society, present or future, gets an agent of the same name on the
+ * platform, over this session. Messages to outside agents leave through it, and messages for it are delivered to the
+ * society. Services that it registers appear in the platform's DF. An agent that ends on one side ends on the other.
+ *
+ * If the engine stops (`failed`), durable agents do not end: close the platform, and another session can restore them.
+ *
+ * Resolves when all present agents have joined. The returned function detaches the society: its agents leave the
+ * platform and continue locally.
  */
 export async function attachSociety(society: Society, platform: Platform, options: SeatOptions = {}): Promise<() => Promise<void>> {
   return (await seat(society, platform, options)).leave;
 }
 
-/** As {@link attachSociety}, with the seats. @internal */
+/** Attaches a society and also returns its slots. @internal */
 export async function seat(society: Society, platform: Platform, options: SeatOptions = {}): Promise<{ readonly seats: Seats; leave(): Promise<void> }> {
   const seats = new Seats(society, platform, options);
   society.attach(platform.name, options.place);
@@ -56,7 +60,7 @@ export async function seat(society: Society, platform: Platform, options: SeatOp
     society.on("offered", ({ agent, service, kind, offered }) => seats.offer(agent, { name: service, type: kind }, offered)),
   ];
   const taken = society.agents.map(({ name }) => seats.take(name));
-  // What they offered before is offered there, too.
+  // Register services that were offered before.
   for (const { agent, service, kind } of society.offers) seats.offer(agent, { name: service, type: kind }, true);
   await Promise.all(taken);
   const leave = async (): Promise<void> => {
@@ -67,25 +71,25 @@ export async function seat(society: Society, platform: Platform, options: SeatOp
   return { seats, leave };
 }
 
-/** An agent that the platform keeps, before it has its seat. */
+/** A durable agent that has not joined yet. */
 interface Newcomer {
   readonly name: string;
   readonly path: string;
   readonly code: string;
   readonly options: Readonly<Record<string, string>>;
-  /** It comes from elsewhere, perhaps with a program that was never here. */
+  /** True if the agent comes from another place, possibly with an unknown program. */
   readonly isComing?: boolean;
 }
 
 /** @internal */
 export class Seats {
   readonly #seats = new Map<string, Seat>();
-  /** Programs that came with agents. */
+  /** Programs that arrived with agents. */
   readonly #admitted = new Set<string>();
-  /** Agents that leave the platform: until they have, nobody else can have their names. */
+  /** Agents that are leaving the platform. Their names stay reserved until they have left. */
   readonly #leaving = new Map<string, Promise<unknown>>();
   #isOver = false;
-  /** Has minds go on that wait for the node. */
+  /** Resumes minds that wait for the node. */
   #goOn: (() => void) | undefined;
 
   constructor(
@@ -100,18 +104,18 @@ export class Seats {
   }
 
   /**
-   * Creates an agent that the platform keeps: there first, and then here, where it was or anew.
+   * Creates a durable agent: first on the platform, then here, restored or new.
    *
-   * @throws {@link WhimbrelError} if it was another program's.
+   * @throws {@link WhimbrelError} if the saved state belongs to another program.
    */
   spawnKept(name: string, path: string, options: Readonly<Record<string, string>>, keep: Keep): Promise<Agent> {
     return this.#settle({ name, path, options, code: this.society.code(path).name }, keep);
   }
 
   /**
-   * Takes in an agent that comes from elsewhere: its program, if that was never here, comes after it.
+   * Accepts an agent from another place. Its program is fetched if it is unknown here.
    *
-   * @throws {@link WhimbrelError} if that is not to be had, or its state is not of it.
+   * @throws {@link WhimbrelError} if the program cannot be fetched, or does not match the state.
    */
   accept(name: string, code: string, keep: Keep): Promise<Agent> {
     return this.#settle({ name, path: code, options: {}, code, isComing: true }, keep);
@@ -128,12 +132,12 @@ export class Seats {
     });
     agent.onError = (error) => this.onError(name, error);
     await this.platform.create(name, agent, { ...keep, code });
-    // From now on it is at the node, with its code, if it is to go on there.
+    // Save at once, so that the node has state and code if it must run the agent.
     await agent.save().catch((error: unknown) => agent.signal.aborted || this.onError(name, error));
     return agent;
   }
 
-  /** Has its mind be, where it was or anew. */
+  /** Creates the mind, restored or new. */
   #begin(agent: MindSeat, { name, path, code, options, isComing }: Newcomer): void {
     const { restored } = agent;
     if (restored && restored.code !== code) throw new WhimbrelError(`${name} is kept, and is of ${restored.code}, not of ${code}`);
@@ -151,19 +155,19 @@ export class Seats {
     void agent.ended.then(() => this.#ended(name, seat));
   }
 
-  /** A kept agent wants to be elsewhere. */
+  /** Forwards a durable agent's request to move. */
   go(name: string, to: string): void {
     const agent = this.#seats.get(name)?.agent;
     if (agent instanceof MindSeat) agent.go(to);
   }
 
-  /** A kept agent had turns. */
+  /** Forwards a durable agent's turn. */
   worked(name: string, waiting: number): void {
     const agent = this.#seats.get(name)?.agent;
     if (agent instanceof MindSeat) agent.worked(waiting);
   }
 
-  /** The agent is on the platform from now on, if it is not. */
+  /** Creates the platform agent of a society's agent, unless it exists. */
   async take(name: string): Promise<void> {
     if (this.#seats.has(name)) return;
     let seated = (): void => undefined;
@@ -176,7 +180,7 @@ export class Seats {
       this.options.onSeat?.(name, agent);
       void agent.ended.then(() => this.#ended(name, seat));
       for (const message of seat.waiting.splice(0)) this.#say(agent, message);
-      // It ended before it was there.
+      // The society's agent ended while its platform agent was created.
       if (this.#seats.get(name) !== seat) await agent.end();
     } catch (error) {
       if (this.#seats.get(name) === seat) this.#seats.delete(name);
@@ -187,13 +191,13 @@ export class Seats {
     }
   }
 
-  /** What came for it from the platform. */
+  /** Delivers a message from the platform to the society. */
   #deliver(seat: Agent, name: string, message: Message): void {
     const missing = this.society.isOver ? [name] : this.society.deliver({ ...message, receivers: [seat.aid] });
     if (missing.length > 0 && message.performative !== "failure") seat.reply(message, "failure", "the mailbox is full, or the agent ended");
   }
 
-  /** What it said to somebody elsewhere. What the society's AMS says is said by whoever is there. */
+  /** Sends an agent's message to an agent outside. Messages of the society's AMS are sent by any agent with a slot. */
   send(name: string, message: Message): void {
     const seat = this.#seats.get(name) ?? (name === "ams" ? [...this.#seats.values()].find(({ agent }) => agent) : undefined);
     if (seat?.agent) this.#say(seat.agent, message);
@@ -212,7 +216,7 @@ export class Seats {
     }
   }
 
-  /** Minds say no more until the node has most of what they said. */
+  /** Pauses all minds until the node has acknowledged most messages. */
   #wait(): void {
     this.#goOn = this.society.hold();
     const look = (): void => {
@@ -223,14 +227,14 @@ export class Seats {
     look();
   }
 
-  /** It hears that what it said went nowhere. */
+  /** Reports a message that was not sent to its sender. */
   #giveBack(name: string, message: Message): void {
     if (this.society.isOver || message.performative === "failure" || name === "ams") return;
     const { conversationId, replyWith: inReplyTo, content } = message;
     this.society.deliver(messageOf({ performative: "failure", sender: "ams", receivers: name, content, conversationId, inReplyTo }));
   }
 
-  /** The services that the DF has of it are those that it registered here. */
+  /** Updates the services of an agent in the platform's DF. */
   offer(name: string, service: Service, offered: boolean): void {
     const seat = this.#seats.get(name);
     if (!seat) return;
@@ -251,21 +255,21 @@ export class Seats {
     });
   }
 
-  /** It ended here. */
+  /** Ends the platform agent of an agent that ended in the society. */
   leave(name: string): void {
     const seat = this.#seats.get(name);
     this.#seats.delete(name);
     if (!seat?.agent || seat.agent.signal.aborted) return;
-    // There is nothing to be written of it any more.
+    // Cancel pending saves: the agent has no state any more.
     seat.agent.keeper?.over();
     const left = seat.agent.end().catch((error: unknown) => this.onError(name, error));
     this.#leaving.set(name, left);
     void left.then(() => this.#leaving.get(name) === left && this.#leaving.delete(name));
   }
 
-  /** It ended there: killed, or the session is over. */
+  /** Ends the society's agent when its platform agent ended: killed, or the session is over. */
   #ended(name: string, seat: Seat): void {
-    // Another one may have its name by now.
+    // A new agent may have taken the name.
     if (this.#seats.get(name) !== seat) return;
     this.#seats.delete(name);
     if (this.#isOver || this.society.isOver) return;
@@ -280,7 +284,7 @@ export class Seats {
     await Promise.all(agents.map((agent) => agent.end().catch((error: unknown) => this.onError(agent.name, error))));
   }
 
-  /** The engine stopped. To end those that are kept would be to forget what the platform has of them. */
+  /** Detaches all agents after the engine stopped. Ending durable agents would delete their saved states. */
   async lose(error: unknown): Promise<void> {
     for (const [name, { agent }] of this.#seats) {
       if (!(agent instanceof MindSeat) || agent.keeper?.onLeave === "end") continue;

@@ -4,55 +4,61 @@ import type { Message } from "../acl/message.js";
 import { clock as realClock, type Clock } from "./clock.js";
 import { compileEngine, diagnosticOf, Engine, EngineError, type Counters, type Diagnostic, type EngineSource, type Happening, type Instruction, type Mind, type Reply } from "./engine.js";
 
-/** Files by their paths. */
+/** Program text by path. */
 export type ProgramFiles = Readonly<Record<string, string>>;
 
-/** How a society is. */
+/** Options of a society. */
 export interface SocietyOptions {
-  /** What stands after `@` in the names of its agents: `home` if not said. */
+  /** Platform name in the identifiers of its agents, after `@`; `home` by default. */
   readonly platform?: string;
-  /** Another clock than that of this machine. */
+  /** Clock to use instead of the machine's. */
   readonly clock?: Clock;
-  /** Where chance comes from: 64 random bits, no secrets. */
+  /** Source of 64 random bits. They need not be secret. */
   readonly random?: () => bigint;
-  /** How long agents have their turns before everything else in this thread has its own: 8 ms if not said. */
+  /** Length of a time slice for agents, before the thread serves other events; 8 ms by default. */
   readonly sliceMs?: number;
-  /** Fetches the text of a file that a program includes and that was not handed over; undefined if there is none. */
+  /** Fetches the text of an included file that was not handed over; undefined if there is none. */
   readonly fetchFile?: (path: string) => Promise<string | undefined>;
-  /** Told before agents are given turns. @internal */
+  /** Called before agents get turns. @internal */
   readonly onTurns?: () => void;
 }
 
-/** What a society tells of. */
+/** Events of a society. */
 export interface SocietyEvents {
-  /** An agent printed a line; one that is `bare` goes on. */
+  /** An agent printed text. `bare` text has no line end. */
   printed: { readonly agent: string; readonly text: string; readonly bare: boolean };
-  /** Something was noted for whoever looks after the society. */
+  /** A note in the society's log. */
   noted: { readonly agent: string; readonly level: "debug" | "info" | "warning" | "severe"; readonly text: string };
   created: { readonly agent: string };
-  /** An agent that is kept had turns: so many messages that came from outside it has not handled. */
+  /** A durable agent had turns. `waiting` counts outside messages that it has not handled. */
   worked: { readonly agent: string; readonly waiting: number };
   ended: { readonly agent: string; readonly reason: string };
-  /** An agent that is kept wants to go on at another place (`.move_to`): it has no turns until it has left ({@link Society.leave}, {@link Society.depart}), or hears that it stays ({@link Society.stay}). */
+  /**
+   * A durable agent asked to move (`.move_to`). It gets no turns until it has left ({@link Society.leave}, {@link
+   * Society.depart}) or stays ({@link Society.stay}).
+   */
   leaving: { readonly agent: string; readonly to: string };
-  /** An agent said something to one that is not here. Told only while the society is attached to a platform. */
+  /** An agent sent a message to an agent elsewhere. Reported only while the society is attached to a platform. */
   sent: { readonly agent: string; readonly message: Message };
-  /** An agent said something, to one that is here or elsewhere, or was told something; `dead` says why nobody got it. Told only while it is listened to ({@link Society.listen}). */
+  /**
+   * A message was sent to or by an agent of this society; `dead` says why it could not be delivered. Reported only
+   * after {@link Society.listen}.
+   */
   said: { readonly from: string; readonly to: string; readonly performative: string; readonly content: string; readonly dead: string | null };
-  /** An agent registered a service with the DF, or took that back. */
+  /** An agent registered or deregistered a service with the DF. */
   offered: { readonly agent: string; readonly service: string; readonly kind: string; readonly offered: boolean };
-  /** An agent stopped the society; or it was closed, with code 0. */
+  /** An agent stopped the society, or {@link Society.close} did (code 0). */
   stopped: { readonly code: number };
-  /** The engine failed: all that ran in it is lost. */
+  /** The engine failed. All agents in it are lost. */
   failed: EngineError;
 }
 
-/** A program or project with errors. */
+/** Error of a program or project that does not compile. */
 export class ProgramError extends WhimbrelError {
   override readonly name = "ProgramError";
 
   constructor(
-    /** All that there is to say, warnings too. */
+    /** All diagnostics, warnings included. */
     readonly diagnostics: readonly Diagnostic[],
   ) {
     const [first] = diagnostics.filter(({ severity }) => severity === "error");
@@ -60,14 +66,14 @@ export class ProgramError extends WhimbrelError {
   }
 }
 
-/** What came of checking or opening a program or project. */
+/** Result of checking or opening a program or project. */
 export interface Checked {
   readonly diagnostics: readonly Diagnostic[];
-  /** Files that were looked for and that nobody handed over. */
+  /** Files that the program refers to and that were not handed over. */
   readonly missing: readonly string[];
 }
 
-/** An agent, and the state of its life that it is in. */
+/** An agent's name and its AMS state. */
 export interface Member {
   readonly name: string;
   readonly state: string;
@@ -91,16 +97,19 @@ const nobody = (): Listeners => ({
 
 const randomBits = (): bigint => crypto.getRandomValues(new BigInt64Array(1))[0] ?? 0n;
 
-/** How often files that are missing are fetched, and the program tried again: includes may include. */
+/** Rounds of fetching missing files: included files may include others. */
 const FETCHES_MAX = 33;
 /** Turns between two looks at the clock. */
 const TURNS = 64;
-/** The same, if somebody is kept: what is said in them is held for the next save, and not too much of it. */
+/**
+ * Turns between two looks at the clock with durable agents. It is lower because the messages of these turns wait for
+ * the next save.
+ */
 const TURNS_KEPT = 4;
 
 /**
- * A society of AgentSpeak agents in this thread: in a page, in a Worker, in Node. They are the agents of nodes, by the same engine; what
- * {@link Society.snapshot} returns nodes read, and the other way round.
+ * A society of AgentSpeak agents in this thread: in a page, in a Worker, in Node. It runs the engine of nodes, so both
+ * read each other's {@link Society.snapshot}.
  *
  * ```ts
  * const society = await Society.load("/agentspeak.wasm");
@@ -118,9 +127,9 @@ export class Society {
   #dueAt = Infinity;
   #isPaused = false;
   #isOver = false;
-  /** Those who have it wait. */
+  /** Owners of active pauses ({@link Society.hold}). */
   readonly #holders = new Set<symbol>();
-  /** The services that agents offer. */
+  /** Registered services by agent. */
   readonly #offers = new Map<string, { readonly service: string; readonly kind: string }[]>();
   #turns = TURNS;
 
@@ -131,9 +140,9 @@ export class Society {
   }
 
   /**
-   * A society of nobody, by the engine that is there (`agentspeak.wasm` of this package).
+   * Loads the engine (`agentspeak.wasm` of this package) and starts an empty society.
    *
-   * @throws {@link WhimbrelError} if it is not to be had.
+   * @throws {@link WhimbrelError} if the engine cannot be fetched.
    */
   static async load(source: EngineSource, options: SocietyOptions = {}): Promise<Society> {
     const clock = options.clock ?? realClock;
@@ -141,14 +150,14 @@ export class Society {
     return new Society(engine, clock, options);
   }
 
-  /** Calls back when something happens; what is returned ends that. */
+  /** Adds a listener. The returned function removes it. */
   on<Name extends keyof SocietyEvents>(name: Name, call: (event: SocietyEvents[Name]) => unknown): () => void {
     const calls = this.#listeners[name];
     calls.add(call);
     return () => void calls.delete(call);
   }
 
-  /** Whether it was stopped, by an agent or by {@link Society.close}. */
+  /** True once the society was stopped, by an agent or by {@link Society.close}. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -156,9 +165,9 @@ export class Society {
   // ---- Programs
 
   /**
-   * Hands over program text. Agents that run keep the program that they have.
+   * Adds or replaces program files. Running agents keep their program.
    *
-   * @throws {@link WhimbrelError} if it is too long.
+   * @throws {@link WhimbrelError} if a file is too long.
    */
   putFiles(files: ProgramFiles): void {
     this.#done({ files: Object.entries(files).map(([path, text]) => ({ path, text })) });
@@ -169,16 +178,16 @@ export class Society {
     this.#done({ remove: { path } });
   }
 
-  /** What there is to say about a program (`.asl`) or project (`.mas2j`), and about the programs that it names. Nobody is created. */
+  /** Checks a program (`.asl`) or project (`.mas2j`) with the programs that it names. Creates no agent. */
   async check(path: string): Promise<Checked> {
     const { diagnostics, missing } = await this.#checked({ check: { path } });
     return { diagnostics, missing };
   }
 
   /**
-   * Creates the agents of a project, or one of a program that is called as its file; all of them, or none.
+   * Creates the agents of a project, or one agent named after its program file. Creates all of them or none.
    *
-   * @throws {@link ProgramError} if there are errors.
+   * @throws {@link ProgramError} if a program has errors.
    */
   async open(path: string): Promise<{ readonly agents: readonly string[]; readonly diagnostics: readonly Diagnostic[] }> {
     const { agents, diagnostics } = await this.#checked({ open: { path } });
@@ -196,7 +205,7 @@ export class Society {
     }
   }
 
-  /** Fetches what is missing; whether there was any of it. */
+  /** Fetches missing files. Returns true if any was found. */
   async #fetch(missing: readonly string[]): Promise<boolean> {
     const { fetchFile } = this.#options;
     if (!fetchFile || missing.length === 0) return false;
@@ -211,38 +220,38 @@ export class Society {
   /**
    * Creates an agent, with options by the keys of `.mas2j`: `{ beliefs: "price(10)", goals: "sell" }`.
    *
-   * @throws {@link WhimbrelError} if the name is taken or no name, or the program has errors, which {@link Society.check} tells.
+   * @throws {@link WhimbrelError} if the name is taken or invalid, or the program has errors ({@link Society.check}).
    */
   spawn(name: string, path: string, options: Readonly<Record<string, string>> = {}): void {
     this.#done({ spawn: { name, path, options: Object.entries(options) } });
   }
 
   /**
-   * Creates an agent that goes on where one was, here or on a node, whose snapshot this is. `path` is its program; `from` is where it came from, if it moved
-   * here: what it did to come here is done.
+   * Creates an agent from a snapshot that was taken here or on a node. `path` is its program. `from` is the place that
+   * it moved from, if it did: its pending `.move_to` succeeds.
    *
-   * @throws {@link WhimbrelError} if it is no snapshot of an agent of this program.
+   * @throws {@link WhimbrelError} if the snapshot belongs to another program or is damaged.
    */
   restore(name: string, path: string, snapshot: Uint8Array, from?: string): void {
     this.#done({ restore: { name, path, from: from ?? null } }, snapshot);
   }
 
-  /** An agent's whole state. */
+  /** Returns an agent's whole state. */
   snapshot(agent: string): Uint8Array {
     return this.#done({ snapshot: { agent } }).bytes;
   }
 
-  /** An agent's state as it goes on with elsewhere: what it does to go there is done. It has no turns until it departs or stays. */
+  /** Begins a move: returns the state to continue with elsewhere. The agent gets no turns until it departs or stays. */
   leave(agent: string): Uint8Array {
     return this.#done({ leave: { agent } }).bytes;
   }
 
-  /** An agent that was to leave stays: its `.move_to` fails with this word, if it was that which had it leave. */
+  /** Cancels a move. If the agent asked for it, its `.move_to` fails with the reason `why`. */
   stay(agent: string, why: string, text: string): void {
     this.#done({ stay: { agent, why, text } });
   }
 
-  /** Takes an agent out that goes on elsewhere: its state, and the messages that it did not handle yet. */
+  /** Completes a move: removes the agent, and returns its state and unhandled messages. */
   depart(agent: string): { readonly state: Uint8Array; readonly messages: readonly Message[] } {
     const { answer, bytes } = this.#order({ depart: { agent } });
     this.#offers.delete(agent);
@@ -251,15 +260,15 @@ export class Society {
   }
 
   /**
-   * Has an agent kept by the platform that this society is attached to, or no more: its turns are told as `worked`, and what it says to others here goes by
-   * way of the platform.
+   * Makes an agent durable on the attached platform, or not any more. Its turns are then reported as `worked`, and its
+   * messages to local agents travel through the platform.
    */
   keep(agent: string, kept = true): void {
     this.#turns = TURNS_KEPT;
     this.#done({ keep: { agent, kept } });
   }
 
-  /** A program as it travels, and what its code is called: `asl:HASH/NAME`. */
+  /** Returns a program's portable form and the name of its code: `asl:HASH/NAME`. */
   code(path: string): { readonly name: string; readonly bytes: Uint8Array } {
     const { answer, bytes } = this.#order({ code: { path } });
     if (typeof answer === "string" || !("code" in answer)) throw unexpected(answer);
@@ -267,9 +276,9 @@ export class Society {
   }
 
   /**
-   * Takes in a program that travelled. From now on the name of its code is its path.
+   * Adds a portable program. Its code name becomes its path.
    *
-   * @throws {@link WhimbrelError} if these are not its bytes.
+   * @throws {@link WhimbrelError} if the bytes do not match the name.
    */
   admit(code: string, bytes: Uint8Array): void {
     this.#done({ admit: { code } }, bytes);
@@ -280,17 +289,20 @@ export class Society {
     this.#done({ kill: { agent } });
   }
 
-  /** Gives an agent no turns; messages wait for it. */
+  /** Suspends an agent: it gets no turns, and messages wait. */
   suspend(agent: string): void {
     this.#done({ suspend: { agent, suspended: true } });
   }
 
-  /** Lets a suspended agent go on. */
+  /** Resumes a suspended agent. */
   resume(agent: string): void {
     this.#done({ suspend: { agent, suspended: false } });
   }
 
-  /** What is in an agent's mind. One who is followed remembers what its cycles did, until nobody looked for a while. */
+  /**
+   * Returns the state of an agent's mind. With `follow`, the agent records its cycles until nobody has asked for a
+   * while.
+   */
   mind(agent: string, { follow = false } = {}): Mind {
     const { answer } = this.#order({ mind: { agent, follow } });
     if (typeof answer === "string" || !("mind" in answer)) throw unexpected(answer);
@@ -298,20 +310,20 @@ export class Society {
   }
 
   /**
-   * Has an agent pause, take a step, go on, stop at a plan, believe something, or pursue a goal.
+   * Sends an instruction to an agent: pause, step, continue, break at a plan, believe, or pursue a goal.
    *
-   * @throws {@link WhimbrelError} if it cannot be done: there is no such plan, that is no belief.
+   * @throws {@link WhimbrelError} if the plan does not exist, or the belief or goal cannot be parsed.
    */
   instruct(agent: string, wanted: Instruction): void {
     this.#done({ instruct: { agent, wanted } });
   }
 
-  /** Who is here, in the order of creation. */
+  /** The agents, in the order of their creation. */
   get agents(): readonly Member[] {
     return this.#census().agents.map(([name, state]) => ({ name, state }));
   }
 
-  /** Messages by what became of them. */
+  /** Message counts by outcome. */
   get counters(): Counters {
     return this.#census().counters;
   }
@@ -325,9 +337,9 @@ export class Society {
   // ---- Messages
 
   /**
-   * Gives a message to those of its receivers that are here; the others are returned.
+   * Delivers a message to its local receivers. Returns the names of the others.
    *
-   * @throws {@link EncodeError} if it cannot be written.
+   * @throws {@link EncodeError} if the message cannot be encoded.
    */
   deliver(message: Message): readonly string[] {
     const { answer } = this.#order({ deliver: { messages: [JSON.parse(messageToJson(message))] } });
@@ -335,14 +347,14 @@ export class Society {
     return answer.delivered.missing[0] ?? [];
   }
 
-  /** Has what agents here say and are told reported as `said`, or not any more. */
+  /** Turns `said` events on or off. */
   listen(on: boolean): void {
     this.#done({ listen: { on } });
   }
 
   /**
-   * It is part of this platform, at the place of this name: messages to others than those here are told as `sent`, and `.node` is that name. Undefined: it is
-   * by itself.
+   * Attaches the society to a platform. Messages to agents elsewhere are then reported as `sent`, and `.node` answers
+   * `place`. Undefined detaches it.
    */
   attach(platform: string | undefined, place = ""): void {
     this.#done({ attach: { platform: platform ?? null, place } });
@@ -350,20 +362,20 @@ export class Society {
 
   // ---- Turns
 
-  /** Gives nobody a turn until {@link Society.goOn}. */
+  /** Pauses all agents until {@link Society.goOn}. */
   pause(): void {
     this.#isPaused = true;
     this.#cancel?.();
     this.#cancel = undefined;
   }
 
-  /** Gives turns again. */
+  /** Resumes all agents after {@link Society.pause}. */
   goOn(): void {
     this.#isPaused = false;
     this.#sleepUntil(0);
   }
 
-  /** Gives nobody a turn until what is returned is called. @internal */
+  /** Pauses all agents until the returned function is called. @internal */
   hold(): () => void {
     const holder = Symbol();
     this.#holders.add(holder);
@@ -374,7 +386,7 @@ export class Society {
     };
   }
 
-  /** The services that agents offer now. @internal */
+  /** Registered services of all agents. @internal */
   get offers(): readonly { readonly agent: string; readonly service: string; readonly kind: string }[] {
     return [...this.#offers].flatMap(([agent, services]) => services.map((one) => ({ agent, ...one })));
   }
@@ -391,7 +403,7 @@ export class Society {
     this.#tell("stopped", { code });
   }
 
-  /** Gives turns for a slice of time. */
+  /** Gives turns for one time slice. */
   #run(): void {
     const until = this.#clock.now() + (this.#options.sliceMs ?? 8);
     try {
@@ -401,7 +413,7 @@ export class Society {
       while (reply.wait_ms === 0 && this.#clock.now() < until && !this.#isWaiting && !this.#isOver);
       this.#follow(reply);
     } catch (error) {
-      // Told of as `failed` already.
+      // A listener of `failed` has it already.
       if (!(error instanceof EngineError)) throw error;
     }
   }
@@ -463,7 +475,7 @@ export class Society {
     else this.#note(happening);
   }
 
-  /** Remembers who offers what, and tells of what happened. */
+  /** Updates the registered services, and reports an event. */
   #note(happening: Happening): void {
     if ("ended" in happening) this.#offers.delete(happening.ended.agent);
     if ("offered" in happening) {

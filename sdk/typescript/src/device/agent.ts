@@ -3,7 +3,9 @@ import type { Question, WorkerLine } from "./worker-line.js";
 
 /** An agent in a Worker of this device. */
 export class DeviceAgent {
-  /** Resolves with the reason when it ended. One that is kept and waits for this device, as the network is away, did not. */
+  /**
+   * Resolves with the reason when the agent ended. A durable agent that waits for this device's network has not ended.
+   */
   readonly ended: Promise<string>;
   #end: ((reason: string) => void) | undefined;
   #isSuspended = false;
@@ -13,11 +15,11 @@ export class DeviceAgent {
 
   /** @internal */
   constructor(
-    /** Its identifier, `name@platform`. */
+    /** Identifier, `name@platform`. */
     readonly aid: string,
     line: WorkerLine,
     id: number,
-    /** What it is made by again, if it is kept: should the session of its Worker be over, it goes on in the next one. @internal */
+    /** Order that recreates a durable agent in another Worker when its session is over. @internal */
     readonly order?: Question,
   ) {
     this.#line = line;
@@ -25,54 +27,55 @@ export class DeviceAgent {
     this.ended = new Promise((resolve) => (this.#end = resolve));
   }
 
-  /** Its local name. */
+  /** Local name. */
   get name(): string {
     return this.aid.slice(0, this.aid.lastIndexOf("@"));
   }
 
-  /** Whether it is given nothing to do. */
+  /** True while the agent is suspended. */
   get isSuspended(): boolean {
     return this.#isSuspended;
   }
 
-  /** Gives it nothing to do; messages wait for it. */
+  /** Suspends the agent: it handles nothing, and messages wait. */
   suspend(): void {
     this.#isSuspended = true;
     this.#line.say({ type: "suspend", id: this.#id, suspended: true });
   }
 
-  /** Lets it go on. */
+  /** Resumes the agent. */
   resume(): void {
     this.#isSuspended = false;
     this.#line.say({ type: "suspend", id: this.#id, suspended: false });
   }
 
   /**
-   * Has it go on elsewhere, from where it is now: on a node, or on the device of this name. It has to be kept. Resolves when it is there; {@link DeviceAgent.ended} says so, too.
+   * Moves the agent with its current state to a node, or to the device of this name. Only a durable agent can move.
+   * Resolves when it has arrived; {@link DeviceAgent.ended} resolves, too.
    *
-   * @throws {@link StayedError} if it stays: why.
+   * @throws {@link StayedError} if the agent cannot move, with the reason.
    */
   async moveTo(place: string): Promise<void> {
     await this.#line.ask({ type: "move", agent: this.#id, to: place });
   }
 
   /**
-   * What is in its mind now: beliefs, goals, intentions, plans, mailbox, recent cycles.
+   * Returns the state of its mind: beliefs, goals, intentions, plans, mailbox, recent cycles.
    *
-   * @throws {@link WhimbrelError} if it is no AgentSpeak agent.
+   * @throws {@link WhimbrelError} if the agent is not written in AgentSpeak.
    */
   async mind(): Promise<Mind> {
     return (await this.#line.ask({ type: "mind", agent: this.#id })) as Mind;
   }
 
-  /** Ends it. */
+  /** Ends the agent. */
   async end(): Promise<void> {
     this.#isToEnd = true;
     this.#line.say({ type: "end", id: this.#id });
     await this.ended;
   }
 
-  /** It goes on in another Worker. @internal */
+  /** Attaches the agent to another Worker. @internal */
   goOn(line: WorkerLine, id: number): void {
     this.#line = line;
     this.#id = id;

@@ -1,4 +1,4 @@
-/** The Workers of a device: hired, measured, looked after, and replaced when they are lost. */
+/** Pool of a device's Workers: starts, measures, watches and replaces them. */
 import { WhimbrelError } from "../acl/errors.js";
 import type { Value } from "../acl/value.js";
 import { RefusedError } from "../agents/errors.js";
@@ -11,59 +11,62 @@ import type { Fault, JoinOrder } from "./protocol.js";
 import type { Weight } from "./weigh.js";
 import { errorOf, WorkerLine, type Question, type WorkerLike } from "./worker-line.js";
 
-/** Between two looks at the Workers. */
+/** Interval of checks on the Workers. */
 const LOOK_MS = 2000;
-/** How long a Worker has to be loaded and to begin its session. */
+/** Time limit for loading a Worker and beginning its session. */
 const JOIN_MS = 60_000;
-/** How long a Worker has to say good-bye. */
+/** Time limit for a Worker to close its session. */
 const LEAVE_MS = 1000;
-/** What part compute units have to differ by to be told of. */
+/** Least relative change of compute units that is reported. */
 const DRIFT = 0.25;
-/** How often at most they are measured again because they had other things to do: who always has will not have less. */
+/**
+ * Measurements in a row that are repeated soon because the machine was busy. A machine that is always busy is measured
+ * at the usual interval.
+ */
 const BUSY_TRIES_MAX = 5;
-/** After these a node does not let anybody in who comes again. */
+/** Codes with which a node refuses a client for good. */
 const FINAL: readonly string[] = ["unauthorised", "version"] satisfies readonly Code[];
-/** For these a Worker's session is over without its agents having to do with it. */
+/** Codes with which a session ends although its agents did nothing wrong. */
 const AWAY: readonly (string | undefined)[] = ["lease-over", "session-gone", "stopping", "elsewhere"] satisfies readonly Code[];
-/** Why it is no more. */
+/** Reason of an agent that ended because its device left. */
 export const LEFT = "the device left the platform";
 
-/** The Worker that was to have an agent was lost before. */
+/** The Worker that was to run an agent was lost first. */
 class LostError extends WhimbrelError {}
 
-/** A Worker, its agents and what it does. */
+/** Compute units; those of the Worker that it replaced, until measured. */
 interface Crew {
   readonly line: WorkerLine;
   readonly agents: Map<number, DeviceAgent>;
-  /** What it can do: before it was measured as much as the one whose place it took. */
+  /** Compute units; those of the Worker that it replaced, until measured. */
   units: number;
-  /** Agents that are to be, by the numbers of what is asked for: those that go on here, and new ones. */
+  /** Agents being created, by order number: restored ones, and new ones (undefined). */
   readonly coming: Map<number, DeviceAgent | undefined>;
   working: number;
-  /** It took the place of one that was stuck, and tells whose turn it is. */
+  /** True if it replaced a stuck Worker: it reports which agent has its turn. */
   readonly isWatched: boolean;
 }
 
-/** What Workers are hired for, and who is told of them. */
+/** Configuration and callbacks of a pool. */
 export interface Employer {
   readonly order: JoinOrder;
-  /** After how long without a word one is taken for stuck. */
+  /** Silence after which a Worker counts as stuck. */
   readonly stuckMs: number;
-  /** Compute units are measured again after so long, and not before so long. */
+  /** Interval of measurements, and the shortest time between two. */
   readonly weighEveryMs: number;
   readonly weighAgainMs: number;
-  /** They are so soon, if a Worker had other things to do meanwhile. */
+  /** Interval after a measurement on a busy machine. */
   readonly weighBusyMs: number;
   create(): WorkerLike;
-  /** How many there are, what they can do, or who lives there, is another. */
+  /** Called when the Workers, their compute units or their agents changed. */
   changed(): void;
   trouble(agent: string, error: Error): void;
   printed(agent: string, text: string): void;
-  /** Whether there is an agent of this name on the platform. */
+  /** Resolves with true if an agent of this name exists on the platform. */
   isThere(agent: string): Promise<boolean>;
 }
 
-/** Whether a node that said so will say so again. */
+/** Returns true if the node refused the client for good. */
 export function isFinal(error: unknown): boolean {
   return error instanceof SessionError && FINAL.includes(error.code);
 }
@@ -77,9 +80,9 @@ export class Crews {
   #lookedAt = 0;
   #weighedAt = -Infinity;
   #weighAt = Infinity;
-  /** How often in turn they had other things to do when they were measured. */
+  /** Measurements in a row on a busy machine. */
   #busy = 0;
-  /** The measurement that is being done, and the one behind it. */
+  /** The running measurement, and the queued one. */
   #weighing: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
@@ -88,9 +91,9 @@ export class Crews {
   }
 
   /**
-   * Hires so many, and looks after them from then on.
+   * Starts `count` Workers, and watches them from then on.
    *
-   * @throws {@link SessionError} if a node does not let one of them in.
+   * @throws {@link SessionError} if the node refuses one of them.
    */
   async begin(count: number): Promise<void> {
     const hired = await Promise.allSettled(Array.from({ length: count }, () => this.#hire(0)));
@@ -99,17 +102,17 @@ export class Crews {
     this.#look();
   }
 
-  /** How many there are. */
+  /** Number of Workers. */
   get size(): number {
     return this.#crews.length;
   }
 
-  /** What they can do together, in compute units. */
+  /** Compute units of all Workers. */
   get units(): number {
     return Math.max(1, this.#crews.reduce((sum, { units }) => sum + units, 0));
   }
 
-  /** Who lives there. */
+  /** Agents of all Workers. */
   get agents(): readonly DeviceAgent[] {
     return this.#crews.flatMap(({ agents }) => [...agents.values()]);
   }
@@ -120,7 +123,7 @@ export class Crews {
 
   // ---- Coming and going
 
-  /** A Worker with a session of its own. */
+  /** Starts a Worker with a session of its own. */
   async #hire(units: number, isWatched = false): Promise<Crew> {
     const crew: Crew = { agents: new Map(), coming: new Map(), working: 0, units, isWatched, line: new WorkerLine(this.#employer.create(), (news) => {
       if (news.type === "ended") {
@@ -147,7 +150,9 @@ export class Crews {
     return crew;
   }
 
-  /** A Worker's session is over: so are its agents, but those that are kept and can go on in another. That takes its place. */
+  /**
+   * Handles the end of a Worker's session. Its agents end, except durable ones that can continue in the replacement.
+   */
   #lost(crew: Crew, fault: Fault, isStuck = false): void {
     const place = this.#crews.indexOf(crew);
     if (place < 0) return;
@@ -156,7 +161,7 @@ export class Crews {
     const reason = `failed: ${error.message}`;
     const agents = [...crew.agents.values(), ...[...crew.coming.values()].filter((agent) => agent !== undefined)];
     const guilty = isStuck ? suspects(crew) : [];
-    // Who is stuck again and again, and unknown, would be so for ever.
+    // After a second stall without a suspect, do not restore its agents: the stall would repeat for ever.
     const goOn = isStuck ? guilty.length > 0 || !crew.isWatched : AWAY.includes(fault.code);
     const waiting = agents.filter((agent) => agent.order && goOn && !guilty.includes(agent));
     for (const agent of agents) if (!waiting.includes(agent)) agent.over(reason);
@@ -170,18 +175,20 @@ export class Crews {
     });
   }
 
-  /** An agent that is kept goes on here, if it is anywhere: it may have ended meanwhile, and is not to begin anew. */
+  /** Restores a durable agent in this device, unless it ended meanwhile. */
   async #bringBack(agent: DeviceAgent, reason: string, wanted: Crew | undefined): Promise<void> {
     try {
       if (!agent.order || !(await this.#employer.isThere(agent.name))) return agent.over(reason);
       await this.lodge(agent.order, agent, wanted && this.#crews.includes(wanted) ? wanted : undefined);
     } catch (error) {
-      // Should that Worker be lost, too, what becomes of him is seen to.
+      // If that Worker is lost, too, its own end handles this agent.
       if (!(error instanceof LostError)) agent.over(`failed: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
-  /** However long that takes: the network may be away. Undefined if none is to be had any more. */
+  /**
+   * Starts a replacement. Retries without limit, as the network may be down. Undefined if the node refuses it for good.
+   */
   async #replace(units: number, isWatched: boolean): Promise<Crew | undefined> {
     for (let failures = 0; !this.#isOver; ) {
       try {
@@ -199,7 +206,7 @@ export class Crews {
     return undefined;
   }
 
-  /** Lets all of them say good-bye. */
+  /** Closes all Workers' sessions. */
   async leave(): Promise<void> {
     this.#ending.abort();
     clearTimeout(this.#timer);
@@ -214,28 +221,28 @@ export class Crews {
     for (const agent of agents.values()) agent.over(LEFT);
   }
 
-  /** Looks whether Workers are stuck, and how much they can do. */
+  /** Checks for stuck Workers and due measurements. */
   #look(): void {
     const { stuckMs, weighEveryMs } = this.#employer;
     const wait = Math.min(LOOK_MS, stuckMs / 4, weighEveryMs / 4, TIMER_MS_MAX);
     const now = performance.now();
-    // A page that was frozen, or whose machine slept, says nothing about its Workers.
+    // After a frozen page or a sleeping machine, silence says nothing about the Workers.
     if (now - this.#lookedAt > 4 * wait) for (const { line } of this.#crews) line.forgive();
     this.#lookedAt = now;
     for (const crew of [...this.#crews]) {
       if (!crew.line.isStuckFor(stuckMs)) continue;
       this.#lost(crew, { name: "WhimbrelError", message: `a Worker did not answer for ${Math.round(stuckMs / 1000)} s`, code: undefined }, true);
     }
-    // A page that nobody sees is counted for an eighth of what it can do when somebody does.
+    // A hidden page measures about an eighth of its visible capacity.
     if (now >= this.#weighAt && !isHidden()) void this.weigh();
     if (!this.#isOver) this.#timer = setTimeout(() => this.#look(), wait);
   }
 
   // ---- What they can do
 
-  /** Measures what they can do, all at once; who is told of it is told if it is much more or less than before. */
+  /** Measures all Workers at the same time. The owner learns of a large change. */
   weigh(): Promise<void> {
-    // Two measurements at a time would be half of what each is.
+    // Two measurements at a time would halve each other's result.
     if (this.#next) return this.#next;
     this.#weighAt = Infinity;
     this.#next = this.#weighing.then(() => {
@@ -245,7 +252,7 @@ export class Crews {
     return (this.#weighing = this.#next);
   }
 
-  /** Measures again, as soon as that is worth it: what they can do may be another. */
+  /** Schedules a measurement for the earliest allowed time, because the capacity may have changed. */
   weighSoon(): void {
     this.#weighAt = Math.min(this.#weighAt, this.#weighedAt + this.#employer.weighAgainMs);
   }
@@ -259,11 +266,11 @@ export class Crews {
     const before = this.units;
     const units = this.#crews.reduce((sum, crew) => sum + (measured.get(crew) ?? crew).units, 0);
     if (Math.abs(units - before) > before * DRIFT) for (const [crew, each] of measured) crew.units = each.units;
-    // Who is to know of it may have forgotten, and be another.
+    // The receiver may have forgotten the last report, or have been replaced.
     this.#employer.changed();
   }
 
-  /** When they are measured again: soon if they had other things to do, as what was found would stay for long. */
+  /** Returns the time until the next measurement: short after a busy one, whose result is too low. */
   #patience(isBusy: boolean): number {
     this.#busy = isBusy ? this.#busy + 1 : 0;
     const { weighBusyMs, weighEveryMs } = this.#employer;
@@ -272,7 +279,10 @@ export class Crews {
 
   // ---- What they do
 
-  /** Has an agent come to be in the Worker that has the fewest, or in this one: another agent, or this one again. Others may be with the node that has it, if that Worker is not. */
+  /**
+   * Assigns an agent to the Worker with the fewest agents, or to `wanted`: a new agent, or `known` again. If the agent
+   * waits on another node, tries Workers with sessions there.
+   */
   async lodge(order: Question, known?: DeviceAgent, wanted?: Crew): Promise<DeviceAgent> {
     let refused: unknown;
     for (const crew of wanted ? [wanted] : this.#freest()) {
@@ -307,7 +317,7 @@ export class Crews {
     }
   }
 
-  /** Those that have room, the one with the fewest first. */
+  /** Workers with room for an agent, the least loaded first. */
   #freest(): readonly Crew[] {
     const load = ({ agents, coming }: Crew): number => agents.size + coming.size;
     const free = this.#crews.filter((crew) => load(crew) < crew.line.agentsMax).sort((one, other) => load(one) - load(other));
@@ -316,7 +326,7 @@ export class Crews {
     throw new WhimbrelError(this.size === 0 ? "the device's Workers are gone, and are being replaced" : "the device has as many agents as it may have");
   }
 
-  /** Has a part done by the Worker that has least to do; undefined if there is none. */
+  /** Executes a part of work in the least busy Worker; undefined without Workers. */
   work(module: string, part: Value): Promise<Value> | undefined {
     const [crew] = this.#crews.toSorted((one, other) => one.working - other.working);
     if (!crew) return undefined;
@@ -325,7 +335,7 @@ export class Crews {
   }
 }
 
-/** In whom a Worker is stuck, as far as that is known: whoever has his turn, or the only one there is. */
+/** Agents that may have caused a stall: the one with the turn, or the only agent of the Worker. */
 function suspects({ agents, line, isWatched, coming, working }: Crew): readonly DeviceAgent[] {
   if (isWatched) return line.turn.flatMap((id) => agents.get(id) ?? coming.get(id) ?? []);
   return agents.size + coming.size + working === 1 ? [...agents.values()] : [];

@@ -16,93 +16,106 @@ import { credentials } from "./protocol.js";
 import { again, battery, isHidden, within, type BatteryManager } from "./page.js";
 import type { WorkerLike } from "./worker-line.js";
 
-/** How a device takes part. */
+/** Options of a device. */
 export interface DeviceOptions {
-  /** What lets its agents in. */
+  /** Token that admits its agents. */
   readonly token?: string;
-  /** A certificate of the platform's authority, as PEM: does instead of a token, for the agents that it names. The device's own name is to be one of them. */
+  /**
+   * Certificate of the platform's authority, as PEM. It replaces a token for the agents that it names. The device's own
+   * name must be one of them.
+   */
   readonly certificate?: string;
-  /** The key of `certificate`, for Ed25519 or for ECDSA with P-256 ({@link importKey}). It may be one that cannot be exported: Workers have it, too, and can do no more with it. */
+  /**
+   * Private key of `certificate`, for Ed25519 or for ECDSA with P-256 ({@link importKey}). It may be non-exportable.
+   * The Workers get it, too, and cannot export it either.
+   */
   readonly key?: CryptoKey;
-  /** The name of the agent that speaks for the device; `device-` and a random number if not said. */
+  /** Name of the agent that represents the device; `device-` and a random number by default. */
   readonly name?: string;
-  /** How many Workers it has, 1 at least: what its user allows. One less than the machine has processors, and 4 at most, if not said. */
+  /** Number of Workers, at least 1, that its user allows. By default one less than the processors, and at most 4. */
   readonly workers?: number;
-  /** How long its agents outlive the connection: 1 s to 5 min; 20 s if not said. */
+  /** Time that its agents outlive the connection: 1 s to 5 min; 20 s by default. */
   readonly leaseMs?: number;
-  /** Whether frames are in the compact form instead of JSON. */
+  /** True for frames in the compact form instead of JSON. */
   readonly compact?: boolean;
-  /** Makes a Worker that runs `whimbrel/device/worker`: for pages that are bundled. */
+  /** Creates a Worker that runs `whimbrel/device/worker`, for bundled pages. */
   readonly createWorker?: () => WorkerLike;
-  /** Where the AgentSpeak engine is: `agentspeak.wasm` of this package. */
+  /** Address of the AgentSpeak engine; `agentspeak.wasm` of this package by default. */
   readonly engine?: string | URL;
-  /** Whether WebAssembly agents may keep something here beside their memory, for as long as their Worker lives. */
+  /** True to grant WebAssembly agents storage beside their memory, for the lifetime of their Worker. */
   readonly storage?: boolean;
-  /** Kinds of work that it does for others, each with the module that makes an answer of a part. */
+  /** Kinds of work that the device does for others, each with its module ({@link WorkModule}). */
   readonly work?: Readonly<Record<string, string | URL>>;
   /**
-   * Which agents from elsewhere it takes in, by their names and what their code is called (`asl:HASH/NAME`, `wasm:HASH/NAME`, `ts:NAME`): all, none, or those of which this is
-   * true. All if not said: their code comes with them, but that of agents in TypeScript, which are taken in only if `modules` has it.
+   * Agents from elsewhere that the device accepts, by name and name of code (`asl:HASH/NAME`, `wasm:HASH/NAME`,
+   * `ts:NAME`): all, none, or a condition. All by default. Code travels with the agents, except TypeScript: its agents
+   * are accepted only if `modules` has the code.
    */
   readonly accepts?: boolean | ((name: string, code: string) => boolean);
-  /** Code of agents in TypeScript that may come from elsewhere, by its name: that of the file of the module that they were spawned with. */
+  /**
+   * TypeScript code that arriving agents may use. The name of code is the file name of the module that they were
+   * created with.
+   */
   readonly modules?: Readonly<Record<string, string | URL>>;
   /**
-   * Names of agents that may look into the minds here, and change nothing: `cli` is who asks for the consoles of the platform's nodes. None if not said. They ask the device's agent (`query-ref`,
-   * ontology `whimbrel-mind`) for `mind(Name)`, and are told as JSON. Whoever may have any name on the platform could have one of these.
+   * Names of agents that may inspect minds here, without changing them; none by default. `cli` is the console of the
+   * platform's nodes. They send `mind(Name)` to the device's agent (`query-ref`, ontology `whimbrel-mind`), and get
+   * JSON. Beware of platforms where anybody can create an agent with such a name.
    */
   readonly lookers?: readonly string[];
-  /** Whether its agents that are kept go elsewhere when somebody else wants that; true if not said. */
+  /** True if its durable agents move away when others ask for that; true by default. */
   readonly yields?: boolean;
-  /** After how long without a word a Worker is taken for stuck, and ended with its agents: 20 s if not said. */
+  /** Silence after which a Worker counts as stuck and is terminated with its agents; 20 s by default. */
   readonly stuckMs?: number;
-  /** Told of what agents fail with, of lost connections, of Workers that end. Prints it, if not said. */
+  /** Receives errors of agents, lost connections, and ends of Workers. Prints them by default. */
   readonly onTrouble?: (trouble: Trouble) => void;
   /**
-   * Told when the device is cut off from its platform, and why, and when it is there again: over the same session, or, if that is over, over another one, for which it tries until it has left.
+   * Called when the device loses its platform, with the reason, and when it returns. If its session is over, it tries
+   * to begin another one until it leaves.
    */
   readonly onConnection?: (isConnected: boolean, why: string | undefined) => void;
-  /** Told of agents that came from elsewhere. How they left again {@link DeviceAgent.ended} tells. */
+  /** Called with agents that arrive from elsewhere. {@link DeviceAgent.ended} reports their departure. */
   readonly onArrival?: (agent: DeviceAgent) => void;
-  /** Told of work that it did for others: of which kind, and whether it went well. */
+  /** Called after work for others, with its kind and success. */
   readonly onWork?: (kind: string, isDone: boolean) => void;
-  /** Told of what agents in AgentSpeak and WebAssembly print. */
+  /** Receives text that AgentSpeak and WebAssembly agents print. */
   readonly onPrint?: (agent: string, text: string) => void;
-  /** Compute units are not measured again before so long: 30 s. @internal */
+  /** Shortest time between two measurements of compute units; 30 s by default. @internal */
   readonly weighAgainMs?: number;
 }
 
-/** Something that went wrong on a device, and did not end it. */
+/** An error on a device that did not end it. */
 export interface Trouble {
-  /** Whom it is about; empty if it is the device. */
+  /** Name of the agent concerned; empty for the device itself. */
   readonly agent: string;
   readonly error: Error;
 }
 
 const STUCK_MS = 20_000;
-/** As many as there are if nobody says how many. */
+/** Default limit of the number of Workers. */
 const WORKERS_UNASKED_MAX = 4;
-/** Compute units are measured again after so long, and not before so long. */
+/** Interval of measurements, and the shortest time between two. */
 const WEIGH_EVERY_MS = 600_000;
 const WEIGH_AGAIN_MS = 30_000;
-/** They are after so long, if the machine had other things to do meanwhile. */
+/** Interval after a measurement on a busy machine. */
 const WEIGH_BUSY_MS = 7000;
-/** How long a node that stops may take from the end of a session's agents to that of the session. */
+/** Longest time between a stopping node's reports about a session's agents and about the session. */
 const OVER_MS = 5000;
-/** What changes at once is told of together, after so long. */
+/** Delay of status reports, to combine changes. */
 const TELL_MS = 300;
-/** How long somebody waits for the device to be there again. */
+/** Interval of checks whether the device is connected again. */
 const ASK_AGAIN_MS = 200;
-/** How many of its agents are told by name. */
+/** Agents that a status report names. */
 const AGENTS_TOLD_MAX = 256;
-/** A node that refuses an agent for one of these does so again. */
+/** Codes with which a node refuses an agent for good. */
 const REFUSED_FOR_GOOD: readonly Code[] = ["not-allowed", "bad-name"];
 
 /**
- * A page as a device of a platform: agents run in its Web Workers, each of which has a session of its own. What one agent does
- * holds up no more than its own Worker, and no failure reaches another.
+ * A page as a device of a platform. Agents run in its Web Workers, each with a session of its own. An agent can delay
+ * only its own Worker, and no failure reaches another.
  *
- * It takes part until it leaves: if its session is over, as the network was away for longer than the lease, or the machine asleep, it joins again under the same name.
+ * The device takes part until it leaves. If its session is over, because the network was down for longer than the lease
+ * or the machine slept, it joins again under the same name.
  *
  * ```ts
  * const device = await Device.join("wss://node.example/session", { token, workers: 2 });
@@ -115,7 +128,7 @@ export class Device {
   readonly #crews: Crews;
   readonly #ending = new AbortController();
   readonly #pace = new Pace();
-  /** What sets up the agents that live in the page itself, by their names. */
+  /** Set-up functions of the agents in the page itself, by name. */
   readonly #setups = new Map<string, Setup>();
   #platform: Platform | undefined;
   #steward: Agent | undefined;
@@ -124,9 +137,11 @@ export class Device {
   #tells: ReturnType<typeof setTimeout> | undefined;
   #closed: ((why: Error) => void) | undefined;
 
-  /** The name of the agent that speaks for the device. */
+  /** Name of the agent that represents the device. */
   readonly name: string;
-  /** Resolves with the reason when the device is part of its platform no more: it left, the node does not let it in any more, or somebody ended the agent that speaks for it. */
+  /**
+   * Resolves with the reason when the device has left for good: it left, the node refuses it, or its agent was ended.
+   */
   readonly closed: Promise<Error> = new Promise((resolve) => (this.#closed = resolve));
 
   private constructor(url: string, options: DeviceOptions) {
@@ -149,9 +164,11 @@ export class Device {
   }
 
   /**
-   * Joins a platform: begins sessions for the device and its Workers, measures what they can do, and tells the agent `devices`, if there is one.
+   * Joins a platform: begins sessions for the device and its Workers, measures them, and reports to the agent
+   * `devices`, if it exists.
    *
-   * @throws {@link SessionError} if the node does not let it in, or none answers; {@link RefusedError} if the name is taken; {@link WhimbrelError} if `workers` is no number of Workers.
+   * @throws {@link SessionError} if the node refuses the device, or cannot be reached. {@link RefusedError} if the name
+   * is taken. {@link WhimbrelError} if `workers` is not a valid number.
    */
   static async join(url: string | URL, options: DeviceOptions = {}): Promise<Device> {
     const { workers = 1 } = options;
@@ -172,7 +189,7 @@ export class Device {
     await this.#crews.begin(this.#options.workers ?? defaultWorkers());
     await this.#crews.weigh();
     await this.#serve(this.#platform);
-    // Some browsers never answer.
+    // Do not wait: some browsers never answer.
     void battery().then((found) => this.#watchBattery(found));
     globalThis.document?.addEventListener("visibilitychange", this.#seen);
   }
@@ -190,27 +207,27 @@ export class Device {
 
   // ---- What it is
 
-  /** The platform's name. */
+  /** Name of the platform. */
   get platform(): string {
     return this.#platform?.name ?? "";
   }
 
-  /** Whether there is a connection with its node. If not one is being made. */
+  /** True while there is a connection with its node. Without one, the device reconnects. */
   get isConnected(): boolean {
     return this.#isConnected;
   }
 
-  /** What its Workers can do together, in compute units. */
+  /** Compute units of all Workers. */
   get units(): number {
     return this.#crews.units;
   }
 
-  /** How many Workers it has. */
+  /** Number of Workers. */
   get workers(): number {
     return this.#crews.size;
   }
 
-  /** The agents that run in its Workers. */
+  /** Agents in its Workers. */
   get agents(): readonly DeviceAgent[] {
     return this.#crews.agents;
   }
@@ -222,21 +239,24 @@ export class Device {
   // ---- Agents
 
   /**
-   * Creates an agent in the Worker that has the fewest. Its module exports a function that sets it up, or a class; or is a program in AgentSpeak
-   * (`.asl`), whose options by the keys of `.mas2j` are `data` then, or a WebAssembly module (`.wasm`), whose first call is told `data`: an object of values.
-   * With `keep` its state is kept at the node: closed, and opened again, the page goes on with it.
+   * Creates an agent in the Worker with the fewest agents. `module` exports a set-up function or a class. It may also
+   * be an AgentSpeak program (`.asl`) with `data` as its options, by the keys of `.mas2j`. For a WebAssembly module
+   * (`.wasm`), `data` is the argument of the first call, an object of values.
    *
-   * @throws {@link RefusedError} if the node does not want it; {@link WhimbrelError} if the module cannot be loaded.
+   * With `keep`, the node keeps the agent's state. When the page is closed and opened again, the agent continues.
+   *
+   * @throws {@link RefusedError} if the node refuses the agent. {@link WhimbrelError} if the module cannot be loaded.
    */
   async spawn(name: string, module: string | URL, data?: unknown, keep?: Keep): Promise<DeviceAgent> {
     return this.#crews.lodge({ type: "spawn", name, module: absolute(module), data, keep });
   }
 
   /**
-   * Creates an agent in the page itself, by the device's own session: for what the page shows, and what its user does. Should that session be over, a new agent of this name is set up by the same
-   * function in the next one; unless this one ended before.
+   * Creates an agent in the page itself, in the device's own session, for user interfaces. If that session is over, the
+   * same function sets up a new agent of this name in the next one, unless the agent ended before.
    *
-   * @throws {@link RefusedError} if the node does not want it; {@link SessionError} if the device has no session now; what `setup` throws.
+   * @throws {@link RefusedError} if the node refuses the agent. {@link SessionError} if the device has no session now.
+   * Errors of `setup`.
    */
   async create(name: string, setup: Setup): Promise<Agent> {
     if (!this.#platform) throw new WhimbrelError("the device is part of no platform");
@@ -250,7 +270,7 @@ export class Device {
     return agent;
   }
 
-  /** An agent is to come here from elsewhere. What is thrown is why it does not. */
+  /** Accepts an agent from elsewhere. An error is the reason of the refusal. */
   async #accept({ name, code }: Offer): Promise<void> {
     const { accepts = true, modules = {} } = this.#options;
     const [kind, file = ""] = [code.slice(0, code.indexOf(":")), code.slice(code.indexOf(":") + 1)];
@@ -262,7 +282,7 @@ export class Device {
     this.#options.onArrival?.(agent);
   }
 
-  /** Measures what its Workers can do, all at once; the agent `devices` is told. */
+  /** Measures all Workers at the same time, and reports to the agent `devices`. */
   async weigh(): Promise<number> {
     await this.#crews.weigh();
     return this.units;
@@ -270,10 +290,10 @@ export class Device {
 
   // ---- Being there
 
-  /** Is the device from now on, by this session. */
+  /** Creates the device's agent in a new session. */
   async #serve(platform: Platform): Promise<void> {
     const steward = await platform.create(this.name, (agent) => {
-      // `devices` may not be there: then nobody wants anything.
+      // `devices` may not exist. The device then gets no work.
       agent.onMessage({ performative: "failure", sender: "ams" }, () => undefined);
       agent.onMessage({ performative: "request", sender: "devices" }, (message) => this.#work(agent, message));
       agent.onMessage({ performative: ["confirm", "refuse", "inform"], sender: "devices" }, (message) => {
@@ -295,7 +315,7 @@ export class Device {
     this.#tellHow();
   }
 
-  /** Its session is over: another one is begun, under the same name, whenever that may be. */
+  /** Begins another session under the same name. Retries until the node refuses it for good. */
   async #rejoin(error: SessionError): Promise<void> {
     if (this.#isOver) return;
     this.#connected(false, error.message);
@@ -310,7 +330,7 @@ export class Device {
     }
   }
 
-  /** Whether there is an agent of this name, once there is somebody who can ask. */
+  /** Resolves with true if the agent exists. Waits until the device has an agent to ask. */
   async #isThere(name: string): Promise<boolean> {
     for (let steward = this.#steward; !this.#isOver; steward = this.#steward) {
       if (steward && !steward.signal.aborted) return (await steward.ams.search({ name })).some((found) => found.name.name === name);
@@ -323,10 +343,11 @@ export class Device {
     const platform = await this.#connect();
     try {
       await this.#serve(platform);
-      // A machine that slept may be another one now; and what it told may have crossed with the news of its last session's end.
+      // A machine that slept may have another capacity now. Its report may have crossed with the end of the last
+      // session.
       this.#crews.weighSoon();
     } catch (error) {
-      // Its name may be that of its last session's agent still.
+      // The last session's agent may still have the name.
       await platform.close();
       throw error;
     }
@@ -342,7 +363,7 @@ export class Device {
     }
   }
 
-  /** Ends its agents, its Workers and its sessions. */
+  /** Ends its agents, Workers and sessions. */
   async leave(): Promise<void> {
     await this.#end(new SessionError("bye", LEFT));
     await this.closed;
@@ -380,7 +401,7 @@ export class Device {
     }
   }
 
-  /** Somebody wants to see a mind. */
+  /** Answers a request to inspect a mind. */
   async #show(steward: Agent, message: Message): Promise<void> {
     const { content, sender } = message;
     if (!this.#options.lookers?.some((looker) => sender.equals(looker))) return steward.reply(message, "refuse", "forbidden");
@@ -394,7 +415,7 @@ export class Device {
     }
   }
 
-  /** What is told of is another. */
+  /** Schedules a status report. */
   #tellSoon(): void {
     if (this.#isOver) return;
     this.#tells ??= setTimeout(() => {
@@ -403,13 +424,13 @@ export class Device {
     }, TELL_MS);
   }
 
-  /** The page was shown, or hidden. What it can do may be another since it was seen last. */
+  /** Handles a change of visibility. The capacity may have changed while the page was hidden. */
   readonly #seen = (): void => {
     if (!isHidden()) this.#crews.weighSoon();
     this.#tellHow();
   };
 
-  /** Tells the agent `devices` what the device can do, and how it is doing. */
+  /** Reports capacity and status to the agent `devices`. */
   readonly #tellHow = (): void => {
     const steward = this.#steward;
     if (!steward || steward.signal.aborted) return;
@@ -434,7 +455,10 @@ export class Device {
   }
 }
 
-/** Whether an agent ended by itself, or was ended, and not with its session: of that a node that stops tells a moment later. */
+/**
+ * Returns true if an agent ended by itself, and not with its session. A stopping node reports the end of the session a
+ * moment later.
+ */
 async function endedAlone(agent: Agent, platform: Platform): Promise<boolean> {
   if ((await agent.ended) === "finished") return true;
   await within(OVER_MS, platform.closed);

@@ -1,11 +1,11 @@
-/** How long parts of work take, and when that changed. */
+/** Duration of parts of work, and detection of its changes. */
 
-/** So many parts of a kind say how long they take. */
+/** Parts of a kind before its mean counts. */
 const PARTS_MIN = 8;
-/** What part the last one is of what parts take lately, and of what they took before. */
+/** Weights of the latest part in the short-term and the long-term mean. */
 const LATELY = 1 / 8;
 const BEFORE = 1 / 64;
-/** By how much they have to differ. */
+/** Ratio between the two means that counts as a change. */
 const MARKED = 1.5;
 
 interface Kind {
@@ -14,16 +14,16 @@ interface Kind {
   before: number;
 }
 
-/** See the module. Parts differ among themselves: it is their means that are compared. */
+/** See the module. Single parts vary, so means are compared. */
 export class Pace {
   readonly #kinds = new Map<string, Kind>();
 
-  /** A part of this kind took so long; true if such parts take half as long again, or two thirds, of what they took before. */
+  /** Notes the duration of a part. Returns true if the short-term mean rose by half, or fell by a third. */
   note(kind: string, ms: number): boolean {
     const known = this.#kinds.get(kind) ?? { parts: 0, lately: 0, before: 0 };
     this.#kinds.set(kind, known);
     known.parts++;
-    // Until there are enough, each counts alike.
+    // The first parts count alike.
     const share = (least: number): number => Math.max(least, 1 / Math.min(known.parts, PARTS_MIN));
     known.lately += (ms - known.lately) * share(LATELY);
     known.before += (ms - known.before) * (known.parts <= PARTS_MIN ? share(LATELY) : BEFORE);

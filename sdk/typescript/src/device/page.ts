@@ -1,29 +1,29 @@
-/** What a device knows of the page that it is, and of the moments at which that wakes. */
+/** The page of a device: battery, visibility, and the moments at which it wakes. */
 import { WAKING } from "../session/driver.js";
 
-/** What browsers tell of their battery; few do. */
+/** The browser's battery interface; few browsers have it. */
 export interface BatteryManager extends EventTarget {
   readonly level: number;
   readonly charging: boolean;
 }
 
-/** How long to wait before something that failed is tried again, the first time; twice as long after each failure. */
+/** Delay before the first retry. It doubles with each failure. */
 const AGAIN_MS_MIN = 500;
-/** The longest such wait. */
+/** Longest delay before a retry. */
 const AGAIN_MS_MAX = 30_000;
 
-/** The page's battery; undefined where browsers do not tell. Some never answer. */
+/** Returns the page's battery; undefined where browsers have none. Some never answer. */
 export async function battery(): Promise<BatteryManager | undefined> {
   const navigator = globalThis.navigator as { getBattery?: () => Promise<BatteryManager> } | undefined;
   return navigator?.getBattery?.().catch(() => undefined);
 }
 
-/** Whether nobody sees the page. Browsers give those little time. */
+/** Returns true if the page is hidden. Browsers give hidden pages little time. */
 export function isHidden(): boolean {
   return globalThis.document?.visibilityState === "hidden";
 }
 
-/** Waits for something, but no longer than so many milliseconds. */
+/** Waits for a promise, but at most `ms` milliseconds. */
 export async function within(ms: number, what: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   await Promise.race([what, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
@@ -31,8 +31,8 @@ export async function within(ms: number, what: Promise<unknown>): Promise<void> 
 }
 
 /**
- * Waits before something is tried again that failed so often: longer and longer, and a while that chance says, lest all devices of a node come back at the same moment. What waits goes on at
- * once when the network is there again, when the page was asleep, and when all is over.
+ * Waits before a retry. The delay grows with the number of failures and has a random part, so that devices do not all
+ * return at once. It ends early when the network returns, when the page wakes, and when `over` is aborted.
  */
 export function again(failures: number, over: AbortSignal): Promise<void> {
   const most = Math.min(AGAIN_MS_MIN * 2 ** (failures - 1), AGAIN_MS_MAX);

@@ -1,40 +1,40 @@
-/** What a page and its Workers say to each other. */
+/** Messages between a page and its Workers. */
 import type { Value } from "../acl/value.js";
 import type { ConnectOptions } from "../agents/connect.js";
 import type { Keep } from "../agents/keeper.js";
 
-/** How a Worker begins its session. */
+/** Order that begins a Worker's session. */
 export interface JoinOrder {
   readonly type: "join";
   readonly url: string;
   readonly token: string | undefined;
-  /** A certificate and its key, which the Worker cannot export either. */
+  /** Certificate and key. The Worker cannot export the key either. */
   readonly certificate: string | undefined;
   readonly key: CryptoKey | undefined;
   readonly leaseMs: number | undefined;
   readonly compact: boolean;
-  /** Where the AgentSpeak engine is. */
+  /** Address of the AgentSpeak engine. */
   readonly engine: string | undefined;
-  /** The name of the place that its agents are on: the device's. */
+  /** Name of the agents' place: the device's name. */
   readonly place: string;
-  /** Whether WebAssembly agents may keep something beside their memory. */
+  /** True if WebAssembly agents may store data beside their memory. */
   readonly storage: boolean;
-  /** Whether its agents go elsewhere when somebody else wants that. */
+  /** True if agents move away when others ask for that. */
   readonly yields: boolean;
-  /** Whether it tells whose turn it is: the one whose place it took was stuck, and nobody knows in whom. */
+  /** True if it reports which agent has its turn, because its predecessor got stuck for an unknown reason. */
   readonly isWatched?: boolean;
 }
 
-/** What lets a session of the device in, and for how long it outlives its connection. */
+/** Connect options of the device's sessions: credentials and lease. */
 export function credentials({ token, certificate, key, leaseMs }: { readonly [Name in "token" | "certificate" | "key" | "leaseMs"]?: ConnectOptions[Name] | undefined }): ConnectOptions {
   return { ...(token !== undefined && { token }), ...(certificate !== undefined && { certificate }), ...(key !== undefined && { key }), ...(leaseMs !== undefined && { leaseMs }) };
 }
 
-/** What a page wants of a Worker. Numbers find the answers. */
+/** Order of a page to a Worker. The number identifies the answer. */
 export type Order =
   | JoinOrder
   | { readonly type: "spawn"; readonly id: number; readonly name: string; readonly module: string; readonly data: unknown; readonly keep: Keep | undefined }
-  /** An agent comes from elsewhere; `module` is where its code is, if that is TypeScript. */
+  /** An agent arrives from another place; `module` is the address of its TypeScript code. */
   | { readonly type: "accept"; readonly id: number; readonly name: string; readonly code: string; readonly module: string | undefined }
   | { readonly type: "move"; readonly id: number; readonly agent: number; readonly to: string }
   | { readonly type: "mind"; readonly id: number; readonly agent: number }
@@ -45,14 +45,14 @@ export type Order =
   | { readonly type: "ping"; readonly id: number }
   | { readonly type: "leave" };
 
-/** An error as it crosses from a Worker. */
+/** An error in a form that can leave a Worker. */
 export interface Fault {
   readonly name: string;
   readonly message: string;
   readonly code: string | undefined;
 }
 
-/** What a Worker tells its page. */
+/** Report of a Worker to its page. */
 export type News =
   | { readonly type: "joined"; readonly platform: string; readonly agentsMax: number }
   | { readonly type: "connection"; readonly isConnected: boolean; readonly why: string | undefined }
@@ -61,12 +61,12 @@ export type News =
   | { readonly type: "failed"; readonly id: number; readonly fault: Fault }
   | { readonly type: "ended"; readonly id: number; readonly reason: string }
   | { readonly type: "trouble"; readonly agent: string; readonly fault: Fault }
-  /** These have their turn, or one of them: of a society nobody knows whom. */
+  /** One of these agents has its turn. A society reports all its agents. */
   | { readonly type: "turn"; readonly ids: readonly number[] }
   | { readonly type: "printed"; readonly agent: string; readonly text: string }
   | { readonly type: "closed"; readonly fault: Fault };
 
-/** One end of the line between them. */
+/** One end of the channel between page and Worker. */
 export interface Port<Out, In> {
   postMessage(message: Out): void;
   addEventListener(type: "message", listener: (event: { readonly data: In }) => void): void;

@@ -1,25 +1,25 @@
-/** How much this thread can do: what a device's compute units are. */
+/** Benchmark of this thread, measured in a device's compute units. */
 
-/** A unit is so many steps in a millisecond. It says nothing but how devices compare. */
+/** Steps per millisecond of one compute unit. Units only serve to compare devices. */
 const STEPS_PER_MS_OF_UNIT = 10;
-/** How long the benchmark takes. */
+/** Duration of the benchmark. */
 const WEIGH_MS = 120;
-/** How long one of its slices takes: about as long as a machine gives a thread at a time that has others beside it. */
+/** Duration of a slice: about the time that a busy machine gives a thread at once. */
 const SLICE_MS = 4;
-/** So many slices say something, however long they took. */
+/** Least number of slices, however long they take. */
 const SLICES_MIN = 12;
-/** What part of the slices may be quicker than what counts: those that others held up do not say what the thread can do. */
+/** Fraction of slices faster than the result. Slower slices were disturbed by other threads. */
 const QUICKER = 1 / 8;
-/** Below what part of its best slice a thread does on the whole, it was held up. */
+/** Ratio of mean to best slice below which the machine counts as busy. */
 const STEADY = 0.6;
 /** Steps between two looks at the clock. */
 const STEPS = 2000;
 
-/** What a thread can do. */
+/** Capacity of a thread. */
 export interface Weight {
-  /** Compute units: 1 at least. */
+  /** Compute units, at least 1. */
   readonly units: number;
-  /** Whether others had much of its time meanwhile: a quieter moment would say more. */
+  /** True if other work disturbed the measurement. Repeat it later. */
   readonly isBusy: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Pheromone {
   readonly key: string;
 }
 
-/** A mixture of what agents do: whole numbers, doubles, small objects, a map that is looked into. */
+/** Typical work of agents: integers, doubles, small objects, map look-ups. */
 function steps(seed: number, known: Map<string, Pheromone>): number {
   let [state, sum] = [seed | 1, 0];
   for (let step = 0; step < STEPS; step++) {
@@ -43,12 +43,12 @@ function steps(seed: number, known: Map<string, Pheromone>): number {
 }
 
 /**
- * Does a mixture of things for 120 ms, in slices of 4 ms, and says how much of it was done in the best eighth of them: a moment in which the machine had other things to do
- * says little. `now` is a clock in milliseconds.
+ * Runs the benchmark for 120 ms in slices of 4 ms. Takes the rate of the best eighth of the slices, because other work
+ * disturbs the rest. `now` is a clock in milliseconds.
  */
 export function measure(now: () => number = () => performance.now()): Weight {
   const known = new Map<string, Pheromone>();
-  // What was not compiled yet says nothing.
+  // Warm-up: code that is not compiled yet would distort the result.
   let sum = steps(1, known) + steps(2, known);
   const rates: number[] = [];
   const since = now();
@@ -64,14 +64,14 @@ export function measure(now: () => number = () => performance.now()): Weight {
     done += slice;
     at += spent;
   }
-  // Whoever compiles this cannot leave it out.
+  // Keeps the compiler from dropping the computation.
   if (Number.isNaN(sum)) throw new Error("the benchmark went wrong");
   rates.sort((one, other) => other - one);
   const [best = 1, rate = best] = [rates[0], rates[Math.floor(rates.length * QUICKER)]];
   return { units: Math.max(1, Math.round(rate / STEPS_PER_MS_OF_UNIT)), isBusy: done / (at - since) < best * STEADY };
 }
 
-/** What this thread can do, in compute units. */
+/** Returns the capacity of this thread in compute units. */
 export function weigh(): number {
   return measure().units;
 }

@@ -1,4 +1,4 @@
-/** What runs in a device's Worker: its session, its agents, and work for others. */
+/** The program in a device's Worker: its session, its agents, and work for others. */
 import { Agent } from "../agents/agent.js";
 import { connect } from "../agents/connect.js";
 import { StayedError } from "../agents/errors.js";
@@ -14,28 +14,31 @@ import { credentials, faultOf, type JoinOrder, type News, type Order, type Port 
 import { within } from "./page.js";
 import { measure } from "./weigh.js";
 
-/** What an agent's module exports: a class that extends {@link Agent}, or a function that sets one up. Both are given the data. */
+/**
+ * Module of an agent. It exports a class that extends {@link Agent}, or a function that sets up an agent. Both get the
+ * data.
+ */
 export type AgentModule = { readonly default: (new (data: unknown) => Agent) | ((agent: Agent, data: unknown) => unknown) };
 
-/** What a module for work exports: what makes an answer of a part. */
+/** Module for work. It exports a function that computes the answer to a part. */
 export type WorkModule = { readonly default: (part: Value) => Value | Promise<Value> };
 
 type SpawnOrder = Omit<Extract<Order, { readonly type: "spawn" }>, "type">;
 type AcceptOrder = Extract<Order, { readonly type: "accept" }>;
 
-/** A society, and its agents on the platform. */
+/** A society with its slots on the platform. */
 interface Seated {
   readonly society: Society;
   readonly seats: Seats;
 }
 
-/** One that runs here: TypeScript, or a mind of the society. */
+/** An agent of this Worker: in TypeScript, WebAssembly, or a mind of the society. */
 interface Lodger {
   readonly name: string;
   readonly isMind?: boolean;
-  /** The platform keeps it: it may go on in another session. */
+  /** True for durable agents: they may continue in another session. */
   readonly isKept?: boolean;
-  /** The page wants it to end. */
+  /** True after the page asked to end it. */
   isToEnd?: boolean;
   end(): Promise<unknown>;
   suspend(suspended: boolean): void;
@@ -43,19 +46,19 @@ interface Lodger {
   mind?(): Mind;
 }
 
-/** How many modules of guests a Worker has at hand for those who come later: agents keep theirs. */
+/** Cache size for modules of guests. Running agents keep their modules. */
 const MODULES_KEPT = 32;
 
-/** How long a node that stops may take from the end of a session's agents to that of the session. */
+/** Longest time between a stopping node's reports about its agents and about the session. */
 const OVER_MS = 5000;
-/** What it says of them. */
+/** Reason that a stopping node gives for them. */
 const KILLED = "killed";
 
-/** How agents are kept that came from elsewhere: should the page be closed they go on at its node, or wait there. */
+/** Durability of agents from elsewhere. If the page closes, they continue at its node or wait there. */
 const GUESTS: Keep = { onLeave: "go-on" };
 const SCRIPTS: Keep = { onLeave: "wait" };
 
-/** Serves a page. */
+/** Executes the orders of a page. */
 export class WorkBench {
   readonly #port: Port<News, Order>;
   readonly #lodgers = new Map<number, Lodger>();
@@ -68,7 +71,7 @@ export class WorkBench {
     port.addEventListener("message", ({ data }) => void this.#handle(data));
   }
 
-  /** Tells of what nobody caught: that ends no other agent. */
+  /** Reports an uncaught error. No agent ends because of it. */
   trouble(error: unknown): void {
     this.#tell({ type: "trouble", agent: "", fault: faultOf(error) });
   }
@@ -122,7 +125,7 @@ export class WorkBench {
 
   async #join(order: JoinOrder): Promise<void> {
     const { url, compact } = order;
-    // Whoever wants JSON need not load the other form.
+    // Sessions with JSON need not load the compact form.
     const form = compact ? (await import("../compact.js")).compact : "json";
     const platform = await connect(url, { form, ...credentials(order) });
     platform.place = order.place;
@@ -155,7 +158,9 @@ export class WorkBench {
     this.#tell({ type: "done", id, value: mind });
   }
 
-  /** An agent comes from elsewhere. If it cannot be set up it goes back: this session has it, and not the one that it was offered to. */
+  /**
+   * Accepts an agent from another place. If it cannot be set up, it must go back, because this session has it already.
+   */
   async #accept(order: AcceptOrder): Promise<void> {
     try {
       await this.#takeIn(order);
@@ -176,7 +181,7 @@ export class WorkBench {
     return this.#spawnScript({ ...order, module, data: undefined, keep: { ...SCRIPTS, code } });
   }
 
-  /** A module that comes with its agent, if it was never here. */
+  /** Returns the module of an arriving agent, fetched if it is unknown. */
   async #fetched(agent: Agent, code: string): Promise<GuestModule> {
     const { GuestModule } = await import("../guest.js");
     return this.#moduleOf(code, async () => GuestModule.compile((await agent.fetchCode(code)) as Uint8Array<ArrayBuffer>));
@@ -190,7 +195,7 @@ export class WorkBench {
     return this.#spawnScript({ ...order, keep: keep && { code: `ts:${pathname.split("/").at(-1) ?? ""}`, ...keep } });
   }
 
-  /** An agent in TypeScript, or JavaScript. */
+  /** Creates an agent in TypeScript or JavaScript. */
   async #spawnScript({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
     const { default: given } = (await import(/* @vite-ignore */ module)) as AgentModule;
     const make = (): Agent => {
@@ -206,7 +211,7 @@ export class WorkBench {
     await this.#lodge(id, name, make(), keep && { ...keep, again: make });
   }
 
-  /** It is an agent of the platform from now on. */
+  /** Creates the agent on the platform, and reports it to the page. */
   async #lodge(id: number, name: string, agent: Agent, keep?: Keep): Promise<void> {
     const watched = <A extends Agent>(one: A): A => {
       if (this.#joined?.isWatched) one.onTurn = () => this.#hasTurn(id);
@@ -218,7 +223,7 @@ export class WorkBench {
     this.#tell({ type: "spawned", id, name: agent.aid.toString() });
   }
 
-  /** The agent of this number is this one, until it ends or is another one. */
+  /** Registers an agent under its number, until it ends or its successor takes over. */
   #house(id: number, agent: Agent, isKept: boolean): void {
     this.#take(id, {
       name: agent.name,
@@ -234,7 +239,7 @@ export class WorkBench {
     });
   }
 
-  /** An agent that is a WebAssembly module: those of one address share its code. */
+  /** Creates a WebAssembly agent. Agents of one address share the module. */
   async #spawnGuest({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
     const { GuestModule } = await import("../guest.js");
     const loaded = await this.#moduleOf(module, async () => {
@@ -262,12 +267,12 @@ export class WorkBench {
     return agent;
   }
 
-  /** The module of this address or name: it is made once, as long as it is among those that were used last. */
+  /** Returns the module of this address or code name from the cache, or makes it. */
   #moduleOf(name: string, make: () => Promise<GuestModule>): Promise<GuestModule> {
     const module = this.#modules.get(name) ?? make();
     this.#modules.delete(name);
     this.#modules.set(name, module);
-    // Whoever comes later may have more luck.
+    // A later attempt may succeed.
     module.catch(() => this.#modules.get(name) === module && this.#modules.delete(name));
     for (const [oldest] of this.#modules) {
       if (this.#modules.size <= MODULES_KEPT) break;
@@ -276,7 +281,7 @@ export class WorkBench {
     return module;
   }
 
-  /** Modules of guests by their addresses, those that were used last behind the others; and what guests keep by their names. */
+  /** Guest modules by address, the most recently used last; and guests' storage by agent name. */
   readonly #modules = new Map<string, Promise<GuestModule>>();
   readonly #shelves = new Map<string, Shelf>();
 
@@ -292,13 +297,13 @@ export class WorkBench {
 
   async #ended(id: number, reason: string): Promise<void> {
     const lodger = this.#lodgers.get(id);
-    // Of a node that stops one hears a moment later that the session is over.
+    // A stopping node reports the end of the session a moment later.
     if (lodger?.isKept && !lodger.isToEnd && reason === KILLED) await within(OVER_MS, this.#here.closed);
-    // If the session is over the page hears that, and knows what becomes of whom.
+    // If the session is over, the page learns that, and handles its agents itself.
     if (this.#lodgers.get(id) === lodger && this.#lodgers.delete(id) && !this.#platform?.over) this.#tell({ type: "ended", id, reason });
   }
 
-  /** An agent in AgentSpeak: all of a Worker are one society. */
+  /** Creates an AgentSpeak agent. All minds of a Worker are in one society. */
   async #spawnMind({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
     const { society, seats } = await this.#seated();
     const response = await fetch(module);
@@ -323,13 +328,13 @@ export class WorkBench {
     }
   }
 
-  /** A mind comes from elsewhere, with its program if that was never here. */
+  /** Accepts a mind from another place, with its program if that is unknown. */
   async #acceptMind({ id, name, code }: AcceptOrder): Promise<void> {
     const { society, seats } = await this.#seated();
     this.#lodgeMind(id, society, await seats.accept(name, code, { yields: this.#yields, ...GUESTS }));
   }
 
-  /** A mind that is kept: how it ends the platform tells, too, as it may be elsewhere. */
+  /** Registers a durable mind. The platform reports its end, because it may have moved. */
   #lodgeMind(id: number, society: Society, seat: Agent): void {
     this.#take(id, { ...mindLodger(society, seat.name, (place) => seat.moveTo(place)), isKept: true });
     this.#tell({ type: "spawned", id, name: seat.aid.toString() });
@@ -338,12 +343,12 @@ export class WorkBench {
 
   #seated(): Promise<Seated> {
     this.#society ??= this.#openSociety();
-    // Whoever comes later may have more luck.
+    // A later attempt may succeed.
     this.#society.catch(() => (this.#society = undefined));
     return this.#society;
   }
 
-  /** Minds that wait for their seats. */
+  /** Minds that wait for their platform agents. */
   readonly #seats = new Map<string, { resolve(name: string): void; reject(error: unknown): void }>();
 
   async #openSociety(): Promise<Seated> {
@@ -358,7 +363,7 @@ export class WorkBench {
     const society = await Society.load(source, { platform: platform.name, fetchFile, ...(onTurns && { onTurns }) });
     society.on("printed", ({ agent, text }) => this.#tell({ type: "printed", agent, text }));
     society.on("noted", ({ agent, level, text }) => level !== "debug" && this.#tell({ type: "printed", agent, text }));
-    // The next mind begins another society: none is lost for good.
+    // The next mind starts a new society.
     const over = (reason: string): void => {
       this.#society = undefined;
       for (const [id, { isMind }] of this.#lodgers) if (isMind) void this.#ended(id, reason);
@@ -367,7 +372,7 @@ export class WorkBench {
     society.on("failed", (error) => {
       this.#tell({ type: "trouble", agent: "", fault: faultOf(error) });
       over(`failed: ${error.message}`);
-      // Minds that are kept wait until this session is over, and nobody else needs it.
+      // Durable minds wait for the end of this session. Close it if nobody else uses it.
       if (this.#lodgers.size === 0) void this.#platform?.close();
     });
     society.on("ended", ({ agent, reason }) => {
@@ -379,7 +384,7 @@ export class WorkBench {
       onError: (name, error) => {
         this.#seats.get(name)?.reject(error);
         this.#tell({ type: "trouble", agent: name, fault: faultOf(error) });
-        // Who has no name on the platform has no place on the device.
+        // An agent without a name on the platform must not run here.
         if (this.#seats.has(name)) society.kill(name);
       },
     });
@@ -392,7 +397,7 @@ export class WorkBench {
   }
 }
 
-/** Addresses as they are written: the paths of a society have one slash between names. */
+/** Restores the double slash of addresses. Paths of a society have one slash between names. */
 function withSlashes(text: string): string {
   return text.replace(/\b(https?:)\/+(?=[^/])/g, "$1//");
 }

@@ -14,7 +14,7 @@ export interface WorkerLike {
 
 type Told = Exclude<News, { readonly type: "done" | "failed" | "spawned" | "turn" }>;
 type Numbered = Extract<Order, { readonly id: number }>;
-/** An order without the number that finds its answer. */
+/** An order without its number. */
 export type Question = Numbered extends infer One ? (One extends Numbered ? Omit<One, "id"> : never) : never;
 
 interface Waiting {
@@ -22,21 +22,21 @@ interface Waiting {
   failed(error: Error): void;
 }
 
-/** A Worker of a device, seen from its page. */
+/** Channel to a Worker, on the page's side. */
 export class WorkerLine {
   readonly #worker: WorkerLike;
   readonly #waiting = new Map<number, Waiting>();
   readonly #tell: (news: Told) => void;
   #last = 0;
   #askedAt = Infinity;
-  /** Why it was ended. */
+  /** Reason of its end, if it was terminated. */
   #terminated: WhimbrelError | undefined;
-  /** Whose turn it was when it told so last, if it does. */
+  /** Agents that had the turn at the last report. */
   turn: readonly number[] = [];
   agentsMax = 0;
   platform = "";
   #closed: (() => void) | undefined;
-  /** Resolves when its session is over, or it cannot be loaded. */
+  /** Resolves when the Worker's session is over, or the Worker could not be loaded. */
   readonly closed: Promise<void> = new Promise((resolve) => (this.#closed = resolve));
 
   constructor(worker: WorkerLike, tell: (news: Told) => void) {
@@ -46,7 +46,7 @@ export class WorkerLine {
     worker.addEventListener("error", ({ message }) => this.#heard({ type: "closed", fault: { name: "Error", message: message ?? "the Worker cannot be loaded", code: undefined } }));
   }
 
-  /** Begins its session. */
+  /** Begins the Worker's session. */
   join(order: JoinOrder): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.set(0, { done: () => resolve(), failed: reject });
@@ -54,12 +54,12 @@ export class WorkerLine {
     });
   }
 
-  /** An order with a number of its own, which whoever listens to news needs at once. */
+  /** Returns a new number for an order, for callers that need it before they ask. */
   number(): number {
     return ++this.#last;
   }
 
-  /** Has something done; what comes of it. */
+  /** Sends an order, and returns the answer. */
   ask(order: Question, id = this.number()): Promise<unknown> {
     return new Promise((done, failed) => {
       if (this.#terminated) return failed(this.#terminated);
@@ -68,12 +68,12 @@ export class WorkerLine {
     });
   }
 
-  /** Has something done of which nothing comes back. */
+  /** Sends an order that has no answer. */
   say(order: Order): void {
     this.#worker.postMessage(order);
   }
 
-  /** Whether it answered nothing for so long, though it was asked. Asks again. */
+  /** Returns true if the Worker has not answered for `ms` milliseconds. Also sends the next ping. */
   isStuckFor(ms: number): boolean {
     const isStuck = performance.now() - this.#askedAt > ms;
     if (this.#askedAt === Infinity) {
@@ -83,12 +83,12 @@ export class WorkerLine {
     return isStuck;
   }
 
-  /** Whatever it was asked does not count: the page itself was asleep. */
+  /** Forgets the pending ping, because the page itself was asleep. */
   forgive(): void {
     this.#askedAt = Infinity;
   }
 
-  /** Ends it, whatever it does. */
+  /** Terminates the Worker at once. */
   terminate(why: string): void {
     this.#worker.terminate();
     this.#terminated ??= new WhimbrelError(why);
@@ -129,7 +129,7 @@ export class WorkerLine {
   }
 }
 
-/** An error as it was in the Worker, as far as its kind is known. */
+/** Restores an error of the Worker, with its class if that is known. */
 export function errorOf({ name, message, code }: Fault): Error {
   const text = code !== undefined && message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
   if (name === "RefusedError" && CODES.includes(code as Code)) return new RefusedError(code as Code, text);

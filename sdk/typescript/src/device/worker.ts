@@ -1,5 +1,6 @@
 /**
- * What a device's Workers run. A page that is bundled has a file of its own that imports it, and says so by `createWorker`.
+ * Entry point of a device's Workers. A bundled page imports this module from a file of its own and names that in
+ * `createWorker`.
  *
  * @packageDocumentation
  */
@@ -8,7 +9,7 @@ import { WorkBench } from "./work-bench.js";
 
 const bench = new WorkBench(globalThis as unknown as Port<News, Order>);
 
-// What nobody catches would end the Worker with all its agents.
+// An uncaught error would end the Worker with all its agents.
 globalThis.addEventListener?.("error", (event) => {
   event.preventDefault();
   bench.trouble(event.error ?? event.message);

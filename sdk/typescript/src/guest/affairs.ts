@@ -1,4 +1,4 @@
-/** What is remembered of a guest between two calls, beside its memory. It travels with the agent. Times are microseconds. */
+/** State of a guest between two calls, beside its memory. It travels with the agent. Times are microseconds. */
 import { badState, Input, Output } from "./bytes.js";
 import { LAST_WORDS_BYTES_MAX, NAME_BYTES_MAX, STATE_BYTES_MAX, TEMPLATE_BYTES_MAX, TIMERS_MAX } from "./limits.js";
 import { pack, unpack } from "./packing.js";
@@ -6,13 +6,13 @@ import { pack, unpack } from "./packing.js";
 /** A call of an export that may suspend. */
 export type Call = { readonly type: "start" | "handle" | "moved"; readonly ptr: number; readonly len: number } | { readonly type: "timer"; readonly tag: bigint };
 
-/** What a suspended call waits for: a message that fits a template, a time, or to hear what became of a hop. */
+/** Condition that a suspended call waits for: a message that matches a template, a time, or the result of a hop. */
 export type Wait =
   | { readonly type: "message"; readonly template: Uint8Array; readonly until: number }
   | { readonly type: "until"; readonly until: number }
   | { readonly type: "hop" };
 
-/** Where it comes from: who had it made, on which node, and if it is a clone the name of the first one. */
+/** Provenance: the owner, the node of creation, and for a clone the name of the original. */
 export interface Line {
   readonly owner: string;
   readonly node: string;
@@ -21,47 +21,47 @@ export interface Line {
 
 /** See the module. */
 export interface Affairs {
-  /** It had its first call. */
+  /** True after the first call. */
   isStarted: boolean;
-  /** What its first call is to tell it: a value. Empty once it was called. */
+  /** Argument of the first call, as an encoded value; empty afterwards. */
   options: Uint8Array;
-  /** Its timers, the earliest first. */
+  /** Timers, the earliest first. */
   timers: readonly { readonly at: number; readonly tag: bigint }[];
-  /** What it was told the length of, and has not fetched. */
+  /** Bytes that the guest knows the length of and has not fetched. */
   held: Uint8Array;
   suspended: { readonly call: Call; readonly wait: Wait } | undefined;
-  /** Where calls are unwound to, in its memory; 0 if none ever was. */
+  /** Address of the unwind area in its memory; 0 if none exists. */
   unwindAt: number;
   line: Line | undefined;
-  /** How often it was called home. */
+  /** Number of recalls. */
   recalls: number;
-  /** What tells it from all who had its name before, or have it later; 0 if it never asked. */
+  /** Random number that distinguishes this agent from others of the same name; 0 if it never asked. */
   life: bigint;
-  /** What is sent should it fail: a frame, or nothing. */
+  /** Frame of the message to send if the agent fails; may be empty. */
   lastWords: Uint8Array;
 }
 
 const NOTHING = new Uint8Array();
 
-/** Those of one who had no call yet. */
+/** Returns the call state of a new agent. */
 export function newAffairs(options: Uint8Array = NOTHING): Affairs {
   return { isStarted: false, options, timers: [], held: NOTHING, suspended: undefined, unwindAt: 0, line: undefined, recalls: 0, life: 0n, lastWords: NOTHING };
 }
 
-/** Microseconds of 64 bits, as nodes count them: what is due then or later never is. */
+/** End of the 64-bit range of microseconds. A later time never comes. */
 export const TIME_END = 2 ** 64;
 
-/** The time that this sum is; `Infinity` if it never comes. */
+/** Returns a time; `Infinity` beyond the range. */
 export const timeAt = (sum: number): number => (sum < TIME_END ? sum : Infinity);
 
-/** Has a timer due then, and at no other time. */
+/** Sets a timer, and replaces one with the same tag. */
 export function withTimer(timers: Affairs["timers"], at: number, tag: bigint): Affairs["timers"] {
   const others = timers.filter((one) => one.tag !== tag);
   const place = others.findIndex((one) => one.at > at);
   return others.toSpliced(place < 0 ? others.length : place, 0, { at, tag });
 }
 
-/** When there is something to do without a message; `Infinity` if never. */
+/** Returns the time of the next work without a message; `Infinity` if there is none. */
 export function dueAt({ suspended, timers }: Affairs): number {
   if (!suspended) return timers[0]?.at ?? Infinity;
   return suspended.wait.type === "hop" ? Infinity : suspended.wait.until;
@@ -71,7 +71,7 @@ const [STARTED, TIMERS, HELD, SUSPENDED, UNWIND, OPTIONS, LINE, RECALLS, LIFE, L
 const FLAGS = 1023;
 const CALLS = ["start", "handle", "moved"] as const;
 
-/** Appends all of it; times as what is left of them. */
+/** Appends the call state. Times are written relative to `now`. */
 export function writeAffairs(affairs: Affairs, now: number, out: Output): void {
   const { options, timers, held, suspended, unwindAt, line, recalls, life, lastWords } = affairs;
   const flags =
@@ -117,9 +117,9 @@ function writeWait(wait: Wait, now: number, out: Output): void {
 }
 
 /**
- * What was written, as it is now.
+ * Reads a call state.
  *
- * @throws {@link DecodeError} if nothing of the kind was.
+ * @throws {@link DecodeError} if the bytes are invalid.
  */
 export function readAffairs(input: Input, now: number): Affairs {
   const flags = input.length(FLAGS);
@@ -184,18 +184,18 @@ function readWait(input: Input, now: number): Wait {
   }
 }
 
-/** The layout of states. */
+/** Version of the layout of states. */
 const LAYOUT = 4;
 
-/** What of an instance differs from its module's beginning. */
+/** Difference of an instance from its module's initial state. */
 export interface Image {
-  /** Pages of memory beyond those that the module begins with. */
+  /** Pages of memory beyond the initial ones. */
   readonly morePages: number;
-  /** Changed globals and changed bytes; empty if there are neither. */
+  /** Changed globals and changed bytes; may be empty. */
   readonly changes: Uint8Array;
 }
 
-/** A state: the affairs, how many pages it has more than the module, then its changes, packed. */
+/** Encodes a state: the call state, the number of additional pages, and the packed changes. */
 export function writeState(affairs: Affairs, now: number, { morePages, changes }: Image): Uint8Array<ArrayBuffer> {
   const out = new Output().byte(LAYOUT);
   writeAffairs(affairs, now, out);
@@ -204,9 +204,9 @@ export function writeState(affairs: Affairs, now: number, { morePages, changes }
 }
 
 /**
- * What a state says. An empty one is of an agent that had no call yet.
+ * Decodes a state. An empty one belongs to an agent before its first call.
  *
- * @throws {@link DecodeError} if it is none.
+ * @throws {@link DecodeError} if the bytes are invalid.
  */
 export function readState(state: Uint8Array, now: number): { readonly affairs: Affairs; readonly image: Image } {
   if (state.length === 0) return { affairs: newAffairs(), image: { morePages: 0, changes: NOTHING } };

@@ -1,4 +1,4 @@
-/** Guests as agents of a platform. */
+/** WebAssembly agents of a platform. */
 import { Agent } from "../agents/agent.js";
 import { Progress } from "../agents/keeper.js";
 import { DeadlineError, EndedError, NotUnderstoodError, RefuseError, StayedError } from "../agents/errors.js";
@@ -14,34 +14,35 @@ import { Guest, type News, type Outcome } from "./guest.js";
 import type { GuestModule } from "./module.js";
 import type { Shelf } from "./shelf.js";
 
-/** How a WebAssembly agent lives here. */
+/** Options of a WebAssembly agent. */
 export interface GuestOptions {
-  /** What its first call is told. */
+  /** Argument of its first call. */
   readonly options?: Readonly<Record<string, Value>>;
-  /** It goes on from this state, of this agent or of one on a node, instead of beginning. */
+  /** State to continue from, of an agent here or on a node. */
   readonly state?: Uint8Array;
-  /** The name of the place that it is on: empty if not said. */
+  /** Name of the agent's place; empty by default. */
   readonly node?: string;
-  /** Told of lines that it prints; the console is, if nobody. */
+  /** Receives printed lines; the console by default. */
   readonly onPrint?: (text: string) => void;
-  /** Told of what it notes for whoever looks after it; the console is, if nobody. */
+  /** Receives log lines; the console by default. */
   readonly onLog?: (level: LogLevel, text: string) => void;
-  /** What it keeps here beside its memory; if not said, it may keep nothing. */
+  /** Storage beside its memory. Without it, storage is denied. */
   readonly shelf?: Shelf;
-  /** It moved here: it is told so. */
+  /** True if it moved here; it is then notified. */
   readonly isArriving?: boolean;
   /**
-   * Brings it, or a clone, elsewhere, with the state that {@link GuestAgent.snapshot} returns meanwhile. What became of that; nothing if
-   * it is there now and not here. If not said, one that the platform keeps goes by way of its node, and all others, and clones, stay.
+   * Moves the agent, or a clone, to another place, with the state that {@link GuestAgent.snapshot} returns meanwhile.
+   * Resolves with the result; undefined if the agent has left. By default, durable agents move through their node;
+   * others, and clones, stay.
    */
   readonly travel?: (hop: Hop, agent: GuestAgent) => Promise<News | undefined>;
 }
 
-/** How long it has its turns before everything else in this thread has its own. */
+/** Time slice for its turns, before the thread serves other events. */
 const SLICE_MS = 8;
 
 /**
- * An agent that is a WebAssembly module, as nodes run them: the same interface, the same state.
+ * An agent that is a WebAssembly module, with the same interface and state as on nodes.
  *
  * ```ts
  * const module = await GuestModule.compile(await (await fetch("/counter.wasm")).arrayBuffer());
@@ -52,29 +53,29 @@ export class GuestAgent extends Agent {
   readonly #options: GuestOptions;
   #guest: Guest | undefined;
   #isWorking = false;
-  /** Something came while it had a turn. */
+  /** True if something arrived during its turn. */
   #hasMore = false;
-  /** Its end, once somebody wants that. */
+  /** The pending end, once requested. */
   #end: Promise<void> | undefined;
   #isSetUp = false;
-  /** Messages that it did not take yet: who is told when it did. */
+  /** Callbacks of messages that the guest has not taken. */
   readonly #untaken = new Set<() => void>();
-  /** Which messages it is done with, and who is told that of those that nobody has looked at yet. */
+  /** Progress with messages, and callbacks of those that were not delivered to the guest yet. */
   readonly #progress = new Progress();
   readonly #coming = new Map<Message, () => void>();
   #failure: Error | undefined;
   #stopTimer: (() => void) | undefined;
   #wakesAt = Infinity;
   #until = Infinity;
-  /** Where somebody else wants it to be, and who hears of that. */
+  /** Requested move, with its callbacks. */
   #wanted: { readonly place: string; done(): void; failed(error: unknown): void } | undefined;
   #module: GuestModule | undefined;
   readonly #fetch: ((agent: GuestAgent) => Promise<GuestModule>) | undefined;
   #stopLifetime: (() => void) | undefined;
-  /** What the DF has of it; known once it was asked. */
+  /** Services in the DF; undefined before the first query. */
   #services: Service[] | undefined;
 
-  /** Its code, or what that comes from once it is on the platform. */
+  /** Takes the module, or a function that fetches it once the agent is on the platform. */
   constructor(module: GuestModule | ((agent: GuestAgent) => Promise<GuestModule>), options: GuestOptions = {}) {
     super();
     if (typeof module === "function") this.#fetch = module;
@@ -82,13 +83,13 @@ export class GuestAgent extends Agent {
     this.#options = options;
   }
 
-  /** Its code. */
+  /** The module. */
   get module(): GuestModule {
     if (!this.#module) throw new WhimbrelError("its code is not there yet");
     return this.#module;
   }
 
-  /** Has its first call. */
+  /** Makes the first call. */
   override async setup(): Promise<void> {
     const { options, isArriving = false } = this.#options;
     this.#module ??= await this.#fetch?.(this);
@@ -102,38 +103,39 @@ export class GuestAgent extends Agent {
       this.keeper.source = () => ({ state: guest.snapshot(), ...this.#progress.written });
     }
     this.onMessage((message) => this.#deliver(message));
-    // An agent that never rests is there all the same; and one that comes from elsewhere was before, and may leave in this very call.
+    // An agent that never rests counts as set up after one step. An arriving agent makes no step here, because it may
+    // leave in its first.
     if (!isArriving) await this.#work(1);
-    // Whoever creates it ends it then.
+    // The creator then ends the agent.
     if (this.#failure) throw this.#failure;
     this.#isSetUp = true;
     void this.#work();
   }
 
-  /** Its state, as nodes write and read it: that before the call that it is in, if it is in one. */
+  /** Returns the state in the format of nodes. During a call, it is the state before the call. */
   snapshot(): Uint8Array<ArrayBuffer> {
     if (!this.#guest) throw new Error("the agent is on no platform yet");
     return this.#guest.snapshot();
   }
 
-  /** What it was, if the platform kept it. */
+  /** Returns the saved state, if there is one. */
   async #restored(): Promise<Uint8Array | undefined> {
     const { restored } = this;
     if (!restored) return undefined;
     const hash = await this.module.hash();
     if (!restored.code.startsWith(`wasm:${hash}/`)) throw new WhimbrelError(`what was kept of it is of ${restored.code}, not of wasm:${hash}`);
-    // Who was kept before the first call of its agent has nothing to say.
+    // An agent that was saved before its first call has no state.
     return new TextDecoder().decode(restored.state) === "null" ? undefined : restored.state;
   }
 
-  /** What it is made of, beside the agent of the platform. */
+  /** The guest in this agent. */
   get guest(): Guest | undefined {
     return this.#guest;
   }
 
   override resume(): void {
     super.resume();
-    // What waited and was no message to the guest is done with.
+    // Finish messages that waited and are not for the guest.
     this.#settleRest();
     void this.#work();
   }
@@ -142,22 +144,22 @@ export class GuestAgent extends Agent {
   override deliver(message: Message, bytes: number, number: number): void {
     this.#coming.set(message, this.#progress.take(number));
     super.deliver(message, bytes, number);
-    // What came before it was set up waits for it.
+    // Messages before the set-up wait for it.
     if (this.#guest && !this.isSuspended) this.#settleRest();
   }
 
-  /** True: a message stays open until the guest itself takes it. @internal */
+  /** Always true: a message stays open until the guest takes it. @internal */
   override staysOpen(): boolean {
     return true;
   }
 
-  /** Answers to what was asked for it, and what nobody wants, are no messages of the guest's. */
+  /** Finishes messages that do not reach the guest: answers to its agent's queries, and unwanted messages. */
   #settleRest(): void {
     for (const done of this.#coming.values()) done();
     this.#coming.clear();
   }
 
-  /** Lets it say its last words, and ends it. It has no turns behind them. */
+  /** Ends the agent. Sends its last words, and gives it no further turn. */
   override end(): Promise<void> {
     if (!this.#guest) return super.end();
     this.#end ??= this.#endNow();
@@ -167,7 +169,7 @@ export class GuestAgent extends Agent {
   async #endNow(): Promise<void> {
     try {
       if (!this.signal.aborted && !this.#failure) {
-        // Who had a time to live did not fail when that is over.
+        // Reaching its lifetime is not a failure.
         if (clock.now() < this.#until) this.#guest?.sayLastWords("it was ended");
         await this.#guest?.stop();
       }
@@ -200,7 +202,7 @@ export class GuestAgent extends Agent {
     });
   }
 
-  /** Gives it turns until there is nothing to do, or so many. */
+  /** Gives turns until there is nothing to do, or `steps` are done. */
   async #work(steps = Infinity): Promise<void> {
     const guest = this.#guest;
     this.#hasMore = true;
@@ -217,12 +219,12 @@ export class GuestAgent extends Agent {
         }
         this.onTurn?.();
         const outcome = await guest.run(1);
-        // Between two calls its state is what it did and said.
+        // Between two calls, the state contains all that it did and sent.
         if (outcome.type !== "rest") this.keeper?.touched(this.#progress.open);
-        // Who ends goes nowhere.
+        // An ending agent does not move.
         if (this.#end) return;
         const isOver = await this.#follow(outcome, guest);
-        // Something may have come just now, and found it at work.
+        // A message may have arrived during the turn.
         if (isOver && !(outcome.type === "rest" && this.#hasMore)) return;
         if (clock.now() < until) continue;
         await new Promise<void>((resolve) => void clock.after(0, resolve));
@@ -235,18 +237,18 @@ export class GuestAgent extends Agent {
     }
   }
 
-  /** Whether it has no turns, for now or ever. */
+  /** True if it gets no turns, now or ever. */
   get #isStill(): boolean {
     return this.isSuspended || this.#end !== undefined || this.signal.aborted;
   }
 
-  /** Whether there is nothing to do for now. */
+  /** Acts on the outcome of a turn. Returns true if there is nothing to do for now. */
   async #follow(outcome: Outcome, guest: Guest): Promise<boolean> {
     switch (outcome.type) {
       case "more":
         return false;
       case "rest":
-        // It came when the guest had looked.
+        // A message arrived after the guest had looked.
         if (this.#hasMore) return false;
         this.#sleep(guest);
         return true;
@@ -269,7 +271,7 @@ export class GuestAgent extends Agent {
     return Promise.resolve({ type: "stayed", to: hop.to, why: `there is no way to ${hop.to} from here` });
   }
 
-  /** Leaves by way of its node: nothing is to be told here when it has. */
+  /** Leaves through its node. Afterwards there is nothing to report here. */
   async #depart(to: string, guest: Guest): Promise<undefined> {
     const { keeper } = this;
     if (!keeper) throw new StayedError("not_movable", "it is not kept");
@@ -277,7 +279,7 @@ export class GuestAgent extends Agent {
     return undefined;
   }
 
-  /** Has it go where somebody else wants it; whether it went. */
+  /** Carries out a requested move. Returns true if the agent has left. */
   async #goWhere({ place, done, failed }: { readonly place: string; done(): void; failed(error: unknown): void }, guest: Guest): Promise<boolean> {
     try {
       guest.prepare();
@@ -293,7 +295,7 @@ export class GuestAgent extends Agent {
     }
   }
 
-  /** It goes between two calls, or in the middle of one that waits. */
+  /** Moves between two calls, or in a call that waits. */
   override moveTo(place: string): Promise<void> {
     if (!this.keeper || !this.#guest) return Promise.reject(new StayedError("not_movable", "it is not kept, or not there yet"));
     if (this.isSuspended) return Promise.reject(new StayedError("not_movable", "it is suspended"));
@@ -360,18 +362,20 @@ export class GuestAgent extends Agent {
     this.#endInTime();
   }
 
-  /** Ends it when its time is over, which may be later than a timer can wait. */
+  /** Ends the agent after its lifetime, which may exceed the longest timer. */
   #endInTime(): void {
     this.#stopLifetime = this.after(this.#until - clock.now(), () => (clock.now() < this.#until ? this.#endInTime() : this.end()));
   }
 
-  /** What is asked leaves the node with the state that is behind it: that before the call, which has done nothing so far. */
+  /**
+   * Saves before a request, because the request leaves the node with the next state. The state is that before the call.
+   */
   #asked<Result>(answer: Promise<Result>): Promise<Result> {
     this.keeper?.touched(this.#progress.open);
     return answer;
   }
 
-  /** Asks the platform what only it knows. */
+  /** Answers a guest's query to the platform. */
   async #ask({ what, about: [first = "", second = ""] }: Question): Promise<Answer> {
     try {
       switch (what) {
@@ -407,7 +411,7 @@ export class GuestAgent extends Agent {
   async #exists(name: string): Promise<boolean> {
     const wanted = agentNamed(name);
     if (!wanted || (wanted.platform !== "" && wanted.platform !== this.aid.platform)) return false;
-    // A name may have what stands for anything in a search.
+    // The name may contain wildcards, so compare the results.
     const found = await this.#asked(this.ams.search({ name: wanted.name }));
     return found.some((one) => one.name.name === wanted.name);
   }

@@ -1,12 +1,12 @@
-/** A module's bytes, as far as an agent needs to be known by them: what it exports and imports, and what of its state is where. */
+/** Reader of a module's bytes: exports, imports, and the places of an agent's state. */
 import { WhimbrelError } from "../acl/errors.js";
 
-/** The module is none that can be an agent. */
+/** The module cannot be an agent. */
 export class ModuleError extends WhimbrelError {
   override readonly name = "ModuleError";
 }
 
-/** A section: its number, where it begins with its number and length, and where its content is. */
+/** A section: its number, its start with the header, and the range of its content. */
 export interface Section {
   readonly id: number;
   readonly begin: number;
@@ -14,15 +14,15 @@ export interface Section {
   readonly end: number;
 }
 
-/** Types of values, by the bytes that stand for them. */
+/** Value types by their byte. */
 export const [I32, I64, F32, F64] = [0x7f, 0x7e, 0x7d, 0x7c] as const;
 
-/** The sections by their numbers. */
+/** Numbers of sections. */
 export const SECTION = { type: 1, import: 2, function: 3, memory: 5, global: 6, export: 7, code: 10 } as const;
 
 const decoder = new TextDecoder();
 
-/** Reads a module that was found valid: nothing in it ends too early. */
+/** Reader of a validated module. Nothing in it is truncated. */
 export class Walk {
   constructor(
     readonly bytes: Uint8Array,
@@ -46,7 +46,7 @@ export class Walk {
     }
   }
 
-  /** A number of any width. */
+  /** Skips an integer of any width. */
   leb(): void {
     while (this.byte() >= 0x80);
   }
@@ -58,9 +58,9 @@ export class Walk {
   }
 
   /**
-   * So many things as a number says that comes first.
+   * Reads a vector: a count and its elements.
    *
-   * @throws {@link ModuleError} if there are fewer bytes than that: it was no number.
+   * @throws {@link ModuleError} if the count exceeds the remaining bytes.
    */
   many<T>(one: (index: number) => T): T[] {
     const count = this.u32();
@@ -69,7 +69,7 @@ export class Walk {
   }
 }
 
-/** The module's sections, in their order. */
+/** Returns the module's sections in order. */
 export function sections(bytes: Uint8Array): Section[] {
   const found: Section[] = [];
   for (const walk = new Walk(bytes, 8); walk.at < bytes.length; ) {
@@ -82,7 +82,7 @@ export function sections(bytes: Uint8Array): Section[] {
   return found;
 }
 
-/** A constant expression of a global, which is skipped. */
+/** Skips the constant expression of a global. */
 export function skipInitial(walk: Walk): void {
   for (;;) {
     const opcode = walk.byte();
@@ -91,7 +91,7 @@ export function skipInitial(walk: Walk): void {
   }
 }
 
-/** Looks through a function's body for what changes state that is neither in the memory nor in a global. */
+/** Checks a function's body for state outside memory and globals. */
 export function checkCode(walk: Walk): void {
   const end = walk.u32() + walk.at;
   for (let locals = walk.u32(); locals > 0; locals--) {
@@ -107,7 +107,7 @@ function skipImmediates(opcode: number, walk: Walk): void {
   const within = (first: number, last: number): boolean => opcode >= first && opcode <= last;
   if (within(0x45, 0xc4) || [0x00, 0x01, 0x05, 0x0b, 0x0f, 0x1a, 0x1b, 0xd1].includes(opcode)) return;
   if (opcode === 0x26) throw uncapturable("changes a table");
-  // Blocks, branches, calls, variables, whole numbers, tables and functions that are named: one number.
+  // One index: blocks, branches, calls, variables, memory size, tables and function references.
   if (within(0x02, 0x04) || within(0x20, 0x25) || [0x0c, 0x0d, 0x10, 0x3f, 0x40, 0x41, 0x42, 0xd0, 0xd2].includes(opcode)) return walk.leb();
   if (within(0x28, 0x3e) || opcode === 0x11) return walk.leb(), walk.leb();
   if (opcode === 0x0e) return void (walk.many(() => walk.u32()), walk.leb());

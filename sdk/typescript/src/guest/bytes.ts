@@ -1,7 +1,7 @@
-/** Bytes of states: LEB128 varints, everything checked when it is read. */
+/** Encoding of states: LEB128 varints. All input is validated. */
 import { DecodeError } from "../acl/errors.js";
 
-/** Bytes at whose end more are written. */
+/** Growing buffer to write to. */
 export class Output {
   #bytes = new Uint8Array(256);
   #view = new DataView(this.#bytes.buffer);
@@ -57,7 +57,7 @@ export class Output {
     return this;
   }
 
-  /** Writes how many bytes were written since, where four were left for that. */
+  /** Fills in a length of four bytes that was reserved at `at`. */
   fillLength(at: number): void {
     this.#view.setUint32(at, this.#length - at - 4, true);
   }
@@ -69,18 +69,18 @@ export class Output {
     return this.byte(Number(left));
   }
 
-  /** A length and so many bytes. */
+  /** Appends a length and its bytes. */
   sized(bytes: Uint8Array): this {
     return this.varint(bytes.length).bytes(bytes);
   }
 }
 
-/** The bytes are no state of such an agent. */
+/** Error for an invalid state. */
 export function badState(): DecodeError {
   return new DecodeError("malformed", "the bytes are no state of such an agent");
 }
 
-/** Bytes of a state that are read. */
+/** Reader of a state's bytes. */
 export class Input {
   #at = 0;
   readonly #bytes: Uint8Array;
@@ -125,7 +125,7 @@ export class Input {
     throw badState();
   }
 
-  /** A varint that is a length, a place or a count. */
+  /** Reads a length, an address or a count. */
   length(max = 2 ** 32): number {
     const n = this.varint();
     if (n > BigInt(max)) throw badState();

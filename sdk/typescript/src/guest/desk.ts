@@ -1,4 +1,4 @@
-/** What belongs to one guest while it is called, as its imports see it. */
+/** Context of a guest's call: what its imports read and change. */
 import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
@@ -9,34 +9,34 @@ import { CALL_BYTES_MAX, CALL_QUESTIONS_MAX } from "./limits.js";
 import type { Shelf } from "./shelf.js";
 import { valueBytes } from "./value.js";
 
-/** What imports answer when they do not do what they were asked. */
+/** Error codes of imports. */
 export const [DENIED, QUOTA, MALFORMED, UNKNOWN, TIMEOUT, STAYED, FULL] = [-1, -2, -3, -4, -5, -6, -7] as const;
 
-/** What a guest does that ends it. */
+/** A guest's action that ends it. */
 export class GuestError extends WhimbrelError {
   override readonly name = "GuestError";
 }
 
-/** How important a line is that a guest notes for whoever looks after it. */
+/** Level of a guest's log line. */
 export type LogLevel = "debug" | "info" | "warning" | "severe";
 
-/** What only the platform knows, or does: the service and its type, or a name. */
+/** Query to the platform: a service name and type, or an agent's name. */
 export interface Question {
   readonly what: "search" | "exists" | "register" | "deregister" | "join" | "leave";
   readonly about: readonly string[];
 }
 
-/** What comes of that: a number, with the reason if it is negative; or a value to be fetched. */
+/** Answer to a query: a code, with a reason if it is negative; or a value to fetch. */
 export type Answer = { readonly code: number; readonly reason?: string } | { readonly value: Value };
 
-/** Where a guest lives: what it hears and does beyond computing. */
+/** Environment of a guest: everything beyond computing. */
 export interface Surroundings {
-  /** Its local name. */
+  /** Local name. */
   readonly name: string;
   readonly platform: string;
-  /** The place that it is on. */
+  /** Name of its place. */
   readonly node: string;
-  /** Microseconds of a clock that does not go back. */
+  /** Monotonic time in microseconds. */
   now(): number;
   /** Milliseconds since 1970. */
   wall(): number;
@@ -45,48 +45,48 @@ export interface Surroundings {
   print(text: string): void;
   log(level: LogLevel, text: string): void;
   ask(question: Question): Promise<Answer>;
-  /** It ends after so many milliseconds at the latest. */
+  /** Ends the agent after `ms` milliseconds at the latest. */
   setLifetime(ms: number): void;
-  /** What it keeps beside its memory, if that is granted. */
+  /** Storage beside its memory, if granted. */
   readonly shelf: Shelf | undefined;
 }
 
-/** Where a guest wants to be; a clone of this name, if there is one: empty, a new one. */
+/** Destination of a move, or of a clone. An empty clone name requests a new one. */
 export interface Hop {
   readonly to: string;
   readonly clone?: string;
 }
 
-/** How a call goes on when it comes to an import that waits. */
+/** State of a call at an import that waits. */
 export type Course = { readonly type: "straight" } | { readonly type: "unwinding"; readonly wait: Wait } | { readonly type: "rewinding"; readonly answer: number };
 
-/** What a guest asks for during a call, that is done when the call is over. */
+/** Requests of a guest that take effect after the call. */
 export class Requests {
   hop: Hop | undefined;
   isStopping = false;
-  /** What need not travel: addresses and lengths. */
+  /** Addresses and lengths of regions that need not travel. */
   readonly discarded: [number, number][] = [];
-  /** What is done when the call is over. */
+  /** Effects to carry out after the call. */
   readonly effects: (() => void)[] = [];
-  /** What takes back what is done already, if the call is begun anew. */
+  /** Reversals of immediate effects, in case the call is repeated. */
   readonly undo: (() => void)[] = [];
   messages = 0;
   lines = 0;
   bytes = 0;
 }
 
-/** A message that waits, and who is told when it was taken. */
+/** A waiting message, and its callback. */
 export interface Waiting {
   readonly message: Message;
   readonly done: () => void;
 }
 
-/** Ends a call whose question has no answer yet: it is begun anew when there is one. */
+/** Aborts a call at a query without an answer. The call is repeated with the answer. */
 export class Asked {
   constructor(readonly question: Question) {}
 }
 
-/** What a call heard that is another thing each time: it hears the same when it is begun anew. */
+/** Inputs of a call that vary: time, randomness, answers. A repeated call gets the same ones. */
 export class Heard {
   readonly answers: (readonly [Question, Answer])[] = [];
   readonly chance: Uint8Array[] = [];
@@ -103,12 +103,12 @@ export class Heard {
 export class Desk {
   requests = new Requests();
   course: Course = { type: "straight" };
-  /** Whether the call that it is in can wait in its middle. */
+  /** True while the call may wait. */
   maySuspend = false;
-  /** Why it was answered with a negative number last. */
+  /** Reason of the last negative answer. */
   reason = "";
   mailbox: Waiting[] = [];
-  /** How many of those the call sees: what comes while it waits for an answer it does not. */
+  /** Number of messages that the call sees. Later ones are hidden from a repeated call. */
   visible = 0;
   heard: Heard | undefined;
 
@@ -118,7 +118,7 @@ export class Desk {
     readonly memory: () => Uint8Array,
   ) {}
 
-  /** Microseconds; the same in all of a call that may be begun anew. */
+  /** Time in microseconds. It stays the same when the call is repeated. */
   get now(): number {
     return this.heard?.now ?? this.surroundings.now();
   }
@@ -127,13 +127,13 @@ export class Desk {
     return this.heard?.wall ?? this.surroundings.wall();
   }
 
-  /** Answers that something was not done, and keeps why. */
+  /** Stores the reason, and returns the error code. */
   refuse(code: number, reason: string): number {
     this.reason = reason;
     return code;
   }
 
-  /** Keeps bytes for the guest to fetch; their length. */
+  /** Stores bytes for the guest to fetch. Returns their length. */
   hold(bytes: Uint8Array): number {
     this.affairs.held = bytes;
     return bytes.length;
@@ -147,7 +147,7 @@ export class Desk {
     }
   }
 
-  /** The bytes there. */
+  /** Returns a region of memory. */
   region(ptr: number, len: number): Uint8Array {
     const memory = this.memory();
     const [at, count] = [ptr >>> 0, len >>> 0];
@@ -155,14 +155,14 @@ export class Desk {
     return memory.subarray(at, at + count);
   }
 
-  /** Copies as much as there is room for; how long it is. */
+  /** Copies as many bytes as fit. Returns the full length. */
   copyOut(ptr: number, cap: number, bytes: Uint8Array): number {
     const room = this.region(ptr, cap);
     room.set(bytes.subarray(0, room.length));
     return bytes.length;
   }
 
-  /** Counts bytes that it sends or prints; false if there were too many in this call. */
+  /** Counts sent or printed bytes. Returns false above the limit of a call. */
   maySay(bytes: number): boolean {
     this.requests.bytes += bytes;
     return this.requests.bytes <= CALL_BYTES_MAX;
@@ -182,7 +182,7 @@ export class Desk {
     if (this.heard) this.heard.drawn++;
   }
 
-  /** What the platform answers: in a call that is begun anew, if it was asked before. */
+  /** Returns the answer to a query. If there is none yet, aborts the call. */
   ask(question: Question): number {
     const { heard } = this;
     if (!heard) return this.refuse(DENIED, "the platform cannot be asked now");
@@ -198,7 +198,7 @@ export class Desk {
     return answer.code < 0 ? this.refuse(answer.code, answer.reason ?? "") : answer.code;
   }
 
-  /** Holds the oldest message that fits for the guest to fetch; its length. */
+  /** Stores the oldest matching message for the guest to fetch. Returns its length. */
   takeMatching(fits: Fits): number | undefined {
     for (;;) {
       const at = this.mailbox.findIndex(({ message }, index) => index < this.visible && fits(message));
@@ -208,7 +208,7 @@ export class Desk {
     }
   }
 
-  /** Takes a message; undefined if the guest cannot read it, which its sender hears. */
+  /** Takes a message and encodes it. If the guest cannot read it, the sender is told, and the result is undefined. */
   takeFrame(at: number): Uint8Array | undefined {
     const [{ message, done }] = this.mailbox.splice(at, 1) as [Waiting];
     this.visible--;

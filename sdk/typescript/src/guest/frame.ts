@@ -1,4 +1,4 @@
-/** Messages, and templates of messages, as guests read and write them (docs/design/wasm-agents.md, Frames). */
+/** Frames of messages and templates for guests (docs/design/wasm-agents.md, Frames). */
 import { Aid } from "../acl/aid.js";
 import { PERFORMATIVES, type Message } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
@@ -6,7 +6,7 @@ import { Output } from "./bytes.js";
 import { TEMPLATE_BYTES_MAX, TEMPLATE_PARTS_MAX } from "./limits.js";
 import { Reader, readValue, writeValue } from "./value.js";
 
-/** The performative stands in a field; in a template the next number is for any. */
+/** Performative bytes: a name in a field, and (in templates) any performative. */
 const NAMED = 254;
 const ANY = 255;
 
@@ -27,7 +27,7 @@ const enum Field {
   User,
 }
 
-/** Fields that are texts, in the order of their numbers. */
+/** Text fields, by number. */
 const TEXTS = [
   [Field.ConversationId, "conversationId"],
   [Field.ReplyWith, "replyWith"],
@@ -38,7 +38,7 @@ const TEXTS = [
   [Field.Encoding, "encoding"],
 ] as const;
 
-/** What names of topics and groups begin with: they are of no platform. */
+/** Prefixes of topics and groups. Their names have no platform. */
 const CASTS = ["topic:", "group:", "any:"];
 
 const encoder = new TextEncoder();
@@ -65,10 +65,9 @@ function putValue(field: Field, value: Value, out: Output, name?: string): void 
 }
 
 /**
- * The frame of a message: fields in the order of their numbers, agents named in full, those that do not say of which platform they are as
- * ones of this.
+ * Encodes a message: fields by number, agents with full names. Agents without a platform get this one.
  *
- * @throws {@link EncodeError} if its content nests too deeply for guests.
+ * @throws {@link EncodeError} if the content nests too deeply for guests.
  */
 export function messageFrame(message: Message, platform: string): Uint8Array<ArrayBuffer> {
   const out = new Output();
@@ -91,9 +90,9 @@ export function messageFrame(message: Message, platform: string): Uint8Array<Arr
 type Writable = { -readonly [Name in keyof Message]: Message[Name] };
 
 /**
- * The message that a guest wrote. Who sends it is not taken from there.
+ * Decodes a guest's message. Its sender field is ignored.
  *
- * @throws {@link DecodeError} if the bytes are no message, or it has no receiver.
+ * @throws {@link DecodeError} if the bytes are invalid, or there is no receiver.
  */
 export function readMessage(bytes: Uint8Array, sender: Aid): Message {
   const reader = new Reader(bytes);
@@ -111,7 +110,7 @@ export function readMessage(bytes: Uint8Array, sender: Aid): Message {
     else if (field === Field.Performative) performative = reader.utf8(at);
     else if (field === Field.ReplyBy) message.replyByMs = replyBy(at, reader);
     else if (field === Field.User) user.push(userParameter(at));
-    // It says itself who it is, which is known.
+    // Ignored, because the sender is known.
     else if (field !== Field.Sender) throw reader.error("a field that no message has");
   }
   if (performative === undefined) throw reader.error("no number of a performative", 0);
@@ -133,7 +132,7 @@ function userParameter(bytes: Uint8Array): [string, Value] {
   return [name, readValue(parts.take(parts.left))];
 }
 
-/** The agent of a name: neither part of it is empty. */
+/** Parses an agent's name. Undefined if a part of it is empty. */
 export function agentNamed(name: string): Aid | undefined {
   const at = name.indexOf("@");
   const [local, platform] = at < 0 ? [name, ""] : [name.slice(0, at), name.slice(at + 1)];
@@ -146,13 +145,13 @@ function agent(bytes: Uint8Array, reader: Reader): Aid {
   return aid;
 }
 
-/** Whether a message fits. */
+/** Returns true if a message matches. */
 export type Fits = (message: Message) => boolean;
 
 /**
- * The template that a guest wrote, for messages on this platform; an empty one fits every message.
+ * Decodes a guest's template for messages on this platform. An empty one matches every message.
  *
- * @throws {@link DecodeError} if the bytes are none, or too many.
+ * @throws {@link DecodeError} if the bytes are invalid or too many.
  */
 export function readTemplate(bytes: Uint8Array, platform: string): Fits {
   if (bytes.length === 0) return () => true;

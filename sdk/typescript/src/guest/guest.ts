@@ -1,4 +1,4 @@
-/** A guest: an agent in a WebAssembly module, without anything of a platform but what its surroundings do for it. */
+/** A guest: the instance of a WebAssembly agent, apart from any platform. Its surroundings connect it to one. */
 import { Aid } from "../acl/aid.js";
 import type { Message } from "../acl/message.js";
 import { map, type Value } from "../acl/value.js";
@@ -12,19 +12,19 @@ import { MAILBOX_MESSAGES_MAX, MEMORY_BYTES_MAX, PAGE, UNWOUND_BYTES } from "./l
 import { bitsOf, setBits, type GuestModule } from "./module.js";
 import { valueBytes } from "./value.js";
 
-/** Bytes that a guest is asked to have room for at least: most messages need no more, so it is asked once. */
+/** Least buffer to request from a guest. Most messages fit, so one request suffices. */
 const INBOX_BYTES_MIN = 512;
-/** Where what was unwound ends, and where the room for it does. */
+/** Bytes of the unwind area's header: its current and its final address. */
 const UNWOUND_HEAD_BYTES = 8;
 
-/** What became of a hop, of which a guest is told. */
+/** Result of a hop, for the guest. */
 export type News =
   | { readonly type: "arrived"; readonly from: string; readonly isRecalled?: boolean }
   | { readonly type: "stayed"; readonly to: string; readonly why: string; readonly isRecalled?: boolean }
   | { readonly type: "cloned"; readonly clone: string }
   | { readonly type: "is-clone"; readonly from: string; readonly of: string };
 
-/** How a run ended: there is more to do, or nothing for now; it is over; or it wants to be elsewhere. */
+/** Outcome of a run: more work, none for now, the end, or a hop. */
 export type Outcome = { readonly type: "more" } | { readonly type: "rest" } | { readonly type: "stopped" } | { readonly type: "hop"; readonly hop: Hop };
 
 const MORE = { type: "more" } as const;
@@ -43,7 +43,7 @@ interface Exports extends Suspendable {
   asyncify_start_rewind?(at: number): void;
 }
 
-/** Room that the guest gave for what it is handed: where, how much, and how much of it was used. */
+/** Buffer of the guest for input: address, size, and used bytes. */
 interface Inbox {
   readonly at: number;
   readonly room: number;
@@ -52,7 +52,7 @@ interface Inbox {
 
 const NO_INBOX: Inbox = { at: 0, room: 0, used: 0 };
 
-/** All of a guest before a call that may be begun anew. */
+/** Copy of a guest before a call that may be repeated. */
 interface Before {
   readonly memory: Uint8Array;
   readonly globals: readonly bigint[];
@@ -68,15 +68,15 @@ export class Guest {
   #exports!: Exports;
   #memory = new Uint8Array();
   #inbox = NO_INBOX;
-  /** Bytes that a call needs to find its way back. */
+  /** Bytes of the unwind area that the suspended call uses. */
   #unwound = 0;
   #news: News | undefined;
   #running: Promise<Outcome> | undefined;
 
   /**
-   * A guest that goes on from a state, or a new one whose first call is told these options.
+   * Creates a guest from a state, or a new one with options for its first call.
    *
-   * @throws {@link DecodeError} if it is no state of an agent of this module.
+   * @throws {@link DecodeError} if the state does not belong to this module.
    */
   constructor(module: GuestModule, surroundings: Surroundings, from: Uint8Array | Readonly<Record<string, Value>> = {}) {
     this.#module = module;
@@ -126,17 +126,17 @@ export class Guest {
 
   // ---- As bytes
 
-  /** Its state, as nodes write and read it, with what it was not called about yet left out. */
+  /** Returns its state in the format of nodes, without undelivered messages. */
   snapshot(): Uint8Array<ArrayBuffer> {
     const { affairs, surroundings } = this.#desk;
     return writeState(affairs, surroundings.now(), this.#image());
   }
 
-  /** The same as it is elsewhere: what it did to go there is done. */
+  /** Returns the state to continue with elsewhere. A call that waits for the hop finds it done. */
   departure(): Uint8Array<ArrayBuffer> {
     const { affairs, surroundings } = this.#desk;
     const { suspended } = affairs;
-    // To wait until a time that is over ends with the same answer as to have gone.
+    // A wait for a time in the past returns the same answer as a completed hop.
     const done = suspended?.wait.type === "hop" ? { ...affairs, suspended: { ...suspended, wait: { type: "until", until: surroundings.now() } as const } } : affairs;
     return writeState(done, surroundings.now(), this.#image());
   }
@@ -152,7 +152,7 @@ export class Guest {
     const out = new Output().varint(changed.length);
     for (const [index, now] of changed) out.varint(index).varint(now);
     const memory = this.#bytes();
-    // Below this address nothing is alive.
+    // Below this address, the stack is unused.
     const top = stackPointer === undefined ? 0 : Number([globals[stackPointer] ?? 0n, beginning[stackPointer] ?? 0n].reduce((one, other) => (one < other ? one : other)));
     first.writeChanges(memory, top, out);
     return { morePages: (memory.length - first.length) / PAGE, changes: out.take() };
@@ -164,7 +164,7 @@ export class Guest {
 
   // ---- What comes to it
 
-  /** Gives it a message; false if there is no place for it. `done` is called when it took it. */
+  /** Delivers a message; false if the mailbox is full. `done` is called when the guest takes it. */
   deliver(message: Message, done: () => void = () => undefined): boolean {
     const { mailbox } = this.#desk;
     if (mailbox.length >= MAILBOX_MESSAGES_MAX) return false;
@@ -172,22 +172,22 @@ export class Guest {
     return true;
   }
 
-  /** Messages that it did not take yet. */
+  /** Messages that the guest has not taken. */
   get waiting(): readonly Message[] {
     return this.#desk.mailbox.map(({ message }) => message);
   }
 
-  /** Whether there is anything to be told of. */
+  /** True if the result of a hop is pending. */
   get hasNews(): boolean {
     return this.#news !== undefined;
   }
 
-  /** When it has something to do without a message, in microseconds; `Infinity` if never. */
+  /** Time of its next work without a message, in microseconds; `Infinity` if there is none. */
   get dueAt(): number {
     return dueAt(this.#desk.affairs);
   }
 
-  /** Where it comes from, as its state is to say. */
+  /** Provenance for its state. */
   get line(): Affairs["line"] {
     return this.#desk.affairs.line;
   }
@@ -196,14 +196,14 @@ export class Guest {
     this.#desk.affairs.line = line;
   }
 
-  /** It is told what became of a hop when it runs again. */
+  /** Sets the result of a hop, for the next run. */
   hopped(news: News): void {
-    // A clone is somebody else.
+    // A clone is a different agent.
     if (news.type === "is-clone") Object.assign(this.#desk.affairs, { life: 0n, lastWords: new Uint8Array() });
     this.#news = news;
   }
 
-  /** It ends otherwise than by its own will: what it wanted to be sent then is sent, with the reason as its content. */
+  /** Sends the last words, with the reason as content. Called when the guest does not end by itself. */
   sayLastWords(reason: string): void {
     const { affairs, surroundings } = this.#desk;
     const frame = affairs.lastWords;
@@ -211,17 +211,17 @@ export class Guest {
     if (frame.length > 0) surroundings.send({ ...readMessage(frame, Aid.NOBODY), content: reason });
   }
 
-  /** Somebody calls it home: it is told with the news of the hop. */
+  /** Counts a recall. The guest learns of it with the result of the hop. */
   recalled(): void {
     this.#desk.affairs.recalls++;
   }
 
-  /** Somebody else sends it elsewhere: it is told between two calls. */
+  /** Tells the guest that it will be moved, unless it is in a call. */
   prepare(): void {
     if (!this.#desk.affairs.suspended) this.#exports.whim_before_move?.();
   }
 
-  /** What need not travel does not: that is said before it goes. */
+  /** Clears discarded regions, so that they do not travel. */
   lighten(): void {
     for (const [at, length] of this.#desk.requests.discarded.splice(0)) this.#clear(at, length);
   }
@@ -229,16 +229,16 @@ export class Guest {
   // ---- Turns
 
   /**
-   * Does what there is to do, until there is nothing, it ends, or wants to be elsewhere; or for so many steps.
+   * Works until there is nothing to do, the guest ends, or it wants to move; at most `steps` steps.
    *
-   * @throws {@link GuestError}, or what the engine throws, if it fails: it is of no use then.
+   * @throws {@link GuestError}, or an error of the engine, if the guest fails. It cannot be used any more.
    */
   run(steps = Infinity): Promise<Outcome> {
     this.#running ??= this.#work(steps).finally(() => (this.#running = undefined));
     return this.#running;
   }
 
-  /** Whether a call is being made, or waits for what the platform answers: its state is that before the call. */
+  /** True during a call, also while it waits for the platform. The state is then that before the call. */
   get isRunning(): boolean {
     return this.#running !== undefined;
   }
@@ -252,8 +252,8 @@ export class Guest {
   }
 
   /**
-   * It is ended by another's will: what it sends now is still sent. Who waits in the middle of a call is not told, nor is who stopped or
-   * failed in one that had to be waited for.
+   * Ends the guest on request: calls `whim_stop`, and its messages are sent. A guest that waits in a call is not
+   * called, nor one that stopped or failed meanwhile.
    */
   async stop(): Promise<void> {
     while (this.#running) {
@@ -266,7 +266,7 @@ export class Guest {
     await this.#running;
   }
 
-  /** Does something with the guest; anew, from the same beginning, if it asks what has to be asked for first. */
+  /** Makes a call. Repeats it from the same state after each query that had to be answered first. */
   async #attempt<Result>(call: () => Result): Promise<Result> {
     const desk = this.#desk;
     desk.visible = desk.mailbox.length;
@@ -291,7 +291,7 @@ export class Guest {
     }
   }
 
-  /** Does it, and what it asked for. */
+  /** Makes a call, and carries out its effects. */
   #whole<Result>(call: () => Result): Result {
     const { requests } = this.#desk;
     try {
@@ -300,7 +300,7 @@ export class Guest {
       if (error instanceof Asked) requests.effects.length = 0;
       throw error;
     } finally {
-      // What it said before it failed is said.
+      // Messages sent before a failure count.
       for (const effect of requests.effects) effect();
     }
   }
@@ -316,12 +316,12 @@ export class Guest {
     desk.requests = new Requests();
     desk.course = { type: "straight" };
     desk.maySuspend = false;
-    // What came since it asked first is behind what it saw, and stays; so does what others said of it.
+    // Keep messages that arrived after the first query, and changes from outside.
     desk.mailbox.splice(0, desk.visible, ...mailbox);
     const { recalls, line } = desk.affairs;
     desk.affairs = { ...affairs, recalls, line };
     this.#inbox = inbox;
-    // Memory does not shrink.
+    // Memory cannot shrink, so a larger one needs a new instance.
     if (this.#bytes().length !== memory.length) {
       this.#instantiate();
       const missing = memory.length - this.#bytes().length;
@@ -354,7 +354,7 @@ export class Guest {
     return this.#call({ type: "start", ...this.#handOver(options) });
   }
 
-  /** Tells it what became of its hop. */
+  /** Reports the result of a hop to the guest. */
   #tell(news: News): Outcome {
     const { affairs } = this.#desk;
     const told = (step: Outcome): Outcome => {
@@ -364,20 +364,20 @@ export class Guest {
     if (affairs.suspended?.wait.type === "hop") {
       const isRecalled = "isRecalled" in news && news.isRecalled === true;
       if (news.type === "is-clone") return told(this.#goOn(1));
-      // Who was called home wanted to go elsewhere.
+      // A recalled guest did not reach its own destination.
       if (news.type === "arrived" && isRecalled) return told(this.#goOn(this.#desk.refuse(STAYED, "it was called home")));
       return told(this.#goOn(news.type === "stayed" ? this.#desk.refuse(STAYED, news.why) : 0));
     }
-    // Somebody else sent it while it waits for something: it goes on waiting.
+    // The guest was moved while it waits for something else, and continues to wait.
     if (affairs.suspended || !this.#exports.whim_after_move) return told(MORE);
     const value = newsValue(news, this.#desk.surroundings.node);
     return told(this.#call({ type: "moved", ...this.#handOver(valueBytes(value)) }));
   }
 
-  /** Goes on with a call that waits, if what it waits for has come. */
+  /** Continues a suspended call if its condition is met. */
   #resume({ wait }: NonNullable<Affairs["suspended"]>): Outcome {
     const desk = this.#desk;
-    // Whoever is told what became of a hop is told before; nobody will now.
+    // The result of a hop is reported earlier, so it was lost.
     if (wait.type === "hop") return this.#goOn(desk.refuse(STAYED, "the hop was interrupted"));
     if (wait.type === "until") return wait.until <= desk.now ? this.#goOn(0) : REST;
     const length = desk.takeMatching(readTemplate(wait.template, desk.surroundings.platform));
@@ -385,14 +385,14 @@ export class Guest {
     return wait.until <= desk.now ? this.#goOn(desk.refuse(TIMEOUT, "no such message came in time")) : REST;
   }
 
-  /** Goes on with a call that waits: it gets this answer. */
+  /** Continues a suspended call with this answer. */
   #goOn(answer: number): Outcome {
     const { affairs } = this.#desk;
     const call = affairs.suspended?.call;
     const { asyncify_start_rewind: rewind } = this.#exports;
     if (!call || !rewind) throw new GuestError("it cannot be suspended here: it was not prepared");
     affairs.suspended = undefined;
-    // binaryen's `Asyncify` keeps there where that ends which it needs.
+    // binaryen's `Asyncify` stores the end of the used area there.
     const bytes = this.#bytes();
     const end = new DataView(bytes.buffer, bytes.byteOffset).getUint32(affairs.unwindAt, true);
     this.#unwound = Math.min(Math.max(end - affairs.unwindAt, UNWOUND_HEAD_BYTES), UNWOUND_BYTES);
@@ -401,7 +401,7 @@ export class Guest {
     return this.#call(call);
   }
 
-  /** Writes bytes where the guest wants to have them. */
+  /** Writes bytes into the guest's buffer. */
   #handOver(bytes: Uint8Array): { readonly ptr: number; readonly len: number } {
     if (this.#inbox.room < bytes.length || this.#inbox.at === 0) {
       const room = Math.max(bytes.length, INBOX_BYTES_MIN);
@@ -423,7 +423,7 @@ export class Guest {
     return exports.whim_after_move?.(call.ptr, call.len) ?? 0;
   }
 
-  /** Calls the guest; how its turn ends, if it does. */
+  /** Calls the guest. Returns the outcome of its turn. */
   #call(call: Call): Outcome {
     const desk = this.#desk;
     const wasWaiting = desk.course.type === "rewinding";
@@ -434,9 +434,9 @@ export class Guest {
     desk.course = { type: "straight" };
     if (course.type === "unwinding") {
       this.#exports.asyncify_stop_unwind?.();
-      // It may keep what it was handed while it waits: it is asked for other room then.
+      // The guest may keep its buffer while it waits, so request another.
       this.#inbox = NO_INBOX;
-      // A departure that was asked for before is over: the call is not.
+      // An earlier request to move after the call is void, because the call continues.
       if (course.wait.type !== "hop") desk.requests.hop = undefined;
       desk.affairs.suspended = { call, wait: course.wait };
     } else if (course.type === "rewinding") throw new GuestError("it cannot be suspended here: it did not come back to where it waited");
@@ -445,15 +445,15 @@ export class Guest {
     return this.#outcome();
   }
 
-  /** Clears what a call needed to find its way back, so that it does not travel. */
+  /** Clears the unwind area, so that it does not travel. */
   #clearUnwound(): void {
     this.#clear(this.#desk.affairs.unwindAt, this.#unwound);
   }
 
-  /** What the guest asked for in the call that is over. */
+  /** Returns the outcome that the call requested. */
   #outcome(): Outcome {
     const { requests, affairs } = this.#desk;
-    // Whatever else it asked for: it neither goes on waiting nor goes anywhere.
+    // Stopping overrides all other requests.
     if (requests.isStopping) return STOPPED;
     const { hop } = requests;
     if (!hop) return MORE;
@@ -468,7 +468,7 @@ function begin(options: Readonly<Record<string, Value>>): { readonly affairs: Af
   return { affairs: newAffairs(value.map.length > 0 ? valueBytes(value) : undefined), image: { morePages: 0, changes: new Uint8Array() } };
 }
 
-/** What `whim_after_move` is told. */
+/** Encodes the argument of `whim_after_move`. */
 function newsValue(news: News, here: string): Value {
   const [from, to] = news.type === "stayed" ? [here, news.to] : news.type === "cloned" ? [here, here] : [news.from, here];
   return map({

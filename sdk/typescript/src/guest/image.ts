@@ -1,19 +1,19 @@
-/** What a module's memory is to begin with, and what of an agent's memory differs from that: only this is kept, and travels. */
+/** Initial memory of a module, and an agent's changes to it. Only the changes are saved and travel. */
 import { badState, type Input, type Output } from "./bytes.js";
 
-/** Bytes between two changes that are kept with them, though they are the same: to say where the second one is takes as many. */
+/** Unchanged bytes between two changes that are written with them: a second header would take as much space. */
 const GAP = 1;
-/** A gap before a change, or a length of one, from which on half a byte does not say it. */
+/** Least gap or length that does not fit in half a byte. */
 const LONG = 15;
 
-/** A memory as it is when an instance is new; zeros after the end. */
+/** Memory of a new instance, without trailing zeros. */
 export class First {
   readonly #bytes: Uint8Array;
   readonly #words: Uint32Array;
 
   constructor(
     memory: Uint8Array,
-    /** Its length with the zeros. */
+    /** Length with the trailing zeros. */
     readonly length = memory.length,
   ) {
     let end = memory.length;
@@ -24,21 +24,21 @@ export class First {
     this.#words = new Uint32Array(bytes.buffer);
   }
 
-  /** Whether nothing is there at all. */
+  /** True if the memory is all zeros. */
   get isEmpty(): boolean {
     return this.#bytes.length === 0;
   }
 
-  /** Whether nothing is there below this address. */
+  /** True if all bytes below this address are zeros. */
   isEmptyBelow(address: number): boolean {
     return this.#bytes.subarray(0, address).every((byte) => byte === 0);
   }
 
-  /** Appends what of a memory from an address on differs from this. */
+  /** Appends the changes of a memory from an address on. */
   writeChanges(memory: Uint8Array, from: number, out: Output): void {
     const words = new Uint32Array(memory.buffer, memory.byteOffset, memory.length >> 2);
     const known = this.#words.length;
-    // A run of changed bytes that may go on, and where the last one that is written ended.
+    // Start and end of the current run of changes, and the end of the last written one.
     let [start, end, written] = [-1, -1, 0];
     const close = (): void => {
       if (start >= 0) writeRun(start - written, memory.subarray(start, end), out);
@@ -66,7 +66,7 @@ function writeRun(gap: number, run: Uint8Array, out: Output): void {
   out.bytes(run);
 }
 
-/** Brings a new memory to what was written, to the end of the input. */
+/** Applies all changes in the input to a new memory. */
 export function applyChanges(memory: Uint8Array, input: Input): void {
   for (let end = 0; !input.isDone; ) {
     const both = input.byte();
@@ -79,5 +79,5 @@ export function applyChanges(memory: Uint8Array, input: Input): void {
   }
 }
 
-/** What half a byte says, with what follows if it is long. */
+/** Decodes half a byte, with the bytes that follow if it is long. */
 const long = (half: number, input: Input): number => (half < LONG ? half : input.length() + LONG);

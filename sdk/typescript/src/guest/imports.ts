@@ -1,4 +1,4 @@
-/** What guests import: the functions of module `whim` (docs/design/wasm-agents.md). */
+/** Imports of guests: the functions of module `whim` (docs/design/wasm-agents.md). */
 import type { Value } from "../acl/value.js";
 import { Aid } from "../acl/aid.js";
 import { TIME_END, timeAt, withTimer, type Wait } from "./affairs.js";
@@ -10,7 +10,7 @@ import type { Shelf, ShelfRefusal } from "./shelf.js";
 type Function = (...args: never[]) => number | bigint | void;
 type Functions = Readonly<Record<string, Function>>;
 
-/** What binaryen's asyncify exports of a module that can be suspended, and the memory. */
+/** Exports of a module that binaryen's asyncify made suspendable, and its memory. */
 export interface Suspendable {
   readonly memory: WebAssembly.Memory;
   readonly asyncify_start_unwind?: (at: number) => void;
@@ -21,12 +21,12 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** All of them, for one guest. */
+/** Returns all imports of a guest. */
 export function importsOf(desk: Desk, exports: () => Suspendable): Functions {
   return { ...messages(desk), ...platform(desk), ...directories(desk), ...storage(desk), ...places(desk), ...waits(desk, exports) };
 }
 
-/** The text there; undefined if it is no UTF-8, or longer than a message may be. */
+/** Reads text; undefined if it is not UTF-8, or longer than a message. */
 function text(desk: Desk, ptr: number, len: number): string | undefined {
   const bytes = desk.region(ptr, len);
   try {
@@ -36,7 +36,7 @@ function text(desk: Desk, ptr: number, len: number): string | undefined {
   }
 }
 
-/** Does something with texts, if that is what is there. */
+/** Calls a function with texts. Refuses if one is invalid. */
 function withTexts(desk: Desk, places: readonly number[], work: (...texts: string[]) => number): number {
   const texts: string[] = [];
   for (let at = 0; at + 1 < places.length; at += 2) {
@@ -56,12 +56,12 @@ function template(desk: Desk, ptr: number, len: number): Fits | string {
   }
 }
 
-/** When it is so much later, in microseconds; never, if that is negative, or later than nodes can count. */
+/** Returns the time in `ms` milliseconds, in microseconds. Never if `ms` is negative, or beyond the range of nodes. */
 const later = (now: number, ms: bigint): number => (ms < 0n ? Infinity : timeAt(now + Number(ms) * 1000));
 
 // ---- Messages
 
-/** Who sends or prints more at once is ended, as on nodes. */
+/** Ends a guest that sends or prints too much at once, as nodes do. */
 function checkLength(bytes: number): void {
   if (bytes > MESSAGE_BYTES) throw new GuestError(`it sends or prints ${bytes} bytes at once: ${MESSAGE_BYTES} are the most (quota message_bytes)`);
 }
@@ -112,10 +112,9 @@ function messages(desk: Desk): Functions {
   };
 }
 
-/** Topics and groups are granted at the time when something is said. */
+/** True for agents. Topics and groups are checked when a message is sent. */
 const isAgent = ({ name }: Aid): boolean => !["topic:", "group:", "any:"].some((cast) => name.startsWith(cast));
 
-// ---- The platform: names, clock, chance, output
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warning", "severe"];
 
@@ -153,7 +152,7 @@ function platform(desk: Desk): Functions {
   };
 }
 
-/** Does something with a line of text, unless there were too many in this call. */
+/** Writes a line of text, unless the call wrote too many. */
 function line(desk: Desk, ptr: number, len: number, write: (text: string) => void): void {
   checkLength(desk.region(ptr, len).length);
   const said = text(desk, ptr, len);
@@ -219,7 +218,7 @@ function storage(desk: Desk): Functions {
   };
 }
 
-/** A call that is begun anew finds what it found the first time. */
+/** Notes how to undo a change, because a repeated call must find the same storage. */
 function keepUndo({ requests }: Desk, shelf: Shelf, key: string): void {
   const before = shelf.get(key);
   requests.undo.push(() => void (before ? shelf.put(key, before) : shelf.delete(key)));
@@ -260,7 +259,7 @@ function places(desk: Desk): Functions {
   };
 }
 
-/** Where it wants to be, or the clone that it names; or what it is answered. */
+/** Reads the destination of a move or clone. Returns an error code if it is invalid. */
 function hopTo(desk: Desk, where: readonly number[]): Hop | number {
   let hop: Hop | undefined;
   const code = withTexts(desk, where, (to, clone) => {
@@ -310,7 +309,7 @@ function waits(desk: Desk, exports: () => Suspendable): Functions {
   };
 }
 
-/** Where calls are unwound to: room at the end of the memory, that the guest knows nothing of. */
+/** Returns the unwind area, room at the end of the memory that the guest does not use. */
 function unwindArea(desk: Desk, memory: WebAssembly.Memory): number {
   const { affairs } = desk;
   if (affairs.unwindAt === 0) {
@@ -321,7 +320,7 @@ function unwindArea(desk: Desk, memory: WebAssembly.Memory): number {
     }
   }
   const at = affairs.unwindAt;
-  // binaryen's `Asyncify`: where to save next, and where the room ends.
+  // binaryen's `Asyncify` wants the next free address and the end of the area.
   const room = desk.region(at, UNWOUND_BYTES);
   const view = new DataView(room.buffer, room.byteOffset, 8);
   view.setUint32(0, at + 8, true);

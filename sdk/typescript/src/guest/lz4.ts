@@ -1,16 +1,16 @@
-/** LZ4's block format, in which states are packed. */
+/** LZ4's block format, used to pack states. */
 import { badState } from "./bytes.js";
 
 const MATCH_MIN = 4;
-/** The last bytes of a block are literals; no match begins among the last twelve. */
+/** The last five bytes of a block are literals. No match begins in the last twelve. */
 const LITERALS_LAST = 5;
 const MATCH_LAST = 12;
 const DISTANCE_MAX = 0xffff;
 const HASH_BITS = 14;
 
-/** A packed block. */
+/** Packs a block. */
 export function compress(input: Uint8Array): Uint8Array {
-  // Where four bytes of this hash were last.
+  // Last position of four bytes with each hash.
   const seen = new Int32Array(1 << HASH_BITS).fill(-1);
   const view = new DataView(input.buffer, input.byteOffset, input.length);
   const out = new Uint8Array(input.length + Math.ceil(input.length / 255) + 16);
@@ -50,9 +50,9 @@ export function compress(input: Uint8Array): Uint8Array {
 }
 
 /**
- * What was packed, which has so many bytes.
+ * Unpacks a block of `length` bytes.
  *
- * @throws {@link DecodeError} if it has not.
+ * @throws {@link DecodeError} if the block is invalid.
  */
 export function decompress(input: Uint8Array, length: number): Uint8Array {
   const out = new Uint8Array(length);

@@ -1,14 +1,14 @@
-/** What a module has to be so that its agents can be kept as bytes and go on elsewhere: checked once, and changed so that all of an agent's state can be reached. */
+/** Modules of agents: checked once, and changed so that the whole state of an agent can be captured. */
 import { checkCode, F32, F64, I32, I64, ModuleError, SECTION, sections, skipInitial, Walk, type Section } from "./binary.js";
 import { First } from "./image.js";
 import { MEMORY_BYTES, MEMORY_BYTES_MAX, MODULE_BYTES_MAX, MODULE_GLOBALS_MAX, PAGE } from "./limits.js";
 
-/** The version of the interface. */
+/** Version of the interface. */
 const VERSION = 1;
-/** What LLVM's linker calls the global that points to the top of the stack, if it is told to export it. */
+/** Name that LLVM's linker gives the exported stack pointer. */
 const STACK_POINTER = "__stack_pointer";
 
-/** Types of functions, as `i32 i64 -> i32`. */
+/** Required exports with their types. */
 const [I, L] = [I32, I64];
 const EXPORTS: Readonly<Record<string, readonly [params: readonly number[], results: readonly number[], isOptional?: boolean]>> = {
   whim_abi: [[], [I]],
@@ -21,19 +21,19 @@ const EXPORTS: Readonly<Record<string, readonly [params: readonly number[], resu
   whim_stop: [[], [], true],
 };
 
-/** All that an agent may import. */
+/** Permitted imports. */
 const IMPORTS = new Set(
   (
     "send take read reason name node timer cancel timer_left now random log print register deregister search exists join leave act storage_get storage_put " +
     "storage_delete storage_list depart depart_clone discard recalled set_lifetime life on_failure stop receive sleep move_to clone_to"
   ).split(" "),
 );
-/** Those that suspend it in the middle of a call. */
+/** Imports that suspend a call. */
 const SUSPENDING = ["receive", "sleep", "move_to", "clone_to"];
-/** Those that the platform has to be asked for. */
+/** Imports that query the platform. */
 const ASKING = ["search", "exists", "register", "deregister", "join", "leave"];
 
-/** A mutable global: what it is exported as, and its type. */
+/** A mutable global, with its export name and type. */
 export interface MutableGlobal {
   readonly name: string;
   readonly type: number;
@@ -46,33 +46,33 @@ interface FunctionType {
 
 interface Found {
   readonly functions: readonly (FunctionType | undefined)[];
-  /** By their indices: the type of those that are mutable. */
+  /** Types of mutable globals by index; undefined for others. */
   readonly globals: readonly (number | undefined)[];
   readonly exports: readonly { readonly name: string; readonly kind: number; readonly index: number }[];
 }
 
 const [FUNCTION, MEMORY, GLOBAL] = [0, 2, 3];
-/** What the type of a function begins with. */
+/** First byte of a function type. */
 const FUNCTION_TYPE = 0x60;
 
-/** A module whose agents run here. All of them share its code. */
+/** A compiled module. Its agents share the code. */
 export class GuestModule {
   private constructor(
-    /** Its bytes, as they came. */
+    /** Original bytes. */
     readonly bytes: Uint8Array<ArrayBuffer>,
     /** @internal */
     readonly code: WebAssembly.Module,
     /** @internal */
     readonly globals: readonly MutableGlobal[],
-    /** The values of those, as an instance begins. @internal */
+    /** Initial values of the globals. @internal */
     readonly beginning: readonly bigint[],
-    /** What its memory is to begin with. @internal */
+    /** Initial memory. @internal */
     readonly first: First,
-    /** Which global points to the top of a stack that nothing is below. @internal */
+    /** Index of the stack pointer, if nothing lies below the stack. @internal */
     readonly stackPointer: number | undefined,
-    /** Whether its agents can be suspended, and move, in the middle of a call. */
+    /** True if its agents can be suspended, and move, within a call. */
     readonly suspends: boolean,
-    /** What it imports. */
+    /** Names of its imports. */
     readonly wants: readonly string[],
   ) {}
 
@@ -107,9 +107,9 @@ export class GuestModule {
   }
 
   /**
-   * What it is known by: SHA-256 of its bytes, in hexadecimal.
+   * Returns the SHA-256 of its bytes, in hexadecimal.
    *
-   * @throws {@link ModuleError} in a page that is not from a secure origin (HTTPS, or this machine).
+   * @throws {@link ModuleError} in a page without a secure origin (HTTPS, or this machine).
    */
   async hash(): Promise<string> {
     const { subtle } = globalThis.crypto as { readonly subtle?: SubtleCrypto };
@@ -118,12 +118,12 @@ export class GuestModule {
     return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
 
-  /** How it is called where its agents are kept, and go on: by its hash, and a file's name for people. */
+  /** Returns the name of its code, for saved states and moves: the hash, and a file name for people. */
   async codeName(file: string): Promise<string> {
     return `wasm:${await this.hash()}/${file}`;
   }
 
-  /** Whether it asks the platform for what is known only there. @internal */
+  /** True if it queries the platform. @internal */
   get asks(): boolean {
     return this.wants.some((name) => ASKING.includes(name));
   }
@@ -196,7 +196,7 @@ const nameOfGlobal = (index: number): string => `whim:g${index}`;
 
 const unsigned = (value: number): number[] => (value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)]);
 
-/** The module with these globals exported, too, and with no more memory than it may have. */
+/** Returns the module with all mutable globals exported, and with a memory limit. */
 function prepared(bytes: Uint8Array, parts: readonly Section[], unexported: readonly number[], memoryBytes: number): Uint8Array<ArrayBuffer> {
   const out: Uint8Array[] = [bytes.subarray(0, 8)];
   for (const { id, begin, body, end } of parts) {
@@ -231,7 +231,7 @@ function boundedMemory(walk: Walk, memoryBytes: number): number[] {
   return [1, 1, ...unsigned(least), ...unsigned(Math.min(wanted, most))];
 }
 
-/** What an instance is when it is new. */
+/** Returns the initial state of an instance. */
 function firstState(code: WebAssembly.Module, globals: readonly MutableGlobal[]): { readonly first: First; readonly beginning: readonly bigint[] } {
   const whim = Object.fromEntries(
     [...IMPORTS].map((name) => [
@@ -249,7 +249,7 @@ function firstState(code: WebAssembly.Module, globals: readonly MutableGlobal[])
       throw new ModuleError(`it cannot be instantiated: ${error instanceof Error ? error.message : String(error)}`);
     }
   };
-  // `whim_abi` may do something; an agent begins without.
+  // `whim_abi` may change state, so agents begin from another instance.
   const version = (instantiate()["whim_abi"] as () => number)();
   if (version !== VERSION) throw new ModuleError(`it was written for version ${version} of the interface; this is version ${VERSION}`);
   const exports = instantiate();
@@ -259,7 +259,7 @@ function firstState(code: WebAssembly.Module, globals: readonly MutableGlobal[])
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** The bits of a global. */
+/** Returns the bits of a global. */
 export function bitsOf(global: WebAssembly.Global, type: number): bigint {
   const value = global.value as number | bigint;
   if (type === I64) return BigInt.asUintN(64, value as bigint);
@@ -269,7 +269,7 @@ export function bitsOf(global: WebAssembly.Global, type: number): bigint {
   return type === F32 ? BigInt(scratch.getUint32(0)) : scratch.getBigUint64(0);
 }
 
-/** Sets a global to these bits. */
+/** Sets the bits of a global. */
 export function setBits(global: WebAssembly.Global, type: number, bits: bigint): void {
   if (type === I64) global.value = BigInt.asIntN(64, bits);
   else if (type === I32) global.value = Number(BigInt.asIntN(32, bits));

@@ -1,27 +1,27 @@
 /**
- * How what an agent changed is packed, as nodes do it (`crates/wasm/src/packing.rs`): in a code in which frequent bytes take few bits, by
- * LZ4, or not at all, whatever is shortest.
+ * Packing of an agent's changes, as on nodes (`crates/wasm/src/packing.rs`). Uses a prefix code, LZ4, or neither: the
+ * shortest result wins.
  */
 import { badState, type Input, type Output } from "./bytes.js";
 import { compress, decompress } from "./lz4.js";
 
-/** Bytes from which on LZ4 is tried. */
+/** Least length for LZ4. */
 const LZ4_FROM = 96;
-/** Bytes up to which the code is tried. */
+/** Greatest length for the prefix code. */
 const CODE_UP_TO = 4096;
-/** A byte of LZ4 stands for so many at most, one of the code for two. */
+/** Expansion limits: a byte of LZ4 yields at most 255 bytes, one of the prefix code two. */
 const LZ4_FACTOR_MAX = 255;
 const CODE_FACTOR_MAX = 2;
-/** How many bits stand for each byte: a hexadecimal digit each. */
+/** Code length of each byte, one hexadecimal digit each. */
 const LENGTHS =
   "4634665778788988788babbaaaaa9baa87599aaaaaababb9855855aaaabbabb9" +
   "79ab8bbbbbbaabbb999ababbbbbbabbb888998ba88ba8949887999a8bbbbabbb" +
   "58bbabbbbbbb8bbb88bbabbbabbaa9ba98aaabbbabbbabbb869ababaaabbabba" +
   "89abbbbabbbbbaba8aaabbbbabbbabbb8a6b9bbbabbbbbbb8688b8ba99999886";
-/** Bits of the longest. */
+/** Longest code length. */
 const LONGEST = 11;
 
-/** The canonical code: of each byte the bits that stand for it and how many; of bits the byte that they begin with. */
+/** The canonical code: bits and length of each byte, and the byte that each bit pattern begins with. */
 const { bits, lengths, bytes } = (() => {
   const [bits, lengths, bytes] = [new Uint16Array(256), new Uint8Array(256), new Uint8Array(1 << LONGEST)];
   for (let length = 1, next = 0; length <= LONGEST; length++, next <<= 1) {
@@ -35,7 +35,7 @@ const { bits, lengths, bytes } = (() => {
   return { bits, lengths, bytes };
 })();
 
-/** Writes these bytes packed: 0 and they as they are, or twice their number, and one more if what follows is LZ4. */
+/** Writes bytes packed. The header is 0 for plain bytes, else twice the length, plus one for LZ4. */
 export function pack(plain: Uint8Array, out: Output): void {
   let [shortest, head] = [plain, 0];
   const offer = (packed: Uint8Array, kind: number): void => {
@@ -47,9 +47,9 @@ export function pack(plain: Uint8Array, out: Output): void {
 }
 
 /**
- * What {@link pack} wrote, to the end of the input, if it has so many bytes at most.
+ * Unpacks the rest of the input, if it has at most `bytesMax` bytes.
  *
- * @throws {@link DecodeError} if it is none.
+ * @throws {@link DecodeError} if it is invalid.
  */
 export function unpack(input: Input, bytesMax: number): Uint8Array {
   const head = input.length(2 * bytesMax + 1);
@@ -59,7 +59,7 @@ export function unpack(input: Input, bytesMax: number): Uint8Array {
   return isLz4 ? decompress(rest, length) : decode(rest, length);
 }
 
-/** The first bits are the highest of the first byte; the last byte ends with zeros. */
+/** Encodes with the prefix code, highest bits first. The last byte is padded with zeros. */
 function encode(plain: Uint8Array): Uint8Array {
   const out = new Uint8Array(Math.ceil((plain.length * LONGEST) / 8));
   let [held, count, end] = [0, 0, 0];

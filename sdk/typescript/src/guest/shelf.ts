@@ -1,12 +1,12 @@
-/** What guests keep on a place beside their memory: it stays there when they go on. */
+/** Storage of guests beside their memory. It stays at its place when they move. */
 import { STORAGE_BYTES, STORAGE_KEY_BYTES_MAX, STORAGE_KEYS_LISTED_MAX, STORAGE_KEYS_MAX, STORAGE_VALUE_BYTES_MAX } from "./limits.js";
 
 const encoder = new TextEncoder();
 
-/** Why something cannot be kept. */
+/** Reasons for a refusal. */
 export type ShelfRefusal = "malformed" | "full" | "quota";
 
-/** What one agent and its clones keep, as long as this program runs. */
+/** Storage of an agent and its clones, for the lifetime of this program. */
 export class Shelf {
   readonly #values = new Map<string, Uint8Array>();
   #bytes = 0;
@@ -15,7 +15,7 @@ export class Shelf {
     return this.#values.get(key);
   }
 
-  /** Keeps bytes in the place of what was there; or says why not. */
+  /** Stores bytes under a key. Returns the reason of a refusal. */
   put(key: string, value: Uint8Array): { readonly why: ShelfRefusal; readonly text: string } | undefined {
     const length = encoder.encode(key).length;
     if (length < 1 || length > STORAGE_KEY_BYTES_MAX) return { why: "malformed", text: `a key of ${length} bytes: it has 1 to ${STORAGE_KEY_BYTES_MAX}` };
@@ -29,14 +29,14 @@ export class Shelf {
     return undefined;
   }
 
-  /** Keeps it no more; whether it was there. */
+  /** Deletes a key. Returns true if it existed. */
   delete(key: string): boolean {
     const value = this.#values.get(key);
     if (value) this.#bytes -= value.length + encoder.encode(key).length;
     return this.#values.delete(key);
   }
 
-  /** Keys that begin so and come after another, in the order of their bytes. */
+  /** Returns the keys with a prefix after `after`, ordered by their bytes. */
   keys(prefix: string, after: string): string[] {
     const found = [...this.#values.keys()].filter((key) => key.startsWith(prefix) && compareBytes(key, after) > 0);
     return found.sort(compareBytes).slice(0, STORAGE_KEYS_LISTED_MAX);

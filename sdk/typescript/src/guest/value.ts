@@ -1,4 +1,4 @@
-/** Content values as guests read and write them: little-endian, no padding (docs/design/wasm-agents.md, Frames). */
+/** Encoding of content values for guests: little-endian, no padding (docs/design/wasm-agents.md, Frames). */
 import { DecodeError, EncodeError } from "../acl/errors.js";
 import { isInt64 } from "../acl/json.js";
 import { VALUE_LEVELS_MAX } from "../acl/limits.js";
@@ -17,9 +17,9 @@ function text(said: string, out: Output): void {
 }
 
 /**
- * Appends a value. A mutable container is written as the list or map that it holds.
+ * Appends a value. A mutable container is written as its list or map.
  *
- * @throws {@link EncodeError} if it nests deeper than guests can read, or is beyond a number's range.
+ * @throws {@link EncodeError} if it nests too deeply for guests, or an integer exceeds 64 bits.
  */
 export function writeValue(value: Value, out: Output, levels = VALUE_LEVELS_MAX): void {
   if (levels === 0) throw new EncodeError(`it nests deeper than ${VALUE_LEVELS_MAX}`);
@@ -101,14 +101,14 @@ function writeTerm({ term, args, namespace, negated, annots, annotTail }: Struct
   for (const annotation of annotations) writeValue(annotation, out, within);
 }
 
-/** A value's bytes. */
+/** Encodes a value. */
 export function valueBytes(value: Value): Uint8Array<ArrayBuffer> {
   const out = new Output();
   writeValue(value, out);
   return out.take();
 }
 
-/** Bytes that a guest wrote: every length is checked against what is there. */
+/** Reader of a guest's bytes. All lengths are checked. */
 export class Reader {
   #at = 0;
   readonly #bytes: Uint8Array;
@@ -173,7 +173,7 @@ export class Reader {
     }
   }
 
-  /** So many things as a number says that comes first, each of which takes so many bytes at least. No room is reserved for what does not come. */
+  /** Reads a vector: a count, and elements of at least `least` bytes each. Reserves no memory for missing elements. */
   many<T>(least: number, one: () => T): T[] {
     const count = this.u32();
     if (count > this.left / least) throw this.error("more is announced than there is");
@@ -184,9 +184,9 @@ export class Reader {
 }
 
 /**
- * The value that these bytes say, all of them.
+ * Decodes a value from all of the bytes.
  *
- * @throws {@link DecodeError} if they are none, or it nests too deeply.
+ * @throws {@link DecodeError} if they are invalid, or nest too deeply.
  */
 export function readValue(bytes: Uint8Array): Value {
   const reader = new Reader(bytes);

@@ -1,25 +1,28 @@
-/** Runs a session: connects, moves frames, keeps time. */
+/** Driver of a session: connects, moves frames, keeps time. */
 import type { Beginning, SessionEvent, SessionOptions } from "./session.js";
 import { Session } from "./session.js";
 import type { Connect, Transport, TransportEvents } from "./transport.js";
 
-/** Signs what a node wants signed, with the key of the certificate that is shown to it, at the place where it was sent if it was. */
+/**
+ * Signs a node's challenge with the key of the client's certificate. `place` is the node's place, if the client was
+ * redirected.
+ */
 export type Sign = (challenge: string, place: string | undefined) => Promise<Uint8Array>;
 
 /**
- * What pages and Workers hear when the network is there again, or when the page was frozen or hidden and its timers with it: `online`
- * tells of the network, `pageshow` of a page that comes out of the cache, `resume` of one that was frozen.
+ * Events of pages and Workers that end a silence: `online` for the network, `pageshow` for a page from the cache,
+ * `resume` for a page that was frozen.
  */
 export const WAKING = ["online", "pageshow", "resume"] as const;
 
-/** A session that runs. Whatever is done to `session` shows after {@link Driver.pump}. */
+/** A running session. Call {@link Driver.pump} after changes to `session`. */
 export class Driver {
   readonly session: Session;
   readonly #connect: Connect;
   readonly #sign: Sign | undefined;
   readonly #handle: (event: SessionEvent) => void;
   #transport: Transport | undefined;
-  /** Where that leads, if a node said so. */
+  /** Place that the session was redirected to, if any. */
   #place: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isPumpDue = false;
@@ -38,7 +41,7 @@ export class Driver {
     this.pump();
   };
 
-  /** Lets follow what follows, soon: what a program says in one go is written in one go. */
+  /** Processes events and writes frames in the next microtask, so that one burst of messages is written at once. */
   pump(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;
@@ -52,7 +55,7 @@ export class Driver {
     try {
       this.#move();
     } finally {
-      // Whatever went wrong: the session goes on.
+      // The timer must run even after an error.
       this.#sleep();
     }
   }
@@ -94,7 +97,7 @@ export class Driver {
     this.pump();
   }
 
-  /** What goes wrong with one event is no concern of those behind it. */
+  /** Reports an event. An error in one handler must not stop the events after it. */
   #tell(event: SessionEvent): void {
     try {
       this.#handle(event);
@@ -141,7 +144,7 @@ export class Driver {
   }
 }
 
-/** Milliseconds of a clock that does not go back. */
+/** Monotonic time in milliseconds. */
 function now(): number {
   return performance.now();
 }

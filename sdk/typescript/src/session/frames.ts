@@ -1,4 +1,4 @@
-/** What the two ends of a session tell each other, and how that becomes bytes: docs/design/session-protocol.md. */
+/** Frames of the session protocol, and their encoding: docs/design/session-protocol.md. */
 import { utf8 } from "../acl/compact/bytes.js";
 import { DecodeError, EncodeError } from "../acl/errors.js";
 import { messageFromJson, messageToJson, parseJson } from "../acl/json.js";
@@ -6,22 +6,22 @@ import type { Message } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
 import { MEMORY_BYTES_PER_CHARACTER } from "./limits.js";
 
-/** How messages become few bytes: `compact` of `whimbrel/compact`. Whoever does without it need not load it. */
+/** The compact message codec, `compact` of `whimbrel/compact`. Programs that use JSON need not load it. */
 export interface Compact {
-  /** Content as bytes. */
+  /** Encodes content. */
   encodeBody(content: Value): Uint8Array;
-  /** The sending end of a connection that remembers so much. */
+  /** Creates the sender's state of a connection. `remember` is the size of its dictionary. */
   encoder(remember: number): { /** The message, its content such bytes, behind others. */ encodeSealed(message: Message, body: Uint8Array, behind: readonly number[]): Uint8Array };
-  /** How many bytes a message takes by itself, its content such bytes. */
+  /** Returns the bytes of a message with this encoded content. */
   messageBytes(message: Message, body: Uint8Array): number;
-  /** The receiving end of a connection that remembers so much. */
+  /** Creates the receiver's state of a connection. `remember` is the size of its dictionary. */
   decoder(remember: number): { decode(bytes: Uint8Array): Message; /** The memory that the last message takes, about. */ readonly spentBytes: number };
 }
 
-/** How frames are written on a connection: each a JSON object, or a kind and its fields as bytes. */
+/** Form of a connection's frames: JSON objects, or a kind with binary fields. */
 export type Form = "json" | Compact;
 
-/** Why a node ends a connection, or does not do what a frame says. */
+/** Reasons of a node for ending a connection or refusing a frame. */
 export const CODES = [
   "protocol",
   "version",
@@ -55,14 +55,14 @@ export const CODES = [
 /** One of {@link CODES}. */
 export type Code = (typeof CODES)[number];
 
-/** Which session a client goes on with. */
+/** Session that a client resumes. */
 export interface Resume {
   readonly session: string;
   readonly secret: string;
   readonly received: number;
 }
 
-/** Who is there, and what it wants: the first frame of a connection. */
+/** First frame of a connection: the client's credentials and wishes. */
 export interface Hello {
   readonly type: "hello";
   readonly versions: readonly number[];
@@ -72,28 +72,28 @@ export interface Hello {
   readonly window: number | null;
   readonly message_bytes: number | null;
   readonly remember: number;
-  /** Whether its agents may be asked to go elsewhere, and others to come here: false if not said. */
+  /** True if agents may be asked to move away or here; false by default. */
   readonly moves?: boolean;
-  /** Certificates as PEM, the client's first: the node answers by a challenge. */
+  /** Certificates as PEM, the client's first. The node answers with a challenge. */
   readonly certificate?: string;
-  /** Which of its connections for this session it is: an older one that comes late takes nothing over. */
+  /** Number of this connection of the session. A late connection with a lower number takes nothing over. */
   readonly attempt?: number;
-  /** Whether it connects with another node if it is told to, by `elsewhere`: false if not said. */
+  /** True if the client follows a redirection (`elsewhere`); false by default. */
   readonly follows?: boolean;
 }
 
-/** What a client is to sign that shows a certificate. */
+/** Text that a client with a certificate must sign. */
 export interface Challenge {
   readonly type: "challenge";
   readonly text: string;
 }
-/** Its signature. */
+/** Signature of a challenge. */
 export interface Proof {
   readonly type: "proof";
   readonly signature: Uint8Array;
 }
 
-/** What a session is granted. */
+/** Grant of a session. */
 export interface Welcome {
   readonly type: "welcome";
   readonly version: number;
@@ -110,53 +110,51 @@ export interface Welcome {
   readonly credit: number;
 }
 
-/** What was received, what may be sent, and a sign of life. */
+/** Acknowledgement, credit, and sign of life. */
 export interface Ack {
   readonly type: "ack";
   readonly received: number;
   readonly credit: number | null;
 }
 
-/**
- * Acknowledged messages that the client's agents have not handled: the first number of each run, and how many follow.
- */
+/** Acknowledged messages that the client's agents have not handled: the first number of each run, and its length. */
 export interface Open {
   readonly type: "open";
   readonly messages: readonly number[];
 }
 
-/** Frames with a number: they are kept until the other end has them. */
+/** Frames with a number. They are kept until the other end acknowledges them. */
 interface Numbered<Type extends string> {
   readonly type: Type;
   readonly number: number;
   readonly agent: number;
 }
 
-/** An agent is to be. */
+/** Request to create an agent. */
 export interface Create extends Numbered<"create"> {
   readonly name: string;
 }
-/** It is. */
+/** Confirmation that the agent exists. */
 export interface Created extends Numbered<"created"> {
   readonly name: string;
 }
-/** An agent is to end. */
+/** Request to end an agent. */
 export type End = Numbered<"end">;
-/** It ended. */
+/** Report that an agent ended. */
 export interface Ended extends Numbered<"ended"> {
   readonly reason: string;
 }
-/** A message from an agent of the session, or to one. */
+/** Message from an agent of the session, or to one. */
 export interface MessageFrame extends Numbered<"message"> {
   readonly message: Message;
-  /** The memory that it takes, about: of those that came. */
+  /** Estimated memory of a received message. */
   readonly bytes?: number;
 }
-/** What was a message and cannot be read: its number counts. */
+/** Placeholder for a message that cannot be decoded. Its number counts. */
 export interface Unreadable extends Numbered<"unreadable"> {
   readonly why: string;
 }
-/** A frame is not done; or, if `of` is 0, a message to one of the session's agents could not be handed over. */
+/** Refusal of the frame `of`. If `of` is 0, a message to an agent of the session could not be delivered. */
 export interface Refused {
   readonly type: "refused";
   readonly number: number;
@@ -164,66 +162,66 @@ export interface Refused {
   readonly code: Code;
   readonly text: string;
 }
-/** Why the connection ends: its last frame. */
+/** Last frame of a connection: the reason for its end. */
 export interface Fault {
   readonly type: "error";
   readonly code: Code;
   readonly text: string;
 }
-/** The speaker leaves. */
+/** Announcement that the sender leaves. */
 export interface Bye {
   readonly type: "bye";
 }
-/** An agent's key is to be certified. */
+/** Request to certify an agent's key. */
 export interface Certify extends Numbered<"certify"> {
   readonly request: string;
 }
-/** It is. */
+/** Certificates for the agent's key. */
 export interface Certified extends Numbered<"certified"> {
   readonly certificates: string;
 }
 
-/** What becomes of an agent when its session is over and nobody ended the agent: it ends, waits for this client, or goes on at the node. */
+/** Fate of an agent after its session: it ends, waits for this client, or continues at the node. */
 export const ON_LEAVE = ["end", "wait", "go-on"] as const;
 /** One of {@link ON_LEAVE}. */
 export type OnLeave = (typeof ON_LEAVE)[number];
 
-/** An agent is to be kept when its session is over. */
+/** Request to keep an agent after the session. */
 export interface Keep extends Numbered<"keep"> {
   readonly policy: OnLeave;
-  /** Whether what it says leaves only with the save behind it. */
+  /** True if the agent's messages leave only with the save behind them. */
   readonly holds: boolean;
 }
-/** What an agent is. */
+/** State of an agent. */
 export interface Save extends Numbered<"save"> {
-  /** It covers the messages to the agent up to this number of the node's. */
+  /** Last message from the node that the state covers. */
   readonly upto: number;
   readonly code: string;
   readonly state: Uint8Array;
-  /** It leaves for this node, or for the session of this agent. */
+  /** Destination of a move: a node, or the session of this agent. */
   readonly to: string | null;
-  /** Messages behind `upto` that it covers, too. */
+  /** Covered messages after `upto`. */
   readonly also: readonly number[];
-  /** What the place is called that it leaves. */
+  /** Name of the place that the agent leaves. */
   readonly from: string | null;
 }
-/** The node has that; `of` is the save's number. */
+/** Confirmation of the save `of`. */
 export interface Saved extends Numbered<"saved"> {
   readonly of: number;
 }
-/** What an agent was that goes on here. */
+/** Saved state of an agent that is restored here. */
 export interface State extends Numbered<"state"> {
   readonly code: string;
   readonly state: Uint8Array;
-  /** Where it was before, if it was offered to this client. */
+  /** Previous place, if the agent was offered to this client. */
   readonly from: string | null;
 }
 
-/** The speaker has not got an agent's code. */
+/** Request for an agent's code. */
 export interface Lacks extends Numbered<"lacks"> {
   readonly code: string;
 }
-/** A part of it, from `at`; `of` is how many bytes all of it has. */
+/** Part of an agent's code, from `at`; `of` is the total length. */
 export interface CodePart extends Numbered<"code"> {
   readonly code: string;
   readonly at: number;
@@ -231,18 +229,18 @@ export interface CodePart extends Numbered<"code"> {
   readonly bytes: Uint8Array;
 }
 
-/** Somebody wants an agent to go elsewhere: it is saved with that place, or stays. */
+/** Request to move an agent. The answer is a save with that destination, or `stays`. */
 export interface Yield extends Numbered<"yield"> {
   readonly to: string;
 }
-/** An agent is to come here, with this code: it is created, or stays where it is. */
+/** Offer of an agent with this code. The answer is `create`, or `stays`. */
 export interface Offer {
   readonly type: "offer";
   readonly number: number;
   readonly name: string;
   readonly code: string;
 }
-/** The agent of this name neither goes nor comes: why. */
+/** Refusal of a move, with the reason. */
 export interface Stays {
   readonly type: "stays";
   readonly number: number;
@@ -250,7 +248,7 @@ export interface Stays {
   readonly text: string;
 }
 
-/** One frame, whatever its form. */
+/** Any frame, in either form. */
 export type Frame =
   | Hello
   | Welcome
@@ -280,12 +278,15 @@ export type Frame =
   | Open;
 
 type FieldType = "u32" | "u64" | "text" | "code" | "versions" | "resume" | "policy" | "bool" | "bytes" | "numbers";
-/** What is marked `?` may be missing; what is marked `+` is there only if something is said in it, or in one behind it: earlier versions do not have it. */
+/**
+ * Field of a frame. `?` marks optional fields. `+` marks fields of later versions: present only if they or a later
+ * field have a value.
+ */
 type Field = readonly [name: string, type: FieldType, optional?: "?" | "+"];
 
 const numbered = (...more: Field[]): Field[] => [["number", "u64"], ["agent", "u32"], ...more];
 
-/** Each kind's fields, in their order; its place is its number. */
+/** Frame kinds with their fields. The position is the kind's number. */
 const KINDS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
   ["", []],
   [
@@ -352,19 +353,19 @@ const MESSAGE = 8;
 
 const unreadable = (why: string): DecodeError => new DecodeError("malformed", `a frame that cannot be read: ${why}`);
 
-/** A message that is written already, as far as it does not depend on what was said before it. */
+/** A message with its parts encoded that do not depend on earlier messages. */
 export interface Sealed {
   readonly message: Message;
   readonly json?: string;
   readonly body?: Uint8Array;
-  /** Of the compact form. */
+  /** Length in the compact form. */
   readonly bytes?: number;
 }
 
 /**
- * Writes a message as far as that can be done before it is known which connection takes it.
+ * Encodes a message as far as possible before its connection is known.
  *
- * @throws {@link EncodeError} if it cannot be written, or takes more bytes than granted.
+ * @throws {@link EncodeError} if it cannot be encoded, or is longer than granted.
  */
 export function seal(form: Form, message: Message, messageBytesMax: number): Sealed {
   const check = (bytes: number): void => {
@@ -372,7 +373,7 @@ export function seal(form: Form, message: Message, messageBytesMax: number): Sea
   };
   if (form === "json") {
     const json = messageToJson(message);
-    // No character takes more than three bytes for each of its units.
+    // A UTF-16 unit takes at most three bytes.
     if (json.length * 3 > messageBytesMax) check(utf8(json).length);
     return { message, json };
   }
@@ -382,15 +383,15 @@ export function seal(form: Form, message: Message, messageBytesMax: number): Sea
   return { message, body, bytes };
 }
 
-/** How long a message is. */
+/** Returns the encoded length of a message. */
 export function sealedBytes({ json = "", bytes }: Sealed): number {
   return bytes ?? utf8(json).length;
 }
 
-/** A frame as it is kept: a message in it is written already. */
+/** A frame to send, with an encoded message. */
 export type Outgoing = Exclude<Frame, MessageFrame | Unreadable> | (Omit<MessageFrame, "message"> & { readonly message: Sealed });
 
-/** Writes the frames of one direction of a connection, in order. */
+/** Writer of the frames of a connection, in order. */
 export class FrameWriter {
   readonly #encoder: ReturnType<Compact["encoder"]> | undefined;
 
@@ -401,7 +402,7 @@ export class FrameWriter {
     this.#encoder = form === "json" ? undefined : form.encoder(remember);
   }
 
-  /** A frame as text or bytes. */
+  /** Encodes a frame as text or bytes. */
   write(frame: Outgoing): string | Uint8Array {
     if (!this.#encoder || this.form === "json") {
       if (frame.type !== "message") return JSON.stringify(inJson(frame));
@@ -449,7 +450,7 @@ function writeField(out: number[], type: FieldType, value: unknown): void {
   else writeNumber(out, type === "code" ? CODES.indexOf(value as Code) : (value as number));
 }
 
-/** Seven bits a byte, the lowest first; the high bit says that more follow. */
+/** Appends a number, seven bits a byte, lowest first. The high bit marks that more follow. */
 function writeNumber(out: number[], number: number): void {
   let rest = number;
   while (rest >= 128) {
@@ -459,7 +460,7 @@ function writeNumber(out: number[], number: number): void {
   out.push(rest);
 }
 
-/** Reads the frames of one direction of a connection, in order. */
+/** Reader of the frames of a connection, in order. */
 export class FrameReader {
   readonly #decoder: ReturnType<Compact["decoder"]> | undefined;
 
@@ -471,9 +472,9 @@ export class FrameReader {
   }
 
   /**
-   * The frame that this text is, or these bytes are, all of them.
+   * Decodes a frame.
    *
-   * @throws {@link DecodeError} if they are none: nothing more should be read from this connection.
+   * @throws {@link DecodeError} if it is invalid. The connection cannot be used any more.
    */
   read(frame: string | Uint8Array): Frame {
     if (frame.length === 0) throw new DecodeError("truncated", "an empty frame");
@@ -489,7 +490,7 @@ export class FrameReader {
     const r = new FieldReader(bytes);
     const frame = { type: name, ...r.fields(fields) };
     if (bytes[0] !== MESSAGE) {
-      // What later versions add to a hello stands behind what is read here.
+      // Later versions may append fields to a hello.
       if (bytes[0] !== HELLO && r.at < bytes.length) throw unreadable("more than its fields");
       return frame as unknown as Frame;
     }
@@ -503,14 +504,14 @@ export class FrameReader {
   }
 }
 
-/** A frame with its bytes as text. */
+/** Returns a frame with its bytes in base64. */
 function inJson(frame: Exclude<Outgoing, { readonly type: "message" }>): object {
   if (frame.type === "code") return { ...frame, bytes: toBase64(frame.bytes) };
   if (frame.type === "proof") return { ...frame, signature: toBase64(frame.signature) };
   return "state" in frame ? { ...frame, state: toBase64(frame.state) } : frame;
 }
 
-/** In steps: a function takes only so many arguments. */
+/** Encodes in chunks, because a call takes a limited number of arguments. */
 function toBase64(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += 0x2000) text += String.fromCharCode(...bytes.subarray(at, at + 0x2000));
@@ -588,7 +589,7 @@ class FieldReader {
     return byte;
   }
 
-  /** A number below `end`; beyond 2^53, which no session reaches, the largest that can be told apart. */
+  /** Reads a number below `end`. Numbers above 2^53, which no session reaches, are capped. */
   #number(end: number): number {
     let [number, scale] = [0, 1];
     for (;;) {
@@ -630,7 +631,7 @@ function readJson(text: string): Frame {
   }
 }
 
-/** Of a hello, anything may be missing. */
+/** Reads the fields of a JSON frame. A hello may lack any field. */
 function readJsonFields(fields: readonly Field[], from: Record<string, unknown>, areDefaulted: boolean): Record<string, unknown> {
   const read: Record<string, unknown> = {};
   for (const [name, type, optional] of fields) {

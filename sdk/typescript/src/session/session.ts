@@ -1,14 +1,13 @@
 /**
- * The client's end of a session as a state machine: no sockets, no clock, no randomness. Time and chance come in, frames and
- * events go out.
+ * The client's end of a session as a state machine. It has no sockets, clock or randomness.
  *
  * - Inputs: {@link Session.handleConnected}, {@link Session.handleFrame}, {@link Session.handleClosed},
  *   {@link Session.handleTimeout}, and what the client wants: `create`, `end`, `send`, `certify`, `bye`.
  * - Outputs, after each input until there is no more: {@link Session.pollEvent}, {@link Session.pollFrame}; then
  *   {@link Session.pollTimeout} says when to call `handleTimeout`.
  *
- * What is sent is kept until the node has it, and is written again over the next connection, so that nothing is lost,
- * doubled or out of order while the session lives.
+ * Sent frames are kept until the node acknowledges them, and are written again to the next connection. So nothing is
+ * lost, duplicated or reordered while the session lives.
  */
 import { DecodeError, WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
@@ -34,50 +33,58 @@ import {
   WINDOW,
 } from "./limits.js";
 
-/** What a client asks for. The node may grant less. */
+/** Options of a session. The node may grant less. */
 export interface SessionOptions {
-  /** What lets the client in. */
+  /** Token that admits the client. */
   readonly token?: string;
   /**
-   * A certificate of the platform's authority, as PEM: does instead of a token, for the agent that it names. Over a WebSocket the node asks the client to prove
-   * that it is its own: {@link Session.prove}.
+   * Certificate of the platform's authority, as PEM, instead of a token. It admits the agent that it names. Over a
+   * WebSocket the node asks for a proof of its key ({@link Session.prove}).
    */
   readonly certificate?: string;
-  /** How long the session and its agents outlive the client's last sign of life: 1 s to 5 min; 20 s if not said. */
+  /** Time that the session and its agents outlive the client's last sign of life: 1 s to 5 min; 20 s by default. */
   readonly leaseMs?: number;
-  /** How many numbered frames may be unacknowledged each way. */
+  /** Numbered frames that may be unacknowledged in each direction. */
   readonly window?: number;
-  /** Bytes of the longest message that the client takes. */
+  /** Bytes of the longest message that the client accepts. */
   readonly messageBytes?: number;
   /** Agents and texts that compact messages may refer to by number. */
   readonly remember?: number;
-  /** How frames are written: as JSON, or as fewer bytes with `compact` of `whimbrel/compact`. */
+  /** Form of frames: JSON, or the shorter `compact` of `whimbrel/compact`. */
   readonly form?: Form;
-  /** Whether its agents may be asked to go elsewhere, and others to come here: `yield` and `offer` are answered. */
+  /** True if agents may be asked to move away or here; the client then answers `yield` and `offer`. */
   readonly moves?: boolean;
-  /** Whether it connects with another node of the platform if it is sent there, as its session or its agent is with that one. Sessions of `connect` do if not said. */
+  /**
+   * True if the client follows redirections to the node that has its session or agent. True by default for sessions of
+   * `connect`.
+   */
   readonly follows?: boolean;
-  /** How long the first connection is tried before giving up: 5 s if not said. */
+  /** Time limit for the first connection; 5 s by default. */
   readonly patienceMs?: number;
 }
 
-/** How a session begins that is not the first of its client. */
+/** Start of a session that replaces another of its client. */
 export interface Beginning {
-  /** Where it is tried first: `HOST:PORT`, or `:PORT` at the host that is known. */
+  /** Place to try first: `HOST:PORT`, or `:PORT` at the known host. */
   readonly place?: string;
-  /** Its agents are to be with whichever node it comes to: it follows only where it went itself. */
+  /**
+   * True if it does not follow redirections of its first hello, so that its agents are created at the node it reaches.
+   */
   readonly stays?: boolean;
 }
 
-/** Why a session is over: a node's code; `bye` after a good-bye; `unreachable` if there was never a connection. */
+/**
+ * Reason for the end of a session: a node's code, `bye` after a normal end, or `unreachable` if no connection ever
+ * succeeded.
+ */
 export type EndCode = Code | "bye" | "unreachable";
 
-/** The session is over, or never began. */
+/** The session is over, or could not begin. */
 export class SessionError extends WhimbrelError {
   override readonly name = "SessionError";
 
   constructor(
-    /** Why, for programs. */
+    /** Reason for programs. */
     readonly code: EndCode,
     text: string,
   ) {
@@ -85,7 +92,7 @@ export class SessionError extends WhimbrelError {
   }
 }
 
-/** What happened. */
+/** Event of a session. */
 export type SessionEvent =
   | { readonly type: "connect"; readonly place?: string }
   | { readonly type: "disconnect"; readonly why: string }
@@ -106,32 +113,32 @@ export type SessionEvent =
   | { readonly type: "refused"; readonly of: number; readonly code: Code; readonly text: string }
   | { readonly type: "over"; readonly error: SessionError };
 
-/** Codes after which the same session cannot be gone on with; after `taken-over` once more. */
+/** Codes that end a session for good. `taken-over` allows one more attempt. */
 const FINAL: readonly Code[] = ["unauthorised", "session-gone", "lease-over", "stopping", "version"];
 
 type NumberedOutgoing = Extract<Outgoing, { number: number }>;
 
 interface Connection {
   readonly reader: FrameReader;
-  /** Until the welcome, the writer of the hello only. */
+  /** Writer of the hello until the welcome, then of all frames. */
   writer: FrameWriter;
   isWelcome: boolean;
   helloDue: boolean;
-  /** What the node wants signed, and the signature if that is to be written. */
+  /** Challenge of the node, and the signature when it is ready to send. */
   challenge: string | undefined;
   proof: Uint8Array | undefined;
   readonly since: number;
-  /** How many of what is kept were written to it. */
+  /** Kept frames that were written to this connection. */
   written: number;
   byeWritten: boolean;
 }
 
-/** How often something failed at the same place: what went well elsewhere in between does not count. */
+/** Failures in a row at the same frame number. Progress resets the count. */
 class Faults {
   #count = 0;
   #at = 0;
 
-  /** It failed behind this number; true if that was too often. */
+  /** Adds a failure at this number. Returns true after too many. */
   add(at: number): boolean {
     this.#count = at > this.#at ? 1 : this.#count + 1;
     this.#at = at;
@@ -139,10 +146,10 @@ class Faults {
   }
 }
 
-/** Stands for the last list of open messages as long as the node has none. */
+/** Stands for an `open` list that the node does not have. */
 const UNKNOWN = "?";
 
-/** See the module. Times are milliseconds of any clock that does not go back. */
+/** See the module. Times are milliseconds of a monotonic clock. */
 export class Session {
   readonly form: Form;
   readonly #options: SessionOptions;
@@ -153,42 +160,45 @@ export class Session {
   #welcome: Welcome | undefined;
   #over: SessionError | undefined;
   #leaving = false;
-  /** What the node did not acknowledge, and the number of the last that was numbered. */
+  /** Unacknowledged frames, the start of the valid ones, and the last number given. */
   readonly #kept: NumberedOutgoing[] = [];
   #keptFrom = 0;
   #last = 0;
   #credit = 0;
   #received = 0;
-  /** Numbers of messages that the agents have not handled: their senders hear `failure` if the agent ends, or this program does. */
+  /**
+   * Returns the numbers of messages that the agents have not handled. If an agent or this program ends, their senders
+   * get `failure`.
+   */
   open: () => readonly number[] = () => [];
-  /** True if the open messages may differ from those in the last `open` frame; the next one follows soon. */
+  /** True if the open messages may differ from the last `open` frame; the next one follows soon. */
   isStale = false;
   #listed = UNKNOWN;
-  /** What was last acknowledged. */
+  /** Last acknowledged number. */
   #told = 0;
   #ackDueAt = Infinity;
   #spokeAt = 0;
   #heardAt: number;
   #connectAt: number;
-  /** Since when a connection is being opened; Infinity if none is. */
+  /** Time when the current attempt to connect began; Infinity if there is none. */
   #openingSince = Infinity;
   #failures = 0;
-  /** Connections so far: the node tells by it which is the newest. */
+  /** Number of connections so far. The node uses it to find the newest. */
   #attempt = 0;
-  /** What the node said that cannot be, and what it did not take. */
+  /** Invalid frames of the node, and frames that the node rejected. */
   readonly #misheard = new Faults();
   readonly #rejected = new Faults();
   #takenOverAt = -Infinity;
   readonly #stays: boolean;
-  /** Where the node is that has the session, or is to have it: nothing if that is where all are. */
+  /** Place of the node that has, or should have, the session; undefined for the original address. */
   #place: string | undefined;
-  /** How often in a row it was sent elsewhere, and could not reach who was said to be there. */
+  /** Redirections in a row, and unreachable nodes in a row. */
   #sendings = 0;
   #misses = 0;
-  /** Why there is no connection. */
+  /** Reason for the missing connection. */
   #why = "there was never a connection";
 
-  /** `random` gives numbers from 0 to 1: it spreads over time what many clients do after a break. */
+  /** `random` returns numbers from 0 to 1. It spreads the reconnections of many clients. */
   constructor(options: SessionOptions, now: number, random: () => number, { place, stays = false }: Beginning = {}) {
     this.#place = place;
     this.#stays = stays;
@@ -201,80 +211,83 @@ export class Session {
     this.handleTimeout(now);
   }
 
-  /** What was granted; undefined until the first welcome. */
+  /** Grant of the session; undefined before the first welcome. */
   get welcome(): Welcome | undefined {
     return this.#welcome;
   }
 
-  /** Whether it is with another node than the one that it was to begin with, as that could not be reached. */
+  /** True if the intended node was unreachable and the session is at another one. */
   get hasMissed(): boolean {
     return this.#misses > 0;
   }
 
-  /** Why the session is over, if it is. */
+  /** Reason for the end of the session, if it is over. */
   get over(): SessionError | undefined {
     return this.#over;
   }
 
-  /** How many numbered frames wait for the node's acknowledgement. */
+  /** Number of unacknowledged frames. */
   get unacknowledged(): number {
     return this.#kept.length - this.#keptFrom;
   }
 
   // ---- What the client wants
 
-  /** An agent is to be; its number is free. */
+  /** Requests an agent. Its number must be free. */
   create(agent: number, name: string): number {
     return this.#keep((number) => ({ type: "create", number, agent, name }));
   }
 
-  /** An agent is to end. */
+  /** Ends an agent. */
   end(agent: number): number {
     return this.#keep((number) => ({ type: "end", number, agent }));
   }
 
   /**
-   * An agent says something.
+   * Sends a message of an agent.
    *
-   * @throws {@link EncodeError} if the message cannot be written; nothing was sent then.
+   * @throws {@link EncodeError} if the message cannot be encoded. Nothing was sent.
    */
   send(agent: number, message: Message): number {
     const sealed = seal(this.form, message, this.#welcome?.message_bytes ?? MESSAGE_BYTES);
     return this.#keep((number) => ({ type: "message", number, agent, message: sealed }));
   }
 
-  /** Bytes of what was said last; 0 if that is no message. */
+  /** Encoded length of the last frame's message; 0 if it has none. */
   get lastBytes(): number {
     const last = this.#kept.at(-1);
     return last?.type === "message" ? sealedBytes(last.message) : 0;
   }
 
-  /** An agent's key is to be certified. */
+  /** Requests a certificate for an agent's key. */
   certify(agent: number, request: string): number {
     return this.#keep((number) => ({ type: "certify", number, agent, request }));
   }
 
-  /** An agent is to be kept when the session is over; what it says leaves with the save behind it, if it is held. */
+  /** Makes an agent durable. If `holds`, its messages leave together with the save behind them. */
   keep(agent: number, policy: OnLeave, holds: boolean): number {
     return this.#keep((number) => ({ type: "keep", number, agent, policy, holds }));
   }
 
-  /** What an agent is, with its messages up to this number of the node's, and these; `to` is where it is to go on with that, coming from the place called `from`. */
+  /**
+   * Saves a state that covers messages up to `upto` and those in `also`. `to` and `from` are the destination and origin
+   * of a move.
+   */
   save(agent: number, upto: number, code: string, state: Uint8Array, also: readonly number[] = [], to: string | null = null, from: string | null = null): number {
     return this.#keep((number) => ({ type: "save", number, agent, upto, code, state, to, also, from }));
   }
 
-  /** The agent of this name neither goes nor comes: why. */
+  /** Refuses a move of the agent of this name. */
   stays(name: string, text: string): number {
     return this.#keep((number) => ({ type: "stays", number, name, text }));
   }
 
-  /** The node is to say what an agent's code is. */
+  /** Requests an agent's code. */
   lacks(agent: number, code: string): number {
     return this.#keep((number) => ({ type: "lacks", number, agent, code }));
   }
 
-  /** An agent's code, for a node that lacks it; the number of its last part. */
+  /** Sends an agent's code in parts. Returns the number of the last part. */
   code(agent: number, code: string, bytes: Uint8Array): number {
     let at = 0;
     do {
@@ -286,22 +299,22 @@ export class Session {
     return this.#last;
   }
 
-  /** Answers what a `challenge` asked for; nothing if that connection is no more. */
+  /** Answers a challenge, if its connection still exists. */
   prove(challenge: string, signature: Uint8Array): void {
     if (this.#connection?.challenge === challenge && !this.#connection.isWelcome) this.#connection.proof = signature;
   }
 
-  /** It cannot be proven that the certificate is the client's own: there will be no session. */
+  /** Ends the session because the client cannot sign the challenge. */
   cannotProve(text: string): void {
     if (!this.#over) this.#end("unauthorised", text);
   }
 
-  /** The session is to end once all that was said is written. */
+  /** Ends the session after all frames are written. */
   bye(): void {
     this.#leaving = true;
   }
 
-  /** The session is over, whatever was said and however the node is. */
+  /** Ends the session at once. */
   abandon(text: string): void {
     if (!this.#over) this.#end("bye", text);
   }
@@ -314,7 +327,7 @@ export class Session {
 
   // ---- What happens
 
-  /** There is a connection. */
+  /** The connection is open. */
   handleConnected(now: number): void {
     if (this.#over) return;
     const form = this.form;
@@ -334,7 +347,7 @@ export class Session {
     this.#openingSince = Infinity;
   }
 
-  /** The connection is no more, or could not be made. */
+  /** The connection is closed, or could not be opened. */
   handleClosed(now: number, why = "the connection broke"): void {
     if (this.#over) return;
     const connection = this.#connection;
@@ -347,7 +360,7 @@ export class Session {
       this.#misses++;
     }
     if (connection?.isWelcome) this.#events.push({ type: "lost", why });
-    // Where all nodes are it may be otherwise.
+    // Another address may work at once.
     this.#failures = connection?.isWelcome || isMiss ? 0 : this.#failures + 1;
     this.#ackDueAt = Infinity;
     const longest = this.#welcome ? Math.min(this.#leaseMs / RECONNECTS_PER_LEASE, RECONNECT_MS_MAX) : RECONNECT_MS_MAX;
@@ -357,7 +370,7 @@ export class Session {
     this.#giveUpIfLate(now);
   }
 
-  /** The time that {@link Session.pollTimeout} said has come. */
+  /** The time of {@link Session.pollTimeout} has come. */
   handleTimeout(now: number): void {
     if (this.#over || this.#giveUpIfLate(now)) return;
     if (now >= this.#dropAt) return this.#drop(now, this.#connection ? "the node says nothing" : "nobody answers");
@@ -368,9 +381,9 @@ export class Session {
   }
 
   /**
-   * When the connection, or the one that is being opened, is no good. The node speaks in each third of the lease: one that said
-   * nothing in two of them is not heard any more, and the last third is left for another connection. One that goes on with the
-   * session is made, and welcomed, within a third, too, so that it is not the only one that is tried; within a quarter where another node says that this one is, as that may be behind a wall.
+   * Time when the current connection or attempt is given up. A node sends in each third of the lease; after two silent
+   * thirds the last one is left for reconnecting. An attempt to resume gets a third, so that several fit in the lease.
+   * An attempt at a redirected place gets a quarter, because that place may be behind a firewall.
    */
   get #dropAt(): number {
     const connection = this.#connection;
@@ -380,23 +393,20 @@ export class Session {
     return (connection?.since ?? this.#openingSince) + Math.min(WELCOME_MS_MAX, patience);
   }
 
-  /**
-   * The network may be there again, or the program was asleep: whoever waits to connect does so at once, and whoever has a connection
-   * says something, so that it shows whether it still is one.
-   */
+  /** The network may be back, or the program woke up: reconnects soon, or tests the connection by a frame. */
   handleOnline(now: number): void {
     if (this.#over) return;
     this.#failures = 0;
     if (this.#connection) this.#spokeAt = -Infinity;
-    // Many programs notice it at the same moment.
+    // Many clients notice it at the same moment, so spread them.
     else if (this.#openingSince === Infinity) this.#connectAt = Math.min(this.#connectAt, now + RECONNECT_MS_MIN * this.#random());
   }
 
-  /** A frame came. */
+  /** Handles a received frame. */
   handleFrame(bytes: string | Uint8Array, now: number): void {
     const connection = this.#connection;
     if (this.#over || !connection) return;
-    // What is said before the welcome may be another node's word, which knows nothing of the session.
+    // Before the welcome, the sender may be another node that does not know the session.
     if (connection.isWelcome) this.#heardAt = now;
     let frame: Frame;
     try {
@@ -425,7 +435,7 @@ export class Session {
     connection.writer = new FrameWriter(this.form, welcome.remember);
     this.#failures = this.#sendings = 0;
     if (resumed) this.#misses = 0;
-    // The node does not know yet that this client lists its open messages, or may not have received the last list.
+    // The node may not have the last `open` list, or may not know that this client sends one.
     this.#listed = UNKNOWN;
     this.#told = this.#received;
     this.#credit = 0;
@@ -433,7 +443,7 @@ export class Session {
     this.#acknowledged(welcome.received, welcome.credit, now);
   }
 
-  /** The node asks once, before its welcome, of whoever shows a certificate. */
+  /** Handles the one challenge that a node sends before its welcome to a client with a certificate. */
   #challenged(text: string, connection: Connection, now: number): void {
     const isDue = this.#options.certificate !== undefined && !this.#welcome && connection.challenge === undefined;
     if (!isDue) return this.#fault(now, "protocol", "an unexpected challenge");
@@ -441,14 +451,14 @@ export class Session {
     this.#events.push({ type: "challenge", text });
   }
 
-  /** The node has all numbers up to this one. */
+  /** Handles an acknowledgement of all numbers up to `received`. */
   #acknowledged(received: number, credit: number | null, now: number): void {
     const first = this.#last - this.unacknowledged;
     if (received > this.#last || received < first) return this.#fault(now, "protocol", `an acknowledgement of ${received}`);
     const done = received - first;
     this.#keptFrom += done;
     if (this.#connection) this.#connection.written = Math.max(0, this.#connection.written - done);
-    // Cutting off what is done with each time would take time that grows with what is left.
+    // Remove acknowledged frames in batches: removing each at once takes quadratic time.
     if (this.#keptFrom > 1024 || this.#keptFrom === this.#kept.length) {
       this.#kept.splice(0, this.#keptFrom);
       this.#keptFrom = 0;
@@ -469,9 +479,9 @@ export class Session {
     this.#ackDueAt = isMuch ? now : Math.min(this.#ackDueAt, now + ACK_DELAY_MS);
   }
 
-  /** The node said why it ends the connection. */
+  /** Handles the node's reason for ending the connection. */
   #failed(code: Code, text: string, now: number): void {
-    // It had read the good-bye before the connection broke.
+    // The node read the `bye` before the connection broke.
     if (this.#leaving && code === "session-gone") return this.#end("bye", "the client left");
     if (this.#welcome && code === "taken-over") return this.#takenOver(text, now);
     if (code === "elsewhere" && this.#options.follows) return this.#sent(text, now);
@@ -481,8 +491,9 @@ export class Session {
   }
 
   /**
-   * An older connection of this very client that the network held up, and that the node takes for a newer one, does this, too: then there is nobody who would mind that it goes on. Whoever
-   * else has the session minds, within a lease; so two of them take it from each other within two, and the first to lose it twice ends.
+   * Handles a takeover. A delayed older connection of this client may have caused it, so the client resumes once. If
+   * another program has the session, both take it from each other, and the first to lose it twice within two leases
+   * ends.
    */
   #takenOver(text: string, now: number): void {
     const isAgain = now - this.#takenOverAt < 2 * this.#leaseMs;
@@ -491,7 +502,10 @@ export class Session {
     else this.#drop(now, `taken-over: ${text}`);
   }
 
-  /** Another node has the session: at this place, or nobody knows where. If it cannot be reached there, it may answer where all do. */
+  /**
+   * Handles a redirection to `place`, or to an unknown place. If that node is unreachable, the original address is
+   * tried.
+   */
   #sent(place: string, now: number): void {
     if (++this.#sendings > SENDINGS_MAX) return this.#end("elsewhere", `it was sent from node to node ${SENDINGS_MAX} times`);
     this.#place = undefined;
@@ -501,7 +515,7 @@ export class Session {
     if (this.#sendings <= SENDINGS_AT_ONCE) this.#connectAt = now;
   }
 
-  /** What the node said cannot be: over another connection it may say it better. */
+  /** Drops the connection after an invalid frame. Another connection may work. */
   #fault(now: number, code: Code, text: string): void {
     if (this.#welcome === undefined || this.#misheard.add(this.#received)) this.#end(code, text);
     else this.#drop(now, text);
@@ -520,14 +534,14 @@ export class Session {
   }
 
   /**
-   * When the next sign of life is due. The node wants one in each third of the lease; one in each quarter leaves time for another
-   * connection even if the last one was lost just before the next.
+   * Time of the next sign of life. A node wants one in each third of the lease. Sending one in each quarter leaves time
+   * to reconnect.
    */
   get #speakAt(): number {
     return this.#spokeAt + this.#leaseMs / 4;
   }
 
-  /** When there is no use in another connection. */
+  /** Time when reconnecting becomes pointless. */
   get #giveUpAt(): number {
     return this.#welcome ? this.#heardAt + this.#leaseMs : this.#startedAt + this.#patienceMs;
   }
@@ -553,19 +567,19 @@ export class Session {
 
   // ---- What follows
 
-  /** The next thing that happened. */
+  /** Returns the next event. */
   pollEvent(): SessionEvent | undefined {
     return this.#events.shift();
   }
 
-  /** When to call {@link Session.handleTimeout}, or poll for frames. */
+  /** Returns the time to call {@link Session.handleTimeout} or to poll for frames. */
   pollTimeout(): number {
     if (this.#over) return Infinity;
     const next = Math.min(this.#giveUpAt, this.#dropAt, this.#connectAt);
     return this.#connection?.isWelcome ? Math.min(next, this.#ackDueAt, this.#speakAt) : next;
   }
 
-  /** The next frame to write. */
+  /** Returns the next frame to write. */
   pollFrame(now: number): string | Uint8Array | undefined {
     const connection = this.#connection;
     const frame = connection && this.#nextFrame(connection, now);
@@ -587,7 +601,7 @@ export class Session {
     if (!connection.isWelcome || connection.byeWritten) return undefined;
     const next = this.#kept[this.#keptFrom + connection.written];
     if (this.isStale && this.#listed) this.#ackDueAt = Math.min(this.#ackDueAt, now + ACK_DELAY_MS);
-    // An agent or session that ends first says what was handled.
+    // Report handled messages before an agent or the session ends.
     const isLast = this.isStale && (next ? next.type === "end" : this.#leaving);
     if (now >= this.#ackDueAt || now >= this.#speakAt || isLast || this.#listed === UNKNOWN) return this.#acknowledgement();
     if (next && next.number <= this.#credit && connection.written < (this.#welcome?.window ?? 0)) {
@@ -639,7 +653,7 @@ export class Session {
   }
 }
 
-/** Returns what a numbered frame of a node says, which is the frame itself; undefined if no node says that. */
+/** Converts a numbered frame to an event; undefined for frames that no node sends. */
 function eventOf(frame: Extract<Frame, { number: number }> | Refused): SessionEvent | undefined {
   switch (frame.type) {
     case "message":

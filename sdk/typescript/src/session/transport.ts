@@ -1,7 +1,7 @@
-/** What carries frames: a WebSocket here; TCP and TLS are in `whimbrel/node`. */
+/** Transports of frames. WebSocket is here; TCP and TLS are in `whimbrel/node`. */
 import { WhimbrelError } from "../acl/errors.js";
 
-/** What a transport tells. After `onClose` it tells nothing more. */
+/** Events of a transport. `onClose` is the last one. */
 export interface TransportEvents {
   onOpen(): void;
   onFrame(frame: string | Uint8Array): void;
@@ -10,19 +10,22 @@ export interface TransportEvents {
 
 /** A connection, open or opening. */
 export interface Transport {
-  /** Writes a frame. */
+  /** Sends a frame. */
   send(frame: string | Uint8Array): void;
-  /** Closes the connection once what was written is out. `onClose` follows, or nothing does. */
+  /** Closes the connection after pending writes. `onClose` may follow. */
   close(): void;
 }
 
-/** Opens a connection: where it does so always, or at this place, `HOST:PORT`, or `:PORT` at the same host. There is a node to which another one sent the client. */
+/**
+ * Opens a connection to the usual address, or to `place`: `HOST:PORT`, or `:PORT` at the same host. A place comes from
+ * a node's redirection.
+ */
 export type Connect = (events: TransportEvents, place?: string) => Transport;
 
 /**
- * The address of a node at this place, which has to do with sessions as the one at `url` has.
+ * Returns the address of the node at `place`, with the rest of `url`.
  *
- * @throws {@link WhimbrelError} if it is no place.
+ * @throws {@link WhimbrelError} if `place` is malformed.
  */
 export function addressAt(url: string | URL, place: string | undefined): URL {
   const address = new URL(url);
@@ -33,7 +36,7 @@ export function addressAt(url: string | URL, place: string | undefined): URL {
   return address;
 }
 
-/** The part of the standard's `WebSocket` that is used: the page's own, Node's from version 22 on, or package `ws`. */
+/** The used part of the standard `WebSocket`: the browser's, Node's from version 22 on, or that of package `ws`. */
 export interface WebSocketLike {
   binaryType: string;
   send(data: string | Uint8Array): void;
@@ -43,7 +46,7 @@ export interface WebSocketLike {
   addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
 }
 
-/** What makes a {@link WebSocketLike}. */
+/** Constructor of a {@link WebSocketLike}. */
 export type WebSocketClass = new (url: string, protocols: string) => WebSocketLike;
 
 /** The WebSocket subprotocol of sessions. */
@@ -52,7 +55,7 @@ export const SUBPROTOCOL = "whimbrel.v1";
 /**
  * Connects by WebSocket: JSON in text messages, compact frames in binary ones.
  *
- * @throws {@link WhimbrelError} if there is no `WebSocket`, and none was given.
+ * @throws {@link WhimbrelError} if there is no `WebSocket` class.
  */
 export function webSocket(url: string, given?: WebSocketClass): Connect {
   const found = given ?? (globalThis as { readonly WebSocket?: WebSocketClass }).WebSocket;

@@ -1,13 +1,16 @@
-/** Bytes that grow, and the numbers in them: prefix varints, whose first byte's low zero bits count the bytes that follow. */
+/**
+ * Byte buffers and their numbers: prefix varints. The number of low zero bits in the first byte counts the bytes that
+ * follow.
+ */
 
 const encoder = new TextEncoder();
 
-/** Text as UTF-8. */
+/** Encodes text as UTF-8. */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** How many bytes text takes as UTF-8. */
+/** Returns the UTF-8 length of a text. */
 export function utf8Length(text: string): number {
   let bytes = 0;
   for (let at = 0; at < text.length; at++) {
@@ -22,40 +25,40 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
-/** Bytes that become a text at once: functions take only so many arguments. */
+/** Bytes that are converted to text at once, because a call takes a limited number of arguments. */
 const KEY_PART_BYTES = 4096;
 
-/** Bytes as a key of maps. */
+/** Returns bytes as a map key. */
 export function keyOf(bytes: Uint8Array): string {
   let key = "";
   for (let at = 0; at < bytes.length; at += KEY_PART_BYTES) key += String.fromCharCode(...bytes.subarray(at, at + KEY_PART_BYTES));
   return key;
 }
 
-/** {@link keyOf} of text as UTF-8: text of ASCII alone is its own. */
+/** Returns {@link keyOf} of a text's UTF-8. ASCII text is its own key. */
 export function keyOfText(text: string): string {
   return utf8Length(text) === text.length ? text : keyOf(utf8(text));
 }
 
-/** Small magnitudes to small numbers: 0, -1, 1, -2 to 0, 1, 2, 3. */
+/** Maps small magnitudes to small numbers: 0, -1, 1, -2 become 0, 1, 2, 3. */
 export function zigzag(n: bigint): bigint {
   return n >= 0n ? n << 1n : (-n << 1n) - 1n;
 }
 
-/** The number that {@link zigzag} made this of. */
+/** Reverses {@link zigzag}. */
 export function unzigzag(n: bigint): bigint {
   return n & 1n ? -((n + 1n) >> 1n) : n >> 1n;
 }
 
-/** How many bits a number has that is not negative. */
+/** Returns the number of bits of a non-negative number. */
 export function bitsOf(n: bigint): number {
   return n === 0n ? 0 : n <= 0xffff_ffffn ? 32 - Math.clz32(Number(n)) : n.toString(2).length;
 }
 
-/** Numbers below this take four bytes at most, and bits of 32-bit numbers make them. */
+/** Bound below which a varint has at most four bytes and 32-bit arithmetic suffices. */
 const SMALL_MAX = 2 ** 28;
 
-/** How many bytes a varint takes, 1 to 9. */
+/** Returns the length of a varint, 1 to 9. */
 export function varintLength(n: number | bigint): number {
   if (n < 128) return 1;
   if (n < SMALL_MAX) return Math.ceil((32 - Math.clz32(Number(n))) / 7);
@@ -63,25 +66,25 @@ export function varintLength(n: number | bigint): number {
   return bits > 56 ? 9 : Math.ceil(bits / 7);
 }
 
-/** How many bytes a number takes whose sign is folded. */
+/** Returns the length of a zigzag varint. */
 export function signedLength(n: bigint): number {
   return varintLength(zigzag(n));
 }
 
 const NONE = new Uint8Array(0);
-/** The least room that is made. */
+/** Least buffer size. */
 const ROOM_BYTES_MIN = 128;
-/** More room than this is not kept for what is written next. */
+/** Largest buffer that is kept for reuse. */
 const ROOM_KEPT_BYTES = 1 << 16;
-/** Text of more units is written by the engine. */
+/** Longest text that is encoded here rather than by the engine. */
 const SHORT_TEXT_UNITS = 256;
 
-/** Bytes at whose end more are written. */
+/** Growing buffer to write to. */
 export class Bytes {
   #buffer = NONE;
   #length = 0;
 
-  /** Forgets what was written. */
+  /** Clears the buffer. */
   clear(): void {
     this.#length = 0;
     if (this.#buffer.length > ROOM_KEPT_BYTES) this.#buffer = NONE;
@@ -91,12 +94,12 @@ export class Bytes {
     return this.#length;
   }
 
-  /** What was written: a view, good until more is. */
+  /** Written bytes, as a view that is valid until the next write. */
   get view(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** What was written, to be kept. */
+  /** Returns a copy of the written bytes. */
   take(): Uint8Array {
     return this.#buffer.slice(0, this.#length);
   }
@@ -123,19 +126,19 @@ export class Bytes {
     this.#buffer.set(bytes, at);
   }
 
-  /** So many bytes of a number, the lowest first. */
+  /** Appends a number in `bytes` bytes, lowest first. */
   little(n: bigint, bytes: number): void {
     const at = this.#room(bytes);
     for (let place = 0; place < bytes; place++) this.#buffer[at + place] = Number((n >> BigInt(8 * place)) & 0xffn);
   }
 
-  /** So many bytes, 4 at most, of a number, the lowest first. */
+  /** Appends a number in at most 4 bytes, lowest first. */
   fixed(n: number, bytes: number): void {
     const at = this.#room(bytes);
     for (let place = 0; place < bytes; place++) this.#buffer[at + place] = n >>> (8 * place);
   }
 
-  /** A varint: a whole number from 0 to 2^64 - 1. */
+  /** Appends a varint: an integer from 0 to 2^64 - 1. */
   number(n: number | bigint): void {
     if (n < 128) return this.byte((Number(n) << 1) | 1);
     const bytes = varintLength(n);
@@ -149,19 +152,19 @@ export class Bytes {
     this.little((BigInt(n) << BigInt(bytes)) | (1n << BigInt(bytes - 1)), bytes);
   }
 
-  /** A varint whose sign is folded. */
+  /** Appends a zigzag varint. */
   signed(n: bigint): void {
     this.number(zigzag(n));
   }
 
-  /** A length, and text. */
+  /** Appends a length and text. */
   text(text: string): void {
     const bytes = utf8Length(text);
     this.number(bytes);
     this.utf8(text, bytes);
   }
 
-  /** Text as so many bytes. */
+  /** Appends text with a known UTF-8 length. */
   utf8(text: string, bytes: number): void {
     if (bytes !== text.length || bytes > SHORT_TEXT_UNITS) return this.bytes(utf8(text));
     const at = this.#room(bytes);
@@ -177,7 +180,7 @@ export class Bytes {
   }
 }
 
-/** Numbers of few bits, one after another without gaps, the lowest bit first. */
+/** Packs numbers of `width` bits without gaps, lowest bit first. */
 export function packBits(out: Bytes, values: readonly bigint[], width: number): void {
   if (width === 0) return;
   let [word, filled] = [0n, 0];
@@ -194,7 +197,7 @@ export function packBits(out: Bytes, values: readonly bigint[], width: number): 
   if (filled > 0) out.byte(Number(word));
 }
 
-/** So many numbers of `width` bits. */
+/** Unpacks `count` numbers of `width` bits. */
 export function unpackBits(packed: Uint8Array, count: number, width: number): bigint[] {
   const values: bigint[] = [];
   const mask = (1n << BigInt(width)) - 1n;
@@ -213,17 +216,17 @@ export function unpackBits(packed: Uint8Array, count: number, width: number): bi
   return values;
 }
 
-/** Bytes that so many numbers of so many bits take. */
+/** Returns the bytes of `count` packed numbers of `width` bits. */
 export function packedBytes(count: number, width: number): number {
   return Math.ceil((count * width) / 8);
 }
 
-/** A bit per truth. */
+/** Packs booleans, one bit each. */
 export function packBools(out: Bytes, values: readonly boolean[]): void {
   packBits(out, values.map((value) => (value ? 1n : 0n)), 1);
 }
 
-/** Whether the bits beyond the first `bits` are zero. */
+/** Returns true if the bits beyond the first `bits` are zero. */
 export function endsClean(packed: Uint8Array, bits: number): boolean {
   return bits % 8 === 0 || (packed.at(-1) ?? 0) >> (bits % 8) === 0;
 }

@@ -1,4 +1,4 @@
-/** The head of a message: who tells whom, and every parameter but the content. */
+/** The head of a message: sender, receivers, and all parameters but the content. */
 import { Aid } from "../aid.js";
 import { DecodeError, EncodeError } from "../errors.js";
 import { MARKS_MAX, RESOLVER_LEVELS_MAX } from "../limits.js";
@@ -13,29 +13,29 @@ import { ITEM } from "./tags.js";
 import { itemInFull, textInFull } from "./writer.js";
 import { writeBody } from "./write-value.js";
 
-/** Performatives by their codes; any other goes by its name. */
+/** Performatives by code. Others are written by name. */
 const CODES: readonly string[] = [...PERFORMATIVES, ...KQML_PERFORMATIVES];
 const PLACES: ReadonlyMap<string, number> = new Map(CODES.map((name, place) => [name, place]));
 const NAMED = 0x3f;
 const RECEIVERS = 0x40;
 const MASK = 0x80;
 
-/** Parameters in the order of their bits and in that in which they are written. */
+/** Parameters in the order of their bits, and in the order of writing. */
 const BITS = { conversationId: 1, protocol: 2, replyWith: 4, inReplyTo: 8, ontology: 16, language: 32, replyBy: 64, replyTo: 128, encoding: 256, user: 512 } as const;
 const IDS = ["conversationId", "replyWith", "inReplyTo"] as const;
 const NAMES = ["protocol", "ontology", "language", "encoding"] as const;
 const TEXTS = [...IDS, ...NAMES] as const;
 
-/** What an agent takes in memory, at most, besides its bytes. */
+/** Maximum memory of an agent besides its bytes. */
 const AGENT_BYTES = 64;
-/** What a user-defined parameter takes in memory. */
+/** Memory of a user-defined parameter. */
 const PARAMETER_BYTES = 32;
 
-/** What the sending end of a connection said. */
+/** Dictionary of a connection's sender. */
 export class SaidOnLink {
   readonly #agents: Said;
   readonly #items: Said;
-  /** Texts said once: identifiers of conversations mostly, which are worth remembering if they come again. */
+  /** Texts seen once, mostly conversation identifiers. They enter the dictionary when they recur. */
   readonly #once = new Set<string>();
 
   constructor(readonly remember: number) {
@@ -48,7 +48,7 @@ export class SaidOnLink {
     const text = textOfAgent(agent);
     const parts = text === undefined ? partsOfAgent(agent) : undefined;
     if (this.remember > 0) {
-      // No agent that is written as text ends so.
+      // No agent that is written as text ends in `@`.
       const key = text ?? `${keyOf(parts as Uint8Array)}@`;
       const known = this.#agents.find(key);
       if (known !== undefined) return out.number(known * 4);
@@ -59,7 +59,7 @@ export class SaidOnLink {
     else itemInFull(out, ITEM.STRUCTURE, parts as Uint8Array);
   }
 
-  /** Writes a text of a head; one that may never come again is remembered only the second time. */
+  /** Writes a text. One that may not recur enters the dictionary the second time. */
   text(out: Bytes, text: string, isLasting: boolean): void {
     const known = isLasting ? knownText(text) : undefined;
     if (known !== undefined) out.number(known * 8 + 4);
@@ -79,7 +79,9 @@ export class SaidOnLink {
     if (!this.#isKnown(out, `${kind}${keyOf(bytes)}`, bytes.length)) itemInFull(out, kind, bytes);
   }
 
-  /** Writes the number of what the other end knows; if it does not, that it is to remember what follows, and false. */
+  /**
+   * Writes the dictionary number of a known item and returns true. Otherwise announces a new entry, and returns false.
+   */
   #isKnown(out: Bytes, key: string, bytes: number): boolean {
     if (this.remember === 0) return false;
     const known = this.#items.find(key);
@@ -93,10 +95,10 @@ export class SaidOnLink {
   }
 }
 
-/** A text or a shape, told now or before. */
+/** An item: a text or a shape. */
 export type HeardItem = { readonly text: string } | { readonly shape: Uint8Array };
 
-/** What the receiving end of a connection was told to remember. */
+/** Dictionary of a connection's receiver. */
 export class HeardOnLink {
   readonly #agents: Heard<Aid>;
   readonly #items: Heard<HeardItem>;
@@ -118,7 +120,7 @@ export class HeardOnLink {
     return agent;
   }
 
-  /** Reads a text of a head. */
+  /** Reads a text. */
   text(r: Reader): string {
     const { at } = r;
     const item = this.item(r);
@@ -147,7 +149,7 @@ export class HeardOnLink {
   }
 }
 
-/** Reads the rest of an item in full that began with this number. */
+/** Reads the rest of an item that is written in full. */
 function readTold(r: Reader, number: number): { readonly item: HeardItem; readonly bytes: number } {
   const bytes = Math.floor(number / 4);
   if (number % 4 === ITEM.STRUCTURE) return { item: { shape: r.take(bytes).slice() }, bytes };
@@ -193,14 +195,14 @@ function wholeMs(ms: number): number {
   return ms;
 }
 
-/** A length and a body of its own: who forwards a message need not read it. */
+/** Writes a value as a body with its length, so that a forwarder need not decode it. */
 function writeUserValue(out: Bytes, value: Value): void {
   const body = writeBody(value);
   out.number(body.length);
   out.bytes(body);
 }
 
-/** Reads a head; the content is null. */
+/** Reads a head. The content is null. */
 export function readHead(r: Reader, heard: HeardOnLink): Message {
   const act = r.byte();
   const code = act & NAMED;
@@ -249,7 +251,7 @@ function readUserValue(r: Reader): Value {
   return value;
 }
 
-/** About how many bytes an agent takes when it is written in full; the same at both ends of a connection. */
+/** Estimates the bytes of an agent in full. Both ends of a connection compute the same number. */
 function agentBytes(agent: Aid): number {
   const own = utf8Length(agent.name) + utf8Length(agent.platform) + AGENT_BYTES;
   if (agent.isPlain) return own;
@@ -259,7 +261,7 @@ function agentBytes(agent: Aid): number {
   return own + addresses + agent.resolvers.length * AGENT_BYTES + parameters.length;
 }
 
-/** The text that an agent is written as; undefined if there is more to say of it. */
+/** Returns the text form of an agent; undefined if it has more than a name. */
 function textOfAgent(agent: Aid): string | undefined {
   const { name, platform } = agent;
   return agent.isPlain && !platform.includes("@") && !(platform === "" && name.includes("@")) ? agent.toString() : undefined;
@@ -290,7 +292,7 @@ function userParts(out: Bytes, user: readonly (readonly [string, Value])[]): voi
   }
 }
 
-/** Reads an agent whose item began with this number. */
+/** Reads the rest of an agent. */
 function agentOf(r: Reader, number: number): Aid {
   const length = Math.floor(number / 4);
   if (number % 4 === ITEM.TEXT) {

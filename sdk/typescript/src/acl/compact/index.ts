@@ -1,7 +1,7 @@
 /**
- * The compact codec: messages and content values as few bytes (docs/design/compact-codec.md). A message is a head (agents,
- * performative, conversation) and a body (the content). On a connection, {@link Encoder} and {@link Decoder} remember
- * agents, names, texts and shapes, so that what was said once takes a byte or two afterwards.
+ * The compact codec: messages and content values in few bytes (docs/design/compact-codec.md). A message has a head
+ * (agents, performative, conversation) and a body (the content). On a connection, {@link Encoder} and {@link Decoder}
+ * keep a dictionary of agents, names, texts and shapes. Repeated items take one or two bytes.
  */
 import { DecodeError } from "../errors.js";
 import { DOCUMENT_BUDGET_BYTES, MESSAGE_BUDGET_BYTES } from "../limits.js";
@@ -18,18 +18,18 @@ import { writeBody, writeValue } from "./write-value.js";
 const DOCUMENT_LIMITS = { budgetBytes: DOCUMENT_BUDGET_BYTES, circles: true };
 
 /**
- * A value as a self-contained body.
+ * Encodes a value as a self-contained body.
  *
- * @throws {@link EncodeError} if it is nested too deeply, or no value.
+ * @throws {@link EncodeError} if it is nested too deeply, or is not a value.
  */
 export function encodeBody(value: Value): Uint8Array {
   return writeBody(value);
 }
 
 /**
- * The value of a self-contained body.
+ * Decodes a self-contained body.
  *
- * @throws {@link DecodeError} if the bytes are none.
+ * @throws {@link DecodeError} if the bytes are invalid.
  */
 export function decodeBody(bytes: Uint8Array, limits = DOCUMENT_LIMITS): Value {
   const r = Reader.ofBody(bytes, limits);
@@ -39,9 +39,9 @@ export function decodeBody(bytes: Uint8Array, limits = DOCUMENT_LIMITS): Value {
 }
 
 /**
- * A value as a document: with the format's mark and version, to be stored.
+ * Encodes a value as a document, with the format's mark and version, for storage.
  *
- * @throws {@link EncodeError} if it is nested too deeply, or no value.
+ * @throws {@link EncodeError} if it is nested too deeply, or is not a value.
  */
 export function encodeValue(value: Value): Uint8Array {
   const w = new Writer(true);
@@ -51,27 +51,27 @@ export function encodeValue(value: Value): Uint8Array {
 }
 
 /**
- * The value of a document.
+ * Decodes a document with a value.
  *
- * @throws {@link DecodeError} if the bytes are none.
+ * @throws {@link DecodeError} if the bytes are invalid.
  */
 export function decodeValue(bytes: Uint8Array): Value {
   return decodeBody(isMark(bytes[0] ?? 0) ? bytes : document(bytes, VALUE_MARK));
 }
 
 /**
- * A message as a document by itself.
+ * Encodes a message as a document.
  *
- * @throws {@link EncodeError} if something in it cannot be written.
+ * @throws {@link EncodeError} if a part of it cannot be encoded.
  */
 export function encodeMessage(message: Message): Uint8Array {
   return marked(MESSAGE_MARK, new Encoder(0).encode(message));
 }
 
 /**
- * The message of a document.
+ * Decodes a document with a message.
  *
- * @throws {@link DecodeError} if the bytes are none.
+ * @throws {@link DecodeError} if the bytes are invalid.
  */
 export function decodeMessage(bytes: Uint8Array): Message {
   return new Decoder(0).decode(document(bytes, MESSAGE_MARK));
@@ -84,7 +84,7 @@ function marked(mark: number, bytes: Uint8Array): Uint8Array {
   return out.take();
 }
 
-/** What follows a document's mark. */
+/** Returns the bytes after a document's mark. */
 function document(bytes: Uint8Array, mark: number): Uint8Array {
   const [first] = bytes;
   if (first === undefined) throw new DecodeError("truncated", "the bytes end too early", 0);
@@ -92,38 +92,41 @@ function document(bytes: Uint8Array, mark: number): Uint8Array {
   return bytes.subarray(1);
 }
 
-/** The sending end of a connection. Its messages must be decoded by one {@link Decoder}, all of them, in their order. */
+/** Encoder of a connection. One {@link Decoder} must decode all of its messages, in order. */
 export class Encoder {
   readonly #said: SaidOnLink;
   readonly #out = new Bytes();
 
-  /** Remembers so many agents, and so many texts and shapes; 0 makes each message self-contained. */
+  /**
+   * Creates an encoder. `remember` limits its dictionaries of agents, and of texts and shapes; 0 makes each message
+   * self-contained.
+   */
   constructor(remember: number) {
     this.#said = new SaidOnLink(remember);
   }
 
   /**
-   * A message as bytes.
+   * Encodes a message.
    *
-   * @throws {@link EncodeError} if something in it cannot be written; nothing is remembered then of its content.
+   * @throws {@link EncodeError} if a part of it cannot be encoded. Its content then enters no dictionary.
    */
   encode(message: Message): Uint8Array {
     return this.encodeSealed(message, encodeBody(message.content));
   }
 
-  /** The same, its content a self-contained body already, behind these bytes. */
+  /** Encodes a message with an encoded body, after the bytes in `behind`. */
   encodeSealed(message: Message, body: Uint8Array, behind: readonly number[] = []): Uint8Array {
     const out = this.#out;
     out.clear();
     for (const byte of behind) out.byte(byte);
     writeHead(out, message, this.#said);
-    // Without a dictionary there is nothing that the connection could know.
+    // Without a dictionary of either side, copy the body.
     if (this.#said.remember === 0 || !hasDictionary(body)) out.bytes(body);
     else this.#share(out, body);
     return out.take();
   }
 
-  /** Writes a body whose dictionary is the connection's. */
+  /** Writes a body with its dictionary replaced by the connection's. */
   #share(out: Bytes, body: Uint8Array): void {
     const r = new Reader(body, DOCUMENT_LIMITS);
     const count = r.dictionaryCount();
@@ -137,7 +140,7 @@ export class Encoder {
     out.bytes(body.subarray(r.at));
   }
 
-  /** How many bytes a message takes by itself, its content a self-contained body already. */
+  /** Returns the length of a message by itself, given its encoded body. */
   static messageBytes(message: Message, body: Uint8Array): number {
     alone.#out.clear();
     writeHead(alone.#out, message, alone.#said);
@@ -147,13 +150,13 @@ export class Encoder {
 
 const alone = new Encoder(0);
 
-/** The receiving end of a connection. */
+/** Decoder of a connection. */
 export class Decoder {
   readonly #heard: HeardOnLink;
-  /** The memory that the last message takes that was decoded, estimated from above. */
+  /** Estimated memory of the last message, an upper bound. */
   spentBytes = 0;
 
-  /** Remembers as much as the other end's {@link Encoder}. */
+  /** Creates a decoder. `remember` must equal the {@link Encoder}'s. */
   constructor(
     remember: number,
     readonly budgetBytes: number = MESSAGE_BUDGET_BYTES,
@@ -162,9 +165,9 @@ export class Decoder {
   }
 
   /**
-   * The message that an {@link Encoder} made these bytes of, all of them.
+   * Decodes a message of the other end's {@link Encoder}.
    *
-   * @throws {@link DecodeError} if they are none. The two ends may then disagree about what was said: end the connection.
+   * @throws {@link DecodeError} if the bytes are invalid. End the connection then, because the dictionaries may differ.
    */
   decode(bytes: Uint8Array): Message {
     const r = new Reader(bytes, { budgetBytes: this.budgetBytes, circles: false });

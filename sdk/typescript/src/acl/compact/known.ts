@@ -1,6 +1,6 @@
-/** What both ends know without being told: the words of FIPA's specifications, and the shapes of what AMS and DF exchange. */
+/** The static dictionary: words of FIPA's specifications, and shapes that AMS and DF exchange. */
 
-/** Names of languages, protocols, ontologies, roles; their place is their number. */
+/** Languages, protocols, ontologies and roles. The position is the number. */
 export const KNOWN_TEXTS: readonly string[] = (
   "fipa-request fipa-contract-net fipa-query fipa-subscribe fipa-propose fipa-request-when fipa-iterated-contract-net " +
   "fipa-brokering fipa-recruiting fipa-auction-english fipa-auction-dutch fipa-sl fipa-sl0 fipa-sl1 fipa-sl2 " +
@@ -9,7 +9,7 @@ export const KNOWN_TEXTS: readonly string[] = (
   "content"
 ).split(" ");
 
-/** The frames of FIPA00023 6.1, the parameters of an ACL message (FIPA00061) and of an envelope (FIPA00067). */
+/** Frames of FIPA00023 6.1, parameters of an ACL message (FIPA00061) and of an envelope (FIPA00067). */
 export const KNOWN_SHAPES: readonly { readonly name: string; readonly fields: readonly string[] }[] = [
   { name: "agent-identifier", fields: "name addresses resolvers".split(" ") },
   { name: "df-agent-description", fields: "name services protocols ontologies languages lease-time scope".split(" ") },
@@ -26,12 +26,14 @@ export const KNOWN_SHAPES: readonly { readonly name: string; readonly fields: re
 
 const NUMBERS = new Map(KNOWN_TEXTS.map((text, number) => [text, number]));
 
-/** The number of a known text. */
+/** Returns the number of a known text. */
 export function knownText(text: string): number | undefined {
   return NUMBERS.get(text);
 }
 
-/** The known shape an object has, and which of its fields, as bits; undefined if the fields are not in its order. */
+/**
+ * Returns the known shape of an object, with a bit mask of its fields. Undefined if the fields are in another order.
+ */
 export function knownShape(name: string, fields: readonly string[]): { readonly number: number; readonly mask: number } | undefined {
   const number = KNOWN_SHAPES.findIndex((shape) => shape.name === name);
   const known = KNOWN_SHAPES[number]?.fields;

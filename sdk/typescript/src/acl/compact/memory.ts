@@ -1,8 +1,8 @@
-/** What one direction of a connection remembers: the sender finds what it said before, the receiver keeps what it was told. */
+/** Dictionary of one direction of a connection: the sender's keys, and the receiver's items. */
 import { DecodeError } from "../errors.js";
 import { REMEMBERED_BYTES_MAX } from "../limits.js";
 
-/** The sender's half. When it is full, what was not used for longest makes room (second chance). */
+/** Sender's half. When it is full, the item unused for longest is replaced (second chance). */
 export class Said {
   readonly #numbers = new Map<string, number>();
   readonly #places: ({ readonly key: string; used: boolean } | undefined)[] = [];
@@ -10,7 +10,7 @@ export class Said {
 
   constructor(readonly itemsMax: number) {}
 
-  /** The number of the thing with this key, if the other end knows it. */
+  /** Returns the number of a known item. */
   find(key: string): number | undefined {
     const known = this.#numbers.get(key);
     const place = known === undefined ? undefined : this.#places[known];
@@ -18,7 +18,7 @@ export class Said {
     return known;
   }
 
-  /** A number by which the other end is to remember a thing that it does not know; undefined if it is too much for that. */
+  /** Returns a number for a new item; undefined if the item is too long. */
   remember(key: string, bytes: number): number | undefined {
     if (this.itemsMax === 0 || bytes > REMEMBERED_BYTES_MAX) return undefined;
     const number = this.#places.length < this.itemsMax ? this.#places.length : this.#forgetOne();
@@ -41,20 +41,20 @@ export class Said {
   }
 }
 
-/** The receiver's half. */
+/** Receiver's half. */
 export class Heard<T> {
   readonly #places: (T | undefined)[] = [];
 
   constructor(readonly itemsMax: number) {}
 
-  /** What has this number. */
+  /** Returns the item of a number. */
   recall(number: number, at: number): T {
     const found = this.#places[number];
     if (found === undefined) throw new DecodeError("malformed", "a number this connection never gave", at);
     return found;
   }
 
-  /** Keeps a thing of so many bytes by this number. */
+  /** Stores an item under a number. */
   remember(number: number, thing: T, bytes: number, at: number): void {
     if (number >= this.itemsMax) throw new DecodeError("malformed", "a number beyond what a connection remembers", at);
     if (bytes > REMEMBERED_BYTES_MAX) throw new DecodeError("malformed", "a longer thing than a connection remembers", at);

@@ -1,4 +1,4 @@
-/** Columns to values. */
+/** Reader of columns. */
 import { DecodeError } from "../errors.js";
 import { atom, map, type Value } from "../value.js";
 import { endsClean, packedBytes, unpackBits } from "./bytes.js";
@@ -6,7 +6,7 @@ import { assemble, CELL_BYTES, COMPOUND_BYTES, PAIR_BYTES, powerOfTen, readDoubl
 import type { Reader } from "./reader.js";
 import { COLUMN, ROWS, SERIES_DIGITS_MAX } from "./tags.js";
 
-/** Reads the count of a list's or map's rows, and charges the memory they take. */
+/** Reads the number of rows of a list or map, and charges their memory. */
 export function rowCount(r: Reader): number {
   const count = r.number();
   if (Math.ceil(count / ROWS) > r.remaining) throw new DecodeError("truncated", "the bytes end too early", r.at);
@@ -14,7 +14,7 @@ export function rowCount(r: Reader): number {
   return count;
 }
 
-/** Reads so many values, written as columns; their memory is charged already. */
+/** Reads `count` values from columns. Their memory is charged already. */
 export function readColumns(r: Reader, count: number): Value[] {
   const values: Value[] = [];
   while (values.length < count) {
@@ -32,13 +32,13 @@ function readColumn(r: Reader, count: number): Value[] {
 
 const countOf = (present: readonly boolean[]): number => present.reduce((sum, there) => sum + Number(there), 0);
 
-/** The values where there are some, and `none` elsewhere. */
+/** Returns the values at the present rows, and `none` elsewhere. */
 function spread<T>(present: readonly boolean[], values: readonly Value[], none: T): (Value | T)[] {
   let next = 0;
   return present.map((there) => (there ? (values[next++] as Value) : none));
 }
 
-/** Reads which of the rows are there. */
+/** Reads the mask of present rows. */
 function presence(r: Reader, count: number): boolean[] {
   const present = bools(r, count);
   const there = countOf(present);
@@ -95,7 +95,7 @@ function dense(r: Reader, count: number): Value[] {
   }
 }
 
-/** Reads a column of whole numbers. */
+/** Reads a column of integers. */
 function ints(r: Reader, count: number): bigint[] {
   return intsTagged(r, r.byte(), count);
 }
@@ -121,7 +121,7 @@ function packed(r: Reader, count: number, width: number): bigint[] {
   return unpackBits(bytes, count, width);
 }
 
-/** Reads a column of counts or lengths: none is negative, and their sum is at most `sumMax`. */
+/** Reads a column of lengths. None is negative, and their sum is at most `sumMax`. */
 function lengths(r: Reader, count: number, sumMax: number): { readonly each: number[]; readonly sum: number } {
   const { at } = r;
   const each = ints(r, count).map(Number);
@@ -137,7 +137,7 @@ function refs(r: Reader, count: number): string[] {
   return ints(r, count).map((number) => r.dictionaryText(Number(number)));
 }
 
-/** Texts, all of them as one: each is cut out as bytes, and must be text by itself. */
+/** Reads texts that are stored as one. Each is cut out as bytes, and must be valid by itself. */
 function run(r: Reader, count: number): string[] {
   const { each, sum } = lengths(r, count, r.remaining);
   r.charge(sum);
@@ -178,7 +178,7 @@ function maps(r: Reader, count: number): Value[] {
   return each.map((length) => map(pairs.slice(from, (from += length))));
 }
 
-/** Objects of one shape, a column per field. */
+/** Reads objects of one shape, a column per field. */
 function table(r: Reader, count: number): Value[] {
   const shape = r.shapeNumbered(r.number());
   const { width } = shape;
@@ -188,7 +188,7 @@ function table(r: Reader, count: number): Value[] {
   return Array.from({ length: count }, (_, row) => assemble(shape, columns.map((column) => column[row])));
 }
 
-/** A field's column: a value for each row that has the field. */
+/** Reads the column of a field. Rows without the field are undefined. */
 function cells(r: Reader, count: number): (Value | undefined)[] {
   if (r.peek() !== COLUMN.ABSENT) return readColumn(r, count);
   r.byte();

@@ -1,18 +1,18 @@
-/** Bytes to values. */
+/** Reader of values. */
 import { DecodeError } from "../errors.js";
 import { atom, container, map, openList, structure, term, type Container, type Value, type Variable } from "../value.js";
 import { readColumns, rowCount } from "./read-columns.js";
 import type { Reader, Shape } from "./reader.js";
 import { CONTAINERS, SMALL_INTS, TAG, TERM } from "./tags.js";
 
-/** What an element of a list takes in memory, at most. */
+/** Maximum memory of a list element. */
 export const CELL_BYTES = 64;
-/** What a compound takes besides its elements. */
+/** Memory of a compound besides its elements. */
 export const COMPOUND_BYTES = 112;
-/** What a pair in a map or a record takes. */
+/** Memory of a pair in a map or record. */
 export const PAIR_BYTES = 48;
 
-/** Bytes of neighbours that have one width. */
+/** Neighbouring bytes that share one width. */
 const BLOCK = 16;
 
 /** Reads a value of any kind. */
@@ -85,7 +85,7 @@ function text(r: Reader, length: number): string {
   return r.text(length);
 }
 
-/** So many values, each of which takes a byte at least. */
+/** Reads `count` values of at least one byte each. */
 function values(r: Reader, count: number): Value[] {
   if (count === 0) return [];
   r.charge(count * CELL_BYTES);
@@ -132,7 +132,7 @@ function object(r: Reader, tag: number): Value {
   });
 }
 
-/** The object of this shape with these fields, of which maps and records may lack some. */
+/** Builds the object of a shape. Maps and records may lack fields. */
 export function assemble(shape: Shape, fields: readonly (Value | undefined)[]): Value {
   if (shape.kind === "term") return term(shape.name, ...fields.map((field) => field ?? null));
   const named: (readonly [string, Value])[] = [];
@@ -178,7 +178,7 @@ function variable(r: Reader): Variable {
   return { slot, var: r.name() };
 }
 
-/** The label is taken before the contents are read: they may refer to it. */
+/** Reads a mutable container. Its label is assigned first, because the contents may refer to it. */
 function mutable(r: Reader): Value {
   const kind = CONTAINERS[r.byte()] ?? r.fail("an unknown kind of container");
   const value: Container = { object: kind, items: [] };
@@ -207,7 +207,7 @@ function label(r: Reader): Value {
   return value;
 }
 
-/** Reads a double whose tag was read. */
+/** Reads a double after its tag. */
 export function readDouble(r: Reader, tag: number): number {
   switch (tag) {
     case TAG.WHOLE_NUM:
@@ -227,7 +227,7 @@ export function powerOfTen(r: Reader): number {
   return power < 10 ? 10 ** power : r.fail("a power of ten beyond nine");
 }
 
-/** Reads so many doubles of so many bytes. */
+/** Reads `count` doubles of `bytes` bytes. */
 export function readDoubles(r: Reader, bytes: 4 | 8, count: number): number[] {
   const taken = r.take(bytes * count);
   const view = new DataView(taken.buffer, taken.byteOffset, taken.byteLength);
@@ -242,7 +242,10 @@ function bytes(r: Reader): Uint8Array {
   return r.take(length).slice();
 }
 
-/** Pairs of blocks of 16: their widths in one byte, then so many bits for each byte: the folded difference from an earlier one. */
+/**
+ * Reads packed bytes: pairs of blocks of 16, with both widths in one byte. Each byte is a zigzag difference from an
+ * earlier one.
+ */
 function packedBytes(r: Reader): Uint8Array {
   const length = r.number();
   const stride = r.byte();

@@ -1,4 +1,4 @@
-/** What reads a body: a place in the bytes, the dictionary that stood before it, and what may still be spent. */
+/** Reader of a body: position, dictionary, and memory budget. */
 import { DecodeError } from "../errors.js";
 import { VALUE_LEVELS_MAX } from "../limits.js";
 import type { Value } from "../value.js";
@@ -6,40 +6,40 @@ import { unzigzag } from "./bytes.js";
 import { KNOWN_SHAPES, KNOWN_TEXTS } from "./known.js";
 import { FIXED_STARTS, ITEM, SHAPE, SHORT_MAPS, SMALL_INT_LEAST, SMALL_INTS, TAG } from "./tags.js";
 
-/** What a reader allows. */
+/** Limits of a reader. */
 export interface Limits {
-  /** Memory that the value may take, estimated from above. */
+  /** Estimated memory that the value may take. */
   readonly budgetBytes: number;
-  /** Whether a container may hold itself. */
+  /** True if a container may contain itself. */
   readonly circles: boolean;
 }
 
-/** What an object is called and which fields it has. */
+/** Shape of an object: its name and fields. */
 export interface Shape {
   readonly kind: "record" | "map" | "term";
   readonly name: string;
-  /** Arguments of terms have no names. */
+  /** Field names; empty for terms. */
   readonly fields: readonly string[];
-  /** How many fields or arguments. */
+  /** Number of fields or arguments. */
   readonly width: number;
 }
 
-/** What a dictionary's item takes in memory, at most, besides its own bytes. */
+/** Maximum memory of a dictionary item besides its bytes. */
 const ITEM_BYTES = 64;
 /** Arguments of a term in a shape. */
 const TERM_ARGS_MAX = 1 << 16;
-/** Shorter text is faster read byte by byte. */
+/** Longest text that is faster to decode byte by byte. */
 const SHORT_TEXT_BYTES = 24;
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads a body. */
+/** Reader of a body. */
 export class Reader {
   at = 0;
   spentBytes = 0;
   readonly texts: string[] = [];
   readonly shapes: Shape[] = [];
-  /** What labels stand for: open while it is being read. */
+  /** Labelled containers; open while they are being read. */
   readonly labelled: ({ readonly value: Value; readonly open: boolean } | undefined)[] = [];
   #depth = 0;
 
@@ -48,7 +48,7 @@ export class Reader {
     readonly limits: Limits,
   ) {}
 
-  /** A reader of this self-contained body, its dictionary read. */
+  /** Creates a reader of a self-contained body, and reads its dictionary. */
   static ofBody(bytes: Uint8Array, limits: Limits): Reader {
     const reader = new Reader(bytes, limits);
     const count = reader.dictionaryCount();
@@ -56,7 +56,7 @@ export class Reader {
     return reader;
   }
 
-  /** Reads a dictionary's tag, if there is one: how many items follow. */
+  /** Reads the tag of a dictionary, if there is one. Returns the number of items. */
   dictionaryCount(): number {
     const { at } = this;
     const tag = this.bytes[at] ?? 0;
@@ -79,7 +79,7 @@ export class Reader {
     this.addText(this.knownText(Math.floor(head / 8)));
   }
 
-  /** The text that both ends know by this number. */
+  /** Returns a text of the static dictionary. */
   knownText(number: number): string {
     return KNOWN_TEXTS[number] ?? this.fail("a text nobody knows");
   }
@@ -102,7 +102,7 @@ export class Reader {
     this.shapes.push(shape);
   }
 
-  /** Reads the rest of a shape that began with this number. */
+  /** Reads the rest of a shape. */
   shape(head: number): Shape {
     const [kind, count] = [head % 4, Math.floor(head / 4)];
     if (kind === SHAPE.KNOWN) return this.#knownShape(count);
@@ -125,7 +125,7 @@ export class Reader {
     return { kind: "record", name: known.name, fields, width: fields.length };
   }
 
-  /** Reads the shape of an object whose tag was read. */
+  /** Reads the shape of an object after its tag. */
   objectShape(tag: number): Shape {
     if (tag >= TAG.OBJECT && tag < TAG.ATOM_REF) return this.shapeNumbered(tag - TAG.OBJECT);
     if (tag === TAG.LONG_OBJECT) return this.shapeNumbered(this.number());
@@ -145,12 +145,12 @@ export class Reader {
     return this.bytes.length - this.at;
   }
 
-  /** Nothing may follow. */
+  /** Checks that no bytes are left. */
   end(): void {
     if (this.remaining > 0) throw new DecodeError("trailing", "there are bytes after the end", this.at);
   }
 
-  /** Refuses the bytes. */
+  /** Throws an error about the bytes. */
   fail(what: string): never {
     throw new DecodeError("malformed", what, this.at);
   }
@@ -159,7 +159,7 @@ export class Reader {
     throw new DecodeError("truncated", "the bytes end too early", at);
   }
 
-  /** Takes so many bytes of memory out of the budget, before they are allocated. */
+  /** Charges memory to the budget before it is allocated. */
   charge(bytes: number): void {
     this.spentBytes += bytes;
     const { budgetBytes } = this.limits;
@@ -168,7 +168,7 @@ export class Reader {
     }
   }
 
-  /** Reads something nested. */
+  /** Reads a nested value. */
   nested<T>(read: () => T): T {
     if (this.#depth >= VALUE_LEVELS_MAX) {
       throw new DecodeError("too-deep", `nested more than ${VALUE_LEVELS_MAX} levels deep`, this.at);
@@ -189,7 +189,7 @@ export class Reader {
     return byte;
   }
 
-  /** A number; those beyond 2^53, which count nothing that there is, as the largest that can be told apart. */
+  /** Reads a varint. Values beyond 2^53 exceed any valid count, and are capped. */
   number(): number {
     const first = this.peek();
     if (first & 1) {
@@ -200,7 +200,7 @@ export class Reader {
     return n > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(n);
   }
 
-  /** A number of 64 bits. */
+  /** Reads a varint of 64 bits. */
   big(): bigint {
     const start = this.at;
     const first = this.byte();
@@ -229,7 +229,7 @@ export class Reader {
     return this.bytes.subarray(at, at + length);
   }
 
-  /** A count of things that each take at least so many bytes. */
+  /** Reads a count of items of at least `leastBytes` bytes each. */
   count(leastBytes: number): number {
     const { at } = this;
     const count = this.number();
@@ -237,7 +237,7 @@ export class Reader {
     return count;
   }
 
-  /** So many bytes of text. */
+  /** Reads text of `length` bytes. */
   text(length: number): string {
     const { at } = this;
     const bytes = this.take(length);
@@ -260,23 +260,23 @@ export class Reader {
     }
   }
 
-  /** A length and so many bytes of text. */
+  /** Reads a length and text. */
   plainText(): string {
     return this.text(this.count(1));
   }
 
-  /** The text with this number, which is counted as often as it is used. */
+  /** Returns a text of the dictionary. Each use counts towards the budget. */
   dictionaryText(number: number): string {
     return this.texts[number] ?? this.fail("a text the dictionary does not have");
   }
 
-  /** A name where nothing else can stand. */
+  /** Reads a name. */
   name(): string {
     const head = this.number();
     return head % 2 === 0 ? this.dictionaryText(head / 2) : this.text((head - 1) / 2);
   }
 
-  /** A whole number whose tag was read; undefined if it is no whole number's tag. */
+  /** Reads an integer after its tag; undefined for other tags. */
   int(tag: number): bigint | undefined {
     if (tag < SMALL_INTS) return BigInt(tag + SMALL_INT_LEAST);
     if (tag === TAG.INT) return this.signed();

@@ -1,4 +1,4 @@
-/** The first byte of a value, and of a column: docs/design/compact-codec.md. */
+/** Tags: the first byte of a value or a column (docs/design/compact-codec.md). */
 export const TAG = {
   SHORT_TEXT: 0x40,
   TEXT_REF: 0x60,
@@ -40,28 +40,28 @@ export const TAG = {
   PLAIN_TERM: 0xf0,
 } as const;
 
-/** The least whole number in a tag itself. */
+/** Least integer that a tag contains. */
 export const SMALL_INT_LEAST = -8;
-/** How many such numbers there are. */
+/** Number of integers that tags contain. */
 export const SMALL_INTS = 64;
-/** Entries of a map that its tag can say. */
+/** Largest number of map entries that a tag contains. */
 export const SHORT_MAPS = 6;
-/** What the numbers beyond the small ones begin with, of so many bytes. */
+/** Offsets of integers with this many bytes. */
 export const FIXED_STARTS = [0, 0x100, 0x1_0100, 0x101_0100, 0x1_0101_0100] as const;
 
-/** Parts that a term has. */
+/** Flags of a term's parts. */
 export const TERM = { NEGATED: 1, NAMESPACE: 2, ANNOTS: 4, TAIL: 8, ALL: 15 } as const;
 
-/** Kinds of containers, by their numbers. */
+/** Kinds of containers, by number. */
 export const CONTAINERS = ["map", "set", "queue", "priority-queue"] as const;
 
-/** Kinds of dictionary items: the two low bits of the number an item begins with. */
+/** Kinds of dictionary items: the two low bits of an item's first number. */
 export const ITEM = { KNOWN: 0, TEXT: 1, STRUCTURE: 2, REMEMBER: 3 } as const;
 
-/** Kinds of shapes: the two low bits of the number a shape begins with. */
+/** Kinds of shapes: the two low bits of a shape's first number. */
 export const SHAPE = { RECORD: 0, MAP: 1, TERM: 2, KNOWN: 3 } as const;
 
-/** Columns. */
+/** Tags of columns. */
 export const COLUMN = {
   ANY: 0,
   CONSTANT: 1,
@@ -88,17 +88,17 @@ export const COLUMN = {
   STEPS_LAST: 0x40 + 129,
 } as const;
 
-/** Rows of one column: longer lists are several, one after another. */
+/** Rows of one column. A longer list has several. */
 export const ROWS = 1024;
-/** Digits of numbers in series of texts. */
+/** Digits of the numbers in a series of texts. */
 export const SERIES_DIGITS_MAX = 18;
 
-/** The first byte of a document that holds a value, if that does not begin with a tag as telling. */
+/** First byte of a document with a value, unless the value's tag is distinctive. */
 export const VALUE_MARK = 0xb6;
-/** The first byte of a document that holds a message. */
+/** First byte of a document with a message. */
 export const MESSAGE_MARK = 0xb7;
 
-/** Whether a document needs no other mark than this tag. */
+/** Returns true if this tag identifies a document without a mark. */
 export function isMark(tag: number): boolean {
   return (tag >= TAG.SHORT_LIST && tag < TAG.OBJECT) || (tag >= TAG.SHORT_MAP && tag < TAG.SHORT_MAP + SHORT_MAPS) || tag === TAG.OBJECT_IN_PLACE;
 }

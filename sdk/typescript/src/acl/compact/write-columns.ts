@@ -1,4 +1,4 @@
-/** Lists of values of one kind, written kind by kind and not value by value: where that is shorter, a list is columns. */
+/** Writer of columns. A list of values of one kind is written column by column where that is shorter. */
 import { compareNames } from "../order.js";
 import { kindOf, map, structure, type Container, type MapValue, type RecordValue, type Structure, type Value, type Variable } from "../value.js";
 import { isInt64 } from "../json.js";
@@ -8,20 +8,20 @@ import { COLUMN, ROWS, SERIES_DIGITS_MAX, SHAPE, TAG } from "./tags.js";
 import { isPlain, scaledBy, shapedKeys, wholeOf, writeDouble, writeValue } from "./write-value.js";
 import { intBytes, numeric, type Writer } from "./writer.js";
 
-/** Lists with nulls among them are columns from this length on. */
+/** Least length of a list with nulls that is written as columns. */
 const NULLS_PAY_FROM = 8;
-/** Fewer whole numbers are never an array, and of fewer steps are not tried. */
+/** Least count of integers for an array, and of differences to try. */
 const PACKED_COUNT_MIN = 4;
-/** So many steps show whether the others are worth a look. */
+/** Differences to sample before trying all. */
 const STEPS_TRIED = 16;
-/** Fewer texts are no series. */
+/** Least count of texts for a series. */
 const SERIES_ROWS_MIN = 3;
-/** Objects with more fields than this, taken together, are no table. */
+/** Maximum fields of a table, over all rows. */
 const FIELDS_MAX = 256;
-/** Nor those that have, on average, fewer than one in so many of them. */
+/** Least ratio of an object's fields to all fields of a table, as its inverse. */
 const SPARSE_MAX = 16;
 
-/** What all values of a column are: values of one column kind have equal texts here. */
+/** Returns the column kind of a value. Values with equal texts share a column. */
 function columnKind(value: Value): string {
   const kind = kindOf(value);
   switch (kind) {
@@ -54,12 +54,12 @@ function kindOfAll(values: readonly Value[]): string {
   return first !== "other" && values.every((value) => columnKind(value) === first) ? first : "other";
 }
 
-/** Whether all are numbers, or all texts, or otherwise of one simple kind. */
+/** Returns true if all values are of one simple kind. */
 export function areAlike(values: readonly Value[]): boolean {
   return ["bool", "int", "num", "atom", "str", "bytes"].includes(kindOfAll(values));
 }
 
-/** Writes a list of these values, of which there is at least one. */
+/** Writes a list of at least one value. */
 export function writeList(w: Writer, items: readonly Value[]): void {
   if (pays(items)) {
     w.out.byte(TAG.ARRAY);
@@ -73,7 +73,7 @@ export function writeList(w: Writer, items: readonly Value[]): void {
 
 const present = (items: readonly Value[]): Value[] => items.filter((item) => item !== null);
 
-/** Whether there are nulls among values of one kind. */
+/** Returns true if the list has nulls among values of one kind. */
 function hasGaps(items: readonly Value[]): boolean {
   const there = present(items);
   return there.length < items.length && kindOfAll(there) !== "other";
@@ -134,7 +134,7 @@ function writeColumn(w: Writer, rows: readonly Value[]): void {
   }
 }
 
-/** An atom's name, also if it is written as a term without arguments. */
+/** Returns an atom's name, also of a term without arguments. */
 function nameOf(row: Value): string {
   const value = row as { readonly atom?: string; readonly term?: string };
   return value.atom ?? value.term ?? "";
@@ -172,7 +172,7 @@ function writeMaps(w: Writer, rows: readonly MapValue["map"][]): void {
   writeColumns(w, pairs.map(([, value]) => value));
 }
 
-/** Whether two values are written alike: equal, and equal numbers of one kind. Containers are references, never alike. */
+/** Returns true if two values have the same encoding. Containers are references, so never. */
 function areIdentical(one: Value, other: Value): boolean {
   const kind = kindOf(one);
   if (kind !== kindOf(other)) return false;
@@ -213,7 +213,7 @@ function areIdentical(one: Value, other: Value): boolean {
 
 // ---- Whole numbers
 
-/** How a column of whole numbers is written, and the bytes it takes. */
+/** Form of a column of integers, and its length in bytes. */
 interface Plan {
   readonly form: "packed" | "steps" | "varints";
   readonly least: bigint;
@@ -221,7 +221,7 @@ interface Plan {
   readonly bytes: number;
 }
 
-/** What each number is more than the one before; a step that does not fit 64 bits wraps, as it does on the way back. */
+/** Returns the differences between neighbours. They wrap at 64 bits, and wrap back when decoded. */
 function stepsOf(values: readonly bigint[]): bigint[] {
   return values.slice(1).map((value, at) => BigInt.asIntN(64, value - (values[at] as bigint)));
 }
@@ -236,7 +236,7 @@ function boundsOf(values: readonly bigint[]): { least: bigint; width: number } {
   return { least, width: bitsOf(BigInt.asUintN(64, most - least)) };
 }
 
-/** The best way to write these numbers, of which there is at least one. */
+/** Returns the shortest form of at least one integer. */
 function planInts(values: readonly bigint[]): Plan {
   const { least, width } = boundsOf(values);
   const count = values.length;
@@ -292,7 +292,7 @@ function writeDoubles(w: Writer, values: readonly number[]): void {
   values.forEach((value) => w.out.double(value, areSingles ? 4 : 8));
 }
 
-/** The least power of ten that makes all of them whole, and what they become. */
+/** Returns the least power of ten that makes all values whole, and the results. */
 function asWholeNumbers(values: readonly number[]): { power: number; whole: bigint[] } | undefined {
   const scale = (value: number, power: number): bigint | undefined => (power === 0 ? wholeOf(value) : scaledBy(value, 10 ** power));
   let power = 0;
@@ -334,7 +334,7 @@ function writeTexts(w: Writer, rows: readonly string[], areTexts: boolean): void
   rows.forEach((row) => w.out.bytes(utf8(row)));
 }
 
-/** Writes texts that differ only in a number; does nothing and returns false if they do not. */
+/** Writes texts that differ only in a number. Returns false, without writing, for others. */
 function writeSeries(w: Writer, rows: readonly string[]): boolean {
   const first = rows[0] as string;
   if (rows.length < SERIES_ROWS_MIN) return false;
@@ -366,14 +366,14 @@ function writeSeries(w: Writer, rows: readonly string[]): boolean {
 
 // ---- Tables
 
-/** The fields of an object, in its order; terms' have no names. */
+/** Returns an object's fields in order. Those of terms have no names. */
 function fieldsOf(row: Value): readonly (readonly [string, Value])[] {
   const object = row as RecordValue | MapValue | Structure;
   if ("record" in object) return object.fields;
   return "map" in object ? (map(object.map).map as readonly [string, Value][]) : object.args.map((arg) => ["", arg] as const);
 }
 
-/** Writes objects of one kind as a table, a column per field; does nothing and returns false if their fields do not fit. */
+/** Writes objects of one kind as a table. Returns false, without writing, if the fields do not match. */
 function writeTable(w: Writer, rows: readonly Value[]): boolean {
   const all = rows.map(fieldsOf);
   const names = (all[0] ?? []).map(([name]) => name);
@@ -414,7 +414,7 @@ function writeTableWithGaps(w: Writer, first: Value, all: readonly (readonly (re
   return true;
 }
 
-/** All fields of the rows, in an order that agrees with each row's; undefined if there is none or they are too many. */
+/** Returns all fields in an order that agrees with each row; undefined if there is none, or too many fields. */
 function unionOf(all: readonly (readonly (readonly [string, Value])[])[]): string[] | undefined {
   const names: string[] = [];
   for (const fields of all) {

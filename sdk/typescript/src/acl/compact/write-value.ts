@@ -1,4 +1,4 @@
-/** Values to bytes, in the shortest way: equal values have equal bytes. */
+/** Writer of values, in the shortest form. Equal values have equal bytes. */
 import { EncodeError } from "../errors.js";
 import { isInt64 } from "../json.js";
 import {
@@ -21,29 +21,29 @@ import { areAlike, writeColumns, writeList } from "./write-columns.js";
 import { compareValues } from "../order.js";
 import { Writer } from "./writer.js";
 
-/** Maps of at most so many entries, all keys text, are objects: their keys are a shape. */
+/** Maximum entries of a map that is written as an object. All its keys must be text. */
 const SHAPED_MAP_ENTRIES_MAX = 64;
-/** But not if they have more entries than this, all values of one kind. */
+/** Maximum entries of such a map if all its values are of one kind. */
 const ENTRIES_OF_AN_OBJECT = 15;
 
-/** Fewer bytes are never packed. */
+/** Least count of bytes to pack. */
 const PACKED_BYTES_MIN = 64;
-/** Bytes whose differences have one width. */
+/** Bytes whose differences share one width. */
 const BLOCK = 16;
-/** What is looked at to see whether packing is worth it. */
+/** Bytes to sample before packing. */
 const SAMPLE_BYTES = 4096;
 
-/** One that writes again and again: to make a new one takes longer than to write what most messages say. */
+/** Writer for reuse. Creating one takes longer than writing a typical message. */
 let idle: Writer | undefined;
 
 /**
- * A value as a self-contained body.
+ * Encodes a value as a self-contained body.
  *
- * @throws {@link EncodeError} if it is nested too deeply, or no value.
+ * @throws {@link EncodeError} if it is nested too deeply, or is not a value.
  */
 export function writeBody(value: Value): Uint8Array {
   const w = idle ?? new Writer();
-  // What it writes may have a body of its own in it; one that fails is not used again.
+  // A nested body needs a writer of its own, and a writer that failed must not be reused.
   idle = undefined;
   w.clear();
   writeValue(w, value);
@@ -55,7 +55,7 @@ export function writeBody(value: Value): Uint8Array {
 /**
  * Writes a value.
  *
- * @throws {@link EncodeError} if it is nested too deeply, or no value.
+ * @throws {@link EncodeError} if it is nested too deeply, or is not a value.
  */
 export function writeValue(w: Writer, value: Value): void {
   switch (kindOf(value)) {
@@ -114,7 +114,7 @@ function writeOpenList(w: Writer, { list, tail }: OpenList): void {
   writeValue(w, tail);
 }
 
-/** Whether a term is neither negated nor annotated nor in a namespace of its own. */
+/** Returns true if a term has no negation, annotations or namespace. */
 export function isPlain(term: Structure): boolean {
   return !term.negated && term.namespace === undefined && !term.annotTail && !term.annots?.length;
 }
@@ -149,7 +149,7 @@ function writeStructure(w: Writer, term: Structure): void {
 
 type Pairs = MapValue["map"];
 
-/** The keys of a map that is written as an object; undefined if it is not. */
+/** Returns the keys of a map that is written as an object; undefined for others. */
 export function shapedKeys(pairs: Pairs): readonly string[] | undefined {
   const isShaped =
     pairs.length > 0 &&
@@ -159,7 +159,7 @@ export function shapedKeys(pairs: Pairs): readonly string[] | undefined {
   return isShaped ? pairs.map(([key]) => key as string) : undefined;
 }
 
-/** The pairs in their order, each key once: most are. */
+/** Returns the pairs in order, each key once. Most maps are sorted already. */
 function sorted(pairs: Pairs): Pairs {
   for (let at = 1; at < pairs.length; at++) if (compareValues(pairs[at - 1]?.[0] ?? null, pairs[at]?.[0] ?? null) >= 0) return map(pairs).map;
   return pairs;
@@ -195,19 +195,19 @@ function writeContainer(w: Writer, container: Container): void {
   items.forEach((item) => writeValue(w, item));
 }
 
-/** The whole number a double is; undefined for -0 and what is beyond 53 bits. */
+/** Returns the integer that a double equals; undefined for -0 and beyond 53 bits. */
 export function wholeOf(n: number): bigint | undefined {
   return Number.isInteger(n) && Math.abs(n) <= 2 ** 53 && !Object.is(n, -0) ? BigInt(n) : undefined;
 }
 
-/** The whole number that, divided by a power of ten, is `n` to the last bit. */
+/** Returns the integer that, divided by a power of ten, is exactly `n`. */
 export function scaledBy(n: number, by: number): bigint | undefined {
   const product = n * by;
   const whole = wholeOf(Math.sign(product) * Math.round(Math.abs(product)));
   return whole !== undefined && Object.is(Number(whole) / by, n) ? whole : undefined;
 }
 
-/** Writes a double in the fewest bytes that bring back every bit. */
+/** Writes a double in the fewest bytes that preserve every bit. */
 export function writeDouble(w: Writer, n: number): void {
   const whole = wholeOf(n);
   if (whole !== undefined) {
@@ -236,7 +236,7 @@ export function writeDouble(w: Writer, n: number): void {
   w.out.double(n, 8);
 }
 
-/** Writes bytes: as they are, or as differences if neighbours are alike, as in images and samples of sound. */
+/** Writes bytes plainly, or as differences if neighbours are similar, as in images and sound. */
 function writeBytes(w: Writer, bytes: Uint8Array): void {
   const stride = bestStride(bytes);
   w.out.byte(stride === undefined ? TAG.BYTES : TAG.PACKED_BYTES);
@@ -249,7 +249,7 @@ function writeBytes(w: Writer, bytes: Uint8Array): void {
   });
 }
 
-/** The stride at which packing saves at least an eighth. */
+/** Returns the stride at which packing saves at least an eighth. */
 function bestStride(bytes: Uint8Array): number | undefined {
   if (bytes.length < PACKED_BYTES_MIN) return undefined;
   const sample = bytes.subarray(0, SAMPLE_BYTES);
@@ -264,7 +264,7 @@ function bestStride(bytes: Uint8Array): number | undefined {
   return least <= sample.length - Math.floor(sample.length / 8) ? best : undefined;
 }
 
-/** Calls `give` with the widths and the folded differences of each pair of blocks. */
+/** Calls `give` with the widths and the zigzag differences of each pair of blocks. */
 function eachPair(bytes: Uint8Array, stride: number, give: (widths: [number, number], blocks: [number[], number[]]) => void): void {
   const folded = (from: number): number[] => {
     const block: number[] = [];

@@ -1,4 +1,4 @@
-/** What writes a body: its bytes, and the dictionary that grows beside them and is put in front when all is written. */
+/** Writer of a body: its bytes, and a growing dictionary that precedes them in the result. */
 import { EncodeError } from "../errors.js";
 import { VALUE_LEVELS_MAX } from "../limits.js";
 import type { Container } from "../value.js";
@@ -7,18 +7,18 @@ import { knownShape, knownText } from "./known.js";
 import { Reader } from "./reader.js";
 import { COLUMN, FIXED_STARTS, ITEM, SHAPE, SHORT_MAPS, SMALL_INT_LEAST, SMALL_INTS, TAG } from "./tags.js";
 
-/** Texts shorter than this are written where they stand. */
+/** Least length of a text in the dictionary. Shorter ones are written in place. */
 const SHARED_TEXT_BYTES_MIN = 4;
-/** Values with more places that refer to the dictionary keep it as it is. */
+/** Most references of a value whose dictionary is rewritten. */
 const REFERENCES_MAX = 128;
 
-/** What bodies are put together in. */
+/** Buffer for joining bodies. */
 const joined = new Bytes();
 
-/** Where a number in the dictionary stands, which tells how it is written. */
+/** Position of a dictionary number, which determines its form. */
 type Place = "text" | "atom" | "name" | "object";
 
-/** A place that refers to the dictionary. */
+/** A reference to the dictionary. */
 interface Reference {
   readonly at: number;
   readonly bytes: number;
@@ -26,9 +26,9 @@ interface Reference {
   readonly number: number;
 }
 
-/** The texts and shapes of one body, each once. */
+/** Dictionary of a body: its texts and shapes, each once. */
 export class Dictionary {
-  /** The items as they stand in a body that is self-contained. */
+  /** Encoded items of a self-contained body. */
   readonly items = new Bytes();
   count = 0;
   readonly #texts = new Map<string, number>();
@@ -42,7 +42,7 @@ export class Dictionary {
     this.#shapes.clear();
   }
 
-  /** The number of a text, which is added if it is new. */
+  /** Returns the number of a text, and adds it if it is new. */
   text(text: string): number {
     const found = this.#texts.get(text);
     if (found !== undefined) return found;
@@ -54,14 +54,14 @@ export class Dictionary {
     return this.#texts.size - 1;
   }
 
-  /** Bytes that a text costs in the dictionary: none if it is there. */
+  /** Returns the bytes that a text adds to the dictionary; 0 if it is known. */
   costOf(text: string): number {
     if (this.#texts.has(text)) return 0;
     const length = utf8Length(text);
     return varintLength(length * 4) + length;
   }
 
-  /** The number of the shape of these fields, which is added if it is new. */
+  /** Returns the number of a shape, and adds it if it is new. */
   shape(kind: number, name: string, fields: readonly string[], width = fields.length): number {
     const definition = define(kind, name, fields, width);
     const key = keyOf(definition);
@@ -74,13 +74,13 @@ export class Dictionary {
   }
 }
 
-/** Writes a text or a shape, its length before it. */
+/** Writes a text or a shape in full, after its length. */
 export function itemInFull(out: Bytes, kind: number, bytes: Uint8Array): void {
   out.number(bytes.length * 4 + kind);
   out.bytes(bytes);
 }
 
-/** A text as {@link itemInFull} writes it. */
+/** Writes a text as {@link itemInFull} does. */
 export function textInFull(out: Bytes, text: string): void {
   const bytes = utf8Length(text);
   out.number(bytes * 4 + ITEM.TEXT);
@@ -89,7 +89,7 @@ export function textInFull(out: Bytes, text: string): void {
 
 const defined = new Bytes();
 
-/** The bytes of a shape: good until the next one is defined. */
+/** Returns the bytes of a shape, valid until the next call. */
 function define(kind: number, name: string, fields: readonly string[], width: number): Uint8Array {
   const out = defined;
   out.clear();
@@ -105,28 +105,28 @@ function define(kind: number, name: string, fields: readonly string[], width: nu
   return out.view;
 }
 
-/** Whether a body begins with a dictionary. */
+/** Returns true if a body begins with a dictionary. */
 export function hasDictionary(body: Uint8Array): boolean {
   const [tag = 0] = body;
   return tag > TAG.DICTIONARY && tag <= TAG.LONG_DICTIONARY;
 }
 
-/** The beginning of a dictionary of so many items. */
+/** Writes the tag of a dictionary with `count` items. */
 export function dictionaryTag(out: Bytes, count: number): void {
   out.byte(Math.min(TAG.DICTIONARY + count, TAG.LONG_DICTIONARY));
   if (TAG.DICTIONARY + count >= TAG.LONG_DICTIONARY) out.number(count);
 }
 
-/** The number a text is, if it is just how a 64-bit number is written. */
+/** Returns the integer that a text equals, if it is that integer's only spelling. */
 export function numeric(text: string): bigint | undefined {
   if (!/^(?:0|-?[1-9][0-9]{0,18})$/.test(text)) return undefined;
   const n = BigInt(text);
   return BigInt.asIntN(64, n) === n ? n : undefined;
 }
 
-/** How a whole number beyond the small ones is written in one to four bytes; undefined if those do not hold it. */
+/** Returns the form of an integer in one to four bytes; undefined if it needs more. */
 function fixedWidth(n: bigint): { readonly bytes: number; readonly rest: number; readonly tag: number } | undefined {
-  // Those that are too large stay so, exact or not.
+  // A number that is too large stays too large when it is rounded.
   const number = Number(n);
   const isMore = number >= 0;
   const beyond = isMore ? number - (SMALL_INT_LEAST + SMALL_INTS) : SMALL_INT_LEAST - 1 - number;
@@ -139,26 +139,26 @@ function isSmall(n: bigint): boolean {
   return n >= SMALL_INT_LEAST && n < SMALL_INT_LEAST + SMALL_INTS;
 }
 
-/** How many bytes a whole number takes as a value. */
+/** Returns the length of an integer as a value. */
 export function intBytes(n: bigint): number {
   return isSmall(n) ? 1 : 1 + (fixedWidth(n)?.bytes ?? signedLength(n));
 }
 
-/** Writes one body. */
+/** Writer of one body. */
 export class Writer {
   readonly out = new Bytes();
   readonly dictionary = new Dictionary();
-  /** Where the value refers to the dictionary, if that may be rewritten. */
+  /** References to the dictionary, unless rewriting is excluded. */
   #references: Reference[] | undefined;
   readonly #labels = new Map<Container, number>();
   #depth = 0;
 
-  /** Of a document that stands alone: what only one place refers to is written there. */
+  /** Creates a writer. In a document, items with a single reference are written in place. */
   constructor(isDocument = false) {
     this.#references = isDocument ? [] : undefined;
   }
 
-  /** Begins anew, with a body that does not stand alone. */
+  /** Clears the writer for a body that is not a document. */
   clear(): void {
     this.out.clear();
     this.dictionary.clear();
@@ -167,7 +167,7 @@ export class Writer {
     this.#depth = 0;
   }
 
-  /** Writes something nested. */
+  /** Writes a nested value. */
   nested(write: () => void): void {
     if (this.#depth === VALUE_LEVELS_MAX) throw new EncodeError(`a value nested more than ${VALUE_LEVELS_MAX} levels deep`);
     this.#depth++;
@@ -175,7 +175,7 @@ export class Writer {
     this.#depth--;
   }
 
-  /** The body: the dictionary, then what was written. */
+  /** Returns the body: the dictionary, then the value. */
   finish(): Uint8Array {
     const { count, items } = this.dictionary;
     if (count === 0) return this.out.take();
@@ -193,14 +193,14 @@ export class Writer {
     return body.take();
   }
 
-  /** The label of a container; undefined if it has none, and then it takes the next one. */
+  /** Returns the label of a container. If it has none, assigns the next one and returns undefined. */
   label(container: Container): number | undefined {
     const found = this.#labels.get(container);
     if (found === undefined) this.#labels.set(container, this.#labels.size);
     return found;
   }
 
-  /** A whole number. */
+  /** Writes an integer. */
   int(n: bigint): void {
     if (isSmall(n)) return this.out.byte(Number(n) - SMALL_INT_LEAST);
     const fixed = fixedWidth(n);
@@ -209,12 +209,12 @@ export class Writer {
     else this.out.signed(n);
   }
 
-  /** Whether nothing was written before: what comes now is the whole body, and nothing can refer to it. */
+  /** True if nothing was written before. The next value is then the whole body, so nothing can refer to it. */
   get #isAlone(): boolean {
     return this.out.length === 0;
   }
 
-  /** Text, in the shortest way. */
+  /** Writes a text in the shortest form. */
   text(text: string): void {
     const isShort = text.length < SHARED_TEXT_BYTES_MIN && utf8Length(text) < SHARED_TEXT_BYTES_MIN;
     const number = isShort ? undefined : numeric(text);
@@ -225,24 +225,24 @@ export class Writer {
     else this.#reference("text", this.dictionary.text(text));
   }
 
-  /** An atom. */
+  /** Writes an atom. */
   atom(name: string): void {
     if (utf8Length(name) < SHARED_TEXT_BYTES_MIN || this.#isAlone) textInPlace(this.out, "atom", name);
     else this.#reference("atom", this.dictionary.text(name));
   }
 
-  /** A name where nothing else can stand. */
+  /** Writes a name. */
   name(name: string): void {
     if (utf8Length(name) < SHARED_TEXT_BYTES_MIN) textInPlace(this.out, "name", name);
     else this.#reference("name", this.dictionary.text(name));
   }
 
-  /** The beginning of an object of this shape. */
+  /** Writes the start of an object. */
   object(shape: number): void {
     this.#reference("object", shape);
   }
 
-  /** The beginning of a list of so many values. */
+  /** Writes the start of a list. */
   list(count: number): void {
     if (count < TAG.OBJECT - TAG.SHORT_LIST) return this.out.byte(TAG.SHORT_LIST + count);
     this.out.byte(TAG.LIST);
@@ -256,13 +256,13 @@ export class Writer {
     if (this.#references && this.#references.length > REFERENCES_MAX) this.#references = undefined;
   }
 
-  /** The number of a text in the dictionary, for a column, which cannot be rewritten. */
+  /** Returns the dictionary number of a text in a column. Columns exclude rewriting. */
   columnText(text: string): number {
     this.#references = undefined;
     return this.dictionary.text(text);
   }
 
-  /** The beginning of a table of this shape. */
+  /** Writes the start of a table. */
   table(shape: number): void {
     this.#references = undefined;
     this.out.byte(COLUMN.TABLE);
@@ -276,7 +276,7 @@ const REFERENCES = {
   object: { short: TAG.OBJECT, shorts: 16, long: TAG.LONG_OBJECT },
 } as const;
 
-/** Writes a number in the dictionary. */
+/** Writes a dictionary number. */
 function reference(out: Bytes, place: Place, number: number): void {
   if (place === "name") return out.number(number * 2);
   const { short, shorts, long } = REFERENCES[place];
@@ -291,7 +291,7 @@ function textInPlace(out: Bytes, place: Place, text: string): void {
   out.utf8(text, bytes);
 }
 
-/** What stands before a text, or a name, of so many bytes. */
+/** Writes the length of a text or name in place. */
 function lengthInPlace(out: Bytes, place: Place, bytes: number): void {
   if (place === "name") return out.number(bytes * 2 + 1);
   if (place === "text" && bytes < TAG.TEXT_REF - TAG.SHORT_TEXT) return out.byte(TAG.SHORT_TEXT + bytes);
@@ -316,11 +316,11 @@ interface Item {
   readonly whole: Uint8Array;
   readonly content: Uint8Array;
   used: number;
-  /** Its number among those that are kept. */
+  /** Number among the items that are kept. */
   number: number;
 }
 
-/** Goes through a dictionary's items, which this library wrote or checked. */
+/** Calls back for each item of a valid dictionary. */
 export function splitItems(items: Uint8Array, give: (kind: number, whole: Uint8Array, content: Uint8Array) => void): void {
   const r = new Reader(items, { budgetBytes: 0, circles: false });
   while (r.remaining > 0) {
@@ -332,7 +332,7 @@ export function splitItems(items: Uint8Array, give: (kind: number, whole: Uint8A
   }
 }
 
-/** Rewrites a value and its dictionary's items, given all places that refer to one; undefined if nothing would change. */
+/** Rewrites a value and its dictionary, given all references; undefined if nothing would change. */
 function rewrite(value: Uint8Array, items: Uint8Array, references: readonly Reference[]): { count: number; bytes: Uint8Array } | undefined {
   const texts: Item[] = [];
   const shapes: Item[] = [];
