@@ -1,8 +1,9 @@
-//! Knowing when nothing is left to do.
+//! Detection of idleness: the platform is idle when no party is busy.
 //!
-//! The count of busy parties: shards that are awake, turns that outlived their shard's patience, work handed to other
-//! threads. A party adds the next one before it rests itself (a shard that puts a message into a sleeping shard's inbox
-//! counts that one as awake before it may fall asleep), so that the count is zero only when all is still.
+//! Counts busy parties: shards that are awake, turns that outlived their shard's patience, work handed to other
+//! threads. A party adds the next one before it rests itself. (A shard that puts a message into a sleeping shard's
+//! inbox counts that shard as awake before it may fall asleep.) So the count is zero only when the whole platform is
+//! idle.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ pub(crate) struct Activity {
 struct State {
     /// Busy parties.
     busy: usize,
-    /// Those who wait for stillness: nobody is told if nobody waits.
+    /// Threads that wait for idleness. Without any, no thread is notified.
     waiting: usize,
 }
 
@@ -27,12 +28,12 @@ impl Activity {
         Self { state: Mutex::new(State::default()), still: Condvar::new() }
     }
 
-    /// One more party is busy.
+    /// Counts one more busy party.
     pub fn begin(&self) {
         locked(&self.state).busy += 1;
     }
 
-    /// One party is busy no more.
+    /// Counts one busy party less.
     pub fn end(&self) {
         let mut state = locked(&self.state);
         state.busy = state.busy.saturating_sub(1);
@@ -41,7 +42,7 @@ impl Activity {
         }
     }
 
-    /// Waits until nobody is busy; false if that did not happen in time.
+    /// Waits until no party is busy. Returns false if that did not happen in time.
     pub fn wait_still(&self, at_most: Option<Duration>) -> bool {
         let deadline = at_most.and_then(|at_most| Instant::now().checked_add(at_most));
         let mut state = locked(&self.state);

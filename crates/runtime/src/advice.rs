@@ -1,4 +1,4 @@
-//! Advice: what is to be known for it is found out when somebody asks, on a thread that may wait.
+//! Advice to agents whether to move to another node. Its figures are measured on request, on a thread that may block.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Sender, channel};
@@ -26,37 +26,38 @@ use crate::speed::{load, speed};
 use crate::sync::{Arc, Mutex, locked};
 use crate::turn::caught;
 
-/// How often is looked whether a link is measured.
+/// Interval between two checks whether a link is measured.
 const LOOK: Duration = Duration::from_millis(1);
-/// How long a shard may take to say what an agent weighs.
+/// Time within which a shard has to tell an agent's weight.
 const WEIGHING_PATIENCE: Duration = Duration::from_millis(300);
-/// Hops to a node of which the shortest counts: the last ones. Whatever disturbs makes them longer.
+/// Number of latest hops to a node of which the shortest counts. Any disturbance makes a hop longer.
 const HOPS: usize = 8;
-/// How old what is known of a link may be to tell anything.
+/// Age beyond which figures of a link say nothing.
 const RECENT: Duration = Duration::from_millis(ADVICE_RECENT_MS);
-/// Agents whose weight is remembered for a moment.
+/// Number of agents whose weight is remembered for a moment.
 const WEIGHTS_MAX: usize = 64;
 
-/// How far the primes go in a piece of the work by which nodes' cores are compared: a moment's work, so that some pieces are not disturbed.
+/// Upper end of the primes in one piece of the work by which nodes compare their cores. A piece takes only a moment,
+/// so some pieces run undisturbed.
 const PRIMES_TO: u32 = 300;
 
-/// What a node remembers for those who ask.
+/// State of a node's advice: pending questions and recent measurements.
 pub(crate) struct Advisor {
-    /// Whoever works out advice to agents, and waits for other nodes.
+    /// Threads that work out advice and wait for other nodes.
     pub pool: Arc<Pool>,
-    /// Who waits for what another node says, by the question's number.
+    /// Questions to other nodes without an answer yet, by number.
     asked: Mutex<FxHashMap<u64, (NodeId, Sender<Condition>)>>,
-    /// Pieces of work that a core did in a second, and when.
+    /// Pieces of work that a core did in a second, with the time of the measurement.
     speed: Mutex<Option<(Instant, f64)>>,
-    /// Seconds of hops to each node that were neither latency nor transfer, and when.
+    /// Seconds of hops to each node beyond latency and transfer, with the time of the hop.
     hops: Mutex<FxHashMap<NodeId, Vec<(Instant, f64)>>>,
-    /// How many questions of each node are being answered.
+    /// Number of questions of each node that are being answered.
     answering: Mutex<FxHashMap<NodeId, u32>>,
-    /// What agents weighed lately, the oldest first.
+    /// Weights of agents that were measured recently, oldest first.
     weights: Mutex<VecDeque<(Instant, Symbol, Weighed)>>,
 }
 
-/// Where an agent's code is, and bytes of its state as it travels; as far as that can be told.
+/// Location of an agent's code, and bytes of its packed state; `None` where unknown.
 type Weighed = (Option<Origin>, Option<u64>);
 
 impl Default for Advisor {
@@ -66,14 +67,14 @@ impl Default for Advisor {
     }
 }
 
-/// A shard is asked what an agent takes along.
+/// Request to a shard for an agent's origin and state.
 pub(crate) struct Weighing {
     agent: Symbol,
     answer: Sender<Option<(Origin, Vec<u8>)>>,
 }
 
 impl Node {
-    /// Advice to `agent`, if it is for one, about a job on that node. Waits until all that can be measured is, or
+    /// Advises `agent`, if it is for one, about a job on that node. Waits until everything is measured, or
     /// [`ADVICE_PATIENCE_MS`] have passed.
     pub fn advise(
         self: &Arc<Self>,
@@ -119,7 +120,7 @@ impl Node {
         }
     }
 
-    /// What is known of the way to a node, and whether that was measured earlier. It is measured, if that was not done just now.
+    /// Measures the link to a node, unless that was done just now. Also returns true if the figures are older.
     fn measure(&self, links: &dyn Links, node: NodeId, until: Instant) -> (Measured, bool) {
         let began = self.now();
         let fresh = Duration::from_millis(ADVICE_FRESH_MS);
@@ -137,7 +138,8 @@ impl Node {
         (measured, is_late)
     }
 
-    /// See [`Weighed`]. Its shard writes its state out; it is packed here, where nobody waits for a turn meanwhile.
+    /// Returns an agent's [weight](Weighed). Its shard writes the state out. The state is packed here, where no turn
+    /// waits.
     fn weigh(&self, agent: Symbol) -> Weighed {
         let Place::Local(place) = self.routes.look_up(agent).place() else { return (None, None) };
         let fresh = |at: &Instant| at.elapsed() < Duration::from_millis(ADVICE_FRESH_MS);
@@ -161,7 +163,7 @@ impl Node {
         weighed
     }
 
-    /// How this node is doing, for the one that asks.
+    /// Returns this node's condition, for the node that asks.
     fn condition(&self, links: &dyn Links, asker: Option<NodeId>) -> Condition {
         Condition {
             speed: Some(self.speed()),
@@ -173,12 +175,12 @@ impl Node {
         }
     }
 
-    /// Bytes a second that went over a link, unless that is long ago.
+    /// Returns the recent throughput of a link in bytes per second.
     fn sent_lately(&self, measured: &Measured) -> Option<f64> {
         measured.out_at.filter(|at| self.now() - *at < RECENT).and(measured.out_bytes_per_s)
     }
 
-    /// How fast a core is. Found out now and then.
+    /// Returns the speed of a core, measured from time to time.
     fn speed(&self) -> f64 {
         let mut known = locked(&self.advisor.speed);
         match *known {
@@ -191,13 +193,13 @@ impl Node {
         }
     }
 
-    /// Another node asks, or answers.
+    /// Handles a question or an answer of another node.
     pub fn hear_advice(self: &Arc<Self>, from: NodeId, news: AdviceNews) {
         match news {
             AdviceNews::Ask { number, code } => self.answer(from, number, code),
             AdviceNews::Tell { number, condition } => {
                 let mut asked = locked(&self.advisor.asked);
-                // Nobody else may answer.
+                // Only the node that was asked may answer.
                 if asked.get(&number).is_some_and(|(node, _)| *node == from)
                     && let Some((_, answer)) = asked.remove(&number)
                 {
@@ -208,7 +210,7 @@ impl Node {
         }
     }
 
-    /// Answers another node, unless it asks too much at once.
+    /// Answers another node, unless it asks too many questions at once.
     fn answer(self: &Arc<Self>, from: NodeId, number: u64, code: Option<Origin>) {
         {
             let mut answering = locked(&self.advisor.answering);
@@ -240,7 +242,7 @@ impl Node {
         links.tell(to, News::Advice(AdviceNews::Tell { number, condition }));
     }
 
-    /// A hop to that node took so long, from the offer until it was ready for the agent.
+    /// Records the duration of a hop, from the offer until the destination was ready for the agent.
     pub fn note_hop(&self, to: NodeId, took: Duration, bytes: u64) {
         let Some(links) = self.linked.links() else { return };
         let measured = links.measured(to);
@@ -248,7 +250,7 @@ impl Node {
         else {
             return;
         };
-        // Of a link that nobody asked about, nothing is known; nor is it needed.
+        // A link that no agent asked about is not measured, and need not be.
         if self.now() - at < RECENT {
             let rest = took.as_secs_f64() - round_trip.as_secs_f64() - bytes as f64 / rate;
             let mut hops = locked(&self.advisor.hops);
@@ -262,7 +264,7 @@ impl Node {
 }
 
 impl Shard {
-    /// Says what an agent takes along, if it is here and has no turn.
+    /// Sends an agent's origin and state to the asker, if the agent is here and not in a turn.
     pub(crate) fn weigh(&mut self, weighing: &Weighing) {
         let Place::Local(place) = self.node.routes.look_up(weighing.agent).place() else { return };
         let index = place.slot.filter(|_| place.shard == self.index);

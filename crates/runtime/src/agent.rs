@@ -35,7 +35,7 @@ use crate::shard::Slot;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Agent: Send + 'static {
-    /// Whether messages that no behaviour takes wait in the mailbox until one does, instead of being handed to
+    /// True if messages that no behaviour takes wait in the mailbox, instead of being handed to
     /// [`Agent::on_message`].
     const BEHAVIOURS_ONLY: bool = false;
 
@@ -45,11 +45,11 @@ pub trait Agent: Send + 'static {
     /// Called for each message that no behaviour took, in the order of their arrival.
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody);
 
-    /// Called once, when the agent is made to end by another, or by the platform's stopping.
+    /// Called once, when another agent ends this one, or when the platform stops.
     fn on_stop(&mut self, _ctx: &mut Context<'_, '_>) {}
 }
 
-/// An agent that is what its behaviours do: `set_up` adds the first of them.
+/// Creates an agent that consists of its behaviours; `set_up` adds the first of them.
 pub fn behaving<F: FnOnce(&mut Context<'_, '_>) + Send + 'static>(set_up: F) -> impl Agent {
     Behaving { set_up: Some(set_up) }
 }
@@ -70,9 +70,9 @@ impl<F: FnOnce(&mut Context<'_, '_>) + Send + 'static> Agent for Behaving<F> {
     fn on_message(&mut self, _ctx: &mut Context<'_, '_>, _message: MessageBody) {}
 }
 
-/// What an agent has behaviours with.
+/// Behaviours of an agent in its turn.
 pub struct Behaviours<'a> {
-    /// Its behaviours; while they take steps, those that come in addition.
+    /// Schedule of the behaviours; while they take steps, only those added meanwhile.
     schedule: &'a mut Option<Box<Schedule>>,
     arrivals: u32,
     /// The clock at the last lap.
@@ -85,23 +85,23 @@ impl Context<'_, '_> {
         self.turn.mailbox.take()
     }
 
-    /// Takes the oldest message that fits, leaving the others.
+    /// Takes the oldest message that matches, leaving the others.
     pub fn receive_matching(&mut self, template: &Template) -> Option<MessageBody> {
         self.turn.mailbox.take_matching(template)
     }
 
-    /// Does this, too, from now on.
+    /// Adds a behaviour to this agent.
     pub fn add_behaviour(&mut self, behaviour: impl Behaviour) {
         self.own.schedule.get_or_insert_default().add(Box::new(behaviour));
     }
 
-    /// Does something later.
+    /// Runs `action` after a delay.
     pub fn after(&mut self, delay: Duration, action: impl FnMut(&mut Context<'_, '_>) + Send + 'static) {
         self.add_behaviour(Waker::after(delay, action));
     }
 
-    /// Has work that blocks or takes long done elsewhere. When it is done, this agent gets an `inform` from itself with
-    /// what it returned as content, or a `failure` if it panicked. What is returned here fits that message.
+    /// Runs work that blocks or takes long on another thread. When the work is done, this agent gets an `inform` from
+    /// itself with the result as content, or a `failure` if the work panicked. Returns a template for that message.
     pub fn offload<V: Into<Value>>(&mut self, work: impl FnOnce() -> V + Send + 'static) -> Template {
         let (me, ticket) = (self.turn.aid, self.ticket());
         let in_reply_to = ticket.clone();
@@ -115,7 +115,7 @@ impl Context<'_, '_> {
             message
         };
         if let Err(work) = self.turn.services.offload(Box::new(work)) {
-            // Nowhere else to do it.
+            // No other thread is available.
             self.turn.outbox.send(work());
         }
         Template::in_reply_to(ticket)
@@ -125,17 +125,17 @@ impl Context<'_, '_> {
         self.own.arrivals
     }
 
-    /// The time since this was asked last.
+    /// Returns the time since the last call.
     pub(crate) fn lap(&mut self) -> Duration {
         let now = self.turn.services.now();
         now - std::mem::replace(&mut self.own.clock, now)
     }
 }
 
-/// How long a turn may be in which behaviours take steps.
+/// Longest turn in which behaviours take steps.
 const LONG_TURN: Duration = Duration::from_micros(50);
 
-/// One step in so many goes to a long task, even if messages wait.
+/// Share of steps that go to a long task even if messages wait: one in so many.
 const LONG_SHARE: u32 = 8;
 
 /// An [`Agent`] in a slot.
@@ -146,17 +146,17 @@ pub(crate) struct NativeBody<A> {
     started: bool,
 }
 
-/// What an agent with behaviours remembers of its mailbox.
+/// Mailbox figures that an agent with behaviours remembers.
 #[derive(Default)]
 struct Mail {
-    /// Messages left in it by the last turn.
+    /// Messages left in the mailbox by the last turn.
     left: u32,
-    /// Turns before which messages came.
+    /// Number of turns before which messages arrived.
     arrivals: u32,
 }
 
 impl Mail {
-    /// A turn begins with so many messages: how often some came so far.
+    /// Notes the number of messages at the start of a turn. Returns in how many turns some had arrived so far.
     fn look(&mut self, waiting: usize) -> u32 {
         self.arrivals = self.arrivals.wrapping_add(u32::from(waiting as u32 > self.left));
         self.arrivals
@@ -168,7 +168,7 @@ impl<A: Agent> NativeBody<A> {
         Self { agent, behaviours: None, mail: Mail::default(), started: false }
     }
 
-    /// The agent in one piece of memory with its slot.
+    /// Creates the agent's slot, with the agent in the same piece of memory.
     pub fn slot(agent: A) -> Box<Slot> {
         Box::new(Slot::new(Self::new(agent)))
     }
@@ -185,7 +185,7 @@ impl<A: Agent> NativeBody<A> {
     }
 }
 
-/// Handles messages as long as there are no behaviours. How much of the budget is left.
+/// Handles messages as long as the agent has no behaviours. Returns the rest of the budget.
 #[inline]
 fn handle_messages<A: Agent>(agent: &mut A, ctx: &mut Context<'_, '_>, mut budget: u32) -> u32 {
     while budget > 0
@@ -199,7 +199,7 @@ fn handle_messages<A: Agent>(agent: &mut A, ctx: &mut Context<'_, '_>, mut budge
     budget
 }
 
-/// Has behaviours take steps, and hands over the messages that none took.
+/// Lets behaviours take steps, and hands over the messages that none took.
 fn behave<A: Agent>(agent: &mut A, mail: &mut Mail, ctx: &mut Context<'_, '_>, mut budget: u32) -> Next {
     let mut schedule = ctx.own.schedule.take().unwrap_or_default();
     ctx.lap();
@@ -211,7 +211,7 @@ fn behave<A: Agent>(agent: &mut A, mail: &mut Mail, ctx: &mut Context<'_, '_>, m
         }
         budget -= 1;
         schedule.wake(ctx.own.arrivals, ctx.turn.now);
-        // Short steps come first: they may choose among the messages. Long tasks give way to messages, mostly.
+        // Short steps come first, because they may choose among the messages. Long tasks mostly give way to messages.
         let turn_of_long = schedule.is_ready() && budget.is_multiple_of(LONG_SHARE);
         let mine = !(A::BEHAVIOURS_ONLY || schedule.is_quick() || turn_of_long);
         if mine && let Some(message) = ctx.turn.mailbox.take() {

@@ -1,4 +1,4 @@
-//! Messages that come over a link: by which shard each enters, and to whom those to many go.
+//! Arrivals: the shard through which each message from a link enters, and the receivers of messages to many.
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
@@ -14,39 +14,39 @@ use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::topics::Audiences;
 
-/// Receivers per link whose way into the node is remembered.
+/// Number of receivers per link whose entry shard is remembered.
 const WAYS_MAX: usize = 1 << 20;
 
-/// Messages that are one parcel at most: whether a mailbox is full is asked for each parcel.
+/// Largest number of messages in one parcel, because a mailbox's fill is checked once a parcel.
 const ROW_MAX: usize = 1_024;
 
-/// What is remembered between arrivals.
+/// Entry shards and audiences remembered between arrivals.
 #[derive(Default)]
 pub(crate) struct Arrivals {
     ways: FxHashMap<NodeId, Ways>,
     audiences: Audiences,
 }
 
-/// By which shard messages for an agent enter: always the same, so that none overtakes another. Where the agent is by
-/// now is that shard's to know.
+/// Shards through which messages for agents enter. An agent's entry shard never changes, so no message overtakes
+/// another; that shard knows where the agent is by now.
 #[derive(Default)]
 struct Ways {
-    /// By name: the generation of its bearer, and the shard.
+    /// Generation of the name's bearer, and the entry shard, by name.
     by_name: FxHashMap<Symbol, (u32, ShardIndex)>,
-    /// By topic or group: who gets its messages.
+    /// Receivers of a topic or group, by its name.
     fans: FxHashMap<Symbol, Fan>,
 }
 
-/// The ways of all agents of this node that get the messages of a topic or group.
+/// Entry shards of all agents of this node that get the messages of a topic or group.
 struct Fan {
-    /// Whom it was made for: as soon as somebody comes or goes, there is another one.
+    /// Audience at that time; each change of members makes another one.
     audience: Arc<Audience>,
     by_shard: Vec<Arc<[Symbol]>>,
 }
 
 impl Ways {
-    /// By which shard a message from another node to `name` enters. If it is the first from there, that node hears whether its receiver
-    /// is crowded.
+    /// Returns the shard through which a message from another node to `name` enters. On the first message from a
+    /// node, tells that node whether the receiver is crowded.
     fn enter(&mut self, node: &Node, from: NodeId, name: Symbol, place: LocalRoute) -> ShardIndex {
         let (shard, first) = self.of(name, place);
         if first
@@ -58,7 +58,7 @@ impl Ways {
         shard
     }
 
-    /// By which shard a message to `name` enters, and whether it is the first that its bearer gets from there.
+    /// Returns the shard through which a message to `name` enters, and true if it is the bearer's first from there.
     fn of(&mut self, name: Symbol, place: LocalRoute) -> (ShardIndex, bool) {
         if self.by_name.len() >= WAYS_MAX && !self.by_name.contains_key(&name) {
             return (0, false);
@@ -73,23 +73,24 @@ impl Ways {
 }
 
 impl Arrivals {
-    /// The nodes that sent something to this agent, or to one that had its name before.
+    /// Returns the nodes that sent messages to this agent, or to an earlier one of its name.
     pub fn senders_to(&self, name: Symbol) -> impl Iterator<Item = NodeId> {
         self.ways.iter().filter(move |(_, ways)| ways.by_name.contains_key(&name)).map(|(node, _)| *node)
     }
 
-    /// A node is lost: should it come back, it knows nothing.
+    /// Forgets a lost node: it remembers nothing of this one should it return.
     pub fn forget(&mut self, node: NodeId) {
         self.ways.remove(&node);
     }
 
-    /// By which shard messages in a row enter that came from another node for this agent; `None` if it is none of this node's.
+    /// Returns the shard through which a row of messages from another node enters; `None` if this node lacks the
+    /// agent.
     pub fn enter(&mut self, node: &Node, from: NodeId, to: Aid) -> Option<ShardIndex> {
         let Place::Local(place) = node.routes.look_up(to.name).place() else { return None };
         Some(self.ways.entry(from).or_default().enter(node, from, to.name, place))
     }
 
-    /// Messages that came from another node, by the shard through which they enter; `messages` is empty afterwards.
+    /// Sorts messages from another node by their entry shards. Leaves `messages` empty.
     pub fn sort(&mut self, node: &Node, from: NodeId, messages: &mut Vec<Envelope>) -> Vec<Vec<Parcel>> {
         let Self { ways, audiences } = self;
         let by_shard = node.seats.iter().map(|_| Vec::new()).collect();
@@ -125,7 +126,7 @@ impl Arrivals {
     }
 }
 
-/// How many of these messages, from the first on, are plain ones to the same agent.
+/// Returns the number of messages, from the first on, that are plain and go to the same agent.
 fn row_of(messages: &[Envelope]) -> usize {
     let Some(to) = messages.first().map(|envelope| envelope.to) else { return 0 };
     let is_of_row =
@@ -133,15 +134,15 @@ fn row_of(messages: &[Envelope]) -> usize {
     messages.iter().take(ROW_MAX).take_while(is_of_row).count()
 }
 
-/// Messages that came over a link, by the shard through which they enter.
+/// Messages from a link, by the shard through which they enter.
 struct Sorted<'a> {
     node: &'a Node,
     from: NodeId,
     ways: &'a mut Ways,
     by_shard: Vec<Vec<Parcel>>,
-    /// So many copies more than came were made of messages to many...
+    /// Copies made of messages to many beyond the messages that came...
     more: u64,
-    /// ...and so many of these were for nobody of this node.
+    /// ...and messages among these for which this node has no receiver.
     for_nobody: u64,
 }
 
@@ -153,7 +154,7 @@ impl Sorted<'_> {
         }
     }
 
-    /// Messages in a row to one agent are one parcel.
+    /// Puts a row of messages to one agent into one parcel.
     fn put_row(&mut self, to: Aid, place: LocalRoute, messages: Vec<MessageBody>) {
         let shard = usize::from(self.way_of(to.name, place));
         if let (Some(batch), Some(seat)) = (self.by_shard.get_mut(shard), self.node.seats.get(shard)) {
@@ -166,8 +167,8 @@ impl Sorted<'_> {
         self.ways.enter(self.node, self.from, name, place)
     }
 
-    /// A message for an agent that is none of this node: it may have been until a moment ago, so the message goes the way of
-    /// those before.
+    /// Puts a message for an agent that does not live on this node. The agent may have left a moment ago, so the
+    /// message takes the same entry shard as those before.
     fn put_elsewhere(&mut self, envelope: Envelope) {
         let way = self.ways.by_name.get(&envelope.to.name).map_or(0, |(_, shard)| *shard);
         if let Some(batch) = self.by_shard.get_mut(usize::from(way)) {
@@ -181,7 +182,7 @@ impl Sorted<'_> {
         }
     }
 
-    /// A message to a topic or group: for this node's part of it, never for another node.
+    /// Puts a message to a topic or group: for this node's members, never for another node.
     fn put_cast(&mut self, cast: Cast, audience: Option<Arc<Audience>>, envelope: Envelope) {
         let routes = &self.node.routes;
         let audience = audience.map(|known| match known.roaming {
@@ -194,7 +195,7 @@ impl Sorted<'_> {
                 Some((member, _)) => self.put_copy(member, envelope.body),
                 None => self.put_first(Parcel::Undeliverable(envelope, DeadReason::NoMember)),
             },
-            // They left while it was on its way.
+            // The members left while the message was on its way.
             (_, None) => self.for_nobody += 1,
             (_, Some(audience)) => {
                 self.more += audience.local.len() as u64 - 1;
@@ -211,8 +212,8 @@ impl Sorted<'_> {
         }
     }
 
-    /// A message for several agents is one parcel for each shard, however many they are, and so are those that follow it
-    /// for the same.
+    /// Puts a message for several agents into one parcel for each shard, however many agents it has. Following
+    /// messages to the same agents join that parcel.
     fn put_copies(&mut self, to: Symbol, audience: Arc<Audience>, message: &Arc<AclMessage>) {
         if self.ways.fans.get(&to).is_none_or(|fan| !Arc::ptr_eq(&fan.audience, &audience)) {
             let fan = self.fan(audience);
@@ -241,7 +242,7 @@ impl Sorted<'_> {
         for name in &audience.local {
             let shard = match self.node.routes.look_up(*name).place() {
                 Place::Local(place) => self.way_of(*name, place),
-                // It is ending; there will be another audience.
+                // The agent is ending, so there will be another audience.
                 _ => 0,
             };
             if let Some(agents) = by_shard.get_mut(usize::from(shard)) {
@@ -255,7 +256,7 @@ impl Sorted<'_> {
         let copy = Envelope { to: Aid::local(to), body };
         match self.node.routes.look_up(to).place() {
             Place::Local(place) => self.put(copy, place),
-            // It left, and this one goes the way of those before.
+            // The agent left, so the copy takes the same entry shard as messages before.
             Place::Node(_) => self.put_elsewhere(copy),
             _ => self.put_first(Parcel::Posted(copy)),
         }

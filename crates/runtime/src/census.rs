@@ -1,4 +1,4 @@
-//! How agents are doing, asked of the shards that own them.
+//! Agent statistics, requested from the shards that own the agents.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -12,46 +12,48 @@ use crate::parcel::Parcel;
 use crate::shard::Shard;
 use crate::sync::Arc;
 
-/// How an agent is doing, as its worker sees it.
+/// Statistics of an agent, as its worker sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentFigures {
-    /// Its local name.
+    /// Local name of the agent.
     pub name: Symbol,
-    /// Messages that wait in its mailbox.
+    /// Messages that wait in the mailbox.
     pub waiting: u64,
-    /// Messages it took from there so far; `None` while its turn takes so long that its worker went on without it: then
-    /// `waiting` counts only what came since.
+    /// Messages that the agent took from the mailbox so far. `None` while the agent is in a late turn that its shard
+    /// does not wait for: then `waiting` counts only later messages.
     pub handled: Option<u64>,
-    /// It has left memory ([`PlatformBuilder::passivate_after`](crate::PlatformBuilder::passivate_after)): its next message
-    /// or timer brings it back.
+    /// True if the agent has left memory
+    /// ([`PlatformBuilder::passivate_after`](crate::PlatformBuilder::passivate_after)): its next message or timer
+    /// brings it back.
     pub is_passive: bool,
 }
 
-/// What a shard is asked.
+/// Request to a shard for statistics of agents.
 #[derive(Clone)]
 pub(crate) struct Census {
     agents: Arc<[Symbol]>,
     answer: Answer,
 }
 
-/// What is to be told of agents, and to whom.
+/// Kind of statistics, with the channel for them.
 #[derive(Clone)]
 enum Answer {
-    /// How they are doing.
+    /// Mailbox figures.
     Figures(Sender<Vec<AgentFigures>>),
-    /// What they run and use.
+    /// Code and resource usage.
     Upkeep(Sender<Vec<(Symbol, Upkeep)>>),
 }
 
 impl Node {
-    /// Asks the shards; what they do not tell in time is left out.
+    /// Requests mailbox figures from the shards. Those that do not arrive in time are left out.
     pub fn census(&self, agents: &[Symbol], at_most: Duration) -> Vec<AgentFigures> {
         let (answer, answers) = channel();
         self.ask_shards(agents, Answer::Figures(answer));
         until(at_most, &answers)
     }
 
-    /// Asks the shards what these agents run and use, likewise.
+    /// Requests code and resource usage of these agents from the shards. Those that do not arrive in time are left
+    /// out.
     pub fn upkeep(&self, agents: &[Symbol], at_most: Duration) -> Vec<(Symbol, Upkeep)> {
         let (answer, answers) = channel();
         self.ask_shards(agents, Answer::Upkeep(answer));
@@ -64,7 +66,7 @@ impl Node {
     }
 }
 
-/// What is answered in time.
+/// Collects answers until the time is over.
 fn until<T>(at_most: Duration, answers: &Receiver<Vec<T>>) -> Vec<T> {
     let until = Instant::now() + at_most;
     let next = || answers.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
@@ -72,7 +74,7 @@ fn until<T>(at_most: Duration, answers: &Receiver<Vec<T>>) -> Vec<T> {
 }
 
 impl Shard {
-    /// Answers for those who are here.
+    /// Answers for the agents of this shard.
     pub(crate) fn take_census(&mut self, census: &Census) {
         let (here, node) = (self.index, Arc::clone(&self.node));
         let slot_of = |name: Symbol| {
@@ -80,7 +82,7 @@ impl Shard {
             place.slot.filter(|_| place.shard == here)
         };
         let slots = census.agents.iter().filter_map(|name| slot_of(*name));
-        // Who asked may have gone.
+        // The asker may have given up.
         let _ = match &census.answer {
             Answer::Figures(answer) => answer.send(slots.filter_map(|slot| self.figures_at(slot)).collect()).ok(),
             Answer::Upkeep(answer) => answer.send(slots.filter_map(|slot| self.upkeep_at(slot)).collect()).ok(),

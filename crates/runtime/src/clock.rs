@@ -4,7 +4,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use whimbrel_platform::Time;
 
-/// Where the platform's time comes from.
+/// Source of the platform's time.
 #[derive(Debug)]
 pub(crate) enum Clock {
     /// The machine's clock, from the platform's start.
@@ -18,7 +18,7 @@ impl Clock {
         }
     }
 
-    /// Milliseconds since 1970-01-01 UTC.
+    /// Returns milliseconds since 1970-01-01 UTC.
     pub fn wall_ms(&self) -> u64 {
         match self {
             Self::Real(_) => SystemTime::now()

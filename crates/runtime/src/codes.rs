@@ -1,4 +1,4 @@
-//! Code that agents bring along: what `platform::mobility::Fetches` says, carried out.
+//! Code transfer: fetches the code of agents that arrive, as `platform::mobility::Fetches` decides.
 
 use rustc_hash::FxHashMap;
 use whimbrel_platform::Time;
@@ -14,26 +14,26 @@ use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Condvar, Mutex, locked, wait_timeout};
 use crate::turn::caught;
 
-/// What a node knows of code that comes.
+/// Code that is being fetched from other nodes.
 #[derive(Default)]
 pub(crate) struct Codes {
     state: Mutex<OnOrder>,
-    /// Nobody waits any more.
+    /// Signals that no fetch is pending any more.
     over: Condvar,
 }
 
-/// See [`Fetches`]; and the agents that wait.
+/// State of [`Fetches`], with the agents that wait.
 #[derive(Default)]
 struct OnOrder {
     fetches: Fetches,
     offers: FxHashMap<Bearer, Offer>,
-    /// A thread waits for what is late.
+    /// True while a thread waits for late parts.
     is_watched: bool,
 }
 
 impl Node {
-    /// Whether the code of an agent that comes is here, and it may bring it if it is another node's. What is missing may yet be found
-    /// among this node's own files.
+    /// Looks for the code of an agent that arrives, and checks that another node's agent may bring it. Missing code
+    /// may still be found among this node's own files.
     pub fn find_code(&self, from: NodeId, offer: &Offer) -> Result<CodeFound, HopError> {
         let found = caught(|| self.loader.find_code(&offer.origin)).map_err(|panic| self.no(&panic))?;
         match found {
@@ -53,11 +53,11 @@ impl Node {
         )))
     }
 
-    /// An agent came whose code is not here.
+    /// Fetches the code of an agent that arrives without it.
     pub fn order_code(self: &Arc<Self>, from: NodeId, offer: Offer) {
         let (bearer, Some(code)) = (Bearer { node: from, hop: offer.hop }, offer.origin.code()) else { return };
         let waits = self.with_fetches(|it| {
-            // Whoever has it stay, or hears that its node is lost, looks here afterwards.
+            // The hop may have been cancelled, or its node lost, before this entry was made.
             if !self.with_transits(|it| it.transits.is_offered(from, offer.hop)) {
                 return true;
             }
@@ -75,7 +75,7 @@ impl Node {
         }
     }
 
-    /// Asks what is known of code that comes, and does what follows: before anybody else asks.
+    /// Asks for the state of fetches and carries out the resulting commands, under one lock.
     fn with_fetches<T>(self: &Arc<Self>, ask: impl FnOnce(&mut OnOrder) -> T) -> T {
         let mut on_order = locked(&self.codes.state);
         let answer = ask(&mut on_order);
@@ -133,7 +133,7 @@ impl Node {
         }
     }
 
-    /// Has something done that takes long.
+    /// Runs work that takes long on another thread.
     pub fn at_leisure(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) + Send + 'static) {
         let node = Arc::clone(self);
         self.activity.begin();
@@ -144,13 +144,13 @@ impl Node {
     }
 
     fn admit(&self, origin: Option<Origin>, bytes: Vec<u8>) -> Result<(), FetchError> {
-        // Its agents are all gone: what came is of no use.
+        // All agents that need the code are gone, so it is useless.
         let origin = origin.ok_or(FetchError::Late)?;
         let admitted = caught(|| self.loader.admit_code(&origin, bytes));
         admitted.unwrap_or_else(|panic| Err(FetchError::Inadmissible(panic)))
     }
 
-    /// Waits for what is late, as long as anything is to come.
+    /// Waits for late parts as long as any are pending.
     fn watch_fetches(self: &Arc<Self>) {
         let mut on_order = locked(&self.codes.state);
         loop {
@@ -169,14 +169,14 @@ impl Node {
         }
     }
 
-    /// A part of an agent's code came.
+    /// Handles a part of an agent's code.
     pub fn hear_code(self: &Arc<Self>, from: NodeId, hop: HopId, part: &Part) {
         self.with_fetches(|it| it.fetches.handle_part(Bearer { node: from, hop }, part, self.now()));
     }
 
-    /// The node to which an agent is offered lacks its code.
+    /// Sends a part of an agent's code to the node that the agent is offered to.
     pub fn give_code(&self, to: NodeId, hop: HopId, at: u64) {
-        // Nobody gets code but that of an agent that is about to go there.
+        // Only the code of an agent that is about to go to that node is given away.
         let Some(code) = self.with_transits(|it| it.transits.code_for(to, hop, at)) else { return };
         let part = self.loader.code(code).map_or_else(|| Part::none(at), |bytes| Part::of(&bytes, at, CODE_PART_BYTES));
         let next = at.saturating_add(part.bytes.len() as u64);
@@ -184,7 +184,7 @@ impl Node {
         self.tell_hop(to, HopNews::Code(hop, part));
     }
 
-    /// An agent does not come any more.
+    /// Cancels the fetch for an agent that does not arrive any more.
     pub fn drop_order(self: &Arc<Self>, from: NodeId, hop: HopId) {
         let bearer = Bearer { node: from, hop };
         self.with_fetches(|it| {
@@ -193,7 +193,7 @@ impl Node {
         });
     }
 
-    /// A node is lost.
+    /// Cancels all fetches from a lost node.
     pub fn lose_orders(self: &Arc<Self>, lost: NodeId) {
         self.with_fetches(|it| {
             it.offers.retain(|bearer, _| bearer.node != lost);
@@ -201,7 +201,7 @@ impl Node {
         });
     }
 
-    /// The platform stops: nobody comes any more.
+    /// Cancels all fetches because the platform stops.
     pub fn stop_orders(&self) {
         let mut on_order = locked(&self.codes.state);
         on_order.fetches.stop();

@@ -1,4 +1,4 @@
-//! What agents in Rust see and can do in their turns.
+//! Context of a Rust agent in its turn.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use whimbrel_platform::{Services, Time, Turn};
 use crate::agent::{Agent, Behaviours, NativeBody};
 use crate::durable_agent::{DurableAgent, DurableBody};
 
-/// What an agent sees and can do while it handles something. What only some agents can is in `Own`: behaviours, or, in a
-/// [`DurableContext`](crate::DurableContext), timers that are kept.
+/// Context of an agent while it handles a message or event. `Own` adds the abilities that only some agents have:
+/// behaviours, or, in a [`DurableContext`](crate::DurableContext), durable timers.
 pub struct Context<'a, 't, Own = Behaviours<'a>> {
     pub(crate) turn: &'a mut Turn<'t>,
     pub(crate) ended: bool,
@@ -19,22 +19,22 @@ pub struct Context<'a, 't, Own = Behaviours<'a>> {
 }
 
 impl<Own> Context<'_, '_, Own> {
-    /// This agent.
+    /// Returns this agent's identifier.
     pub fn aid(&self) -> Aid {
         self.turn.aid
     }
 
-    /// The time at the start of this turn.
+    /// Returns the time at the start of this turn.
     pub fn now(&self) -> Time {
         self.turn.now
     }
 
-    /// The platform.
+    /// Returns the platform's services.
     pub fn services(&self) -> &dyn Services {
         self.turn.services
     }
 
-    /// Sends a message to each of its receivers. Its sender is this agent, whatever it says.
+    /// Sends a message to each of its receivers. The platform sets its sender to this agent.
     #[inline]
     pub fn send(&mut self, message: impl Into<Box<AclMessage>>) {
         let mut message = message.into();
@@ -47,14 +47,14 @@ impl<Own> Context<'_, '_, Own> {
         self.turn.outbox.send(AclMessage::new(performative, self.turn.aid, to, content));
     }
 
-    /// Answers a message: to its sender, in its conversation.
+    /// Replies to a message: to its sender, in its conversation.
     pub fn reply(&mut self, to: &AclMessage, performative: Performative, content: impl Into<Value>) {
         let mut answer = to.make_reply(self.turn.aid, performative);
         answer.content = content.into();
         self.turn.outbox.send(answer);
     }
 
-    /// Sends a message that is to be answered. What is returned fits the answers.
+    /// Sends a message that expects an answer. Returns a template for the answers.
     pub fn ask(&mut self, to: Aid, performative: Performative, content: impl Into<Value>) -> Template {
         let ticket = self.ticket();
         let mut question = AclMessage::new(performative, self.turn.aid, to, content);
@@ -66,15 +66,16 @@ impl<Own> Context<'_, '_, Own> {
     /// Creates an agent.
     ///
     /// # Errors
-    /// The name is taken or no name, or the platform is stopping.
+    /// Returns an error if the name is taken or invalid, or if the platform is stopping.
     pub fn spawn(&mut self, name: &str, agent: impl Agent) -> Result<Aid, CreateError> {
         self.create(name, AgentSource::Body(NativeBody::boxed(agent)))
     }
 
-    /// Creates an agent that outlives its process, if what this platform does is kept; on the node that serves its name.
+    /// Creates a durable agent, on the node that serves its name. It outlives its process if the platform is durable.
     ///
     /// # Errors
-    /// As [`Context::spawn`]; or its kind is not [registered](crate::PlatformBuilder::kind), or its state cannot be written.
+    /// Returns an error as [`Context::spawn`] does, or if the agent's kind is not
+    /// [registered](crate::PlatformBuilder::kind), or if its state cannot be written.
     pub fn spawn_durable(&mut self, name: &str, agent: impl DurableAgent) -> Result<Aid, CreateError> {
         self.create(name, AgentSource::Body(DurableBody::checked(name.into(), agent)?))
     }
@@ -84,37 +85,38 @@ impl<Own> Context<'_, '_, Own> {
         self.turn.services.create(CreateAgent { name: name.into(), unique: false, owner, source })
     }
 
-    /// Has an agent of this node (one that this agent has just created) end when it has lived for so long from now on, wherever it is
-    /// then. Its owner is told by the AMS: an `inform` whose content is `ended(Name, expired)`. False if there is no such agent here,
-    /// or the society is durable.
+    /// Sets the remaining lifetime of an agent of this node that this agent has just created. The agent ends then,
+    /// wherever it is, and the AMS tells its owner: an `inform` whose content is `ended(Name, expired)`. Returns
+    /// false if there is no such agent here, or if the society is durable.
     pub fn set_lifetime(&self, agent: Aid, lifetime: Duration) -> bool {
         self.turn.services.set_lifetime(agent, lifetime)
     }
 
-    /// Calls an agent home to the node that it was created on, wherever it is: a journey that it is on is over. The AMS says what came
-    /// of that: an `inform` whose content is `recalled(Name)`, or `not_recalled(Name, Error, Why)` if it stays where it is. False if
-    /// there is no such agent, or the policy forbids it.
+    /// Recalls an agent to the node that it was created on, wherever it is; its journey is over. The AMS reports the
+    /// outcome: an `inform` whose content is `recalled(Name)`, or `not_recalled(Name, Error, Why)` if the agent stays
+    /// where it is. Returns false if there is no such agent, or if the policy forbids it.
     pub fn recall(&self, agent: Aid) -> bool {
         self.turn.services.recall(self.turn.aid, agent)
     }
 
-    /// Asks whether to go to that node for a job, or to ask there. The answer comes when all that can be measured is: an `inform` from
-    /// the AMS, in whose content [`Advice::choice_in`](whimbrel_platform::advice::Advice::choice_in) finds the choice
-    /// (`advice(go, Go_ms, Ask_ms, Why)`), or a `failure`. `job` is a list such as `[documents(60), bytes(4096), pass(0.05)]`
-    /// ([`Job`](whimbrel_platform::advice::Job)). What is returned fits the answer.
+    /// Asks the AMS whether to go to a node for a job, or to do it by messages. The answer comes when everything is
+    /// measured. It is an `inform` from the AMS or a `failure`. In the content of the `inform`,
+    /// [`Advice::choice_in`](whimbrel_platform::advice::Advice::choice_in) finds the choice
+    /// (`advice(go, Go_ms, Ask_ms, Why)`). `job` is a list such as `[documents(60), bytes(4096), pass(0.05)]`
+    /// ([`Job`](whimbrel_platform::advice::Job)). Returns a template for the answer.
     pub fn advise(&mut self, node: &str, job: Value) -> Template {
         self.ask(Aid::local(sym::AMS), Performative::QueryRef, Value::term("advise", [Value::from(node), job]))
     }
 
-    /// Has this agent told when `agent` ends: an `inform` from the AMS whose content is `ended(Name, Reason)`. At once
-    /// if there is no such agent.
+    /// Notifies this agent when `agent` ends: an `inform` from the AMS whose content is `ended(Name, Reason)`. The
+    /// notification comes at once if there is no such agent.
     pub fn monitor(&mut self, agent: Aid) {
         self.turn.services.monitor(self.turn.aid, agent);
     }
 
-    /// Subscribes to the topic of this name: from now on this agent gets every message sent to it, its own included, until
-    /// it ends or unsubscribes. The messages' receiver is the topic. Publications of other nodes come as soon as these have
-    /// heard of it: at the latest when they get what this agent sends after this.
+    /// Subscribes this agent to a topic. It gets every message sent to the topic, its own included, until it ends or
+    /// unsubscribes; the messages' receiver is the topic. Publications of another node arrive as soon as that node
+    /// knows of the subscription: at the latest when it gets the next message that this agent sends.
     ///
     /// ```
     /// use whimbrel_acl::{AclMessage, MessageBody, Performative};
@@ -144,20 +146,20 @@ impl<Own> Context<'_, '_, Own> {
     /// ```
     ///
     /// # Errors
-    /// It is no name, the policy forbids it, or there are too many of something.
+    /// Returns an error if the name is invalid, the policy forbids the subscription, or a limit is reached.
     pub fn subscribe(&mut self, name: &str) -> Result<(), TopicError> {
         self.turn.services.join(self.turn.aid, topic(name)?)
     }
 
-    /// Ends a subscription; false if there was none. What is on its way still comes.
+    /// Ends a subscription. Returns false if there was none. Messages on their way still arrive.
     pub fn unsubscribe(&mut self, name: &str) -> bool {
         topic(name).is_ok_and(|topic| self.turn.services.leave(self.turn.aid, topic))
     }
 
-    /// Sends `content` to all who subscribe to the topic of this name, if anybody does.
+    /// Sends `content` to all subscribers of a topic.
     ///
     /// # Errors
-    /// It is no name.
+    /// Returns an error if the name is invalid.
     pub fn publish(
         &mut self,
         name: &str,
@@ -168,23 +170,23 @@ impl<Own> Context<'_, '_, Own> {
         Ok(())
     }
 
-    /// Makes this agent a member of the group of this name until it ends or leaves it.
+    /// Makes this agent a member of a group until it ends or leaves.
     ///
     /// # Errors
-    /// It is no name, or there are too many of something.
+    /// Returns an error if the name is invalid, or if a limit is reached.
     pub fn join(&mut self, name: &str) -> Result<(), TopicError> {
         self.turn.services.join(self.turn.aid, group(name)?)
     }
 
-    /// Ends a membership; false if there was none. What is on its way still comes.
+    /// Ends a membership. Returns false if there was none. Messages on their way still arrive.
     pub fn leave(&mut self, name: &str) -> bool {
         group(name).is_ok_and(|group| self.turn.services.leave(self.turn.aid, group))
     }
 
-    /// Sends `content` to all members of the group of this name. If there is none, a `failure` comes back.
+    /// Sends `content` to all members of a group. Without members, a `failure` comes back.
     ///
     /// # Errors
-    /// It is no name.
+    /// Returns an error if the name is invalid.
     pub fn multicast(
         &mut self,
         name: &str,
@@ -195,11 +197,11 @@ impl<Own> Context<'_, '_, Own> {
         Ok(())
     }
 
-    /// Sends `content` to one member of the group of this name: each in its turn, but none that has too much to do while
-    /// another has not. If there is none, a `failure` comes back.
+    /// Sends `content` to one member of a group. Members take turns; crowded members are skipped while another is not
+    /// crowded. Without members, a `failure` comes back.
     ///
     /// # Errors
-    /// It is no name.
+    /// Returns an error if the name is invalid.
     pub fn anycast(
         &mut self,
         name: &str,
@@ -215,17 +217,17 @@ impl<Own> Context<'_, '_, Own> {
         self.turn.services.print(self.turn.aid, text);
     }
 
-    /// Notes something for whoever operates this agent.
+    /// Logs a line for the operator of this agent.
     pub fn log(&self, level: LogLevel, text: &str) {
         self.turn.services.log(self.turn.aid, level, text);
     }
 
-    /// Ends this agent when what is at hand is done.
+    /// Ends this agent after the current turn.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// A name for an answer, unlike any other.
+    /// Returns a unique conversation identifier for answers.
     pub(crate) fn ticket(&self) -> Text {
         Text::from(format!("{:016x}", self.turn.services.random()))
     }

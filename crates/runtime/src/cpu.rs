@@ -1,21 +1,21 @@
-//! The processor's time, which passes for a thread only while it runs: on a busy machine the clock on the wall says
-//! little of how long a turn takes.
+//! Processor time of threads, which passes only while a thread runs. On a busy machine, wall-clock time says little
+//! about the duration of a turn.
 
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use whimbrel_platform::limits::LATE_TURN_NICENESS;
 
-/// What a thread was seen doing.
+/// Sample of a thread's activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sight {
-    /// It waits for something other than a processor: a lock, a file, a peer.
+    /// True if the thread waits for something other than a processor: a lock, a file, a peer.
     pub waits: bool,
-    /// How long it has run so far.
+    /// Processor time of the thread so far.
     pub ran: Duration,
 }
 
-/// How long the calling thread has run so far, where the operating system tells.
+/// Returns the processor time of the calling thread, where the operating system tells.
 pub(crate) fn ran() -> Option<Duration> {
     #[cfg(all(target_os = "linux", not(miri)))]
     {
@@ -27,7 +27,7 @@ pub(crate) fn ran() -> Option<Duration> {
     None
 }
 
-/// A thread that others look at.
+/// Handle of a thread for observation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Thread {
     #[cfg(target_os = "linux")]
@@ -35,7 +35,7 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// The calling thread.
+    /// Returns the calling thread's handle.
     pub fn current() -> Self {
         Self {
             #[cfg(target_os = "linux")]
@@ -43,7 +43,7 @@ impl Thread {
         }
     }
 
-    /// What the thread is doing; `None` if it is gone or the operating system does not tell.
+    /// Samples the thread's activity. Returns `None` if the thread is gone or the operating system does not tell.
     #[cfg(target_os = "linux")]
     pub fn look(self) -> Option<Sight> {
         let task = format!("/proc/self/task/{}", self.id?.as_raw_nonzero());
@@ -65,7 +65,8 @@ impl Thread {
     pub fn step_back(self) {
         #[cfg(target_os = "linux")]
         if let Some(id) = self.id {
-            // On Linux this is of the thread alone. A thread that keeps its place does no more harm than before.
+            // On Linux the priority belongs to this thread alone. A thread that keeps its priority does no more harm
+            // than before.
             let _ = rustix::process::setpriority_process(Some(id), LATE_TURN_NICENESS);
         }
     }
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(sleeper_thread.look(), None);
     }
 
-    /// What others see lags behind by a tick, up to ten milliseconds.
+    /// Waits for the thread's run time to show: other threads see it with a delay of up to ten milliseconds.
     #[test]
     fn who_computes_runs() {
         let (before, began) = (ran().unwrap(), Instant::now());

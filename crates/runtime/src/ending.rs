@@ -1,4 +1,4 @@
-//! When the platform is to stop, and with what exit code.
+//! Requested end of the platform: its time and exit code.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ impl Ending {
         Self { asked: Mutex::new(None), changed: Condvar::new() }
     }
 
-    /// Asks for the end after `delay`. Of several the earliest counts.
+    /// Requests the end after `delay`. The earliest of several requests counts.
     pub fn ask(&self, delay: Duration, code: i32) {
         let now = Instant::now();
         let at = now.checked_add(delay).unwrap_or(now + Duration::from_secs(u64::from(u32::MAX)));
@@ -26,7 +26,7 @@ impl Ending {
         }
     }
 
-    /// Waits until the end has come, and tells the exit code.
+    /// Waits until the end has come. Returns the exit code.
     pub fn wait(&self) -> i32 {
         let mut asked = locked(&self.asked);
         loop {

@@ -43,7 +43,7 @@ impl Node {
         while let Some((root, members)) = self.with_ams(Ams::take_condemned) {
             self.tell_condemned(root, members.len());
             let mut condemned = locked(&self.families);
-            // The root goes first: it could begin anew.
+            // The root goes first, because it could create others.
             condemned.agents.push_back(root);
             condemned.agents.extend(members);
         }
@@ -80,7 +80,7 @@ impl Node {
             "ended with the {members} agents that descend from it: they went on creating agents although that was refused"
         );
         self.output.log(aid, LogLevel::Severe, &reason);
-        // The root may have ended long ago, which makes it no stranger.
+        // The root may have ended long ago, and is no stranger for that.
         let is_gone = self.routes.look_up(root).is_unknown();
         let who = if is_gone { self.bearer(root, self.called()) } else { self.principal(aid) };
         let who = who.to_string();

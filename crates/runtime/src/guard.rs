@@ -1,4 +1,4 @@
-//! Who may do what on this node, asked where it is done.
+//! Enforcement of the node's policy, at the place where an act is carried out.
 
 use std::sync::OnceLock;
 
@@ -12,13 +12,13 @@ use whimbrel_platform::topics::Cast;
 use crate::node::Node;
 use crate::sync::Arc;
 
-/// The policy of a node, and who keeps a record of what it forbade.
+/// Policy of a node, with the auditor that records refusals.
 pub(crate) struct Guard {
     pub policy: Policy,
     pub auditor: Option<Arc<dyn Auditor>>,
-    /// Whether agents of this platform may be kept from writing to some: otherwise no message is ever asked about.
+    /// True if a rule may forbid agents of this platform to send to some: otherwise no message is checked.
     pub restricts_sending: bool,
-    /// The same of agents, and programs, of other nodes.
+    /// True if a rule may forbid agents and programs of other nodes to send to some.
     pub restricts_arriving: bool,
     restricts_creating: bool,
     me: OnceLock<Symbol>,
@@ -34,13 +34,13 @@ impl Guard {
 }
 
 impl Node {
-    /// This node's name; empty while it has no links.
+    /// Returns this node's name; empty while it has no links.
     pub fn my_name(&self) -> Symbol {
         let Some(links) = self.linked.links() else { return sym::EMPTY };
         *self.guard.me.get_or_init(|| Symbol::new(&links.me()))
     }
 
-    /// What this node is called: its name, and that of the only one while it has no links.
+    /// Returns this node's name, or that of the only node while it has no links.
     pub fn called(&self) -> Symbol {
         match self.my_name() {
             sym::EMPTY => Symbol::new(whimbrel_platform::links::ONLY_NODE),
@@ -53,7 +53,7 @@ impl Node {
         name.map_or(sym::EMPTY, |name| Symbol::new(&name))
     }
 
-    /// Who this agent is to the policy. Asks the AMS.
+    /// Returns the policy's principal for this agent. Locks the AMS.
     pub fn principal(&self, agent: Aid) -> Principal {
         let ours = agent.platform == sym::EMPTY || agent.platform == self.name;
         if !ours {
@@ -67,7 +67,7 @@ impl Node {
         self.bearer(agent.name, node)
     }
 
-    /// Who pays for what an agent asks for, if that is somebody else. Asks the AMS.
+    /// Returns the account that pays for an agent's requests, if it is not the agent's own. Locks the AMS.
     pub fn payer(&self, agent: Aid) -> Option<Text> {
         if let Place::Node(node) = self.routes.look_up(agent.name).place() {
             return Some(format!("node {}", self.name_of(node)).into());
@@ -79,7 +79,7 @@ impl Node {
         (owner != sym::EMPTY).then(|| format!("agent {owner}").into())
     }
 
-    /// Who has this name at this node, or had it until just now. Asks the AMS.
+    /// Returns the principal that bears this name at this node, or did until just now. Locks the AMS.
     pub fn bearer(&self, name: Symbol, node: Symbol) -> Principal {
         let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(name)));
         match kind.or_else(|| self.kind_of_ended(name)) {
@@ -88,8 +88,9 @@ impl Node {
         }
     }
 
-    /// A clone of this name may be here only if it may not more than its original, nor what that is forbidden. Modules are asked themselves
-    /// (`Owned::admit`): they know the first of those whose clones they are.
+    /// Checks that a clone may exist here. Its name must allow it no more than its original's, and lift no
+    /// prohibition of it. Modules check this themselves (`Owned::admit`), because they know the first original of
+    /// their clones.
     pub fn permit_clone(&self, kind: AgentKind, name: Symbol, of: Symbol) -> Result<(), String> {
         match kind != AgentKind::Wasm && self.guard.policy.favours(name, of, self.called()) {
             true => Err(format!("the policy has other rules for {name} than for {of}, whose clone it is")),
@@ -97,7 +98,7 @@ impl Node {
         }
     }
 
-    /// What the policy says of a node of this number.
+    /// Checks an act of another node against the policy.
     pub fn permits_node(&self, node: NodeId, action: Action, object: &str) -> bool {
         self.permits(Principal::Node(self.name_of(node)), action, object)
     }
@@ -106,7 +107,8 @@ impl Node {
     pub fn permits_creation(&self, owner: Option<Aid>, name: Symbol, in_turn: bool) -> bool {
         match owner {
             Some(owner) if self.guard.restricts_creating || self.guard.auditor.is_some() => {
-                // A creator that is ended in the middle of its turn has no route any more, but is no stranger.
+                // A creator that is ended in the middle of its turn has no route any more, and is no stranger for
+                // that.
                 let who = if in_turn { self.bearer(owner.name, self.called()) } else { self.principal(owner) };
                 self.permits(who, Action::Create, name.as_str())
             }
@@ -114,33 +116,34 @@ impl Node {
         }
     }
 
-    /// Whether an agent of this node may send this. To be asked only if the policy restricts sending.
+    /// Returns true if an agent of this node may send this message. Called only if the policy restricts sending.
     #[cold]
     pub fn permits_sending(&self, envelope: &Envelope) -> bool {
         self.permits_writing(envelope.body.sender.name, self.called(), envelope.to.name)
     }
 
-    /// Whether who has this name at this node may send a message to this agent, topic or group.
+    /// Returns true if the bearer of a name at a node may send a message to this agent, topic or group.
     fn permits_writing(&self, name: Symbol, node: Symbol, to: Symbol) -> bool {
         let (action, object) = act_of_sending(to);
         let may = |who: Principal| self.guard.policy.allows(who, action, &object);
-        // The AMS, for which all shards and links wait, is asked what it is only if that matters.
+        // The bearer's kind is looked up in the AMS only if it matters: all shards and links wait for that lock.
         let whatever_it_is =
             action != Action::Publish && may(Principal::Agent { name, node }) && may(Principal::Session { name, node });
         whatever_it_is || self.permits(self.bearer(name, node), action, &object)
     }
 
-    /// Whether this agent may subscribe to this topic, or join this group.
+    /// Returns true if this agent may subscribe to this topic, or join this group.
     pub fn permits_joining(&self, agent: Aid, to: Symbol) -> bool {
         self.guard.policy.rules() == 0 || self.permits(self.principal(agent), Action::Subscribe, object_of_joining(to))
     }
 
-    /// Whether another node may get what is published on this topic: who subscribes to it there is not told.
+    /// Returns true if another node may get publications of this topic. A forbidden node learns of no subscribers.
     pub fn permits_subscribing(&self, node: NodeId, topic: Symbol) -> bool {
         self.guard.policy.rules() == 0 || self.permits_node(node, Action::Subscribe, object_of_joining(topic))
     }
 
-    /// Takes out of `messages`, which came from another node, what their senders may not send.
+    /// Removes the messages from `messages`, which came from another node, that their senders may not send. Returns
+    /// them.
     pub fn forbidden_among(&self, from: NodeId, messages: &mut Vec<Envelope>) -> Vec<Envelope> {
         if !self.guard.restricts_arriving {
             return Vec::new();
@@ -170,8 +173,8 @@ impl Node {
         may
     }
 
-    /// Whether an agent may give another one plans. Modules are in a sandbox and would not be if they had agents beyond it do
-    /// what they like: only a rule permits it to them.
+    /// Returns true if an agent may give plans to another one. Modules are sandboxed, and could escape by having
+    /// other agents act for them: only a rule permits it to them.
     pub fn permits_teaching(&self, teacher: Aid, pupil: Aid) -> bool {
         let (who, object) = (self.principal(teacher), pupil.name.as_str());
         let is_guest = self.with_ams(|ams| ams.kind_anywhere(teacher)) == Some(AgentKind::Wasm);
@@ -195,7 +198,7 @@ impl Node {
     }
 }
 
-/// A topic, or `group:NAME`, as the policy names it.
+/// Returns the policy's name of a topic, or `group:NAME`.
 fn object_of_joining(to: Symbol) -> &'static str {
     match Cast::split(to) {
         Some((Cast::Broadcast, topic)) => topic,

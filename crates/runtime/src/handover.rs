@@ -1,15 +1,14 @@
-//! Who holds a shard while one of its agents has a turn.
+//! Handover of a shard while one of its agents has a turn.
 //!
-//! A worker holds its shard by a [`Lease`]. For the time of a turn it lends the lease to its [`Desk`]: only then may the
-//! watchdog seize the shard, to give it to another worker, if the turn takes too long. Both want to know of each other
-//! what they cannot both know first: the worker, after a turn, whether its shard was claimed; the watchdog, having
-//! claimed it, whether the worker is in a turn. That takes a full memory fence on both sides (Dekker's algorithm), but
-//! turns are many and seizures rare, so the watchdog pays for both: it has the operating system put a fence on every
-//! core (`membarrier`), and the worker's side costs two plain stores and a load. Where there is no `membarrier` both
-//! sides use fences.
+//! A worker holds its shard by a [`Lease`]. During a turn it lends the lease to its [`Desk`]. Only then may the
+//! watchdog seize the shard and give it to another worker, if the turn takes too long. After a turn, the worker must
+//! see whether its shard was claimed; after its claim, the watchdog must see whether the worker is in a turn. That
+//! takes a full memory fence on both sides (Dekker's algorithm). But turns are many and seizures rare, so the
+//! watchdog pays for both: it has the operating system put a fence on every core (`membarrier`). The worker's side
+//! then costs two plain stores and a load. Without `membarrier` both sides use fences.
 //!
-//! The tests compare this with a twin that does the same with a lock, and without `unsafe`; loom tries all interleavings
-//! of a worker and a watchdog.
+//! The tests compare this with a twin that does the same with a lock, and without `unsafe`; loom tries all
+//! interleavings of a worker and a watchdog.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -17,16 +16,16 @@ use std::ptr::NonNull;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, barrier, locked};
 
-/// Where a worker leaves its shard during a turn. One per worker and shard: whoever seizes the shard makes a new one.
+/// Place where a worker leaves its shard during a turn. Each worker and shard have one; a seizure makes a new one.
 pub(crate) struct Desk<T> {
-    /// Turns begun and ended: odd while the worker is in a turn. It touches the shard again only if it finds `claimed`
-    /// unset after the turn.
+    /// Number of turns begun and ended: odd while the worker is in a turn. The worker touches the shard again only if
+    /// it finds `claimed` unset after the turn.
     turns: AtomicU64,
-    /// The watchdog wants the shard; unset again if it came at the wrong moment.
+    /// True while the watchdog wants the shard. Unset again if the claim came at the wrong moment.
     claimed: AtomicBool,
-    /// Whether the shard is gone from here. Held by the watchdog from its claim to its decision.
+    /// True once the shard is gone from here. Locked by the watchdog from its claim to its decision.
     seized: Mutex<bool>,
-    /// Whether the watchdog's fence is felt by all threads, and the worker needs none.
+    /// True if the watchdog's fence reaches all threads, so that the worker needs none.
     fenced: bool,
     shard: NonNull<T>,
 }
@@ -38,13 +37,13 @@ unsafe impl<T: Send> Send for Desk<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Desk<T> {}
 
-/// The right to a shard between two turns.
+/// Right to a shard between two turns.
 pub(crate) struct Lease<T> {
     desk: Arc<Desk<T>>,
 }
 
 impl<T: Send> Lease<T> {
-    /// Takes a shard on.
+    /// Takes a shard.
     pub fn new(shard: Box<T>) -> Self {
         let desk = Desk {
             turns: AtomicU64::new(0),
@@ -57,16 +56,16 @@ impl<T: Send> Lease<T> {
         Self { desk: Arc::new(desk) }
     }
 
-    /// Where the watchdog finds the shard.
+    /// Returns the desk where the watchdog finds the shard.
     pub fn desk(&self) -> &Arc<Desk<T>> {
         &self.desk
     }
 
-    /// Has a turn, the shard left on the desk. The lease is returned if nobody seized the shard meanwhile.
+    /// Runs a turn with the shard left on the desk. Also returns the lease, unless the shard was seized meanwhile.
     #[inline]
     pub fn lend<R>(self, turn: impl FnOnce() -> R) -> (R, Option<Self>) {
         let turns = self.desk.turns.load(Ordering::Relaxed);
-        // Release: whoever sees this sees the shard as it is now.
+        // Release: a thread that sees this store sees the shard as it is now.
         self.desk.turns.store(turns + 1, Ordering::Release);
         let result = turn();
         self.desk.turns.store(turns + 2, Ordering::Relaxed);
@@ -90,9 +89,9 @@ impl<T: Send> Deref for Lease<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: made from a box in `new`, which only `release` and `seize` undo: `release` takes the lease, and `seize`
-        // succeeds only while `lend` has the lease, which then does not return it. There is one lease per desk, and what
-        // it gives out borrows it, so references follow the usual rules.
+        // SAFETY: the pointer was made from a box in `new`, which only `release` and `seize` undo. `release` takes
+        // the lease, and `seize` succeeds only while `lend` has the lease, which then does not return it. A desk has
+        // one lease, and references borrow that lease, so they follow the usual rules.
         unsafe { self.desk.shard.as_ref() }
     }
 }
@@ -100,7 +99,7 @@ impl<T: Send> Deref for Lease<T> {
 impl<T: Send> DerefMut for Lease<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as in `deref`; and the lease is borrowed mutably.
+        // SAFETY: as in `deref`, with the lease borrowed mutably.
         unsafe { &mut *self.desk.shard.as_ptr() }
     }
 }
@@ -110,18 +109,18 @@ fn is_in_turn(turns: u64) -> bool {
 }
 
 impl<T: Send> Desk<T> {
-    /// Which turn is going on here, if any.
+    /// Returns the number of the turn in progress, if any.
     pub fn turn(&self) -> Option<u64> {
         Some(self.turns.load(Ordering::Relaxed)).filter(|turns| is_in_turn(*turns))
     }
 
-    /// The claim was seen after a turn: waits for the watchdog's decision.
+    /// Waits for the watchdog's decision, after its claim was seen at the end of a turn.
     #[cold]
     fn is_seized(&self) -> bool {
         *locked(&self.seized)
     }
 
-    /// Takes the shard away from the worker that is in a turn; `None` if it is not in one.
+    /// Takes the shard away from a worker in a turn. Returns `None` if the worker is not in one.
     pub fn seize(&self) -> Option<Box<T>> {
         let mut seized = locked(&self.seized);
         if *seized {
@@ -135,11 +134,12 @@ impl<T: Send> Desk<T> {
             return None;
         }
         *seized = true;
-        // SAFETY: the worker is in a turn, and has no access to the shard in there: `lend` took its lease. When the turn
-        // ends it stores an even number of `turns` and then reads `claimed`, with a fence between; here `claimed = true`
-        // was stored and then `turns` read, with a fence between. So either it was read even here, or `claimed` is read
-        // true there; then the worker finds `seized` set under the lock and drops its lease without using it. `claimed`
-        // is never unset after this. A second `seize` finds `seized` set. So the pointer is ours alone.
+        // SAFETY: the worker is in a turn, and cannot access the shard meanwhile: `lend` took its lease. When the
+        // turn ends, the worker stores an even number of `turns` and then reads `claimed`, with a fence between. Here
+        // `claimed = true` was stored and then `turns` read, with a fence between. So either an even number was read
+        // here, or true is read there: then the worker finds `seized` set under the lock and drops its lease without
+        // using it. `claimed` is never unset after this, and a second `seize` finds `seized` set. So this pointer has
+        // no other owner.
         Some(unsafe { Box::from_raw(self.shard.as_ptr()) })
     }
 }

@@ -50,7 +50,7 @@ pub struct QuotaEnd {
 /// Mailbox that refused messages because it was full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FullMailbox {
-    /// Agent whose mailbox it is.
+    /// Agent that owns the mailbox.
     pub agent: Symbol,
     /// Messages that it refused.
     pub refused: u64,

@@ -1,8 +1,10 @@
-//! What other nodes say of agents that are not theirs, or no more: believed, but asked about where it may be wrong.
+//! Location claims: reports of nodes about agents of other nodes. They are believed, but verified where they may be
+//! wrong.
 //!
-//! A node hears of agents from the node that has them, in order. What a third one says of an agent that left it
-//! ([`HopNews::Departed`](whimbrel_platform::mobility::HopNews)) comes by another way: the destination may not have introduced itself
-//! yet, and will say nothing of an agent that has ended by then; or it may have told of the end before.
+//! A node hears of agents from the node that has them, in order. A third node's report that an agent left it
+//! ([`HopNews::Departed`](whimbrel_platform::mobility::HopNews)) takes another way. The destination may not have
+//! introduced itself yet, and will not mention an agent that has ended by then; or it may have reported the end
+//! before.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -23,26 +25,26 @@ use crate::linked::{NodeStation, without_lease};
 use crate::node::Node;
 use crate::sync::locked;
 
-/// See the module.
+/// Location claims of all other nodes; see the module.
 #[derive(Default)]
 pub(crate) struct Hearsay {
-    /// Nodes that have said all that there is to know of them: from then on they tell of each end.
+    /// Nodes that have introduced themselves completely: from then on they report each end of an agent.
     introduced: FxHashSet<NodeId>,
-    /// Agents that others say have gone to a node that has not.
+    /// Agents that are said to have gone to a node that has not introduced itself.
     gone_to: FxHashMap<NodeId, FxHashSet<Symbol>>,
-    /// Agents of other nodes whose end a node told, by that node: each node's reports have room of their own.
+    /// Agents of other nodes whose end a node reported, by that node: each node's reports have a limit of their own.
     denied: FxHashMap<NodeId, Denied>,
-    /// What each node was asked about and has not answered, in order: an answer to anything else is none.
+    /// Questions to each node without an answer yet, in order. An answer to any other question is ignored.
     asked: FxHashMap<NodeId, VecDeque<FxHashSet<Symbol>>>,
-    /// Agents of which a node says that it has them, while another one that has them by its own word is asked. If that says no, the first
-    /// one is asked once more, for what it said may have come late.
+    /// Agents claimed by a node while their known node is asked. If the known node denies having the agent, the
+    /// claimant is asked once more, because its claim may have come late.
     claims: FxHashMap<Symbol, NodeId>,
     doubtful: FxHashMap<NodeId, Doubtful>,
-    /// Agents whose last words may come, by their nodes: none takes the place of another one's.
+    /// Agents whose last messages may still arrive, by node: no node's agents displace another's.
     ended: FxHashMap<NodeId, Ended>,
 }
 
-/// Messages of agents that are asked about, over the link of a node that says that it has them.
+/// Messages of agents whose location is being verified, over the link of the claimant.
 #[derive(Default)]
 struct Doubtful {
     messages: Vec<Envelope>,
@@ -50,7 +52,7 @@ struct Doubtful {
 }
 
 impl Doubtful {
-    /// Keeps a message, unless there are too many.
+    /// Retains a message, unless there are too many.
     fn keep(&mut self, message: Envelope) -> Option<Envelope> {
         let bytes = message.body.footprint(LINK_DOUBTFUL_BYTES_MAX);
         if self.messages.len() >= LINK_DOUBTFUL_MESSAGES_MAX || self.bytes + bytes > LINK_DOUBTFUL_BYTES_MAX {
@@ -61,7 +63,7 @@ impl Doubtful {
         None
     }
 
-    /// Takes out those of this agent, in order.
+    /// Takes out the messages of this agent, in order.
     fn take(&mut self, agent: Symbol) -> Vec<Envelope> {
         let taken: Vec<Envelope> = self.messages.extract_if(.., |message| message.body.sender.name == agent).collect();
         self.bytes -= taken.iter().map(|it| it.body.footprint(LINK_DOUBTFUL_BYTES_MAX)).sum::<usize>().min(self.bytes);
@@ -69,10 +71,10 @@ impl Doubtful {
     }
 }
 
-/// Agents whose end one node told. The oldest are forgotten when there are too many.
+/// Agents whose end one node reported. The oldest are forgotten when there are too many.
 #[derive(Default)]
 struct Denied {
-    /// By what is told, the number under which `in_order` has it.
+    /// Number in `in_order`, by the reported name.
     by_word: FxHashMap<Name, u64>,
     in_order: BTreeMap<u64, Name>,
     last: u64,
@@ -91,7 +93,7 @@ impl Denied {
         self.in_order.insert(self.last, agent);
     }
 
-    /// Forgets it; whether it was there.
+    /// Forgets an agent. Returns true if it was there.
     fn remove(&mut self, agent: &Name) -> bool {
         let number = self.by_word.remove(agent);
         number.is_some_and(|number| self.in_order.remove(&number).is_some())
@@ -101,7 +103,7 @@ impl Denied {
 /// Agents that ended at one node a moment ago.
 #[derive(Default)]
 struct Ended {
-    /// Until when their last words may come, and what they were.
+    /// Time until which an agent's last messages may arrive, and its kind.
     until: FxHashMap<Name, (Time, AgentKind)>,
     in_order: VecDeque<(Time, Name)>,
 }
@@ -113,7 +115,7 @@ impl Ended {
         while self.in_order.front().is_some_and(|(oldest, _)| is_over(self.in_order.len(), *oldest))
             && let Some((oldest, agent)) = self.in_order.pop_front()
         {
-            // It may have ended once more since.
+            // The agent may have ended once more since.
             if self.until.get(&agent).is_some_and(|(until, _)| *until == oldest) {
                 self.until.remove(&agent);
             }
@@ -132,7 +134,7 @@ impl Ended {
 }
 
 impl Hearsay {
-    /// Somebody says that an agent has gone to this node. Whether that is to be asked.
+    /// Notes a report that an agent has gone to this node. Returns true if that has to be verified.
     fn gone(&mut self, agent: Symbol, to: NodeId) -> bool {
         if !self.introduced.contains(&to) {
             self.gone_to.entry(to).or_default().insert(agent);
@@ -144,18 +146,18 @@ impl Hearsay {
         self.denied.entry(node).or_default().insert(agent);
     }
 
-    /// What a node answers is about these agents, of whom it was asked.
+    /// Returns the agents of the question that a node's next answer belongs to.
     fn answered(&mut self, node: NodeId) -> FxHashSet<Symbol> {
         self.asked.get_mut(&node).and_then(VecDeque::pop_front).unwrap_or_default()
     }
 
-    /// Whether it is being asked about whether this node has this agent.
+    /// Returns true while a question is pending whether this node has this agent.
     fn is_asking(&self, node: NodeId, agent: Symbol) -> bool {
         let asked = || self.asked.get(&node).is_some_and(|asked| asked.iter().any(|agents| agents.contains(&agent)));
         self.claims.get(&agent) == Some(&node) || asked()
     }
 
-    /// Messages of these agents that came over the link of this node and waited.
+    /// Takes out these agents' waiting messages from this node's link.
     fn take_doubtful(&mut self, node: NodeId, agents: impl IntoIterator<Item = Symbol>) -> Vec<Envelope> {
         let Some(doubtful) = self.doubtful.get_mut(&node) else { return Vec::new() };
         let taken = agents.into_iter().flat_map(|agent| doubtful.take(agent)).collect();
@@ -165,7 +167,8 @@ impl Hearsay {
         taken
     }
 
-    /// A node is lost: should it come back, it introduces itself again. What waited for it to answer is forged, as far as is known.
+    /// Forgets a lost node, which introduces itself again if it returns. Returns the messages that waited for its
+    /// answer: as far as is known, they are forged.
     fn forget(&mut self, node: NodeId) -> Vec<Envelope> {
         self.introduced.remove(&node);
         self.gone_to.remove(&node);
@@ -178,15 +181,15 @@ impl Hearsay {
 }
 
 impl Node {
-    /// Another node says that an agent has gone to this one.
+    /// Handles a report that an agent has gone to this node.
     pub fn hear_gone(&self, agent: Symbol, to: NodeId) {
         if locked(&self.linked.hearsay).gone(agent, to) {
             self.ask_for(to, &[agent]);
         }
     }
 
-    /// A node tells of the end of an agent. If it had that: who ends an agent tells of it at once, and some of what it sent before is handed
-    /// to the link after that.
+    /// Lets an agent's last messages arrive after its node reported its end. The report is sent at once, and messages
+    /// that the agent sent before may be handed to the link after it.
     pub fn expect_last_words(&self, agent: &Name, node: NodeId) {
         let known = self.with_ams(|ams| ams.elsewhere(agent));
         if let Some((_, kind)) = known.filter(|(there, _)| *there == node) {
@@ -194,30 +197,30 @@ impl Node {
         }
     }
 
-    /// What an agent was that has just ended at another node.
+    /// Returns the kind of an agent that has just ended at another node.
     pub fn kind_of_ended(&self, agent: Symbol) -> Option<AgentKind> {
         let (hearsay, now) = (locked(&self.linked.hearsay), self.now());
         hearsay.ended.values().find_map(|ended| ended.kind_of(agent, now))
     }
 
-    /// Whether a node may still speak for an agent that has just ended there, and whose name nobody has.
+    /// Returns true if a node may still send for an agent that has just ended there, and whose name is free.
     pub fn may_bring_last_words(&self, node: NodeId, agent: Symbol) -> bool {
         locked(&self.linked.hearsay).ended.get(&node).is_some_and(|ended| ended.contains(agent, self.now()))
     }
 
-    /// Whether a node says that it has an agent which another one has, as that says itself. Either this came late, or what that one
-    /// said is out of date: whoever says it now is to be asked.
+    /// Returns true if a node claims an agent that another node claims itself. Either this claim came late, or the
+    /// other is out of date: the other node has to be asked.
     pub fn doubts(&self, agent: &Name, from: NodeId) -> bool {
         if self.cluster.is_some() {
-            // There, tables say who has whom.
+            // In a cluster, the partition tables decide.
             return false;
         }
         let known = self.with_ams(|ams| ams.node_of(agent)).filter(|node| *node != from);
         known.is_some_and(|node| locked(&self.linked.hearsay).introduced.contains(&node))
     }
 
-    /// A node says that it has agents which others have, by their own word. Those are asked first: nobody takes an agent away from another
-    /// node by saying so.
+    /// Verifies claims to agents that other nodes claim themselves. Those nodes are asked first: no node takes an
+    /// agent away from another by a mere claim.
     pub fn look_into(&self, claimant: NodeId, agents: Vec<Symbol>) {
         if agents.is_empty() {
             return;
@@ -237,7 +240,7 @@ impl Node {
         questions.into_iter().for_each(|(node, agents)| self.ask_for(node, &agents));
     }
 
-    /// These agents' node is lost: whoever said that it has one of them is asked.
+    /// Asks the claimants of these agents, whose known node is lost.
     pub fn ask_claimants(&self, agents: impl IntoIterator<Item = Symbol>) {
         let mut claims: BTreeMap<NodeId, Vec<Symbol>> = BTreeMap::new();
         for agent in agents {
@@ -254,13 +257,13 @@ impl Node {
         }
     }
 
-    /// The node that has this agent by its own word, if that is another one, and can be asked.
+    /// Returns the node that claims this agent itself, if it is another one and can be asked.
     fn rival(&self, agent: Symbol, claimant: NodeId) -> Option<NodeId> {
         let known = self.with_ams(|ams| ams.node_of(agent)).filter(|_| self.doubts(&agent.into(), claimant))?;
         self.linked.links().is_some_and(|links| links.nodes().contains(&known)).then_some(known)
     }
 
-    /// Keeps a message whose sender is just being asked about; else it comes back.
+    /// Retains a message whose sender's location is being verified. Returns any other message.
     pub fn keep_doubtful(&self, from: NodeId, message: Envelope) -> Option<Envelope> {
         let mut hearsay = locked(&self.linked.hearsay);
         match hearsay.is_asking(from, message.body.sender.name) {
@@ -269,7 +272,8 @@ impl Node {
         }
     }
 
-    /// A node says that an agent has ended there, which another one has as far as is known. It may have gone there before that is heard.
+    /// Handles a node's report that an agent has ended there which lives on another node as far as is known. The
+    /// agent may have gone there before this node hears of that.
     pub fn hear_denied(&self, agent: &Name, node: NodeId) {
         let is_elsewhere = self.with_ams(|ams| ams.node_of(agent)).is_some_and(|other| other != node);
         if is_elsewhere {
@@ -277,7 +281,7 @@ impl Node {
         }
     }
 
-    /// A node has said all that there is to know of it: whoever is said to be there, and was not named, is asked about.
+    /// Handles the end of a node's introduction. Asks it about agents that are said to be there and were not named.
     pub fn hear_introduced(&self, node: NodeId) {
         let gone = {
             let mut hearsay = locked(&self.linked.hearsay);
@@ -290,7 +294,7 @@ impl Node {
         self.follow_late(node);
     }
 
-    /// Whether a node has said all that there is to know of it.
+    /// Returns true if a node has introduced itself completely.
     pub fn has_introduced(&self, node: NodeId) -> bool {
         locked(&self.linked.hearsay).introduced.contains(&node)
     }
@@ -306,15 +310,15 @@ impl Node {
     pub fn ask_for(&self, node: NodeId, agents: &[Symbol]) {
         let Some(links) = self.linked.links() else { return };
         for agents in agents.chunks(LINK_NEWS_AGENTS) {
-            // In the order in which it is asked, it is answered.
+            // A node answers in the order in which it is asked.
             let mut hearsay = locked(&self.linked.hearsay);
             hearsay.asked.entry(node).or_default().push_back(agents.iter().copied().collect());
             links.tell(node, News::Asks(agents.to_vec()));
         }
     }
 
-    /// Another node asks which of these agents are here. Nothing is said of those that are on their way here: all hear of them when
-    /// they begin. Whoever asks for more than is asked for at once gets no answer.
+    /// Answers another node's question which of these agents are here. Agents on their way here are left out: all
+    /// nodes hear of them when they begin. A question that exceeds the limit gets no answer.
     pub fn answer_asks(&self, from: NodeId, mut agents: Vec<Symbol>) {
         let Some(links) = self.linked.links() else { return };
         if agents.len() > LINK_NEWS_AGENTS {
@@ -324,7 +328,8 @@ impl Node {
         }
         let mut named = FxHashSet::default();
         agents.retain(|name| named.insert(*name));
-        // It is told while it is so, as ends and beginnings are: no answer is to come after word of what happened since.
+        // The answer is sent under the locks, as ends and beginnings are: no answer may follow the report of a later
+        // event.
         self.with_coming(|is_coming| {
             self.with_ams(|ams| {
                 let (mut here, mut gone) = (Vec::new(), Vec::new());
@@ -342,7 +347,8 @@ impl Node {
         });
     }
 
-    /// Tells what these agents offer, and the groups they are in: who did not believe that they are here did not believe that either.
+    /// Announces the services and groups of these agents. A node that did not believe that they are here ignored
+    /// those, too.
     pub fn tell_standing(&self, agents: &FxHashSet<Symbol>, tell: &mut dyn FnMut(News)) {
         if agents.is_empty() {
             return;
@@ -358,7 +364,7 @@ impl Node {
         self.with_topics(|topics| topics.introduction_of(agents).into_iter().for_each(tell));
     }
 
-    /// What a node answers is believed of the agents that it was asked about; and not that it has one which another one has by its own word.
+    /// Limits a node's answer to the agents that it was asked about, and to those that no other node claims itself.
     fn believable(
         &self,
         from: NodeId,
@@ -375,8 +381,8 @@ impl Node {
         (agents, not)
     }
 
-    /// What an answer decides of what others say: whoever says that it has one of these agents is asked again if this node has it no more,
-    /// and else is wrong.
+    /// Settles other nodes' claims after an answer. If this node denies an agent, the agent's claimant is asked
+    /// again; otherwise the claimant is wrong.
     fn decide_claims(&self, from: NodeId, asked: &FxHashSet<Symbol>, not: &[Symbol]) {
         self.ask_claimants(not.iter().copied());
         let forged: Vec<Envelope> = {
@@ -413,7 +419,7 @@ impl Node {
 }
 
 impl NodeStation {
-    /// A node answers which agents it has. Whoever of them comes here meanwhile has a place here already.
+    /// Handles a node's answer which agents it has. An agent that moves here meanwhile has a place here already.
     pub fn hear_answer(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>, not: Vec<Symbol>) {
         let node = &*self.0;
         let asked = locked(&node.linked.hearsay).answered(from);
@@ -421,7 +427,7 @@ impl NodeStation {
         not.iter().for_each(|name| node.hear_denied(&Name::from(*name), from));
         node.take_in_answer(from, agents, &not);
         node.decide_claims(from, &asked, &not);
-        // What its agents said meanwhile comes before what they say next.
+        // Messages that its agents sent meanwhile come before their next ones.
         let waited = {
             let mut hearsay = locked(&node.linked.hearsay);
             let decided: Vec<Symbol> = asked.into_iter().filter(|agent| !hearsay.is_asking(from, *agent)).collect();
@@ -447,7 +453,7 @@ mod tests {
         let (node, name) = (NodeId(1), |at: usize| Symbol::from(format!("a{at}").as_str()));
         let mut hearsay = Hearsay::default();
         (0..LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(node, name(at).into()));
-        // Told again, it is the newest.
+        // After another report, the agent is the newest.
         hearsay.deny(node, name(0).into());
         hearsay.deny(NodeId(2), name(0).into());
         hearsay.deny(node, name(LINK_DENIED_AGENTS_MAX).into());
@@ -458,7 +464,7 @@ mod tests {
         assert!(!hearsay.gone(name(0), NodeId(2)));
         let denied = &hearsay.denied[&node];
         assert!(denied.by_word.is_empty() && denied.in_order.is_empty());
-        // Each node has room of its own for denials.
+        // Each node has a limit of its own for denials.
         hearsay.deny(node, name(0).into());
         (0..=LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(NodeId(2), name(at).into()));
         assert!(hearsay.gone(name(0), node));
@@ -473,7 +479,7 @@ mod tests {
         ended.insert(name(0).into(), AgentKind::Native, at(10));
         assert!(ended.contains(name(0), at(LINK_LAST_WORDS_MS + 9)));
         assert!(!ended.contains(name(1), at(10)));
-        // What is over makes room; what ended once more since does not go with its first end.
+        // Expired entries make room. An agent that ended again since does not go with its first end.
         ended.insert(name(1).into(), AgentKind::Native, at(LINK_LAST_WORDS_MS + 5));
         assert!(ended.contains(name(0), at(LINK_LAST_WORDS_MS + 9)));
         assert!(!ended.contains(name(0), at(LINK_LAST_WORDS_MS + 10)));

@@ -1,9 +1,9 @@
-//! A shard's door: where other threads leave messages, orders and new agents for it, and where it sleeps.
+//! Inbox of a shard: other threads leave messages, commands and new agents in it, and its owner sleeps at it.
 //!
 //! One lock, taken once per batch and never per message: a sender appends its whole batch, the owner swaps the whole
-//! content for an empty vector. A flag beside it tells the owner without the lock whether to look. The owner sleeps on
-//! the same lock, so no wake-up can be lost: whoever appends to the inbox of a sleeping shard finds it marked asleep. An
-//! owner that waits elsewhere, where other things may wake it, too, is marked so.
+//! content for an empty vector. A flag beside it tells the owner without the lock whether to look. The owner sleeps
+//! on the same lock, so no wake-up can be lost: a sender finds the inbox of a sleeping shard marked asleep. An owner
+//! that waits at another place, where other events may wake it, too, is marked accordingly.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crossbeam_utils::CachePadded;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, locked};
 
-/// What lies in an inbox.
+/// Content of an inbox.
 #[derive(Debug)]
 pub(crate) struct Content<P, N> {
-    /// Messages and orders, oldest first.
+    /// Messages and commands, oldest first.
     pub parcels: Vec<P>,
     /// New agents to be installed.
     pub newcomers: Vec<N>,
@@ -27,14 +27,14 @@ impl<P, N> Default for Content<P, N> {
     }
 }
 
-/// Where the owner of an inbox waits for something to be put in.
+/// Place where the owner of an inbox waits for new content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// Nowhere: it looks by itself.
+    /// The owner does not wait: it looks by itself.
     No,
-    /// At the inbox.
+    /// The owner waits at the inbox.
     Here,
-    /// Somewhere else, and has to be called.
+    /// The owner waits at another place, and has to be called.
     Elsewhere,
 }
 
@@ -44,12 +44,12 @@ struct State<P, N> {
     owner: Waits,
 }
 
-/// See the module.
+/// Inbox of a shard; see the module.
 #[derive(Debug)]
 pub(crate) struct Inbox<P, N> {
-    /// Set after something was put in; cleared before it is taken out.
+    /// Set after new content was put in; cleared before it is taken out.
     filled: CachePadded<AtomicBool>,
-    /// How many parcels lie here.
+    /// Number of parcels in the inbox.
     parcels: AtomicUsize,
     state: CachePadded<Mutex<State<P, N>>>,
     alarm: Condvar,
@@ -66,19 +66,20 @@ impl<P, N> Inbox<P, N> {
         }
     }
 
-    /// Whether something lies here. A true answer may come late, never not at all.
+    /// Returns true if the inbox has content. True may come late, and never fails to come.
     #[inline]
     pub fn is_filled(&self) -> bool {
         self.filled.load(Ordering::Acquire)
     }
 
-    /// How many parcels lie here, roughly.
+    /// Returns the approximate number of parcels in the inbox.
     pub fn parcels(&self) -> usize {
         self.parcels.load(Ordering::Relaxed)
     }
 
-    /// Puts something in, and wakes the owner if it sleeps here. `on_wake` is told where it waited, and runs before the
-    /// owner can: whoever counts running shards counts this one there, and calls an owner that waits elsewhere.
+    /// Puts content in, and wakes the owner if it sleeps here. `on_wake` gets the place where the owner waited, and
+    /// runs before the owner can. So a caller that counts running shards counts this one there, and calls an owner
+    /// that waits at another place.
     pub fn put(&self, fill: impl FnOnce(&mut Content<P, N>), on_wake: impl FnOnce(Waits)) {
         let mut state = locked(&self.state);
         fill(&mut state.content);
@@ -88,7 +89,7 @@ impl<P, N> Inbox<P, N> {
         if owner != Waits::No {
             on_wake(owner);
         }
-        // It takes the lock when it wakes: with the lock still held it would wait again at once.
+        // The owner takes the lock when it wakes: with the lock still held it would wait again at once.
         drop(state);
         if owner == Waits::Here {
             self.alarm.notify_one();
@@ -104,18 +105,18 @@ impl<P, N> Inbox<P, N> {
         std::mem::take(&mut state.content.newcomers)
     }
 
-    /// Whether the owner waits for something to be put in: then all that was is taken out, and done with.
+    /// Returns true if the owner waits for new content: then everything put in before was taken out and processed.
     pub fn is_done_with(&self) -> bool {
         locked(&self.state).owner != Waits::No
     }
 
-    /// Takes the newcomers only.
+    /// Takes only the newcomers.
     pub fn take_newcomers(&self) -> Vec<N> {
         std::mem::take(&mut locked(&self.state).content.newcomers)
     }
 
-    /// Sleeps until something is put in, or for `at_most`. Does not sleep if something was put in since [`Inbox::take`]. `on_sleep` runs
-    /// before the sleep; if nothing was put in meanwhile, `on_timeout` after it.
+    /// Sleeps until content is put in, or for `at_most`. Does not sleep if content was put in since [`Inbox::take`].
+    /// `on_sleep` runs before the sleep. `on_timeout` runs after it if nothing was put in meanwhile.
     pub fn sleep(&self, at_most: Option<Duration>, on_sleep: impl FnOnce(), on_timeout: impl FnOnce()) {
         let mut state = locked(&self.state);
         if self.is_filled() {
@@ -139,8 +140,8 @@ impl<P, N> Inbox<P, N> {
         }
     }
 
-    /// The owner is about to wait elsewhere: false, and nothing is done, if something was put in since [`Inbox::take`].
-    /// Whoever puts something in calls it from now on, until [`Inbox::come_back`].
+    /// Marks that the owner is about to wait at another place: senders call it there until [`Inbox::come_back`]. Does
+    /// nothing and returns false if content was put in since [`Inbox::take`].
     pub fn go_elsewhere(&self, on_sleep: impl FnOnce()) -> bool {
         let mut state = locked(&self.state);
         let goes = !self.is_filled();
@@ -151,7 +152,7 @@ impl<P, N> Inbox<P, N> {
         goes
     }
 
-    /// The owner waits no more; `on_timeout` runs if nobody called it.
+    /// Marks that the owner waits no more. `on_timeout` runs if no sender called it.
     pub fn come_back(&self, on_timeout: impl FnOnce()) {
         let mut state = locked(&self.state);
         if std::mem::replace(&mut state.owner, Waits::No) != Waits::No {

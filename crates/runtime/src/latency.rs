@@ -1,4 +1,4 @@
-//! How long messages wait from when they are put into a mailbox until a turn has taken them, of some of them.
+//! Latency samples: the time that sampled messages wait in a mailbox until a turn takes them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,17 +8,17 @@ use whimbrel_platform::Time;
 use crate::node::Node;
 use crate::sync::{Arc, Mutex, locked};
 
-/// Waits that are kept, the newest...
+/// Number of latest waits that are retained...
 const KEPT_MAX: usize = 8_192;
-/// ...of so long.
+/// ...and their maximum age.
 const KEPT_US: u64 = 5_000_000;
 
-/// See the module.
+/// Latency samples of a node; see the module.
 #[derive(Default)]
 pub(crate) struct Latency {
-    /// How many want to know.
+    /// Number of active watches.
     watches: AtomicUsize,
-    /// When each ended, and how many microseconds it was.
+    /// End of each wait, and its duration in microseconds.
     waits: Mutex<VecDeque<(Time, u64)>>,
 }
 
@@ -28,7 +28,7 @@ impl Latency {
         self.watches.load(Ordering::Relaxed) > 0
     }
 
-    /// A message was taken that had waited so long.
+    /// Records the wait of a message that was taken.
     pub fn note(&self, now: Time, waited_us: u64) {
         let mut waits = locked(&self.waits);
         waits.push_back((now, waited_us));
@@ -48,19 +48,19 @@ impl Latency {
     }
 }
 
-/// How long messages waited lately, in microseconds.
+/// Percentiles of recent waits of messages, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentiles {
-    /// Half of them for no longer than this.
+    /// Median.
     pub p50_us: u64,
-    /// 90 of 100.
+    /// 90th percentile.
     pub p90_us: u64,
-    /// 99 of 100.
+    /// 99th percentile.
     pub p99_us: u64,
 }
 
 impl Percentiles {
-    /// By nearest rank; `None` if there is nothing to be told.
+    /// Computes percentiles by nearest rank. Returns `None` without samples.
     fn of(mut us: Vec<u64>) -> Option<Self> {
         us.sort_unstable();
         let at = |percent: usize| us.get((us.len() * percent).div_ceil(100).saturating_sub(1)).copied();
@@ -68,7 +68,7 @@ impl Percentiles {
     }
 }
 
-/// Somebody wants to know how long messages wait, as long as this is kept.
+/// Watch of message latency: samples are taken as long as it exists.
 #[must_use = "nothing is measured after this is dropped"]
 pub struct LatencyWatch(Arc<Node>);
 
@@ -78,7 +78,7 @@ impl LatencyWatch {
         Self(Arc::clone(node))
     }
 
-    /// How long messages waited in the last five seconds; `None` if nobody measured or no message was handled.
+    /// Returns the percentiles of the last five seconds; `None` if nothing was measured or no message was handled.
     pub fn percentiles(&self) -> Option<Percentiles> {
         self.0.latency.percentiles(self.0.now())
     }

@@ -1,4 +1,4 @@
-//! A node among others: what it tells them, and what it makes of what they tell.
+//! Links of a node: its announcements to other nodes, and the handling of theirs.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -22,17 +22,17 @@ use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::{Arc, Mutex, locked};
 
-/// Messages that may wait to be taken in by a shard before links are told to wait: what comes next waits behind them.
+/// Messages that may wait in a shard's inbox before links have to pause.
 const INBOX_MESSAGES_MAX: usize = 1_024;
 
-/// The links of a node, if it has any.
+/// Links of a node, if it has any.
 #[derive(Default)]
 pub(crate) struct Linked {
     links: OnceLock<Arc<dyn Links>>,
-    /// Messages handed to links, and taken from them.
+    /// Counts of messages handed to links, and received from them.
     pub handed: AtomicU64,
     pub came: AtomicU64,
-    /// Links wait until shards have taken in what came.
+    /// True while links wait for shards to take their messages in.
     awaited: AtomicBool,
     arrivals: Mutex<Arrivals>,
     pub hearsay: Mutex<Hearsay>,
@@ -43,12 +43,12 @@ impl Linked {
         self.links.get()
     }
 
-    /// Gives the node its links; false if it has some already.
+    /// Attaches the links. Returns false if the node has links already.
     pub fn attach(&self, links: Arc<dyn Links>) -> bool {
         self.links.set(links).is_ok()
     }
 
-    /// A shard has taken in what came: lets links go on that wait for that.
+    /// Resumes links that wait for shards, after a shard has taken its messages in.
     #[inline]
     pub fn taken_in(&self) {
         let Some(links) = self.links() else { return };
@@ -58,7 +58,7 @@ impl Linked {
         }
     }
 
-    /// Messages that left for other nodes, and those that wait to.
+    /// Returns the counts of messages that left for other nodes, that came, and that wait to leave.
     pub fn figures(&self) -> (u64, u64, u64) {
         let waiting = self.links().map_or(0, |links| links.waiting());
         let handed = self.handed.load(Ordering::Relaxed);
@@ -66,7 +66,7 @@ impl Linked {
     }
 }
 
-/// See [`Node::gather`].
+/// Guard of [`Node::gather`].
 pub(crate) struct Gathering<'a> {
     links: Option<&'a Arc<dyn Links>>,
     before: bool,
@@ -81,24 +81,24 @@ impl Drop for Gathering<'_> {
 }
 
 impl Node {
-    /// As long as this is kept, what this thread tells other nodes waits until it sees to the links: for workers, who do so after
+    /// Corks the links: announcements of this thread wait until the links are flushed. For workers, which flush after
     /// each round.
     pub fn gather(&self) -> Gathering<'_> {
         let links = self.linked.links();
         Gathering { links, before: links.is_some_and(|links| links.gather(true)) }
     }
 
-    /// Tells other nodes of changes to this one's agents.
+    /// Announces changes to this node's agents.
     pub fn push_agents(&self, ams: &Ams, changes: &[AmsChange]) {
         let Some(links) = self.linked.links() else { return };
         if self.cluster.is_some() && self.stopping.load(Ordering::Acquire) {
-            // They go on elsewhere, or end with this node: that, others hear when the link ends.
+            // These agents continue on another node, or end with this one. Other nodes learn that when the link ends.
             return;
         }
         let mut born: Vec<(Name, AgentKind)> = Vec::new();
         for change in changes.iter().filter(|change| !is_everywhere(change.agent.name)) {
             match (change.from, change.to, &change.reason) {
-                // Agents of partitions that are about to be served are told of all together.
+                // Agents of partitions that are about to be served are announced together.
                 (None, Some(_), _) if self.is_served_soon(change.agent.name) => {}
                 (None, Some(_), _) => {
                     born.push((change.agent.name.into(), ams.kind(change.agent).unwrap_or(AgentKind::Native)));
@@ -120,7 +120,7 @@ impl Node {
         self.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::HereSoon)
     }
 
-    /// Tells other nodes of a change to a directory entry of one of this node's agents.
+    /// Announces a change to a DF entry of one of this node's agents.
     pub fn push_entry(&self, df: &Df, change: &DfChange) {
         let Some(links) = self.linked.links() else { return };
         let name = change.agent.name;
@@ -138,8 +138,8 @@ impl Node {
         });
     }
 
-    /// Tells those other nodes that sent something to an agent of this one that it has too much to do, or not any more. To
-    /// be called when its route says so: nodes that send for the first time are told then.
+    /// Tells the nodes that sent messages to an agent of this one that the agent is crowded, or not any more. To be
+    /// called once the agent's route says so: nodes that send for the first time are told then.
     pub fn push_crowded(&self, name: Symbol, crowded: bool) {
         if let Some(links) = self.linked.links() {
             for node in locked(&self.linked.arrivals).senders_to(name) {
@@ -155,7 +155,7 @@ impl Node {
         self.fill(0, |content| content.parcels.append(&mut parcels));
     }
 
-    /// Messages came that are not from whom they say.
+    /// Counts and buries messages whose sender is forged.
     pub fn bury_forged(&self, messages: Vec<Envelope>) {
         self.linked.came.fetch_add(messages.len() as u64, Ordering::Relaxed);
         self.bury_all(messages, DeadReason::Forged);
@@ -163,14 +163,14 @@ impl Node {
 
     fn agents_came(&self, from: NodeId, agents: Vec<(Name, AgentKind)>) {
         let (mut doubtful, mut left_out) = (Vec::new(), 0_usize);
-        // Names of topics and groups are nobody's.
+        // Names of topics and groups belong to no agent.
         for (name, kind) in agents.into_iter().filter(|(name, _)| Cast::split_text(name.as_str()).is_none()) {
             if self.doubts(&name, from) {
                 doubtful.push(name.symbol());
                 continue;
             }
             if !self.agent_came(&name, from, kind) {
-                // No agent here has a name that is no symbol.
+                // No agent of this node has a name without a symbol.
                 match name.known() {
                     Some(name) => self.meet_namesake(name, from),
                     None => left_out += 1,
@@ -188,12 +188,13 @@ impl Node {
         self.look_into(from, doubtful);
     }
 
-    /// Another node has this agent. False, and nothing changes, if this node has one of its name, or that node too many.
+    /// Enters an agent of another node. Does nothing and returns false if this node has an agent of that name, or if
+    /// that node has too many.
     fn agent_came(&self, name: &Name, from: NodeId, kind: AgentKind) -> bool {
         let mut parts = self.cluster.as_ref().map(|cluster| (cluster, cluster.lock()));
         self.with_ams(|ams| {
             let known = ams.handle_elsewhere(name, from, kind);
-            // Messages that wait for the server of its partition go first; then the agent gets a route.
+            // Messages that wait for the server of the agent's partition go first; then the agent gets a route.
             let waits = known && parts.as_mut().is_some_and(|(cluster, parts)| parts.name_coming(cluster, name, from));
             if known && !waits {
                 self.routes.set(name, Route::node(from));
@@ -202,17 +203,17 @@ impl Node {
         })
     }
 
-    /// An agent of another node ended.
+    /// Handles the end of another node's agent.
     pub fn agent_ended_elsewhere(&self, name: &Name, from: NodeId, reason: &EndReason) {
         if self.with_ams(|ams| ams.handle_ended_elsewhere(name, from)) {
             self.forget_elsewhere(name, from, reason);
         }
     }
 
-    /// An agent of another node is no more.
+    /// Removes an agent of another node that has ended.
     fn forget_elsewhere(&self, name: &Name, node: NodeId, reason: &EndReason) {
         self.routes.clear(name, node);
-        // Of a name that is no symbol yet, nothing else is known here; whoever makes one sees that it has no route.
+        // A name without a symbol is known only to the router; a later symbol for it finds no route.
         let Some(symbol) = name.known() else { return };
         self.with_df(|df| df.handle_agent_ended(Aid::local(symbol)));
         self.hear_of_topics(node, News::AgentEnded(symbol.into(), reason.clone()));
@@ -221,7 +222,7 @@ impl Node {
         }
     }
 
-    /// Enters an agent's services into the DF, whether it is known there or not.
+    /// Enters an agent's services into the DF, or updates them.
     pub fn enter_service(&self, description: DfDescription) -> Result<(), String> {
         let now = self.now();
         self.with_df(|df| {
@@ -241,8 +242,8 @@ impl Node {
         self.wake_df();
     }
 
-    /// News of entries of this node's agents, of a piece of the DF that begins with this number; and where the next
-    /// piece does.
+    /// Returns announcements of this node's entries in the piece of the DF that begins with `number`, and the start
+    /// of the next piece.
     fn entries_here(&self, df: &Df, number: u64, now: Time) -> (Vec<News>, Option<u64>) {
         let is_here = |description: &DfDescription| {
             let place = description.agent.map(|agent| self.routes.look_up(agent.name).place());
@@ -268,7 +269,7 @@ impl Node {
 }
 
 impl Node {
-    /// Whether an agent of that node may register this, or change its entry to this.
+    /// Returns true if an agent of that node may register these services, or change its entry to them.
     pub fn permits_services(&self, from: NodeId, description: &DfDescription) -> bool {
         if !self.guard.policy.restricts_nodes(Action::Register) {
             return true;
@@ -281,9 +282,9 @@ impl Node {
     }
 }
 
-/// A message for a node that is lost goes through the router once more: its receiver may be served elsewhere, or its
-/// sender hears of it. But no message to many goes to the others again, and none to one of many to another one: that node
-/// may have handled it. Nor does any follow an agent that left that node: it may have been passed on.
+/// Routes a message for a lost node once more: its receiver may be served elsewhere, or its sender gets a `failure`.
+/// No message to many goes to the others again, and none to one of many goes to another one: the lost node may have
+/// handled it. None follows an agent that left the lost node, because that node may have forwarded it.
 fn lost_parcel(node: &Node, envelope: Envelope) -> Parcel {
     let lives = || !matches!(node.routes.look_up(envelope.to.name).place(), Place::Unknown);
     match Cast::behind(&envelope) {
@@ -294,17 +295,17 @@ fn lost_parcel(node: &Node, envelope: Envelope) -> Parcel {
     }
 }
 
-/// Agents as they are told of.
+/// Returns agents in the form in which they are announced.
 pub(crate) fn named(agents: &[(Symbol, AgentKind)]) -> Vec<(Name, AgentKind)> {
     agents.iter().map(|(name, kind)| (Name::from(*name), *kind)).collect()
 }
 
-/// Whose lease it is sees to its end.
+/// Returns an entry without its lease, which only the agent's own node watches.
 pub(crate) fn without_lease(description: &DfDescription) -> DfDescription {
     DfDescription { lease_ms: None, ..description.clone() }
 }
 
-/// The node as its links see it.
+/// This node as its links see it.
 pub(crate) struct NodeStation(pub Arc<Node>);
 
 impl Station for NodeStation {
@@ -327,7 +328,7 @@ impl Station for NodeStation {
 
     fn arrive_row(&self, from: NodeId, to: Aid, row: Vec<MessageBody>) {
         let node = &*self.0;
-        // What may be forbidden is looked at one by one.
+        // With a restricting policy, messages are checked one by one.
         let shard = match node.guard.restricts_arriving {
             true => None,
             false => locked(&node.linked.arrivals).enter(node, from, to),
@@ -390,7 +391,7 @@ impl Station for NodeStation {
             }
             News::Crowded(name, crowded) => {
                 let route = node.routes.look_up(name);
-                // Whether it was crowded before is no part of where it is.
+                // The crowded flag is no part of the agent's location.
                 if route.place() == Place::Node(from) {
                     let _ = node.routes.replace(name, route, route.with_crowded(crowded));
                     if !crowded {
@@ -424,11 +425,12 @@ impl Station for NodeStation {
             let served_here =
                 |name| node.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::Here);
             let (served, mut agents): (Vec<_>, Vec<_>) = ams.reachable().partition(|(name, _)| served_here(*name));
-            // Agents of partitions that pass on are announced by their next server.
+            // Agents of partitions that change their server are announced by the next one.
             agents.retain(|(name, _)| !node.is_of_cluster(*name));
             let served = parts.as_ref().map(|parts| node.served(parts, &served)).unwrap_or_default();
             let agents = agents.chunks(LINK_NEWS_AGENTS).map(|agents| News::Agents(named(agents)));
-            // In one go, and before messages that wait for the peer: a sender to a topic there knows its subscribers.
+            // Announced in one go, and before messages that wait for the peer: a publisher there then knows the
+            // topic's subscribers.
             node.with_topics(|topics| tell(agents.chain(served).chain(topics.introduction()).collect()));
         });
     }
@@ -452,7 +454,7 @@ impl Station for NodeStation {
     fn lose(&self, lost: NodeId, messages: Vec<Envelope>) {
         let node = &*self.0;
         node.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
-        // Should it come back, it does not know who is crowded.
+        // If the node returns, it does not know which agents are crowded.
         locked(&node.linked.arrivals).forget(lost);
         node.forget_hearsay(lost);
         self.0.lose_hops(lost);
@@ -477,7 +479,7 @@ impl Station for NodeStation {
     }
 
     fn refuse_unsigned(&self, messages: Vec<Envelope>) {
-        // They count as handed over as soon as the link has answered.
+        // These messages count as handed over once the link has answered.
         self.0.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
         self.0.bury_all(messages, DeadReason::Unreachable);
     }
@@ -509,7 +511,7 @@ impl Station for NodeStation {
             return true;
         }
         self.0.linked.awaited.store(true, Ordering::Release);
-        // Either this sees that they were taken in meanwhile, or the shard sees that it is awaited.
+        // Either this thread sees that the messages were taken in meanwhile, or the shard sees that the links wait.
         fence(Ordering::SeqCst);
         has_room()
     }

@@ -1,4 +1,4 @@
-//! Where agents come from that are created from a program's text, and the files programs read and write.
+//! Program loader: makes agents from program text, and reads and writes programs' files.
 
 use std::sync::Arc;
 
@@ -8,35 +8,36 @@ use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::mobility::{CodeHash, FetchError};
 use whimbrel_platform::{AgentBody, Time};
 
-/// Where the code of an agent is that comes from another node.
+/// Location of the code of an agent that comes from another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeFound {
-    /// It is a program of this node's own.
+    /// The code is a program of this node.
     Own,
-    /// It came from another node, and is in use here.
+    /// The code came from another node, and is in use here.
     Foreign,
-    /// It is not in use here.
+    /// The code is not in use here.
     Missing,
 }
 
-/// Finds program files, compiles them, and makes agents of them. The runtime knows no language; who embeds it does.
+/// Port that finds program files, compiles them, and makes agents of them. The runtime knows no language; the program
+/// that embeds it does.
 pub trait ProgramLoader: Send + Sync {
     /// Makes the body of the agent `name` from the program at `path`.
     ///
     /// # Errors
-    /// The program is not to be had, or does not compile: why.
+    /// Returns the reason if the program cannot be found or does not compile.
     fn load(&self, name: Symbol, path: &str, options: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String>;
 
-    /// What the AMS says of agents that are made from such a program.
+    /// Returns the kind under which the AMS lists agents of such a program.
     fn kind(&self, _path: &str) -> AgentKind {
         AgentKind::AgentSpeak
     }
 
-    /// Makes an agent's body again from what was kept of it: whole, and what changed since, in order. The last of it was written
-    /// at a time by this node's clock that may be before that began: then it wraps.
+    /// Restores an agent's body from its recorded states: a complete one, then changes in order. The last was
+    /// recorded at a time on this node's clock that may lie before the clock's start; then it wraps.
     ///
     /// # Errors
-    /// Its program is not to be had or is another one by now, or the state is none of such a program: why.
+    /// Returns the reason if the program cannot be found or has changed, or if the state does not belong to it.
     fn restore(
         &self,
         _name: Symbol,
@@ -51,46 +52,46 @@ pub trait ProgramLoader: Send + Sync {
         })
     }
 
-    /// Where the code is of an agent that comes, of all that is in use here. Asked for each one, by threads that have no time to read
-    /// anything.
+    /// Looks up the code of an agent that arrives, among all code in use here. Called for each agent by threads that
+    /// must not read files.
     fn find_code(&self, _origin: &Origin) -> CodeFound {
         CodeFound::Own
     }
 
-    /// Looks for code that nobody has used here yet: among this node's own files, and what came from another node and was kept. If that is
-    /// found, it is in use from now on. Takes its time.
+    /// Looks for code that is not in use here yet: among this node's own files and the code retained from other
+    /// nodes. Code that is found is in use from now on. May take long.
     fn recall_code(&self, _origin: &Origin) -> bool {
         false
     }
 
-    /// Code that is in use here as it travels: these bytes have that hash.
+    /// Returns code in use here as it travels: bytes with this hash.
     fn code(&self, _code: CodeHash) -> Option<Arc<[u8]>> {
         None
     }
 
-    /// Takes in what another node says is this agent's code. Takes its time.
+    /// Admits what another node sent as this agent's code. May take long.
     ///
     /// # Errors
-    /// It has another hash, or cannot be run here.
+    /// Returns an error if the code has another hash, or cannot run here.
     fn admit_code(&self, _origin: &Origin, _bytes: Vec<u8>) -> Result<(), FetchError> {
         Err(FetchError::Inadmissible("no loader is installed for programs".to_owned()))
     }
 
-    /// Reads program text by the path a program names.
+    /// Reads program text by the path that a program names.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Returns the reason if the file cannot be read.
     fn read_source(&self, path: &str) -> Result<String, String> {
         std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
     }
 
-    /// The files in a folder that a program names, and in the folders within it, in the order of their paths.
+    /// Lists the files in a folder that a program names, and in its subfolders, ordered by path.
     fn list_files(&self, folder: &str) -> Vec<String> {
         let mut folders = vec![std::path::PathBuf::from(folder)];
         let mut files = Vec::new();
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-                // Links are not followed: they may lead round in a circle.
+                // Symbolic links are not followed: they may form a cycle.
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() => folders.push(entry.path()),
                     Ok(_) => files.push(entry.path().to_string_lossy().into_owned()),
@@ -102,16 +103,16 @@ pub trait ProgramLoader: Send + Sync {
         files
     }
 
-    /// Keeps text under a name a program chose.
+    /// Writes text to a file that a program names.
     ///
     /// # Errors
-    /// Why it cannot be kept.
+    /// Returns the reason if the file cannot be written.
     fn write_file(&self, path: &str, text: &str) -> Result<(), String> {
         std::fs::write(path, text).map_err(|error| format!("cannot write {path}: {error}"))
     }
 }
 
-/// For platforms whose agents are all made in Rust.
+/// Loader without programs, for platforms whose agents are all written in Rust.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoPrograms;
 

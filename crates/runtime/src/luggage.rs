@@ -1,4 +1,5 @@
-//! The states of agents on their way: packed, and in pieces if they are large, so that others can use the link.
+//! State transfer of moving agents: their states are packed, and split into pieces if they are large, so that other
+//! messages can use the link.
 
 use rustc_hash::FxHashMap;
 use whimbrel_platform::durable::Origin;
@@ -11,10 +12,10 @@ use whimbrel_platform::route::NodeId;
 use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
-/// A byte of LZ4 stands for so many at most.
+/// Largest factor by which LZ4 expands a byte.
 const LZ4_FACTOR_MAX: usize = 255;
 
-/// A state that is ready to leave.
+/// State of an agent that is ready to leave.
 pub(crate) struct Packed {
     pub bytes: Vec<u8>,
     /// See [`Offer::unpacked`].
@@ -22,7 +23,7 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// Packs a state, if that pays. Modules' states are packed already.
+    /// Packs a state, if that makes it smaller. Modules' states are packed already.
     pub fn of(state: Vec<u8>, origin: &Origin) -> Self {
         let length = state.len();
         if length >= HOP_COMPRESSED_FROM_BYTES && !matches!(origin, Origin::Module { .. }) {
@@ -34,7 +35,8 @@ impl Packed {
         Self { bytes: state, unpacked: 0 }
     }
 
-    /// What goes along with the offer, and what is kept for who asks for more.
+    /// Splits the state into the piece that goes with the offer and, if that is not all, the whole for later
+    /// requests.
     pub fn split(self) -> (Vec<u8>, Option<Vec<u8>>) {
         match self.bytes.get(..HOP_PIECE_BYTES) {
             Some(first) if self.bytes.len() > HOP_PIECE_BYTES => (first.to_vec(), Some(self.bytes)),
@@ -43,7 +45,7 @@ impl Packed {
     }
 }
 
-/// The state of an agent that came, as it was before it was packed.
+/// Unpacks the state of an agent that arrives.
 pub(crate) fn unpack(offer: &Offer) -> Result<Vec<u8>, String> {
     let bytes = usize::try_from(offer.unpacked).unwrap_or(usize::MAX);
     if bytes == 0 {
@@ -52,7 +54,8 @@ pub(crate) fn unpack(offer: &Offer) -> Result<Vec<u8>, String> {
     if bytes > HOP_STATE_BYTES_MAX {
         return Err(format!("its state has {bytes} bytes: {HOP_STATE_BYTES_MAX} are the most"));
     }
-    // Only what could be true is made room for. How large a module's agent may be is known when it is looked at, so it packs its own.
+    // Memory is allocated only for a plausible size. A module's agent packs its own state, because its size limit is
+    // known only when it is inspected.
     if matches!(*offer.origin, Origin::Module { .. }) || bytes / LZ4_FACTOR_MAX > offer.state.len() {
         return Err("its state cannot be unpacked".to_owned());
     }
@@ -60,12 +63,12 @@ pub(crate) fn unpack(offer: &Offer) -> Result<Vec<u8>, String> {
     state.ok_or_else(|| "its state cannot be unpacked".to_owned())
 }
 
-/// Agents whose states have come in part.
+/// Agents whose states have arrived in part.
 #[derive(Default)]
 pub(crate) struct Luggage(Mutex<FxHashMap<Bearer, Offer>>);
 
 impl Node {
-    /// An agent may come, and the rest of its state is to.
+    /// Prepares for the rest of an agent's state.
     pub fn order_rest(&self, from: NodeId, offer: Offer) {
         let bearer = Bearer { node: from, hop: offer.hop };
         if offer.of > HOP_STATE_BYTES_MAX as u64 || offer.state.is_empty() || offer.state.len() as u64 > offer.of {
@@ -80,7 +83,7 @@ impl Node {
             drop(arriving);
             return self.refuse_coming(from, &offer, self.no("too many large agents are on their way there"));
         }
-        // Whoever has it stay, or hears that its node is lost, looks here afterwards.
+        // The hop may have been cancelled, or its node lost, before this entry was made.
         if !self.with_transits(|it| it.transits.is_offered(from, offer.hop)) {
             return;
         }
@@ -88,7 +91,7 @@ impl Node {
         self.tell_hop(from, HopNews::More { hop: bearer.hop, at });
     }
 
-    /// A piece of an agent's state came.
+    /// Handles a piece of an agent's state.
     pub fn hear_state(&self, from: NodeId, hop: HopId, piece: &Part) {
         let bearer = Bearer { node: from, hop };
         let mut arriving = locked(&self.luggage.0);
@@ -106,12 +109,12 @@ impl Node {
         }
     }
 
-    /// Those do not come any more.
+    /// Drops the states of agents that do not arrive any more.
     pub fn drop_luggage(&self, is_gone: impl Fn(&Bearer) -> bool) {
         locked(&self.luggage.0).retain(|bearer, _| !is_gone(bearer));
     }
 
-    /// The platform stops: nobody comes any more.
+    /// Refuses all agents whose states are incomplete, because the platform stops.
     pub fn refuse_luggage(&self) {
         let arriving = std::mem::take(&mut *locked(&self.luggage.0));
         arriving.into_iter().for_each(|(bearer, offer)| self.refuse_coming(bearer.node, &offer, HopError::Stopping));

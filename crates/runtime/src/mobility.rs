@@ -1,5 +1,5 @@
-//! Agents that go from this node to another, come from one, or go from one to another without this one: what
-//! `platform::mobility` says, carried out. What a shard does of it is in `shard::hops`.
+//! Moves of agents between this node and others, and between two others: carries out what `platform::mobility`
+//! decides. The shards' part is in `shard::hops`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -31,25 +31,25 @@ use crate::sync::{Arc, Mutex, locked};
 use crate::turn::caught;
 use crate::worker::attending;
 
-/// What a node knows of agents on their way.
+/// Hops of a node: agents that leave, arrive, or move between other nodes.
 #[derive(Default)]
 pub(crate) struct Mobility {
     state: Mutex<OnTheWay>,
-    /// Whether any is: looked at without the lock.
+    /// True while any hop is in progress; read without the lock.
     busy: AtomicBool,
-    /// Agents that somebody here called home, on other nodes, or sent on to a client of another node: by a number, which node was asked, and who
-    /// is told.
+    /// Requests to other nodes to recall an agent, or to send it on to a client. Holds, by number, the node that was
+    /// asked and the caller to notify.
     recalls: Mutex<FxHashMap<u64, (NodeId, HopCall)>>,
 }
 
-/// See [`Transits`]; and the agents that are made here and do not run yet.
+/// State of [`Transits`], with the agents that are made here and do not run yet.
 #[derive(Default)]
 pub(crate) struct OnTheWay {
     pub transits: Transits,
     prepared: FxHashMap<Symbol, Prepared>,
 }
 
-/// An agent that comes.
+/// Agent that was made here and waits for the hop's commit.
 struct Prepared {
     slot: Box<Slot>,
     kind: AgentKind,
@@ -57,36 +57,36 @@ struct Prepared {
     /// Root agent of its family.
     root: Symbol,
     shard: ShardIndex,
-    /// It offered something when it came.
+    /// True if the agent had a DF entry when it arrived.
     offers: bool,
-    /// It was to end before it was an agent of this node.
+    /// True if the agent has to end as soon as it belongs to this node.
     doomed: bool,
-    /// What binds it.
+    /// Home node and lifetime of the agent.
     ties: Ties,
-    /// How long it had lived when it was offered.
+    /// Age of the agent when it was offered.
     lived: Duration,
-    /// It was called home.
+    /// True if the agent was recalled.
     recalled: bool,
-    /// Who calls it home while it comes.
+    /// Callers that recall the agent while it arrives.
     recalls: Vec<HopCall>,
 }
 
-/// That an agent is to go somewhere, and who is told what became of it.
+/// Requested hop of an agent, with the caller to notify of the outcome.
 pub(crate) struct Errand {
     pub request: HopRequest,
     pub then: Option<HopCall>,
 }
 
-/// Called with what became of a hop.
+/// Callback for the outcome of a hop.
 pub(crate) type HopCall = Box<dyn FnOnce(Result<(), HopError>) + Send>;
 
 impl Errand {
-    /// What the agent itself asked for.
+    /// Creates the job for a hop that the agent itself requested.
     pub fn of(request: HopRequest) -> Box<Self> {
         Box::new(Self { request, then: None })
     }
 
-    /// What the agent asked for, perhaps because somebody wants that.
+    /// Creates the job for a hop that the agent requested, perhaps on behalf of a caller.
     pub fn wanted(request: HopRequest, wish: Option<Wish>) -> Box<Self> {
         Box::new(Self { request, then: wish.map(Wish::into_call) })
     }
@@ -99,46 +99,47 @@ impl Errand {
 }
 
 impl Drop for Errand {
-    /// Whoever it was for is not here any more. Nobody waits for ever to hear of that.
+    /// Reports a failure if the agent is gone, so that no caller waits for ever.
     fn drop(&mut self) {
         self.over(Err(HopError::NotMovable("it is not here any more".to_owned())));
     }
 }
 
-/// What a shard is to do for a hop.
+/// Command to a shard in the course of a hop.
 pub(crate) enum HopOrder {
-    /// Make an agent that comes from there.
+    /// Make an agent that comes from this node.
     Make(Offer, NodeId),
-    /// Let it go there, if it is still alive.
+    /// Let the agent go to this node, if it is still alive.
     LetGo(HopId, NodeId),
-    /// The destination wants more of its state, from this byte on.
+    /// Send more of the agent's state, from this byte on.
     More(HopId, u64, NodeId),
-    /// It stays.
+    /// Keep the agent here.
     Stay(HopId, HopError),
-    /// It has a clone of this name.
+    /// Report that the agent has a clone of this name.
     Cloned(HopId, Symbol),
-    /// It is gone, and nothing comes from this node any more: pass on what waited for it.
+    /// Forward what waited for the agent: it is gone, and this node sends nothing more to it.
     Empty(HopId, NodeId),
-    /// Tell this node behind what was passed on.
+    /// Send this news behind all forwarded messages.
     TellBehind(NodeId, HopNews),
-    /// A message for an agent that is gone to this node. When it is at the door, all that comes for it may be.
+    /// Handle a message for an agent that is gone to this node. Once it has reached the entry shard, all messages for
+    /// the agent may have.
     Late(Envelope, NodeId),
-    /// An agent does not come: what waited for it goes where it is.
+    /// Route messages that waited for an agent to wherever it is, because it does not arrive.
     Return(Symbol),
-    /// An agent was called home when it had not heard yet what became of its last hop: call it again.
+    /// Recall an agent once more. At the first attempt it had not heard the outcome of its last hop yet.
     CallAgain(Symbol, u32),
-    /// A durable agent's partition does not go where it wants to be.
+    /// Report that a durable agent's partition does not move to the requested node.
     Unmoved(Bearer, HopError),
 }
 
-/// Something that passes through shards.
+/// Barrier that passes through all shards.
 pub(crate) struct Passage {
     crossing: Crossing,
     left: AtomicUsize,
 }
 
 impl Node {
-    /// Asks what is known of agents on their way, and does what follows: before anybody else asks.
+    /// Asks for the state of hops and carries out the resulting commands, under one lock.
     pub fn with_transits<T>(&self, ask: impl FnOnce(&mut OnTheWay) -> T) -> T {
         let mut on_the_way = locked(&self.mobility.state);
         let answer = ask(&mut on_the_way);
@@ -179,7 +180,8 @@ impl Node {
         }
     }
 
-    /// Has something pass through all shards. Who waits for work has nothing under way, so mostly it has passed at once.
+    /// Sends a barrier through all shards. Shards that wait for work have nothing in progress, so it has mostly
+    /// passed at once.
     fn cross(&self, on_the_way: &mut OnTheWay, crossing: Crossing) {
         let busy: Vec<usize> =
             self.seats.iter().enumerate().filter(|(_, seat)| !seat.inbox.is_done_with()).map(|(i, _)| i).collect();
@@ -192,14 +194,14 @@ impl Node {
         }
     }
 
-    /// One shard less: what came before is handed over.
+    /// Notes that a barrier has passed one shard. All messages before it are handed over.
     pub fn passed(&self, passage: &Passage) {
         if passage.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.with_transits(|it| it.transits.handle_crossed(passage.crossing, |node| self.name_of(node)));
         }
     }
 
-    /// Another node has news of an agent on its way.
+    /// Handles another node's news of a hop.
     pub fn hear_hop(self: &Arc<Self>, from: NodeId, news: HopNews) {
         match news {
             HopNews::Offer(offer) => self.hear_offer(from, *offer),
@@ -229,12 +231,12 @@ impl Node {
             }),
             HopNews::Roams(hop, to, topics) => self.hear_roams(from, hop, to, topics),
             HopNews::Settled(hop) => self.with_topics(|topics| topics.handle_settled(hop, from)),
-            // While it neither comes nor begins.
+            // Handled under the lock, so that the agent neither arrives nor begins meanwhile.
             HopNews::Clear(hop, topics) => {
                 self.with_transits(|it| self.hear_clear(from, hop, topics, it.transits.source_before_commit(hop)));
             }
             HopNews::Follow(hop) => {
-                // What comes behind that is none of this node's to pass on.
+                // Messages behind that news do not have to be forwarded by this node.
                 self.with_topics(|topics| topics.handle_followed(hop, from));
                 self.with_transits(|it| it.transits.handle_news(from, self.name_of(from), HopNews::Follow(hop)));
             }
@@ -242,11 +244,11 @@ impl Node {
         }
     }
 
-    /// An agent of one other node is at another one from now on.
+    /// Handles a report that an agent moved from one other node to another.
     fn hear_departed(&self, from: NodeId, agent: Symbol, to: Symbol) {
         let to = self.linked.links().and_then(|links| links.node_named(to.as_str()));
         let Some(to) = to else {
-            // As soon as there is a link, that node tells of its agents.
+            // That node announces its agents as soon as there is a link.
             let reason = EndReason::Failed("it left for an unknown node".to_owned());
             return self.agent_ended_elsewhere(&agent.into(), from, &reason);
         };
@@ -271,7 +273,8 @@ impl Node {
             let why = self.no("an agent of its name is on its way here already");
             return self.tell_hop(from, HopNews::Refuse(hop, why));
         }
-        // Who waits on this link with nothing else to do makes it without being called for that.
+        // A thread that waits on this link and is otherwise idle makes the agent itself, without waking another
+        // thread.
         let is_small = offer.clone.is_none() && offer.is_whole() && offer.state.len() <= HOP_MADE_AT_ONCE_BYTES;
         match attending().filter(|_| is_small) {
             Some(shard) => self.make_coming(shard, from, offer),
@@ -279,12 +282,13 @@ impl Node {
         }
     }
 
-    /// Has an agent made that comes, whose code may be here.
+    /// Requests an arriving agent from a shard; its code may be here.
     pub fn have_made(&self, from: NodeId, offer: Offer) {
         self.put(self.quiet_shard(), Parcel::Hop(Box::new(HopOrder::Make(offer, from))));
     }
 
-    /// A shard that has nothing to do, if there is one: best that of the worker which this thread is, as none has to be woken then.
+    /// Returns an idle shard, if there is one. This thread's own shard comes first, because no other thread has to
+    /// wake.
     fn quiet_shard(&self) -> ShardIndex {
         let here = attending().filter(|shard| self.seat(*shard).is_some_and(|seat| seat.inbox.is_done_with()));
         if let Some(shard) = here {
@@ -297,7 +301,7 @@ impl Node {
         HopError::Refused { node: self.called(), reason: reason.to_owned() }
     }
 
-    /// Makes an agent that comes, or says why not.
+    /// Makes an arriving agent, or reports the reason for refusing it.
     pub fn make_coming(self: &Arc<Self>, shard: ShardIndex, from: NodeId, offer: Offer) {
         let permitted = self.permit_coming(from, &offer).and_then(|()| self.permit_onward(&offer));
         match permitted.and_then(|()| self.find_code(from, &offer)) {
@@ -311,12 +315,12 @@ impl Node {
             None => {
                 self.welcome(shard, from, &offer, hop.agent, &mut *body).map_err(|why| self.no(&why)).map(|()| body)
             }
-            // When it is known what it is called.
+            // Clones are admitted once their name is known.
             Some(_) => Ok(body),
         };
         match (self.body_of(&offer).and_then(admitted), offer.clone) {
             (Ok(body), None) => self.prepare(shard, from, offer, body),
-            // Its original may have ended since.
+            // The original may have ended since.
             (Ok(_), Some(_)) if !self.with_transits(|it| it.transits.handle_clone_done(from, hop)) => {}
             (Ok(body), Some(name)) => match self.clone_here(shard, from, &offer, name, body) {
                 Ok(clone) => self.tell_hop(from, HopNews::Cloned(hop, clone)),
@@ -326,7 +330,7 @@ impl Node {
         }
     }
 
-    /// An agent cannot come: why.
+    /// Refuses an arriving agent, with the reason.
     pub fn refuse_coming(&self, from: NodeId, offer: &Offer, why: HopError) {
         match offer.clone {
             None => self.with_transits(|it| it.transits.refuse(from, offer.hop, why)),
@@ -365,12 +369,14 @@ impl Node {
         Err(HopError::Forbidden(self.called()))
     }
 
-    /// Whether an agent that is on its way to a client of this node would be offered to it: if not it had better stay where it is.
+    /// Checks that a client of this node would be offered an agent on its way there. Otherwise the agent had better
+    /// stay.
     fn permit_onward(&self, offer: &Offer) -> Result<(), HopError> {
         if offer.onward == Symbol::default() { Ok(()) } else { self.shelf.may_invite(offer.onward) }
     }
 
-    /// Who an agent is to the policy that comes from there. One that was with a client is what agents of sessions are, wherever it goes.
+    /// Returns the policy's principal for an agent that arrives from that node. An agent that was with a client
+    /// counts as an agent of a session, wherever it goes.
     pub fn traveller(&self, from: NodeId, offer: &Offer) -> Principal {
         let (name, node) = (offer.hop.agent, self.name_of(from));
         if offer.kind == AgentKind::Session { Principal::Session { name, node } } else { self.bearer(name, node) }
@@ -382,7 +388,7 @@ impl Node {
         made.unwrap_or_else(Err).map_err(|reason| self.no(&reason))
     }
 
-    /// Asks an agent that comes, as it was made from its state, whether it can go on here.
+    /// Asks an arriving agent, as restored from its state, whether it can continue here.
     fn welcome(
         self: &Arc<Self>,
         shard: ShardIndex,
@@ -405,13 +411,13 @@ impl Node {
         caught(|| body.admit(&arrival)).unwrap_or_else(Err)
     }
 
-    /// The agent is made: from now on what is sent to it here waits.
+    /// Enters a restored agent that waits for the commit: from now on messages to it wait here.
     fn prepare(self: &Arc<Self>, shard: ShardIndex, from: NodeId, offer: Offer, body: Box<dyn AgentBody>) {
         let ties = self.ties_of(&offer);
         let lived = Duration::from_millis(offer.age_ms.min(HOP_LIVED_MAX));
         let handled = offer.handled.min(HOP_LIVED_MAX);
         let Offer { hop, kind, owner, root, recalled, onward, .. } = offer;
-        // What is told when it begins here is kept from it: it is not where it goes yet.
+        // The agent is not told that it begins here, because this node is not its destination.
         let goes_on = onward != Symbol::default();
         let body = if goes_on { self.sent_on(from, hop, onward, body) } else { body };
         self.with_transits(|it| {
@@ -432,20 +438,21 @@ impl Node {
                         let coming =
                             Prepared { slot, kind, owner, root, shard, offers, doomed, ties, lived, recalled, recalls };
                         it.prepared.insert(hop.agent, coming);
-                        // It was another node's, and who waited because it was crowded waits for that node's word no more.
+                        // The agent was another node's. Senders that waited because it was crowded do not wait for
+                        // that node's report any more.
                         self.relieved(hop.agent);
                         return;
                     }
-                    // It may be as crowded as it was not a moment ago.
+                    // Its crowded flag may have changed just now.
                     Err(now) => before = now,
                 }
             }
-            // It ended since it was offered.
+            // The agent ended since it was offered.
             it.transits.refuse(from, hop, self.no("it has ended"));
         });
     }
 
-    /// An agent that is to go on to a client of this node. The node that it comes from hears what became of that.
+    /// Wraps an agent that continues to a client of this node. Its source node is told the outcome.
     fn sent_on(
         self: &Arc<Self>,
         from: NodeId,
@@ -460,14 +467,15 @@ impl Node {
         Box::new(DepartingBody::new(body, onward, Some(Wish::new(onward, Box::new(tell)))))
     }
 
-    /// An agent leaves for a node from which it is to go on to a client: that node says what becomes of it, under the hop's number.
+    /// Notes that an agent leaves for a node from which it continues to a client. That node reports the outcome under
+    /// the hop's number.
     pub fn await_onward(&self, hop: HopId, to: NodeId, then: Option<HopCall>) {
         if let Some(then) = then {
             locked(&self.mobility.recalls).insert(hop.number, (to, then));
         }
     }
 
-    /// It did not leave after all.
+    /// Cancels that note because the agent did not leave.
     pub fn await_no_more(&self, hop: HopId) -> Option<HopCall> {
         locked(&self.mobility.recalls).remove(&hop.number).map(|(_, then)| then)
     }
@@ -497,7 +505,7 @@ impl Node {
         Ok(made.name)
     }
 
-    /// What binds an agent that comes now.
+    /// Returns the home node and lifetime of an agent that arrives now.
     fn ties_of(&self, offer: &Offer) -> Ties {
         let home = if offer.home == self.my_name() { Symbol::default() } else { offer.home };
         let until = offer.lifetime_ms.map_or(Time::NEVER, |ms| self.now() + Duration::from_millis(ms));
@@ -505,20 +513,21 @@ impl Node {
     }
 
     fn tie(&self, agent: Aid, ties: Ties) {
-        // It may have ended again.
+        // The agent may have ended again.
         let _ = self.with_ams(|ams| ams.tie(agent, ties));
         if ties.until < Time::NEVER {
             self.change(sym::AMS, Change::Wake);
         }
     }
 
-    /// What its source says of an agent that comes is about no other one, and what the policy of this node forbids does not come along.
+    /// Limits the registration from an agent's source: it may concern no other agent, and forbidden services are
+    /// removed.
     fn restrict(&self, agent: Symbol, from: NodeId, standing: &mut Standing) {
         standing.agent = agent;
         standing.entry.take_if(|entry| entry.agent != Some(Aid::local(agent)) || !self.permits_services(from, entry));
     }
 
-    /// An agent that comes is one of this node from now on. It does not run yet.
+    /// Makes an arriving agent an agent of this node. It does not run yet.
     fn own(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, mut standing: Standing, told: &[Symbol]) {
         let Some(coming) = on_the_way.prepared.get_mut(&hop.agent) else { return };
         let places = std::mem::take(&mut standing.places);
@@ -536,28 +545,28 @@ impl Node {
         self.take_over_entry(standing);
     }
 
-    /// An agent that came begins: all that was on its way to it elsewhere is in its mailbox.
+    /// Starts an agent that arrived: all messages that were on their way to it elsewhere are in its mailbox.
     fn begin(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId) {
         let Some(coming) = on_the_way.prepared.remove(&hop.agent) else { return };
         let Prepared { mut slot, kind, shard, offers, doomed, ties, recalled, recalls, .. } = coming;
         let source = self.name_of(from);
         let hopped = Hop::Arrived { from: source };
-        // What is wrong with it shows in its next turn.
+        // Its next turn shows any fault.
         let _ = catch_unwind(AssertUnwindSafe(|| {
             if recalled {
                 slot.body.recalled();
             }
             slot.body.hopped(&hopped);
         }));
-        // It may have been killed since it is here.
+        // The agent may have been killed since it arrived.
         if self.with_ams(|ams| ams.kind(slot.aid()).is_some()) {
             self.tell_of(slot.aid(), kind, offers, from);
             self.tell(Event::Came(slot.aid(), source));
         } else if let Some(links) = self.linked.links() {
-            // Who heard of that before it heard of the hop believes it to be here.
+            // A node that hears of the end before it hears of the hop believes the agent to be here.
             links.tell_all(News::AgentEnded(hop.agent.into(), EndReason::Killed));
         }
-        // Not before all nodes know that it is here: none is to hear of its end first.
+        // The lifetime begins only after all nodes know that the agent is here: none may hear of its end first.
         self.tie(slot.aid(), ties);
         self.put(shard, Parcel::Arrive(vec![slot]));
         recalls.into_iter().for_each(|then| self.recall_here(hop.agent, then));
@@ -566,7 +575,8 @@ impl Node {
         }
     }
 
-    /// Tells all nodes of an agent that came: those that had no link to its source do not know of it. The source does: it let it go.
+    /// Announces an agent that arrived, because nodes without a link to its source do not know of it. The source
+    /// itself let the agent go.
     fn tell_of(&self, agent: Aid, kind: AgentKind, offered: bool, source: NodeId) {
         let Some(links) = self.linked.links() else { return };
         for node in links.nodes().into_iter().filter(|node| *node != source) {
@@ -574,13 +584,13 @@ impl Node {
         }
         match self.with_df(|df| df.description_of(agent).map(without_lease)) {
             Some(entry) => links.tell_all(News::Service(Box::new(entry))),
-            // It was taken back meanwhile, which nobody believed who did not know yet that it is here.
+            // The entry was withdrawn meanwhile. Nodes that did not know yet that the agent is here ignored that.
             None if offered => links.tell_all(News::NoService(agent.name)),
             None => {}
         }
     }
 
-    /// An agent does not come after all.
+    /// Drops a restored agent that does not arrive after all.
     fn drop_prepared(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, lost: bool) {
         let Some(Prepared { slot, shard, recalls, .. }) = on_the_way.prepared.remove(&hop.agent) else { return };
         let (name, generation) = (hop.agent, slot.generation);
@@ -588,10 +598,10 @@ impl Node {
         self.monitors.moved(name, Some(generation), None);
         let is_there = !lost && self.with_ams(|ams| ams.node_of(name)) == Some(from);
         let on_its_way = Route::local(LocalRoute { shard, slot: None, generation, crowded: false });
-        // It may have ended there, and another one of its name be here.
+        // The agent may have ended there, and another one of its name may be here.
         let _ = self.routes.replace(name, on_its_way, if is_there { Route::node(from) } else { Route::UNKNOWN });
         if let Some(links) = self.linked.links().filter(|_| lost) {
-            // Should another node have heard that it is here, it is not.
+            // Another node may have heard that the agent is here, which is wrong.
             links.tell_all(News::AgentEnded(name.into(), EndReason::Failed("its node is lost".to_owned())));
         }
         self.put(shard, Parcel::Hop(Box::new(HopOrder::Return(name))));
@@ -604,9 +614,9 @@ impl Node {
         let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));
     }
 
-    /// Another node is lost. To be called before its agents are forgotten.
+    /// Cancels hops from and to a lost node. To be called before that node's agents are forgotten.
     pub fn lose_hops(self: &Arc<Self>, lost: NodeId) {
-        // Under the lock in any case: an agent may just be offered to that node.
+        // Taken under the lock in any case: an agent may just be offered to that node.
         self.with_transits(|it| it.transits.handle_lost(lost, self.name_of(lost)));
         self.lose_orders(lost);
         let asked: Vec<HopCall> = locked(&self.mobility.recalls)
@@ -617,7 +627,8 @@ impl Node {
         self.drop_luggage(|bearer| bearer.node == lost);
     }
 
-    /// The platform stops: who comes ends as all others, or stays where it is.
+    /// Cancels all hops because the platform stops. Agents that arrived end like all others; the rest stay at their
+    /// sources.
     pub fn stop_hops(&self) {
         self.stop_orders();
         self.refuse_luggage();
@@ -631,8 +642,8 @@ impl Node {
         });
     }
 
-    /// A message that another node passed on: into the mailbox of the agent that comes from there, before all that was sent
-    /// here. Comes back if there is none.
+    /// Puts a message that another node forwarded into the mailbox of the agent that arrives from there, before all
+    /// messages sent to it here. Returns the message if there is no such agent.
     pub fn keep_forwarded(&self, from: NodeId, envelope: Envelope) -> Option<Envelope> {
         let mut on_the_way = locked(&self.mobility.state);
         let name = envelope.to.name;
@@ -646,7 +657,7 @@ impl Node {
         }
     }
 
-    /// By which shard what comes for an agent that is gone is passed on, and where.
+    /// Returns the entry shard through which messages for an agent that is gone are forwarded, and their destination.
     pub fn door_of(&self, name: Symbol) -> Option<(ShardIndex, NodeId)> {
         if !self.has_transits() {
             return None;
@@ -654,18 +665,19 @@ impl Node {
         locked(&self.mobility.state).transits.door_of(name)
     }
 
-    /// Whether an agent is on its way here from that node.
+    /// Returns true if an agent is on its way here from that node.
     pub fn comes_from(&self, name: Symbol, node: NodeId) -> bool {
         self.has_transits() && locked(&self.mobility.state).transits.comes_from(name) == Some(node)
     }
 
-    /// Asks which agents are on their way here, while none comes or begins.
+    /// Asks which agents are on their way here, while none arrives or begins.
     pub fn with_coming<T>(&self, ask: impl FnOnce(&dyn Fn(Symbol) -> bool) -> T) -> T {
         let on_the_way = locked(&self.mobility.state);
         ask(&|name| on_the_way.transits.comes_from(name).is_some())
     }
 
-    /// An agent that comes is to end as soon as it is here. The node that it leaves, if it is not an agent of this one yet.
+    /// Marks an arriving agent to end as soon as it is here. Returns its source node if the agent does not belong to
+    /// this node yet.
     pub fn doom_coming(&self, name: Symbol) -> Option<NodeId> {
         if !self.has_transits() {
             return None;
@@ -678,12 +690,12 @@ impl Node {
         Some(from)
     }
 
-    /// Messages in the mailboxes of agents that come.
+    /// Counts messages in the mailboxes of arriving agents.
     pub fn queued_coming(&self) -> u64 {
         locked(&self.mobility.state).prepared.values().map(|coming| coming.slot.mailbox.len() as u64).sum()
     }
 
-    /// Calls an agent home, wherever it is; `then` hears what came of it.
+    /// Recalls an agent, wherever it is. `then` is called with the outcome.
     pub fn recall(&self, agent: Symbol, then: HopCall) {
         let Some(then) = self.recall_coming(agent, then) else { return };
         match self.routes.look_up(agent).place() {
@@ -692,7 +704,7 @@ impl Node {
         }
     }
 
-    /// Calls an agent home that is on its way here: as soon as it is there. `None` if there is such an agent.
+    /// Recalls an agent on its way here, as soon as it has arrived. Returns `then` if there is no such agent.
     fn recall_coming(&self, agent: Symbol, then: HopCall) -> Option<HopCall> {
         if !self.has_transits() {
             return Some(then);
@@ -707,7 +719,7 @@ impl Node {
         }
     }
 
-    /// Has another node call an agent home.
+    /// Asks another node to recall an agent.
     pub fn recall_at(&self, node: NodeId, agent: Symbol, then: HopCall) {
         let number = self.random();
         locked(&self.mobility.recalls).insert(number, (node, then));
@@ -721,7 +733,7 @@ impl Node {
         }
     }
 
-    /// Somebody wants something of an agent that has just gone: if it was called home, it is called where it is now.
+    /// Handles a job for an agent that has just gone. A recall follows the agent to its present node.
     pub fn recall_gone(&self, agent: Symbol, mut errand: Errand) {
         if errand.request.mode == HopMode::Recall
             && let Some(then) = errand.then.take()
@@ -737,7 +749,7 @@ impl Node {
         self.send_off(agent, Box::new(Errand { request, then: Some(then) }));
     }
 
-    /// Another node wants an agent to come home.
+    /// Handles another node's request to recall an agent.
     fn hear_recall(self: &Arc<Self>, from: NodeId, agent: Symbol, number: u64) {
         if !self.permits_node(from, Action::Move, agent.as_str()) {
             let why = HopError::Forbidden(self.called());
@@ -750,7 +762,7 @@ impl Node {
         self.recall(agent, Box::new(answer));
     }
 
-    /// Has an agent of this node go to another one, or a clone of it.
+    /// Sends an agent of this node, or a clone of it, to another node.
     pub fn send_off(&self, agent: Symbol, mut errand: Box<Errand>) {
         if errand.request.mode == HopMode::Move
             && self.is_of_cluster(agent)

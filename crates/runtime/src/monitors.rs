@@ -1,4 +1,4 @@
-//! Who wants to know when which agent ends.
+//! Monitors: agents and callers that are notified when an agent ends.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,10 +9,10 @@ use whimbrel_platform::route::{Place, RouteTable};
 
 use crate::sync::{Mutex, locked};
 
-/// Called with why an agent ended; `None` if there was no such agent.
+/// Callback with the reason for an agent's end; `None` if there was no such agent.
 pub(crate) type EndCall = Box<dyn FnOnce(Option<&EndReason>) + Send>;
 
-/// The generation of whoever is on another node: no agent of this one has it.
+/// Generation that stands for agents of other nodes: no agent of this node has it.
 const ELSEWHERE: u32 = u32::MAX;
 
 enum Watcher {
@@ -20,17 +20,18 @@ enum Watcher {
     Call(EndCall),
 }
 
-/// See the module. An agent is known by its name and generation, so that nobody is told of another's end.
+/// Watchers of a node's agents; see the module. An agent is identified by name and generation, so that no watcher is
+/// notified of the end of another agent.
 #[derive(Default)]
 pub(crate) struct Monitors {
     watchers: Mutex<FxHashMap<(Symbol, u32), Vec<Watcher>>>,
-    /// How many agents are watched: most platforms watch none, and their ends should not need the lock.
+    /// Number of watched agents. Most platforms watch none, and their agents' ends should not need the lock.
     watched: AtomicUsize,
 }
 
 impl Monitors {
-    /// Has `watcher` told of the end of `agent`. What it is to be told at once, if there is no such agent.
-    /// It may be `away`: no agent of this node, and without a route just now.
+    /// Notifies `watcher` when `agent` ends. Returns the notification at once if there is no such agent. `away` is
+    /// true if the agent is on another node and has no route just now.
     pub fn watch(&self, routes: &RouteTable, watcher: Aid, agent: Symbol, away: bool) -> Option<AclMessage> {
         match self.add(routes, agent, Watcher::Agent(watcher), away) {
             Some(Watcher::Agent(watcher)) => Some(news(watcher, agent, None)),
@@ -38,19 +39,19 @@ impl Monitors {
         }
     }
 
-    /// Has `call` made at the end of `agent`; at once if there is no such agent.
+    /// Calls `call` when `agent` ends, or at once if there is no such agent.
     pub fn call(&self, routes: &RouteTable, agent: Symbol, call: EndCall, away: bool) {
         if let Some(Watcher::Call(call)) = self.add(routes, agent, Watcher::Call(call), away) {
             call(None);
         }
     }
 
-    /// Gives the watcher back if there is no such agent.
+    /// Adds a watcher. Returns the watcher if there is no such agent.
     fn add(&self, routes: &RouteTable, agent: Symbol, watcher: Watcher, away: bool) -> Option<Watcher> {
         let mut watchers = locked(&self.watchers);
         self.watched.fetch_add(1, Ordering::SeqCst);
-        // An agent loses its route before its watchers are looked up: so either it is seen here that it is gone, or the
-        // watcher is seen there.
+        // An agent loses its route before its watchers are looked up. So either this thread sees that the agent is
+        // gone, or the ending thread sees the watcher.
         let generation = match routes.look_up(agent).place() {
             Place::Local(place) => place.generation,
             Place::Node(_) => ELSEWHERE,
@@ -64,8 +65,8 @@ impl Monitors {
         None
     }
 
-    /// An agent went to another node, or came from there (its generation on this node: before, and from now on). Who watches
-    /// it goes on watching it.
+    /// Moves the watchers of an agent that went to another node, or came from one. `before` and `now` are its
+    /// generations on this node.
     pub fn moved(&self, agent: Symbol, before: Option<u32>, now: Option<u32>) {
         if self.watched.load(Ordering::SeqCst) == 0 {
             return;
@@ -76,12 +77,12 @@ impl Monitors {
         }
     }
 
-    /// An agent of another node ended: as [`Monitors::ended`].
+    /// Handles the end of another node's agent, like [`Monitors::ended`].
     pub fn ended_elsewhere(&self, agent: Symbol, reason: &EndReason) -> Vec<AclMessage> {
         self.ended(agent, ELSEWHERE, reason)
     }
 
-    /// An agent ended: calls those who want to be called, and returns what the others are to be told.
+    /// Handles an agent's end: makes the requested calls, and returns the notifications for watching agents.
     pub fn ended(&self, agent: Symbol, generation: u32, reason: &EndReason) -> Vec<AclMessage> {
         if self.watched.load(Ordering::SeqCst) == 0 {
             return Vec::new();
@@ -104,7 +105,8 @@ fn news(watcher: Aid, agent: Symbol, reason: Option<&EndReason>) -> AclMessage {
     AclMessage::new(Performative::Inform, Aid::local(sym::AMS), watcher, content)
 }
 
-/// Why an agent ended, as a value: `finished`, `killed`, `failed("why")`, `expired`, or `unknown` if there was none.
+/// Returns the reason of an agent's end as a value: `finished`, `killed`, `failed("why")`, `expired`, or `unknown` if
+/// there was no such agent.
 pub(crate) fn reason_value(reason: Option<&EndReason>) -> Value {
     if let Some(why) = reason.and_then(EndReason::failure) {
         return Value::term("failed", [Value::from(why)]);

@@ -1,13 +1,15 @@
-//! Two agents of one name, each on a node that knew nothing of the other: they were created at the same moment, or before the nodes were
-//! linked. The one that was there first keeps the name, the other one ends, and all who know them are told.
+//! Name conflicts: two agents of one name on nodes that did not know of each other. Both were created at the same
+//! moment, or before the nodes were linked. The older agent keeps the name, the other one ends, and all nodes
+//! concerned are told.
 //!
-//! An agent on its way between two nodes is never one of two: a node has a record of it from when it has heard that its old one has none any
-//! more. So what is compared are records. The node whose name is the first of the two asks ([`Namesake::Asks`]), and has had the same record
-//! when the answer comes: then there were two while the other node answered, however late any of these words is. Ages are compared on that one
-//! node, so that clocks that differ do no harm, and both nodes act on one decision.
+//! An agent that moves between two nodes is never in conflict with itself. Its destination records the agent only
+//! after hearing that its source has no record any more, so conflicts are found by comparing records. The node whose
+//! name comes first asks ([`Namesake::Asks`]). If its record has not changed when the answer comes, two agents
+//! existed while the other node answered, however late the messages are. Ages are compared on that one node: clocks
+//! that differ do no harm, and both nodes act on one decision.
 //!
-//! To give up a name for an agent of another node is to be killed by that node, and permitted as that is: nobody takes a name away by saying
-//! that he has had it for long, where the policy does not let him end the agent anyway.
+//! Giving up a name for another node's agent amounts to being killed by that node, and needs the same permission. So
+//! no node takes a name away by claiming a great age, unless the policy lets it end the agent anyway.
 
 use std::time::Duration;
 
@@ -21,14 +23,15 @@ use whimbrel_platform::services::LogLevel;
 
 use crate::node::Node;
 
-/// When this agent of the node came to have its name, which no two of that name did at once; `None` if it is ending, or the platform's own.
+/// Returns the time at which this node's agent got its name, which identifies it among agents of that name. Returns
+/// `None` if the agent is ending, or is the platform's own.
 fn life_of(ams: &Ams, agent: Symbol) -> Option<Time> {
     let known = ams.describe(Aid::local(agent))?;
     (!known.ending && known.kind != AgentKind::Service).then_some(known.created)
 }
 
 impl Node {
-    /// Another node says that it has an agent, which this one has, too, or had a moment ago.
+    /// Handles another node's claim to have an agent that this node has, too, or had a moment ago.
     pub fn meet_namesake(&self, agent: Symbol, there: NodeId) {
         let Some(links) = self.linked.links().filter(|_| self.cluster.is_none()) else { return };
         self.with_ams(|ams| {
@@ -41,12 +44,12 @@ impl Node {
         });
     }
 
-    /// Whether it is this one of two nodes that asks and decides.
+    /// Returns true if this node, of the two, asks and decides.
     fn asks(&self, other: NodeId) -> bool {
         self.my_name().as_str() < self.name_of(other).as_str()
     }
 
-    /// Word of an agent that both nodes have, or had.
+    /// Handles a message about an agent that both nodes have, or had.
     pub fn hear_namesake(&self, from: NodeId, word: Namesake) {
         match word {
             Namesake::Asks(agent, asked) => self.with_ams(|ams| {
@@ -68,7 +71,7 @@ impl Node {
         }
     }
 
-    /// One of two agents of one name ends: the later one, unless its node keeps it from that.
+    /// Ends one of two agents of one name: the younger one, unless its node's policy prevents that.
     fn decide_between(&self, agent: Symbol, mine: Time, there: NodeId, life: u64, age: Duration) {
         let was_later = self.now() - mine < age;
         if was_later && self.give_up_name(agent, mine, there) {
@@ -84,8 +87,8 @@ impl Node {
         }
     }
 
-    /// An agent here ends, as one of its name was on another node before it. False if it is another one by now, or the policy does not let
-    /// that node end it.
+    /// Ends an agent of this node because another node had one of its name first. Returns false if another agent has
+    /// the name by now, or if the policy does not let that node end it.
     fn give_up_name(&self, agent: Symbol, life: Time, first: NodeId) -> bool {
         let other = self.name_of(first);
         let permitted = self.permits_node(first, Action::Kill, agent.as_str());
@@ -111,7 +114,7 @@ impl Node {
         ended == Some(true)
     }
 
-    /// An agent of another node ended whose name one here has: whoever believed that it is there hears where it is.
+    /// Announces a local agent after another node's agent of its name ended, so that all nodes know where it is.
     pub fn claim_name(&self, agent: Symbol) {
         let Some(links) = self.linked.links().filter(|_| self.cluster.is_none()) else { return };
         self.with_ams(|ams| {

@@ -1,4 +1,4 @@
-//! What all shards of a platform share.
+//! State of a node that all its shards share.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -51,12 +51,12 @@ use crate::throttle::Throttles;
 use crate::topics::Forum;
 use crate::turn::caught;
 
-/// How long turns under way may take when the platform stops, until nobody waits for what they send.
+/// Time for which late turns may still send when the platform stops.
 const LAST_TURNS: Duration = Duration::from_secs(1);
 /// Wait for the next agent to end, once the patience of the platform's end is over.
 const NEXT_END: Duration = Duration::from_millis(100);
 
-/// See the module.
+/// State of a node; see the module.
 pub(crate) struct Node {
     pub name: Symbol,
     pub seats: Box<[Seat]>,
@@ -67,10 +67,10 @@ pub(crate) struct Node {
     pub loader: Box<dyn ProgramLoader>,
     /// Types of durable agents.
     pub kinds: Kinds,
-    /// What agents can act on here.
+    /// Environments on which agents of this node can act.
     pub environments: Environments,
     pub storage: Arc<Shelves>,
-    /// How long a durable agent is idle before it leaves memory; `None` if it stays.
+    /// Idle time after which a durable agent leaves memory; `None` if it stays.
     pub passivate_after: Option<Duration>,
     pub ending: Ending,
     pub monitors: Monitors,
@@ -95,48 +95,48 @@ pub(crate) struct Node {
     pub health: Health,
     pub throttles: Throttles,
     pub forum: Forum,
-    /// Who writes down what durable agents do, if anybody does.
+    /// Journal writer, if durable agents exist.
     pub scribe: Option<Scribe>,
-    /// What this node knows of the others that share the journal, if any may.
+    /// Partition servers, if this node shares its journal with others.
     pub cluster: Option<Cluster>,
-    /// Who has a session here, and which of their agents are kept.
+    /// Sessions of this node, and their retained agents.
     pub shelf: Arc<Shelf>,
     ams: Mutex<Ams>,
-    /// Families that end.
+    /// Families that are being ended.
     pub families: Mutex<Condemned>,
     df: Mutex<Df>,
     generations: AtomicU32,
-    /// Agents that have a slot, or are on their way to one.
+    /// Number of agents that have a slot, or are on their way to one.
     living: AtomicUsize,
     random: AtomicU64,
     outside: Figures,
 }
 
-/// How many messages a mailbox holds, and how many bytes of bulky ones.
+/// Limits of a mailbox in messages, and in bytes of bulky ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MailboxLimits {
-    /// From here on senders are slowed down.
+    /// Number of messages from which senders are slowed down.
     pub soft: usize,
-    /// From here on messages are answered `failure`.
+    /// Number of messages from which further ones are answered `failure`.
     pub hard: usize,
-    /// The same of bytes.
+    /// Bytes of bulky messages from which senders are slowed down.
     pub soft_bytes: usize,
-    /// See `soft_bytes`.
+    /// Bytes of bulky messages from which further ones are answered `failure`.
     pub hard_bytes: usize,
 }
 
 impl MailboxLimits {
-    /// Whether so much waits that senders are to slow down.
+    /// Returns true if so much waits that senders have to slow down.
     pub fn are_used(&self, mailbox: &Mailbox) -> bool {
         mailbox.len() >= self.soft || mailbox.bulk() >= self.soft_bytes
     }
 
-    /// Whether so little does that they need not any more.
+    /// Returns true if so little waits that senders may speed up again.
     pub fn are_half_used(&self, mailbox: &Mailbox) -> bool {
         mailbox.len() <= self.soft / 2 && mailbox.bulk() <= self.soft_bytes / 2
     }
 
-    /// Whether there is no place for this message.
+    /// Returns true if the mailbox has no room for this message.
     pub fn refuse(&self, mailbox: &Mailbox, message: &MessageBody) -> bool {
         let bulk = message.bulk();
         mailbox.len() >= self.hard || bulk > 0 && mailbox.bulk() + bulk > self.hard_bytes
@@ -154,20 +154,20 @@ impl Default for MailboxLimits {
     }
 }
 
-/// How a new agent is to be made known.
+/// Registration of a new agent with the AMS.
 pub(crate) struct Introduction {
     pub name: Symbol,
     pub unique: bool,
     pub kind: AgentKind,
     pub owner: Option<Aid>,
-    /// True if the owner creates the agent in a turn of its own on this node. The creation is refused if the owner was
-    /// ended meanwhile.
+    /// True if the owner creates the agent in a turn of its own on this node. The creation is refused if the owner
+    /// was ended meanwhile.
     pub in_turn: bool,
-    /// Who decides what happens when it ends; empty if nobody.
+    /// Agent that decides when this one fails; empty if none.
     pub supervisor: Symbol,
-    /// Root agent of its family, where that is known; empty if its owner tells.
+    /// Root agent of the family, where known; empty if the owner's family applies.
     pub root: Symbol,
-    /// True if its family's quotas allowed it before.
+    /// True if the family's quotas allowed the creation before.
     pub is_paid: bool,
 }
 
@@ -177,7 +177,7 @@ impl Introduction {
         Self { name, unique: false, kind, owner: None, in_turn: false, supervisor, root, is_paid: false }
     }
 
-    /// Returns the agent as the AMS is told of it.
+    /// Returns the agent's description for the AMS.
     pub fn entry(&self) -> NewAgent {
         let Self { name, unique, kind, root, .. } = *self;
         let owner = self.owner.map_or_else(Symbol::default, |owner| owner.name);
@@ -185,7 +185,7 @@ impl Introduction {
     }
 }
 
-/// What a node is made of that its builder chooses.
+/// Components of a node that its builder chooses.
 pub(crate) struct Parts {
     pub name: Symbol,
     pub workers: usize,
@@ -262,12 +262,12 @@ impl Node {
         self.seats.get(usize::from(shard))
     }
 
-    /// Leaves something in a shard's inbox.
+    /// Puts a parcel into a shard's inbox.
     pub fn put(&self, shard: ShardIndex, parcel: Parcel) {
         self.fill(shard, |content| content.parcels.push(parcel));
     }
 
-    /// Puts something into a shard's inbox, and has its worker look there.
+    /// Puts content into a shard's inbox, and wakes its worker.
     pub fn fill(&self, shard: ShardIndex, fill: impl FnOnce(&mut Content<Parcel, Newcomer>)) {
         let Some(seat) = self.seat(shard) else { return };
         seat.inbox.put(fill, |worker_waits| {
@@ -280,8 +280,8 @@ impl Node {
         });
     }
 
-    /// Sends a message from outside any agent's turn, by way of `shard`: two messages sent by way of the same shard
-    /// arrive in order.
+    /// Sends a message from outside any agent's turn through `shard`. Messages through the same shard arrive in
+    /// order.
     pub fn post(&self, shard: ShardIndex, message: Box<AclMessage>) {
         let mut parcels = Vec::new();
         Envelope::for_each_receiver(message, |envelope| {
@@ -293,16 +293,16 @@ impl Node {
         self.fill(shard, |content| content.parcels.append(&mut parcels));
     }
 
-    /// An agent is not crowded any more: who was held up by that may go on, in every shard.
+    /// Notifies all shards that an agent is not crowded any more, so that waiting senders continue.
     pub fn relieved(&self, name: Symbol) {
         (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::Relieved(name)));
     }
 
-    /// Asks the AMS, and does what it commands.
+    /// Asks the AMS, and carries out its commands.
     pub fn with_ams<T>(&self, ask: impl FnOnce(&mut Ams) -> T) -> T {
         let mut ams = locked(&self.ams);
         let answer = ask(&mut ams);
-        // Under the lock, so that commands about one agent are carried out in their order.
+        // Carried out under the lock, so that commands about one agent keep their order.
         while let Some(command) = ams.poll_command() {
             self.carry_out(&mut ams, command);
         }
@@ -320,7 +320,8 @@ impl Node {
         self.push_agents(ams, &changes);
     }
 
-    /// Bounds the life of an agent of this node; false if there is none of that name, or what is kept of it says nothing of that.
+    /// Limits the lifetime of an agent of this node. Returns false if there is no such agent, or if its journal does
+    /// not record lifetimes.
     pub fn set_lifetime(&self, agent: Aid, lifetime: Duration) -> bool {
         let until = self.now() + lifetime;
         let set =
@@ -339,7 +340,7 @@ impl Node {
         }
     }
 
-    /// Gives the node links to others, which from now on hear of all changes.
+    /// Attaches the node's links; other nodes are told of all changes from now on.
     pub fn attach(&self, links: Arc<dyn Links>) -> bool {
         let attached = self.linked.attach(links);
         self.with_ams(|ams| ams.govern(self.guard.policy.clone(), self.called()));
@@ -347,14 +348,14 @@ impl Node {
         attached
     }
 
-    /// Has the directories keep their changes as long as somebody wants to know of them.
+    /// Makes the directories record their changes while any observer or link needs them.
     pub fn note_observers(&self) {
         let wanted = || self.observers.any() || self.linked.links().is_some();
         self.with_ams(|ams| ams.observe(wanted()));
         self.with_df(|df| df.observe(wanted()));
     }
 
-    /// Asks the DF. Its notices are sent by the agent `df`: see [`Node::wake_df`].
+    /// Asks the DF. Its notices are sent by the agent `df`; see [`Node::wake_df`].
     pub fn with_df<T>(&self, ask: impl FnOnce(&mut Df) -> T) -> T {
         let mut df = locked(&self.df);
         let answer = ask(&mut df);
@@ -365,19 +366,19 @@ impl Node {
         answer
     }
 
-    /// Gives the agent `df` a turn, in which it sends the notices that are due: all by one hand, so that they arrive in
-    /// order.
+    /// Gives the agent `df` a turn, in which it sends the notices that are due. One agent sends all of them, so that
+    /// they arrive in order.
     pub fn wake_df(&self) {
         self.change(sym::DF, Change::Wake);
     }
 
-    /// Whether shards are to look at each message: to tell observers of it, or to ask whether it may be sent.
+    /// Returns true if shards have to look at each message, for observers or for the policy.
     #[inline]
     pub fn is_watched(&self, now: Time) -> bool {
         self.guard.restricts_sending || self.observers.want_messages(now)
     }
 
-    /// Tells the observers, if there are any.
+    /// Notifies the observers, if there are any.
     pub fn tell(&self, event: Event<'_>) {
         if self.observers.any() {
             self.observers.tell(self.now(), event);
@@ -403,21 +404,21 @@ impl Node {
         }
     }
 
-    /// Has an agent changed, wherever it is.
+    /// Changes an agent of this node, in whichever shard it is.
     pub fn change(&self, name: Symbol, change: Change) {
         if let Place::Local(LocalRoute { generation, .. }) = self.routes.look_up(name).place() {
-            // All by way of one shard, as messages from outside: they stay in order.
+            // All changes go through one shard, like messages from outside, so they stay in order.
             self.put(0, Parcel::PostedChange(Bearer { name, generation }, change));
         }
     }
 
-    /// Takes an agent's name away at once, and has it end when its turn is over.
+    /// Removes an agent's name at once, and ends the agent after its turn.
     fn retire(&self, ams: &mut Ams, name: Symbol, reason: EndReason) {
         loop {
             let route = self.routes.look_up(name);
             let Place::Local(place) = route.place() else { break };
             if self.routes.replace(name, route, Route::UNKNOWN).is_err() {
-                // It just arrived, moved, or ended.
+                // The agent just arrived, moved, or ended.
                 continue;
             }
             if let Some(slot) = place.slot {
@@ -431,14 +432,14 @@ impl Node {
         self.leave_all(name);
     }
 
-    /// A name is about to be free.
+    /// Notes that a name is about to become free.
     fn note_retired(&self, name: Symbol) {
         if let Some(scribe) = &self.scribe {
             scribe.retire(name);
         }
     }
 
-    /// An agent ended by itself; its route is gone already.
+    /// Handles the end of an agent that ended by itself; its route is gone already.
     pub fn ended(&self, name: Symbol, reason: &EndReason) {
         self.note_retired(name);
         self.with_ams(|ams| ams.handle_ended(Aid::local(name), reason.clone()));
@@ -446,12 +447,12 @@ impl Node {
         self.leave_all(name);
     }
 
-    /// An agent's slot is vacant.
+    /// Counts a slot that is vacant now.
     pub fn gone(&self) {
         self.living.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// An agent comes from another node.
+    /// Counts an agent that comes from another node.
     pub fn count_living(&self) {
         self.living.fetch_add(1, Ordering::AcqRel);
     }
@@ -505,8 +506,8 @@ impl Node {
         }
     }
 
-    /// Refuses an agent of a creator that was ended in its turn. Such a creator loses its route under the lock of the AMS,
-    /// which is held, so its family does not begin anew.
+    /// Refuses an agent of a creator that was ended in its turn. Such a creator loses its route under the lock of the
+    /// AMS, which is held, so its family does not begin anew.
     pub fn check_creator(&self, who: &Introduction) -> Result<(), CreateError> {
         match who.owner.filter(|owner| who.in_turn && self.routes.look_up(owner.name).is_unknown()) {
             Some(owner) => Err(CreateError::CreatorEnded(owner.name)),
@@ -597,18 +598,18 @@ impl Node {
         Ok(aids)
     }
 
-    /// So many generations, from the one that is returned on.
+    /// Reserves `count` generations. Returns the first.
     pub fn next_generation(&self, count: u32) -> u32 {
         self.generations.fetch_add(count, Ordering::Relaxed) % Route::GENERATIONS
     }
 
-    /// From now on messages to `name` wait for it in `shard`.
+    /// Makes messages to `name` wait for the agent in `shard`.
     pub fn expect(&self, name: Symbol, shard: ShardIndex, generation: u32) {
         self.living.fetch_add(1, Ordering::AcqRel);
         self.routes.set(name, Route::local(LocalRoute { shard, slot: None, generation, crowded: false }));
     }
 
-    /// The agent that was expected will not come.
+    /// Withdraws an expected agent that will not come.
     pub fn call_off(&self, name: Symbol, shard: ShardIndex, generation: u32, why: &str) {
         let expected = LocalRoute { shard, slot: None, generation, crowded: false };
         if self.routes.replace(name, Route::local(expected), Route::UNKNOWN).is_ok() {
@@ -618,7 +619,7 @@ impl Node {
         self.put(shard, Parcel::NeverComes(name));
     }
 
-    /// Brings agents that are [expected](Node::expect).
+    /// Installs agents that are [expected](Node::expect).
     pub fn bring(&self, shard: ShardIndex, mut newcomers: Vec<Newcomer>) {
         self.fill(shard, |content| {
             if content.newcomers.is_empty() {
@@ -629,8 +630,8 @@ impl Node {
         });
     }
 
-    /// Has a new agent's steps written down from now on, if this node writes down any and its kind can be. Those that the society
-    /// begins with have no owner.
+    /// Makes a new agent durable, if this node has a journal and the agent's kind can be restored. Founders of the
+    /// society have no owner.
     pub fn make_durable(&self, slot: &mut Slot, kind: AgentKind, name: Symbol, owner: Option<Symbol>) {
         let Some(scribe) = &self.scribe else { return };
         if slot.unwritten.is_some() || kind == AgentKind::Service {
@@ -649,13 +650,13 @@ impl Node {
         }
     }
 
-    /// Returns the root agent of this agent's family, if that is neither its owner nor itself.
+    /// Returns the root agent of this agent's family, if that is neither the owner nor the agent itself.
     pub fn root_beside(&self, name: Symbol, owner: Symbol) -> Option<Symbol> {
         let root = self.with_ams(|ams| ams.root_of(name));
         (root != owner && root != name).then_some(root)
     }
 
-    /// Has an agent that goes on as another body written down as this from now on: as if it began, with the next step.
+    /// Records an agent that continues as another body: to the journal it begins anew with its next step.
     pub fn write_as(&self, slot: &mut Slot, origin: Origin) {
         let Some(scribe) = &self.scribe else { return };
         let name = slot.name;
@@ -670,11 +671,11 @@ impl Node {
         let unwritten = slot.unwritten.get_or_insert_with(|| Box::new(Unwritten::after(after)));
         (unwritten.born, unwritten.last) = (Some(Box::new(born)), after);
         (unwritten.whole_bytes, unwritten.delta_bytes) = (0, 0);
-        // What the platform knows of it is written with the agent that it was, or not at all.
+        // Its registration is recorded with the new agent, or not at all.
         unwritten.effects.push(Effect::Standing);
     }
 
-    /// Sends the messages that were on their way when the journal was written last.
+    /// Sends the messages that were on their way at the last write to the journal.
     fn post_kept(&self) {
         let Some(scribe) = &self.scribe else { return };
         let letters = std::mem::take(&mut locked(&scribe.pending).letters);
@@ -683,7 +684,7 @@ impl Node {
         parcels.into_iter().for_each(|parcel| self.put(0, parcel));
     }
 
-    /// The copy that the AMS commanded is made, or cannot be.
+    /// Handles the copy of an agent that the AMS commanded: made, or failed.
     pub fn copied(
         self: &Arc<Self>,
         original: Symbol,
@@ -696,7 +697,7 @@ impl Node {
         let (kind, owner) = described.map_or((AgentKind::Native, Symbol::default()), |copy| (copy.kind, copy.owner));
         match body.map(|body| self.admit_copy(original, copy.name, owner, shard, body)) {
             Some(Ok(body)) if !is_here && body.origin().is_some() => {
-                // It belongs on another node, as any of its name.
+                // The copy belongs on another node, like any agent of its name.
                 let root = self.with_ams(|ams| ams.root_of(copy.name));
                 self.call_off(copy.name, shard, generation, "it is made on another node");
                 let owner = Some(Aid::local(owner)).filter(|owner| owner.name != Symbol::default());
@@ -723,7 +724,7 @@ impl Node {
         }
     }
 
-    /// Asks a copy of an agent whether it can be here, as any clone that comes.
+    /// Asks a copy of an agent whether it can be here, like any clone that arrives.
     fn admit_copy(
         self: &Arc<Self>,
         original: Symbol,
@@ -739,40 +740,42 @@ impl Node {
         caught(|| body.admit(&arrival)).unwrap_or_else(Err).map(|()| body)
     }
 
-    /// Whether messages to `aid` have somewhere to go.
+    /// Returns true if messages to `aid` have a destination.
     pub fn knows(&self, aid: Aid) -> bool {
         let ours = aid.platform == Symbol::default() || aid.platform == self.name;
         ours && (!self.routes.look_up(aid.name).is_unknown() || self.takes_in(aid.name) || self.is_unserved(aid.name))
     }
 
-    /// Whether this agent lives on no node just now, for its partition is passing from one to another.
+    /// Returns true if this agent is on no node just now, because its partition is passing from one to another.
     pub fn is_away(&self, name: Symbol) -> bool {
         self.cluster.is_some() && self.with_ams(|ams| ams.node_of(name).is_some())
     }
 
-    /// Whether nobody serves this agent's partition just now: whether there is such an agent will be known when somebody does.
+    /// Returns true if no node serves this agent's partition just now. The next server knows whether the agent
+    /// exists.
     fn is_unserved(&self, name: Symbol) -> bool {
         let server = self.cluster.as_ref().map(|cluster| cluster.server_of(name));
         match server {
             None => false,
             Some(Server::Nobody | Server::HereSoon) => true,
-            // It may be about to be made.
+            // The agent may be about to be made.
             Some(_) => self.with_ams(|ams| ams.exists(Aid::local(name))),
         }
     }
 
-    /// Messages that are sent from outside any agent's turn.
+    /// Counts messages that are sent from outside any agent's turn.
     pub fn count_posted(&self, count: u64) {
         self.outside.sent.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Messages that links brought for many: so many copies more than came, and so many that were for nobody.
+    /// Counts copies of messages to many that links brought: those beyond the messages that came, and those without a
+    /// receiver.
     pub fn count_copies(&self, more: u64, for_nobody: u64) {
         self.outside.sent.fetch_add(more, Ordering::Relaxed);
         self.outside.handled.fetch_add(for_nobody, Ordering::Relaxed);
     }
 
-    /// A random number (splitmix64).
+    /// Returns a random number (splitmix64).
     pub fn random(&self) -> u64 {
         let mut z = self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed).wrapping_add(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -780,14 +783,14 @@ impl Node {
         z ^ (z >> 31)
     }
 
-    /// Messages sent, handled and dead so far.
+    /// Returns the counts of messages sent, handled and dead so far.
     pub fn figures(&self) -> (u64, u64, u64) {
         let all = || self.seats.iter().map(|seat| &*seat.figures).chain([&self.outside]);
         let sum = |figure: fn(&Figures) -> &AtomicU64| all().map(|f| figure(f).load(Ordering::Relaxed)).sum();
         (sum(|f| &f.sent), sum(|f| &f.handled), sum(|f| &f.dead))
     }
 
-    /// Messages that wait in mailboxes. To be called when all is still.
+    /// Counts messages that wait in mailboxes. To be called when the platform is idle.
     pub fn queued(&self) -> u64 {
         if self.closing.load(Ordering::Acquire) {
             // The workers have left, and no agent is there whose messages could wait.
@@ -799,8 +802,9 @@ impl Node {
         answers.iter().sum::<u64>() + self.queued_coming()
     }
 
-    /// Waits until each shard was between two turns, and those are over that it went on without. What an agent sends in the turn in
-    /// which it stops the platform is on its way then: other nodes take nothing of an agent that they were told has ended.
+    /// Waits until each shard was between two turns and all late turns are over. By then, the last messages of the
+    /// agent that stops the platform are on their way. Other nodes accept nothing from an agent after the report of
+    /// its end.
     fn let_turns_end(&self, until: Instant) {
         let (answer, answers) = std::sync::mpsc::channel::<()>();
         (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::TurnsEnd(answer.clone())));
@@ -809,7 +813,7 @@ impl Node {
     }
 
     /// Ends all agents: the society's first, in order of creation, then the platform's own; then the workers leave.
-    /// False if some agent's turn did not end in time. Happens once: a second call returns what the first one did.
+    /// Returns false if some agent's turn did not end in time. A second call returns the result of the first.
     pub fn close(&self, patience: Duration) -> bool {
         let mut closed = locked(&self.closed);
         *closed.get_or_insert_with(|| self.wind_up(patience))
@@ -820,7 +824,8 @@ impl Node {
         let (until, latest) = (began + patience, began + 2 * patience);
         self.stopping.store(true, Ordering::Release);
         if let Some(scribe) = &self.scribe {
-            // What they did so far is written or was never seen; their end here is none of theirs.
+            // Steps so far are persisted or were never visible. The end of the process is not the end of its durable
+            // agents.
             scribe.suspended.store(true, Ordering::Release);
         }
         if self.linked.links().is_some() {
@@ -844,8 +849,8 @@ impl Node {
         still && self.living() == 0
     }
 
-    /// Waits until all is still: until the first of the two times, and beyond it while one agent after the other ends.
-    /// False if turns are left that do not end.
+    /// Waits until the platform is idle: until the first of the two times, and beyond it while agents keep ending.
+    /// Returns false if turns are left that do not end.
     fn let_agents_end(&self, until: Instant, latest: Instant) -> bool {
         loop {
             let (living, left) = (self.living(), until.saturating_duration_since(Instant::now()));
@@ -863,7 +868,7 @@ impl Node {
     }
 }
 
-/// Gives a new agent its name.
+/// Assigns a name to a new agent.
 pub(crate) fn christen(mut slot: Box<Slot>, name: Symbol, generation: u32) -> Newcomer {
     slot.name = name;
     slot.generation = generation;

@@ -1,4 +1,4 @@
-//! Who watches a platform: whom it was built with, and those who come and go while it runs.
+//! Observers of a platform: the one it was built with, and those that come and go while it runs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
@@ -10,10 +10,10 @@ use crate::sync::Arc;
 
 type Watching = Vec<(u64, Arc<dyn Observer>)>;
 
-/// All who watch.
+/// All observers of a node.
 #[derive(Default)]
 pub(crate) struct Observers {
-    /// Whether there is one. Shards look once a round, so that nobody pays for it message by message.
+    /// True if there is an observer. Shards check once a round, so messages cost nothing extra without one.
     any: AtomicBool,
     watching: RwLock<Watching>,
     next: AtomicU64,
@@ -33,7 +33,7 @@ impl Observers {
         self.any.load(Ordering::Relaxed)
     }
 
-    /// Whether there is one that wants to be told of messages now.
+    /// Returns true if some observer wants to see messages now.
     #[inline]
     pub fn want_messages(&self, now: Time) -> bool {
         self.any() && self.are_hungry(now)
@@ -45,7 +45,7 @@ impl Observers {
         watching.iter().any(|(_, observer)| !observer.is_sated(now))
     }
 
-    /// So many messages were sent of which nobody was told.
+    /// Tells observers how many messages were sent unobserved.
     #[cold]
     pub fn pass_over(&self, sent: u64) {
         let watching = self.watching.read().unwrap_or_else(PoisonError::into_inner);
@@ -76,7 +76,7 @@ impl Observers {
     }
 }
 
-/// An observer is told of what happens as long as this is kept. Not to be dropped by the observer while it is told.
+/// Subscription of an observer to events, as long as it exists. The observer must not drop it during a call.
 #[must_use = "an observer is told of nothing after this is dropped"]
 pub struct Observation {
     node: Arc<Node>,

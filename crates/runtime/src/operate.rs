@@ -1,5 +1,5 @@
-//! Looking into agents and steering them: asked of the shard that owns the agent, between two of its turns. Nobody else waits for
-//! that longer than a round takes, and it costs nothing when nobody asks.
+//! Inspection and control of agents. The shard that owns an agent carries them out between two of its turns. No other
+//! agent waits longer than a round takes, and without requests there is no cost.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
@@ -13,37 +13,37 @@ use crate::parcel::{Bearer, Change, Parcel};
 use crate::shard::{Shard, Slot};
 use crate::turn::panic_text;
 
-/// How long a shard may take to answer.
+/// Time within which a shard has to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often an agent that has left memory is asked again: once it had a turn it is there, unless it left again.
+/// Number of attempts with an agent that has left memory. A turn brings it back, unless it leaves again.
 const TRIES: u32 = 5;
 
-/// Why an agent could not be looked into, or was not told.
+/// Reason why an agent could not be inspected or instructed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OperateError {
-    /// There is none of this name on this node, or it is on its way to another one.
+    /// No agent of this name is on this node, or it is on its way to another one.
     #[error("there is no agent named {0} here")]
     NotHere(Symbol),
-    /// It is in a turn that takes long: its worker went on without it.
+    /// The agent is in a late turn that its worker does not wait for.
     #[error("{0} is in a turn that does not end")]
     Busy(Symbol),
-    /// Its worker did not answer in time.
+    /// The agent's worker did not answer in time.
     #[error("the worker of {0} does not answer")]
     NoAnswer(Symbol),
-    /// It cannot be done, for this reason.
+    /// The agent refused, for this reason.
     #[error("{0}: {1}")]
     Refused(Symbol, String),
 }
 
-/// What is to be done with an agent between two turns.
+/// Operation on an agent between two turns.
 pub(crate) enum Operation {
     Inspect(Look, Sender<Result<Inspection, OperateError>>),
     Instruct { instruction: Instruction, tries: u32, answer: Sender<Result<(), OperateError>> },
 }
 
 impl Operation {
-    /// The agent has no shard that could do it.
+    /// Fails the operation because no shard can carry it out.
     pub fn fail(self, why: OperateError) {
         match self {
             Self::Inspect(_, answer) => drop(answer.send(Err(why))),
@@ -53,14 +53,14 @@ impl Operation {
 }
 
 impl Node {
-    /// What is in an agent of this node.
+    /// Inspects an agent of this node.
     pub fn inspect(&self, agent: Symbol, look: Look) -> Result<Inspection, OperateError> {
         let (answer, answered) = channel();
         self.change(agent, Change::Operate(Box::new(Operation::Inspect(look, answer))));
         answered.recv_timeout(PATIENCE).unwrap_or_else(|error| Err(unanswered(agent, error)))
     }
 
-    /// Has an agent of this node do something.
+    /// Instructs an agent of this node.
     pub fn instruct(&self, agent: Symbol, instruction: Instruction) -> Result<(), OperateError> {
         let (answer, answered) = channel();
         let operation = Operation::Instruct { instruction, tries: TRIES, answer };
@@ -69,7 +69,7 @@ impl Node {
     }
 }
 
-/// Whoever had the question dropped it, or has it still.
+/// Returns the error of a request without an answer: its holder dropped it, or has it still.
 fn unanswered(agent: Symbol, error: std::sync::mpsc::RecvTimeoutError) -> OperateError {
     match error {
         std::sync::mpsc::RecvTimeoutError::Disconnected => OperateError::NotHere(agent),
@@ -78,7 +78,7 @@ fn unanswered(agent: Symbol, error: std::sync::mpsc::RecvTimeoutError) -> Operat
 }
 
 impl Shard {
-    /// Does something with an agent that is here and has no turn.
+    /// Operates on an agent that is here and not in a turn.
     pub(crate) fn operate(&mut self, index: u32, operation: Operation) {
         let now = self.now;
         match operation {
@@ -123,7 +123,7 @@ impl Shard {
     }
 }
 
-/// What is in an agent: what its body tells, and its mailbox.
+/// Inspects a slot: the agent's body and its mailbox.
 fn see(slot: &mut Slot, look: Look, now: whimbrel_platform::Time) -> Result<Inspection, OperateError> {
     let seen = catch_unwind(AssertUnwindSafe(|| {
         let mut seen = slot.body.inspect(look, now);

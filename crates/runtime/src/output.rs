@@ -1,4 +1,4 @@
-//! Where the lines go that agents print, and the notes the platform makes about them.
+//! Output of agents: the lines that they print, and log entries about them.
 
 use std::io::Write;
 
@@ -6,28 +6,28 @@ use whimbrel_acl::Aid;
 use whimbrel_platform::plain_text::{harmless, loggable, printable};
 use whimbrel_platform::services::LogLevel;
 
-/// Takes what agents print and what is noted about them. Called from any worker, in the agent's turn: be quick.
+/// Sink for agents' output and log entries. Called from any worker, in the agent's turn, so it has to be quick.
 pub trait Output: Send + Sync {
-    /// A line an agent prints.
+    /// Prints a line of an agent.
     fn print(&self, agent: Aid, text: &str);
 
-    /// Text an agent prints without its name and without ending the line, as agents with `verbose=0` do.
+    /// Prints text of an agent without its name and without ending the line, as agents with `verbose=0` do.
     fn print_bare(&self, agent: Aid, text: &str) {
         self.print(agent, text);
     }
 
-    /// A note about an agent, for whoever operates it.
+    /// Logs an entry about an agent, for its operator.
     fn log(&self, agent: Aid, level: LogLevel, text: &str);
 }
 
-/// Prints `[agent] text` to standard output, and notes from [`LogLevel::Notice`] on to standard error. Long lines are
-/// cut, and what terminals act upon is escaped (`platform::plain_text`).
+/// Output to the console: prints `[agent] text` to standard output, and log entries from [`LogLevel::Notice`] on to
+/// standard error. Long lines are cut, and control characters of terminals are escaped (`platform::plain_text`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Console;
 
 impl Output for Console {
     fn print(&self, agent: Aid, text: &str) {
-        // Who reads our output may be gone; that is no agent's fault.
+        // The reader of standard output may be gone, which is no agent's fault.
         let _ = writeln!(std::io::stdout().lock(), "{}", line_of(agent, &printable(text)));
     }
 

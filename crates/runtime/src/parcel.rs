@@ -1,4 +1,4 @@
-//! What crosses from one thread to a shard: messages, orders, new agents.
+//! Shard commands: messages, commands and new agents that cross from one thread to a shard.
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::dead_letters::DeadReason;
@@ -17,64 +17,64 @@ use crate::shard::Slot;
 use crate::sync::Arc;
 use crate::turn::LateTurn;
 
-/// Something for a shard, in the order its sender sent it.
+/// Item for a shard, in the order in which its sender sent it.
 pub(crate) enum Parcel {
     /// A message from another shard, to an agent that was in this one when it was sent.
     Message(Envelope),
-    /// A message from outside, that this shard sends as if it were an agent's of its own.
+    /// A message from outside, which this shard sends as if one of its agents had.
     Posted(Envelope),
-    /// A message from another node, to an agent of this one: as if it were posted, but if the agent has left meanwhile it is
-    /// passed on.
+    /// A message from another node to an agent of this one. Sent like a posted message, but forwarded if the agent
+    /// has left meanwhile.
     Arrived(Envelope),
-    /// Plain messages that came in a row from another node to one agent: as so many that [arrived](Parcel::Arrived).
+    /// A row of plain messages from another node to one agent; equivalent to as many that [arrived](Parcel::Arrived).
     ArrivedRow(Aid, Vec<MessageBody>),
-    /// Messages from another node to a topic or group, each for all these agents: as so many posted one by one.
+    /// Messages from another node to a topic or group, each for all these agents.
     Copies(Arc<[Symbol]>, Vec<Arc<AclMessage>>),
-    /// A message that cannot be sent where its receiver is: its sender is to hear of it.
+    /// A message that cannot be delivered to its receiver's node; its sender gets a `failure`.
     Undeliverable(Envelope, DeadReason),
-    /// A change to an agent, from another shard, as messages come.
+    /// A change to an agent, from another shard, in order with messages.
     Change(Bearer, Change),
-    /// A change from outside, that this shard sends on as if it were its own: so that changes to one agent stay in order
-    /// though it moves.
+    /// A change from outside, which this shard sends on as its own: changes to one agent stay in order though it
+    /// moves.
     PostedChange(Bearer, Change),
-    /// An agent that lost its name already is to end.
+    /// The end of an agent that lost its name already.
     Retire { slot: u32, generation: u32, reason: EndReason },
-    /// What durable agents did is written down: what they sent and printed may be seen.
+    /// The effects of persisted steps, which become visible now.
     Written(Vec<Released>),
-    /// A turn is over that took so long that the shard went on without it.
+    /// A late turn that is over.
     TurnOver(Box<LateTurn>),
-    /// Every agent ends, the platform's own too.
+    /// The end of every agent, including the platform's own.
     EndAll,
-    /// An agent that was announced to this shard will not come: what came for it is undeliverable.
+    /// Notice that an announced agent will not come: messages for it are undeliverable.
     NeverComes(Symbol),
-    /// A shard moves agents away, and asks when everything is sent that was on its way to it.
+    /// A fence before agents move away: asks when all messages on their way to this shard are sent.
     Fence { from: ShardIndex },
-    /// Everything is sent that was on its way here when the fence came.
+    /// The answer to a fence.
     FenceReached,
     /// Agents that move here.
     Arrive(Vec<Box<Slot>>),
-    /// Most of what waited to be written to this node is: who was held up by that may go on.
+    /// Notice that the queue to this node has drained: waiting senders continue.
     Drained(NodeId),
-    /// This agent is not crowded any more: who was held up by it may go on.
+    /// Notice that this agent is not crowded any more: waiting senders continue.
     Relieved(Symbol),
-    /// Agents are to stop, to go on on another node: answer how many have not.
+    /// Order to agents to stop, in order to continue on another node. The answer names those that have not.
     Yield(Arc<Yielding>, std::sync::mpsc::Sender<Vec<Symbol>>),
-    /// This passes through all shards: what was put in before it is taken in, and what came of that handed over.
+    /// A barrier through all shards: parcels before it are taken in, and their results handed over.
     Cross(Arc<Passage>),
-    /// Something about an agent's hop to or from another node.
+    /// A command about an agent's hop to or from another node.
     Hop(Box<HopOrder>),
-    /// Count what waits in mailboxes, and answer.
+    /// A request to count messages in mailboxes.
     CountQueued(std::sync::mpsc::Sender<u64>),
-    /// Drop this when all turns that began are over and what they sent is handed over.
+    /// A sender to drop once all turns that began are over and their messages handed over.
     TurnsEnd(std::sync::mpsc::Sender<()>),
-    /// Tell how some agents are doing.
+    /// A request for statistics of agents.
     Census(Census),
-    /// Tell what an agent takes along.
+    /// A request for an agent's origin and state.
     Weigh(Weighing),
 }
 
 impl Parcel {
-    /// Whether it is more than messages, and who may send how many.
+    /// Returns true for anything but messages and credit for senders.
     pub fn changes_something(&self) -> bool {
         !matches!(
             self,
@@ -90,42 +90,42 @@ impl Parcel {
     }
 }
 
-/// A certain bearer of a name.
+/// One particular bearer of a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bearer {
     pub name: Symbol,
     pub generation: u32,
 }
 
-/// A change to one agent.
+/// Change to one agent.
 pub(crate) enum Change {
-    /// No turns from now on.
+    /// Stop turns from now on.
     Hold,
-    /// Turns again.
+    /// Resume turns.
     Run,
-    /// A turn, whether it has messages or not.
+    /// Give a turn, with or without messages.
     Wake,
-    /// No turn before this time: it creates agents faster than it may.
+    /// Give no turn before this time, because the agent creates others faster than it may.
     Delay(Time),
-    /// It begins anew as this one, when it stopped.
+    /// Restart the agent as this slot, once it has stopped.
     Renew(Box<Slot>),
-    /// Its supervisor lets it end.
+    /// End the agent: its supervisor does not restart it.
     Release(EndReason),
-    /// It is to move to this shard.
+    /// Move the agent to this shard.
     MoveTo(ShardIndex),
-    /// It is to go to another node; whoever wants that is told what became of it.
+    /// Send the agent to another node, and report the outcome.
     Hop(Box<Errand>),
-    /// It is durable, goes on here, and was about to go to another node: it still is.
+    /// Resume a hop: a durable agent that was about to go to another node continues here, and still is.
     SetOut(Box<HopRequest>),
-    /// What the platform knows of it changed: that is to be written.
+    /// Record the agent's changed registration.
     NoteStanding,
-    /// Somebody looks into it, or has it do something.
+    /// Inspect or instruct the agent.
     Operate(Box<Operation>),
-    /// It is to be something else, in its place.
+    /// Replace the agent's body.
     Exchange(Offered),
-    /// Make a copy of it, to be the agent `copy`, owned by this shard, of this generation.
+    /// Copy the agent as `copy`, owned by this shard, of this generation.
     Copy { copy: Aid, shard: u16, generation: u32 },
 }
 
-/// New agents, on their way to the shard that will own them.
+/// New agent on its way to the shard that will own it.
 pub(crate) type Newcomer = Box<Slot>;

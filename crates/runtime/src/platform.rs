@@ -1,4 +1,4 @@
-//! A platform in this process: building it, talking to it from outside, ending it.
+//! Platform in this process: building it, talking to it from outside, ending it.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -50,14 +50,14 @@ use crate::supervision::Supervisor;
 use crate::sync::locked;
 use crate::watchdog;
 
-/// How long the end waits for turns that do not end.
+/// Time for which the end waits for turns that do not end.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
-/// Agents that workers are asked about at once: so many cost them less than a turn may.
+/// Number of agents in one request for statistics; a request costs workers less than a turn may.
 const CENSUS_AGENTS: usize = 1_024;
-/// How long workers may take to tell of them.
+/// Time within which workers have to answer a request for statistics.
 const CENSUS_PATIENCE: Duration = Duration::from_secs(1);
 
-/// A running platform. Clones are handles to the same one; it ends when [`Platform::stop`] is called or the last handle
+/// Running platform. Clones are handles to the same one. It ends when [`Platform::stop`] is called or the last handle
 /// is dropped.
 #[derive(Clone)]
 pub struct Platform {
@@ -69,7 +69,7 @@ struct Inner {
     reception: OnceLock<Reception>,
 }
 
-/// What a platform is to be; see [`Platform::builder`].
+/// Builder of a platform; see [`Platform::builder`].
 pub struct PlatformBuilder {
     name: Symbol,
     workers: usize,
@@ -89,139 +89,139 @@ pub struct PlatformBuilder {
 }
 
 impl PlatformBuilder {
-    /// The platform's name, the part of agents' names after `@`.
+    /// Sets the platform's name, the part of agents' names after `@`.
     #[must_use]
     pub fn name(mut self, name: impl Into<Symbol>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// How many threads give turns. As many as there are cores if not set.
+    /// Sets the number of threads that give turns. The default is the number of cores.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers.clamp(1, whimbrel_platform::route::Route::SHARDS);
         self
     }
 
-    /// Where random numbers start, for runs that are to repeat.
+    /// Sets the seed of random numbers, for reproducible runs.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// Where the lines go that agents print. Standard output if not set.
+    /// Sets the output for lines that agents print. The default is standard output.
     #[must_use]
     pub fn output(mut self, output: impl Output + 'static) -> Self {
         self.output = Box::new(output);
         self
     }
 
-    /// What makes agents of program files.
+    /// Sets the loader that makes agents of program files.
     #[must_use]
     pub fn loader(mut self, loader: impl ProgramLoader + 'static) -> Self {
         self.loader = Box::new(loader);
         self
     }
 
-    /// A type of durable agents that this platform can make again of what was kept of them. All nodes of a platform should
-    /// have the same.
+    /// Registers a type of durable agents that this platform can restore. All nodes of a platform should register the
+    /// same.
     ///
     /// # Panics
-    /// Another type has its name.
+    /// Panics if another type has its name.
     #[must_use]
     pub fn kind<A: DurableAgent>(mut self) -> Self {
         self.kinds.add::<A>();
         self
     }
 
-    /// A type of minions that agents of this platform [send](crate::DurableContext::dispatch) and take in.
+    /// Registers a type of minions that agents of this platform [send](crate::DurableContext::dispatch) and receive.
     #[must_use]
     pub fn minion<M: Minion>(mut self) -> Self {
         self.kinds.add::<Envoy<M>>();
         self
     }
 
-    /// How long a durable agent has nothing to do before it leaves memory, if it does not say so itself; they stay if not set.
-    /// Its next message or timer brings it back.
+    /// Sets the idle time after which a durable agent leaves memory, unless the agent chooses another. By default
+    /// agents stay. The next message or timer brings an agent back.
     #[must_use]
     pub fn passivate_after(mut self, idle: Duration) -> Self {
         self.passivate_after = Some(idle);
         self
     }
 
-    /// Who is told of everything that happens, from the first. Costs time; nothing if there is none. Others may come and
-    /// go while the platform runs: [`Platform::observe`].
+    /// Sets an observer of all events, from the first. Observation costs time; without observers there is no cost.
+    /// Others may come and go while the platform runs: [`Platform::observe`].
     #[must_use]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
         self
     }
 
-    /// How many messages a mailbox holds before its senders' turns come later (`soft`), and before further messages are
-    /// answered `failure` (`hard`).
+    /// Sets the number of messages in a mailbox from which senders get later turns (`soft`), and the number from
+    /// which further messages are answered `failure` (`hard`).
     #[must_use]
     pub fn mailbox_limits(mut self, soft: usize, hard: usize) -> Self {
         (self.mailbox_limits.soft, self.mailbox_limits.hard) = (soft.max(1), hard.max(soft));
         self
     }
 
-    /// The same of bytes of memory that bulky messages take, those of other nodes, of clients and of guests
-    /// ([`MessageBody::weighed`]): 16 MiB and 64 MiB if nothing is said.
+    /// Sets the same limits in bytes of bulky messages: those of other nodes, clients and guests
+    /// ([`MessageBody::weighed`]). The defaults are 16 MiB and 64 MiB.
     #[must_use]
     pub fn mailbox_bytes(mut self, soft: usize, hard: usize) -> Self {
         (self.mailbox_limits.soft_bytes, self.mailbox_limits.hard_bytes) = (soft.max(1), hard.max(soft));
         self
     }
 
-    /// Who may do what. Agents of the platform may do anything if not set.
+    /// Sets the policy. By default agents of the platform may do anything.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// What agents can act on at this node, as far as the policy grants it to them.
+    /// Sets the environments on which agents can act at this node, if the policy allows them to.
     #[must_use]
     pub fn environments(mut self, environments: Environments) -> Self {
         self.environments = environments;
         self
     }
 
-    /// Where WebAssembly agents to which the policy grants it keep what they leave on this node: whoever hands it over may have filled it
-    /// before, and writes what [changes](Shelves::take_changed). In memory only if not set.
+    /// Sets the storage of WebAssembly agents on this node, for agents to which the policy grants it. The caller may
+    /// have filled it before, and persists [changes](Shelves::take_changed). The default is memory only.
     #[must_use]
     pub fn storage(mut self, storage: Arc<Shelves>) -> Self {
         self.storage = storage;
         self
     }
 
-    /// Who keeps a record of what was refused.
+    /// Sets the auditor that records refusals.
     #[must_use]
     pub fn auditor(mut self, auditor: Arc<dyn Auditor>) -> Self {
         self.auditor = Some(auditor);
         self
     }
 
-    /// Has agents outlive this process, if their kind can be written out ([`AgentBody::origin`]): what they do is written
-    /// to the journal that `kept` was [recovered](crate::recover) from, and those that are in it go on when the first
-    /// agents are [spawned together](Platform::spawn_together).
+    /// Makes agents durable if their kind can be restored ([`AgentBody::origin`]). Their steps are persisted in the
+    /// journal that `kept` was [recovered](crate::recover) from. Recovered agents continue when the first agents are
+    /// [spawned together](Platform::spawn_together).
     #[must_use]
     pub fn durable(mut self, kept: Kept) -> Self {
         self.kept = Some(kept);
         self
     }
 
-    /// As [`PlatformBuilder::durable`], for a node of several that share a journal: which of its partitions this one serves is
-    /// said by [`Platform::adopt`] and [`Platform::yield_up`].
+    /// Makes agents durable on one of several nodes that share a journal. [`Platform::adopt`] and
+    /// [`Platform::yield_up`] choose the partitions that this node serves.
     #[must_use]
     pub fn clustered(self, journal: Arc<dyn Journal>) -> Self {
         let layout = Layout::from(journal.partitions());
         self.clustered_by(journal, layout)
     }
 
-    /// As [`PlatformBuilder::clustered`], of a society whose agents are in these partitions: as many as the journal has, and all
-    /// nodes say the same.
+    /// Like [`PlatformBuilder::clustered`], with the society's layout: as many partitions as the journal has, the
+    /// same on all nodes.
     #[must_use]
     pub fn clustered_by(mut self, journal: Arc<dyn Journal>, layout: Layout) -> Self {
         self.shared = Some((journal, Arc::new(layout)));
@@ -283,7 +283,7 @@ impl PlatformBuilder {
 }
 
 impl Platform {
-    /// A platform to be: named `whimbrel`, a worker per core, printing to standard output.
+    /// Returns a builder with defaults: named `whimbrel`, a worker per core, printing to standard output.
     pub fn builder() -> PlatformBuilder {
         PlatformBuilder {
             name: "whimbrel".into(),
@@ -307,43 +307,44 @@ impl Platform {
     /// Creates the agent `name`.
     ///
     /// # Errors
-    /// The name is taken or no name, or the platform is stopping.
+    /// Returns an error if the name is taken or invalid, or if the platform is stopping.
     pub fn spawn(&self, name: impl Into<Symbol>, agent: impl Agent) -> Result<Aid, CreateError> {
         self.spawn_slot(name.into(), AgentKind::Native, NativeBody::slot(agent))
     }
 
-    /// Creates the agent `name`, which outlives this process if what the platform does is [kept](PlatformBuilder::durable); on
-    /// the node that serves its name. Those that a society begins with are [spawned together](Platform::spawn_together).
+    /// Creates the agent `name`, on the node that serves its name. The agent outlives this process if the platform is
+    /// [durable](PlatformBuilder::durable). Founders of a society are [spawned together](Platform::spawn_together)
+    /// instead.
     ///
     /// # Errors
-    /// The name is taken or no name, the platform is stopping, the type is not [registered](PlatformBuilder::kind), or its
-    /// state cannot be written.
+    /// Returns an error if the name is taken or invalid, the platform is stopping, the type is not
+    /// [registered](PlatformBuilder::kind), or the agent's state cannot be written.
     pub fn spawn_durable(&self, name: impl Into<Symbol>, agent: impl DurableAgent) -> Result<Aid, CreateError> {
         let name = name.into();
         let source = AgentSource::Body(DurableBody::checked(name, agent)?);
         self.services().create(CreateAgent { name, unique: false, owner: None, source })
     }
 
-    /// Creates the agent `name` as one of the platform's own, which is not counted among the society's agents.
+    /// Creates the agent `name` as one of the platform's own, which does not count among the society's agents.
     ///
     /// # Errors
-    /// The name is taken or no name, or the platform is stopping.
+    /// Returns an error if the name is taken or invalid, or if the platform is stopping.
     pub fn spawn_service(&self, name: impl Into<Symbol>, agent: impl Agent) -> Result<Aid, CreateError> {
         self.spawn_slot(name.into(), AgentKind::Service, NativeBody::slot(agent))
     }
 
-    /// Creates the agent `name` of any kind.
+    /// Creates the agent `name` from any body.
     ///
     /// # Errors
-    /// The name is taken or no name, or the platform is stopping.
+    /// Returns an error if the name is taken or invalid, or if the platform is stopping.
     pub fn spawn_body(&self, name: impl Into<Symbol>, body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
         self.spawn_kind(name, AgentKind::Native, body)
     }
 
-    /// Creates the agent `name`, recorded as of this kind.
+    /// Creates the agent `name`, listed as of this kind.
     ///
     /// # Errors
-    /// The name is taken or no name, or the platform is stopping.
+    /// Returns an error if the name is taken or invalid, or if the platform is stopping.
     pub fn spawn_kind(
         &self,
         name: impl Into<Symbol>,
@@ -361,7 +362,8 @@ impl Platform {
     /// Creates `count` agents `name1`, `name2`, ... The i-th (from 0) is what `agent(i)` returns.
     ///
     /// # Errors
-    /// One of the names is taken or no name, or the platform is stopping; then none is created.
+    /// Returns an error if one of the names is taken or invalid, or if the platform is stopping; then none is
+    /// created.
     pub fn spawn_population<A: Agent>(
         &self,
         name: impl Into<Symbol>,
@@ -371,10 +373,11 @@ impl Platform {
         self.node().create_population(0, name.into(), count, AgentKind::Native, |i| NativeBody::slot(agent(i)))
     }
 
-    /// Creates `count` agents `name1`, `name2`, ... of any kind.
+    /// Creates `count` agents `name1`, `name2`, ... from any bodies.
     ///
     /// # Errors
-    /// One of the names is taken or no name, or the platform is stopping; then none is created.
+    /// Returns an error if one of the names is taken or invalid, or if the platform is stopping; then none is
+    /// created.
     pub fn spawn_bodies(
         &self,
         name: impl Into<Symbol>,
@@ -385,22 +388,22 @@ impl Platform {
         self.node().create_population(0, name.into(), count, kind, |i| Box::new(Slot::new(body(i))))
     }
 
-    /// Creates a whole society: every agent exists before the first one has its first turn. If the platform is
-    /// [durable](PlatformBuilder::durable), those whose state was kept go on with it, those that had ended stay away, and
-    /// those that had been created while it ran come back, too.
+    /// Creates a whole society: every agent exists before the first one has its first turn. On a
+    /// [durable](PlatformBuilder::durable) platform, recovered agents continue with their state, founders that had
+    /// ended stay away, and agents created later come back, too.
     ///
     /// # Errors
-    /// One of the names is taken or no name, or the platform is stopping; the agents before it are registered then, and
-    /// the platform should be stopped.
+    /// Returns an error if one of the names is taken or invalid, or if the platform is stopping. The agents before it
+    /// are registered then, and the platform should be stopped.
     pub fn spawn_together(&self, agents: impl IntoIterator<Item = Founder>) -> Result<Vec<Aid>, CreateError> {
         self.spawn_together_for(agents, |_| None)
     }
 
-    /// The same, for agents some of which live no longer than `lifetime` says ([`Platform::set_lifetime`]): in societies that are not
-    /// kept.
+    /// Like [`Platform::spawn_together`], with [lifetimes](Platform::set_lifetime) for some agents. Only for
+    /// societies that are not durable.
     ///
     /// # Errors
-    /// As [`Platform::spawn_together`].
+    /// Returns an error as [`Platform::spawn_together`] does.
     pub fn spawn_together_for(
         &self,
         agents: impl IntoIterator<Item = Founder>,
@@ -411,60 +414,64 @@ impl Platform {
         self.node().create_together(0, agents, lifetime)
     }
 
-    /// Serves these partitions of the shared journal from now on, in these epochs: brings back their agents, begins those of
-    /// `founders`, the agents of these partitions that the society begins with, that never were, and tells all other
-    /// nodes. Waits for the journal. A partition that another node has taken over in a higher epoch, that cannot be read, or
-    /// that holds an agent that cannot be brought back is left alone, and named.
+    /// Serves partitions of the shared journal from now on, in these epochs. Restores their agents, starts those of
+    /// `founders` that never began, and tells all other nodes. Waits for the journal.
+    ///
+    /// A partition is left alone and reported if another node has taken it over in a higher epoch, if it cannot be
+    /// read, or if one of its agents cannot be restored. `founders` are the agents of these partitions that the
+    /// society begins with.
     ///
     /// # Errors
-    /// An agent had ended the society, or the platform ends: nothing is served then that was not before.
+    /// Returns an error if an agent had ended the society, or if the platform is ending; then no further partition is
+    /// served.
     pub fn adopt(&self, partitions: &[(Partition, Epoch)], founders: Vec<Founder>) -> Result<Adopted, AdoptError> {
         self.node().adopt(partitions, founders)
     }
 
-    /// Stops serving partitions: their agents stop between two turns, and all they did is written; messages to them wait, on
-    /// all nodes, until somebody serves them. Returns when that is so, or after `at_most`, with those of which it is not, and why:
-    /// what is sent to these waits, too, and they are to be yielded again until they are.
+    /// Stops serving partitions. Their agents stop between two turns, and their steps are persisted. Messages to them
+    /// wait, on all nodes, until some node serves them. Returns when that is done, or after `at_most`, with the
+    /// partitions for which it failed and the reason. Messages to these wait, too; yield them again until that
+    /// succeeds.
     pub fn yield_up(&self, partitions: &[Partition], at_most: Duration) -> Vec<(Partition, YieldError)> {
         self.node().yield_up(partitions, at_most)
     }
 
-    /// The partition of an agent, if this is a node of several that share a journal.
+    /// Returns an agent's partition, if this node shares its journal with others.
     pub fn partition_of(&self, agent: impl Into<Name>) -> Option<Partition> {
         self.node().cluster.as_ref().map(|cluster| cluster.partition_of(agent))
     }
 
-    /// The name of the node that messages to the agents of a partition go to, if one serves it as far as this node knows.
+    /// Returns the name of the node that serves a partition, as far as this node knows.
     pub fn server_of(&self, partition: Partition) -> Option<Symbol> {
         self.node().server_named(partition)
     }
 
-    /// Says what has partitions served by other nodes when agents want to be there, if this is a node of several that share a
-    /// journal. Once; without it they stay.
+    /// Sets the port that moves partitions when agents want to move, if this node shares its journal with others.
+    /// Works once; without a mover, agents stay.
     pub fn moved_by(&self, mover: Arc<dyn Mover>) {
         self.node().be_moved_by(mover);
     }
 
-    /// What its workers have done since it began, and with agents of which partitions, if it is one of several that share a
-    /// journal: from samples that are taken ten times a second.
+    /// Returns the work of this node's workers since it began, by partition if this node shares its journal with
+    /// others. The figures come from samples, ten a second.
     pub fn work(&self) -> Work {
         self.node().work()
     }
 
-    /// Sends a message, from outside any agent. Messages sent here arrive in the order they were sent.
+    /// Sends a message from outside any agent. Messages sent this way arrive in the order in which they were sent.
     pub fn send(&self, message: impl Into<Box<AclMessage>>) {
         self.node().post(0, message.into());
     }
 
-    /// What agents can ask of the platform, for those outside.
+    /// Returns the services that agents use, for callers outside.
     pub fn services(&self) -> &dyn Services {
         &self.inner.services
     }
 
-    /// Sends a message that is to be answered, and waits for the answer, half a minute at most.
+    /// Sends a message and waits for the answer, for half a minute at most.
     ///
     /// # Errors
-    /// There is no such agent, or no answer came in time.
+    /// Returns an error if there is no such agent, or if no answer came in time.
     pub fn ask(&self, to: Aid, performative: Performative, content: impl Into<Value>) -> Result<MessageBody, AskError> {
         self.ask_within(Duration::from_secs(30), AclMessage::new(performative, to, to, content))
     }
@@ -472,76 +479,77 @@ impl Platform {
     /// Sends a message to its first receiver, and waits for the answer for this long at most.
     ///
     /// # Errors
-    /// There is no such agent, or no answer came in time.
+    /// Returns an error if there is no such agent, or if no answer came in time.
     pub fn ask_within(&self, at_most: Duration, question: impl Into<Box<AclMessage>>) -> Result<MessageBody, AskError> {
         let desk = self.inner.reception.get_or_init(|| Reception::open(self));
         desk.ask(self, at_most, question.into())
     }
 
-    /// Calls `then` when `agent` ends, with the reason; at once if there is no such agent. On a worker's thread: be quick.
+    /// Calls `then` with the reason when `agent` ends, or at once if there is no such agent. `then` runs on a
+    /// worker's thread, so it has to be quick.
     pub fn when_ended(&self, agent: Aid, then: impl FnOnce(Option<&EndReason>) + Send + 'static) {
         let away = self.node().is_away(agent.name);
         self.node().monitors.call(&self.node().routes, agent.name, Box::new(then), away);
     }
 
-    /// Creates an agent that looks after others: it creates them, and restarts them when they fail.
+    /// Creates a supervisor: an agent that creates others, and restarts them when they fail.
     ///
     /// # Errors
-    /// The name is taken or no name, or the platform is stopping.
+    /// Returns an error if the name is taken or invalid, or if the platform is stopping.
     pub fn supervise(&self, name: impl Into<Symbol>, supervisor: Supervisor) -> Result<Aid, CreateError> {
         let slot = supervisor.into_slot(&self.inner.services.node);
         self.spawn_slot(name.into(), AgentKind::Native, slot)
     }
 
-    /// Ends an agent; false if there is none of that name.
+    /// Ends an agent. Returns false if no agent has that name.
     pub fn kill(&self, agent: Aid) -> bool {
         self.services().kill(agent)
     }
 
-    /// Ends an agent of this node, and waits until that outlives the node, if the agent does.
+    /// Ends an agent of this node. For a durable agent, waits until its end is persisted.
     pub fn end(&self, agent: Aid, at_most: Duration) -> Ended {
         self.node().end_here(agent.name, at_most)
     }
 
-    /// Ends agents of this node, in batches so that others have their turns meanwhile. Waits until the ends of durable
-    /// agents are written. Returns the agents that have not ended here, and what is known of them.
+    /// Ends agents of this node, in batches so that others have their turns meanwhile. Waits until the ends of
+    /// durable agents are persisted. Returns the agents that have not ended here, and what is known of them.
     pub fn end_agents(&self, agents: &[Symbol], at_most: Duration) -> Vec<(Symbol, Ended)> {
         self.node().end_agents(agents, at_most)
     }
 
-    /// Takes agents of this node one step through their lives. Returns the agents for which that failed, and why.
+    /// Takes agents of this node one step through their life cycle. Returns the failures, with their reasons.
     pub fn step_agents(&self, agents: &[Symbol], step: LifecycleStep) -> Vec<(Symbol, LifecycleError)> {
         self.node().step_agents(agents, step)
     }
 
-    /// Takes an agent one step through its life: suspends, resumes it and so on.
+    /// Takes an agent one step through its life cycle: suspends or resumes it, for example.
     ///
     /// # Errors
-    /// There is no such agent, or the step does not lead from its state.
+    /// Returns an error if there is no such agent, or if the step does not lead from its state.
     pub fn step(&self, agent: Aid, step: LifecycleStep) -> Result<(), LifecycleError> {
         self.node().with_ams(|ams| ams.step(agent, step))
     }
 
-    /// Gives an agent no turns until it is resumed; its messages wait.
+    /// Suspends an agent: it gets no turns until it is resumed, and its messages wait.
     ///
     /// # Errors
-    /// There is no such agent, or it is not active.
+    /// Returns an error if there is no such agent, or if it is not active.
     pub fn suspend(&self, agent: Aid) -> Result<(), LifecycleError> {
         self.step(agent, LifecycleStep::Suspend)
     }
 
-    /// Gives a suspended agent turns again.
+    /// Resumes a suspended agent.
     ///
     /// # Errors
-    /// There is no such agent, or it is not suspended.
+    /// Returns an error if there is no such agent, or if it is not suspended.
     pub fn resume(&self, agent: Aid) -> Result<(), LifecycleError> {
         self.step(agent, LifecycleStep::Resume)
     }
 
-    /// Creates the agent `copy` with the code and state of `original`, between two turns of it.
+    /// Creates the agent `copy` with the code and state of `original`, between two of the original's turns.
     ///
     /// # Errors
-    /// There is no original, or the copy's name is taken.
+    /// Returns an error if there is no original, or if the copy's name is taken.
     pub fn clone_agent(&self, original: Aid, copy: impl Into<Symbol>) -> Result<Aid, CloneError> {
         let now = self.node().now();
         let cloned = self.node().with_ams(|ams| ams.clone_agent(original, copy.into(), now));
@@ -551,16 +559,16 @@ impl Platform {
         cloned
     }
 
-    /// Asks for an agent to be moved to another worker (from 0). The platform places agents by itself; this is for those
-    /// who know better. Nothing happens if the agent's worker is just moving others.
+    /// Asks for an agent to be moved to another worker (from 0). The platform places agents by itself; this is for
+    /// callers who know better. Does nothing if the agent's worker is just moving others.
     pub fn move_to_worker(&self, agent: Aid, worker: usize) {
         let workers = self.node().seats.len();
         self.node().change(agent.name, Change::MoveTo((worker % workers) as u16));
     }
 
-    /// Has an agent of this node go on on another one, in the middle of what it does; `then` hears what came of it, on some other
-    /// thread. If it is durable, and this is a node of several that share a journal, all agents of its
-    /// [partition](Platform::partition_of) go there.
+    /// Moves an agent of this node to another one, in the middle of its work. `then` is called with the outcome on
+    /// another thread. If the agent is durable and this node shares its journal with others, its whole
+    /// [partition](Platform::partition_of) moves.
     pub fn move_agent(
         &self,
         agent: Aid,
@@ -571,44 +579,47 @@ impl Platform {
         self.node().send_off(agent.name, Box::new(Errand { request, then: Some(Box::new(then)) }));
     }
 
-    /// Calls an agent home to the node that it was created on, wherever it is: a journey that it is on is over. `then` hears what
-    /// came of it, on a worker's thread. If it cannot get there it stays where it is, and its journey is over all the same.
+    /// Recalls an agent to the node that it was created on, wherever it is; its journey is over. `then` is called
+    /// with the outcome on a worker's thread. If the agent cannot get there it stays where it is, and its journey is
+    /// over all the same.
     pub fn recall_agent(&self, agent: Aid, then: impl FnOnce(Result<(), HopError>) + Send + 'static) {
         self.node().recall(agent.name, Box::new(then));
     }
 
-    /// Has an agent of this node end when it has lived for so long from now on, wherever it is then; its owner is told by the AMS
-    /// (an `inform` whose content is `ended(Name, expired)`). False if there is no such agent here, or the society is durable.
+    /// Sets the remaining lifetime of an agent of this node. The agent ends then, wherever it is, and the AMS tells
+    /// its owner (an `inform` whose content is `ended(Name, expired)`). Returns false if there is no such agent here,
+    /// or if the society is durable.
     pub fn set_lifetime(&self, agent: Aid, lifetime: Duration) -> bool {
         self.node().set_lifetime(agent, lifetime)
     }
 
-    /// Advice about a job on that node: to `agent` of this node, or to one of which nothing is known but what the job says. Measures what
-    /// is to be known, so it waits, up to [`ADVICE_PATIENCE_MS`](whimbrel_platform::limits::ADVICE_PATIENCE_MS); agents ask by
+    /// Advises an agent of this node, or a hypothetical one that only the job describes, about a job on that node.
+    /// Measures what is unknown, so it waits, up to
+    /// [`ADVICE_PATIENCE_MS`](whimbrel_platform::limits::ADVICE_PATIENCE_MS). Agents ask by
     /// [`Context::advise`](crate::Context::advise).
     ///
     /// # Errors
-    /// The job is none, or there is no such node, or this is it.
+    /// Returns an error if the job is invalid, if there is no such node, or if it is this one.
     pub fn advise(&self, agent: Option<Aid>, node: impl Into<Symbol>, job: &Job) -> Result<Advice, AdviseError> {
         self.inner.services.node.advise(agent, node.into(), Ok(job.clone()))
     }
 
-    /// What the AMS knows of the agents that fit.
+    /// Returns the AMS's descriptions of the agents that match.
     pub fn search(&self, query: &AgentQuery) -> Vec<AgentDescription> {
         self.node().with_ams(|ams| ams.search(query))
     }
 
-    /// Waits until nothing is left to do before a timer goes off or a message comes from outside.
+    /// Waits until the platform is idle: nothing happens before a timer goes off or a message comes from outside.
     pub fn wait_idle(&self) {
         self.node().activity.wait_still(None);
     }
 
-    /// As [`Platform::wait_idle`], but not longer than this; false if there is still something to do.
+    /// Waits as [`Platform::wait_idle`] does, for this long at most. Returns false if the platform is still busy.
     pub fn wait_idle_for(&self, at_most: Duration) -> bool {
         self.node().activity.wait_still(Some(at_most))
     }
 
-    /// Messages by what became of them; exact when all is still.
+    /// Counts messages by their fate. Exact when the platform is idle.
     pub fn counters(&self) -> Counters {
         let queued = self.node().queued();
         self.wait_idle_for(Duration::from_millis(100));
@@ -618,8 +629,8 @@ impl Platform {
         Counters { sent, handled, dead, queued: queued + waiting + unserved, came, left }
     }
 
-    /// Messages by what became of them so far, while agents work: of messages on their way just now a few may count
-    /// twice, or not yet. Waits for nothing.
+    /// Counts messages by their fate so far, without waiting. While agents work, a few messages on their way may
+    /// count twice, or not yet.
     pub fn counters_now(&self) -> Counters {
         let (sent, handled, dead) = self.node().figures();
         let (came, left, _) = self.node().linked.figures();
@@ -632,20 +643,21 @@ impl Platform {
         self.node().health()
     }
 
-    /// How these agents are doing: those of them that are here, in no order. Asks the workers, between two turns.
+    /// Returns the statistics of these agents, of those that are here, in no order. Asks the workers, between two
+    /// turns.
     pub fn figures_of(&self, agents: &[Symbol]) -> Vec<AgentFigures> {
         agents.chunks(CENSUS_AGENTS).flat_map(|some| self.node().census(some, CENSUS_PATIENCE)).collect()
     }
 
-    /// Has what operators of other nodes ask of this one answered so. False if somebody does that already.
+    /// Sets the function that answers questions of other nodes' operators. Returns false if one is set already.
     pub fn answer_with(&self, answerer: Answerer) -> bool {
         self.node().answer_with(answerer)
     }
 
-    /// What another node answers: [`Platform::answer_with`] there. Waits for it, so long at most.
+    /// Asks another node a question, which [`Platform::answer_with`] answers there. Waits this long at most.
     ///
     /// # Errors
-    /// There is no such node, or it does not answer.
+    /// Returns an error if there is no such node, or if it does not answer.
     pub fn ask_node(
         &self,
         node: impl Into<Symbol>,
@@ -655,7 +667,7 @@ impl Platform {
         self.node().ask(node.into(), question, at_most)
     }
 
-    /// Whether a node may do this here, by the policy; what it may not is recorded.
+    /// Returns true if the policy allows an act to a node. A refusal is recorded.
     pub fn permits_node(&self, node: Symbol, action: Action, object: &str) -> bool {
         self.node().permits(Principal::Node(node), action, object)
     }
@@ -665,35 +677,37 @@ impl Platform {
         self.node().guard.policy.allows(Principal::Node(node), action, object)
     }
 
-    /// What these agents of this node run and use, asked of their workers; what is not told in time is left out.
+    /// Returns code and resource usage of these agents of this node. Answers that do not come in time are left out.
     pub fn upkeep_of(&self, agents: &[Symbol]) -> Vec<(Symbol, Upkeep)> {
         agents.chunks(CENSUS_AGENTS).flat_map(|some| self.node().upkeep(some, CENSUS_PATIENCE)).collect()
     }
 
-    /// What agents of this node keep there beside their memory.
+    /// Returns the storage of this node's agents beside their memory.
     pub fn storage(&self) -> &Shelves {
         &self.node().storage
     }
 
-    /// What is in an agent of this node, asked between two of its turns; it goes on as if nobody had looked. Waits for its worker.
+    /// Inspects an agent of this node between two of its turns, without effect on the agent. Waits for its worker.
     ///
     /// # Errors
-    /// It is not here, in a turn that does not end, or its worker does not answer in time.
+    /// Returns an error if the agent is not here, is in a turn that does not end, or if its worker does not answer in
+    /// time.
     pub fn inspect(&self, agent: Aid, look: Look) -> Result<Inspection, OperateError> {
         self.node().inspect(agent.name, look)
     }
 
-    /// Has an agent of this node do what an operator wants, between two of its turns: at once, or in the turn that follows. Waits for
-    /// its worker.
+    /// Instructs an agent of this node between two of its turns. It acts at once, or in the turn that follows. Waits
+    /// for its worker.
     ///
     /// # Errors
-    /// It is not here, in a turn that does not end, its worker does not answer in time, or it cannot be done.
+    /// Returns an error if the agent is not here or in a turn that does not end, if its worker does not answer in
+    /// time, or if the agent refuses.
     pub fn instruct(&self, agent: Aid, instruction: Instruction) -> Result<(), OperateError> {
         self.node().instruct(agent.name, instruction)
     }
 
-    /// Has the directory facilitator do something with the entry of an agent of this node. Subscribers are told, and of a durable agent it is
-    /// written, as if the agent had done it.
+    /// Changes the DF entry of an agent of this node. Subscribers are notified, and for a durable agent the change is
+    /// persisted, as if the agent had made it.
     pub fn with_df<T>(&self, agent: Aid, work: impl FnOnce(&mut Df, Time) -> T) -> T {
         let now = self.services().now();
         let outcome = self.node().with_df(|df| work(df, now));
@@ -702,33 +716,33 @@ impl Platform {
         outcome
     }
 
-    /// The topics and groups that somebody is in, by name: each with how many agents of this node are, and how many other
-    /// nodes have some.
+    /// Returns the topics and groups that have members, by name: each with the number of this node's agents in it,
+    /// and of other nodes with some.
     pub fn topics(&self) -> Vec<(Symbol, usize, usize)> {
         self.node().with_topics(|topics| topics.list())
     }
 
-    /// Has `observer` told of everything that happens from now on, until what is returned is dropped.
+    /// Subscribes `observer` to all events from now on, until the returned handle is dropped.
     pub fn observe(&self, observer: Arc<dyn Observer>) -> Observation {
         Observation::begin(&self.inner.services.node, observer)
     }
 
-    /// Has it measured how long messages wait in mailboxes, of some of them, until what is returned is dropped.
+    /// Samples the latency of messages, until the returned handle is dropped.
     pub fn measure_latency(&self) -> LatencyWatch {
         LatencyWatch::begin(&self.inner.services.node)
     }
 
-    /// Makes this platform a node among others, with these links. False if it has links already.
+    /// Links this platform to other nodes. Returns false if it has links already.
     pub fn link_with(&self, links: Arc<dyn Links>) -> bool {
         self.node().attach(links)
     }
 
-    /// Whether another node has told of all its agents.
+    /// Returns true if another node has announced all its agents.
     pub fn knows_all_of(&self, node: whimbrel_platform::route::NodeId) -> bool {
         self.node().has_introduced(node)
     }
 
-    /// Where agents of these names are already, of those that exist: each with its node, which is empty if it is this one.
+    /// Returns the location of each existing agent among these names: its node, empty if it is this one.
     pub fn namesakes(&self, names: impl IntoIterator<Item = Symbol>) -> Vec<(Symbol, Symbol)> {
         let node = self.node();
         let known = node.with_ams(|ams| {
@@ -738,57 +752,57 @@ impl Platform {
         known.into_iter().map(|(name, at)| (name, at.map_or_else(Symbol::default, |at| node.name_of(at)))).collect()
     }
 
-    /// This platform as its links to other nodes see it.
+    /// Returns this platform as its links to other nodes see it.
     pub fn station(&self) -> Arc<dyn Station> {
         Arc::new(NodeStation(Arc::clone(&self.inner.services.node)))
     }
 
-    /// This platform as the sessions of external agents see it.
+    /// Returns this platform as the sessions of external agents see it.
     pub fn host(&self) -> Arc<dyn Host> {
         Arc::new(NodeHost(Arc::clone(&self.inner.services.node)))
     }
 
-    /// Messages handled so far. Waits for nothing, so it can be read while agents work: for progress and for monitoring.
+    /// Returns the number of messages handled so far, without waiting: for progress and for monitoring.
     pub fn handled(&self) -> u64 {
         self.node().figures().1
     }
 
-    /// The newest messages that could not reach their receivers, newest first.
+    /// Returns the newest messages that could not reach their receivers, newest first.
     pub fn dead_letters(&self) -> Vec<DeadLetter> {
         locked(&self.node().dead_letters).iter().cloned().collect()
     }
 
-    /// Runs until an agent or [`Platform::stop_with`] ends the platform; then ends the agents and tells the exit code.
+    /// Runs until an agent or [`Platform::stop_with`] ends the platform; then ends the agents. Returns the exit code.
     pub fn run_until_stopped(&self) -> i32 {
         let code = self.wait_until_stopped();
         self.stop();
         code
     }
 
-    /// Waits until an agent or [`Platform::stop_with`] ends the platform, and returns the exit code. Agents continue until
-    /// [`Platform::stop`].
+    /// Waits until an agent or [`Platform::stop_with`] ends the platform. Returns the exit code. Agents continue
+    /// until [`Platform::stop`].
     pub fn wait_until_stopped(&self) -> i32 {
         self.node().ending.wait()
     }
 
-    /// Whether an agent of a [durable](PlatformBuilder::durable) society ended it: there is nothing to go on with. Ended by
-    /// anything else, it is only interrupted.
+    /// Returns true if an agent of a [durable](PlatformBuilder::durable) society ended it, so nothing is left to
+    /// recover. After any other end, the society is only interrupted.
     pub fn has_concluded(&self) -> bool {
         self.node().scribe.as_ref().is_some_and(|scribe| scribe.concluded.load(Ordering::Acquire))
     }
 
-    /// Has [`Platform::run_until_stopped`] end the platform with this exit code.
+    /// Makes [`Platform::run_until_stopped`] end the platform with this exit code.
     pub fn stop_with(&self, code: i32) {
         self.services().stop(0, code);
     }
 
-    /// As [`Platform::stop_with`], but other nodes of the platform go on.
+    /// Ends this node as [`Platform::stop_with`] does; other nodes of the platform continue.
     pub fn leave_with(&self, code: i32) {
         self.node().ending.ask(Duration::ZERO, code);
     }
 
-    /// Ends all agents, in order of creation, each told by `on_stop`, then the platform. False if some agent's turn
-    /// does not end within 5 s. A second call returns what the first one did.
+    /// Ends all agents, in order of creation, each told by `on_stop`, then the platform. Returns false if some
+    /// agent's turn does not end within 5 s. A second call returns the result of the first.
     pub fn stop(&self) -> bool {
         self.stop_within(CLOSE_PATIENCE)
     }

@@ -1,4 +1,4 @@
-//! Threads for work that blocks or takes long, which is not for those that give turns.
+//! Thread pool for work that blocks or takes long, which must not run on workers.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use crate::sync::{Condvar, Mutex, locked, wait_timeout};
 
-/// How long an idle thread stays.
+/// Time after which an idle thread ends.
 const IDLE: Duration = Duration::from_secs(5);
 
 pub(crate) type Work = Box<dyn FnOnce() + Send>;
 
-/// See the module.
+/// Thread pool; see the module.
 pub(crate) struct Pool {
     state: Mutex<State>,
     threads_max: usize,
@@ -22,18 +22,18 @@ pub(crate) struct Pool {
 struct State {
     waiting: VecDeque<Work>,
     threads: usize,
-    /// What wakes each thread that has nothing to do; the last one ran last.
+    /// Wake-up signal of each idle thread; the last one ran last.
     idle: Vec<Arc<Condvar>>,
 }
 
 impl Pool {
-    /// One of so many threads at most.
+    /// Creates a pool of so many threads at most.
     pub fn of(threads_max: usize) -> Self {
         Self { state: Mutex::new(State::default()), threads_max }
     }
 
-    /// Has work done by one of the threads, a new one if all are busy and there may be more. Of those that are idle the one that
-    /// ran last does it: the core that it ran on is free, and others may have got company on theirs.
+    /// Runs work on one of the threads: a new one if all are busy and another is allowed. Of the idle threads, the
+    /// one that ran last is chosen: its core is free, while others may have company on theirs.
     pub fn run(self: &Arc<Self>, work: Work) {
         let mut state = locked(&self.state);
         state.waiting.push_back(work);
@@ -52,7 +52,7 @@ impl Pool {
         loop {
             if let Some(work) = state.waiting.pop_front() {
                 drop(state);
-                // Whoever waits for what it panicked about is not to miss a thread, too.
+                // A caller that waits for panicked work must not lose a thread, too.
                 let _ = catch_unwind(AssertUnwindSafe(work));
                 state = locked(&self.state);
                 continue;
@@ -60,7 +60,7 @@ impl Pool {
             state.idle.push(Arc::clone(&me));
             let (woken, timed_out) = wait_timeout(&me, state, IDLE);
             state = woken;
-            // Whoever is woken for some work is not among the idle any more.
+            // A thread that is woken for work is not idle any more.
             if let Some(place) = state.idle.iter().position(|idle| Arc::ptr_eq(idle, &me)) {
                 state.idle.remove(place);
                 if timed_out && state.waiting.is_empty() {
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// Work that says which thread does it, and ends when it is told to.
+    /// Work that tells which thread runs it, and ends on request.
     fn begin(pool: &Arc<Pool>) -> (ThreadId, Sender<()>) {
         let (tell, told): (_, Receiver<ThreadId>) = channel();
         let (end, ended): (_, Receiver<()>) = channel();

@@ -1,4 +1,4 @@
-//! What operators ask of other nodes than theirs, over the links.
+//! Operators' questions to other nodes, over the links.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
@@ -17,35 +17,35 @@ use crate::pool::Pool;
 use crate::sync::{Arc, Mutex, locked};
 use crate::turn::caught;
 
-/// Answers what another node, of this name, asks. May take long.
+/// Function that answers a question of another node, of this name. May take long.
 pub type Answerer = Arc<dyn Fn(Symbol, &[u8]) -> Vec<u8> + Send + Sync>;
 
-/// Why another node was not asked, or did not answer.
+/// Reason why another node was not asked, or did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuestionError {
-    /// There is no such node.
+    /// No node has this name.
     #[error("there is no node named {0}")]
     NoSuchNode(Symbol),
     /// The question is too long.
     #[error("a question of {0} bytes: {QUESTION_BYTES_MAX} are the most")]
     TooLong(usize),
-    /// No answer came in time, or there is no link to it just now.
+    /// No answer came in time, or there is no link to the node just now.
     #[error("node {0} does not answer")]
     NoAnswer(Symbol),
-    /// It answers as many questions of this node as it does at once.
+    /// The node is answering as many questions of this node as it may at once.
     #[error("node {0} has too many questions to answer")]
     Busy(Symbol),
 }
 
-/// Which node was asked, and who waits for what it says.
+/// Node that was asked, and channel for its answer.
 type Asked = (NodeId, Sender<Vec<u8>>);
 
-/// See the module.
+/// Questions of a node, and to it; see the module.
 pub(crate) struct Questions {
-    /// By their numbers.
+    /// Questions without an answer yet, by number.
     asked: Mutex<FxHashMap<u64, Asked>>,
-    /// How many questions of each node are being answered.
+    /// Number of questions of each node that are being answered.
     answering: Mutex<FxHashMap<NodeId, u32>>,
     answerer: OnceLock<Answerer>,
     pool: Arc<Pool>,
@@ -59,7 +59,7 @@ impl Default for Questions {
 }
 
 impl Questions {
-    /// A question of this node is about to be answered. False if there are too many.
+    /// Counts a question of this node that is about to be answered. Returns false if there are too many.
     fn begin(&self, from: NodeId) -> bool {
         let mut answering = locked(&self.answering);
         let count = answering.entry(from).or_default();
@@ -76,12 +76,12 @@ impl Questions {
 }
 
 impl Node {
-    /// Has whoever asks this node over its links answered. False if that is so already.
+    /// Sets the function that answers other nodes' questions. Returns false if one is set already.
     pub fn answer_with(&self, answerer: Answerer) -> bool {
         self.questions.answerer.set(answerer).is_ok()
     }
 
-    /// What another node answers.
+    /// Asks another node a question, and waits for its answer.
     pub fn ask(&self, to: Symbol, question: Vec<u8>, at_most: Duration) -> Result<Vec<u8>, QuestionError> {
         if question.len() > QUESTION_BYTES_MAX {
             return Err(QuestionError::TooLong(question.len()));
@@ -102,7 +102,7 @@ impl Node {
         }
     }
 
-    /// Another node asks.
+    /// Handles another node's question.
     pub fn hear_question(self: &Arc<Self>, from: NodeId, number: u64, question: Vec<u8>) {
         let Some(answerer) = self.questions.answerer.get().cloned() else { return };
         let Some(links) = self.linked.links() else { return };
@@ -120,10 +120,10 @@ impl Node {
         }));
     }
 
-    /// Another node answers.
+    /// Handles another node's answer.
     pub fn hear_answer(&self, from: NodeId, number: u64, answer: Vec<u8>) {
         let mut asked = locked(&self.questions.asked);
-        // Nobody else may.
+        // Only the node that was asked may answer.
         if asked.get(&number).is_some_and(|(node, _)| *node == from)
             && let Some((_, tell)) = asked.remove(&number)
         {

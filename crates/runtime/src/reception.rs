@@ -1,4 +1,4 @@
-//! Asking agents from outside: an agent of the platform's own gets the answers.
+//! External calls: questions to agents from outside, whose answers an agent of the platform receives.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
@@ -13,19 +13,19 @@ use crate::context::Context;
 use crate::platform::Platform;
 use crate::sync::{Mutex, locked};
 
-/// Why a question has no answer.
+/// Reason why a question has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
-    /// Nobody is there to be asked.
+    /// No such agent exists.
     #[error("there is no agent named {0}")]
     NoSuchAgent(Aid),
-    /// The time is over.
+    /// No answer came in time.
     #[error("agent {agent} did not answer within {at_most:?}")]
     NoAnswer {
-        /// Who was asked.
+        /// Agent that was asked.
         agent: Aid,
-        /// How long was waited.
+        /// Time that the call waited.
         at_most: Duration,
     },
     /// The question names no receiver, or the platform is stopping.
@@ -35,7 +35,7 @@ pub enum AskError {
 
 type Questions = Arc<Mutex<FxHashMap<Text, SyncSender<MessageBody>>>>;
 
-/// Where those outside wait for answers.
+/// Pending external calls, with the agent that receives their answers.
 pub(crate) struct Reception {
     desk: Option<Aid>,
     open: Questions,
@@ -49,7 +49,7 @@ impl Agent for Desk {
     fn on_message(&mut self, _ctx: &mut Context<'_, '_>, message: MessageBody) {
         let ticket = message.extras().in_reply_to.clone();
         if let Some(asker) = ticket.and_then(|ticket| locked(&self.open).remove(&ticket)) {
-            // The asker may have lost patience.
+            // The caller may have given up.
             let _ = asker.try_send(message);
         }
     }
@@ -59,7 +59,7 @@ impl Reception {
     pub fn open(platform: &Platform) -> Self {
         let open = Questions::default();
         let desk = NativeBody::boxed(Desk { open: Arc::clone(&open) });
-        // Other nodes have one, too.
+        // Other nodes have such an agent, too.
         let name = format!("outside-{:08x}", platform.services().random() as u32);
         Self { desk: platform.spawn_kind(name.as_str(), AgentKind::Service, desk).ok(), open }
     }

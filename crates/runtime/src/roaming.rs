@@ -1,4 +1,5 @@
-//! Subscribers and members on their way (`platform::topics`): the moment at which this node's agents publish by the new way, with nobody publishing.
+//! Moving subscribers and members (`platform::topics`): finds the moment without publications at which this node's
+//! publications switch to an agent's new node.
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::mobility::{HopId, HopNews};
@@ -8,7 +9,7 @@ use whimbrel_platform::topics::{Cast, TopicError};
 use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
-/// Shards that are publishing on topics whose subscribers are on their way, and what is to be done when none is.
+/// Shards that publish on topics whose subscribers move, and the switches that wait for them.
 #[derive(Default)]
 pub(crate) struct Publishing(Mutex<Underway>);
 
@@ -18,20 +19,22 @@ struct Underway {
     waiting: Vec<Switch>,
 }
 
-/// That this node publishes by the new way from now on.
+/// Switch of this node's publications to an agent's new node.
 enum Switch {
     /// For an agent that goes from that node to the one of this name.
     Other(HopId, NodeId, Symbol),
-    /// For an agent that it let go itself, to that node.
+    /// For an agent that this node let go to that node.
     Source(HopId, NodeId),
 }
 
 impl Node {
-    /// A shard publishes on a topic whose subscribers are on their way. What it says goes to links before [`Node::end_publishing`].
+    /// Begins a shard's publication on a topic whose subscribers move. The shard hands its messages to links before
+    /// [`Node::end_publishing`].
     pub fn begin_publishing(&self) {
         loop {
             let mut underway = locked(&self.forum.publishing.0);
-            // Others are about to end: they hand over what they have, and wait for nobody.
+            // Switches wait for publications that are about to end; these hand over their messages without waiting
+            // for others.
             if underway.waiting.is_empty() {
                 underway.shards += 1;
                 return;
@@ -41,7 +44,7 @@ impl Node {
         }
     }
 
-    /// What it said is handed to links.
+    /// Ends a shard's publication: its messages are handed to links.
     pub fn end_publishing(&self) {
         let mut underway = locked(&self.forum.publishing.0);
         underway.shards = underway.shards.saturating_sub(1);
@@ -58,7 +61,7 @@ impl Node {
         }
     }
 
-    /// All that this node's agents sent to an agent by way of the node that it leaves is on the link there: from now on it comes by the new way.
+    /// Switches to an agent's new node, once all messages through its previous node are on that link.
     pub fn follow(&self, hop: HopId, source: NodeId) {
         let to = self.with_topics(|topics| topics.destination_of(hop));
         match to {
@@ -67,14 +70,14 @@ impl Node {
         }
     }
 
-    /// The same of an agent that this node let go.
+    /// Switches likewise for an agent that this node let go.
     pub fn follow_own(&self, hop: HopId, to: NodeId) {
         if self.with_topics(|topics| topics.is_leaving(hop)) {
             self.when_nobody_publishes(Switch::Source(hop, to));
         }
     }
 
-    /// Tells it behind all that was published before, on the links on which that is.
+    /// Carries out a switch, and announces it behind all earlier publications on the same links.
     fn switch(&self, switch: Switch) {
         match switch {
             Switch::Source(hop, to) => self.with_topics(|topics| {
@@ -99,7 +102,8 @@ impl Node {
         }
     }
 
-    /// A node introduced itself to which agents may have gone when this one knew no way there.
+    /// Switches to a node that has just introduced itself. Agents may have gone there while this node had no link to
+    /// it.
     pub fn follow_late(&self, node: NodeId) {
         let name = self.name_of(node);
         let may_hear = |agent, place| self.permits_hearing(node, agent, place);
@@ -110,13 +114,14 @@ impl Node {
         });
     }
 
-    /// An agent that is in these topics and groups is about to go from that node to another one.
+    /// Handles the announcement that an agent in these topics and groups is about to go from that node to another
+    /// one.
     pub fn hear_roams(&self, from: NodeId, hop: HopId, to: Symbol, places: Vec<Symbol>) {
         let places = places.into_iter().filter(|name| is_place(*name)).collect();
         self.with_topics(|known| known.handle_roams(hop, from, to, places));
     }
 
-    /// Another node publishes in these places by the new way for an agent that comes here, or came.
+    /// Handles another node's switch for an agent that moves here, or has.
     pub fn hear_clear(&self, from: NodeId, hop: HopId, places: Vec<Symbol>, source: Option<NodeId>) {
         let agent = hop.agent;
         let permitted = self.permitted_places(agent, places);
@@ -127,7 +132,7 @@ impl Node {
         self.note_unjoined(agent, errors);
     }
 
-    /// An agent that came is in these topics and groups, as far as it may be.
+    /// Enters an agent that arrived into its topics and groups, as far as the policy allows.
     pub fn own_places(&self, hop: HopId, from: NodeId, places: Vec<Symbol>, told: &[Symbol]) {
         let places = self.permitted_places(hop.agent, places);
         if !places.is_empty() {
@@ -139,13 +144,13 @@ impl Node {
         }
     }
 
-    /// Those that are topics and groups which the agent may be in.
+    /// Returns the topics and groups among these names that the agent may be in.
     fn permitted_places(&self, agent: Symbol, places: Vec<Symbol>) -> Vec<Symbol> {
         let may = |name: &Symbol| is_place(*name) && self.permits_joining(Aid::local(agent), *name);
         places.into_iter().filter(may).collect()
     }
 
-    /// Whether a node may get what is sent to this topic, or to this group of which the agent is a member.
+    /// Returns true if a node may get messages to this topic, or to this group of which the agent is a member.
     fn permits_hearing(&self, node: NodeId, agent: Symbol, name: Symbol) -> bool {
         match Cast::of(name) {
             Some(Cast::Broadcast) => self.permits_subscribing(node, name),
@@ -160,7 +165,7 @@ impl Node {
     }
 }
 
-/// Whether this is a topic or a group: what an agent can be in.
+/// Returns true for topics and groups that an agent can be in.
 fn is_place(name: Symbol) -> bool {
     matches!(Cast::of(name), Some(Cast::Broadcast | Cast::Multicast))
 }

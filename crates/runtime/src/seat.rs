@@ -1,4 +1,4 @@
-//! A seat: what of a shard other threads may touch.
+//! Shard handle: the part of a shard that other threads may touch.
 
 use crossbeam_utils::CachePadded;
 use whimbrel_platform::Time;
@@ -11,7 +11,7 @@ use crate::shard::Shard;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex};
 
-/// The public side of one shard.
+/// Public side of one shard.
 pub(crate) struct Seat {
     pub inbox: Inbox<Parcel, Newcomer>,
     /// Messages in parcels of the inbox that stand for several.
@@ -21,10 +21,10 @@ pub(crate) struct Seat {
     pub holder: Mutex<Option<Holder>>,
 }
 
-/// A worker that holds a shard.
+/// Worker that holds a shard.
 #[derive(Clone)]
 pub(crate) struct Holder {
-    /// Where it leaves the shard during turns.
+    /// Desk on which the worker leaves the shard during turns.
     pub desk: Arc<Desk<Shard>>,
     pub thread: Thread,
 }
@@ -35,13 +35,13 @@ impl Seat {
         Self { inbox: Inbox::new(), copies: AtomicUsize::new(0), figures, holder: Mutex::new(None) }
     }
 
-    /// How much lies in the inbox, roughly.
+    /// Returns the approximate number of messages in the inbox.
     pub fn waiting(&self) -> usize {
         self.inbox.parcels() + self.copies.load(Ordering::Relaxed)
     }
 }
 
-/// What a shard tells the world about itself. Written by its holder only.
+/// Figures of a shard, written only by its holder.
 #[derive(Default)]
 pub(crate) struct Figures {
     pub sent: AtomicU64,
@@ -53,7 +53,7 @@ pub(crate) struct Figures {
     pub busy_us: AtomicU64,
     /// Microseconds that turns took after the shard went on without them.
     pub late_us: AtomicU64,
-    /// When the present round began; [`Figures::IDLE`] if there is none.
+    /// Start of the present round; [`Figures::IDLE`] if there is none.
     pub round_began: AtomicU64,
     /// Time since which the observed agent waits for its turn; [`Figures::IDLE`] while none is observed.
     pub waits_since: AtomicU64,
@@ -62,10 +62,10 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// No round is under way.
+    /// Value for "no round in progress".
     pub const IDLE: u64 = u64::MAX;
 
-    /// Whether no round is under way.
+    /// Returns true if no round is in progress.
     pub fn is_idle(&self) -> bool {
         self.round_began.load(Ordering::Relaxed) == Self::IDLE
     }
@@ -73,19 +73,19 @@ impl Figures {
     /// Returns how many microseconds agents wait for their turns.
     pub fn wait_us(&self, now: Time) -> u64 {
         let since = self.waits_since.load(Ordering::Relaxed);
-        // It is 0 before the first observation.
+        // The value is 0 before the first observation.
         let present = if since == 0 { 0 } else { now.0.saturating_sub(since) };
         self.waited_us.load(Ordering::Relaxed).max(present)
     }
 
-    /// Microseconds spent in rounds up to now.
+    /// Returns the microseconds spent in rounds up to now.
     pub fn busy_us(&self, now: Time) -> u64 {
         let began = self.round_began.load(Ordering::Relaxed);
         let present = if began == Self::IDLE { 0 } else { now.0.saturating_sub(began) };
         self.busy_us.load(Ordering::Relaxed) + present
     }
 
-    /// Adds to a figure only the holder writes: no need for a locked instruction.
+    /// Adds to a figure that only the holder writes, which needs no locked instruction.
     #[inline]
     pub fn add(figure: &AtomicU64, count: u64) {
         figure.store(figure.load(Ordering::Relaxed).wrapping_add(count), Ordering::Relaxed);

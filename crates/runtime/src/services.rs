@@ -1,4 +1,4 @@
-//! What agents ask of the platform, answered by this node.
+//! Services of the platform for agents, provided by this node.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::parcel::Change;
 use crate::pool::Pool;
 use crate::sync::atomic::Ordering;
 
-/// The node as the agents of one shard see it: what they create is created in that shard.
+/// Node as the agents of one shard see it: agents that they create belong to that shard.
 #[derive(Clone)]
 pub(crate) struct NodeServices {
     pub node: Arc<Node>,
@@ -83,7 +83,8 @@ impl Services for NodeServices {
     }
 
     fn exists(&self, aid: Aid) -> bool {
-        // While the platform ends, whoever has ended was there a moment ago: nobody is to make anything of that.
+        // While the platform ends, an agent that has ended was there a moment ago: no sender should conclude anything
+        // from that.
         self.node.knows(aid) || self.node.stopping.load(Ordering::Relaxed)
     }
 
@@ -226,7 +227,7 @@ impl Services for NodeServices {
 
     fn advise(&self, agent: Aid, node: Symbol, job: Result<Job, JobError>, tell: AdviceCall) -> Option<AclMessage> {
         let asked = Arc::clone(&self.node);
-        // They wait for other nodes: work that waits for nobody is not to wait for them.
+        // Advice waits for other nodes, so it runs on threads of its own: other work must not wait for them.
         self.offload_to(&self.node.advisor.pool, Box::new(move || tell(asked.advise(Some(agent), node, job))));
         None
     }
@@ -309,7 +310,7 @@ impl Directory for NodeServices {
 }
 
 impl NodeServices {
-    /// Has work done by one of these threads, and sends what it comes to.
+    /// Runs work on one of these threads, and sends its result.
     fn offload_to(&self, pool: &Arc<Pool>, work: OffloadedWork) {
         let (node, shard) = (Arc::clone(&self.node), self.shard);
         self.node.activity.begin();
@@ -319,12 +320,12 @@ impl NodeServices {
         }));
     }
 
-    /// Keeps back what a durable agent does until its step is written. False if there is no need to.
+    /// Withholds an effect of a durable agent until its step is persisted. Returns false if the agent is not durable.
     fn keep_back(&self, effect: impl FnOnce() -> Effect) -> bool {
         self.node.scribe.is_some() && backstage::keep(effect)
     }
 
-    /// What the platform knows of the agent whose turn it is changed: if it is durable, that is written with its step.
+    /// Records the registration of the agent in turn with its step, if the agent is durable.
     fn keep_standing(&self) {
         self.keep_back(|| Effect::Standing);
     }

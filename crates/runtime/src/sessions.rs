@@ -1,4 +1,4 @@
-//! The scheduler as sessions see it.
+//! Scheduler as sessions see it.
 
 use std::sync::atomic::Ordering;
 
@@ -23,7 +23,7 @@ use crate::shard::Slot;
 use crate::sync::Arc;
 use crate::turn::caught;
 
-/// See the module.
+/// Node as host of sessions; see the module.
 pub(crate) struct NodeHost(pub Arc<Node>);
 
 impl Host for NodeHost {
@@ -48,7 +48,7 @@ impl Host for NodeHost {
         };
         let is_session = || node.with_ams(|ams| ams.kind_anywhere(Aid::local(name))) == Some(AgentKind::Session);
         if let Some(there) = there {
-            // Whoever else has the name, it is taken.
+            // The name is taken, whichever agent has it.
             return if is_session() { Whereabouts::With(node.name_of(there)) } else { Whereabouts::Here };
         }
         match node.cluster.as_ref().map(|cluster| cluster.server_of(name)) {
@@ -65,11 +65,11 @@ impl Host for NodeHost {
         if self.0.stopping.load(Ordering::Relaxed) {
             return Err(CreateError::Stopping);
         }
-        // It may be kept.
+        // The agent may be about to be restored.
         if self.0.is_awaited(name) {
             return Err(CreateError::NotYet(name));
         }
-        // What it may be called says its token; the policy may forbid it all the same.
+        // The token says which name an agent may have; the policy may forbid it all the same.
         let principal = Principal::Session { name, node: self.0.called() };
         if self.0.guard.policy.verdict(principal, Action::Create, name.as_str()) == Verdict::Denied {
             self.0.audit(&Refused::forbidden(&principal.to_string(), Action::Create, name.as_str()));
@@ -84,7 +84,8 @@ impl Host for NodeHost {
         let who = Introduction::new(name, AgentKind::Session);
         let shard = self.0.random() % self.0.seats.len() as u64;
         let agent = self.0.create(shard as ShardIndex, who, |_| Ok(Box::new(Slot::new(body))))?;
-        // Whoever yields a partition says so before its agents leave: its name may have been free because of that.
+        // A node announces the yield of a partition before its agents leave: the name may have been free because of
+        // that.
         if is_home && !is_served_here() {
             let _ = self.0.with_ams(|ams| ams.kill(agent));
             return Err(CreateError::NotYet(name));
@@ -111,7 +112,7 @@ impl Host for NodeHost {
 
     fn has_code(&self, name: Symbol, origin: &Origin) -> Option<bool> {
         let node = &self.0;
-        // What sessions bring along may be run only where a rule says so.
+        // Code from sessions runs only where a rule allows it.
         let who = Principal::Session { name, node: node.called() };
         let object = origin.code_object()?;
         if !node.permits(who, Action::Move, name.as_str()) {
@@ -173,7 +174,7 @@ impl Host for NodeHost {
 
     fn handle_lodged(&self, name: Symbol) {
         let node = &self.0;
-        // Under the lock, as all that other nodes are told of an agent.
+        // Done under the lock, like all announcements about an agent.
         node.with_ams(|ams| {
             if ams.handle_lodged(Aid::local(name), node.called())
                 && let Some(links) = node.linked.links()
@@ -200,19 +201,19 @@ impl Host for NodeHost {
 }
 
 impl Node {
-    /// Whether it is not known yet if there is such an agent: those that were kept are about to be brought back.
+    /// Returns true while recovery may still restore an agent of this name.
     fn is_awaited(&self, name: Symbol) -> bool {
         let is_passing = |cluster: &Cluster| matches!(cluster.server_of(name), Server::Nobody | Server::HereSoon);
         self.scribe.as_ref().is_some_and(|scribe| scribe.awaited.load(Ordering::Acquire))
             || self.cluster.as_ref().is_some_and(is_passing)
     }
 
-    /// Who has sessions here, if one of them has an agent of this name.
+    /// Returns the node's sessions, if one of them has an agent of this name.
     pub fn shelf_with(&self, client: Symbol) -> Option<Arc<Shelf>> {
         self.shelf.has_client(client).then(|| Arc::clone(&self.shelf))
     }
 
-    /// The other node of this name; or the one with a session that has an agent of this name, and that agent.
+    /// Finds the other node of this name; or the node with a session that has an agent of this name, and that agent.
     pub fn way_to(&self, to: Symbol) -> Option<(NodeId, Symbol)> {
         if let Some(node) = self.linked.links().and_then(|links| links.node_named(to.as_str())) {
             return Some((node, Symbol::default()));
@@ -223,11 +224,11 @@ impl Node {
     }
 }
 
-/// What takes a body's place, until it is asked what that is. Whoever drops it unasked says that there is no such agent.
+/// Exchange of an agent's body, to be taken once. Dropping it untaken reports that there is no such agent.
 pub(crate) struct Offered(Option<Exchange>);
 
 impl Offered {
-    /// What the agent is from now on, if another body.
+    /// Returns the agent's new body, if there is one.
     pub fn take(mut self, written: Option<(Origin, Vec<u8>)>) -> Option<Box<dyn AgentBody>> {
         self.0.take().and_then(|with| with(written))
     }

@@ -1,9 +1,10 @@
-//! How fast this machine is, and how much it has to do.
+//! Speed and load of this machine.
 
 use std::time::{Duration, Instant};
 
-/// Pieces of work that a core does in a second: the primes up to `last`, as the Siebog study's agents look for them by brute force. Works
-/// for so long; the fastest piece counts, for others may have the processor meanwhile.
+/// Returns the pieces of work that a core does in a second. A piece finds the primes up to `last` by brute force, as
+/// the Siebog study's agents do. Works for `time`; the fastest piece counts, because others may have the processor
+/// meanwhile.
 pub fn speed(last: u32, time: Duration) -> f64 {
     let until = Instant::now() + time;
     let mut fastest = Duration::MAX;
@@ -15,12 +16,12 @@ pub fn speed(last: u32, time: Duration) -> f64 {
     1.0 / fastest.as_secs_f64().max(1e-9)
 }
 
-/// How many primes there are up to `last`, by trying all divisors.
+/// Counts the primes up to `last` by trying all divisors.
 fn primes(last: u32) -> usize {
     (2..=last).filter(|number| (2..*number).all(|divisor| number % divisor != 0)).count()
 }
 
-/// How many threads of this machine want a core, on average of the last minute; where the system tells.
+/// Returns the average number of runnable threads in the last minute, where the system tells.
 pub(crate) fn load() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().next()?.parse().ok()

@@ -1,9 +1,9 @@
-//! Supervision: agents that look after others, and restart them when they fail.
+//! Supervision: agents that restart others when they fail.
 //!
-//! A supervised agent that fails does not end: it falls. Its name stays, its messages wait, and its supervisor, an agent
-//! itself, is told and decides: to begin it anew (and others with it, as the [strategy](Supervisor) says), or to let it
-//! end. Who writes to it notices nothing but a pause; only the message it fell over is gone. An agent that is killed is
-//! not restarted: somebody wanted it so.
+//! A supervised agent that fails does not end. Its name stays, its messages wait, and its supervisor, an agent
+//! itself, is told. The supervisor restarts the agent (and others with it, depending on the [strategy](Supervisor)),
+//! or lets it end. Senders notice only a pause; just the message that made the agent fail is lost. An agent that is
+//! killed is not restarted, because that was intended.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -20,18 +20,18 @@ use crate::node::{Introduction, Node};
 use crate::parcel::Change;
 use crate::shard::Slot;
 
-/// When an agent is begun anew.
+/// Condition for restarting an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// Whenever it ends by itself.
+    /// Whenever the agent ends by itself.
     Always,
-    /// When it fails.
+    /// Only when the agent fails.
     OnFailure,
     /// Never.
     Never,
 }
 
-/// Who is begun anew with an agent that is.
+/// Agents that are restarted together with one that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Strategy {
     OneForOne,
@@ -39,7 +39,7 @@ enum Strategy {
     RestForOne,
 }
 
-/// An agent to be that looks after others.
+/// Supervisor to be spawned: an agent that restarts others.
 ///
 /// ```
 /// use std::time::Duration;
@@ -66,7 +66,7 @@ pub struct Supervisor {
     restarts_max: usize,
     period: Duration,
     children: Vec<Child>,
-    /// When agents were begun anew, in the last period.
+    /// Times of restarts within the last period.
     restarts: VecDeque<Time>,
     node: Weak<Node>,
     started: bool,
@@ -79,17 +79,17 @@ struct Child {
 }
 
 impl Supervisor {
-    /// Begins only the agent anew that fell.
+    /// Restarts only the agent that failed.
     pub fn one_for_one() -> Self {
         Self::new(Strategy::OneForOne)
     }
 
-    /// Begins all of its agents anew when one fell.
+    /// Restarts all agents when one failed.
     pub fn one_for_all() -> Self {
         Self::new(Strategy::OneForAll)
     }
 
-    /// Begins the agent that fell anew, and those named after it.
+    /// Restarts the agent that failed, and those named after it.
     pub fn rest_for_one() -> Self {
         Self::new(Strategy::RestForOne)
     }
@@ -106,8 +106,8 @@ impl Supervisor {
         }
     }
 
-    /// How often it begins agents anew in a period before it gives up, ends them all and fails itself. Three times in five
-    /// seconds if not set.
+    /// Sets the number of restarts in a period, after which the supervisor ends all its agents and fails itself. The
+    /// default is three in five seconds.
     #[must_use]
     pub fn intensity(mut self, restarts_max: usize, period: Duration) -> Self {
         self.restarts_max = restarts_max;
@@ -115,13 +115,13 @@ impl Supervisor {
         self
     }
 
-    /// Looks after the agent `name`, which is what `make` returns, and is begun anew whenever it ends by itself.
+    /// Supervises the agent `name`, made by `make`; it is restarted whenever it ends by itself.
     #[must_use]
     pub fn child<A: Agent>(self, name: impl Into<Symbol>, make: impl FnMut() -> A + Send + 'static) -> Self {
         self.child_if(Restart::Always, name, make)
     }
 
-    /// The same, but begun anew only as `restart` says.
+    /// Supervises the agent `name`, restarted only as `restart` says.
     #[must_use]
     pub fn child_if<A: Agent>(
         self,
@@ -132,7 +132,7 @@ impl Supervisor {
         self.add(name.into(), restart, Box::new(move || NativeBody::slot(make())))
     }
 
-    /// Looks after an agent of any kind.
+    /// Supervises an agent with any body.
     #[must_use]
     pub fn child_body(
         self,
@@ -167,7 +167,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// One of the agents fell. Why this one must fail too, if so.
+    /// Handles the failure of an agent. Returns an error if the supervisor has to fail, too.
     fn handle_fall(&mut self, name: Symbol, reason: EndReason, turn: &mut Turn<'_>) -> Result<(), String> {
         let Some(index) = self.children.iter().position(|child| child.name == name) else { return Ok(()) };
         let Some(node) = self.node.upgrade() else { return Ok(()) };
@@ -233,7 +233,7 @@ impl AgentBody for Supervisor {
     }
 }
 
-/// What stands in for an agent that fell, until its supervisor decided. Its messages wait.
+/// Placeholder body of an agent that failed, until its supervisor has decided. Messages wait.
 pub(crate) struct Fallen;
 
 impl AgentBody for Fallen {
@@ -244,13 +244,13 @@ impl AgentBody for Fallen {
 
 const FELL: &str = "fell";
 
-/// What a supervisor is told when `agent` fell: `fell(Name, Reason)`.
+/// Makes the message to a supervisor that `agent` failed: `fell(Name, Reason)`.
 pub(crate) fn fallen(agent: Aid, supervisor: Aid, reason: &EndReason) -> AclMessage {
     let content = Value::term(FELL, [Value::atom(agent.name), reason_value(Some(reason))]);
     AclMessage::new(Performative::Inform, Aid::local(sym::AMS), supervisor, content)
 }
 
-/// Which agent fell, and why.
+/// Reads the failed agent and its reason from such a message.
 fn read_fall(message: &MessageBody) -> Option<(Symbol, EndReason)> {
     let [Value::Atom(name), reason] = message.content.args() else { return None };
     if message.sender.name != sym::AMS || message.content.functor()?.as_str() != FELL {

@@ -1,11 +1,11 @@
-//! The synchronisation the concurrent parts are built on. They name it by way of this module only, so that the tests can
-//! put loom's in its place and try all interleavings.
+//! Synchronisation primitives of the concurrent parts. They are named only through this module, so that tests can
+//! replace them by loom's and try all interleavings.
 
 use std::time::Duration;
 
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic};
 
-/// Locks. Nothing in this crate leaves data half changed when it panics, so a poisoned lock is as good as any.
+/// Locks a mutex. Panics in this crate leave no data half changed, so a poisoned lock is as good as any.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -23,12 +23,12 @@ pub(crate) fn wait_timeout<'a, T>(
     (guard, outcome.timed_out())
 }
 
-/// The two sides of an asymmetric memory fence: for two threads, one of which passes `light` and the other `heavy`, what
-/// either stored before is seen by the other after, in at least one of the two directions.
+/// The two sides of an asymmetric memory fence. Of two threads, one of which passes `light` and the other `heavy`, at
+/// least one sees after its fence what the other stored before its own.
 pub(crate) mod barrier {
     use super::atomic::{Ordering, compiler_fence, fence};
 
-    /// Whether the operating system can fence other threads; asks it to be ready for that.
+    /// Returns true if the operating system can fence other threads, and prepares it for that.
     #[cfg(all(target_os = "linux", not(miri)))]
     pub fn is_asymmetric() -> bool {
         use std::sync::LazyLock;
@@ -48,7 +48,7 @@ pub(crate) mod barrier {
     #[inline]
     pub fn light(asymmetric: bool) {
         if asymmetric {
-            // The operating system fences the core; the compiler is kept from moving the load before the store here.
+            // The operating system fences the core; the compiler must not move the load before the store.
             compiler_fence(Ordering::SeqCst);
         } else {
             fence(Ordering::SeqCst);
@@ -59,7 +59,7 @@ pub(crate) mod barrier {
         #[cfg(all(target_os = "linux", not(miri)))]
         if asymmetric {
             use rustix::thread::{MembarrierCommand, membarrier};
-            // It cannot fail once it is registered; without it no seizure is safe, so nothing else will do.
+            // The call cannot fail once registered. Without it no seizure is safe, so there is no alternative.
             while membarrier(MembarrierCommand::PrivateExpedited).is_err() {
                 std::thread::yield_now();
             }

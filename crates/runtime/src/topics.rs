@@ -1,4 +1,4 @@
-//! Topics and groups of a node: its knowledge behind one lock, and what shards and links remember of it.
+//! Topics and groups of a node: its state behind one lock, and the copies that shards and links remember.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,16 +15,16 @@ use crate::node::Node;
 use crate::roaming::Publishing;
 use crate::sync::{Arc, Mutex, locked};
 
-/// See the module.
+/// Topics and groups of a node; see the module.
 #[derive(Default)]
 pub(crate) struct Forum {
     topics: Mutex<Topics>,
-    /// As [`Topics::version`]: changed while the lock is held, read without it.
+    /// Version as of [`Topics::version`]: changed while the lock is held, read without it.
     version: AtomicU64,
     pub publishing: Publishing,
 }
 
-/// Who gets what is sent to topics and groups, as its holder saw it last.
+/// Cache of the receivers of topics and groups.
 #[derive(Default)]
 pub(crate) struct Audiences {
     version: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Audiences {
 }
 
 impl Audiences {
-    /// Who gets messages to this topic or group now; `None` if nobody does.
+    /// Returns the receivers of messages to this topic or group; `None` if there are none.
     pub fn of(&mut self, name: Symbol, forum: &Forum) -> Option<Arc<Audience>> {
         let version = forum.version.load(Ordering::Acquire);
         if version != self.version || self.by_name.len() >= TOPIC_AUDIENCES_MAX {
@@ -44,11 +44,11 @@ impl Audiences {
 }
 
 impl Node {
-    /// Asks what is known of topics and groups. Other nodes hear of what changes.
+    /// Asks for the state of topics and groups, and announces changes to other nodes.
     pub fn with_topics<T>(&self, ask: impl FnOnce(&mut Topics) -> T) -> T {
         let mut topics = locked(&self.forum.topics);
         let answer = ask(&mut topics);
-        // Under the lock, so that news are told in their order.
+        // Announced under the lock, so that news keeps its order.
         while let Some(news) = topics.poll_news() {
             if let Some(links) = self.linked.links() {
                 links.tell_all(news);
@@ -72,8 +72,8 @@ impl Node {
             return Err(TopicError::Forbidden { agent, to });
         }
         self.with_topics(|topics| {
-            // An agent loses its route before it is taken out of what it is in: so either it is seen here that it is
-            // gone, or what is joined here is left there.
+            // An agent loses its route before it is taken out of topics and groups. So either this thread sees that
+            // the agent is gone, or the ending thread sees the new membership.
             match self.routes.look_up(agent.name).place() {
                 Place::Local(place) => topics.join(agent.name, to.name, place.crowded).map(drop),
                 _ => Err(TopicError::NoSuchAgent(agent)),
@@ -81,14 +81,14 @@ impl Node {
         })
     }
 
-    /// An agent of this node ended.
+    /// Takes an agent that ended out of all topics and groups.
     pub fn leave_all(&self, agent: Symbol) {
         if self.forum.version.load(Ordering::Acquire) > 0 {
             self.with_topics(|topics| topics.handle_agent_ended(agent));
         }
     }
 
-    /// Another node has news of topics and groups. Who may not be in them is not.
+    /// Handles another node's news of topics and groups, without agents that may not be in them.
     pub fn hear_of_topics(&self, from: NodeId, news: News) {
         let news = match news {
             News::Topics(mut topics) => {
@@ -96,7 +96,7 @@ impl Node {
                 News::Topics(topics)
             }
             News::Joined(group, mut members) => {
-                // Or comes from there just now, and may stay after all.
+                // The agent lives there, or is on its way from there and may stay after all.
                 let lives_there = |member: Symbol| match self.routes.look_up(member).place() {
                     Place::Node(node) => node == from,
                     Place::Local(_) => self.comes_from(member, from),
@@ -113,7 +113,7 @@ impl Node {
         }
     }
 
-    /// Whether messages to this name have somewhere to go though it is no agent's: a topic always takes them.
+    /// Returns true if messages to this name of a topic or group have a destination: a topic always accepts them.
     pub fn takes_in(&self, name: Symbol) -> bool {
         match Cast::of(name) {
             None => false,

@@ -1,4 +1,4 @@
-//! One turn of one agent.
+//! Turn of one agent.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,26 +12,26 @@ use crate::durable::backstage;
 use crate::durable_agent::Unserved;
 use crate::shard::{Doom, Slot};
 
-/// An agent whose turn is over, but whose shard did not wait for that.
+/// Late turn that is over: the shard continued without waiting for it.
 pub(crate) struct LateTurn {
     pub slot: Box<Slot>,
     pub outcome: Outcome,
     pub sent: Outbox,
 }
 
-/// How a turn ended: [`Next`] in two registers, since every turn returns one.
+/// Result of a turn: [`Next`] in two registers, since every turn returns one.
 pub(crate) enum Outcome {
     Wait,
     WaitUntil(Time),
     Refuse(Time),
     Ready,
-    /// It wants to be on another node, or a clone of it there.
+    /// The agent requests a hop, or a clone on another node.
     Hop(Box<HopRequest>),
-    /// It ended by itself.
+    /// The agent ended by itself.
     End(Box<EndReason>),
-    /// It ended because it was told to.
+    /// The agent ended because it was told to.
     Ended(Box<EndReason>),
-    /// It goes on as this one.
+    /// The agent continues as this slot.
     Renewed(Box<Box<Slot>>),
 }
 
@@ -44,7 +44,7 @@ impl From<Next> for Outcome {
             Next::Refuse(at) => Self::Refuse(at),
             Next::Ready => Self::Ready,
             Next::End(reason) => Self::End(Box::new(reason)),
-            // Whoever gives the turn sees to that.
+            // The caller that gives the turn handles this.
             Next::Activate => Self::Ready,
             Next::Hop(request) => Self::Hop(request),
         }
@@ -52,7 +52,7 @@ impl From<Next> for Outcome {
 }
 
 impl Slot {
-    /// Has a turn, the last one if it is to end. A panic in it is the agent's end, not the worker's.
+    /// Gives the agent a turn, the last one if it is to end. A panic ends the agent, not the worker.
     #[inline]
     pub fn have_turn(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
         if self.unwritten.is_some() {
@@ -61,7 +61,7 @@ impl Slot {
         self.have_turn_at_once(now, outbox, services)
     }
 
-    /// A durable agent's turn: nobody sees what it does before it is written.
+    /// Gives a durable agent a turn, and withholds its effects until they are persisted.
     #[cold]
     #[inline(never)]
     fn have_turn_backstage(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
@@ -80,7 +80,7 @@ impl Slot {
         if let Some(doom) = doom.take() {
             return call.stop(*doom);
         }
-        // All in one place, so that what is caught around is a pointer and nothing is copied.
+        // All is in one place, so that the caught closure is one pointer and nothing is copied.
         match catch_unwind(AssertUnwindSafe(|| call.run())) {
             Ok(()) => call.outcome,
             Err(panic) => Outcome::End(Box::new(EndReason::Failed(panic_text(&*panic)))),
@@ -105,7 +105,7 @@ impl Call<'_> {
         }
     }
 
-    /// An agent that had left memory is back. If it cannot be, it is left as it is, and its messages wait.
+    /// Restores an agent that had left memory. If that fails, it is left as it is, and its messages wait.
     #[cold]
     fn activate(&mut self) -> Outcome {
         let body = match (self.body.activate(), self.body.origin()) {
@@ -121,7 +121,7 @@ impl Call<'_> {
 
     #[cold]
     fn stop(&mut self, doom: Doom) -> Outcome {
-        // Whether it stops well or not, it is over.
+        // The agent is over, whether it stops well or not.
         let _ = catch_unwind(AssertUnwindSafe(|| {
             if matches!(doom, Doom::End(EndReason::Expired)) {
                 self.body.expired();
@@ -135,12 +135,12 @@ impl Call<'_> {
     }
 }
 
-/// Does work that is not to end who asks for it; what a panic says, if there is one.
+/// Runs work whose panic must not end the caller. Returns the panic's text, if there is one.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_text(&*panic))
 }
 
-/// What a panic says.
+/// Returns the text of a panic.
 #[cold]
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));

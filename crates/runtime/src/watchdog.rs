@@ -1,7 +1,7 @@
-//! The watchdog: sees to it that an agent whose turn takes long holds up nobody but itself.
+//! Watchdog: keeps an agent with a long turn from delaying others.
 //!
-//! Native agents may block or loop in a turn, and nothing can interrupt them. But their shard can go on without them:
-//! the watchdog gives it to another worker, and the agent returns to it when its turn ends, if ever.
+//! Native agents may block or loop in a turn, and nothing can interrupt them. But their shard can continue without
+//! them: the watchdog gives it to another worker, and the agent returns to it when its turn ends, if ever.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,32 +20,32 @@ use crate::shard::Shard;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
-/// How often the watchdog looks. Who is still in the same turn then may hold up others.
+/// Interval between two checks. An agent that is still in the same turn then may delay others.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// The same, while it suspects a turn, and for a while after it found one that was late: agents that loop come in
-/// swarms, and each one in a queue adds its delay to those of all behind it.
+/// Interval while a turn is suspected, and for a while after a late turn. Looping agents come in swarms, and each one
+/// in a queue adds its delay to those of all behind it.
 const LOOK_AGAIN: Duration = Duration::from_millis(3);
 /// Time for which the watchdog looks more often after a late turn.
 const ALERT: Duration = Duration::from_secs(1);
-/// Who ran for so long under suspicion holds up others.
+/// Processor time under suspicion from which a turn delays others.
 const RAN_MAX: Duration = Duration::from_millis(2);
 /// Pause between two notes of late turns and memory.
 const TELL_EVERY: Duration = Duration::from_millis(500);
-/// How long a turn may take before somebody should know...
+/// Duration of a turn from which the operator is warned...
 const WARN_AFTER: Duration = Duration::from_secs(1);
 /// ...if its thread ran for so long meanwhile, or waits for something.
 const WARN_RAN: Duration = Duration::from_millis(500);
 
-/// What the watchdog makes of a shard.
+/// Watchdog's view of a shard.
 #[derive(Default)]
 struct Watched {
-    /// The turn that was under way at the last look.
+    /// Turn that was in progress at the last check.
     turn: Option<u64>,
-    /// What its worker was doing when that turn was seen the second time.
+    /// Activity of the worker when that turn was seen the second time.
     suspected: Option<Sight>,
 }
 
-/// A turn whose shard went on without it.
+/// Late turn whose shard continued without it.
 struct LongTurn {
     agent: Aid,
     since: Instant,
@@ -56,7 +56,7 @@ struct LongTurn {
     warned: bool,
 }
 
-/// Looks after the shards until the platform closes.
+/// Watches the shards until the platform closes.
 #[allow(clippy::vec_box, reason = "a worker takes its shard in a box")]
 pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
     let mut watched: Vec<Watched> = node.seats.iter().map(|_| Watched::default()).collect();
@@ -79,7 +79,7 @@ pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
             }
         }
         if !unserved.is_empty() {
-            // What keeps threads from being started may pass.
+            // The obstacle to starting threads may pass.
             unserved = unserved.into_iter().filter_map(|shard| start(node, shard)).collect();
         }
         node.health.unserved_shards.store(unserved.len(), Ordering::Relaxed);
@@ -113,10 +113,9 @@ impl Watched {
         Some((holder.desk.seize()?, holder))
     }
 
-    /// Whether a turn that is under way for some time is to blame for it: not if the thread waits for a processor that
-    /// others have.
+    /// Returns true if a long turn is itself to blame: not if its thread waits for a processor that others have.
     fn holds_up(&mut self, sight: Option<Sight>) -> bool {
-        // If the operating system does not tell, the clock on the wall must do.
+        // Without figures from the operating system, the wall clock has to do.
         let Some(sight) = sight else { return true };
         match &mut self.suspected {
             None => {
@@ -150,7 +149,7 @@ fn warn(node: &Node, turn: &LongTurn) -> bool {
     late
 }
 
-/// Starts a worker for a shard that is counted as busy already. If no thread can be started, the shard comes back.
+/// Starts a worker for a shard that counts as busy already. Returns the shard if no thread can be started.
 pub(crate) fn start(node: &Arc<Node>, shard: Box<Shard>) -> Option<Box<Shard>> {
     let name = format!("whimbrel-{}", shard.index);
     let handed_over = Arc::new(Mutex::new(Some(shard)));
@@ -171,7 +170,7 @@ pub(crate) fn start(node: &Arc<Node>, shard: Box<Shard>) -> Option<Box<Shard>> {
 #[allow(clippy::vec_box, reason = "a worker takes its shard in a box")]
 pub(crate) fn start_watching(node: &Arc<Node>, unserved: Vec<Box<Shard>>) {
     let node = Arc::clone(node);
-    // Without it the platform works too, as long as every turn is short.
+    // The platform works without the watchdog, too, as long as every turn is short.
     let _ = std::thread::Builder::new().name("whimbrel-watch".into()).spawn(move || watch(&node, unserved));
 }
 
@@ -183,7 +182,7 @@ mod tests {
         Some(Sight { waits, ran: Duration::from_micros(ran_us) })
     }
 
-    /// What the watchdog decides at each look.
+    /// Returns the watchdog's decision at each check.
     fn decisions(sights: &[Option<Sight>]) -> Vec<bool> {
         let mut watched = Watched::default();
         sights.iter().map(|sight| watched.holds_up(*sight)).collect()

@@ -1,4 +1,4 @@
-//! A worker: the thread that gives a shard's agents their turns.
+//! Worker: the thread that gives a shard's agents their turns.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use crate::shard::Shard;
 use crate::sync::locked;
 use crate::turn::LateTurn;
 
-/// How long an idle worker looks for work before it sleeps, at most.
+/// Longest time for which an idle worker spins before it sleeps.
 const SPIN_US_MAX: u32 = 50;
-/// How often a busy worker sees to links.
+/// Interval at which a busy worker polls the links.
 const DRIVE_EVERY_US: u64 = 50;
-/// How often what a busy worker tells other nodes leaves, which is no message: those its shard hands over.
+/// Interval at which a busy worker flushes announcements to other nodes. (Messages are handed over by its shard.)
 const SEE_OFF_EVERY_US: u64 = 50;
-/// How long an idle worker sleeps at least, as the operating system's own timers do: agents whose times are closer to each
-/// other than this have their turns together, and what they send leaves together.
+/// Shortest sleep of an idle worker, like that of the operating system's own timers. Agents whose times are closer
+/// together than this have their turns together, and their messages leave together.
 const TIMER_SLACK: Duration = Duration::from_micros(50);
-/// Timers farther away than this are never.
+/// Sleep beyond which a timer counts as never.
 const SLEEP_MAX: Duration = Duration::from_secs(1 << 30);
 
 thread_local! {
-    /// The shard whose worker this thread is, while it waits on links.
+    /// Shard of this thread's worker, while it waits on the links.
     static ATTENDS: Cell<Option<ShardIndex>> = const { Cell::new(None) };
 }
 
-/// The shard whose worker this thread is, if that has nothing else to do than to see to links.
+/// Returns the shard of this thread's worker, if the worker is idle and waits on the links.
 pub(crate) fn attending() -> Option<ShardIndex> {
     ATTENDS.get()
 }
@@ -44,11 +44,11 @@ pub(crate) struct Worker {
     node: Arc<Node>,
     services: NodeServices,
     outbox: Outbox,
-    /// How long it pays to look for work before sleeping, by experience.
+    /// Time for which spinning has paid off recently.
     spin_us: u32,
-    /// When this worker saw to links last.
+    /// Time at which this worker last polled the links.
     drove_at: Time,
-    /// When what it told other nodes left last, while there was more to do.
+    /// Time at which its announcements were last flushed while there was more to do.
     saw_off_at: Time,
 }
 
@@ -94,8 +94,8 @@ impl Worker {
         }
     }
 
-    /// Takes in what came. What is told to other nodes meanwhile leaves together, before agents have their turns: mostly when
-    /// this thread waits on the links.
+    /// Takes in new parcels. Resulting announcements to other nodes leave together, before agents have their turns:
+    /// mostly when this thread waits on the links.
     fn begin_round(&mut self, shard: &mut Shard) {
         {
             let _gathering = self.node.gather();
@@ -106,8 +106,8 @@ impl Worker {
         }
     }
 
-    /// While there is more to do, what other nodes are told waits a moment for what follows: a write to a socket takes as long as the turns of
-    /// several agents.
+    /// Flushes announcements at intervals while there is more to do, so that later ones join them. A write to a
+    /// socket takes as long as the turns of several agents.
     fn see_off_in_time(&mut self, shard: &Shard) {
         if shard.now.0 >= self.saw_off_at.0 + SEE_OFF_EVERY_US {
             self.see_off(shard);
@@ -121,7 +121,7 @@ impl Worker {
         }
     }
 
-    /// Gives a round's turns. `None` if one took so long that another worker has the shard.
+    /// Gives a round's turns. Returns `None` if one was late and another worker has the shard.
     #[inline(never)]
     fn turns(&mut self, mut lease: Lease<Shard>) -> Option<Lease<Shard>> {
         let Self { node, services, outbox, .. } = self;
@@ -146,7 +146,7 @@ impl Worker {
         Some(lease)
     }
 
-    /// Looks for work for a while, then sleeps until there is some. False if the platform closes.
+    /// Spins for a while, then sleeps until there is work. Returns false if the platform closes.
     fn wait_for_work(&mut self, shard: &Shard) -> bool {
         let node = Arc::clone(&self.node);
         let Some(seat) = node.seat(shard.index) else { return false };
@@ -158,13 +158,13 @@ impl Worker {
             node.activity.end();
             return false;
         }
-        // With links, work may as well come on a socket: who spins does not see it.
+        // With links, work may come on a socket, which a spinning worker does not see.
         if node.linked.links().is_none() && self.spin(|| seat.inbox.is_filled()) {
             return true;
         }
         let at_most = shard.next_timer().map(|at| at - node.now()).filter(|left| *left < SLEEP_MAX);
         if at_most.is_none_or(|left| !left.is_zero()) {
-            // Who only has to wait has not finished.
+            // A worker that only waits for delayed work is not idle.
             let unfinished = shard.has_delayed_work();
             if unfinished {
                 node.activity.begin();
@@ -177,8 +177,8 @@ impl Worker {
         true
     }
 
-    /// Sleeps until something is put into the inbox, or for `at_most`; where there are links, on them, so that what comes
-    /// over them and is for this shard is handled on this thread.
+    /// Sleeps until content is put into the inbox, or for `at_most`. With links, the worker waits on them, so that it
+    /// handles messages for this shard itself.
     fn sleep(&mut self, shard: &Shard, seat: &Seat, at_most: Option<Duration>) {
         let node = &self.node;
         let begin = || seat.inbox.go_elsewhere(|| node.activity.end());
@@ -189,13 +189,13 @@ impl Worker {
             seat.inbox.come_back(|| node.activity.begin());
             self.drove_at = node.now();
         } else {
-            // Another thread waits on the links, and does not know what this one has for them.
+            // Another thread waits on the links, and does not know of this worker's announcements.
             self.see_off(shard);
             seat.inbox.sleep(at_most, || node.activity.end(), || node.activity.begin());
         }
     }
 
-    /// Sees to links now and then, though there is work: nobody else may.
+    /// Polls the links at intervals though there is work, because no other thread may do so.
     fn drive_links(&mut self, shard: &Shard) {
         if shard.now.0 < self.drove_at.0 + DRIVE_EVERY_US {
             return;
@@ -206,7 +206,7 @@ impl Worker {
         }
     }
 
-    /// Looks for work for a while, the longer the more often that paid. True if there is some.
+    /// Spins for a while, the longer the more often that paid off. Returns true if there is work.
     fn spin(&mut self, mut found: impl FnMut() -> bool) -> bool {
         let until = Instant::now() + Duration::from_micros(u64::from(self.spin_us));
         loop {

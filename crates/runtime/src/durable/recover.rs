@@ -204,7 +204,8 @@ pub(crate) fn read_partition(
 
 /// Erases a journal whose society has ended.
 ///
-/// # Errors Returns an error if another process owns the journal by now, or if it cannot be written.
+/// # Errors
+/// Returns an error if another process owns the journal by now, or if it cannot be written.
 pub fn erase(journal: &dyn Journal, epoch: Epoch) -> Result<(), RecoverError> {
     for partition in (0..journal.partitions()).map(Partition) {
         let last = journal.open(partition, epoch)?;
