@@ -1,4 +1,4 @@
-//! What a batch holds: messages with their receivers, and news, in the order they were put on the link.
+//! Batches: messages with their receivers, and news, in the order in which they were put on the link.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,26 +21,27 @@ use crate::limits::{
 };
 use crate::mobility::HopNews;
 
-/// What travels on a link, each piece exactly once and in order.
+/// Item that travels on a link exactly once and in order.
 #[derive(Clone, Debug)]
 pub enum Item {
-    /// A message on its way to an agent.
+    /// Message to an agent.
     Message(Envelope),
-    /// The same, for an agent that left the speaker for the hearer: whoever sent it, it had come to the speaker first.
+    /// Message to an agent that left the sending node for the receiving one. The message had come to the sending node
+    /// first, whoever sent it.
     Forwarded(Envelope),
-    /// What one node tells the other.
+    /// News from one node to the other.
     News(Box<News>),
-    /// What was a message and cannot be written: it keeps its number.
+    /// Placeholder for a message that cannot be encoded; keeps the numbering.
     Void,
 }
 
 impl Item {
-    /// Whether it is a message.
+    /// Returns true for a message.
     pub fn is_message(&self) -> bool {
         matches!(self, Self::Message(_) | Self::Forwarded(_))
     }
 
-    /// The message that it is.
+    /// Returns the message, if the item is one.
     pub fn into_message(self) -> Option<Envelope> {
         match self {
             Self::Message(envelope) | Self::Forwarded(envelope) => Some(envelope),
@@ -49,182 +50,184 @@ impl Item {
     }
 }
 
-/// What one node tells another: of its agents and their services, and what it asks it to do. On the wire, values of the
-/// compact codec.
+/// News from one node to another: facts about its agents and services, and requests. On the wire, values of the compact
+/// codec.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 #[non_exhaustive]
 pub enum News {
-    /// Agents that the speaker has now.
+    /// Agents that the sending node has now.
     Agents(Vec<(Name, AgentKind)>),
-    /// An agent that it has no more, and why.
+    /// End of an agent of the sending node, and its reason.
     AgentEnded(Name, EndReason),
-    /// What an agent of its own offers now.
+    /// Services that an agent of the sending node offers now.
     Service(Box<DfDescription>),
-    /// Further services of an agent of the speaker, behind those that were told.
+    /// Further services of an agent of the sending node, after those that were told.
     MoreServices {
         /// Agent that offers the services.
         agent: Symbol,
         /// Number of services told before.
         after: u64,
-        /// The others.
+        /// Further services.
         services: Vec<ServiceDescription>,
     },
-    /// This agent of its own offers nothing any more.
+    /// End of all services of this agent of the sending node.
     NoService(Symbol),
-    /// This agent of its own has too much to do, or has not any more; or one of its own in this topic or group.
+    /// Change of load: this agent of the sending node, or one of its agents in this topic or group, has too much to do,
+    /// or has not any more.
     Crowded(Symbol, bool),
-    /// The hearer is to end this agent of its own.
+    /// Request to end this agent of the receiving node.
     Kill(Symbol),
-    /// The platform is to stop.
+    /// Stop of the whole platform.
     Stop {
-        /// When: milliseconds from now.
+        /// Milliseconds until the stop.
         delay_ms: u64,
-        /// The exit code.
+        /// Exit code.
         code: i32,
     },
-    /// Nodes that the hearer is to link with.
+    /// Nodes that the receiving node is to link with.
     Members(Vec<Member>),
-    /// Topics (`topic:NAME`) that agents of the speaker subscribe to.
+    /// Topics (`topic:NAME`) to which agents of the sending node subscribe.
     Topics(Vec<Symbol>),
-    /// No agent of the speaker subscribes to this topic any more.
+    /// Topic to which no agent of the sending node subscribes any more.
     NoTopic(Symbol),
-    /// Agents of the speaker that are members of this group (`group:NAME`).
+    /// New members of this group (`group:NAME`) on the sending node.
     Joined(Symbol, Vec<Symbol>),
-    /// This agent of the speaker (named last) is no member of this group any more.
+    /// Agent of the sending node, named last, that left this group.
     Left(Symbol, Symbol),
-    /// Certificates of agents of the speaker, for what they sign.
+    /// Certificates of agents of the sending node, for the messages that they sign.
     Certificates {
-        /// The certificate with which the speaker certifies its agents (DER).
+        /// Certificate with which the sending node certifies its agents (DER).
         node: Vec<u8>,
-        /// The agents' (DER).
+        /// Certificates of the agents (DER).
         agents: Vec<Vec<u8>>,
     },
-    /// The speaker serves these partitions as soon as all agents are named: `more` of them follow in another such news.
+    /// Partitions that the sending node serves as soon as all agents are named. `more` agents follow in another such
+    /// news.
     Serves {
-        /// Which ([`Partition`](crate::store::Partition)), and in which epochs.
+        /// Partitions ([`Partition`](crate::store::Partition)) with their epochs.
         partitions: Vec<(u16, u64)>,
-        /// All agents of these partitions that it has.
+        /// All agents of these partitions on the sending node.
         agents: Vec<(Name, AgentKind)>,
-        /// Whether more agents follow.
+        /// True if more agents follow.
         more: bool,
     },
-    /// All that the speaker has for agents of these partitions, which the hearer serves in these epochs, follows in this
-    /// telling. What is of an earlier one is of no account.
+    /// Start of a replay round: all messages for agents of these partitions, which the receiving node serves in these
+    /// epochs, follow. Messages of earlier rounds are void.
     Again {
-        /// Which.
+        /// Partitions with their epochs.
         partitions: Vec<(u16, u64)>,
-        /// See [`Numbered::telling`].
+        /// Number of the round: see [`Numbered::telling`].
         telling: u64,
     },
-    /// What the hearer is to know of messages.
+    /// Facts about messages, for the books of the receiving node.
     Facts(Facts),
-    /// The speaker stops serving these partitions: messages to these agents of them wait until somebody does. Other agents
-    /// stay.
+    /// Partitions that the sending node stops serving: messages to these agents wait until another node serves them.
+    /// Other agents stay.
     Yields {
-        /// Which.
+        /// Partitions.
         partitions: Vec<u16>,
         /// Agents of these partitions.
         agents: Vec<Name>,
     },
-    /// An agent goes from one node to another.
+    /// News of an agent's move from one node to another.
     #[compact(name = "H")]
     Hop(HopNews),
-    /// All that the hearer is to know of the speaker has been said: what follows has happened since.
+    /// End of the introduction: news after it are of later events.
     Introduced,
-    /// The hearer is to say which of these agents it has.
+    /// Question: which of these agents does the receiving node have?
     Asks(Vec<Symbol>),
-    /// Of the agents that it was asked about, the speaker has these, and has those not.
+    /// Answer to [`News::Asks`].
     Has {
-        /// Which it has.
+        /// Agents that the sending node has.
         agents: Vec<(Symbol, AgentKind)>,
-        /// Which it has not.
+        /// Agents that it does not have.
         not: Vec<Symbol>,
     },
-    /// One node asks the other how it is doing, or is told.
+    /// Question or answer about a node's capacity, for placement advice.
     Advice(AdviceNews),
-    /// An operator of one node wants to know something of the other. What is asked and answered is theirs to read.
+    /// Query of an operator of one node about the other. Its bytes are for operators only.
     Ask {
-        /// Quoted in the answer.
+        /// Number of the query, quoted in the answer.
         number: u64,
-        /// What.
+        /// Query.
         question: Vec<u8>,
     },
-    /// What was asked is answered.
+    /// Answer to a query.
     Answer {
-        /// The question's.
+        /// Number of the query.
         number: u64,
-        /// The answer.
+        /// Answer.
         answer: Vec<u8>,
     },
-    /// Both nodes have an agent of one name.
+    /// Name conflict: both nodes have an agent of one name.
     Namesake(Namesake),
 }
 
-/// A node of the platform that can be linked with.
+/// Node of the platform to link with.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Member {
-    /// Its name.
+    /// Name of the node.
     pub node: String,
-    /// Where it listens.
+    /// Address at which it listens.
     pub address: String,
 }
 
-/// Why a batch cannot be read.
+/// Reason why a batch cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BatchError {
-    /// A number in it is none.
+    /// Malformed number.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// A message in it is none.
+    /// Malformed message.
     #[error(transparent)]
     Message(#[from] MessageError),
-    /// News in it are none.
+    /// Malformed news.
     #[error("news that cannot be read")]
     News,
-    /// A message is for a receiver that it does not have, or for too many.
+    /// Receivers that the message does not have, or too many.
     #[error("receivers that the message does not have")]
     Receivers,
-    /// It has more in it than anybody writes into one.
+    /// More items than any node writes into a batch.
     #[error(
         "more than {LINK_BATCH_TAGS_MAX} items in a batch, or more than {LINK_BATCH_SHARES_MAX} receivers that share a message with another"
     )]
     TooMany,
-    /// An item of it has names that the peer may not make this node keep ([`NameAllowance`]).
+    /// Item with names that the peer may not make this node keep ([`NameAllowance`]).
     #[error("names that are new to this node, which keeps no more of this peer's")]
     NewNames,
 }
 
 const TAG_NEWS: u64 = 0;
-/// The message is for all its receivers.
+/// Message for all its receivers.
 const TAG_ALL: u64 = 1;
-/// The message is for some of its receivers: how many, then their places among them.
+/// Message for some of its receivers: their number, then their indexes.
 const TAG_SOME: u64 = 2;
-/// The message is for somebody who is not among its receivers: how many names, then these.
+/// Message for agents that are not among its receivers: their number, then their names.
 const TAG_OTHERS: u64 = 3;
 const TAG_VOID: u64 = 4;
-/// No item: what was said on the connection before is forgotten.
+/// No item: the reader forgets what the connection's messages had in common.
 const TAG_FORGET: u64 = 5;
-/// The message that follows is numbered by its sender: its number and telling, then its receivers as above.
+/// Number and replay round of the message that follows, then its receivers as above.
 const TAG_NUMBERED: u64 = 6;
-/// The message that follows is passed on for an agent that left.
+/// Mark of a message that is passed on for an agent that left.
 const TAG_FORWARDED: u64 = 7;
 
-/// The message is as the one before but for its content, which follows.
+/// Message like the one before, except for its content, which follows.
 const TAG_ALIKE: u64 = 8;
 
-/// What writing items came to.
+/// Result of writing items.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// How many were written.
+    /// Number of items that were written.
     pub items: usize,
-    /// Which of them are messages that cannot be: something void stands in their place.
+    /// Indexes of messages that cannot be encoded: placeholders stand for them.
     pub refused: Vec<usize>,
-    /// Receivers that share a message with one before: each counts as [`LINK_RECEIVER_BYTES`].
+    /// Number of receivers that share a message with one before: each counts as [`LINK_RECEIVER_BYTES`].
     pub shares: usize,
 }
 
-/// Writes messages, each with its length before it.
+/// Writer of a connection's messages, each with its length before it.
 pub(super) struct BatchWriter {
     writer: Box<dyn MessageWriter>,
 }
@@ -235,8 +238,8 @@ impl BatchWriter {
     }
 
     /// Writes items, beginning with the one at `from`, until `bytes_max` are written. A message to several agents is
-    /// written once, if its envelopes stand together; of messages in a row that differ in their contents alone, the first
-    /// is written whole.
+    /// written once if its envelopes are adjacent. Of adjacent messages that differ in their contents alone, only the
+    /// first is written whole.
     pub fn write(&mut self, items: &VecDeque<Item>, from: usize, bytes_max: usize, out: &mut Vec<u8>) -> Written {
         let (limit, mut at, mut refused, mut shares) = (out.len().saturating_add(bytes_max), from, Vec::new(), 0);
         let mut before: Option<&AclMessage> = None;
@@ -277,8 +280,8 @@ impl BatchWriter {
         Written { items: at - from, refused, shares }
     }
 
-    /// Writes the content of a message that has all else in common with the one before. False, and nothing is written, if
-    /// that is not possible: not in this encoding, or not at all.
+    /// Writes the content of a message that equals the one before in all else. Returns false, and writes nothing, if
+    /// this encoding or this message does not allow it.
     fn write_alike(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         write_number(TAG_ALIKE, out);
@@ -287,7 +290,7 @@ impl BatchWriter {
         self.end_message(written, start, sized, out)
     }
 
-    /// Writes the message of this item, which all of `together` share; false if that is not possible.
+    /// Writes the message of this item, which all of `together` share. Returns false if that is not possible.
     fn write_message<'a>(
         &mut self,
         item: &Item,
@@ -321,7 +324,7 @@ impl BatchWriter {
         let sized = begin_sized(out);
         match self.writer.write_news(news, out) {
             Ok(()) => end_sized(sized, out),
-            // It is a description with values nested too deeply, or with far too many.
+            // The news has values that are nested too deeply, or far too many of them.
             Err(_) => {
                 out.truncate(start);
                 write_number(TAG_VOID, out);
@@ -329,8 +332,8 @@ impl BatchWriter {
         }
     }
 
-    /// Ends a message that begins at `start`, and whose encoding, which was or was not written, begins at `sized`. False, and nothing
-    /// of it is left, if it cannot be sent.
+    /// Ends a message that begins at `start`, with its encoding at `sized`. `written` says if the encoding succeeded.
+    /// Returns false, and leaves nothing of the message, if it cannot be sent.
     #[inline]
     fn end_message(&mut self, written: bool, start: usize, sized: usize, out: &mut Vec<u8>) -> bool {
         let bytes = out.len() - sized;
@@ -343,8 +346,8 @@ impl BatchWriter {
         fits
     }
 
-    /// Takes back what was written of a message since `start`. If it is too long, what was said before is forgotten: it has been said by
-    /// something that the other end will never see.
+    /// Removes what was written of a message since `start`. If it is too long, the writer forgets its memory, because
+    /// that refers to bytes that the other end will never see.
     #[cold]
     fn take_back(&mut self, bytes: usize, start: usize, out: &mut Vec<u8>) {
         out.truncate(start);
@@ -356,7 +359,7 @@ impl BatchWriter {
     }
 }
 
-/// How many items, from this one on, share its message and are written together.
+/// Returns the number of items, from this one on, that share its message and are written together.
 fn together(items: &VecDeque<Item>, at: usize) -> usize {
     let Some(Item::Message(Envelope { body, .. })) = items.get(at) else { return 1 };
     body.shared().map_or(1, |message| {
@@ -365,7 +368,7 @@ fn together(items: &VecDeque<Item>, at: usize) -> usize {
     })
 }
 
-/// The message of an item that says nothing else: neither numbered nor passed on, and for its only receiver.
+/// Returns the message of an item without other data: not numbered, not passed on, and for its only receiver.
 fn alone_in(item: &Item) -> Option<&AclMessage> {
     match item {
         Item::Message(Envelope { body: MessageBody::Numbered(_), .. }) => None,
@@ -416,21 +419,21 @@ fn write_name(aid: Aid, out: &mut Vec<u8>) {
     }
 }
 
-/// Where items that come are put, in order.
+/// Sink for items that arrive, in order.
 pub trait Basket {
     /// Puts an item in.
     fn put(&mut self, item: Item);
 
-    /// Puts in a message from the same agent and to the same one as the item before, which is one, too: but for their contents they
-    /// are alike.
+    /// Puts in a message that differs from the item before in its content alone: both are messages with the same sender
+    /// and receiver.
     fn put_alike(&mut self, envelope: Envelope) {
         self.put(Item::Message(envelope));
     }
 
-    /// How many items were put in.
+    /// Returns the number of items put in.
     fn count(&self) -> usize;
 
-    /// The item put in last, unless it was [alike](Basket::put_alike) the one before.
+    /// Returns the last item, unless it was [alike](Basket::put_alike) the one before.
     fn last(&self) -> Option<&Item>;
 }
 
@@ -448,15 +451,16 @@ impl Basket for Vec<Item> {
     }
 }
 
-/// Reads all items of a batch, in order; returns how many.
+/// Reads all items of a batch, in order; returns their number.
 ///
 /// # Errors
-/// They are not what they should be. What was read before the fault is in `items`.
+/// The bytes are malformed. The items before the fault are in `items`.
 pub fn read_items(bytes: &[u8], reader: &mut dyn MessageReader, items: &mut impl Basket) -> Result<usize, BatchError> {
     read_shares(bytes, reader, items, &mut 0)
 }
 
-/// [`read_items`], which adds to `shares` how many receivers share a message with one before.
+/// Reads items as [`read_items`] does, and adds to `shares` the number of receivers that share a message with one
+/// before.
 pub(super) fn read_shares(
     mut bytes: &[u8],
     reader: &mut dyn MessageReader,
@@ -464,7 +468,7 @@ pub(super) fn read_shares(
     shares: &mut usize,
 ) -> Result<usize, BatchError> {
     let (before, mut tags) = (items.count(), 0);
-    // What is common to messages in a row, since the second of them.
+    // Common part of adjacent messages, from the second of them on.
     let mut row: Option<Alike> = None;
     while !bytes.is_empty() {
         tags += 1;
@@ -522,19 +526,19 @@ pub(super) fn read_shares(
     Ok(items.count() - before)
 }
 
-/// Refuses the item that was just read if it has names that are new and not allowed.
+/// Refuses the item that was just read if it has new names that are not allowed.
 #[inline]
 fn check_names() -> Result<(), BatchError> {
     if NameAllowance::is_refused() { Err(BatchError::NewNames) } else { Ok(()) }
 }
 
-/// A message that came as these bytes: weighed, if they are many.
+/// Boxes a message that came as these bytes, weighed if they are many.
 fn boxed(message: AclMessage, encoded: &[u8]) -> MessageBody {
     let body = MessageBody::Owned(Box::new(message));
     if encoded.len() >= MESSAGE_WEIGHED_BYTES { body.weighed() } else { body }
 }
 
-/// What comes before an item: what it is, whether it is passed on for an agent that left, and the numbers its sender gave it.
+/// Head of an item: its tag, the mark of a message that is passed on, and the numbers from its sender.
 struct Head {
     tag: u64,
     forwarded: bool,
@@ -560,21 +564,21 @@ fn read_head(bytes: &mut &[u8]) -> Result<Head, BatchError> {
     Ok(head)
 }
 
-/// What messages in a row have in common.
+/// Common part of adjacent messages.
 struct Alike {
     to: Aid,
-    /// The first, without its content.
+    /// First message, without its content.
     message: AclMessage,
 }
 
 impl Alike {
-    /// What those have in common with this item that may follow it.
+    /// Returns the common part of this item and those that may follow it.
     fn of(first: &Item) -> Option<Self> {
         let message = alone_in(first).filter(|message| message.extras.is_none())?;
         Some(Self { to: receiver(first)?, message: message.alike(Value::Null) })
     }
 
-    /// Reads the next.
+    /// Reads the next message.
     fn read(&self, bytes: &mut &[u8], reader: &mut dyn MessageReader) -> Result<Envelope, BatchError> {
         let encoded = take_bytes(bytes)?;
         let content = reader.read_content(encoded)?;
@@ -597,7 +601,7 @@ enum To {
 }
 
 impl To {
-    /// Number of receivers that the variant selects.
+    /// Returns the number of selected receivers.
     fn count(&self, message: &AclMessage) -> usize {
         match self {
             Self::All => message.receivers.len(),
@@ -607,7 +611,7 @@ impl To {
     }
 }
 
-/// For whom a message is, as this tag says.
+/// Reads the receivers that a tag announces.
 fn read_to(tag: u64, bytes: &mut &[u8]) -> Result<To, BatchError> {
     match tag {
         TAG_ALL => Ok(To::All),
@@ -625,7 +629,7 @@ fn read_to(tag: u64, bytes: &mut &[u8]) -> Result<To, BatchError> {
     }
 }
 
-/// The message in an envelope, of which there is one.
+/// Returns the envelope of a message to a single receiver.
 fn for_one(message: MessageBody, to: &To) -> Result<Envelope, BatchError> {
     let mut all = Vec::new();
     address(message, to, |item| all.extend(item.into_message()))?;
@@ -662,7 +666,7 @@ fn read_numbers(bytes: &mut &[u8]) -> Result<(u64, u64, u64), BatchError> {
     Ok((number, after, take_number(bytes)?))
 }
 
-/// A number is one message's to one receiver.
+/// Returns the envelope of a numbered message; a number belongs to one receiver.
 fn numbered(message: AclMessage, (number, after, telling): (u64, u64, u64), to: &To) -> Result<Envelope, BatchError> {
     let to = match (to, message.receivers.as_slice()) {
         (To::All, [only]) => Some(*only),
@@ -677,7 +681,7 @@ fn numbered(message: AclMessage, (number, after, telling): (u64, u64, u64), to: 
     Ok(Envelope { to: to.ok_or(BatchError::Receivers)?, body: body.weighed() })
 }
 
-/// Gives the message to each of several receivers once. A receiver that is named again only keeps the numbering.
+/// Gives the message to each of several receivers once. A repeated receiver only keeps the numbering.
 fn share(message: MessageBody, receivers: &[Aid], push: &mut impl FnMut(Item)) {
     if let [to] = receivers {
         return push(Item::Message(Envelope { to: *to, body: message }));
@@ -697,7 +701,7 @@ fn read_list<T>(
     mut read: impl FnMut(&mut &[u8]) -> Result<T, BatchError>,
 ) -> Result<Vec<T>, BatchError> {
     let count = take_number(bytes)?;
-    // Each takes a byte at least, so that no count asks for more than came.
+    // Each entry takes a byte at least, so no count can ask for more than arrived.
     if count == 0 || count > bytes.len().min(LINK_RECEIVERS_MAX) as u64 {
         return Err(BatchError::Receivers);
     }
@@ -756,7 +760,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_to_many_is_written_once() {
+    fn shared_message_is_written_once() {
         let mut items = Vec::new();
         Envelope::for_each_receiver(message(&["a", "b", "c", "d"]), |envelope| items.push(Item::Message(envelope)));
         let (all_bytes, back) = there_and_back(items.clone());
@@ -768,13 +772,13 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_not_among_the_receivers_is_named() {
+    fn foreign_receiver_is_named() {
         let envelope = Envelope { to: Aid::new("eve", "there"), body: MessageBody::Owned(message(&["bob"])) };
         let (_, back) = there_and_back(vec![Item::Message(envelope)]);
         assert_eq!(names(&back), ["eve@there"]);
     }
 
-    /// Messages of these senders to these receivers, each with the number of its place as its content.
+    /// Returns messages of these senders to these receivers, each with its index as its content.
     fn row(pairs: &[(&str, &str)]) -> Vec<Item> {
         let item = |(number, (from, to)): (usize, &(&str, &str))| {
             let (from, to) = (Aid::local(*from), Aid::local(*to));
@@ -789,7 +793,7 @@ mod tests {
     }
 
     #[test]
-    fn of_messages_alike_only_the_first_is_written_whole() {
+    fn alike_messages_share_their_head() {
         let (bytes, back) = there_and_back(row(&[("amy", "bob"); 100]));
         assert_eq!(messages(&back), messages(&row(&[("amy", "bob"); 100])));
         let (one, _) = there_and_back(row(&[("amy", "bob")]));
@@ -797,7 +801,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_in_more_than_its_content_is_written_whole() {
+    fn differing_messages_are_written_whole() {
         let mut items = row(&[("amy", "bob"), ("amy", "bob"), ("amy", "eve"), ("bob", "eve"), ("bob", "eve")]);
         let change = |item: &mut Item, change: &dyn Fn(&mut AclMessage)| {
             if let Item::Message(Envelope { body: MessageBody::Owned(message), .. }) = item {
@@ -821,7 +825,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_like_what_is_no_plain_message_of_the_same_batch() {
+    fn alike_needs_plain_predecessor() {
         let alike = [TAG_ALIKE as u8, 1, 0];
         let (mut reader, mut items) = (reader(Encoding::Compact), row(&[("amy", "bob")]));
         assert_eq!(read_items(&alike, &mut *reader, &mut items), Err(BatchError::Receivers), "of an earlier batch");
@@ -847,7 +851,7 @@ mod tests {
     }
 
     #[test]
-    fn news_are_short_once_their_like_was_told() {
+    fn repeated_news_are_short() {
         let ready =
             |number| Item::News(Box::new(News::Hop(HopNews::Ready(HopId { agent: "retriever".into(), number }))));
         let bytes = |count| there_and_back((0..count).map(|_| ready(1 << (HOP_NUMBER_BITS - 1))).collect()).0;
@@ -855,9 +859,9 @@ mod tests {
         assert!(both - first < first * 2 / 3, "{first} {both}");
     }
 
-    /// What a node says of an agent's way to another one and back, whose state takes no bytes, when it was said before.
+    /// Returns the news of an agent's move to another node and back, with an empty state, in the form of later moves.
     #[test]
-    fn a_hop_takes_few_bytes_beside_the_state() {
+    fn hop_news_are_short() {
         let offer = Offer {
             hop: HopId { agent: "retriever".into(), number: 0 },
             kind: AgentKind::Wasm,
@@ -894,7 +898,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_keeps_its_place_and_harms_nobody() {
+    fn unencodable_message_leaves_placeholder() {
         let deep = (0..500).fold(Value::Nil, |inner, _| Value::list([inner]));
         let mut message = message(&["bob"]);
         message.content = deep;
@@ -909,7 +913,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_passed_on_says_so() {
+    fn forwarded_message_stays_marked() {
         let numbered =
             Numbered { number: 7, after: 5, telling: 9, bulk: 0, message: Arc::from(message(&["bob", "eve"])) };
         let shared = MessageBody::Shared(Arc::from(message(&["bob", "eve"])));
@@ -925,7 +929,7 @@ mod tests {
     }
 
     #[test]
-    fn a_numbered_message_keeps_its_number() {
+    fn numbered_message_keeps_number() {
         let numbered = |number: u64| {
             let message = Arc::from(message(&["bob", "eve"]));
             let body = MessageBody::Numbered(Box::new(Numbered {
@@ -1043,10 +1047,10 @@ mod tests {
         ]
     }
 
-    /// Whoever changes what nodes tell each other counts [`LINK_VERSION`] up, if that was not done since the last release, and notes the other
-    /// number here.
+    /// A change of what nodes tell each other increments [`LINK_VERSION`], unless that was done since the last release,
+    /// and updates the fingerprint here.
     #[test]
-    fn the_version_says_what_nodes_tell_each_other() {
+    fn link_version_matches_fingerprint() {
         let mut bytes = Vec::new();
         all_news().iter().for_each(|news| compact::encode_body_of(news, &mut bytes).unwrap());
         // FNV-1a.
@@ -1057,7 +1061,7 @@ mod tests {
     }
 
     #[test]
-    fn news_of_every_kind_come_back() {
+    fn all_news_round_trip() {
         let all = all_news();
         let (_, back) = there_and_back(all.iter().map(|news| Item::News(Box::new(news.clone()))).collect());
         let news: Vec<News> =
@@ -1066,7 +1070,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_too_long_harms_nobody_whatever_was_said_in_it() {
+    fn overlong_message_leaves_others_intact() {
         let said = |text: &str, content: Value| {
             let mut message = message(&["bob"]);
             message.content = content;
@@ -1096,7 +1100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_content_that_is_too_long_behind_an_alike_message_is_not_remembered() {
+    fn overlong_alike_content_is_forgotten() {
         let texts = || (0..40).map(|number| Value::from(format!("{number:01000}")));
         let bytes = Value::from(vec![7_u8; LINK_MESSAGE_BYTES_MAX - 20_000]);
         let long = Value::list(texts().chain([bytes]).collect::<Vec<_>>());
@@ -1120,7 +1124,7 @@ mod tests {
     }
 
     #[test]
-    fn no_batch_has_more_items_than_anybody_writes() {
+    fn batch_items_are_bounded() {
         let read = |count: usize| {
             let mut items = Vec::new();
             read_items(&vec![TAG_VOID as u8; count], &mut *reader(Encoding::Compact), &mut items)
@@ -1144,7 +1148,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_receivers_are_bounded_in_a_batch() {
+    fn shared_receivers_are_bounded() {
         let all: Vec<String> = (0..LINK_RECEIVERS_MAX).map(|n| format!("a{n}")).collect();
         let read = |bytes: &[u8]| {
             let (mut items, mut shares) = (Vec::new(), 0);

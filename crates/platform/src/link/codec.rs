@@ -1,5 +1,5 @@
-//! How messages are written on a connection. Each direction has its own writer and reader, made when the connection is
-//! and gone with it: they may remember what went before.
+//! Codec of messages on a connection. Each direction has its own writer and reader, which live as long as the
+//! connection and may remember earlier messages.
 
 use whimbrel_acl::compact::{self, Decoder, Encoder, Limits};
 use whimbrel_acl::{AclMessage, Encoding, Value};
@@ -7,21 +7,21 @@ use whimbrel_acl::{AclMessage, Encoding, Value};
 use super::batch::News;
 use crate::limits::LINK_NEWS_BYTES_MAX;
 
-/// Why bytes are no message, or a message cannot be written.
+/// Reason why bytes are no message, or a message cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct MessageError(pub String);
 
-/// Writes messages, one after the other.
+/// Writer of messages, one after the other.
 pub trait MessageWriter: Send {
     /// Appends a message.
     ///
     /// # Errors
-    /// It cannot be written: then nothing was, and the next one can be.
+    /// The message cannot be encoded: then nothing was written, and the next message can be.
     fn write(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> Result<(), MessageError>;
 
-    /// Appends the content of a message that has all else in common with the one written last
-    /// ([`AclMessage::is_alike`]); false, and nothing is written, if this encoding writes each message whole.
+    /// Appends the content of a message that equals the one written last in all else ([`AclMessage::is_alike`]).
+    /// Returns false, and writes nothing, if this encoding writes each message whole.
     ///
     /// # Errors
     /// As [`MessageWriter::write`].
@@ -29,10 +29,11 @@ pub trait MessageWriter: Send {
         Ok(false)
     }
 
-    /// Appends news, in the compact encoding whatever messages are written in.
+    /// Appends news, in the compact encoding whatever the encoding of messages is.
     ///
     /// # Errors
-    /// They cannot be written, or take more than [`LINK_NEWS_BYTES_MAX`]: then nothing was, and the next can be.
+    /// The news cannot be encoded, or takes more than [`LINK_NEWS_BYTES_MAX`]: then nothing was written, and the next
+    /// can be.
     fn write_news(&mut self, news: &News, out: &mut Vec<u8>) -> Result<(), MessageError> {
         let start = out.len();
         let written = compact::encode_body_of(news, out).map_err(|error| MessageError(error.to_string()));
@@ -43,19 +44,19 @@ pub trait MessageWriter: Send {
         .inspect_err(|_| out.truncate(start))
     }
 
-    /// Forgets what was said before: the reader does, too.
+    /// Forgets earlier messages; the reader does the same.
     fn forget(&mut self) {}
 }
 
-/// Reads messages in the order they were written.
+/// Reader of messages, in the order in which they were written.
 pub trait MessageReader: Send {
-    /// The message that these bytes are, all of them.
+    /// Decodes a message from all of these bytes.
     ///
     /// # Errors
-    /// They are none, or one that breaks a limit. Nothing more can be read then.
+    /// The bytes are no message, or one that breaks a limit. Nothing more can be read then.
     fn read(&mut self, bytes: &[u8]) -> Result<AclMessage, MessageError>;
 
-    /// The content that these bytes are, all of them.
+    /// Decodes a content from all of these bytes.
     ///
     /// # Errors
     /// As [`MessageReader::read`].
@@ -63,7 +64,7 @@ pub trait MessageReader: Send {
         Err(MessageError("each message is written whole in this encoding".to_owned()))
     }
 
-    /// The news that these bytes are, all of them.
+    /// Decodes news from all of these bytes.
     ///
     /// # Errors
     /// As [`MessageReader::read`].
@@ -71,11 +72,11 @@ pub trait MessageReader: Send {
         compact::decode_body_as(bytes, Limits::MESSAGE).map_err(|error| MessageError(error.to_string()))
     }
 
-    /// Forgets what was said before: the writer did, too.
+    /// Forgets earlier messages; the writer did the same.
     fn forget(&mut self) {}
 }
 
-/// What writes messages on a new connection. The compact encoding remembers what was said there.
+/// Returns the message writer of a new connection. The compact encoding remembers earlier messages.
 pub fn writer(encoding: Encoding) -> Box<dyn MessageWriter> {
     match encoding {
         Encoding::Compact => Box::new(Encoder::default()),
@@ -83,7 +84,7 @@ pub fn writer(encoding: Encoding) -> Box<dyn MessageWriter> {
     }
 }
 
-/// What reads messages on a new connection.
+/// Returns the message reader of a new connection.
 pub fn reader(encoding: Encoding) -> Box<dyn MessageReader> {
     match encoding {
         Encoding::Compact => Box::new(Decoder::default()),
@@ -127,7 +128,7 @@ impl MessageReader for Decoder {
     }
 }
 
-/// Each message by itself, in this encoding.
+/// Codec of messages in this encoding, each by itself.
 struct Each(Encoding);
 
 impl MessageWriter for Each {

@@ -1,24 +1,24 @@
-//! How many bytes may be on their way to a peer.
+//! Flight window: the number of bytes on their way to a peer.
 
 use std::time::Duration;
 
 use crate::Time;
 use crate::limits::{LINK_CREDIT_BYTES, LINK_FLIGHT_BYTES};
 
-/// The window of bytes on their way: sent, and not dealt with by the peer. What is sent next waits behind them, so they
-/// are few, and more only where the way is long: if a whole window is dealt with within two round trips, the way and not
-/// the peer is what they wait for, and the window doubles.
+/// Window of bytes that are sent and that the peer has not dealt with. New bytes wait behind them, so the window is
+/// small, and grows only on links with long round trips. If the peer deals with a whole window within two round trips,
+/// the link and not the peer is the bottleneck, and the window doubles.
 #[derive(Debug)]
 pub(super) struct Flight {
     window: u64,
-    /// The shortest time in which the peer answered.
+    /// Shortest time in which the peer answered.
     round_trip: Option<Duration>,
-    /// When these bytes have been dealt with, a window has.
+    /// Count of dealt-with bytes that ends the present window.
     mark: u64,
     marked_at: Time,
-    /// What had been dealt with then.
+    /// Count of dealt-with bytes when the present window began.
     dealt_then: u64,
-    /// The window was full since then.
+    /// True if the window was full at some time since then.
     limited: bool,
 }
 
@@ -34,12 +34,12 @@ impl Flight {
         }
     }
 
-    /// Whether more may be sent, after so many bytes of which so many are dealt with.
+    /// Returns true if more may be sent, given the counts of sent and dealt-with bytes.
     pub fn has_room(&self, sent: u64, dealt_with: u64) -> bool {
         sent < dealt_with + self.window
     }
 
-    /// There was more to send than there was room.
+    /// Notes that there was more to send than there was room.
     pub fn handle_full(&mut self, now: Time, sent: u64, dealt_with: u64) {
         if self.marked_at == Time::NEVER {
             (self.mark, self.marked_at, self.dealt_then) = (sent, now, dealt_with);
@@ -47,12 +47,13 @@ impl Flight {
         self.limited = true;
     }
 
-    /// The peer answered a question after this time.
+    /// Takes in the time in which the peer answered a question.
     pub fn handle_answer(&mut self, after: Duration) {
         self.round_trip = Some(self.round_trip.map_or(after, |known| known.min(after)));
     }
 
-    /// The peer has dealt with so many bytes of so many. If the way was full all the time, how many it dealt with in what time.
+    /// Takes in the count of bytes that the peer has dealt with. If the window was full all the time, returns the bytes
+    /// dealt with in it, and the time that took.
     pub fn handle_dealt_with(&mut self, now: Time, dealt_with: u64, sent: u64) -> Option<(u64, Duration)> {
         if self.marked_at == Time::NEVER || dealt_with < self.mark {
             return None;
@@ -78,8 +79,8 @@ impl Flight {
 mod tests {
     use super::*;
 
-    /// Sends as much as it may for a second, over a way that takes `way_us` each way to a peer that deals with so many
-    /// bytes a millisecond; returns the largest window.
+    /// Sends as much as allowed for a second, with a one-way delay of `way_us`, to a peer that deals with this number
+    /// of bytes a millisecond. Returns the largest window.
     fn largest_window(way_us: u64, bytes_per_ms: u64) -> u64 {
         let mut flight = Flight::new();
         flight.handle_answer(Duration::from_micros(2 * way_us));
@@ -109,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn a_short_way_keeps_the_window_small_however_slow_the_peer_is() {
+    fn short_round_trip_keeps_window_small() {
         for bytes_per_ms in [1_000, 10_000, 100_000] {
             assert_eq!(largest_window(100, bytes_per_ms), LINK_FLIGHT_BYTES, "{bytes_per_ms} bytes/ms");
         }
     }
 
     #[test]
-    fn a_long_way_to_a_fast_peer_makes_it_large() {
+    fn long_round_trip_grows_window() {
         assert_eq!(largest_window(50_000, 100_000), LINK_CREDIT_BYTES);
         assert_eq!(largest_window(50_000, 1_000), LINK_FLIGHT_BYTES, "the peer is what is waited for");
     }

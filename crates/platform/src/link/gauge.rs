@@ -1,4 +1,4 @@
-//! How many bytes a second go over a link: measured when somebody wants to know.
+//! Gauge: measures the bytes a second of a link, on demand.
 
 use std::time::Duration;
 
@@ -9,35 +9,41 @@ use crate::limits::{
     LINK_TRAIN_LONG_MS, LINK_TRAIN_MS, LINK_TRAINS,
 };
 
-/// Empty trains that go first: they take what any train takes beside its bytes.
+/// Number of empty trains that go first: they measure the time of a train beside its bytes.
 const EMPTY_TRAINS: u32 = 4;
-/// The same if a round trip takes long: that is all the more than what disturbs it.
+/// Number of empty trains on a link with long round trips, which exceed disturbances anyway.
 const EMPTY_TRAINS_FAR: u32 = 2;
 
-/// What is known of a link's way.
+/// Measurements of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// A round trip, on average of a few just then.
+    /// Round trip, on average of a few.
     pub round_trip: Option<Duration>,
     /// Bytes a second to the peer.
     pub out_bytes_per_s: Option<f64>,
-    /// When that was found: measured, or seen while the link was busy.
+    /// Time of that finding: measured, or observed while the link was busy.
     pub out_at: Option<Time>,
     /// Bytes a second from the peer.
     pub back_bytes_per_s: Option<f64>,
-    /// When all of that was measured.
+    /// Time when all of these were measured.
     pub at: Option<Time>,
 }
 
-/// Sends trains of bytes that the peer answers when all have come, or answers with such a train. What a train takes longer than an
-/// empty one is how long its bytes take (packet dispersion: Jain and Dovrolis, SIGCOMM 2002, with the longest trains that are worth
-/// it). Trains get four times as long until one takes a while; then the fastest of a few counts, as whatever disturbs makes it slower.
+/// Gauge of a link's throughput.
+///
+/// The gauge sends trains of bytes. The peer answers when a whole train has arrived, or answers with such a train. The
+/// time that a train takes beyond an empty one is that of its bytes (packet dispersion: Jain and Dovrolis, SIGCOMM
+/// 2002, with the longest trains that are worth it). Each train is four times as long as the one before until one takes
+/// long enough; then the fastest of a few counts, because disturbances only slow trains down.
+///
+/// Order: [`Gauge::begin`], then [`Gauge::next_train`] whenever the link is idle, and [`Gauge::handle_answer`] for each
+/// answer; [`Gauge::take_news`] returns the findings.
 #[derive(Debug, Default)]
 pub(super) struct Gauge {
-    /// What is being measured.
+    /// Measurement that is under way.
     run: Option<Run>,
     found: Measured,
-    /// Something was found since that was asked.
+    /// True if there are findings that were not taken yet.
     news: bool,
 }
 
@@ -52,20 +58,20 @@ enum Way {
 struct Run {
     way: Way,
     bytes: u64,
-    /// Trains of these bytes, and the time that the fastest took beside an empty one.
+    /// Number of trains of this length, and the time of the fastest beyond an empty one.
     trains: u32,
     fastest: Duration,
-    /// What empty ones took: together, and the shortest.
+    /// Times of the empty trains: their sum, and the shortest.
     empty: Duration,
     shortest: Duration,
-    /// The train that is under way.
+    /// Departure of the train that is under way.
     asked: Option<Time>,
-    /// When the last one left.
+    /// Departure of the last train.
     sent_at: Time,
 }
 
 impl Gauge {
-    /// Measures, unless it does.
+    /// Begins a measurement, unless one is under way.
     pub fn begin(&mut self, now: Time) {
         let stuck = Duration::from_millis(LINK_TRAIN_LONG_MS);
         if self.run.as_ref().is_none_or(|run| run.asked.is_some() && now - run.sent_at > stuck * 20) {
@@ -82,7 +88,7 @@ impl Gauge {
         }
     }
 
-    /// The train that is to leave now, if one is.
+    /// Returns the train to send now, if there is one.
     pub fn next_train(&mut self, now: Time) -> Option<Train> {
         let run = self.run.as_mut().filter(|run| run.asked.is_none())?;
         let now = Time(now.0.max(1));
@@ -95,7 +101,7 @@ impl Gauge {
         Some(Train { question: now.0, answer: 0, wanted, bytes })
     }
 
-    /// The peer answered the train that left at this time.
+    /// Takes in the peer's answer to the train that left at this time.
     pub fn handle_answer(&mut self, now: Time, asked: u64) {
         let Some(run) = self.run.as_mut().filter(|run| run.asked == Some(Time(asked))) else { return };
         let took = now - Time(asked);
@@ -121,7 +127,7 @@ impl Gauge {
         }
     }
 
-    /// A direction is measured.
+    /// Ends the measurement of a direction.
     fn arrive(&mut self, now: Time) {
         let Some(run) = &mut self.run else { return };
         let rate = Some(run.bytes as f64 / run.fastest.as_secs_f64().max(1e-6));
@@ -137,27 +143,27 @@ impl Gauge {
         self.news = true;
     }
 
-    /// The link was busy: so many bytes were dealt with in this time.
+    /// Takes in throughput of a busy link: bytes dealt with, and the time that took.
     pub fn handle_busy(&mut self, now: Time, bytes: u64, took: Duration) {
         self.found.out_bytes_per_s = Some(bytes as f64 / took.as_secs_f64().max(1e-6));
         self.found.out_at = Some(now);
         self.news = true;
     }
 
-    /// What is known, if something is that was not when this was asked last.
+    /// Returns the findings, if there are new ones.
     pub fn take_news(&mut self) -> Option<Measured> {
         std::mem::take(&mut self.news).then_some(self.found)
     }
 }
 
 impl Run {
-    /// Whether a round trip takes long, so that how many there are counts.
+    /// Returns true if a round trip takes long, so that the number of trains matters.
     fn is_far(&self) -> bool {
         self.shortest >= Duration::from_millis(LINK_TRAIN_FAR_MS)
     }
 }
 
-/// What a peer's measurements may have sent to it.
+/// Allowance of bytes that a peer's measurements may ask this node to send.
 #[derive(Debug)]
 pub(super) struct Allowance {
     bytes: u64,
@@ -171,7 +177,7 @@ impl Default for Allowance {
 }
 
 impl Allowance {
-    /// Whether a train of so many bytes may be sent now.
+    /// Takes a train of this number of bytes from the allowance. Returns false if it is exhausted.
     pub fn take(&mut self, bytes: u64, now: Time) -> bool {
         let since_us = u64::try_from((now - self.at).as_micros()).unwrap_or(u64::MAX);
         let more = since_us.saturating_mul(LINK_TRAIN_ANSWER_BYTES_PER_S) / 1_000_000;
@@ -189,7 +195,8 @@ mod tests {
     use super::*;
     use crate::limits::ADVICE_PATIENCE_MS;
 
-    /// What is found of a way of so many bytes a second each way, with a round trip of so many microseconds, and how long that takes.
+    /// Returns the findings for a link with these bytes a second each way and this round trip in microseconds, and the
+    /// time that they took.
     fn found(out: f64, back: f64, round_trip_us: u64, disturbed: impl Fn(u64) -> u64) -> (Measured, Duration) {
         let (mut gauge, mut now) = (Gauge::default(), Time(0));
         gauge.begin(now);
@@ -204,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_are_found_on_slow_ways_and_fast_ones() {
+    fn gauge_measures_both_directions() {
         for mbit in [1.0, 10.0, 100.0, 1_000.0] {
             for round_trip_us in [100, 50_000] {
                 let (out, back) = (mbit * 125e3, mbit * 250e3);
@@ -218,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_with_long_round_trips_is_measured_within_the_patience_of_advice() {
+    fn distant_link_is_measured_in_time() {
         for mbit in [1.0, 10.0, 100.0, 1_000.0] {
             let (found, took) = found(mbit * 125e3, mbit * 125e3, 200_000, |_| 0);
             assert!(found.back_bytes_per_s.is_some_and(|it| (it / (mbit * 125e3) - 1.0).abs() < 0.02), "{found:?}");
@@ -227,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_is_sent_only_so_much_for_its_measurements() {
+    fn train_answers_are_limited() {
         let mut allowance = Allowance::default();
         let sent = |allowance: &mut Allowance, from: u64, to: u64| -> u64 {
             (from..to)
@@ -238,19 +245,19 @@ mod tests {
         let most = LINK_TRAIN_ANSWER_BYTES + 10 * LINK_TRAIN_ANSWER_BYTES_PER_S;
         let all = sent(&mut allowance, 1, 10_000);
         assert!((most - 2 * LINK_TRAIN_BYTES_MAX..=most).contains(&all), "{all}");
-        // One measurement is never in want of anything.
+        // A single measurement never exceeds the allowance.
         assert_eq!(sent(&mut allowance, 60_000, 60_004), 4 * LINK_TRAIN_BYTES_MAX);
         assert!(allowance.take(0, Time(60_004_000)));
     }
 
     #[test]
-    fn what_disturbs_one_train_does_not_count() {
+    fn disturbed_train_is_ignored() {
         let (found, _) = found(125e5, 125e5, 200, |train| if train % 3 == 1 { 4_000 } else { 0 });
         assert!(found.out_bytes_per_s.is_some_and(|it| (it / 125e5 - 1.0).abs() < 0.05), "{found:?}");
     }
 
     #[test]
-    fn a_measurement_that_is_stuck_begins_anew_and_late_answers_are_none() {
+    fn stuck_measurement_restarts() {
         let mut gauge = Gauge::default();
         gauge.begin(Time(0));
         let first = gauge.next_train(Time(10)).expect("a train");

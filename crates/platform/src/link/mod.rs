@@ -1,7 +1,7 @@
-//! Links between the nodes of a platform, without their sockets: what goes over the wire, and the state machine that
-//! sees to it that every message arrives once and in order though connections break.
+//! Links between the nodes of a platform, without their sockets: the bytes on the wire, and the state machine that
+//! delivers every message once and in order although connections break.
 //!
-//! `docs/design/links.md` draws the bytes and says why they are so.
+//! `docs/design/links.md` draws the bytes and gives the reasons.
 
 mod batch;
 mod codec;

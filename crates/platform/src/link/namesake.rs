@@ -1,27 +1,28 @@
-//! Two agents of one name, on two nodes: what these tell each other so that one of them keeps it.
+//! Name conflicts: messages between two nodes with an agent of one name, so that only one of them keeps it.
 
 use whimbrel_acl::Symbol;
 use whimbrel_acl::compact::{Decode, Encode};
 
-/// Said of an agent that two nodes have, each one of its own. A *life* is a number by which a node knows which of the agents that had the name,
-/// one after the other, is meant: so nothing that comes late is taken for word of another one.
+/// Message about a name that two nodes have given to an agent each. A *life* is a number that tells a node's agents of
+/// one name apart, so a late message is never taken to be about another agent.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[compact(name = "N")]
 #[non_exhaustive]
 pub enum Namesake {
-    /// The speaker has this agent, of this life. Has the hearer one, too? The node asks whose name is the first of the two.
+    /// Question from the node whose name sorts first: it has this agent, of this life; does the receiving node have
+    /// one, too?
     Asks(Symbol, u64),
-    /// Yes.
+    /// Positive answer.
     Has {
-        /// Which.
+        /// Name of the agent.
         agent: Symbol,
-        /// The life of the asker's.
+        /// Life of the asking node's agent.
         asked: u64,
-        /// The life of the speaker's.
+        /// Life of the answering node's agent.
         life: u64,
-        /// How long that has been there, in milliseconds.
+        /// Age of the latter, in milliseconds.
         age_ms: u64,
     },
-    /// The speaker's was there first: the hearer is to end the one of this life.
+    /// Request to end the receiving node's agent of this life, because the sending node's agent is older.
     Ends(Symbol, u64),
 }

@@ -1,4 +1,4 @@
-//! The state of a link; see [`Link`].
+//! State machine of a link; see [`Link`].
 
 mod claim;
 
@@ -26,69 +26,70 @@ use crate::limits::{
     LINK_WRITE_BYTES,
 };
 
-/// Who speaks on this end of a link.
+/// Identity of this end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speaker {
-    /// The platform's name.
+    /// Name of the platform.
     pub platform: String,
-    /// This node's name.
+    /// Name of this node.
     pub node: String,
-    /// A random number that this process chose when it began; the link counts on from it when it gives a peer up.
+    /// Incarnation: a random number that this process chose at its start. The link increments it when it gives a peer
+    /// up.
     pub incarnation: u64,
-    /// Where this node listens, if it does.
+    /// Address at which this node listens, if it does.
     pub address: Option<String>,
-    /// The secret that lets nodes join, if there is one.
+    /// Token that lets nodes join, if there is one.
     pub token: Option<String>,
 }
 
-/// Why a connection is of no use any more. The link connects again and goes on where it was, unless the peer is refused.
+/// Error that ends a connection. The link connects again and resumes, unless the peer is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// What comes are no frames.
+    /// Bytes that are no frames.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// What comes in a batch cannot be read.
+    /// Batch that cannot be read.
     #[error(transparent)]
     Batch(#[from] BatchError),
-    /// The peer speaks another version of the protocol.
+    /// Peer with another version of the protocol.
     #[error(
         "the peer speaks version {0} of the link protocol, this node version {LINK_VERSION}: all nodes of a platform are to be of releases \
          that speak the same"
     )]
     Version(u16),
-    /// The peer is of another platform.
+    /// Peer of another platform.
     #[error("the peer is of the platform {0:?}")]
     OtherPlatform(String),
-    /// The peer does not know the secret.
+    /// Peer without the platform's token.
     #[error("the peer's token is not the platform's")]
     BadToken,
-    /// A frame came that does not fit what went before.
+    /// Frame that does not fit those before.
     #[error("a {0:?} frame out of turn")]
     OutOfTurn(FrameKind),
-    /// The batch is not the one that is due: some were lost, doubled or replayed on the way.
+    /// Unexpected batch: some batches were lost, doubled or replayed.
     #[error("a batch that is not the next: it begins with item {came}, due is {due} (both modulo 65536)")]
     NotNext {
-        /// The number of the first item that came.
+        /// Number of the first item that arrived.
         came: u16,
-        /// The number of the next item.
+        /// Number of the item that was expected.
         due: u16,
     },
-    /// The peer acknowledges what was never sent.
+    /// Acknowledgement of items that were never sent.
     #[error("the peer acknowledges {received} items of {sent}")]
     BadAck {
-        /// What it says it received.
+        /// Number of items that the peer acknowledges.
         received: u64,
-        /// What was sent.
+        /// Number of items that were sent.
         sent: u64,
     },
-    /// The peer sends more than it was allowed.
+    /// More bytes than the peer was allowed to send.
     #[error("the peer sent {0} bytes more than it may")]
     OverCredit(u64),
-    /// The peer writes messages in a way that this node cannot read.
+    /// Encoding of messages that this node does not know.
     #[error("the peer writes messages in the encoding {0:?}, which this node does not know")]
     UnknownEncoding(String),
-    /// An item has names that are new to this node, which keeps no more of the peer's. Names stay as long as the process.
+    /// Item with names that are new to this node, which keeps no more of the peer's. Names stay as long as the process.
     /// The item comes back to its sender, and the link goes on.
     #[error(
         "names that were new to the receiving node take {0} bytes of this link, the most that may: messages with further \
@@ -96,7 +97,7 @@ pub enum LinkError {
          forgets them"
     )]
     TooManyNames(u64),
-    /// The end that connected means to reach a node that the other end is not.
+    /// Node other than the one that the connecting end meant to reach.
     #[error("the node at this address is {here:?}, not {wanted:?}")]
     OtherNode {
         /// Name of the node that was reached.
@@ -104,15 +105,15 @@ pub enum LinkError {
         /// Name of the node that was meant.
         wanted: String,
     },
-    /// The name of the peer is another process's, which answers.
+    /// Peer whose name belongs to another process, which answers.
     #[error(
         "the node name {0:?} is taken: the process that has it answers; give this node another name (--name), or end the other one first"
     )]
     NameTaken(String),
-    /// The peer has a connection already, which works.
+    /// Peer that has a working connection already.
     #[error("there is a link between {0:?} and this node already")]
     Linked(String),
-    /// The peer does not want this node.
+    /// Refusal by the peer.
     #[error("the peer refuses this node: {why}")]
     Refused {
         /// Reason of the refusal in a word, as [`LinkError::reason`] has it; empty if the peer gave none.
@@ -120,10 +121,10 @@ pub enum LinkError {
         /// Reason of the refusal in a sentence.
         why: String,
     },
-    /// The peer is not who it says it is.
+    /// Peer whose identity is not proven.
     #[error("the peer is not who it says it is: {0}")]
     Impostor(String),
-    /// Nothing came for too long.
+    /// Silence of the peer for too long.
     #[error("nothing came for {LINK_SILENCE_MS} ms")]
     Silence,
 }
@@ -132,7 +133,7 @@ pub enum LinkError {
 const TOO_MANY_NAMES: &str = "too_many_names";
 
 impl LinkError {
-    /// The frame that tells a peer why it is not wanted; `None` if it would not help it.
+    /// Returns the frame that tells a peer why it is refused; `None` if the reason would not help it.
     pub fn refusal(&self) -> Option<Vec<u8>> {
         let mut frame = Vec::new();
         if !(self.is_refusal() || self.is_of_names()) || matches!(self, Self::Refused { .. }) {
@@ -151,7 +152,7 @@ impl LinkError {
         }
     }
 
-    /// True if the connection reached another node than the one meant, whichever end noticed.
+    /// Returns true if the connection reached another node than the one meant, whichever end noticed.
     pub fn is_of_other_node(&self) -> bool {
         match self {
             Self::OtherNode { .. } => true,
@@ -160,8 +161,8 @@ impl LinkError {
         }
     }
 
-    /// True if the connection ended because of one message with new names, whichever end noticed: the message does not
-    /// come again.
+    /// Returns true if the connection ended because of one message with new names, whichever end noticed: the message
+    /// does not come again.
     pub fn is_of_names(&self) -> bool {
         match self {
             Self::TooManyNames(_) => true,
@@ -170,7 +171,7 @@ impl LinkError {
         }
     }
 
-    /// Whether connecting again is of no use.
+    /// Returns true if connecting again is of no use.
     pub fn is_refusal(&self) -> bool {
         if self.is_of_names() {
             return false;
@@ -189,7 +190,7 @@ impl LinkError {
         )
     }
 
-    /// The kind of error in a word or two, for counting.
+    /// Returns the kind of error in a word or two, for counting.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Frame(_) => "bad_frame",
@@ -213,70 +214,70 @@ impl LinkError {
     }
 }
 
-/// What the shell around a link is to do, or to know.
+/// Event of a link: an action for the code that drives it, or information.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LinkEvent {
     /// Connect, then call [`Link::handle_connected`], or [`Link::handle_disconnected`] if that fails.
     Connect,
-    /// The connection that waits ([`Claim::Waits`]) takes the place of the present one: close that, and call
+    /// Replace the present connection by the waiting one ([`Claim::Waits`]): close the present one, and call
     /// [`Link::handle_accepted`].
     ClaimGranted,
-    /// The connection that waits gets no place: tell it why, if there is a reason that helps its peer, and close it.
+    /// Close the waiting connection; tell its peer the reason, if there is one that helps it.
     ClaimRefused(Option<LinkError>),
-    /// Close the connection: it is of no use any more. [`Link::handle_disconnected`] was called already.
+    /// Close the connection, which has failed. [`Link::handle_disconnected`] was called already.
     Close(LinkError),
-    /// The peer is there, for the first time or as another process: give [`Link::introduce`] what it has to know.
+    /// Session begun with a new peer, or with a new process of it: give [`Link::introduce`] what the peer has to know.
     Began,
-    /// The peer is there again: all goes on where it was.
+    /// Session resumed with the same peer.
     Resumed,
-    /// The peer is lost, or begins anew: what was for it, unacknowledged, in order. Some of that it may have received.
+    /// Session lost: the peer is gone or begins anew. These are the unacknowledged messages, in order; it may have
+    /// received some of them.
     Lost(Vec<Envelope>),
-    /// These messages cannot be written, since they are too long or their content is nested too deeply; or cannot be read
-    /// by the peer.
+    /// Messages that cannot be encoded, because they are too long or nested too deeply, or that the peer cannot read.
     Unsendable(Vec<Envelope>),
-    /// The peer left the platform: it will not come back. Comes after [`LinkEvent::Lost`].
+    /// Departure of the peer from the platform: it will not come back. Comes after [`LinkEvent::Lost`].
     Left,
 }
 
-/// How often a connection's round trip is measured when it begins.
+/// Number of round trips that are measured when a connection begins.
 const QUESTIONS: u32 = 4;
-/// How much of the round trip that is known counts beside a new one: all but one part of so many (as for TCP, RFC 6298).
+/// Inertia of the smoothed round trip: each new one counts for one part in this number (as for TCP, RFC 6298).
 const ROUND_TRIP_INERTIA: u32 = 8;
 
-/// What a connection knows.
+/// State of one connection of a link.
 struct Connection {
     /// True if this end made the connection, so it speaks first.
     dialled: bool,
     writer: BatchWriter,
-    /// Since the peer said how it writes.
+    /// Reader of the peer's messages, once it has told its encoding.
     reader: Option<Box<dyn MessageReader>>,
     greeted: bool,
     greet: bool,
-    /// A sign of life is due.
+    /// True if a sign of life is due.
     ping: bool,
-    /// The peer's question that is to be answered, if it is more than 0.
+    /// Question of the peer to answer, if it is more than 0.
     question: u64,
-    /// How many questions this end still asks at the beginning.
+    /// Number of questions that this end still asks at the beginning.
     questions: u32,
-    /// When it asked last.
+    /// Time of this end's last question.
     asked_at: Time,
-    /// How long the peer took to answer, smoothed.
+    /// Time that the peer takes to answer, smoothed.
     round_trip: Option<Duration>,
-    /// Bytes of frames that may be sent in all; that could be at first; and that were.
+    /// Bytes of frames that may be sent in all; the same at first; and those that were sent.
     allowed: u64,
     allowed_at_first: u64,
     sent_bytes: u64,
     flight: Flight,
     gauge: Gauge,
-    /// The peer's train that is to be answered, if its question is more than 0.
+    /// Train of the peer to answer, if its question is more than 0.
     train: Train,
     allowance: Allowance,
-    /// Bytes of frames that the peer may send in all, that came, and that are dealt with.
+    /// Bytes of frames that the peer may send in all; those that arrived; and those that are dealt with.
     granted: u64,
     came_bytes: u64,
     done_bytes: u64,
-    /// What was acknowledged last.
+    /// Last acknowledgement sent.
     told: Ack,
     ack_due: Time,
     heard_at: Time,
@@ -284,19 +285,19 @@ struct Connection {
 }
 
 impl Connection {
-    /// Checks that the peer has not exceeded its credit by more than the batch, of so many bytes, that it may have been
-    /// writing. A single message may be longer than a batch.
+    /// Checks that the peer has not exceeded its credit by more than the batch, of this number of bytes, that it may
+    /// have been writing. A single message may be longer than a batch.
     fn check_credit(&self, batch: u64) -> Result<(), LinkError> {
         let over = self.came_bytes.saturating_sub(self.granted);
         if over > LINK_BATCH_BYTES as u64 && over > batch { Err(LinkError::OverCredit(over)) } else { Ok(()) }
     }
 
-    /// Bytes that the peer has dealt with.
+    /// Returns the number of bytes that the peer has dealt with.
     fn dealt_with(&self) -> u64 {
         self.allowed - self.allowed_at_first
     }
 
-    /// The peer lets this end send so many bytes in all.
+    /// Takes in the number of bytes that the peer lets this end send in all.
     fn handle_credit(&mut self, now: Time, credit: u64) {
         if credit > self.allowed {
             self.allowed = credit;
@@ -306,7 +307,7 @@ impl Connection {
         }
     }
 
-    /// The peer answered what was asked at this time, if it did.
+    /// Takes in the peer's answer to the question of this time; 0 if it is none.
     fn handle_answer(&mut self, now: Time, asked: u64) {
         if asked == 0 || asked > now.0 {
             return;
@@ -314,14 +315,14 @@ impl Connection {
         let took = now - Time(asked);
         self.flight.handle_answer(took);
         self.round_trip = Some(smoothed(self.round_trip, took, self.questions > 0));
-        // The next question, if the beginning is not over.
+        // The next question, unless the beginning is over.
         self.ping |= self.questions > 0;
         self.questions = self.questions.saturating_sub(1);
     }
 }
 
-/// What is known of a round trip after one more. Whoever has just begun is busy: an answer that came late then says nothing of
-/// the link.
+/// Returns the smoothed round trip after one more. A peer that has just begun is busy: a late answer then says nothing
+/// about the link.
 fn smoothed(known: Option<Duration>, took: Duration, begins: bool) -> Duration {
     match known {
         None => took,
@@ -330,59 +331,67 @@ fn smoothed(known: Option<Duration>, took: Duration, begins: bool) -> Duration {
     }
 }
 
-/// The peer, as far as the two have met.
+/// Session with the peer, since the two first met.
 #[derive(Clone, Copy)]
 struct Session {
     incarnation: u64,
-    /// Items received from it.
+    /// Number of items received in it.
     received: u64,
-    /// The incarnation of this end in the session before, if this end began the session anew: the peer may not have
-    /// heard of it.
+    /// Incarnation of this end in the session before, if this end began the session anew: the peer may not have heard
+    /// of it.
     before: Option<u64>,
 }
 
 /// Session state that two ends share when they meet.
 enum Meeting {
-    /// A session, of which the peer received so many items.
+    /// Session of which the peer received this number of items.
     Known(u64),
-    /// The peer does not know the session, because none of its frames arrived.
+    /// Session that the peer does not know, because none of its frames arrived.
     Unheard,
-    /// Nothing.
+    /// No common session.
     New,
 }
 
-/// One end of a link between two nodes: everything about it but the socket.
+/// One end of a link between two nodes, without its socket.
 ///
 /// Items that are [offered](Link::offer) arrive at the other end once and in order, however often the connection
-/// breaks, as long as both processes live and the break does not last longer than the patience of both. Inputs:
-/// `handle_*` ([`Link::handle_claim`] before [`Link::handle_accepted`]), [`Link::offer`]; outputs:
-/// [`Link::poll_transmit`] (bytes to write), [`Link::poll_event`], [`Link::poll_timeout`]. After each input, take
-/// outputs until there are none.
+/// breaks. This holds as long as both processes live and no break lasts longer than the patience of both.
 ///
-/// Each item has a number, counted from the beginning of the session between two processes. What was sent stays in the
-/// window until it is acknowledged; after a break both ends say what they received, and each goes on from there, encoding
-/// anew: a connection's encoder knows nothing of the one before. Bytes are sent against credit: a receiver that is busy
-/// grants no more, and the window grows on the sender's side, where its senders are slowed down.
+/// Inputs: the `handle_*` functions, with the time. [`Link::handle_claim`] comes before [`Link::handle_accepted`].
 ///
-/// A session is between two incarnations, and no incarnation of an end has two sessions with one of the peer: the end
-/// that accepts hears who is there before it speaks, and counts its own incarnation on when it begins anew.
+/// Commands: [`Link::offer`] items, [`Link::introduce`] this node on [`LinkEvent::Began`], [`Link::measure`] the
+/// throughput, [`Link::leave`] the platform, [`Link::abandon`] the link.
+///
+/// Outputs: [`Link::poll_transmit`] (bytes to write), [`Link::poll_event`], [`Link::poll_timeout`] (when to call
+/// [`Link::handle_timeout`]), [`Link::take_released`] and [`Link::take_measured`].
+///
+/// Order: after each input or command, take all events, then the bytes to write, until there are none, then the
+/// timeout. Call [`Link::handle_dealt_with`] when all items that arrived are dealt with.
+///
+/// Each item has a number, counted from the beginning of the session between two processes. A sent item stays in the
+/// window until it is acknowledged. After a break both ends say what they received, and each resumes from there with a
+/// new encoder. Bytes are sent against credit: a busy receiver grants no more, and the window grows on the sender's
+/// side, where agents that send are slowed down.
+///
+/// A session is between two incarnations, and no incarnation of an end has two sessions with one of the peer. The end
+/// that accepts hears its peer before it speaks, and increments its own incarnation when it begins anew.
 pub struct Link {
     me: Speaker,
-    /// Name of the peer, as soon as it is known.
+    /// Name of the peer, once known.
     peer: Option<String>,
-    /// How this end writes messages.
+    /// Encoding in which this end writes messages.
     encoding: Encoding,
     dials: bool,
     patience: Duration,
-    /// From the oldest item that is not acknowledged.
+    /// Items from the oldest unacknowledged one on.
     window: VecDeque<Item>,
-    /// How many of them were sent on the present connection.
+    /// Number of them that were sent on the present connection.
     sent: usize,
-    /// The number of the first of them.
+    /// Number of the first of them.
     first: u64,
     session: Option<Session>,
     connection: Option<Connection>,
-    /// Since when there is no peer to talk to; `NEVER` while there is one.
+    /// Time since when there is no peer to talk to; `NEVER` while there is one.
     broken_since: Time,
     connect_at: Time,
     attempts: u32,
@@ -390,31 +399,31 @@ pub struct Link {
     events: VecDeque<LinkEvent>,
     released: usize,
     sent_items: u64,
-    /// Bytes of names that the peer made this node keep, and how many it may.
+    /// Bytes of names that the peer made this node keep, and the most that it may.
     name_bytes: u64,
     name_bytes_max: u64,
-    /// The number of the item that could not be read last, and how often it came.
+    /// Number of the last unreadable item, and the number of times that it arrived.
     unreadable: (u64, u32),
     leaving: Leaving,
     contest: Option<Contest>,
 }
 
-/// How far good-byes are.
+/// Progress of the good-bye.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Leaving {
-    /// This end stays.
+    /// Staying.
     No,
-    /// This end leaves when all is sent.
+    /// Leaving as soon as everything is sent.
     Wanted,
-    /// This end said good-bye.
+    /// Good-bye said.
     Said,
-    /// The peer said good-bye, and hears that so many items of it arrived.
+    /// Good-bye received from the peer, which is told that this number of its items arrived.
     Answered(u64),
 }
 
 impl Link {
-    /// A link that connects by itself (`dials`) or waits for the other end to do so, and writes messages in this encoding.
-    /// `random` seeds its jitter.
+    /// Returns a link that connects by itself (`dials`) or waits for the other end to connect, and writes messages in
+    /// this encoding. `random` seeds its jitter.
     pub fn new(me: Speaker, encoding: Encoding, dials: bool, random: u64, now: Time) -> Self {
         Self {
             me,
@@ -442,19 +451,19 @@ impl Link {
         }
     }
 
-    /// Means to reach the node of this name from now on, and no other one that answers.
+    /// Sets the name of the node to reach; another node that answers is refused.
     pub fn set_peer(&mut self, name: &str) {
         if self.peer.as_deref() != Some(name) {
             self.peer = Some(name.to_owned());
         }
     }
 
-    /// Gives the peer up after it could not be reached for this long. At first [`LINK_GIVE_UP_MS`].
+    /// Sets the time after which an unreachable peer is given up. At first [`LINK_GIVE_UP_MS`].
     pub fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
     }
 
-    /// Lets the peer make this node keep so many bytes of names. At first [`LINK_NAME_BYTES_MAX`].
+    /// Sets the bytes of names that the peer may make this node keep. At first [`LINK_NAME_BYTES_MAX`].
     pub fn set_name_bytes_max(&mut self, bytes: u64) {
         self.name_bytes_max = bytes;
     }
@@ -467,7 +476,7 @@ impl Link {
         *items = fresh.into();
     }
 
-    /// Puts what a new peer has to know before everything else. To be called on [`LinkEvent::Began`], before anything is
+    /// Puts the introduction for a new peer before everything else. Call it on [`LinkEvent::Began`], before anything is
     /// transmitted.
     pub fn introduce(&mut self, news: Vec<News>) {
         debug_assert_eq!(self.sent, 0, "a session begins with its introduction");
@@ -476,45 +485,45 @@ impl Link {
         }
     }
 
-    /// How many items wait to be written.
+    /// Returns the number of items that wait to be written.
     pub fn unsent(&self) -> usize {
         self.window.len() - self.sent
     }
 
-    /// How many items wait or are not acknowledged yet.
+    /// Returns the number of items that are not acknowledged yet, those that wait included.
     pub fn waiting(&self) -> usize {
         self.window.len()
     }
 
-    /// How many items were written so far, again after breaks included.
+    /// Returns the number of items written so far, repetitions after breaks included.
     pub fn sent_items(&self) -> u64 {
         self.sent_items
     }
 
-    /// How many messages were acknowledged since this was asked last.
+    /// Returns the number of messages acknowledged since the last call.
     pub fn take_released(&mut self) -> usize {
         std::mem::take(&mut self.released)
     }
 
-    /// How long a question to the peer takes to be answered on the present connection, smoothed: about what a message and
-    /// its acknowledgement take, waiting at both ends included. `None` until the first answer.
+    /// Returns the smoothed time in which the peer answers a question on the present connection. A message and its
+    /// acknowledgement take about as long, waiting at both ends included. `None` until the first answer.
     pub fn round_trip(&self) -> Option<Duration> {
         self.connection.as_ref()?.round_trip
     }
 
-    /// Measures how many bytes a second go to the peer and come from there, as soon as the link has nothing else to do.
+    /// Measures the bytes a second to and from the peer, as soon as the link has nothing else to do.
     pub fn measure(&mut self, now: Time) {
         if let Some(connection) = &mut self.connection {
             connection.gauge.begin(now);
         }
     }
 
-    /// What is known of the way to the peer, if something is that was not when this was asked last.
+    /// Returns the measurements of the link, if there are new ones.
     pub fn take_measured(&mut self) -> Option<Measured> {
         self.connection.as_mut()?.gauge.take_news()
     }
 
-    /// Whether items can be exchanged now.
+    /// Returns true if items can be exchanged now.
     pub fn is_up(&self) -> bool {
         self.connection.as_ref().is_some_and(|connection| connection.greeted)
     }
@@ -524,8 +533,8 @@ impl Link {
         self.begin_connection(now, true);
     }
 
-    /// Begins a connection that the peer made and that is the link's ([`Link::handle_claim`]). It replaces an earlier
-    /// one. The peer's hello comes first.
+    /// Begins a connection that the peer made and that this link was granted ([`Link::handle_claim`]). It replaces an
+    /// earlier one. The peer's hello comes first.
     pub fn handle_accepted(&mut self, now: Time) {
         if self.connection.is_some() {
             self.handle_disconnected(now);
@@ -564,7 +573,7 @@ impl Link {
         });
     }
 
-    /// The connection is gone, or could not be made.
+    /// Notes that the connection is gone, or could not be made.
     pub fn handle_disconnected(&mut self, now: Time) {
         if self.is_up() || self.broken_since == Time::NEVER {
             self.broken_since = now;
@@ -578,7 +587,7 @@ impl Link {
         }
     }
 
-    /// Half to all of a time that doubles with each attempt.
+    /// Returns half to all of a time that doubles with each attempt.
     fn backoff(&mut self) -> Duration {
         let longest_us = (LINK_BACKOFF_MS << self.attempts.min(16)).min(LINK_BACKOFF_MS_MAX) * 1_000;
         self.attempts += 1;
@@ -586,10 +595,10 @@ impl Link {
         Duration::from_micros(longest_us / 2 + (self.random >> 33) % (longest_us / 2 + 1))
     }
 
-    /// A frame came. Items in it are put into `items`, in order, each once; what came before a fault counts.
+    /// Takes in a frame. Its items are put into `items`, in order, each once; those before a fault count.
     ///
     /// # Errors
-    /// The connection is of no use any more: close it, and call nothing but what connects again.
+    /// The connection has failed: close it, and call only what connects again.
     pub fn handle_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl Basket) -> Result<(), LinkError> {
         let outcome = self.take_frame(now, frame, items);
         if outcome.is_err() {
@@ -608,7 +617,7 @@ impl Link {
             return Err(LinkError::OutOfTurn(frame.kind));
         }
         if connection.greeted && self.session.is_none() && frame.kind != FrameKind::Bye {
-            // It was on its way when the two took leave of each other.
+            // The frame was on its way when the two said good-bye.
             return Ok(());
         }
         match frame.kind {
@@ -629,7 +638,7 @@ impl Link {
                     return Err(LinkError::NotNext { came: next as u16, due: due as u16 });
                 }
                 if question > 0 {
-                    // An answer that comes before the last question is answered takes nothing from that.
+                    // An answer that arrives before the last question is answered leaves that question alone.
                     connection.question = question;
                 }
                 connection.handle_answer(now, answer);
@@ -667,7 +676,7 @@ impl Link {
         }
         match self.meeting(hello) {
             Meeting::Known(received) if dialled => {
-                // The peer goes by this number. If it cannot be right, both begin anew with the next connection.
+                // The peer relies on this number. If it is wrong, both begin anew with the next connection.
                 let outcome = self.release_unsent(received);
                 if outcome.is_err() {
                     self.give_up();
@@ -712,7 +721,7 @@ impl Link {
         }
     }
 
-    /// Begins a session with a peer that does not know of the one before, if there was one.
+    /// Begins a session with a peer that does not know the one before, if there was one.
     fn begin_session(&mut self, incarnation: u64, dialled: bool) {
         let mut before = None;
         if self.session.is_some() && dialled {
@@ -745,7 +754,7 @@ impl Link {
         let mut shares = 0;
         let allowance = NameAllowance::new(self.name_bytes_max.saturating_sub(self.name_bytes));
         let read = read_shares(content, reader, items, &mut shares);
-        // What cannot be read may be so because a name was refused.
+        // The batch may be unreadable because a name was refused.
         let is_refused = read.is_err() && NameAllowance::is_refused();
         drop(allowance);
         connection.came_bytes += (shares * LINK_RECEIVER_BYTES) as u64;
@@ -766,7 +775,7 @@ impl Link {
         connection.check_credit((frame.bytes + shares * LINK_RECEIVER_BYTES) as u64)
     }
 
-    /// The peer cannot read this item of its own session, whatever the reason: it is not sent again.
+    /// Takes back an item that the peer cannot read, for whatever reason: it is not sent again.
     fn take_back(&mut self, number: Option<u64>) {
         let Some(place) = number.and_then(|number| number.checked_sub(self.first)) else { return };
         let place = place as usize;
@@ -780,7 +789,7 @@ impl Link {
         };
         let mut places = vec![place];
         if let (Item::Message(_), Some(message)) = (item, body.shared()) {
-            // For all its receivers.
+            // The message goes to all its receivers.
             let same = |item: &Item| {
                 matches!(item, Item::Message(Envelope { body, .. })
                 if body.shared().is_some_and(|other| Arc::ptr_eq(message, other)))
@@ -790,7 +799,7 @@ impl Link {
         self.void(&places);
     }
 
-    /// The peer received so many items: forgets them.
+    /// Removes the items that the peer acknowledged from the window.
     fn release(&mut self, received: u64) -> Result<(), LinkError> {
         let sent = self.first + self.sent as u64;
         if received < self.first || received > sent {
@@ -803,7 +812,7 @@ impl Link {
         Ok(())
     }
 
-    /// The same at the beginning of a connection, when nothing was sent on it.
+    /// Removes acknowledged items at the beginning of a connection, when nothing was sent on it.
     fn release_unsent(&mut self, received: u64) -> Result<(), LinkError> {
         self.sent = self.window.len();
         let outcome = self.release(received);
@@ -811,19 +820,19 @@ impl Link {
         outcome
     }
 
-    /// Ends the session by this end's will: should the peer come back, it hears that it speaks to somebody new.
+    /// Ends the session by this end's choice: if the peer comes back, it hears that it speaks to a new incarnation.
     fn give_up(&mut self) {
         self.me.incarnation = self.me.incarnation.wrapping_add(1);
         self.lose();
     }
 
-    /// The session is over: what was for the peer is lost, and the next that comes is another.
+    /// Ends the session: unacknowledged messages are lost, and the next peer that comes is another one.
     fn lose(&mut self) {
         let lost = self.abandon();
         self.events.push_back(LinkEvent::Lost(lost));
     }
 
-    /// Ends the session: what was for the peer, unacknowledged, in order. For links that are given up from outside.
+    /// Ends the session and returns its unacknowledged messages, in order. For links that are given up from outside.
     pub fn abandon(&mut self) -> Vec<Envelope> {
         self.session = None;
         self.unreadable = (0, 0);
@@ -832,7 +841,7 @@ impl Link {
         std::mem::take(&mut self.window).into_iter().filter_map(Item::into_message).collect()
     }
 
-    /// From now on this end connects.
+    /// Lets this end connect from now on.
     pub fn start_dialling(&mut self, now: Time) {
         self.dials = true;
         if self.connection.is_none() {
@@ -840,14 +849,14 @@ impl Link {
         }
     }
 
-    /// All items that came are dealt with: the peer may send as much again.
+    /// Notes that all items that arrived are dealt with: the peer may send as much again.
     pub fn handle_dealt_with(&mut self) {
         if let Some(connection) = &mut self.connection {
             connection.done_bytes = connection.came_bytes;
         }
     }
 
-    /// Says good-bye: the peer hears that this node leaves, after all that was offered before. [`LinkEvent::Left`] comes
+    /// Says good-bye: the peer hears that this node leaves, after all items offered before. [`LinkEvent::Left`] comes
     /// when it answers.
     pub fn leave(&mut self) {
         if self.leaving == Leaving::No {
@@ -855,7 +864,7 @@ impl Link {
         }
     }
 
-    /// Appends what is to be written now to `out`. False if there is nothing.
+    /// Appends the bytes to write now to `out`. Returns false if there are none.
     pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         let before = out.len();
         let Some(connection) = &mut self.connection else { return false };
@@ -943,13 +952,13 @@ impl Link {
         write_frame(&Ping { ack: connection.told, next, question, answer }, out);
     }
 
-    /// Answers a train, and writes one if the peer has dealt with all that went before.
+    /// Answers a train, and writes one if the peer has dealt with everything before.
     fn write_trains(&mut self, now: Time, out: &mut Vec<u8>) {
         let Some(connection) = &mut self.connection else { return };
         let Train { question, wanted, .. } = connection.train;
         if question > 0 {
             connection.train.question = 0;
-            // Whoever wants more than any measurement takes, measures nothing.
+            // A peer that wants more than any measurement takes is not measuring.
             if connection.allowance.take(wanted, now) {
                 write_frame(&Train { question: 0, answer: question, wanted: 0, bytes: wanted }, out);
             }
@@ -988,7 +997,7 @@ impl Link {
         }
     }
 
-    /// Takes messages that cannot be written out of the window.
+    /// Replaces messages that cannot be encoded by placeholders.
     #[cold]
     fn void(&mut self, places: &[usize]) {
         let mut refused = Vec::new();
@@ -999,12 +1008,12 @@ impl Link {
         self.events.push_back(LinkEvent::Unsendable(refused));
     }
 
-    /// The next thing to do or to know.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }
 
-    /// When [`Link::handle_timeout`] is due.
+    /// Returns the time when [`Link::handle_timeout`] is due.
     pub fn poll_timeout(&self) -> Time {
         let Some(connection) = &self.connection else {
             let give_up = if self.gives_up() { self.broken_since + self.patience } else { Time::NEVER };
@@ -1016,12 +1025,12 @@ impl Link {
         ping.min(silence).min(connection.ack_due).min(self.contest_due())
     }
 
-    /// Whether there is anything that giving up would end.
+    /// Returns true if there is a session, or an item, that giving up would end.
     fn gives_up(&self) -> bool {
         self.broken_since != Time::NEVER && (self.session.is_some() || !self.window.is_empty())
     }
 
-    /// The time that [`Link::poll_timeout`] told has come.
+    /// Takes in that the time of [`Link::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Time) {
         self.settle_contest(now);
         if let Some(connection) = &mut self.connection {
@@ -1045,10 +1054,10 @@ impl Link {
 }
 
 impl Speaker {
-    /// Whether whoever says this may be a peer. To be asked before anything is done for them.
+    /// Checks if the sender of this hello may be a peer. Call it before anything is done for the sender.
     ///
     /// # Errors
-    /// The peer speaks another version, is of another platform, does not know its secret, or means another node.
+    /// The peer speaks another version, is of another platform, does not know its token, or means another node.
     pub fn admits(&self, hello: &Hello) -> Result<(), LinkError> {
         if hello.version != LINK_VERSION {
             return Err(LinkError::Version(hello.version));
@@ -1068,7 +1077,7 @@ impl Speaker {
     }
 }
 
-/// Whether two secrets are the same, in a time that does not tell where they differ.
+/// Compares two secrets, in a time that does not depend on where they differ.
 fn same_secret(ours: Option<&str>, theirs: Option<&str>) -> bool {
     let (ours, theirs) = (ours.unwrap_or_default().as_bytes(), theirs.unwrap_or_default().as_bytes());
     let differences = ours.iter().zip(theirs).fold(0, |all, (one, other)| all | (one ^ other));
@@ -1080,7 +1089,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_beginning_does_not_stand_for_the_link() {
+    fn slow_first_answer_is_discounted() {
         let us = Duration::from_micros;
         assert_eq!(smoothed(None, us(33_000), true), us(33_000));
         assert_eq!(smoothed(Some(us(33_000)), us(150), true), us(150));

@@ -1,30 +1,31 @@
-//! Frames: how a link's bytes are cut into pieces, and what the pieces are. See `docs/design/links.md` for the picture.
+//! Frames of a link: their bytes and contents. See `docs/design/links.md` for the picture.
 
 use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 
 use crate::limits::{LINK_FRAME_BYTES_MAX, LINK_HELLO_BYTES_MAX, LINK_TRAIN_BYTES_MAX};
 
-/// What version of the link protocol this is. A peer that speaks another one is refused: whatever changes what nodes tell each other, or
-/// how, counts it up, once between two releases.
+/// Version of the link protocol. A peer with another version is refused. Any change of what nodes tell each other, or
+/// how, increments it, once between two releases.
 pub const LINK_VERSION: u16 = 3;
 
-/// What a frame is: its first byte after the length.
+/// Kind of a frame: its first byte after the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
-    /// Who speaks: the first frame of a connection, each way.
+    /// Identity of the sending node: the first frame of a connection, each way.
     Hello = 1,
     /// Messages and news, in order.
     Batch = 2,
-    /// What was received, and how much more may be sent.
+    /// Acknowledgement of items, and credit for more bytes.
     Ack = 3,
-    /// A sign of life.
+    /// Sign of life.
     Ping = 4,
-    /// The peer leaves the platform: nothing comes any more. How many items it received is in there.
+    /// Good-bye: the sending node leaves the platform and sends nothing more. Contains the number of items that it
+    /// received.
     Bye = 5,
-    /// The peer is not wanted, and why: the last frame of a connection.
+    /// Refusal of the peer, and its reason: the last frame of a connection.
     Refuse = 6,
-    /// Bytes that mean nothing, to measure how fast they go.
+    /// Meaningless bytes, to measure throughput.
     Train = 7,
 }
 
@@ -35,56 +36,58 @@ impl FrameKind {
     }
 }
 
-/// Why bytes are no frames of a link.
+/// Reason why bytes are no frames of a link.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// It is longer than any frame may be.
+    /// Frame longer than any may be.
     #[error("a frame of {0} bytes: {LINK_FRAME_BYTES_MAX} are the most")]
     TooLong(u64),
-    /// It has no kind.
+    /// Frame without a kind.
     #[error("an empty frame")]
     Empty,
-    /// It is of a kind that does not exist.
+    /// Frame of an unknown kind.
     #[error("a frame of the unknown kind {0}")]
     UnknownKind(u8),
-    /// What is in it does not end where it ends, or is not what it says.
+    /// Frame whose content is malformed, or does not end where the frame does.
     #[error("a {0:?} frame with content that is none")]
     Content(FrameKind),
-    /// A length or number written in more bytes than it needs, or in more than there are.
+    /// Number in more bytes than it needs, or than there are.
     #[error("a number that is none")]
     Number,
 }
 
-/// Who speaks, and where the two left off. A record of the compact codec: a peer skips what it does not know.
+/// Greeting: the identity of the sending node, and where the two nodes left off. A record of the compact codec: a peer
+/// skips fields that it does not know.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[compact(name = "hello")]
 pub struct Hello {
-    /// [`LINK_VERSION`].
+    /// Version of the protocol: [`LINK_VERSION`].
     pub version: u16,
-    /// The platform's name.
+    /// Name of the platform.
     pub platform: String,
-    /// The node's name.
+    /// Name of the node.
     pub node: String,
-    /// Which of the processes that had this name, one after the other: a random number.
+    /// Incarnation: a random number that tells the processes of this name apart.
     pub incarnation: u64,
-    /// The peer's incarnation and how many of its items were received, if the two have met.
+    /// Incarnation of the peer, and the number of its items that were received, if the two have met.
     pub heard: Option<(u64, u64)>,
-    /// Bytes the peer may send before it hears more.
+    /// Bytes that the peer may send before it is granted more.
     pub credit: u64,
-    /// Where the node listens, if it does.
+    /// Address at which the node listens, if it does.
     pub address: Option<String>,
-    /// The secret of the platform, for those that were given one.
+    /// Token of the platform, for nodes that were given one.
     pub token: Option<String>,
-    /// How the speaker writes messages: the name of an [`Encoding`](whimbrel_acl::Encoding).
+    /// Encoding of the node's messages: the name of an [`Encoding`](whimbrel_acl::Encoding).
     pub encoding: String,
-    /// The number of an item that the speaker got more than once and cannot read: it is not to be sent again.
+    /// Number of an item that arrived more than once and cannot be read: it is not to be sent again.
     pub unreadable: Option<u64>,
-    /// Name of the node that the speaker means to reach, if known. A node of another name refuses, and touches no link.
+    /// Name of the node that the sending node means to reach, if known. A node of another name refuses, and touches no
+    /// link.
     pub to: Option<String>,
 }
 
-/// What was received, and how much more may be sent.
+/// Acknowledgement of items, and credit for more bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// Items received since the session began.
@@ -93,35 +96,35 @@ pub struct Ack {
     pub credit: u64,
 }
 
-/// A sign of life: where the speaker is, so that nothing that went wrong goes unnoticed when all is quiet.
+/// Sign of life with the sending node's position, so that losses are noticed even when all is quiet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// As in every [`Ack`].
+    /// Acknowledgement, as in every [`Ack`].
     pub ack: Ack,
-    /// The number of the next item.
+    /// Number of the next item.
     pub next: u64,
-    /// When this was asked, by the speaker's clock and more than 0, if the peer is to answer at once.
+    /// Time of a question, by the sending node's clock and more than 0, if the peer is to answer at once.
     pub question: u64,
-    /// The question that this answers, if it is more than 0.
+    /// Question that this answers, if it is more than 0.
     pub answer: u64,
 }
 
-/// One frame, its content still bytes.
+/// Frame whose content is still bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What it is.
+    /// Kind of the frame.
     pub kind: FrameKind,
-    /// What is in it.
+    /// Content.
     pub content: &'a [u8],
-    /// How many bytes it took, its head included.
+    /// Number of bytes of the whole frame, head included.
     pub bytes: usize,
 }
 
 impl<'a> Frame<'a> {
-    /// The frame that `bytes` begin with; `None` if not all of it is there yet.
+    /// Returns the frame at the beginning of `bytes`; `None` if it has not arrived completely.
     ///
     /// # Errors
-    /// They begin with no frame.
+    /// The bytes do not begin with a frame.
     pub fn first(bytes: &'a [u8]) -> Result<Option<Self>, FrameError> {
         let Some((length, head)) = read_number(bytes)? else { return Ok(None) };
         if length > LINK_FRAME_BYTES_MAX as u64 {
@@ -134,10 +137,10 @@ impl<'a> Frame<'a> {
         Ok(Some(Self { kind, content, bytes: head + length }))
     }
 
-    /// What is in a frame that is no batch.
+    /// Parses the content of a frame that is no batch.
     ///
     /// # Errors
-    /// It is something else.
+    /// The content is of another kind, or malformed.
     pub fn parse<T: Content>(&self) -> Result<T, FrameError> {
         let mut rest = self.content;
         let content = (self.kind == T::KIND).then(|| T::take(&mut rest)).flatten();
@@ -145,15 +148,15 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What is in a frame that is no batch.
+/// Content of a frame that is no batch.
 pub trait Content: Sized {
-    /// In which.
+    /// Kind of frame that has this content.
     const KIND: FrameKind;
 
-    /// Appends it.
+    /// Appends the content.
     fn put(&self, out: &mut Vec<u8>);
 
-    /// Takes it off the front of these bytes, if it is there.
+    /// Takes the content off the front of these bytes, if it is there.
     fn take(bytes: &mut &[u8]) -> Option<Self>;
 }
 
@@ -168,7 +171,7 @@ impl Content for Hello {
     const KIND: FrameKind = FrameKind::Hello;
 
     fn put(&self, out: &mut Vec<u8>) {
-        // Plain data: there is nothing in it that cannot be written.
+        // Plain data can always be encoded.
         let _ = compact::encode_body_of(self, out);
     }
 
@@ -206,7 +209,7 @@ impl Content for Ping {
     }
 }
 
-/// A good-bye: how many items were received.
+/// Good-bye, with the number of items that were received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bye(pub u64);
 
@@ -222,7 +225,7 @@ impl Content for Bye {
     }
 }
 
-/// Why a peer is not wanted.
+/// Reason why a peer is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refuse(pub String);
 
@@ -240,16 +243,16 @@ impl Content for Refuse {
     }
 }
 
-/// Bytes that mean nothing: a question that takes longer because of them, or an answer that does.
+/// Train of meaningless bytes: a question that takes longer because of them, or an answer that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Train {
-    /// When this was asked, by the speaker's clock and more than 0, if the peer is to answer at once.
+    /// Time of the question, by the sending node's clock and more than 0, if the peer is to answer at once.
     pub question: u64,
-    /// The question that this answers, if it is more than 0.
+    /// Question that this answers, if it is more than 0.
     pub answer: u64,
-    /// Bytes that the answer is to have.
+    /// Bytes that the answer should have.
     pub wanted: u64,
-    /// Bytes that this one has: [`LINK_TRAIN_BYTES_MAX`] at most.
+    /// Bytes of this train: [`LINK_TRAIN_BYTES_MAX`] at most.
     pub bytes: u64,
 }
 
@@ -270,11 +273,11 @@ impl Content for Train {
     }
 }
 
-/// Bytes kept free for the length of a frame that is being written: as many as that of a full batch takes, so that only
-/// small frames are moved, and those that hold one very long message.
+/// Bytes reserved for the length of a frame while it is written: as many as a full batch needs. So only small frames
+/// are moved, and those with one very long message.
 const LENGTH_BYTES: usize = 3;
 
-/// Begins a frame whose length is not known yet; returns where it begins, for [`end_frame`].
+/// Begins a frame of unknown length; returns its start, for [`end_frame`].
 pub fn begin_frame(kind: FrameKind, out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0; LENGTH_BYTES]);
@@ -293,13 +296,13 @@ pub fn end_frame(start: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Begins something whose length, written before it, is not known yet; returns where it begins, for [`end_sized`].
+/// Begins a part of unknown length, which is written before it; returns its start, for [`end_sized`].
 pub fn begin_sized(out: &mut Vec<u8>) -> usize {
     out.push(0);
     out.len()
 }
 
-/// Ends it. Where the length takes more than the byte that was kept for it, what it is of is moved.
+/// Ends a part. If its length needs more than the one reserved byte, the part is moved.
 #[inline]
 pub fn end_sized(start: usize, out: &mut Vec<u8>) {
     let length = out.len() - start;
@@ -325,10 +328,10 @@ pub fn write_number(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-/// Reads a number: it, and how many bytes it took; `None` if not all of them are there yet.
+/// Reads a number. Returns it with the number of bytes it took; `None` if they have not all arrived.
 ///
 /// # Errors
-/// It is longer than any number, or longer than it has to be.
+/// The number has too many bytes, or more than it needs.
 pub fn read_number(bytes: &[u8]) -> Result<Option<(u64, usize)>, FrameError> {
     let mut number = 0u64;
     for (index, byte) in bytes.iter().take(10).enumerate() {
@@ -347,7 +350,7 @@ pub fn read_number(bytes: &[u8]) -> Result<Option<(u64, usize)>, FrameError> {
 /// Reads a number off the front of `bytes`.
 ///
 /// # Errors
-/// There is none.
+/// The bytes do not begin with a number.
 #[inline]
 pub fn take_number(bytes: &mut &[u8]) -> Result<u64, FrameError> {
     if let [byte @ ..0x80, rest @ ..] = *bytes {
@@ -378,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_found_when_all_of_it_is_there() {
+    fn frame_needs_all_its_bytes() {
         let mut bytes = Vec::new();
         write_frame(&Ack { received: 300, credit: 70_000 }, &mut bytes);
         let start = begin_frame(FrameKind::Batch, &mut bytes);
@@ -396,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_all_sizes_have_their_lengths() {
+    fn frame_length_matches_any_size() {
         for length in [0, 1, 126, 127, 16_382, 16_383, 100_000, (1 << 21) - 2, (1 << 21) - 1, 1 << 22] {
             let mut bytes = b"before".to_vec();
             let start = begin_frame(FrameKind::Batch, &mut bytes);
@@ -409,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_after_its_length_is_of_any_size() {
+    fn sized_part_has_any_size() {
         for length in [0, 1, 127, 128, 16_383, 16_384, 1 << 21] {
             let (content, mut bytes) = (vec![7; length], b"before".to_vec());
             let start = begin_sized(&mut bytes);
@@ -422,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_train_has_its_bytes_and_no_more_than_any_may() {
+    fn train_length_is_bounded() {
         let train = Train { question: 300, answer: 0, wanted: 7, bytes: 1_000 };
         let mut bytes = Vec::new();
         write_frame(&train, &mut bytes);
@@ -436,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_frames_are_told_apart() {
+    fn hostile_frames_are_refused() {
         assert_eq!(Frame::first(&[0]), Err(FrameError::Empty));
         assert_eq!(Frame::first(&[1, 99]), Err(FrameError::UnknownKind(99)));
         assert_eq!(Frame::first(&[0xff, 0xff, 0xff, 0xff, 1]), Err(FrameError::TooLong(0x1fff_ffff)));

@@ -71,7 +71,7 @@ impl Link {
         }
     }
 
-    /// The present connection is gone.
+    /// Grants the waiting claim, because the present connection is gone.
     pub(super) fn end_contest_granted(&mut self) {
         if self.contest.take().is_some() {
             self.events.push_back(LinkEvent::ClaimGranted);
