@@ -1,5 +1,5 @@
-//! Gives messages to an agent that is a WebAssembly module, and writes what it said and its state, as lines of hexadecimal digits: for
-//! the host in JavaScript, whose agents have the same states (sdk/typescript/test/guest-node.test.ts).
+//! Passes messages to an agent of a WebAssembly module. Writes its messages and its state as lines of hexadecimal
+//! digits, for the host in JavaScript, whose agents have the same states (sdk/typescript/test/guest-node.test.ts).
 //!
 //! usage: guest MODULE.wasm STATE|- FRAME...
 

@@ -2,17 +2,17 @@
 
 use wasmparser::{FuncType, ValType};
 
-/// The version of the interface.
+/// Version of the interface.
 pub const VERSION: i32 = 1;
-/// The module that all imports are from.
+/// Name of the module that all imports are from.
 pub const MODULE: &str = "whim";
-/// The guest's memory.
+/// Name of the exported memory.
 pub const MEMORY: &str = "memory";
 
-/// A function that a guest exports.
+/// Function that a guest exports.
 pub struct Export {
     pub name: &'static str,
-    /// As it is written in the documentation.
+    /// Signature, as in the documentation.
     pub signature: &'static str,
     pub is_optional: bool,
     params: &'static [ValType],
@@ -41,7 +41,7 @@ impl Export {
 
 const I: ValType = ValType::I32;
 
-/// All of them.
+/// All exports of a guest.
 pub const EXPORTS: [Export; 8] = [
     Export::new("whim_abi", "a function () -> i32", &[], &[I]),
     Export::new("whim_inbox", "a function (i32) -> i32", &[I], &[I]),
@@ -53,7 +53,7 @@ pub const EXPORTS: [Export; 8] = [
     Export::new("whim_stop", "a function ()", &[], &[]).optional(),
 ];
 
-/// All that a guest may import.
+/// Names of all imports that a guest may use.
 pub const IMPORTS: [&str; 36] = [
     "send",
     "take",
@@ -93,10 +93,10 @@ pub const IMPORTS: [&str; 36] = [
     "clone_to",
 ];
 
-/// Those that suspend the guest in the middle of a call.
+/// Imports that suspend the guest in the middle of a call.
 pub const SUSPENDING: [&str; 4] = ["receive", "sleep", "move_to", "clone_to"];
 
-/// What imports answer when they do not do what they were asked.
+/// Results of imports that fail.
 pub mod code {
     pub const DENIED: i32 = -1;
     pub const QUOTA: i32 = -2;

@@ -1,5 +1,5 @@
-//! What a module has to be so that its agents can be kept as bytes and continued elsewhere: checked once, before it is
-//! compiled, and changed so that all of an agent's state can be reached from outside.
+//! Admission of a module, once, before it is compiled. The checks ensure that its agents can be kept as bytes and
+//! continue elsewhere. The module is changed so that all of an agent's state can be reached from outside.
 
 use ring::digest::{SHA256, digest};
 use wasm_encoder::{ExportKind, ExportSection, RawSection};
@@ -13,12 +13,12 @@ use whimbrel_platform::limits::{MODULE_BYTES_MAX, MODULE_GLOBALS_MAX};
 use crate::abi;
 use crate::effort::Effort;
 
-/// What a module is known by: SHA-256 of its bytes, as they were before admission.
+/// Hash of a module: SHA-256 of its bytes before admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModuleHash(pub [u8; 32]);
 
 impl ModuleHash {
-    /// The hash of these bytes.
+    /// Computes the hash of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         let mut hash = [0; 32];
         hash.copy_from_slice(digest(&SHA256, bytes).as_ref());
@@ -32,90 +32,92 @@ impl std::fmt::Display for ModuleHash {
     }
 }
 
-/// Why a module is not admitted.
+/// Error of admitting a module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdmissionError {
-    /// It is longer than [`MODULE_BYTES_MAX`].
+    /// The module is longer than [`MODULE_BYTES_MAX`].
     #[error("a module of {0} bytes: {MODULE_BYTES_MAX} are the most")]
     TooLong(usize),
-    /// It is no valid module, or uses what is not supported (threads, several memories, exceptions, garbage collection).
+    /// The module is invalid, or uses an unsupported feature: threads, several memories, exceptions, garbage
+    /// collection.
     #[error("no module that can run here: {0}")]
     Invalid(String),
-    /// It lacks an export, or has it with another type.
+    /// The module lacks an export, or has it with another type.
     #[error("it does not export `{name}` as {expected}")]
     Export {
-        /// The export.
+        /// Name of the export.
         name: &'static str,
-        /// What it should be.
+        /// Type that the export should have.
         expected: &'static str,
     },
-    /// It was written for another version of the interface.
+    /// The module was written for another version of the interface.
     #[error("it was written for version {0} of the interface; this is version {version}", version = abi::VERSION)]
     Version(i32),
-    /// It wants something that the node does not offer.
+    /// The module has an import that the node does not offer.
     #[error("it imports `{0}`, which is not offered: see docs/design/wasm-agents.md for what is")]
     Import(String),
-    /// It waits in mid-call, and cannot be suspended there.
+    /// The module waits in mid-call, but cannot be suspended there.
     #[error(
         "it imports `whim.{0}`, which suspends it in the middle of a call, and was not prepared for that: \
          `whimbrel agent build` does so (by wasm-opt --asyncify)"
     )]
     Unprepared(String),
-    /// Its state could not be captured: why.
+    /// The state of the module's agents could not be captured, for this reason.
     #[error("its state cannot be captured: {0}")]
     Uncapturable(String),
-    /// To compile it would take too much of the node's time and memory: which of its functions does, if one does, and what is too much.
+    /// The module would take too much time and memory to compile.
     #[error("{}has {found} {what}: {max} are the most", function.map_or("it ".to_owned(), |index| format!("its function {index} ")))]
     Effort {
-        /// The function, by its index among all of the module, with those that it imports.
+        /// Index of the function at fault, imports included; `None` for the module as a whole.
         function: Option<u32>,
-        /// How many.
+        /// Number that was found.
         found: u64,
-        /// Of what.
+        /// Unit that is limited.
         what: &'static str,
-        /// How many it may have.
+        /// Limit.
         max: u64,
     },
-    /// It failed before it was an agent: when it was instantiated, or in `whim_abi`.
+    /// The module failed when it was instantiated, or in `whim_abi`.
     #[error("it cannot be instantiated: {0}")]
     Instantiation(String),
 }
 
-/// A mutable global.
+/// Mutable global of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MutableGlobal {
-    /// What it is exported as.
+    /// Name under which the global is exported.
     pub export: String,
-    /// Whether it takes eight bytes, or four.
+    /// True for eight bytes, false for four.
     pub is_wide: bool,
 }
 
-/// A module that may run here.
+/// Admitted module.
 #[derive(Debug)]
 pub(crate) struct Admitted {
-    /// The module, with all mutable globals exported.
+    /// Bytes of the module, with all mutable globals exported.
     pub bytes: Vec<u8>,
     pub hash: ModuleHash,
     pub globals: Vec<MutableGlobal>,
-    /// Which of the globals points to the top of a stack that grows down to address 0 and is dead above it.
+    /// Index of the global that points to the top of the stack. The stack grows down to address 0 and is dead above
+    /// the top.
     pub stack_pointer: Option<usize>,
-    /// Whether it can be suspended in the middle of a call.
+    /// True if guests can be suspended in the middle of a call.
     pub suspends: bool,
 }
 
-/// What LLVM's linker calls the global that points to the top of the stack, if it is told to export it.
+/// Name of the exported stack pointer, as LLVM's linker writes it.
 const STACK_POINTER: &str = "__stack_pointer";
 
-/// What is found while a module is read.
+/// Findings about a module while it is read.
 #[derive(Default)]
 struct Findings {
-    /// By index: those that are mutable with whether they are wide.
+    /// Globals by index: of mutable ones whether they are wide, `None` for others.
     globals: Vec<Option<bool>>,
     exports: Vec<(String, ExternalKind, u32)>,
-    /// Types by index, `None` for those that are no functions'.
+    /// Types by index; `None` for types other than functions.
     types: Vec<Option<FuncType>>,
-    /// The types of functions by index.
+    /// Types of the functions, by index.
     functions: Vec<u32>,
     imported_functions: usize,
     suspending: Option<String>,
@@ -124,7 +126,7 @@ struct Findings {
 /// Checks a module and exports its mutable globals.
 ///
 /// # Errors
-/// It cannot be an agent here.
+/// The module cannot run here.
 pub(crate) fn admit(bytes: &[u8]) -> Result<Admitted, AdmissionError> {
     if bytes.len() > MODULE_BYTES_MAX {
         return Err(AdmissionError::TooLong(bytes.len()));
@@ -147,7 +149,7 @@ pub(crate) fn invalid(error: wasmparser::BinaryReaderError) -> AdmissionError {
     AdmissionError::Invalid(format!("{what} (byte {})", error.offset()))
 }
 
-/// Checks that it is a module, and that it does not take much to compile it.
+/// Checks that the module is valid, and does not take too much to compile.
 fn validate(bytes: &[u8]) -> Result<(), AdmissionError> {
     let mut validator = Validator::new_with_features(features());
     let (mut effort, mut allocations) = (Effort::default(), FuncValidatorAllocations::default());
@@ -258,7 +260,7 @@ impl Findings {
         Ok(())
     }
 
-    /// The type of the function that is exported by this name.
+    /// Returns the type of the function that is exported by this name.
     fn function(&self, name: &str) -> Option<&FuncType> {
         let (.., index) =
             self.exports.iter().find(|(export, kind, _)| export == name && *kind == ExternalKind::Func)?;
@@ -281,7 +283,7 @@ impl Findings {
         Ok(())
     }
 
-    /// The mutable globals with what they are exported as, and which of them are not yet.
+    /// Returns the mutable globals with their exported names, and the indices of those that are not exported yet.
     fn mutable_globals(&self) -> Result<(Vec<MutableGlobal>, Vec<u32>), AdmissionError> {
         let (mut globals, mut unexported) = (Vec::new(), Vec::new());
         for (index, is_wide) in (0u32..).zip(&self.globals) {
@@ -305,7 +307,7 @@ fn name_of_global(index: u32) -> String {
     format!("whim:g{index}")
 }
 
-/// Refuses what changes state that is neither in the memory nor in a global.
+/// Refuses an operator that changes state outside the memory and the globals.
 fn check(operator: &Operator<'_>) -> Result<(), AdmissionError> {
     let what = match operator {
         Operator::TableSet { .. }
@@ -319,7 +321,7 @@ fn check(operator: &Operator<'_>) -> Result<(), AdmissionError> {
     Err(AdmissionError::Uncapturable(format!("it {what}")))
 }
 
-/// The module with these globals exported, too.
+/// Rewrites the module so that it exports these globals, too.
 fn export(bytes: &[u8], findings: &Findings, globals: &[u32]) -> Result<Vec<u8>, AdmissionError> {
     const EXPORT_SECTION: u8 = 7;
     let mut section = ExportSection::new();

@@ -1,4 +1,5 @@
-//! What a node remembers of a guest between two calls, beside its memory. It travels with the agent.
+//! State of a guest between two calls, beside its memory: timers, the suspended call, provenance. It travels with the
+//! agent.
 
 use std::sync::Arc;
 
@@ -9,44 +10,46 @@ use whimbrel_platform::limits::{GUEST_LAST_WORDS_BYTES_MAX, GUEST_TEMPLATE_BYTES
 use crate::bytes::{BadBytes, Input, put_bytes, put_varint};
 use crate::line::Line;
 
-/// See the module.
+/// State of a guest between two calls; see the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Affairs {
-    /// It had its first call.
+    /// True after the first call.
     pub started: bool,
-    /// What its first call is to tell it: a value. Empty once it was called.
+    /// Options for the first call, as a value. Empty after that call.
     pub options: Vec<u8>,
-    /// Its timers by tag, the earliest first.
+    /// Timers with their tags, the earliest first.
     pub timers: Vec<(Time, i64)>,
-    /// What it was told the length of, and has not fetched.
+    /// Bytes of which the guest knows the length, and which it has not fetched yet.
     pub held: Vec<u8>,
-    /// It waits in the middle of a call.
+    /// Call that waits in its middle.
     pub suspended: Option<Suspended>,
-    /// Where calls are unwound to, in its memory; 0 if none ever was.
+    /// Address of the area to which calls are unwound; 0 if no call ever was.
     pub unwind_at: u32,
-    /// Where it comes from, if it has been on another node, or leaves this one.
+    /// Provenance, if the agent has been on another node, or leaves this one.
     pub line: Option<Arc<Line>>,
-    /// How often it was called home.
+    /// Number of recalls.
     pub recalls: u32,
-    /// What tells it from all who had its name before, or have it later; 0 if it never asked.
+    /// Number that distinguishes the agent from earlier and later ones of its name; 0 if the guest never asked for
+    /// it.
     pub life: u64,
-    /// What is sent should it fail: a frame, or nothing.
+    /// Frame of the message that is sent if the agent fails; may be empty.
     pub last_words: Vec<u8>,
-    /// The node where it asked to be, if it was not told yet what became of that. It is kept, and does not travel by a hop.
+    /// Destination of a hop whose outcome the guest has not been told. Kept in saves, but not part of the state that
+    /// hops.
     pub wants: Option<Symbol>,
 }
 
-/// A call that waits.
+/// Call that waits in its middle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Suspended {
-    /// Which export was called, and with what.
+    /// Export that was called, with its arguments.
     pub call: Call,
-    /// What it waits for.
+    /// Condition under which the call continues.
     pub wait: Wait,
 }
 
 impl Suspended {
-    /// What it waits for, for people.
+    /// Describes the condition for people.
     pub fn describe(&self, now: Time) -> String {
         let left = |until: Time| format!("{} ms", (until.max(now) - now).as_millis());
         let what = match &self.wait {
@@ -59,7 +62,7 @@ impl Suspended {
     }
 }
 
-/// A call of an export that may suspend.
+/// Call of an export that may suspend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Start { ptr: u32, len: u32 },
@@ -68,49 +71,49 @@ pub(crate) enum Call {
     AfterMove { ptr: u32, len: u32 },
 }
 
-/// What a suspended call waits for.
+/// Condition under which a suspended call continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// A message that fits this template (a frame), and until when.
+    /// A message matches this template (a frame), or the time is over.
     Message { template: Vec<u8>, until: Time },
-    /// This time.
+    /// The time has come.
     Until(Time),
-    /// To hear what became of a hop.
+    /// The outcome of a hop is known.
     Hop,
 }
 
 impl Affairs {
-    /// Has `tag` due at `at`, and at no other time.
+    /// Sets the timer `tag` to `at`, in place of an earlier time.
     pub fn set_timer(&mut self, at: Time, tag: i64) {
         self.cancel_timer(tag);
         let place = self.timers.partition_point(|(due, _)| *due <= at);
         self.timers.insert(place, (at, tag));
     }
 
-    /// False if it was not set.
+    /// Cancels the timer `tag`. Returns false if it was not set.
     pub fn cancel_timer(&mut self, tag: i64) -> bool {
         let before = self.timers.len();
         self.timers.retain(|(_, set)| *set != tag);
         self.timers.len() < before
     }
 
-    /// When `tag` is due, if it is set.
+    /// Returns the time of the timer `tag`, if it is set.
     pub fn timer(&self, tag: i64) -> Option<Time> {
         self.timers.iter().find(|(_, set)| *set == tag).map(|(due, _)| *due)
     }
 
-    /// Takes the earliest timer that is due.
+    /// Takes the earliest timer that is due, and returns its tag.
     pub fn take_due(&mut self, now: Time) -> Option<i64> {
         let (due, _) = self.timers.first()?;
         (*due <= now).then(|| self.timers.remove(0).1)
     }
 
-    /// It is a clone, and somebody else.
+    /// Turns the state into that of a clone, which is another agent.
     pub fn be_clone(&mut self) {
         (self.life, self.last_words) = (0, Vec::new());
     }
 
-    /// When there is something to do without a message; [`Time::NEVER`] if never.
+    /// Returns the time at which the guest has something to do without a message; [`Time::NEVER`] if never.
     pub fn next(&self) -> Time {
         match self.suspended.as_ref().map(|suspended| &suspended.wait) {
             Some(Wait::Message { until, .. } | Wait::Until(until)) => *until,
@@ -119,10 +122,10 @@ impl Affairs {
         }
     }
 
-    /// Appends all of it; times as what is left of them.
+    /// Encodes the state. Times are written relative to `now`.
     pub fn write(&self, now: Time, out: &mut Vec<u8>) {
         let flag = |is_set: bool, flag: u64| if is_set { flag } else { 0 };
-        // Of most agents that is a byte.
+        // For most agents the flags are one byte, and all of the state.
         let flags = flag(self.started, flag::STARTED)
             | flag(!self.timers.is_empty(), flag::TIMERS)
             | flag(!self.held.is_empty(), flag::HELD)
@@ -172,7 +175,7 @@ impl Affairs {
         }
     }
 
-    /// What was written, as it is at `now`.
+    /// Decodes a state, with its times relative to `now`.
     pub fn read(input: &mut Input<'_>, now: Time) -> Result<Self, BadBytes> {
         let flags = input.varint()?;
         let has = |flag| flags & flag != 0;
@@ -241,7 +244,7 @@ mod flag {
     pub const ALL: u64 = 2047;
 }
 
-/// What is left until then, and one; 0 is never.
+/// Writes the time that is left, plus one; 0 stands for never.
 fn put_time(at: Time, now: Time, out: &mut Vec<u8>) {
     put_varint(if at == Time::NEVER { 0 } else { at.0.saturating_sub(now.0) + 1 }, out);
 }

@@ -1,4 +1,4 @@
-//! A guest in its slot.
+//! Agent whose body is a guest: its turns, hops, saves and quotas.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,45 +26,45 @@ use crate::live::{Live, LiveError, PAGE};
 use crate::mind::{Mind, Outline};
 use crate::module::Module;
 
-/// An agent that is a WebAssembly module's.
+/// Agent of a WebAssembly module.
 pub struct WasmAgent {
     module: Arc<Module>,
-    /// Where the module was found.
+    /// Path at which the module was found.
     path: Symbol,
     mind: Arc<Mutex<Mind>>,
-    /// From its first turn on this node on, or from when it was taken in.
+    /// Stay on this node: since the first turn here, or since a hop to this node was accepted.
     stay: Option<Box<Stay>>,
-    /// Where it comes from: known likewise, or from the state that it came with.
+    /// Provenance: known as the stay is, or from the state.
     line: Option<Arc<Line>>,
-    /// Pages of memory beyond its module's of the state that it came with, and bytes of what differs in it.
+    /// Size of the state that the agent came with: pages of memory beyond its module's, and bytes that differ.
     more_pages: u32,
     changes_bytes: u64,
-    /// What became of a hop, that it does not know yet.
+    /// Outcome of a hop, which the guest has not been told yet.
     hop: Option<Box<Hop>>,
-    /// How often it was called home, that it does not know yet.
+    /// Number of recalls that the guest has not been told yet.
     recalls: u32,
-    /// It was saved whole.
+    /// True once the agent was saved whole.
     saved: bool,
 }
 
-/// An agent's time on a node.
+/// Stay of an agent on a node.
 struct Stay {
     terms: Arc<Terms>,
-    /// When it began.
+    /// Start of the stay.
     since: Time,
     used: Used,
 }
 
-// There may be a million that wait for a message. Allocators have pieces of 64 bytes; the next bigger ones are of 80.
+// There may be a million agents that wait for a message. Allocators serve 64 bytes, and then 80.
 const _: () = assert!(size_of::<WasmAgent>() <= 64 && size_of::<Stay>() <= 64);
 
 impl WasmAgent {
-    /// A new agent of this module, which was found at `path`; its first call is told these options.
+    /// Creates an agent of this module, which was found at `path`. Its first call gets the options.
     pub fn new(module: Arc<Module>, path: Symbol, options: Vec<(Symbol, Value)>) -> Self {
         let mut bytes = Vec::new();
         if !options.is_empty() {
             let pairs = options.into_iter().map(|(key, value)| (Value::Str(key.as_str().into()), value));
-            // What nests too deeply for guests is left out: a project cannot write it.
+            // Options that nest too deeply for guests are left out: a project cannot write them.
             write_value(&Value::map(pairs), &mut bytes).unwrap_or_else(|_| bytes.clear());
         }
         Self::of(module, path, Mind::new(bytes), Outline::default())
@@ -73,15 +73,15 @@ impl WasmAgent {
     fn of(module: Arc<Module>, path: Symbol, mind: Mind, outline: Outline) -> Self {
         let mind = Arc::new(Mutex::new(mind));
         let Outline { line, more_pages, changes_bytes } = outline;
-        // No memory has so many: what says so is refused for its size.
+        // No memory has so many pages: the state is refused later for its size.
         let more_pages = u32::try_from(more_pages).unwrap_or(u32::MAX);
         Self { module, path, mind, stay: None, line, more_pages, changes_bytes, hop: None, recalls: 0, saved: false }
     }
 
-    /// An agent as it was kept: of what was saved, the last whole state counts.
+    /// Restores an agent from its saves; the last whole state counts.
     ///
     /// # Errors
-    /// There is none, or it is none of such an agent.
+    /// There is no whole state, or it is not one of such an agent.
     pub fn restore(module: Arc<Module>, path: Symbol, states: &[State], now: Time) -> Result<Self, String> {
         let last = states.iter().rev().find_map(|state| match state {
             State::Whole(bytes) | State::Delta(bytes) => Some(bytes),
@@ -96,14 +96,14 @@ impl WasmAgent {
         self.mind.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has its state say where it comes from, as far as that is known.
+    /// Writes the provenance into the state, if it is known.
     fn note_line(&self) {
         if let Some(line) = &self.line {
             self.mind().note_line(line);
         }
     }
 
-    /// The terms that it is on this node on: known from its first turn here, if it was not asked before.
+    /// Returns the terms of the agent on this node. Its first turn here begins the stay, unless a hop did.
     fn arrive(&mut self, turn: &Turn<'_>) -> Result<Arc<Terms>, Breach> {
         if let Some(stay) = &self.stay {
             return Ok(Arc::clone(&stay.terms));
@@ -119,7 +119,7 @@ impl WasmAgent {
         Ok(terms)
     }
 
-    /// Another node offers it, or its clone: it is on this node from now on, unless there is something against that.
+    /// Accepts the agent, or its clone, from another node: its stay begins, unless the policy or a quota forbids it.
     fn take_in(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
         let Arrival { name, owner, from, clone_of, services } = *arrival;
         let line = self.line.take().unwrap_or_else(|| Line::of(owner, from));
@@ -134,7 +134,7 @@ impl WasmAgent {
         if wanted > max as u64 {
             return Err(format!("it has {wanted} bytes of memory: {max} are the most (quota memory_bytes)"));
         }
-        // What differs is no more than all there is, and some globals.
+        // The difference is at most the whole memory, and some globals.
         if self.changes_bytes > wanted + PAGE as u64 {
             return Err(format!("its state says {} bytes of a memory of {wanted}", self.changes_bytes));
         }
@@ -174,14 +174,14 @@ impl WasmAgent {
         let mut news = hop;
         let next = Visit { live: &mut *live, turn: &mut *turn, budget }.go(&mut news)?;
         if let Some(News { hop, .. }) = news {
-            // Its beginning took all of its turn: it is told in the next one.
+            // The first call took the whole turn. The guest is told the outcome in the next one.
             let affairs = &mut live.store.data_mut().affairs;
             affairs.recalls = affairs.recalls.wrapping_sub(recalls);
             (self.hop, self.recalls) = (Some(hop), self.recalls + recalls);
         }
         let wants = &mut live.store.data_mut().affairs.wants;
         *wants = match &next {
-            // Whoever makes it again tells it what became of that.
+            // The node that restores the agent tells it the outcome.
             Next::Hop(request) if request.mode == HopMode::Move => Some(request.to),
             _ => wants.filter(|_| self.hop.is_some()),
         };
@@ -195,7 +195,7 @@ impl WasmAgent {
         let (reason, last_words) = (error.to_string(), self.mind().take_last_words());
         *self.mind() = Mind::Gone;
         if matches!(error, LiveError::Breach(Breach::Ended)) {
-            // Whoever ends it knows why, and it is no fault of its.
+            // The agent was ended from outside, so it is not at fault.
             say_last_words(&last_words, turn, "it was ended");
             return Next::End(EndReason::Killed);
         }
@@ -218,7 +218,7 @@ impl WasmAgent {
 }
 
 impl Stay {
-    /// An agent of this name and line is on this node from now on.
+    /// Begins the stay of an agent of this name and provenance.
     fn begin(host: &Host, name: Symbol, line: &Line, services: &dyn Services) -> Result<Self, Breach> {
         let node = services.node();
         let [who, first] = [name, line.first_name(name)].map(|name| Principal::Agent { name, node });
@@ -235,13 +235,13 @@ impl Stay {
         Ok(Self { terms: host.share(terms), since, used: Used::of(name, before, share, holder) })
     }
 
-    /// When it is over.
+    /// Returns the end of the stay.
     fn until(&self) -> Time {
         let own = self.terms.lifetime.map_or(Time::NEVER, |lifetime| self.since + lifetime);
         self.used.owner_until().min(own)
     }
 
-    /// What it uses of what it may: what is counted only if it is limited is left out if it is not.
+    /// Lists the quotas with their use. A quota that is counted only when it is limited is omitted otherwise.
     fn quotas(&self, memory: u64, now: Time) -> Vec<QuotaSeen> {
         let (Terms { messages_per_s, cpu_ms_per_s, .. }, used) = (&*self.terms, &self.used);
         let mut quotas = vec![
@@ -257,7 +257,8 @@ impl Stay {
         quotas
     }
 
-    /// The agent is called: what it uses counts with what it used on this node before, though it may have been written out meanwhile.
+    /// Lends the usage record to the guest for a call. So use on this node adds up, even if the guest left memory in
+    /// between.
     fn lend(&mut self, live: &mut Live, began: Option<Duration>) -> Result<(), Breach> {
         if let Some(share) = self.used.share() {
             share.grow(live.memory_bytes(), &self.terms.owner)?;
@@ -272,7 +273,7 @@ impl Stay {
         Ok(())
     }
 
-    /// The call is over.
+    /// Takes the usage record back after a call.
     fn take_back(&mut self, live: &mut Live, now: Time) -> Result<(), Breach> {
         let guest = live.store.data_mut();
         if is_metered(&self.terms) {
@@ -284,7 +285,7 @@ impl Stay {
     }
 }
 
-/// Whether the agent's time at work is counted beyond single calls.
+/// Checks whether processor time is counted beyond single calls.
 fn is_metered(terms: &Terms) -> bool {
     terms.cpu_ms_per_s.or(terms.owner.cpu_ms_per_s).is_some()
 }
@@ -292,7 +293,7 @@ fn is_metered(terms: &Terms) -> bool {
 impl AgentBody for WasmAgent {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         match self.work(turn) {
-            // Others have its place just now.
+            // All slots are taken for now.
             Err(LiveError::NoRoom) => Next::Ready,
             Err(error) => self.fail(&error, turn),
             Ok(next) => match self.leave_if_over(turn.now) {
@@ -313,7 +314,7 @@ impl AgentBody for WasmAgent {
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
         let (mind, outline) = Mind::from_snapshot(&self.snapshot(now)?, now).ok()?;
         let mut copy = Self::of(Arc::clone(&self.module), self.path, mind, outline);
-        // Whose clone it is by that, is known when it is admitted.
+        // The provenance of the clone is noted when the clone is admitted.
         copy.line = self.line.clone();
         Some(Box::new(copy))
     }
@@ -426,7 +427,7 @@ impl Inspectable for WasmAgent {
         let Some(stay) = &self.stay else { return made };
         let memory = match &*self.mind() {
             Mind::Live { live, .. } => live.memory_bytes(),
-            // What is written out takes no place.
+            // Only a guest in memory takes memory of the quota.
             Mind::New | Mind::Frozen(_) | Mind::Gone => 0,
         };
         let owner = self.line.as_ref().map(|line| line.owner.to_string()).unwrap_or_default();
@@ -449,12 +450,13 @@ impl Owned for WasmAgent {
     }
 
     fn expired(&mut self) {
-        // Who had a time to live did not fail when that is over; whoever waited for him has waited as long.
+        // The end of a lifetime is no failure, so no last words are sent. Any agent that relied on this one has
+        // waited as long.
         self.mind().take_last_words();
     }
 }
 
-/// Who the agent is for a policy: also if it was ended meanwhile, and nobody knows it any more.
+/// Returns the agent's principal for a policy, even if the agent was ended meanwhile and the AMS no longer knows it.
 fn principal(turn: &Turn<'_>) -> Principal {
     match turn.services.principal(turn.aid) {
         Principal::Stranger => Principal::Agent { name: turn.aid.name, node: turn.services.node() },
@@ -462,7 +464,7 @@ fn principal(turn: &Turn<'_>) -> Principal {
     }
 }
 
-/// Tells whoever owns the agent, if anybody does, that it failed: a `failure` whose content is `failed(Reason)`.
+/// Sends a `failure` with the content `failed(Reason)` to the owner of the agent, if it has one.
 fn tell_owner(turn: &mut Turn<'_>, reason: &str) {
     let aid = turn.aid;
     let directory = turn.services.directory();
@@ -472,12 +474,12 @@ fn tell_owner(turn: &mut Turn<'_>, reason: &str) {
     }
 }
 
-/// Sends what the agent had sent should it fail: the reason is the content.
+/// Sends the message that the agent had prepared for its failure; the reason is the content.
 fn say_last_words(frame: &[u8], turn: &mut Turn<'_>, reason: &str) {
     if frame.is_empty() {
         return;
     }
-    // They came with a state, from wherever that was.
+    // The frame came with a state, perhaps from a stranger.
     if let Ok(mut message) = read_message(frame, turn.aid)
         && is_to_agents(&message)
     {
@@ -486,19 +488,19 @@ fn say_last_words(frame: &[u8], turn: &mut Turn<'_>, reason: &str) {
     }
 }
 
-/// Whether a message goes to agents only: topics and groups are granted at the time.
+/// Checks whether a message goes to agents only. Topics and groups need a grant at the time of sending.
 pub(crate) fn is_to_agents(message: &AclMessage) -> bool {
     message.receivers.iter().all(|receiver| Cast::split(receiver.name).is_none())
 }
 
-/// What a guest is to be told of a hop.
+/// Outcome of a hop, for the guest.
 struct News {
     hop: Box<Hop>,
-    /// Somebody called it home: that is why.
+    /// True if the outcome is due to a recall.
     is_recalled: bool,
 }
 
-/// One turn of a guest.
+/// Turn of a guest.
 struct Visit<'a, 't> {
     live: &'a mut Live,
     turn: &'a mut Turn<'t>,
@@ -551,7 +553,7 @@ impl Visit<'_, '_> {
         }
     }
 
-    /// Does the next thing there is to do.
+    /// Handles a due timer or a message, if there is one.
     fn step(&mut self) -> Result<Step, LiveError> {
         let call = if let Some(tag) = self.live.store.data_mut().affairs.take_due(self.turn.now) {
             Call::Timer(tag)
@@ -566,7 +568,7 @@ impl Visit<'_, '_> {
         Ok(self.call(call)?.map_or(Step::Done, Step::Leave))
     }
 
-    /// Hands a message over; `None` if the guest cannot read it.
+    /// Passes a message to the guest; `None` if the guest cannot read it.
     fn hand_message(&mut self, message: &MessageBody) -> Result<Option<Call>, LiveError> {
         let platform = self.turn.services.platform();
         FRAMES.with_borrow_mut(|frames| match frames.write(message, platform) {
@@ -581,7 +583,7 @@ impl Visit<'_, '_> {
         })
     }
 
-    /// Calls the guest with a value.
+    /// Passes a value to the guest, and calls it.
     fn hand(&mut self, value: &Value, call: impl FnOnce(u32, u32) -> Call) -> Result<Option<Next>, LiveError> {
         let mut bytes = Vec::new();
         write_value(value, &mut bytes).map_err(|why| LiveError::Trap(why.to_string()))?;
@@ -589,11 +591,11 @@ impl Visit<'_, '_> {
         self.call(call(ptr, len))
     }
 
-    /// Tells the guest what became of its hop.
+    /// Tells the guest the outcome of its hop.
     fn tell(&mut self, news: &News) -> Result<Option<Next>, LiveError> {
         if let Some(Suspended { wait: Wait::Hop, .. }) = self.live.store.data().affairs.suspended {
             let answer = match &*news.hop {
-                // It wanted to go elsewhere.
+                // The guest wanted another destination.
                 Hop::Arrived { .. } if news.is_recalled => {
                     self.live.store.data_mut().refuse(code::STAYED, "it was called home")
                 }
@@ -604,25 +606,25 @@ impl Visit<'_, '_> {
             return self.go_on(answer);
         }
         if self.is_suspended() {
-            // Somebody else sent it while it waits for something: it goes on waiting.
+            // The hop was not the guest's own, and it waits for something else: the wait goes on.
             return Ok(None);
         }
         let news = news.to_value(self.turn.services.node());
         self.hand(&news, |ptr, len| Call::AfterMove { ptr, len })
     }
 
-    /// Goes on with a call that waits, if what it waits for has come.
+    /// Continues a suspended call, if its condition is met.
     fn resume(&mut self) -> Result<Step, LiveError> {
         let guest = self.live.store.data_mut();
         let Some(Suspended { wait, .. }) = &guest.affairs.suspended else { return Ok(Step::Done) };
         let answer = match wait {
-            // Whoever is told what became of a hop is told before; nobody will now.
+            // Outcomes of hops are told before this point, so none will come.
             Wait::Hop => Some(guest.refuse(code::STAYED, "the hop was interrupted")),
             Wait::Until(until) => (*until <= self.turn.now).then_some(0),
             Wait::Message { template, until } => {
                 let until = *until;
                 let template = template.clone();
-                // It came with a state, from wherever that was.
+                // The template came with a state, perhaps from a stranger.
                 let template = guest.naming(|_| read_template(&template))?;
                 let template = template.map_err(|_| Breach::Nonsense("its template is none"))?;
                 match inbox::frame_of_next(self.turn, &template) {
@@ -638,7 +640,7 @@ impl Visit<'_, '_> {
         }
     }
 
-    /// Goes on with a call that waits: it gets this answer.
+    /// Continues a suspended call with this answer.
     fn go_on(&mut self, answer: i32) -> Result<Option<Next>, LiveError> {
         let Some(Suspended { call, .. }) = self.live.store.data_mut().affairs.suspended.take() else { return Ok(None) };
         self.live.start_rewinding()?;
@@ -646,7 +648,7 @@ impl Visit<'_, '_> {
         self.call(call)
     }
 
-    /// Calls the guest; how its turn ends, if it does.
+    /// Calls the guest. Returns the end of its turn, if the call ends it.
     fn call(&mut self, call: Call) -> Result<Option<Next>, LiveError> {
         let guest = self.live.store.data_mut();
         let was_waiting = matches!(guest.course, Course::Rewinding(_));
@@ -660,7 +662,7 @@ impl Visit<'_, '_> {
                 self.live.keep_inbox();
                 let guest = self.live.store.data_mut();
                 if wait != Wait::Hop {
-                    // A departure that was asked for before is over: the call is not.
+                    // An earlier request to depart is void: its call has not ended.
                     guest.requests.hop = None;
                 }
                 guest.affairs.suspended = Some(Suspended { call, wait });
@@ -675,11 +677,11 @@ impl Visit<'_, '_> {
         self.outcome()
     }
 
-    /// What the guest asked for in the call that is over.
+    /// Carries out the requests of a call that is over.
     fn outcome(&mut self) -> Result<Option<Next>, LiveError> {
         let requests = &mut self.live.store.data_mut().requests;
         if requests.stop {
-            // Whatever else it asked for: it neither goes on waiting nor goes anywhere.
+            // A stop overrides all other requests of the call.
             return Ok(Some(Next::End(EndReason::Finished)));
         }
         let Some(hop) = requests.hop.take() else { return Ok(None) };
@@ -692,23 +694,23 @@ impl Visit<'_, '_> {
     }
 }
 
-/// How a step went.
+/// Result of a step.
 enum Step {
-    /// There may be more to do.
+    /// The guest may have more to do.
     Done,
-    /// The turn ends so.
+    /// The turn ends.
     Leave(Next),
-    /// There is nothing to do.
+    /// The guest has nothing to do.
     Rest,
 }
 
 thread_local! {
-    /// Where messages are written before they are handed over.
+    /// Buffer in which messages are encoded for guests.
     static FRAMES: RefCell<FrameWriter> = RefCell::default();
 }
 
 impl News {
-    /// What `whim_after_move` is told.
+    /// Converts the outcome to the argument of `whim_after_move`.
     fn to_value(&self, here: Symbol) -> Value {
         let text = |text: &str| Value::Str(text.into());
         let (from, to, is_clone) = match &*self.hop {

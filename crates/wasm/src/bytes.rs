@@ -1,6 +1,6 @@
-//! Numbers and bytes of snapshots: LEB128 varints, everything checked when it is read.
+//! Encoding of numbers and bytes in states: LEB128 varints, all checked when they are read.
 
-/// The bytes are no snapshot of such an agent.
+/// Error: the bytes are no state of such an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the bytes are no state of such an agent")]
 pub struct BadBytes;
@@ -18,7 +18,7 @@ pub(crate) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Bytes being read.
+/// Reader of a state.
 pub(crate) struct Input<'a> {
     left: &'a [u8],
 }

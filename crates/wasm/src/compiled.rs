@@ -1,7 +1,8 @@
 //! Compiled modules that outlive the process which compiled them.
 //!
-//! What a compiled module does is believed: it is machine code. So only what this node's own key has sealed is read back; whoever
-//! could forge that could change this program as well. `docs/design/mobility.md` says who could do what.
+//! A compiled module is machine code, and is trusted. So a node reads back only modules that its own key has sealed.
+//! An attacker who can forge the seal could change this program as well. `docs/design/mobility.md` has the threat
+//! model.
 
 use std::sync::Arc;
 
@@ -10,16 +11,16 @@ use wasmtime::Engine;
 
 use crate::admission::{Admitted, ModuleHash};
 
-/// Where compiled modules are kept.
+/// Storage of compiled modules.
 pub trait KeptForms: Send + Sync {
-    /// What was kept of this module.
+    /// Returns the compiled form of this module, if there is one.
     fn find(&self, module: ModuleHash) -> Option<Vec<u8>>;
 
-    /// Keeps what was made of this module, if that can be.
+    /// Stores the compiled form of this module, if possible.
     fn keep(&self, module: ModuleHash, form: &[u8]);
 }
 
-/// Compiled modules, and the key that seals them.
+/// Storage of compiled modules, with the key that seals them.
 #[derive(Clone)]
 pub struct CompiledForms {
     key: hmac::Key,
@@ -27,12 +28,12 @@ pub struct CompiledForms {
 }
 
 impl CompiledForms {
-    /// Those kept there. Nobody else may know the key.
+    /// Uses this storage. The key must be secret.
     pub fn new(key: &[u8; 32], place: Arc<dyn KeptForms>) -> Self {
         Self { key: hmac::Key::new(hmac::HMAC_SHA256, key), place }
     }
 
-    /// The key for what is made of these bytes: nothing else can stand in for it.
+    /// Derives the key for one module: a compiled form of another module fails the check.
     fn seal_of(&self, admitted: &Admitted) -> hmac::Key {
         let of_this = hmac::sign(&self.key, &ModuleHash::of(&admitted.bytes).0);
         hmac::Key::new(hmac::HMAC_SHA256, of_this.as_ref())
@@ -42,8 +43,9 @@ impl CompiledForms {
         let sealed = self.place.find(admitted.hash)?;
         let (seal, form) = sealed.split_at_checked(hmac::HMAC_SHA256.digest_algorithm().output_len())?;
         hmac::verify(&self.seal_of(admitted), form, seal).ok()?;
-        // SAFETY: the seal says that these bytes are what `serialize` returned, for this very module, to who had the key. That was this
-        // program or an earlier release of it; the engine refuses what another version, or one set up differently, has written.
+        // SAFETY: the seal proves that `serialize` returned these bytes, for this very module, to a holder of the
+        // key. That was this program or an earlier release. The engine refuses the output of another version, or of
+        // another configuration.
         unsafe { wasmtime::Module::deserialize(engine, form) }.ok()
     }
 
@@ -63,7 +65,7 @@ mod tests {
     use crate::admission::admit;
     use crate::{Host, HostOptions};
 
-    /// The last that was kept.
+    /// Storage that keeps the last form only.
     #[derive(Default)]
     struct Last(Mutex<Option<Vec<u8>>>);
 
@@ -115,7 +117,7 @@ mod tests {
         }
         place.keep(admitted.hash, &kept[..20]);
         assert!(forms.find(&again.engine, &admitted).is_none());
-        // What is of no use is replaced.
+        // An unusable form is replaced.
         let anew = host(&forms);
         anew.module(&bytes).unwrap();
         assert!(forms.find(&anew.engine, &admitted).is_some());

@@ -1,8 +1,8 @@
-//! How long a thread has run: on a busy machine, who waits for a processor is not blamed for the time that passes.
+//! Processor time of threads. On a busy machine, a guest is not charged for the time that it waits for a processor.
 
 use std::time::Duration;
 
-/// How long the calling thread has run so far; where the system does not tell, what the clock says.
+/// Returns the processor time of the calling thread, or the time of a clock where the system does not tell.
 pub(crate) fn ran() -> Duration {
     #[cfg(target_os = "linux")]
     {
@@ -18,39 +18,39 @@ pub(crate) fn ran() -> Duration {
     }
 }
 
-/// What of the processor's time a guest took in its turn, looked at when its turn begins and ends, and at each tick of the clock
-/// meanwhile.
+/// Meter of the processor time of a guest's turn. It is read when the turn begins and ends, and at each tick in
+/// between.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
-    /// Its turn's time is counted, and was until then.
+    /// Thread time up to which the turn was counted; `None` if it is not metered.
     turn: Option<Duration>,
-    /// When the first tick found it in the call that it is in.
+    /// Thread time of the first tick in the current call.
     call: Option<Duration>,
 }
 
 impl Meter {
-    /// Its turn began when its thread had run for so long.
+    /// Begins to count a turn at this thread time.
     pub fn begin_turn(&mut self, ran: Duration) {
         self.turn = Some(ran);
     }
 
-    /// Its turn is over.
+    /// Ends the turn.
     pub fn end_turn(&mut self) {
         self.turn = None;
     }
 
-    /// It is called.
+    /// Begins a call.
     #[inline]
     pub fn begin_call(&mut self) {
         self.call = None;
     }
 
-    /// How long it is in its call by now, but for the time before the first tick.
+    /// Returns the time of the current call since its first tick.
     pub fn call(&mut self, ran: Duration) -> Duration {
         ran.saturating_sub(*self.call.get_or_insert(ran))
     }
 
-    /// What it took in its turn since this was asked last; nothing, if that is not counted.
+    /// Returns the time of the turn since the last call of this function; zero if the turn is not metered.
     pub fn took(&mut self, ran: Duration) -> Duration {
         let Some(since) = &mut self.turn else { return Duration::ZERO };
         ran.saturating_sub(std::mem::replace(since, ran))

@@ -1,7 +1,8 @@
-//! What it takes to compile a module, as far as that can be told before: a small one can take gigabytes and minutes.
+//! Cost of compiling a module, as far as it can be estimated before. A small module can take gigabytes and minutes.
 //!
-//! A compiler knows for each place of a function where each of its variables is. So its work grows with instructions times variables;
-//! variables are locals, and what is on the stack of operands. Around loops it looks again at what it knows of each variable.
+//! For each place of a function, a compiler tracks the location of each variable. So its work grows with instructions
+//! times variables. Variables are locals, and the operands on the stack. Around loops the compiler visits each
+//! variable again.
 
 use wasmparser::{FuncValidator, FunctionBody, Operator, ValidatorResources};
 use whimbrel_platform::limits::{
@@ -10,10 +11,10 @@ use whimbrel_platform::limits::{
 
 use crate::admission::{AdmissionError, invalid};
 
-/// What an instruction takes without any variables, in variables.
+/// Cost of an instruction without any variables, in variables.
 const INSTRUCTION: u64 = 16;
 
-/// What the functions of a module take together, so far.
+/// Cost of the functions of a module so far.
 #[derive(Default)]
 pub(crate) struct Effort {
     functions: u64,
@@ -21,10 +22,10 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// Validates one more function, and adds what it takes.
+    /// Validates one more function, and adds its cost.
     ///
     /// # Errors
-    /// It is not valid, or takes too much, or all of them do.
+    /// The function is not valid, or its cost or the module's is too high.
     pub fn add(
         &mut self,
         function: &mut FuncValidator<ValidatorResources>,
@@ -37,14 +38,14 @@ impl Effort {
     }
 }
 
-/// Validates a function; what it takes.
+/// Validates a function, and returns its cost.
 fn effort_of(function: &mut FuncValidator<ValidatorResources>, body: &FunctionBody<'_>) -> Result<u64, AdmissionError> {
     let index = Some(function.index());
     function.read_locals(&mut body.get_binary_reader()).map_err(invalid)?;
     let locals = u64::from(function.len_locals());
     below(index, locals, "parameters and locals", FUNCTION_LOCALS_MAX)?;
     let mut reader = body.get_operators_reader().map_err(invalid)?;
-    // Each block that is open, and whether it is a loop.
+    // Open blocks: true for a loop.
     let (mut blocks, mut loops, mut effort) = (vec![false], 0, 0);
     while !reader.eof() {
         let (operator, at) = reader.read_with_offset().map_err(invalid)?;
@@ -68,7 +69,7 @@ fn effort_of(function: &mut FuncValidator<ValidatorResources>, body: &FunctionBo
     Ok(effort)
 }
 
-/// Where an instruction can lead to: it counts once for each.
+/// Returns the number of successors of an instruction, each of which counts.
 fn ways(operator: &Operator<'_>) -> u64 {
     match operator {
         Operator::BrTable { targets } => 1 + u64::from(targets.len()),

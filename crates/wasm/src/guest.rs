@@ -1,4 +1,4 @@
-//! What belongs to one guest while it is in memory, as its imports see it.
+//! Data of a guest in memory, as its imports see them.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -21,168 +21,169 @@ use crate::cpu::{Meter, ran};
 use crate::lately::{Lately, Tally};
 use crate::owners::{Share, Window};
 
-/// How long a call goes on whose agent is ended meanwhile; also what an agent has to say in `whim_stop`.
+/// Processor time that a call still has when its agent is ended; also the time for `whim_stop`.
 const ENDING_CALL_MAX: Duration = Duration::from_millis(GUEST_ENDING_CPU_MS as u64);
 
-/// What a guest does that ends it.
+/// Violation for which a guest is ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Breach {
-    /// It named an address that is not in its memory.
+    /// The guest passed an address outside its memory.
     #[error("it passed an address outside its memory")]
     OutsideMemory,
-    /// It did not come back from a call for too long.
+    /// A call took too long.
     #[error("a call took more than {0} ms of processor time (quota call_cpu_ms)")]
     CallTime(u32),
-    /// It took too much processor time.
+    /// The guest took too much processor time.
     #[error("it took more than {0} ms of processor time within a second (quota cpu_ms_per_s)")]
     CpuTime(u32),
-    /// It wants more memory than it may have.
+    /// The guest wants more memory than it may have.
     #[error("it wants {wanted} bytes of memory: {max} are the most (quota memory_bytes)")]
     MemoryBytes {
-        /// All that it would have.
+        /// Memory that the guest would have.
         wanted: usize,
-        /// What it may have.
+        /// Limit.
         max: usize,
     },
-    /// It sent too many messages, or printed too many lines.
+    /// The guest sent too many messages, or printed too many lines.
     #[error("it sent or printed more than {0} messages within a second (quota messages_per_s)")]
     MessageRate(u32),
-    /// It sends a message, or prints a line, that is too long.
+    /// The guest sends a message, or prints a line, that is too long.
     #[error("it sends or prints {bytes} bytes at once: {max} are the most (quota message_bytes)")]
     MessageBytes {
-        /// How long it is.
+        /// Length of the message or line.
         bytes: usize,
-        /// How long one may be.
+        /// Limit.
         max: usize,
     },
-    /// It would keep too much on this node, by itself or with all agents of its owner.
+    /// The guest would store too much on this node, by itself or together with all agents of its owner.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// All agents of its owner took too much processor time, and it was the one with which they did.
+    /// The agents of the guest's owner took too much processor time, and this guest exceeded the limit.
     #[error(
         "the agents of {owner} took more than {max} ms of processor time within a second (quota owner_cpu_ms_per_s)"
     )]
     OwnerCpuTime {
-        /// Who owns it, and on which node.
+        /// Owner, with the owner's node.
         owner: String,
-        /// What they may take.
+        /// Limit in milliseconds.
         max: u32,
     },
-    /// All agents of its owner sent too many messages, and it was the one with which they did.
+    /// The agents of the guest's owner sent too many messages, and this guest exceeded the limit.
     #[error(
         "the agents of {owner} sent or printed more than {max} messages within a second (quota owner_messages_per_s)"
     )]
     OwnerMessageRate {
-        /// Who owns it, and on which node.
+        /// Owner, with the owner's node.
         owner: String,
-        /// What they may send.
+        /// Limit.
         max: u32,
     },
-    /// It sends a message, or prints a line, that is too long for agents of its owner.
+    /// The guest sends a message, or prints a line, that is too long for agents of its owner.
     #[error(
         "it sends or prints {bytes} bytes at once: {max} are the most of agents of {owner} (quota owner_message_bytes)"
     )]
     OwnerMessageBytes {
-        /// Who owns it, and on which node.
+        /// Owner, with the owner's node.
         owner: String,
-        /// How long it is.
+        /// Length of the message or line.
         bytes: usize,
-        /// How long one may be.
+        /// Limit.
         max: usize,
     },
-    /// Agents of its owner have been here for long enough.
+    /// The lifetime of the owner's agents on this node is over.
     #[error("the {seconds} s of the agents of {owner} on this node are over (quota owner_lifetime_s)")]
     OwnerLifetime {
-        /// Who owns it, and on which node.
+        /// Owner, with the owner's node.
         owner: String,
-        /// How long they may be here.
+        /// Lifetime in seconds.
         seconds: u64,
     },
-    /// All agents of its owner would have more memory than they may have.
+    /// The agents of the guest's owner would have more memory than they may have.
     #[error("the agents of {owner} want {wanted} bytes of memory: {max} are the most (quota owner_memory_bytes)")]
     OwnerMemoryBytes {
-        /// Who owns it, and on which node.
+        /// Owner, with the owner's node.
         owner: String,
-        /// All that they would have.
+        /// Memory that the agents would have.
         wanted: u64,
-        /// What they may have.
+        /// Limit.
         max: u64,
     },
-    /// It is a clone, and its owner has enough of them.
+    /// The guest is a clone, and its owner has the most clones here already.
     #[error("{max} clones among the agents of {owner} are the most here (quota owner_clones)")]
     OwnerClones {
-        /// Who owns it, and on which node.
+        /// Owner, with the owner's node.
         owner: String,
-        /// What he may have.
+        /// Limit.
         max: u32,
     },
-    /// It made up too many names.
+    /// The guest created too many names.
     #[error("it made up more than {0} bytes of names, which its node keeps: use names again")]
     Names(u64),
-    /// All guests of this node together did.
+    /// All guests of this node together created too many names.
     #[error(
         "the agents of this node made up more than {0} bytes of names, which it keeps: use names again, or restart the node"
     )]
     NamesOfAll(u64),
-    /// It has been here for long enough.
+    /// The lifetime of the guest on this node is over.
     #[error("its {0} s on this node are over (quota lifetime_s)")]
     Lifetime(u64),
-    /// Somebody ends it, and it did not come back from its call.
+    /// The guest was ended, and did not return from its call.
     #[error("it was ended in the middle of a call")]
     Ended,
-    /// It suspends where it cannot be suspended.
+    /// The guest suspends where it cannot be suspended.
     #[error("it cannot be suspended here: {0}")]
     Suspension(&'static str),
-    /// It answered with something that is no answer.
+    /// The guest gave an invalid answer.
     #[error("{0}")]
     Nonsense(&'static str),
 }
 
-/// What a guest asks for during a call, that is done when the call is over.
+/// Requests of a guest during a call, carried out when the call is over.
 #[derive(Default)]
 pub(crate) struct Requests {
     pub hop: Option<HopRequest>,
     pub stop: bool,
-    /// What need not travel: addresses and lengths.
+    /// Regions that need not travel: addresses and lengths.
     pub discard: Vec<(u32, u32)>,
-    /// Messages, lines, and bytes of both, of this call.
+    /// Messages, lines, and bytes of both, in this call.
     pub sent: u32,
     pub lines: u32,
     pub bytes: usize,
 }
 
-/// How a call goes on when it comes to an import that waits.
+/// State of a call with respect to suspension.
 #[derive(Debug, Default)]
 pub(crate) enum Course {
-    /// As any other.
+    /// The call runs as any other.
     #[default]
     Straight,
-    /// It unwinds, and waits for this.
+    /// The call unwinds, and will wait for this.
     Unwinding(Wait),
-    /// It rewinds, to get this answer.
+    /// The call rewinds, and will get this answer.
     Rewinding(i32),
 }
 
-/// The turn that a guest has, for the time of a call.
+/// Access to the turn, for the time of a call.
 #[derive(Default)]
 pub(crate) struct TurnAccess(Option<NonNull<Turn<'static>>>);
 
-// SAFETY: the pointer is set only while `TurnAccess::during` runs, on the thread that holds the turn, which the guest is called
-// on. At any other time there is none.
+// SAFETY: the pointer is set only while `TurnAccess::during` runs, on the thread that holds the turn and calls the guest.
+// At any other time there is none.
 unsafe impl Send for TurnAccess {}
 // SAFETY: as above; and it is reached only through `&mut`.
 unsafe impl Sync for TurnAccess {}
 
 impl TurnAccess {
-    /// Does something with the turn; `None` if the guest has none now.
+    /// Calls `work` with the turn; `None` if the guest has no turn now.
     pub fn with<R>(&mut self, work: impl for<'t> FnOnce(&mut Turn<'t>) -> R) -> Option<R> {
-        // SAFETY: it is set, so `during` is running with this turn, which it holds by `&mut` and does not touch until it
-        // takes the pointer back. The reference ends with `work`, and `&mut self` keeps it the only one.
+        // SAFETY: the pointer is set, so `during` is running with this turn. It holds the turn by `&mut` and does not
+        // touch it until it takes the pointer back. The reference ends with `work`, and `&mut self` keeps it the only
+        // one.
         self.0.map(|mut turn| work(unsafe { turn.as_mut() }))
     }
 
-    /// Does `call` with what `guest_of` finds a guest in, while that guest has the turn.
+    /// Runs `call` while the guest that `guest_of` finds has the turn.
     pub fn during<T, R>(
         owner: &mut T,
         guest_of: fn(&mut T) -> &mut Guest,
@@ -195,7 +196,7 @@ impl TurnAccess {
     }
 }
 
-/// Takes the turn back, also if the call panics.
+/// Guard that takes the turn back, also if the call panics.
 struct Lent<'a, T> {
     owner: &'a mut T,
     guest_of: fn(&mut T) -> &mut Guest,
@@ -207,34 +208,34 @@ impl<T> Drop for Lent<'_, T> {
     }
 }
 
-/// What a guest has used on this node, of what it may use.
+/// Usage of a guest on this node.
 #[derive(Default)]
 pub(crate) struct Used {
     pub messages: Window,
     /// Microseconds of processor time.
     pub cpu: Window,
-    /// Bytes of names that nobody knew before.
+    /// Bytes of names that the guest created.
     pub names: u32,
-    /// Whose it is.
+    /// Name of the agent.
     name: Symbol,
     beside: Option<Box<Beside>>,
 }
 
-/// What few guests have, so that the others pay for a pointer only.
+/// Rarely used parts, boxed so that other guests pay for a pointer only.
 struct Beside {
     share: Option<Box<Share>>,
     holder: Option<Box<Holder>>,
 }
 
 impl Used {
-    /// Of a guest that comes, or is back soon.
+    /// Creates the record of a guest that arrives, with its usage before if it is back soon.
     pub fn of(name: Symbol, before: Option<Tally>, share: Option<Box<Share>>, holder: Option<Box<Holder>>) -> Self {
         let beside = (share.is_some() || holder.is_some()).then(|| Box::new(Beside { share, holder }));
         let Tally { messages, cpu, names, .. } = before.unwrap_or_default();
         Self { messages, cpu, names, name, beside }
     }
 
-    /// It is about to leave, having come then.
+    /// Records the usage of a guest that leaves, whose stay began at `since`.
     pub fn leaves(&self, since: Time, lately: &Lately) {
         let &Self { messages, cpu, names, name, .. } = self;
         if name != Symbol::default() {
@@ -242,46 +243,46 @@ impl Used {
         }
     }
 
-    /// Its part of what its owner's agents use, if that is limited.
+    /// Returns the guest's share of its owner's usage, if that is limited.
     pub fn share(&mut self) -> Option<&mut Share> {
         self.beside.as_mut()?.share.as_deref_mut()
     }
 
-    /// Under whose name it keeps something here, if that is granted.
+    /// Returns the holder of the guest's storage, if storage is granted.
     pub fn holder(&self) -> Option<&Holder> {
         self.beside.as_ref()?.holder.as_deref()
     }
 
-    /// When the time of its owner's agents here is over, if that is limited.
+    /// Returns the end of the owner's lifetime here, if that is limited.
     pub fn owner_until(&self) -> Time {
         let share = self.beside.as_ref().and_then(|beside| beside.share.as_ref());
         share.map_or(Time::NEVER, |share| share.until)
     }
 
-    /// That its time here is over: its owner's, or else its own.
+    /// Returns the violation at the end of the lifetime: the owner's if it is over, or else the guest's.
     pub fn over(&mut self, now: Time, terms: &Terms) -> Breach {
         let of_owner = self.share().and_then(|share| share.over(now, &terms.owner));
         of_owner.unwrap_or_else(|| Breach::Lifetime(terms.lifetime.map_or(0, |lifetime| lifetime.as_secs())))
     }
 }
 
-/// See the module.
+/// Data of a guest; see the module.
 pub(crate) struct Guest {
     pub turn: TurnAccess,
     pub memory: Option<Memory>,
     pub affairs: Affairs,
     pub requests: Requests,
     pub course: Course,
-    /// Whether the call that it is in can wait in its middle.
+    /// True if the current call can be suspended.
     pub may_suspend: bool,
     pub terms: Arc<Terms>,
-    /// Why it was answered with a negative number last.
+    /// Reason for the last negative answer.
     pub reason: String,
     pub used: Used,
-    /// When its time on this node is over.
+    /// End of the stay on this node.
     pub until: Time,
     pub meter: Meter,
-    /// Bytes of names that all guests of the node made up.
+    /// Bytes of names that all guests of the node created.
     names: Arc<AtomicU64>,
 }
 
@@ -303,7 +304,7 @@ impl Guest {
         }
     }
 
-    /// Answers that something was not done, and keeps why.
+    /// Returns `code`, and keeps the reason for the guest to fetch.
     pub fn refuse(&mut self, code: i32, reason: impl Into<String>) -> i32 {
         self.reason = reason.into();
         code
@@ -313,19 +314,19 @@ impl Guest {
         self.refuse(code::DENIED, format!("the policy does not grant {what}"))
     }
 
-    /// Keeps bytes for the guest to fetch; their length.
+    /// Keeps bytes for the guest to fetch, and returns their length.
     pub fn hold(&mut self, bytes: Vec<u8>) -> i32 {
         self.affairs.held = bytes;
         i32::try_from(self.affairs.held.len()).unwrap_or(i32::MAX)
     }
 
-    /// Counts bytes that it sends or prints; false if there were too many in this call.
+    /// Counts bytes that the guest sends or prints. Returns false if this call has too many.
     pub fn may_say(&mut self, bytes: usize) -> bool {
         self.requests.bytes = self.requests.bytes.saturating_add(bytes);
         self.requests.bytes <= GUEST_CALL_BYTES_MAX
     }
 
-    /// Makes names of what a guest wrote, and counts those that are new.
+    /// Runs `work`, which may create names, and counts those that are new.
     pub fn naming<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> Result<R, Breach> {
         let before = Symbol::bytes_made_here();
         let done = work(self);
@@ -346,7 +347,7 @@ impl Guest {
         }
     }
 
-    /// It sends or prints so many bytes at once.
+    /// Checks the length of a message or line.
     pub fn check_length(&mut self, bytes: usize) -> Result<(), Breach> {
         let max = self.terms.message_bytes;
         if bytes > max {
@@ -358,9 +359,9 @@ impl Guest {
         }
     }
 
-    /// Counts messages or lines within the second.
+    /// Counts messages or lines against the quota per second.
     pub fn count_said(&mut self, count: u32) -> Result<(), Breach> {
-        // A turn may be long, and began before.
+        // The turn may have begun long before.
         let now = self.turn.with(|turn| turn.services.now()).unwrap_or_default();
         if let Some(most) = self.terms.messages_per_s
             && self.used.messages.add(u64::from(count), now) > u64::from(most)
@@ -373,7 +374,7 @@ impl Guest {
         }
     }
 
-    /// Counts the processor time that it took since it was counted last.
+    /// Counts the processor time since the last count.
     pub fn count_cpu(&mut self, ran: Duration, now: Time) -> Result<(), Breach> {
         let took = self.meter.took(ran).as_micros() as u64;
         if took == 0 {
@@ -390,11 +391,11 @@ impl Guest {
         }
     }
 
-    /// The clock ticks while it is in a call.
+    /// Checks the quotas of time; called at each tick during a call.
     pub fn tick(&mut self) -> Result<(), Breach> {
         let ran = ran();
         let now = self.turn.with(|turn| turn.services.now());
-        // While it is instantiated it has no turn, and nothing but the time of the call counts.
+        // Instantiation has no turn, so only the time of the call counts.
         if let Some(now) = now {
             if now >= self.until {
                 return Err(self.used.over(now, &self.terms));
@@ -408,7 +409,7 @@ impl Guest {
         if in_call < Duration::from_millis(u64::from(most)) { Ok(()) } else { Err(Breach::CallTime(most)) }
     }
 
-    /// Whether somebody ends it.
+    /// Checks whether the agent is being ended.
     fn is_ending(&mut self) -> bool {
         self.turn.with(|turn| turn.services.is_ending(turn.aid)).unwrap_or_default()
     }

@@ -1,4 +1,5 @@
-//! What all guests of a node share: the engine, its pool of memories, compiled modules, the clock that interrupts them.
+//! Host of all guests of a node: the engine, its pool of memories, compiled modules, and the clock that interrupts
+//! guests.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -23,52 +24,52 @@ use crate::owners::Owners;
 use crate::resident::Resident;
 use crate::roost::Roost;
 
-/// How often guests can be interrupted, and it is looked at how long they have run.
+/// Interval at which guests are interrupted, and their time is checked.
 pub const TICK: Duration = Duration::from_millis(5);
-/// How long the clock goes on after it was wanted last, by a call that began or that it interrupted.
+/// Ticks for which the clock goes on after its last use: a call that began or was interrupted.
 const CLOCK_IDLE_TICKS: u32 = 3_000;
-/// Mappings of memory that a process needs for everything else.
+/// Memory mappings that a process needs for everything else.
 const MAPPINGS_RESERVED: u32 = 16_384;
-/// Mappings that an instance takes at most.
+/// Most memory mappings of an instance.
 const MAPPINGS_PER_INSTANCE: u32 = 4;
 /// Linux's default of `vm.max_map_count`.
 const MAPPINGS_DEFAULT: u32 = 65_530;
-/// Guests in memory at once, however many mappings the system allows.
+/// Most guests in memory at once, however many mappings the system allows.
 const SLOTS_MAX: u32 = 250_000;
-/// With fewer there are none.
+/// Fewest guests in memory; with fewer slots there is no host.
 const SLOTS_MIN: u32 = 16;
-/// Places beyond those that are given out: several threads may look for one at the same time, and modules are tried out.
+/// Slots beyond those that are given out: several threads may look for one at a time, and modules are tried out.
 const SLOTS_SPARE: u32 = 64;
-/// Bytes of a memory that stay with its slot when an instance goes: to write zeros there is cheaper than to give it back.
+/// Bytes of a memory that stay with its slot when an instance goes. To zero them is cheaper than to give them back.
 const KEEP_RESIDENT_BYTES: usize = 64 << 10;
 /// Bytes of the native stack that a guest may use.
 const STACK_BYTES_MAX: usize = 512 << 10;
-/// Different terms of guests, and lines, that are looked for among those of others.
+/// Most terms, and provenances, that are searched for equal ones to share.
 const SHARED_MAX: usize = 64;
-/// Elements of a guest's table of functions.
+/// Most elements of a guest's table of functions.
 const TABLE_ELEMENTS_MAX: usize = 20_000;
 
-/// Why a node cannot run guests.
+/// Error of a node that cannot run guests.
 #[derive(Debug, thiserror::Error)]
 #[error("no WebAssembly agents can run here: {0}")]
 pub struct HostError(String);
 
-/// What a node offers to guests.
+/// Options of a host.
 #[derive(Clone, Default)]
 pub struct HostOptions {
-    /// Guests in memory at once; others are kept as bytes meanwhile. By default as many as the system allows
+    /// Guests in memory at once; others are kept as bytes. By default as many as the system allows
     /// (`vm.max_map_count`).
     pub slots: Option<u32>,
-    /// What was compiled earlier.
+    /// Storage of compiled modules.
     pub compiled: Option<CompiledForms>,
 }
 
-/// Runs guests. Shared by all of them.
+/// Host of guests, shared by all of them.
 pub struct Host {
     pub(crate) engine: Engine,
     pub(crate) linker: Linker<Guest>,
     pub(crate) roost: Roost,
-    /// Places that there were to be.
+    /// Slots that were asked for.
     wanted: u32,
     pub(crate) clock: Arc<Clock>,
     pub(crate) resident: Resident,
@@ -76,19 +77,19 @@ pub struct Host {
     modules: Mutex<FxHashMap<ModuleHash, Weak<Module>>>,
     /// Held while a module is compiled.
     compiling: Mutex<()>,
-    /// The terms that guests are on: few, and many guests on the same.
+    /// Terms of guests: few, each shared by many guests.
     terms: Mutex<Vec<Arc<Terms>>>,
-    /// Where they come from, likewise.
+    /// Provenances of guests, shared likewise.
     lines: Mutex<Vec<Arc<Line>>>,
     pub(crate) owners: Owners,
     pub(crate) lately: Lately,
-    /// Bytes of names that guests made up: the process keeps them for ever.
+    /// Bytes of names that guests created: the process keeps them for ever.
     pub(crate) names: Arc<AtomicU64>,
     ticker: Option<JoinHandle<()>>,
 }
 
 impl Host {
-    /// A host.
+    /// Creates a host.
     ///
     /// # Errors
     /// The engine cannot be set up: there is not enough address space, or this machine is not supported.
@@ -122,13 +123,13 @@ impl Host {
     /// Admits and compiles a module, or finds it if it is in use.
     ///
     /// # Errors
-    /// It cannot run here.
+    /// The module cannot run here.
     pub fn module(self: &Arc<Self>, bytes: &[u8]) -> Result<Arc<Module>, AdmissionError> {
         let hash = ModuleHash::of(bytes);
         if let Some(module) = self.module_by_hash(hash) {
             return Ok(module);
         }
-        // One at a time: of two who want the same the second finds it, and nobody takes the memory of many compilations.
+        // One compilation at a time: a second request for the same module finds it, and memory use stays bounded.
         let _alone = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(module) = self.module_by_hash(hash) {
             return Ok(module);
@@ -140,43 +141,43 @@ impl Host {
         Ok(module)
     }
 
-    /// A module that is in use.
+    /// Returns a module that is in use.
     pub fn module_by_hash(&self, hash: ModuleHash) -> Option<Arc<Module>> {
         self.modules.lock().unwrap_or_else(PoisonError::into_inner).get(&hash)?.upgrade()
     }
 
-    /// The same terms, shared with other guests if they are on the same.
+    /// Shares these terms with guests that have equal ones.
     pub(crate) fn share(&self, terms: Terms) -> Arc<Terms> {
         shared(&self.terms, Arc::new(terms))
     }
 
-    /// The same line, shared with other guests if they are of the same.
+    /// Shares this provenance with guests that have an equal one.
     pub(crate) fn share_line(&self, line: Arc<Line>) -> Arc<Line> {
         shared(&self.lines, line)
     }
 
-    /// How many guests are in memory, and not kept as bytes.
+    /// Returns the number of guests in memory.
     pub fn live(&self) -> u32 {
         self.roost.live()
     }
 
-    /// What each owner of guests uses of what he may, as policies call it, by name.
+    /// Lists the quotas of each owner of guests with their use, by name.
     pub fn owners(&self, now: Time) -> Vec<(String, Vec<QuotaSeen>)> {
         self.owners.quotas(now)
     }
 
-    /// How many may be at once.
+    /// Returns the number of slots.
     pub fn slots(&self) -> u32 {
         self.roost.slots()
     }
 
-    /// How many were to be, if the system did not give addresses for as many.
+    /// Returns the number of slots that was asked for, if the system has addresses for fewer only.
     pub fn slots_wanted_in_vain(&self) -> Option<u32> {
         (self.slots() < self.wanted).then_some(self.wanted)
     }
 }
 
-/// One that is equal among those that others have, or this one, for others to find.
+/// Returns an equal item that is shared already, or else shares this one.
 fn shared<T: PartialEq>(all: &Mutex<Vec<Arc<T>>>, thing: Arc<T>) -> Arc<T> {
     let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(shared) = all.iter().find(|shared| **shared == thing) {
@@ -196,13 +197,13 @@ impl Drop for Host {
         self.clock.stop.store(true, Ordering::Release);
         if let Some(ticker) = self.ticker.take() {
             ticker.thread().unpark();
-            // It never panics; if it did there is nobody to tell.
+            // The thread never panics, and nobody could be told.
             let _ = ticker.join();
         }
     }
 }
 
-/// An engine with so many places, or else with as many as there are addresses for: with a quarter, again and again.
+/// Creates an engine with this number of slots. If there are too few addresses, tries a quarter, again and again.
 fn engine_of(wanted: u32) -> wasmtime::Result<(Engine, u32)> {
     let mut slots = wanted;
     loop {
@@ -223,7 +224,7 @@ fn config(slots: u32) -> Config {
         .table_elements(TABLE_ELEMENTS_MAX)
         .max_unused_warm_slots(slots)
         .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
-        // Where the kernel can say which pages were written, only those are made anew, and none is given back for that.
+        // Where the kernel can tell which pages were written, only those are reset, and none is given back for that.
         .pagemap_scan(Enabled::Auto)
         .table_keep_resident(KEEP_RESIDENT_BYTES);
     let mut config = Config::new();
@@ -232,24 +233,24 @@ fn config(slots: u32) -> Config {
         .memory_reservation(GUEST_MEMORY_BYTES_MAX as u64)
         .memory_may_move(false)
         .memory_guard_size(64 << 10)
-        // A stranger's module takes one processor to compile, and the memory for one of its functions.
+        // A stranger's module must take no more than one processor, and the memory for one of its functions.
         .parallel_compilation(false)
         .max_wasm_stack(STACK_BYTES_MAX)
         .epoch_interruption(true);
     config
 }
 
-/// How many instances there is room for among the mappings that a process may have.
+/// Returns the number of instances that fit into the memory mappings of a process.
 fn slots_of_system() -> u32 {
     let mappings = std::fs::read_to_string("/proc/sys/vm/max_map_count");
     let mappings = mappings.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(MAPPINGS_DEFAULT);
     mappings.saturating_sub(MAPPINGS_RESERVED) / MAPPINGS_PER_INSTANCE
 }
 
-/// Counts ticks while guests are called; each may interrupt one.
+/// Clock that counts ticks while guests are called; each tick may interrupt one.
 #[derive(Default)]
 pub(crate) struct Clock {
-    /// A guest was called since it was looked at last.
+    /// True if a guest was called since the last tick.
     wanted: AtomicBool,
     idle: AtomicBool,
     stop: AtomicBool,
@@ -270,7 +271,7 @@ impl Clock {
             unwanted = if self.wanted.swap(false, Ordering::AcqRel) { 0 } else { unwanted + 1 };
             if unwanted > CLOCK_IDLE_TICKS {
                 self.idle.store(true, Ordering::SeqCst);
-                // Whoever calls a guest now sets `wanted` before he looks at `idle`.
+                // A caller sets `wanted` before it looks at `idle`.
                 if !self.wanted.load(Ordering::SeqCst) {
                     std::thread::park();
                 }
@@ -282,7 +283,7 @@ impl Clock {
         }
     }
 
-    /// A guest is about to be called, or has been interrupted.
+    /// Keeps the clock running: a guest is about to be called, or was interrupted.
     #[inline]
     pub fn want(&self) {
         if !self.wanted.load(Ordering::Relaxed) {

@@ -1,45 +1,47 @@
-//! What a module's memory is to begin with, and what of an agent's memory differs from that: only this is kept, and travels.
+//! Initial memory of a module, and the difference of an agent's memory from it: only the difference is kept, and
+//! travels.
 
 use std::ops::Range;
 
 use crate::bytes::{BadBytes, Input, put_varint};
 use crate::resident::Resident;
 
-/// Bytes that are compared together.
+/// Bytes that are compared last, at a time.
 const WORD: usize = 8;
-/// Bytes that are compared together before.
+/// Bytes that are compared second, at a time.
 const CHUNK: usize = 8 * WORD;
-/// Bytes that are compared together first.
+/// Bytes that are compared first, at a time.
 const BLOCK: usize = 64 * CHUNK;
-/// Bytes between two changes that are kept with them, though they are the same: to say where the second one is takes as many.
+/// Unchanged bytes between two changes that are written with them. The position of the second change would take as
+/// many.
 const GAP: usize = 1;
-/// A gap before a change, or a length of one, from which on half a byte does not say it.
+/// Gap before a change, or length of one, from which on half a byte does not suffice.
 const LONG: usize = 15;
 
-/// A memory as it is when an instance is new; zeros after the end.
+/// Memory of a new instance; zeros after its end.
 #[derive(Debug)]
 pub(crate) struct First {
     bytes: Vec<u8>,
-    /// Its length with the zeros.
+    /// Length with the zeros.
     pub len: usize,
 }
 
 impl First {
     pub fn of(memory: &[u8]) -> Self {
         let end = memory.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        // Whole blocks, so that they compare as such.
+        // The end is rounded up, so that whole blocks compare as such.
         let end = end.next_multiple_of(BLOCK).min(memory.len());
         Self { bytes: memory.get(..end).unwrap_or_default().to_vec(), len: memory.len() }
     }
 
-    /// Appends what of `memory` from address `from` on differs from this.
+    /// Appends the difference of `memory` from this one, from address `from` on.
     pub fn write_changes(&self, memory: &[u8], from: usize, resident: &Resident, out: &mut Vec<u8>) {
         let mut runs = Runs { out, end: 0, open: from..from };
         resident.touched(memory, from, |touched| self.compare(memory, touched, from, &mut runs));
         runs.close(memory);
     }
 
-    /// Adds what of this part differs, from address `from` on.
+    /// Adds the difference of this part, from address `from` on.
     fn compare(&self, memory: &[u8], part: Range<usize>, from: usize, runs: &mut Runs<'_>) {
         for start in part.step_by(BLOCK) {
             let block = memory.get(start..(start + BLOCK).min(memory.len())).unwrap_or_default();
@@ -59,7 +61,7 @@ impl First {
             let mut differs = number(word) ^ self.bytes.get(at..at + WORD).map_or(0, number);
             while differs != 0 {
                 let first = differs.trailing_zeros() as usize / 8;
-                // How many bytes differ from there on, without one between them that does not.
+                // Number of consecutive bytes that differ.
                 let same = (differs >> (8 * first)).to_le_bytes().iter().position(|byte| *byte == 0);
                 let end = same.map_or(WORD, |same| first + same);
                 runs.add((at + first).max(from)..(at + end).max(from), memory);
@@ -69,17 +71,17 @@ impl First {
         }
     }
 
-    /// Whether nothing is there at all.
+    /// Returns true if the memory is all zeros.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Whether nothing is there below this address.
+    /// Checks whether all bytes below this address are zero.
     pub fn is_empty_below(&self, address: usize) -> bool {
         self.bytes.iter().take(address).all(|byte| *byte == 0)
     }
 
-    /// Whether these bytes are there, too.
+    /// Checks whether this memory has these bytes at `at`.
     fn is_same(&self, at: usize, bytes: &[u8]) -> bool {
         match self.bytes.get(at..at + bytes.len()) {
             Some(own) => own == bytes,
@@ -88,7 +90,7 @@ impl First {
     }
 }
 
-/// Brings a new memory to what was written by [`First::write_changes`], to the end of the input.
+/// Applies the changes that [`First::write_changes`] wrote to a new memory, to the end of the input.
 pub(crate) fn apply_changes(memory: &mut [u8], input: &mut Input<'_>) -> Result<(), BadBytes> {
     let mut end = 0;
     while let Some(Change { place, bytes }) = next_change(end, input)? {
@@ -98,7 +100,7 @@ pub(crate) fn apply_changes(memory: &mut [u8], input: &mut Input<'_>) -> Result<
     Ok(())
 }
 
-/// Whether that could be done with a memory of so many bytes.
+/// Checks whether changes fit a memory of `len` bytes.
 pub(crate) fn check_changes(len: usize, input: &mut Input<'_>) -> Result<(), BadBytes> {
     let mut end = 0;
     while let Some(change) = next_change(end, input)? {
@@ -107,13 +109,13 @@ pub(crate) fn check_changes(len: usize, input: &mut Input<'_>) -> Result<(), Bad
     if end <= len { Ok(()) } else { Err(BadBytes) }
 }
 
-/// Changed bytes, and where they are.
+/// Changed bytes, and their position.
 struct Change<'a> {
     place: Range<usize>,
     bytes: &'a [u8],
 }
 
-/// The next ones behind those that end there; `None` if there are no more.
+/// Reads the next change after one that ends at `after`; `None` at the end.
 fn next_change<'a>(after: usize, input: &mut Input<'a>) -> Result<Option<Change<'a>>, BadBytes> {
     if input.is_done() {
         return Ok(None);
@@ -125,7 +127,7 @@ fn next_change<'a>(after: usize, input: &mut Input<'a>) -> Result<Option<Change<
     Ok(Some(Change { place: at..end, bytes: input.take(count)? }))
 }
 
-/// What half a byte says, with what follows if it is long.
+/// Decodes a number of half a byte, or of the varint that follows.
 fn long(half: usize, input: &mut Input<'_>) -> Result<usize, BadBytes> {
     if half < LONG { Ok(half) } else { input.length()?.checked_add(LONG).ok_or(BadBytes) }
 }
@@ -135,18 +137,18 @@ fn is_zero(bytes: &[u8]) -> bool {
     ZEROS.get(..bytes.len()) == Some(bytes)
 }
 
-/// The bytes of a word, the first one lowest.
+/// Converts a word to a number, the first byte lowest.
 fn number(word: &[u8]) -> u64 {
     word.try_into()
         .map_or_else(|_| word.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)), u64::from_le_bytes)
 }
 
-/// Changed bytes, neighbours together.
+/// Writer of changed bytes that joins neighbours.
 struct Runs<'a> {
     out: &'a mut Vec<u8>,
-    /// Where the last run that is written ended.
+    /// End of the last run that was written.
     end: usize,
-    /// The run that may go on; empty if there is none.
+    /// Run that may be extended; empty if there is none.
     open: Range<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What comes to a guest, as it is handed over.
+//! Messages of a guest, as they are passed to it.
 
 use whimbrel_acl::{AclMessage, Performative, Template, Value};
 use whimbrel_platform::Turn;
@@ -12,7 +12,7 @@ pub(crate) fn refuse(message: &AclMessage, why: TooDeep, turn: &mut Turn<'_>) {
     turn.outbox.send(message.make_reply(turn.aid, Performative::NotUnderstood).with_content(reason));
 }
 
-/// Takes the oldest message that fits and that the guest can read.
+/// Takes the oldest message that matches and that the guest can read.
 pub(crate) fn frame_of_next(turn: &mut Turn<'_>, template: &Template) -> Option<Vec<u8>> {
     loop {
         let message = turn.mailbox.take_matching(template)?;

@@ -1,5 +1,5 @@
-//! What guests who have left had used of what they may use: whoever is back soon goes on with that. A hop to and fro takes less than a
-//! millisecond, and would else be a new allowance each time.
+//! Recent usage of guests that left: a guest that is back soon continues with its usage. A hop there and back takes
+//! less than a millisecond, and would otherwise grant a new allowance each time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use whimbrel_platform::limits::{GUEST_AWAY_MS, GUESTS_AWAY_MAX};
 
 use crate::owners::Window;
 
-/// Those who left, by name.
+/// Guests that left recently, by name.
 #[derive(Default)]
 pub(crate) struct Lately(Mutex<FxHashMap<Symbol, Gone>>);
 
@@ -20,10 +20,10 @@ struct Gone {
     tally: Tally,
 }
 
-/// What one had used.
+/// Usage of a guest at its departure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
-    /// When it came.
+    /// Start of the stay.
     pub since: Time,
     pub messages: Window,
     pub cpu: Window,
@@ -31,7 +31,7 @@ pub(crate) struct Tally {
 }
 
 impl Lately {
-    /// A guest is about to leave.
+    /// Records the usage of a guest that leaves.
     pub fn leaves(&self, name: Symbol, tally: Tally) {
         let mut gone = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if gone.len() >= GUESTS_AWAY_MAX {
@@ -42,7 +42,8 @@ impl Lately {
         }
     }
 
-    /// A guest of this name comes. What one of that name had used, who left not long ago; as if it had come later by as long as it was away.
+    /// Returns the usage of a guest of this name that left recently and is back. The start of its stay is moved on by
+    /// the time of its absence.
     pub fn comes(&self, name: Symbol) -> Option<Tally> {
         let Gone { at, tally } = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&name)?;
         let away = at.elapsed();

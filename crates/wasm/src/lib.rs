@@ -1,8 +1,8 @@
-//! Agents that are WebAssembly modules: admission, sandbox and quotas, suspension in mid-call, and states as bytes, so that an agent
-//! can be kept, moved and cloned (docs/design/wasm-agents.md).
+//! Agents that are WebAssembly modules: admission, sandbox and quotas, suspension in mid-call, and states as bytes.
+//! By its state, an agent can be kept, moved and cloned (docs/design/wasm-agents.md).
 //!
-//! A [`Host`] is what all guests of a node share; a [`Module`] is compiled once; a [`WasmAgent`] is one agent of it, for the
-//! scheduler a body like any other.
+//! A [`Host`] is shared by all guests of a node. A [`Module`] is compiled once. A [`WasmAgent`] is one agent of a
+//! module; to the scheduler it is a body like any other.
 
 mod abi;
 mod admission;

@@ -1,5 +1,5 @@
-//! Where a guest comes from: who had it made, on which node, and whose clone it is. A node notes that at its birth, and it travels with
-//! the agent, beside its memory: nothing that a guest does or calls itself changes it.
+//! Provenance of a guest: its creator, the creator's node, and its first ancestor if it is a clone. A node notes the
+//! provenance when the guest is created. It travels with the agent, beside its memory, so no guest can change it.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use whimbrel_platform::storage::Holder;
 
 use crate::bytes::{BadBytes, Input, put_bytes};
 
-/// See the module.
+/// Provenance of a guest; see the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Who owns it, and all its clones.
+    /// Owner of the guest and all its clones.
     pub owner: Owner,
-    /// Of a clone: the first one, that was no clone, whose clones' clone it is.
+    /// First ancestor of a clone, which is no clone itself.
     pub ancestor: Option<Box<str>>,
 }
 
-/// Who owns guests: whoever created them, on the node where he did. Those whom nobody did are their node's.
+/// Owner of guests: their creator, on the creator's node. Guests without a creator belong to their node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Owner {
-    /// Empty: the node itself.
+    /// Name of the creator; empty for the node itself.
     pub name: Box<str>,
-    /// Empty on a platform of one node.
+    /// Name of the node; empty on a platform of one node.
     pub node: Box<str>,
 }
 
@@ -39,24 +39,24 @@ impl std::fmt::Display for Owner {
 }
 
 impl Line {
-    /// That of an agent which somebody of this name, or nobody, had made on that node.
+    /// Creates the provenance of an agent that `owner` created on `node`; an empty owner is the node.
     pub fn of(owner: Symbol, node: Symbol) -> Arc<Self> {
         let owner = Owner { name: owner.as_str().into(), node: node.as_str().into() };
         Arc::new(Self { owner, ancestor: None })
     }
 
-    /// That of a clone of an agent of this name and line.
+    /// Creates the provenance of a clone of the agent `original`.
     pub fn of_clone(&self, original: Symbol) -> Arc<Self> {
         let ancestor = self.ancestor.clone().unwrap_or_else(|| original.as_str().into());
         Arc::new(Self { owner: self.owner.clone(), ancestor: Some(ancestor) })
     }
 
-    /// What an agent of this name goes by: its own name if it is no clone.
+    /// Returns the name of the first ancestor, or `name` if the agent is no clone.
     pub fn first_name(&self, name: Symbol) -> Symbol {
         self.ancestor.as_deref().map_or(name, Symbol::new)
     }
 
-    /// Under whose name an agent of this name keeps something on a node.
+    /// Returns the holder of the storage of an agent of this name.
     pub fn holder(&self, name: Symbol) -> Holder {
         let Owner { name: owner, node } = &self.owner;
         let agent = self.ancestor.as_deref().unwrap_or(name.as_str());

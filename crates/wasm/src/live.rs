@@ -1,4 +1,4 @@
-//! An agent in memory: an instance of its module, and what is done with it.
+//! Guest in memory: an instance of its module, and the operations on it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,37 +16,37 @@ use crate::guest::{Breach, Guest, TurnAccess};
 use crate::image;
 use crate::module::Module;
 
-/// Bytes of a memory page.
+/// Bytes of a page of WebAssembly memory.
 pub(crate) const PAGE: usize = 64 << 10;
-/// Where what was unwound ends, and where the room for it does.
+/// Header of the unwind area: end of the saved data, and end of the area.
 const UNWOUND_HEAD_BYTES: usize = 8;
-/// Bytes that a guest is asked to have room for at least: most messages need no more, so it is asked once.
+/// Least bytes of an inbox that a guest is asked for: most messages need no more, so it is asked once.
 const INBOX_BYTES_MIN: usize = 512;
 
-/// See the module.
+/// Guest in memory; see the module.
 pub(crate) struct Live {
     pub store: Store<Guest>,
     instance: Instance,
     memory: Memory,
     handle: TypedFunc<(i32, i32), i32>,
-    /// Room that the guest gave for what it is handed: address and length, and how much of it was used.
+    /// Inbox that the guest provided: address, length, and used length.
     inbox: (u32, usize, usize),
-    /// Bytes that a call needs to find its way back.
+    /// Bytes that the suspended call saved.
     unwound: usize,
     module: Arc<Module>,
 }
 
-/// What of an instance's memory and globals differs from its module's.
+/// Difference of an instance's memory and globals from its module's.
 #[derive(Default)]
 pub(crate) struct Image<'a> {
-    /// Pages of memory beyond those that the module begins with.
+    /// Pages of memory beyond those of the module.
     pub more_pages: u64,
-    /// Changed globals and changed bytes; none if there are neither.
+    /// Changed globals and changed bytes; empty if there are neither.
     pub changes: Cow<'a, [u8]>,
 }
 
 impl Image<'_> {
-    /// Whether an instance of this module can be brought to it.
+    /// Checks whether the difference fits an instance of this module.
     pub fn check(&self, module: &Module) -> Result<(), BadBytes> {
         if self.changes.is_empty() {
             return Ok(());
@@ -62,22 +62,22 @@ impl Image<'_> {
     }
 }
 
-/// Why a guest is of no use any more.
+/// Error after which a guest cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LiveError {
-    /// It did something that it must not.
+    /// The guest violated a rule or a quota.
     #[error(transparent)]
     Breach(#[from] Breach),
-    /// A trap, or the engine's refusal.
+    /// The guest trapped, or the engine refused it.
     #[error("{0}")]
     Trap(String),
-    /// It answered so.
+    /// The guest answered with this number.
     #[error("it answered {0}")]
     Answer(i32),
-    /// Its state is none.
+    /// The state is invalid.
     #[error(transparent)]
     BadState(#[from] BadBytes),
-    /// All places in memory are taken.
+    /// All slots in memory are taken.
     #[error("all of the node's places for WebAssembly agents are taken")]
     NoRoom,
 }
@@ -95,7 +95,7 @@ impl LiveError {
     }
 }
 
-/// The bits of a number.
+/// Returns the bits of a number.
 pub(crate) fn bits(value: Val) -> u64 {
     match value {
         Val::I32(n) => u64::from(n as u32),
@@ -107,14 +107,14 @@ pub(crate) fn bits(value: Val) -> u64 {
 }
 
 impl Live {
-    /// An instance as the module begins.
+    /// Creates an instance in the module's initial state.
     pub fn new(module: &Arc<Module>, affairs: Affairs, terms: Arc<Terms>) -> Result<Self, LiveError> {
         let host = &module.host;
         let mut store = Store::new(&host.engine, Guest::new(affairs, terms, Arc::clone(&host.names)));
         store.limiter(|guest| guest);
         let clock = Arc::clone(&host.clock);
         store.epoch_deadline_callback(move |mut context| {
-            // It must not go to sleep while somebody is at work, however long that takes.
+            // The clock must not stop during a call, however long that takes.
             clock.want();
             context.data_mut().tick().map_err(wasmtime::Error::new)?;
             Ok(UpdateDeadline::Continue(1))
@@ -132,7 +132,7 @@ impl Live {
         Ok(Self { store, instance, memory, handle, inbox: (0, 0, 0), unwound: 0, module: Arc::clone(module) })
     }
 
-    /// An instance as it was captured.
+    /// Creates an instance from a captured difference.
     pub fn restore(
         module: &Arc<Module>,
         affairs: Affairs,
@@ -156,7 +156,7 @@ impl Live {
         Ok(live)
     }
 
-    /// Its image. It is in no call, or waits in one.
+    /// Captures the difference from the module. The guest is in no call, or suspended.
     pub fn capture(&mut self) -> Image<'static> {
         self.clear_inbox();
         let (module, mut changes) = (Arc::clone(&self.module), Vec::new());
@@ -173,7 +173,7 @@ impl Live {
         Image { more_pages, changes: changes.into() }
     }
 
-    /// Below this address nothing is alive.
+    /// Returns the address below which no data is alive.
     fn stack_top(&self, globals: &[u64]) -> usize {
         let Some(index) = self.module.stack_pointer else { return 0 };
         let (now, first) = (globals.get(index), self.module.globals.get(index));
@@ -201,7 +201,7 @@ impl Live {
         global.set(&mut self.store, value).map_err(LiveError::of)
     }
 
-    /// Writes zeros where the guest was handed something that it does not need any more.
+    /// Zeroes the inbox, if the guest no longer needs its content.
     fn clear_inbox(&mut self) {
         if self.store.data().affairs.suspended.is_some() {
             return;
@@ -211,7 +211,7 @@ impl Live {
         self.inbox.2 = 0;
     }
 
-    /// Writes zeros there.
+    /// Zeroes a region.
     pub fn clear(&mut self, at: u32, length: usize) {
         let region = at as usize..(at as usize).saturating_add(length);
         if let Some(region) = self.memory.data_mut(&mut self.store).get_mut(region) {
@@ -219,7 +219,7 @@ impl Live {
         }
     }
 
-    /// Writes bytes where the guest wants to have them: address and length.
+    /// Writes bytes into the guest's inbox, and returns address and length.
     pub fn hand_over(&mut self, bytes: &[u8]) -> Result<(u32, u32), LiveError> {
         if self.inbox.1 < bytes.len() || self.inbox.0 == 0 {
             let wanted = bytes.len().max(INBOX_BYTES_MIN);
@@ -237,27 +237,27 @@ impl Live {
         Ok((at, bytes.len() as u32))
     }
 
-    /// The guest may keep what it was handed while it waits: it is asked for other room then.
+    /// Leaves the inbox to a guest that waits: it may still need the content. The next message gets a new inbox.
     pub fn keep_inbox(&mut self) {
         self.inbox = (0, 0, 0);
     }
 
-    /// Does `call` while the guest has this turn.
+    /// Runs `call` while the guest has this turn.
     pub fn during<R>(&mut self, turn: &mut Turn<'_>, call: impl FnOnce(&mut Self) -> R) -> R {
         TurnAccess::during(self, |live| live.store.data_mut(), turn, call)
     }
 
-    /// Bytes of its memory.
+    /// Returns the size of the guest's memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.memory.data_size(&self.store) as u64
     }
 
-    /// What it is to be told before it moves by its own will.
+    /// Returns the export to call before the guest moves by its own will.
     pub fn before_move(&self) -> Option<ModuleExport> {
         self.module.exports.before_move
     }
 
-    /// Calls an export that may suspend; what it answered.
+    /// Calls an export that may suspend, and returns its answer.
     pub fn call(&mut self, call: Call) -> Result<i32, LiveError> {
         let exports = &self.module.exports;
         match call {
@@ -288,13 +288,13 @@ impl Live {
         enter(&mut self.store, &self.module, |store| function.call(store, params))
     }
 
-    /// Ends the unwinding of a call: it is out of its export, with all it needs in memory.
+    /// Ends the unwinding of a call: the call has left its export, and its data are saved in memory.
     pub fn stop_unwinding(&mut self) -> Result<(), LiveError> {
         let export = self.module.exports.stop_unwind.ok_or(Breach::Suspension("it was not prepared"))?;
         self.call_export(&export, ())
     }
 
-    /// Lets the export that is called next find its way back to where it waited.
+    /// Prepares the rewinding of the export that is called next, to the place where it waited.
     pub fn start_rewinding(&mut self) -> Result<(), LiveError> {
         let export = self.module.exports.start_rewind.ok_or(Breach::Suspension("it was not prepared"))?;
         let at = self.store.data().affairs.unwind_at;
@@ -302,17 +302,17 @@ impl Live {
         self.call_export(&export, at as i32)
     }
 
-    /// Clears what a call needed to find its way back, so that it does not travel.
+    /// Zeroes the saved data of a call, so that they do not travel.
     pub fn clear_unwound(&mut self) {
         let at = self.store.data().affairs.unwind_at;
         self.clear(at, self.unwound);
     }
 
-    /// How much was written there: binaryen's `Asyncify` keeps in front of it where that ends.
+    /// Returns the length of the saved data. binaryen's `Asyncify` keeps their end in front of them.
     fn unwound_from(&self, at: usize) -> usize {
         let end = self.memory.data(&self.store).get(at..).and_then(|area| area.first_chunk());
         let end = end.map_or(at, |end| u32::from_le_bytes(*end) as usize);
-        // What guests write there is theirs.
+        // The guest may have overwritten this number.
         end.saturating_sub(at).clamp(UNWOUND_HEAD_BYTES, GUEST_UNWOUND_BYTES)
     }
 }
@@ -327,7 +327,7 @@ fn enter<R>(
     call(store).map_err(LiveError::of)
 }
 
-/// From the next tick on it is looked at how long a call takes.
+/// Begins a call: its time is checked from the next tick on.
 fn begin_call(store: &mut Store<Guest>) {
     store.data_mut().meter.begin_call();
     store.set_epoch_deadline(1);

@@ -1,4 +1,4 @@
-//! A guest, whether it is in memory or written out.
+//! State of a guest, in memory or written out.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,32 +15,32 @@ use crate::live::{Image, Live, LiveError};
 use crate::module::Module;
 use crate::packing::{Packed, pack};
 
-/// The layout of states.
+/// Version of the layout of states.
 const LAYOUT: u8 = 4;
-/// Bytes by which a state may grow when its times are counted from another moment; if it grows more, room is made.
+/// Bytes by which a state may grow when its times are rebased, before it is reallocated.
 const SLACK: usize = 16;
-/// Times of a guest that is written out on its own node count from here.
+/// Time from which the times of a written-out guest count on its own node.
 const EPOCH: Time = Time(0);
 
-/// See the module.
+/// State of a guest; see the module.
 pub(crate) enum Mind {
-    /// It had no call yet.
+    /// The guest had no call yet.
     New,
-    /// Written out; its times count from [`EPOCH`].
+    /// The guest is written out; its times count from [`EPOCH`].
     Frozen(Box<[u8]>),
-    /// In memory.
+    /// The guest is in memory.
     Live {
         live: Box<Live>,
-        /// It was called since somebody looked whether it could give way.
+        /// True if the guest was called since it was last considered for eviction.
         recent: bool,
         module: Arc<Module>,
     },
-    /// It failed.
+    /// The guest failed.
     Gone,
 }
 
 impl Mind {
-    /// One whose first call is told these options: a value, or nothing.
+    /// Creates a guest whose first call gets these options: a value, or nothing.
     pub fn new(options: Vec<u8>) -> Self {
         if options.is_empty() {
             return Self::New;
@@ -49,7 +49,7 @@ impl Mind {
         Self::Frozen(state_of(&affairs, EPOCH, &Image::default()).into_boxed_slice())
     }
 
-    /// Leaves memory if it had no call since it was asked last; false if it stays.
+    /// Writes the guest out if it had no call since this was last asked. Returns false if it stays in memory.
     pub fn give_way(&mut self) -> bool {
         match self {
             Self::Live { recent: recent @ true, .. } => {
@@ -65,7 +65,7 @@ impl Mind {
         }
     }
 
-    /// Its state; `None` if it failed.
+    /// Returns the state; `None` if the guest failed.
     pub fn snapshot(&mut self, now: Time) -> Option<Vec<u8>> {
         match self {
             Self::New => Some(Vec::new()),
@@ -75,7 +75,7 @@ impl Mind {
         }
     }
 
-    /// How it is doing, for people.
+    /// Describes the guest for people.
     pub fn describe(&self, now: Time) -> Vec<Detail> {
         let bytes = |bytes: u64| format!("{} KiB", bytes.div_ceil(1 << 10));
         match self {
@@ -96,7 +96,7 @@ impl Mind {
         }
     }
 
-    /// The node where it asked to be, if it was not told yet what became of that.
+    /// Returns the destination of a hop whose outcome the guest has not been told.
     pub fn wants(&self) -> Option<Symbol> {
         match self {
             Self::Live { live, .. } => live.store.data().affairs.wants,
@@ -105,14 +105,14 @@ impl Mind {
         }
     }
 
-    /// It leaves by a hop: whoever takes it in tells it what became of that.
+    /// Forgets the wanted destination when the guest hops: the destination tells it the outcome.
     pub fn forget_wants(&mut self) {
         let wants = self.wants().is_some();
         match self {
             Self::Live { live, .. } => live.store.data_mut().affairs.wants = None,
             Self::Frozen(frozen) if wants => {
                 let mut input = Input::new(frozen);
-                // Its own node wrote it: it can be read.
+                // This node wrote the state, so it can be read.
                 let Ok(affairs) = read_affairs(&mut input, EPOCH) else { return };
                 let mut state = vec![LAYOUT];
                 Affairs { wants: None, ..affairs }.write(EPOCH, &mut state);
@@ -123,7 +123,8 @@ impl Mind {
         }
     }
 
-    /// From a state that another node, or a journal, has; and what is to be known of it before it is in memory.
+    /// Creates a guest from the state of another node or a journal. Also returns the outline that is needed before
+    /// the guest is in memory.
     pub fn from_snapshot(state: &[u8], now: Time) -> Result<(Self, Outline), BadBytes> {
         if state.is_empty() {
             return Ok((Self::New, Outline::default()));
@@ -132,13 +133,13 @@ impl Mind {
         Ok((Self::Frozen(rebase(state, now, EPOCH)?.into_boxed_slice()), outline))
     }
 
-    /// Has its state say where it comes from.
+    /// Writes the provenance into the state.
     pub fn note_line(&mut self, line: &Arc<Line>) {
         match self {
             Self::Live { live, .. } => live.store.data_mut().affairs.line = Some(Arc::clone(line)),
             Self::Frozen(frozen) => {
                 let noted = rewrite(frozen, EPOCH, EPOCH, Some(line));
-                // Its own node wrote it: it can be read.
+                // This node wrote the state, so it can be read.
                 *frozen = noted.map_or_else(|_| std::mem::take(frozen), Vec::into_boxed_slice);
             }
             Self::New => {
@@ -149,7 +150,8 @@ impl Mind {
         }
     }
 
-    /// What is to be sent because it ends otherwise than by its own will: a frame, or nothing. It is sent once.
+    /// Takes the message that is sent if the guest ends otherwise than by its own will: a frame, or nothing. It is
+    /// sent once.
     pub fn take_last_words(&mut self) -> Vec<u8> {
         match self {
             Self::Live { live, .. } => std::mem::take(&mut live.store.data_mut().affairs.last_words),
@@ -160,7 +162,7 @@ impl Mind {
         }
     }
 
-    /// Whether it can be brought into memory, as far as that can be told of its state.
+    /// Checks whether the guest can be brought into memory, as far as its state tells.
     pub fn check(&self, module: &Module) -> Result<(), BadBytes> {
         match self {
             Self::Frozen(state) => read(state, EPOCH)?.1.check(module),
@@ -168,7 +170,7 @@ impl Mind {
         }
     }
 
-    /// The guest in memory, brought there if it is not. `this` is the same mind.
+    /// Brings the guest into memory if necessary, and returns it. `this` is the same mind.
     pub fn enter(
         &mut self,
         this: &Arc<Mutex<Self>>,
@@ -202,14 +204,14 @@ impl Mind {
     }
 }
 
-/// What a state says before an agent is made of it.
+/// Outline of a state before an agent is made of it.
 #[derive(Default)]
 pub(crate) struct Outline {
-    /// Where it comes from, if that is said.
+    /// Provenance, if the state has one.
     pub line: Option<Arc<Line>>,
-    /// Pages of its memory beyond those that the module begins with.
+    /// Pages of memory beyond those of the module.
     pub more_pages: u64,
-    /// Bytes of what differs from the module, when it is unpacked.
+    /// Bytes of the difference from the module, unpacked.
     pub changes_bytes: u64,
 }
 
@@ -236,18 +238,18 @@ fn write(live: &mut Live, now: Time) -> Vec<u8> {
     state_of(&live.store.data().affairs, now, &image)
 }
 
-/// A state: the affairs, how many pages it has more than the module, then its changes, packed.
+/// Writes a state: the call state, the number of pages beyond the module's, then the changes, packed.
 fn state_of(affairs: &Affairs, now: Time, image: &Image) -> Vec<u8> {
     let mut state = vec![LAYOUT];
     affairs.write(now, &mut state);
     put_varint(image.more_pages, &mut state);
     pack(&image.changes, &mut state);
-    // It may be kept for long.
+    // The state may be kept for long.
     state.shrink_to_fit();
     state
 }
 
-/// What a state says: the affairs, with times that count from `from`, and the image.
+/// Decodes a state: the call state, with times that count from `from`, and the difference.
 fn read(state: &[u8], from: Time) -> Result<(Affairs, Image<'_>), BadBytes> {
     let mut input = Input::new(state);
     let affairs = read_affairs(&mut input, from)?;
@@ -265,12 +267,12 @@ fn read_affairs(input: &mut Input<'_>, from: Time) -> Result<Affairs, BadBytes> 
     }
 }
 
-/// The same state with its times counted from another moment.
+/// Rewrites a state so that its times count from another moment.
 fn rebase(state: &[u8], from: Time, to: Time) -> Result<Vec<u8>, BadBytes> {
     rewrite(state, from, to, None)
 }
 
-/// The same, that says where it comes from.
+/// Rewrites a state with other times, and with this provenance.
 fn rewrite(state: &[u8], from: Time, to: Time, line: Option<&Arc<Line>>) -> Result<Vec<u8>, BadBytes> {
     let mut input = Input::new(state);
     let mut affairs = read_affairs(&mut input, from)?;

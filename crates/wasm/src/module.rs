@@ -1,4 +1,4 @@
-//! A compiled module, shared by all its agents.
+//! Compiled module, shared by all its agents.
 
 use std::sync::Arc;
 
@@ -12,25 +12,25 @@ use crate::guest::Guest;
 use crate::host::Host;
 use crate::image::First;
 
-/// See the module's comment.
+/// Compiled module; see the module's comment.
 pub struct Module {
-    /// What it is known by.
+    /// Hash of the module.
     pub hash: ModuleHash,
-    /// Its bytes, as they came: other nodes may ask for them.
+    /// Bytes of the module before admission: other nodes may ask for them.
     pub bytes: Arc<[u8]>,
     pub(crate) host: Arc<Host>,
     pub(crate) pre: InstancePre<Guest>,
     pub(crate) exports: Exports,
     pub(crate) image: First,
-    /// The values of the mutable globals, as an instance begins.
+    /// Values of the mutable globals in a new instance.
     pub(crate) globals: Vec<u64>,
-    /// Which global points to the top of a stack that nothing is below.
+    /// Index of the global that is the stack pointer, if no data are below the stack.
     pub(crate) stack_pointer: Option<usize>,
-    /// Whether its agents can be suspended, and move, in the middle of a call.
+    /// True if the module's agents can be suspended, and move, in the middle of a call.
     pub suspends: bool,
 }
 
-/// Where the exports are, so that no agent looks for names.
+/// Exports of the module, so that no agent looks up names.
 pub(crate) struct Exports {
     pub memory: ModuleExport,
     pub inbox: ModuleExport,
@@ -69,7 +69,7 @@ fn cannot(error: impl std::fmt::Display) -> AdmissionError {
 }
 
 impl Module {
-    /// What runs it.
+    /// Returns the host.
     pub fn host(&self) -> &Arc<Host> {
         &self.host
     }
@@ -97,7 +97,7 @@ impl Module {
     }
 }
 
-/// The module as machine code.
+/// Returns the module as machine code, from storage or compiled now.
 fn compiled(host: &Host, admitted: &Admitted) -> Result<wasmtime::Module, AdmissionError> {
     if let Some(kept) = host.compiled.as_ref().and_then(|forms| forms.find(&host.engine, admitted)) {
         return Ok(kept);
@@ -110,12 +110,12 @@ fn compiled(host: &Host, admitted: &Admitted) -> Result<wasmtime::Module, Admiss
     Ok(compiled)
 }
 
-/// The stack grows down to the memory's beginning: nothing is there to begin with, and all data is above it.
+/// Checks that the stack is at the beginning of the memory: all is zero below its top, and all data are above.
 fn is_stack_first(image: &First, top: Option<&u64>) -> bool {
     top.and_then(|top| usize::try_from(*top).ok()).is_some_and(|top| image.is_empty_below(top) && !image.is_empty())
 }
 
-/// What an instance is when it is new.
+/// Returns memory and globals of a new instance.
 fn first_state(host: &Host, pre: &InstancePre<Guest>, exports: &Exports) -> Result<(First, Vec<u64>), AdmissionError> {
     let guest = Guest::new(Affairs::default(), Arc::new(Terms::default()), Arc::clone(&host.names));
     let mut store = Store::new(&host.engine, guest);
@@ -129,7 +129,7 @@ fn first_state(host: &Host, pre: &InstancePre<Guest>, exports: &Exports) -> Resu
     if version != abi::VERSION {
         return Err(AdmissionError::Version(version));
     }
-    // `whim_abi` may have done something; an agent begins without.
+    // `whim_abi` may have changed the instance; agents begin with a new one.
     drop(store);
     let guest = Guest::new(Affairs::default(), Arc::new(Terms::default()), Arc::clone(&host.names));
     let mut store = Store::new(&host.engine, guest);

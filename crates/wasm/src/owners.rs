@@ -1,4 +1,4 @@
-//! What all guests of an owner use together on this node.
+//! Usage of each owner: all guests of an owner on this node together.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,13 +11,13 @@ use whimbrel_platform::policy::OwnerTerms;
 use crate::guest::Breach;
 use crate::line::Owner;
 
-/// The owners that have guests here, or had some a moment ago.
+/// Owners that have guests here, or had some a moment ago.
 #[derive(Default)]
 pub(crate) struct Owners {
     accounts: Mutex<FxHashMap<Owner, Arc<Account>>>,
 }
 
-/// What is kept of one owner.
+/// Account of one owner.
 struct Account {
     owner: Owner,
     spent: Mutex<Spent>,
@@ -30,14 +30,14 @@ struct Spent {
     messages: Window,
     memory_bytes: u64,
     clones: u32,
-    /// How many there are, and when the first of them came.
+    /// Number of guests present, and arrival of the first of them.
     present: u32,
     since: Time,
-    /// On which terms the one was who came last.
+    /// Terms of the guest that came last.
     terms: OwnerTerms,
 }
 
-/// What is counted within a second.
+/// Counter within a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Window {
     since: Time,
@@ -45,7 +45,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Counts; how many there are in this second now.
+    /// Adds to the counter, and returns its value in this second.
     pub fn add(&mut self, count: u64, now: Time) -> u64 {
         if now.as_ms().saturating_sub(self.since.as_ms()) >= 1_000 {
             (self.since, self.count) = (now, 0);
@@ -54,13 +54,13 @@ impl Window {
         self.count
     }
 
-    /// How many there are in this second.
+    /// Returns the value in this second.
     pub fn now(&self, now: Time) -> u64 {
         if now.as_ms().saturating_sub(self.since.as_ms()) >= 1_000 { 0 } else { self.count }
     }
 
-    /// Counts for one of several, of whom `mine` is what he added. If they are more than `most` now, he is to go, and what he added with
-    /// him: the others may go on.
+    /// Adds the count of one guest, whose part so far is `mine`. If the sum exceeds `most`, returns false and removes
+    /// the part of this guest: it is ended, and the others continue.
     fn add_share(&mut self, mine: &mut Self, count: u64, now: Time, most: u64) -> bool {
         let all = self.add(count, now);
         if mine.since != self.since {
@@ -75,14 +75,14 @@ impl Window {
     }
 }
 
-/// One guest's part of what its owner uses. It is given back when it is dropped, but for what counts for a second.
+/// Share of one guest in its owner's usage. When it is dropped, it gives back all but the counters per second.
 pub(crate) struct Share {
     account: Arc<Account>,
     cpu: Window,
     messages: Window,
     memory_bytes: u64,
     is_clone: bool,
-    /// When the time of all its owner's agents here is over.
+    /// End of the lifetime of the owner's agents here.
     pub until: Time,
 }
 
@@ -119,10 +119,11 @@ impl Account {
 }
 
 impl Owners {
-    /// A guest comes, or begins.
+    /// Begins the share of a guest that arrives or is created.
     ///
     /// # Errors
-    /// It is a clone, and its owner has too many of them here; or the time of his agents here is over.
+    /// The guest is a clone, and its owner has too many of them here; or the lifetime of the owner's agents here is
+    /// over.
     pub fn enter(&self, owner: &Owner, is_clone: bool, now: Time, terms: &OwnerTerms) -> Result<Box<Share>, Breach> {
         let account = self.account(owner);
         let mut spent = account.spent();
@@ -143,7 +144,7 @@ impl Owners {
         Ok(Box::new(Share { account, cpu, messages, memory_bytes: 0, is_clone, until }))
     }
 
-    /// What each owner who has guests here uses of what he may, by name.
+    /// Lists the quotas of each owner that has guests here, with their use, by name.
     pub fn quotas(&self, now: Time) -> Vec<(String, Vec<QuotaSeen>)> {
         let accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let present = accounts.values().filter(|account| Arc::strong_count(account) > 1);
@@ -158,7 +159,7 @@ impl Owners {
         if let Some(account) = accounts.get(owner) {
             return Arc::clone(account);
         }
-        // Each sweep leaves room for as many as there are, so that none comes often.
+        // Each sweep doubles the room, so that sweeps are rare.
         if accounts.len() >= accounts.capacity().max(GUEST_OWNERS_SPARE) {
             accounts.retain(|_, account| Arc::strong_count(account) > 1);
             let stay = accounts.len();
@@ -180,10 +181,10 @@ impl Share {
         self.account.owner.to_string()
     }
 
-    /// It took so many microseconds of processor time.
+    /// Adds processor time.
     ///
     /// # Errors
-    /// Its owner's agents took too much of it, and it was the one with which they did.
+    /// The owner's agents took too much of it, and this guest exceeded the limit.
     pub fn add_cpu(&mut self, micros: u64, now: Time, terms: &OwnerTerms) -> Result<(), Breach> {
         let Some(max) = terms.cpu_ms_per_s else { return Ok(()) };
         let most = u64::from(max) * 1_000;
@@ -193,10 +194,10 @@ impl Share {
         }
     }
 
-    /// It sends so many messages.
+    /// Adds messages.
     ///
     /// # Errors
-    /// Its owner's agents sent too many, and it was the one with which they did.
+    /// The owner's agents sent too many, and this guest exceeded the limit.
     pub fn add_messages(&mut self, count: u32, now: Time, terms: &OwnerTerms) -> Result<(), Breach> {
         let Some(max) = terms.messages_per_s else { return Ok(()) };
         match self.account.spent().messages.add_share(&mut self.messages, u64::from(count), now, u64::from(max)) {
@@ -205,15 +206,15 @@ impl Share {
         }
     }
 
-    /// Whether the time of its owner's agents here is over.
+    /// Returns the violation if the lifetime of the owner's agents here is over.
     pub fn over(&self, now: Time, terms: &OwnerTerms) -> Option<Breach> {
         (now >= self.until).then(|| lifetime_over(&self.account.owner, terms))
     }
 
-    /// It says so many bytes at once.
+    /// Checks the length of a message or line.
     ///
     /// # Errors
-    /// Agents of its owner may not.
+    /// Agents of the owner may not send or print so many bytes at once.
     pub fn check_length(&self, bytes: usize, terms: &OwnerTerms) -> Result<(), Breach> {
         match terms.message_bytes.filter(|max| bytes > *max) {
             Some(max) => Err(Breach::OwnerMessageBytes { owner: self.owner(), bytes, max }),
@@ -221,10 +222,10 @@ impl Share {
         }
     }
 
-    /// Its memory has so many bytes from now on, if it had not as many before.
+    /// Raises the guest's memory to this number of bytes; it never falls.
     ///
     /// # Errors
-    /// Its owner's agents would have too many of them.
+    /// The owner's agents would have too much memory.
     pub fn grow(&mut self, bytes: u64, terms: &OwnerTerms) -> Result<(), Breach> {
         let more = bytes.saturating_sub(self.memory_bytes);
         let mut spent = self.account.spent();

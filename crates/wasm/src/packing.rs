@@ -1,35 +1,37 @@
-//! How what an agent changed is packed: most states are a few hundred bytes of small numbers, addresses and text, in which LZ4 finds
-//! hardly anything twice. So such are written in a code in which frequent bytes take few bits, as HTTP/2 does with headers (RFC 7541,
-//! 5.2); what repeats itself by LZ4; and what neither makes shorter as it is.
+//! Packing of an agent's changes. Most states are a few hundred bytes of small numbers, addresses and text, in which
+//! LZ4 finds hardly any repetition. Such states are written in a Huffman code, as HTTP/2 does with headers (RFC 7541,
+//! 5.2). Repetitive ones are packed by LZ4, and the rest stays as it is.
 
 use std::borrow::Cow;
 
 use crate::bytes::{BadBytes, Input, put_varint};
 
-/// Bytes from which on LZ4 is tried.
+/// Least bytes for which LZ4 is tried.
 const LZ4_FROM: usize = 96;
-/// Bytes up to which the code is tried: of more LZ4 makes less.
+/// Most bytes for which the code is tried; LZ4 packs more of them better.
 const CODE_UP_TO: usize = 4096;
-/// A byte of LZ4 stands for so many at most, one of the code for two.
+/// Most bytes that one packed byte can stand for, in LZ4 and in the code.
 const LZ4_FACTOR_MAX: usize = 255;
 const CODE_FACTOR_MAX: usize = 2;
-/// How many bits stand for each byte: a hexadecimal digit each. It is the Huffman code of 561 states of the example modules in Rust, C and
-/// AssemblyScript without the retriever's, which is what `whimbrel bench mobility` measures; each state counts alike, and each byte a little.
+/// Lengths of the code in bits, a hexadecimal digit for each byte. It is the Huffman code of 561 states of the
+/// example modules in Rust, C and AssemblyScript, without the retriever's: those that `whimbrel bench mobility`
+/// measures. Each state counts alike, and each byte a little.
 const LENGTHS: &[u8; 256] = b"\
     4634665778788988788babbaaaaa9baa87599aaaaaababb9855855aaaabbabb9\
     79ab8bbbbbbaabbb999ababbbbbbabbb888998ba88ba8949887999a8bbbbabbb\
     58bbabbbbbbb8bbb88bbabbbabbaa9ba98aaabbbabbbabbb869ababaaabbabba\
     89abbbbabbbbbaba8aaabbbbabbbabbb8a6b9bbbabbbbbbb8688b8ba99999886";
-/// Bits of the longest.
+/// Length of the longest code.
 const LONGEST: u32 = 11;
 const TABLE: usize = 1 << LONGEST;
 
-/// What stands for each byte: the bits, in the lowest places, and how many.
+/// Code of each byte: the bits, in the lowest places, and their number.
 static CODE: [(u16, u32); 256] = code();
-/// Which byte bits begin with that stand for, and how many they are.
+/// Byte whose code the bits begin with, and the length of the code.
 static BYTES: [(u8, u32); TABLE] = bytes();
 
-/// Appends these bytes packed: 0 and they as they are, or twice their number, and one more if what follows is LZ4.
+/// Appends these bytes packed. Unpacked bytes follow a 0. Packed bytes follow twice the unpacked length, plus one for
+/// LZ4.
 pub(crate) fn pack(bytes: &[u8], out: &mut Vec<u8>) {
     let coded = (bytes.len() <= CODE_UP_TO).then(|| encode(bytes));
     let packed = (bytes.len() >= LZ4_FROM).then(|| lz4_flex::block::compress(bytes));
@@ -41,7 +43,7 @@ pub(crate) fn pack(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Packed bytes, to the end of the input.
 pub(crate) struct Packed<'a> {
-    /// Their number when they are unpacked.
+    /// Length when unpacked.
     pub len: usize,
     kind: Kind,
     bytes: &'a [u8],
@@ -55,7 +57,7 @@ enum Kind {
 }
 
 impl<'a> Packed<'a> {
-    /// What [`pack`] wrote.
+    /// Reads the output of [`pack`].
     pub fn read(input: &mut Input<'a>) -> Result<Self, BadBytes> {
         let head = input.length()?;
         let bytes = input.rest();
@@ -65,7 +67,7 @@ impl<'a> Packed<'a> {
             (len, 0) => (Kind::Code, len, CODE_FACTOR_MAX),
             (len, _) => (Kind::Lz4, len, LZ4_FACTOR_MAX),
         };
-        // No bytes become more, so nobody has room made for what is not there.
+        // No packed bytes unpack to more, so no memory is allocated for a false length.
         if len / factor_max > bytes.len() { Err(BadBytes) } else { Ok(Self { len, kind, bytes }) }
     }
 
@@ -75,14 +77,14 @@ impl<'a> Packed<'a> {
             Kind::Code => Cow::Owned(decode(self.bytes, self.len)?),
             Kind::Lz4 => {
                 let bytes = lz4_flex::block::decompress(self.bytes, self.len).map_err(|_| BadBytes)?;
-                // They may be fewer than was said.
+                // There may be fewer bytes than announced.
                 Cow::Owned(Some(bytes).filter(|bytes| bytes.len() == self.len).ok_or(BadBytes)?)
             }
         })
     }
 }
 
-/// The first bits are the highest of the first byte; the last byte ends with zeros.
+/// Encodes bytes. The first bits are the highest of the first byte; the last byte is filled up with zeros.
 fn encode(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let (mut held, mut count) = (0u64, 0);
@@ -103,7 +105,7 @@ fn encode(bytes: &[u8]) -> Vec<u8> {
 fn decode(bytes: &[u8], len: usize) -> Result<Vec<u8>, BadBytes> {
     let mut out = Vec::with_capacity(len);
     let mut bytes = bytes.iter();
-    // Bits that are not used yet, in the lowest places.
+    // Unused bits, in the lowest places.
     let (mut held, mut count) = (0u64, 0);
     while out.len() < len {
         while count < LONGEST
@@ -121,7 +123,7 @@ fn decode(bytes: &[u8], len: usize) -> Result<Vec<u8>, BadBytes> {
     if is_end { Ok(out) } else { Err(BadBytes) }
 }
 
-/// The canonical code of these lengths: the shortest first, bytes of one length in their order.
+/// Builds the canonical code of these lengths: the shortest first, bytes of one length in their order.
 #[expect(clippy::indexing_slicing, reason = "it is done when this is compiled")]
 const fn code() -> [(u16, u32); 256] {
     let mut code = [(0, 0); 256];
@@ -161,7 +163,7 @@ const fn bytes() -> [(u8, u32); TABLE] {
 const fn digit(letter: u8) -> u32 {
     match (letter as char).to_digit(16) {
         Some(digit) => digit,
-        // No length: then not each beginning stands for a byte.
+        // Without a length, not each prefix stands for a byte, and the assertion above fails.
         None => 0,
     }
 }

@@ -1,17 +1,17 @@
-//! Which pages of a guest's memory were ever touched, as the kernel says: what was not is as it was to begin with, and to look at it
-//! would bring it into memory.
+//! Pages of a guest's memory that were ever touched, as the kernel tells. Other pages have their initial content, and
+//! to read them would bring them into memory.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Bytes of a page of the kernel's, on all machines this is used on; if it is not, nothing is left out.
+/// Bytes of the kernel's pages on supported machines; with another size, all pages count as touched.
 const PAGE: usize = 4096;
-/// An entry of `/proc/self/pagemap`: present, or swapped out.
+/// Bits of an entry of `/proc/self/pagemap`: present, or swapped out.
 const TOUCHED: u64 = 0b11 << 62;
-/// Pages that are asked about at a time.
+/// Pages of one request to the kernel.
 const PAGES_AT_ONCE: usize = 512;
 
-/// See the module.
+/// Access to the kernel's page map; see the module.
 pub(crate) struct Resident {
     pagemap: Option<File>,
 }
@@ -22,7 +22,7 @@ impl Resident {
         Self { pagemap: if is_usual { File::open("/proc/self/pagemap").ok() } else { None } }
     }
 
-    /// Calls `work` with each run of this memory that was touched, by its place: with all of it, if that is not known.
+    /// Calls `work` with each touched range of this memory; with the whole memory, if the kernel does not tell.
     pub fn touched(&self, memory: &[u8], from: usize, mut work: impl FnMut(std::ops::Range<usize>)) {
         let pagemap = self.pagemap.as_ref().filter(|_| (memory.as_ptr() as usize).is_multiple_of(PAGE));
         let mut open: Option<std::ops::Range<usize>> = None;

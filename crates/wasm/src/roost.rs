@@ -1,5 +1,5 @@
-//! Which guests are in memory. There is room for a limited number; when one more is wanted, one that has had no call for a while
-//! is written out, and is brought back when it is called.
+//! Residency: the guests that are in memory. There is a limited number of slots. When one more is needed, a guest
+//! without a recent call is written out; its next call brings it back.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,21 +7,21 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::mind::Mind;
 
-/// Guests that are looked at before one more is refused.
+/// Guests that are considered for eviction before one more is refused.
 const LOOKED_AT_MAX: usize = 4_096;
 
-/// Guests that are gone, or come and go, that the queue may hold beyond twice those that are in memory.
+/// Entries of gone or moving guests that the queue may hold beyond twice the number in memory.
 const QUEUE_SPARE: usize = 64;
 
-/// See the module.
+/// Slots for guests in memory; see the module.
 pub(crate) struct Roost {
     slots: u32,
     live: AtomicU32,
-    /// Those that came in, the one looked at longest ago first; among them some that are gone.
+    /// Guests that came into memory, the one considered longest ago first. Some of them are gone.
     queue: Mutex<VecDeque<Weak<Mutex<Mind>>>>,
 }
 
-/// A place in memory, given back when it is dropped.
+/// Slot in memory, given back when it is dropped.
 pub(crate) struct Seat<'a>(&'a Roost);
 
 impl Drop for Seat<'_> {
@@ -43,14 +43,14 @@ impl Roost {
         self.slots
     }
 
-    /// A place for something that is no agent, and is not written out.
+    /// Takes a slot for an instance that is no agent, and is not written out.
     pub fn seat(&self) -> Seat<'_> {
         self.make_room();
         self.live.fetch_add(1, Ordering::Relaxed);
         Seat(self)
     }
 
-    /// An agent is about to come in.
+    /// Takes a slot for an agent.
     pub fn enter(&self, mind: &Arc<Mutex<Mind>>) {
         self.make_room();
         let live = self.live.fetch_add(1, Ordering::Relaxed) as usize;
@@ -61,12 +61,12 @@ impl Roost {
         queue.push_back(Arc::downgrade(mind));
     }
 
-    /// One that was in is gone.
+    /// Gives a slot back.
     pub fn leave(&self) {
         self.live.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Writes guests out until there is room for one more, as far as there are any that can be.
+    /// Writes guests out until there is a free slot, as far as any guest can be written out.
     fn make_room(&self) {
         for _ in 0..LOOKED_AT_MAX {
             if self.live() < self.slots {
@@ -74,7 +74,7 @@ impl Roost {
             }
             let Some(next) = self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { return };
             let Some(mind) = next.upgrade() else { continue };
-            // Who has a turn just now keeps its place.
+            // A guest that has a turn now keeps its slot.
             let left = mind.try_lock().is_ok_and(|mut mind| mind.give_way());
             if !left {
                 self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(next);

@@ -8,22 +8,22 @@ use super::read::{FrameError, Reader};
 use super::value::{TooDeep, length, read_value, write_value};
 use super::{act, field};
 
-/// Writes messages for guests, one after the other, into the same place. Most of a frame is who writes to whom, and that is
-/// mostly the same as in the one before.
+/// Writer of messages for guests, one after another into the same buffer. Consecutive messages mostly have the same
+/// sender and receiver, so the writer keeps this head.
 #[derive(Default)]
 pub struct FrameWriter {
     frame: Vec<u8>,
-    /// What the frame begins with, and how long that is.
+    /// Head of the frame, and its length.
     head: Option<(Performative, Aid, Aid, Symbol)>,
     head_bytes: usize,
 }
 
 impl FrameWriter {
-    /// The frame of `message`: fields in the order of their numbers, agents named in full, those that do not say of which platform they
-    /// are as ones of `platform`.
+    /// Encodes `message`, with its fields in the order of their numbers. Names of agents are written with their
+    /// platform, by default `platform`.
     ///
     /// # Errors
-    /// Its content nests too deeply for guests.
+    /// The content nests too deeply for guests.
     pub fn write(&mut self, message: &AclMessage, platform: Symbol) -> Result<&[u8], TooDeep> {
         let head = match message.receivers.as_slice() {
             [receiver] => Some((message.performative, message.sender, *receiver, platform)),
@@ -43,7 +43,7 @@ impl FrameWriter {
 /// Appends `message` to `out`; see [`FrameWriter::write`].
 ///
 /// # Errors
-/// Its content nests too deeply for guests; something is in `out` then.
+/// The content nests too deeply for guests; then `out` has a part of the frame.
 pub fn write_message(message: &AclMessage, platform: Symbol, out: &mut Vec<u8>) -> Result<(), TooDeep> {
     write_head(message, platform, out);
     write_rest(message, platform, out)
@@ -99,12 +99,12 @@ fn write_extras(extras: &Extras, platform: Symbol, out: &mut Vec<u8>) {
     extras.reply_to.iter().for_each(|other| agent(field::REPLY_TO, *other, platform, out));
 }
 
-/// The place in FIPA00037's list; [`act::NAMED`] if it is none of those.
+/// Returns the performative's number in FIPA00037, or [`act::NAMED`] if it has none.
 fn number_of(performative: Performative) -> u8 {
     Performative::FIPA.iter().position(|one| *one == performative).map_or(act::NAMED, |index| index as u8)
 }
 
-/// A field whose length is known when it is written.
+/// Writes a field, and then its length in front.
 fn put(number: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), TooDeep>) -> Result<(), TooDeep> {
     out.push(number);
     let counted = out.len();
@@ -126,7 +126,7 @@ fn text(number: u8, text: &str, out: &mut Vec<u8>) {
 fn agent(number: u8, aid: Aid, platform: Symbol, out: &mut Vec<u8>) {
     let (name, said) = (aid.name.as_str(), aid.platform.as_str());
     if said.is_empty() && Cast::of(aid.name).is_some() {
-        // A topic or a group is of no platform.
+        // Topics and groups belong to no platform.
         return text(number, name, out);
     }
     let platform = if said.is_empty() { platform.as_str() } else { said };
@@ -137,10 +137,10 @@ fn agent(number: u8, aid: Aid, platform: Symbol, out: &mut Vec<u8>) {
     out.extend_from_slice(platform.as_bytes());
 }
 
-/// The message that a guest wrote; it is from `sender`, whatever the guest says.
+/// Decodes a message of a guest. Its sender is `sender`, whatever the guest wrote.
 ///
 /// # Errors
-/// The bytes are no message, or it has no receiver.
+/// The bytes are no message, or the message has no receiver.
 pub fn read_message(bytes: &[u8], sender: Aid) -> Result<AclMessage, FrameError> {
     let mut reader = Reader::new(bytes);
     let number = reader.byte()?;
@@ -174,7 +174,7 @@ pub fn read_message(bytes: &[u8], sender: Aid) -> Result<AclMessage, FrameError>
 
 fn read_field(number: u8, bytes: &[u8], reader: &Reader<'_>, message: &mut AclMessage) -> Result<(), FrameError> {
     match number {
-        // It says itself who it is, which is known.
+        // The sender is known, whatever the guest wrote.
         field::SENDER => {}
         field::RECEIVER => message.receivers.push(aid(bytes, reader)?),
         field::CONTENT => message.content = read_value(bytes)?,
@@ -214,10 +214,10 @@ fn aid(bytes: &[u8], reader: &Reader<'_>) -> Result<Aid, FrameError> {
     }
 }
 
-/// The template that a guest wrote; an empty one fits every message.
+/// Decodes a template of a guest; an empty one matches every message.
 ///
 /// # Errors
-/// The bytes are none, or they are too many ([`GUEST_TEMPLATE_BYTES_MAX`], [`GUEST_TEMPLATE_PARTS_MAX`]).
+/// The bytes are no template, or exceed [`GUEST_TEMPLATE_BYTES_MAX`] or [`GUEST_TEMPLATE_PARTS_MAX`].
 pub fn read_template(bytes: &[u8]) -> Result<Template, FrameError> {
     if bytes.is_empty() {
         return Ok(Template::Any);

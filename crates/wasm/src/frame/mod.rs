@@ -1,5 +1,5 @@
-//! Messages and values as guests read and write them: little-endian, no padding, no dictionary, so that a guest in any
-//! language needs a page of code for them (docs/design/wasm-agents.md, Frames).
+//! Frames: messages and values as guests read and write them. Frames are little-endian, without padding or
+//! dictionary. A guest in any language needs a page of code for them (docs/design/wasm-agents.md, Frames).
 
 mod message;
 mod read;
@@ -9,7 +9,7 @@ pub use message::{FrameWriter, read_message, read_template, write_message};
 pub use read::FrameError;
 pub use value::{TooDeep, read_value, write_value};
 
-/// The fields of a message frame.
+/// Numbers of the fields of a message frame.
 mod field {
     pub const SENDER: u8 = 1;
     pub const RECEIVER: u8 = 2;
@@ -27,8 +27,8 @@ mod field {
     pub const USER: u8 = 14;
 }
 
-/// The first byte of a frame, where it is no number of a FIPA performative.
+/// First bytes of a frame that are no number of a FIPA performative.
 mod act {
-    /// The performative stands in a field; in a template the next byte is for any.
+    /// The performative is in a field. In a template, the next byte stands for any performative.
     pub const NAMED: u8 = 254;
 }

@@ -1,16 +1,16 @@
-//! Reading what a guest wrote: every length is checked against what is there.
+//! Reader of frames that guests wrote: every length is checked against the bytes that are left.
 
-/// Why bytes are no frame.
+/// Error of decoding a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at}")]
 pub struct FrameError {
-    /// What is wrong.
+    /// Fault.
     pub what: &'static str,
-    /// Where.
+    /// Byte offset.
     pub at: usize,
 }
 
-/// Bytes being read.
+/// Reader of a frame.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
         self.at == self.bytes.len()
     }
 
-    /// Bytes that are left.
+    /// Returns the number of bytes that are left.
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -62,19 +62,19 @@ impl<'a> Reader<'a> {
         self.array().map(f64::from_le_bytes)
     }
 
-    /// A length and so many bytes.
+    /// Reads a length, and as many bytes.
     pub fn bytes(&mut self) -> Result<&'a [u8], FrameError> {
         let length = self.u32()?;
         self.take(length as usize)
     }
 
-    /// A length and so many bytes of UTF-8.
+    /// Reads a length, and as many bytes of UTF-8.
     pub fn text(&mut self) -> Result<&'a str, FrameError> {
         let bytes = self.bytes()?;
         utf8(bytes).map_err(|what| FrameError { what, at: self.at - bytes.len() })
     }
 
-    /// How many things follow, each of which takes `least` bytes at least.
+    /// Reads a number of items, each of which takes at least `least` bytes.
     pub fn count(&mut self, least: usize) -> Result<usize, FrameError> {
         let count = self.u32()? as usize;
         if count > self.left() / least { Err(self.error("more is announced than there is")) } else { Ok(count) }

@@ -29,12 +29,12 @@ const ANNOTATED: u8 = 4;
 /// Appends `value` to `out`. A mutable container is written as the list or map that it holds now.
 ///
 /// # Errors
-/// It nests deeper than [`VALUE_DEPTH_MAX`]; something is in `out` then.
+/// The value nests deeper than [`VALUE_DEPTH_MAX`]; then `out` has a part of it.
 pub fn write_value(value: &Value, out: &mut Vec<u8>) -> Result<(), TooDeep> {
     write(value, out, VALUE_DEPTH_MAX)
 }
 
-/// A value that nests deeper than guests can read.
+/// Error: a value nests deeper than guests can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it nests deeper than {VALUE_DEPTH_MAX}")]
 pub struct TooDeep;
@@ -66,7 +66,7 @@ fn write(value: &Value, out: &mut Vec<u8>, depth: usize) -> Result<(), TooDeep> 
     Ok(())
 }
 
-/// A list; if it does not end as one, its end is the last element.
+/// Writes a list. The tail of an improper list becomes its last element.
 fn write_list(value: &Value, out: &mut Vec<u8>, within: usize) -> Result<(), TooDeep> {
     out.push(tag::LIST);
     let counted = out.len();
@@ -119,7 +119,7 @@ fn write_term(term: &Structure, out: &mut Vec<u8>, within: usize) -> Result<(), 
 }
 
 fn write_object(object: &Object, out: &mut Vec<u8>, within: usize) -> Result<(), TooDeep> {
-    // Copied, so that its lock is not held while what it holds is written: that may be the same container.
+    // The copy releases the lock before the elements are written: one of them may be the same container.
     let contents = object.contents().clone();
     match contents {
         Contents::Map(pairs) => write_pairs(pairs.iter(), out, within),
@@ -162,10 +162,10 @@ pub(super) fn length(length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&(length as u32).to_le_bytes());
 }
 
-/// The value that these bytes say, all of them.
+/// Decodes a value that takes all of the bytes.
 ///
 /// # Errors
-/// They are none, or it nests deeper than [`VALUE_DEPTH_MAX`].
+/// The bytes are no value, or the value nests deeper than [`VALUE_DEPTH_MAX`].
 pub fn read_value(bytes: &[u8]) -> Result<Value, FrameError> {
     let mut reader = Reader::new(bytes);
     let value = read(&mut reader, VALUE_DEPTH_MAX)?;

@@ -71,7 +71,7 @@ fn dispatch(guest: &mut Guest, message: AclMessage, length: usize) -> Result<i32
     Ok(0)
 }
 
-/// Keeps a message that is sent should the guest end otherwise than by its own will; an empty one takes that back.
+/// Keeps a message that is sent if the guest fails; an empty one removes it.
 fn on_failure(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     let (memory, guest) = parts(&mut caller)?;
     let bytes = region(memory, ptr, len)?;
@@ -107,7 +107,7 @@ fn take(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     }
 }
 
-/// Holds the oldest message that fits for the guest to fetch; its length.
+/// Takes the oldest message that matches, for the guest to fetch, and returns its length.
 pub(super) fn take_matching(guest: &mut Guest, template: &Template) -> Option<i32> {
     let frame = guest.turn.with(|turn| frame_of_next(turn, template)).flatten();
     frame.map(|frame| guest.hold(frame))

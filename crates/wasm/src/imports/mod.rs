@@ -1,4 +1,4 @@
-//! What guests import: the functions of module `whim` (docs/design/wasm-agents.md).
+//! Imports of guests: the functions of module `whim` (docs/design/wasm-agents.md).
 
 mod messages;
 mod places;
@@ -16,7 +16,7 @@ use crate::guest::{Breach, Guest};
 
 type Result<T> = wasmtime::Result<T>;
 
-/// All of them.
+/// Adds all imports.
 pub(crate) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     messages::add_to(linker)?;
     platform::add_to(linker)?;
@@ -29,7 +29,7 @@ fn breach(breach: Breach) -> wasmtime::Error {
     wasmtime::Error::new(breach)
 }
 
-/// The guest's memory, and the guest.
+/// Returns the guest's memory, and the guest.
 fn parts<'a>(caller: &'a mut Caller<'_, Guest>) -> Result<(&'a mut [u8], &'a mut Guest)> {
     let memory = caller.data().memory.ok_or_else(|| breach(Breach::Nonsense("it calls before it is an agent")))?;
     Ok(memory.data_and_store_mut(caller))
@@ -49,7 +49,7 @@ fn region_mut(memory: &mut [u8], ptr: i32, len: i32) -> Result<&mut [u8]> {
     memory.get_mut(range(ptr, len)).ok_or_else(|| breach(Breach::OutsideMemory))
 }
 
-/// The text there; `None` if it is no UTF-8 or longer than a message may be.
+/// Reads text; `None` if it is no UTF-8 or longer than a message may be.
 fn text<'a>(memory: &'a [u8], ptr: i32, len: i32, guest: &Guest) -> Result<Option<&'a str>> {
     let bytes = region(memory, ptr, len)?;
     Ok(std::str::from_utf8(bytes).ok().filter(|text| text.len() <= guest.terms.message_bytes))
@@ -59,7 +59,7 @@ fn no_text(guest: &mut Guest) -> i32 {
     guest.refuse(code::MALFORMED, "text that is not UTF-8, or too long")
 }
 
-/// Copies as much of `bytes` as there is room for; how long it is.
+/// Copies as much of `bytes` as there is room for, and returns their whole length.
 fn copy_out(memory: &mut [u8], ptr: i32, cap: i32, bytes: &[u8]) -> Result<i32> {
     let room = region_mut(memory, ptr, cap)?;
     let count = bytes.len().min(room.len());
@@ -69,7 +69,7 @@ fn copy_out(memory: &mut [u8], ptr: i32, cap: i32, bytes: &[u8]) -> Result<i32> 
     Ok(i32::try_from(bytes.len()).unwrap_or(i32::MAX))
 }
 
-/// So many milliseconds after `now`; never, if they are negative.
+/// Returns the time `ms` milliseconds after `now`; never, if `ms` is negative.
 fn later(now: Time, ms: i64) -> Time {
     match u64::try_from(ms) {
         Ok(ms) => now + Duration::from_millis(ms),

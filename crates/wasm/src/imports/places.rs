@@ -1,5 +1,5 @@
-//! Ending, and going elsewhere when the call is over: `stop`, `set_lifetime`, `depart`, `depart_clone`, `discard`, `recalled`; and
-//! `life`.
+//! Imports that end or move the guest after its call: `stop`, `set_lifetime`, `depart`, `depart_clone`, `discard`,
+//! `recalled`; and `life`.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     linker.func_wrap(MODULE, "life", |mut caller: Caller<'_, Guest>| -> Result<i64> {
         let (_, guest) = parts(&mut caller)?;
         if guest.affairs.life == 0 {
-            // Drawn once, so it is no source of chance.
+            // Drawn once, so the guest cannot use it as a source of random numbers.
             guest.affairs.life = guest.turn.with(|turn| turn.services.random()).unwrap_or_default().max(1);
         }
         Ok(guest.affairs.life as i64)
@@ -52,7 +52,7 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     Ok(())
 }
 
-/// The guest goes, or the clone that it names does, when its call is over.
+/// Has the guest, or the clone that it names, depart when the call is over.
 fn depart(caller: &mut Caller<'_, Guest>, node: (i32, i32), clone: Option<(i32, i32)>) -> Result<i32> {
     let hop = match hop(caller, node, clone)? {
         Ok(hop) => hop,
@@ -66,7 +66,7 @@ fn depart(caller: &mut Caller<'_, Guest>, node: (i32, i32), clone: Option<(i32, 
     Ok(0)
 }
 
-/// The guest lives no longer than that; nor longer than it was to live anyway.
+/// Limits the lifetime of the guest; a shorter limit stays.
 fn set_lifetime(mut caller: Caller<'_, Guest>, ms: i64) -> Result<i32> {
     let (_, guest) = parts(&mut caller)?;
     let lifetime = Duration::from_millis(ms.max(0) as u64);
@@ -79,7 +79,7 @@ fn set_lifetime(mut caller: Caller<'_, Guest>, ms: i64) -> Result<i32> {
     Ok(if is_set { 0 } else { guest.refuse(code::DENIED, "agents of this platform have no time to live") })
 }
 
-/// Where a guest wants to be, or the clone that it names; or what it is answered.
+/// Reads the destination of a guest, or of the clone that it names; or returns the negative answer.
 pub(super) fn hop(
     caller: &mut Caller<'_, Guest>,
     node: (i32, i32),

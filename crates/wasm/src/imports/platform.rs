@@ -1,4 +1,4 @@
-//! The platform: names, clock, chance, output, the DF, topics, environments.
+//! Imports for the platform: names, clock, randomness, output, the DF, topics, environments.
 
 use wasmtime::{Caller, Linker};
 use whimbrel_acl::{Aid, Symbol, Value};
@@ -11,7 +11,7 @@ use crate::abi::{MODULE, code};
 use crate::frame::{read_value, write_value};
 use crate::guest::Guest;
 
-/// Random bytes at a time.
+/// Most random bytes of one call.
 const RANDOM_BYTES_MAX: i32 = 64 << 10;
 
 pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
@@ -106,7 +106,7 @@ fn random(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     Ok(0)
 }
 
-/// Does something with a line of text, unless there were too many in this call.
+/// Passes a line of text to `write`, unless this call has too many.
 fn line(mut caller: Caller<'_, Guest>, (ptr, len): (i32, i32), write: impl FnOnce(&mut Turn<'_>, &str)) -> Result<i32> {
     let (memory, guest) = parts(&mut caller)?;
     guest.check_length(region(memory, ptr, len)?.len()).map_err(breach)?;
@@ -163,7 +163,7 @@ fn search(mut caller: Caller<'_, Guest>, s: i32, sl: i32, k: i32, kl: i32) -> Re
     Ok(hold_value(guest, &names))
 }
 
-/// The name that a guest wrote; `None` if it is none.
+/// Reads the name of an agent; `None` if it is invalid.
 fn aid(memory: &[u8], ptr: i32, len: i32, guest: &mut Guest) -> Result<Option<Aid>> {
     let Some(name) = text(memory, ptr, len, guest)? else { return Ok(None) };
     guest.naming(|_| name.parse().ok()).map_err(breach)
@@ -217,7 +217,7 @@ fn act(mut caller: Caller<'_, Guest>, env: i32, env_len: i32, ptr: i32, len: i32
     }
 }
 
-/// Keeps a value for the guest to fetch; its length.
+/// Keeps a value for the guest to fetch, and returns its length.
 pub(super) fn hold_value(guest: &mut Guest, value: &Value) -> i32 {
     let mut bytes = Vec::new();
     match write_value(value, &mut bytes) {

@@ -1,4 +1,5 @@
-//! What a guest keeps on the node beside its memory: `storage_get`, `storage_put`, `storage_delete`, `storage_list`.
+//! Imports for storage on the node, beside the guest's memory: `storage_get`, `storage_put`, `storage_delete`,
+//! `storage_list`.
 
 use wasmtime::{Caller, Linker};
 use whimbrel_acl::Value;
@@ -18,14 +19,14 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     Ok(())
 }
 
-/// Does something with what the guest keeps, if it may keep anything; or what it is answered.
+/// Calls `work` with the guest's storage, if storage is granted; or returns the negative answer.
 fn with<R>(guest: &mut Guest, work: impl FnOnce(&Shelves, &Holder) -> R) -> std::result::Result<R, i32> {
     let Some(holder) = guest.used.holder() else { return Err(guest.deny("storage")) };
     let done = guest.turn.with(|turn| turn.services.storage().map(|shelves| work(shelves, holder))).flatten();
     done.ok_or_else(|| guest.refuse(code::UNKNOWN, "nothing can be kept here"))
 }
 
-/// What an import answers that came to a code either way.
+/// Returns the code of either outcome as the answer of an import.
 fn answered(outcome: std::result::Result<i32, i32>) -> Result<i32> {
     Ok(outcome.unwrap_or_else(|code| code))
 }
@@ -51,7 +52,7 @@ fn put(mut caller: Caller<'_, Guest>, ptr: i32, len: i32, value: i32, value_len:
             guest.refuse(code::MALFORMED, error.to_string())
         }
         Ok(Err(error @ StorageError::Entries)) => guest.refuse(code::FULL, error.to_string()),
-        // Others took the room.
+        // Other agents took the room.
         Ok(Err(error @ StorageError::Full)) => guest.refuse(code::QUOTA, error.to_string()),
         Ok(Err(error)) => return Err(breach(error.into())),
     })

@@ -1,9 +1,9 @@
-//! What suspends a guest in the middle of a call: `receive`, `sleep`, `move_to`, `clone_to`.
+//! Imports that suspend a guest in the middle of a call: `receive`, `sleep`, `move_to`, `clone_to`.
 //!
-//! The module was prepared by binaryen's asyncify. When such an import is called the first time, the guest is told to unwind: each
-//! function on its stack saves its variables into the page that the node added to the memory, and returns. When what it waits
-//! for has come the same export is called again, the functions find their way back by what they saved, and the import is called a
-//! second time: now it answers.
+//! The module was prepared by binaryen's asyncify. The first call of such an import tells the guest to unwind: each
+//! function on its stack saves its variables into the page that the node added to the memory, and returns. When the
+//! condition is met, the node calls the same export again. The functions rewind by the saved variables, and the
+//! import is called a second time: now it returns the answer.
 
 use wasmtime::{Caller, Linker};
 use whimbrel_platform::limits::GUEST_UNWOUND_BYTES;
@@ -66,7 +66,8 @@ fn receive(mut caller: Caller<'_, Guest>, ptr: i32, len: i32, ms: i64) -> Result
     })
 }
 
-/// The first time, `wait` says what for, or what to answer at once; the second time the answer is there.
+/// Suspends the call. The first time, `wait` returns the condition, or an immediate answer. The second time, the call
+/// returns the answer that is ready.
 fn suspend(
     caller: &mut Caller<'_, Guest>,
     wait: impl FnOnce(&mut Caller<'_, Guest>) -> Result<std::result::Result<Wait, i32>>,
@@ -101,7 +102,7 @@ fn asyncify(caller: &mut Caller<'_, Guest>, name: &str, at: Option<u32>) -> Resu
     }
 }
 
-/// Where calls are unwound to: room at the end of the memory, that the guest knows nothing of.
+/// Returns the address of the area to which calls are unwound: room at the end of the memory, unknown to the guest.
 fn unwind_area(caller: &mut Caller<'_, Guest>) -> Result<u32> {
     let memory = caller.data().memory.ok_or_else(|| breach(Breach::Suspension("it has no memory yet")))?;
     let mut at = caller.data().affairs.unwind_at;
@@ -110,7 +111,7 @@ fn unwind_area(caller: &mut Caller<'_, Guest>) -> Result<u32> {
         at = before as u32 * PAGE as u32;
         caller.data_mut().affairs.unwind_at = at;
     }
-    // binaryen's `Asyncify`: where to save next, and where the room ends.
+    // Header of binaryen's `Asyncify`: next address to save to, and end of the area.
     let (first, end) = (at.saturating_add(8), at.saturating_add(GUEST_UNWOUND_BYTES as u32));
     let (memory, _) = parts(caller)?;
     let place = memory.get_mut(at as usize..first as usize).ok_or_else(|| breach(Breach::OutsideMemory))?;

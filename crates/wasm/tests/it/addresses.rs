@@ -1,4 +1,4 @@
-//! Where a process may have few addresses.
+//! Hosts in processes with few addresses.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What crosses the border, by the vectors that the SDKs of all languages replay.
+//! Frames, by the vectors that the SDKs of all languages replay.
 
 use serde_json::Value as Json;
 use whimbrel_acl::codec::{Encoding, json};

@@ -3,7 +3,8 @@ use std::sync::Arc;
 use whimbrel_testkit::{Probe, Simulation};
 use whimbrel_wasm::{AdmissionError, Host, HostOptions, Module, WasmAgent};
 
-/// What every guest has: a memory, room to be handed something, the version. `body` adds to it, or takes their place by `$name`.
+/// Returns a module with the parts that every guest has: a memory, an inbox, the version. `body` adds to them, or
+/// replaces one by its `$name`.
 pub fn guest(body: &str) -> String {
     format!(
         r#"(module
@@ -64,7 +65,7 @@ pub fn agent(host: &Arc<Host>, body: &str) -> Box<WasmAgent> {
     Box::new(WasmAgent::new(compile(host, &guest(body)).unwrap(), "guest.wasm".into(), Vec::new()))
 }
 
-/// What the agent `probe` was told by the agent `guest` of this body, of which `count` messages were sent to it.
+/// Returns the lines that `probe` got from an agent `guest` of this body, which was sent `count` messages.
 pub fn told(body: &str, messages: i64) -> Vec<String> {
     let (mut sim, probe) = world();
     sim.spawn("guest", agent(&host(), body));

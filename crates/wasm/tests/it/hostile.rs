@@ -7,7 +7,7 @@ use crate::harness::{agent, host, world};
 
 const HANDLE: &str = r#"(func (export "whim_handle") (param $ptr i32) (param $len i32) (result i32)"#;
 
-/// Why a guest with this body ended, which got a message, under this policy (JSON).
+/// Returns the reason for which a guest of this body ended after a message, under this policy (JSON).
 fn fate_under(policy: &str, body: &str) -> String {
     let (mut sim, _) = world();
     sim.set_policy(serde_json::from_str(policy).unwrap());
@@ -56,7 +56,7 @@ fn a_trap_ends_it() {
     assert_eq!(fate("(i32.const 7)"), "it answered 7");
 }
 
-/// Why a guest of this body ended, which got a message and has a timer.
+/// Returns the reason for which a guest of this body ended, which got a message and has a timer.
 fn fate_of(body: &str) -> String {
     let (mut sim, _) = world();
     let host = host();
@@ -299,7 +299,7 @@ fn what_it_used_is_not_forgotten_while_it_is_written_out() {
     assert!(matches!(sim.ended("guest"), Some(EndReason::Failed(why)) if why.contains("messages_per_s")));
 }
 
-/// Why a module with these functions beside others is not admitted.
+/// Returns the reason for which a module with these additional functions is not admitted.
 fn refused(functions: &str) -> String {
     let text = crate::harness::guest(&format!("{HANDLE} (i32.const 0)) {functions}"));
     crate::harness::compile(&host(), &text).map(|_| ()).unwrap_err().to_string()

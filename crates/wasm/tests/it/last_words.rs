@@ -1,4 +1,4 @@
-//! What is sent should an agent fail, and what tells it from others of its name.
+//! Messages on the failure of an agent, and the number that distinguishes agents of one name.
 
 use whimbrel_acl::Aid;
 use whimbrel_platform::EndReason;
@@ -20,14 +20,14 @@ fn with_last_words() -> (Simulation, Probe, std::sync::Arc<whimbrel_wasm::Host>,
     (sim, probe, host, life)
 }
 
-/// What it tells when it is told to go.
+/// Returns the lines of an agent after the message `go`.
 fn tell(sim: &mut Simulation, probe: &Probe, name: &str) -> String {
     sim.tell(name, "go");
     sim.run_until_idle();
     probe.take_lines().concat()
 }
 
-/// It hears that it is a clone.
+/// Tells an agent that it is a clone.
 fn be_clone(sim: &mut Simulation, name: &str) {
     sim.run_until_idle();
     sim.body(name).unwrap().hopped(&Hop::IsClone { of: "guest".into(), from: "n7".into() });

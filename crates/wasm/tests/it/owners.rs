@@ -1,4 +1,4 @@
-//! What all agents of an owner use together, what clones may, and who is taken in.
+//! Quotas of an owner's agents together, rights of clones, and admission of agents from other nodes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ pub fn introduce(sim: &mut Simulation, host: &Arc<Host>, name: &str, owner: &str
     sim.introduce(new, agent(host, &format!("{HANDLE} {body}")));
 }
 
-/// Why those agents of a name with a number ended that did.
+/// Returns the reasons for which the agents `name0`, `name1`, ... ended, as far as they did.
 fn fates(sim: &Simulation, name: &str, count: usize) -> Vec<String> {
     let ended = (0..count).filter_map(|number| match sim.ended(&format!("{name}{number}"))? {
         EndReason::Failed(why) => Some(why),
@@ -118,7 +118,8 @@ fn who_ends_gives_its_memory_back() {
     }
 }
 
-/// The agent `from`, as it goes to another node, or its clone does: this world is that one, too, and has it under another name.
+/// Admits the agent `from`, or its clone, as if it came from another node: this world is both nodes, and gives it
+/// another name.
 pub fn arrive(
     sim: &mut Simulation,
     host: &Arc<Host>,

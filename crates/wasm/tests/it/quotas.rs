@@ -1,4 +1,5 @@
-//! Each quota, of an agent and of all agents of its owner: who exceeds it ends, whoever owns it hears why, and nobody else notices.
+//! Each quota, of an agent and of all agents of its owner. An agent that exceeds one is ended, its owner is told why,
+//! and other agents are unaffected.
 
 use whimbrel_acl::Performative;
 
@@ -17,7 +18,7 @@ const KEEP: &str = r#"(drop (call $storage_put (i32.const 3000) (i32.const 1) (i
     (i32.const 0)) (data (i32.const 3000) "k")"#;
 const IDLE: &str = "(i32.const 0))";
 
-/// What an agent of this body that exceeds this quota, and no other one, is stopped for, as its owner hears.
+/// Returns the reason that the owner hears when a guest of this body exceeds this quota, and no other.
 #[track_caller]
 fn stopped_for(quota: &str, most: u64, body: &str) -> String {
     let policy = format!(

@@ -12,7 +12,8 @@ use whimbrel_wasm::{Module, WasmAgent};
 use crate::agents::COUNTER;
 use crate::harness::{agent, compile, guest, host, world};
 
-/// Lets an agent of a doubtful state have some turns. (It may be one that writes to somebody who is not there, and to whoever tells it so.)
+/// Gives an agent of a doubtful state some turns. The agent may write to an unknown agent, and to the sender of the
+/// answer.
 fn try_out(agent: Box<WasmAgent>) {
     let (mut sim, _) = world();
     sim.spawn("other", agent);
@@ -116,8 +117,8 @@ fn what_it_is_to_be_told_first_goes_along() {
     assert_eq!(probe.take_lines(), ["inform 42"]);
 }
 
-/// Any bytes behind the byte that says how a state is laid out; half of them say next that nothing is set, so that what follows is read
-/// as an image.
+/// Random bytes after the byte of the layout. Half of them begin with empty flags, so that the rest is read as an
+/// image.
 #[test]
 fn hostile_states_end_the_agent_at_worst() {
     let module = compile(&host(), &guest(COUNTER)).unwrap();

@@ -1,4 +1,4 @@
-//! What guests keep on a node, and services that they offer.
+//! Storage of guests on a node, and services that they offer.
 
 use whimbrel_platform::EndReason;
 
