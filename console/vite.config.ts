@@ -1,9 +1,9 @@
 import { defineConfig, type Plugin } from "vite";
 
-/** Where `npm run dev` finds a node: `WHIMBREL_NODE=127.0.0.1:8420 npm run dev`. */
+/** Address of the node for `npm run dev`: `WHIMBREL_NODE=127.0.0.1:8420 npm run dev`. */
 const node = process.env["WHIMBREL_NODE"] ?? "127.0.0.1:8420";
 
-/** What uPlot can and the console does not ask of it: without these lines nobody refers to it, and it is left out. */
+/** Unused parts of uPlot. Without these lines the bundler drops them. */
 const UNUSED = ["uPlot.join = join;", "uPlot.rangeLog = rangeLog;", "(paths.stepped = stepped);", "(paths.bars    = bars);", "(paths.spline  = monotoneCubic);"];
 
 const lessOfUPlot: Plugin = {
@@ -22,7 +22,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     target: "es2022",
-    // The policy of the page allows nothing inline, data: addresses included.
+    // The page's policy forbids inline content, including data: addresses.
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,

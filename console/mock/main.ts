@@ -1,4 +1,4 @@
-/** `npm run mock -- --agents 10000 --rate 5000 --port 8421`: the built console on a society that is none. */
+/** `npm run mock -- --agents 10000 --rate 5000 --port 8421`: serves the built console with a mock society. */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";

@@ -1,4 +1,4 @@
-/** The mind of an initiator of contract nets that is none: it changes as the messages do that it gets. */
+/** Mock of the mind of a contract net's initiator. It changes with the messages that it gets. */
 import type { AgentState, FrameInfo, MessageInfo, MindInfo } from "../src/live/vocabulary.js";
 
 const PLANS = [

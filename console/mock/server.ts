@@ -1,4 +1,4 @@
-/** A node that is none: serves the built console and speaks the live protocol for a mock society. */
+/** Mock of a node: serves the built console and speaks the live protocol for a mock society. */
 import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,10 +11,10 @@ import { EVERYTHING, takes } from "../src/model/talk.js";
 import { MockSociety, SMALL, type SocietyOptions } from "./society.js";
 
 export const TYPES: Readonly<Record<string, string>> = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2" };
-/** The policy under which nodes serve the console. */
+/** Content security policy under which nodes serve the console. */
 export const POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 export const TOKEN = "mock";
-/** What one socket watches at a time, as with a node. */
+/** Watches of one socket at a time, as on a node. */
 const WATCHES_MAX = 64;
 
 interface Watching {
@@ -27,7 +27,7 @@ interface Watching {
 }
 
 const NOTHING = { protocols: [], ontologies: [], languages: [] };
-/** Standing searches in each node's DF. */
+/** Subscriptions in each node's DF. */
 const SUBSCRIPTIONS: readonly SubscriptionInfo[] = [
   { subscriber: "initiator1", conversation: null, agent: null, services: [{ name: "", kind: "contractor", owner: null, properties: [["price", "2"]], ...NOTHING }], ...NOTHING },
   { subscriber: "courier1", conversation: "c-42", agent: null, services: [], ...NOTHING },
@@ -35,15 +35,15 @@ const SUBSCRIPTIONS: readonly SubscriptionInfo[] = [
 
 export class MockNode {
   readonly society: MockSociety;
-  /** What was asked for that changes something, for tests. */
+  /** Received requests that change something, for tests. */
   readonly orders: Request[] = [];
   #server: Server | undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #clients = new Map<WebSocket, Map<number, Watching>>();
   readonly #sent: [number, number][] = [];
-  /** Whether nothing of what is watched reaches anybody, as when a network drops it all without a word. */
+  /** True to send nothing to watches, like a network that drops packets silently. */
   isMute = false;
-  /** Messages between two agents, from the beginning. */
+  /** Messages between two agents, in total. */
   readonly #pairs = new Map<string, number>();
 
   constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "conversations", "subscriptions", "totals", "at"]) {
@@ -68,7 +68,7 @@ export class MockNode {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   }
 
-  /** Breaks all connections, as a network does. */
+  /** Breaks all connections. */
   cut(): void {
     for (const socket of this.#clients.keys()) socket.terminate();
   }
@@ -135,7 +135,10 @@ export class MockNode {
     if (watch.what === "agents") this.#agents(socket, id, watch);
   }
 
-  /** What the log of another node has: of a conversation an answer to its first message, else what a pilot there says twice a second. */
+  /**
+   * Returns lines of another node's log: an answer to a conversation's first message, or the messages of a pilot, two a
+   * second.
+   */
   #heardAt(node: string, { since, conversation, since_us = 0 }: LogWanted): { lines: LogLine[]; next: number; complete: boolean } {
     if (conversation == null) {
       const from = Math.max(since, Math.floor((since_us / 1000 - this.society.startedMs) / PILOT_MS));
@@ -161,7 +164,7 @@ export class MockNode {
     while ((this.#sent[0]?.[0] ?? now) < now - 1000) this.#sent.shift();
     for (const [socket, watches] of this.isMute ? [] : this.#clients) {
       for (const [id, watching] of watches) {
-        // A reader that is slow is told how much it missed.
+        // A slow reader is told how many it missed.
         const frame = socket.bufferedAmount > 4e6 ? null : this.#frame(watching, events, now);
         if (frame) socket.send(JSON.stringify({ ...frame, id }));
       }
@@ -283,7 +286,7 @@ export class MockNode {
         return { answer: "node", ...society.node() };
       case "at":
         if (request.ask.request === "node" && request.node !== "n3") return { answer: "node", ...society.nodeAt(request.node) };
-        // All letters of the mock died at the node that is asked.
+        // All dead letters of the mock belong to the asked node.
         if (request.ask.request === "dead_letters" && request.node !== "n3") return { answer: "dead_letters", letters: [], total: 0 };
         if (request.ask.request === "conversations" && request.node !== "n3") return { answer: "conversations", ...this.#heardAt(request.node, request.ask.wanted) };
         return request.node === "n3" ? { answer: "error", reason: "no_answer", text: "it is busy with something else" } : this.#answer(request.ask);
@@ -387,12 +390,12 @@ export class MockNode {
   }
 }
 
-/** How long an agent is on its way. */
+/** Duration of a move. */
 const JOURNEY_MS = 400;
-/** How often a pilot of another node says something. */
+/** Interval of a pilot's messages on another node. */
 const PILOT_MS = 500;
 const JOBS = ["paint", "carry", "weld"];
-/** How much is in the audit log. */
+/** Lines of the audit log. */
 const AUDIT_LINES = 450;
 
 function unknown(agent: string): Answer {

@@ -1,4 +1,4 @@
-/** A society that is none: agents, and contract nets among them, as many as wanted. For demonstrations and tests of the console. */
+/** Mock of a society with any number of agents and their contract nets, for demonstrations and tests of the console. */
 import type { AgentInfo, AgentKind, AgentState, CertificateInfo, CodeInfo, DeviceInfo, Event, MessageInfo, MindInfo, NodeInfo, SecurityInfo, UsageInfo } from "../src/live/vocabulary.js";
 import { MockMind } from "./mind.js";
 
@@ -7,12 +7,12 @@ export interface SocietyOptions {
   readonly messagesPerS: number;
   readonly nodes: number;
   readonly seed: number;
-  /** Agents and contents that try to do harm in the console. */
+  /** True to include agents and contents that attack the console. */
   readonly hostile: boolean;
 }
 export const SMALL: SocietyOptions = { agents: 60, messagesPerS: 12, nodes: 3, seed: 7, hostile: false };
 
-/** What harm agents might try: none of it may be more than text. */
+/** Attacks by agents. Each must show up as plain text. */
 export const HOSTILE = [
   `<script>window.pwned=1</script>`,
   `<img src=x onerror="window.pwned=1">`,
@@ -36,7 +36,7 @@ interface Agent {
   handled: number;
 }
 
-/** Someone who is to say something, and what comes of it. */
+/** A message to send, and the messages that follow it. */
 interface Step {
   readonly message: MessageInfo;
   readonly then?: () => Step[];
@@ -46,7 +46,7 @@ interface Step {
 const JOBS = ["paint", "carry", "weld", "survey", "ferry", "mend", "count", "brew"];
 const PLACES = ["pier", "mudflat", "lagoon", "dune", "harbour", "estuary"];
 
-/** Mulberry32: the same society for the same seed. */
+/** Mulberry32: the same seed gives the same society. */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -105,13 +105,13 @@ export class MockSociety {
     return items[Math.floor(this.#random() * items.length)] as T;
   }
 
-  /** What is said in so many milliseconds. */
+  /** Returns the messages of the next `ms` milliseconds. */
   advance(ms: number, nowMs: number): Event[] {
     this.#due += (ms / 1000) * this.options.messagesPerS;
     const events: Event[] = [];
     for (; this.#due >= 1; this.#due--) {
       if (this.#waiting.length === 0 || (this.#waiting.length < 200 && this.#random() < 0.08)) this.#waiting.push(...this.#contractNet());
-      // Answers overtake each other, a little.
+      // Answers overtake each other slightly.
       const index = Math.floor(this.#random() ** 2 * Math.min(this.#waiting.length, 12));
       const [step] = this.#waiting.splice(index, 1);
       if (step) events.push(this.#say(step, nowMs * 1000 + events.length * Math.floor((ms * 1000) / 300)));
@@ -178,7 +178,7 @@ export class MockSociety {
     return { name: agent.name, kind: kindOf(agent), state: agent.state, ending: false, node: agent.node, ...(agent.device !== undefined && { device: agent.device }), owner: null, age_ms: Date.now() - agent.born, mailbox: agent.mailbox, handled: agent.handled, passive: false };
   }
 
-  /** The first tabs are devices, each doing otherwise. */
+  /** Returns the first tabs as devices in different states. */
   devices(): DeviceInfo[] {
     const tabs = [...this.agents.values()].filter(({ name, kind }) => kind === "session" && name.startsWith("tab")).slice(0, 4);
     return tabs.map(({ name, node }, index): DeviceInfo => {
@@ -190,7 +190,7 @@ export class MockSociety {
     });
   }
 
-  /** Has an agent go on elsewhere; why not, if it cannot. */
+  /** Moves an agent. Returns the reason of a refusal. */
   move(agent: Agent, to: string): string | null {
     const isDevice = this.devices().some(({ name }) => name === to);
     if (!isDevice && !this.nodeNames.includes(to)) return `${agent.name} stays: there is no node named ${to}`;
@@ -234,7 +234,7 @@ export class MockSociety {
     };
   }
 
-  /** A node's share, by the agents that live there. */
+  /** Returns a node's share of the figures, by its agents. */
   nodeAt(name: string): NodeInfo {
     const all = this.node();
     const agents = [...this.agents.values()].filter(({ node }) => node === name).length;
@@ -255,7 +255,7 @@ export class MockSociety {
   }
 }
 
-/** What an agent is to its node: on a device it is an agent of a session. */
+/** Returns the kind of an agent. On a device it is an agent of a session. */
 function kindOf({ kind, device }: Agent): AgentKind {
   return device === undefined ? kind : "session";
 }

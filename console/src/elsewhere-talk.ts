@@ -1,4 +1,4 @@
-/** What agents of other nodes say: each node has a log of what its own agents say, which is asked for what came since. */
+/** Messages of agents on other nodes. The logs of those nodes are polled for new lines. */
 import { signal } from "@preact/signals";
 import type { LiveError } from "./live/client.js";
 import { askInTurns } from "./live/rounds.js";
@@ -9,13 +9,13 @@ import { live, society, talk } from "./session.js";
 
 const EVERY_MS = 1_000;
 const LINES = 256;
-/** How much of it is asked for at a time. */
+/** Pages of a log that one poll reads. */
 const PAGES_MAX = 40;
 
-/** What of other nodes' logs is wanted. */
+/** Selection from other nodes' logs. */
 export type Elsewhere = Pick<LogWanted, "conversation" | "performatives" | "since_us">;
 
-/** Whose part is missing: a line of each that says why. */
+/** Reasons why messages of some nodes are missing, by node. */
 export const deaf = signal<ReadonlyMap<string, string>>(new Map());
 
 interface Part {
@@ -23,7 +23,7 @@ interface Part {
   readonly next: number;
 }
 
-/** What a node has to tell behind this entry of its log, all of it. */
+/** Reads all lines of a node's log after entry `since`. */
 async function ask(node: string, wanted: Elsewhere, since: number): Promise<Part> {
   const lines: LogLine[] = [];
   let next = since;
@@ -37,12 +37,12 @@ async function ask(node: string, wanted: Elsewhere, since: number): Promise<Part
   return { lines, next };
 }
 
-/** Why a node's agents are not heard. */
+/** Returns the reason why messages of a node are missing, as text. */
 function deafness(node: string, { reason, message }: LiveError): string {
   return reason === "no_log" ? `What agents of ${node} say is not heard here: it keeps no log (run --log)` : silence(node, { reason, text: message });
 }
 
-/** Hears it, and goes on hearing it until the function that is returned is called; of nodes that come later, too. */
+/** Polls all other nodes, new ones included, until the returned function is called. */
 export function hearElsewhere(wanted: Elsewhere): () => void {
   const heard = new Map<string, number>();
   const say = (node: string, fault: string | undefined): void => {

@@ -11,7 +11,7 @@ function storage(lasting: Lasting): Storage | null {
   }
 }
 
-/** The text that is kept under a key; null if none is. */
+/** Returns the stored text of a key; null if there is none. */
 export function kept(lasting: Lasting, key: string): string | null {
   try {
     return storage(lasting)?.getItem(key) ?? null;
@@ -20,7 +20,7 @@ export function kept(lasting: Lasting, key: string): string | null {
   }
 }
 
-/** Keeps a text under a key, or nothing any more; false if that cannot be. */
+/** Stores or (null) removes the text of a key. Returns false if the browser refuses. */
 export function keep(lasting: Lasting, key: string, text: string | null): boolean {
   try {
     const where = storage(lasting);

@@ -9,7 +9,7 @@ import { agents, AGENTS_MAX, devices, DEVICES_MAX, followAddress, keys, live, so
 import { Shell } from "./shell.js";
 import { startTheme } from "./theme.js";
 
-/** Whether text is being written there. */
+/** Returns true for elements in which text is typed. */
 function isText(element: EventTarget | null): boolean {
   return element instanceof HTMLElement && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
 }
@@ -26,7 +26,7 @@ live.connect();
 document.addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]")) return;
   if (event.key === "Escape" && isText(event.target)) {
-    // The first one leaves the field, the next one does what it does in the view.
+    // The first Escape leaves the field; the next one acts on the view.
     (event.target as HTMLElement).blur();
     return;
   }

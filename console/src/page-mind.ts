@@ -1,4 +1,4 @@
-/** Minds of agents in tabs: their pages are asked, as agents are, and answer if they let the console look. */
+/** Minds of agents in tabs. Their pages are asked by message, and answer if they permit it. */
 import { useEffect } from "preact/hooks";
 import type { MindInfo } from "./live/vocabulary.js";
 import { agents, live, mind } from "./session.js";
@@ -11,7 +11,7 @@ interface Reply {
   readonly content?: unknown;
 }
 
-/** What the page of a device tells of an agent there; null if it does not. */
+/** Asks a device's page for the mind of an agent; null if it does not answer. */
 async function ask(device: string, agent: string): Promise<MindInfo | null> {
   const message = { performative: "query-ref", receivers: [device], ontology: "whimbrel-mind", content: { term: "mind", args: [agent] } };
   const answer = await live.ask({ request: "send", message, wait_ms: PATIENCE_MS });
@@ -20,7 +20,7 @@ async function ask(device: string, agent: string): Promise<MindInfo | null> {
   return { ...(JSON.parse(content) as MindInfo), agent, kind: "agentspeak", page: device };
 }
 
-/** Hears what is in the mind of an agent that is in a tab, as long as it is there. */
+/** Watches the mind of an agent while it is in a tab. */
 export function usePageMind(of: string): void {
   agents.pulse.version.value;
   const device = agents.named(of)?.device;
@@ -39,7 +39,7 @@ export function usePageMind(of: string): void {
     return () => {
       isOver = true;
       clearTimeout(timer);
-      // What was seen there is not what is seen elsewhere.
+      // The page's report does not apply to another place.
       if (mind.info.value?.page === device) mind.forget();
     };
   }, [of, device, asks]);

@@ -1,4 +1,4 @@
-/** The one console of this page: its connection, and what it knows. */
+/** The console of this page: its connection and its data. */
 import { signal } from "@preact/signals";
 import { keep, kept } from "./keep.js";
 import { LiveClient, LiveError } from "./live/client.js";
@@ -17,7 +17,7 @@ import { Whole } from "./model/whole.js";
 
 const TOKEN_KEY = "whimbrel.token";
 
-/** The token that stands in the address, which it leaves; else that of before. */
+/** Returns the token in the address, which it removes, or the stored one. */
 function findToken(): string {
   const token = tokenIn(location.hash);
   if (token === null) return kept("tab", TOKEN_KEY) ?? "";
@@ -38,10 +38,10 @@ export const mind = new Mind();
 export const keys = new Keys();
 export const route = signal<Route>(HOME);
 
-/** Agents that are known at once; of more, a search asks the node. */
+/** Maximum number of known agents. A search for more asks the node. */
 export const AGENTS_MAX = 20_000;
 
-/** Devices that are shown at once. */
+/** Maximum number of shown devices. */
 export const DEVICES_MAX = 200;
 
 export function useToken(token: string): void {
@@ -63,7 +63,8 @@ export function followAddress(): void {
   read();
 }
 
-// ---- What is said to whoever sits there
+
+// ---- Notices to the user
 
 export interface Toast {
   readonly id: number;
@@ -77,7 +78,7 @@ export function say(text: string, isFault = false): void {
   passes(put(text, isFault), isFault);
 }
 
-/** Says what is under way; what is returned says in its place how it went. */
+/** Shows a message about work in progress. The returned function replaces it with the outcome. */
 export function sayMeanwhile(text: string): (text: string, isFault?: boolean) => void {
   const begun = put(text, false);
   return (text, isFault = false) => {
@@ -100,7 +101,7 @@ export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
-/** Asks, and says how it went. Nothing if it could not be done. */
+/** Sends a request and shows the outcome. Returns null after a failure. */
 export async function order(request: Request, done: string | null): Promise<Answer | null> {
   try {
     const answer = await live.ask(request);

@@ -1,4 +1,4 @@
-/** What is around the views: where to go, how the platform is, whether there is a connection. */
+/** The frame around the views: navigation, figures, and the state of the connection. */
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
@@ -20,11 +20,11 @@ import { SocietyView } from "./views/society.js";
 interface Entry {
   readonly view: View;
   readonly label: string;
-  /** Where there is little room. */
+  /** Label for narrow screens. */
   readonly short?: string;
   readonly key: string;
   readonly shows: ComponentType;
-  /** What the node must offer; without it the view would have nothing to show. */
+  /** Feature that the node must offer for this view. */
   readonly needs?: string;
 }
 const ENTRIES: readonly Entry[] = [
@@ -107,10 +107,10 @@ function Rail({ entries, view, onHelp }: { readonly entries: readonly Entry[]; r
   );
 }
 
-/** Figures of all nodes are asked for so often, in milliseconds. */
+/** Interval of queries for the figures of all nodes, in milliseconds. */
 const TOTALS_MS = 1_000;
 
-/** The figures of all nodes are asked for again and again. */
+/** Queries the figures of all nodes. */
 function useTotals(): void {
   useEffect(() => {
     const stop = live.watch({ what: "answer", request: { request: "totals" }, every_ms: TOTALS_MS }, (frame) => {
@@ -164,7 +164,7 @@ function Bar({ title }: { readonly title: string }) {
   );
 }
 
-/** Says it when nothing is heard, when there is no connection, and when there will be another attempt. */
+/** Banner about a missing connection or a quiet node, with the time of the next attempt. */
 function Connection() {
   const now = useSignal(0);
   const phase = live.phase.value;
@@ -187,7 +187,7 @@ function Connection() {
   );
 }
 
-/** The connection may be as good as ever: the node may be busy, or the network away for a moment. */
+/** Banner about a quiet node. The node may be busy, or the network down for a moment. */
 function Quiet() {
   return (
     <div class="connection" role="status">

@@ -1,4 +1,4 @@
-/** Light or dark, as the system says or as chosen; and the colours for canvases. */
+/** Light or dark theme, from the system or chosen, and the colours for canvases. */
 import { signal } from "@preact/signals";
 import { keep, kept } from "./keep.js";
 
@@ -25,7 +25,7 @@ export function startTheme(): void {
   apply();
 }
 
-/** The other one of light and dark; the system's own again if that is the same. */
+/** Switches between light and dark. Returns to `auto` if the choice equals the system's. */
 export function toggleTheme(): void {
   const next = document.documentElement.dataset["theme"] === "dark" ? "light" : "dark";
   theme.value = (next === "dark") === systemIsDark.matches ? "auto" : next;

@@ -1,7 +1,8 @@
 /**
- * The live socket's client: one connection, questions and watches over it. It knows no browser: sockets and time are given to it.
+ * The live socket's client: one connection with questions and watches. It uses no browser API: the caller provides
+ * sockets and time.
  *
- * Watches outlive connections: they are asked for again once there is a new one. Questions do not, for nobody knows whether they were heard.
+ * Watches are renewed on each connection. Questions are not, because they may already have been executed.
  */
 import { signal } from "@preact/signals";
 import type { Answer, Refusal, Request, ServerFrame, Watch, WatchFrame, Welcome } from "./vocabulary.js";
@@ -11,7 +12,7 @@ export interface Transport {
   close(): void;
 }
 
-/** What a transport tells; after `closed` nothing more. */
+/** Events of a transport. `closed` is the last one. */
 export interface Listener {
   opened(): void;
   said(text: string): void;
@@ -20,19 +21,19 @@ export interface Listener {
 export type Dial = (listener: Listener) => Transport;
 
 export interface Clock {
-  /** Milliseconds since any moment. */
+  /** Milliseconds since an arbitrary moment. */
   now(): number;
-  /** Runs this later; the answer takes it back. */
+  /** Runs a function later. The returned function cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** How the connection is. */
+/** State of the connection. */
 export type Phase =
   | { readonly is: "connecting" }
   | { readonly is: "live" }
-  /** It broke; there is another attempt at this moment of the clock. */
+  /** The connection broke. The next attempt is at `againAt`. */
   | { readonly is: "broken"; readonly attempt: number; readonly againAt: number }
-  /** The node does not want us: another attempt would not help. */
+  /** The node refused the console for good. */
   | { readonly is: "refused"; readonly reason: string; readonly text: string };
 
 export class LiveError extends Error {
@@ -45,15 +46,15 @@ export class LiveError extends Error {
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
-/** A node that watches were asked of and that says nothing for so long is given up. */
+/** Silence after which a connection with watches is given up. */
 const SILENCE_MAX_MS = 20_000;
-/** One that has been telling steadily and says nothing for so long is said to be quiet: ten times as long as it takes between two words of the society. */
+/** Silence after which a node with steady watches counts as quiet: ten ticks of the society. */
 const QUIET_MS = 5_000;
-/** Between two looks at how long nothing was heard. */
+/** Interval of checks for silence. */
 const LOOK_MS = 1_000;
-/** What is told at each tick, whether something is new or not. Of all else a node that has nothing to tell says nothing. */
+/** Frames that arrive at each tick. Other frames arrive only after changes. */
 const STEADY: readonly string[] = ["society", "traffic", "health"];
-/** Questions that wait for a connection. */
+/** Questions that may wait for a connection. */
 const WAITING_MAX = 100;
 
 interface Question {
@@ -62,19 +63,19 @@ interface Question {
   readonly failed: (error: LiveError) => void;
 }
 interface Watcher {
-  /** Asked for at each connection: a log goes on where it was. */
+  /** Returns the watch to request. Called for each connection, so that a log continues where it was. */
   readonly wanted: () => Watch;
   readonly on: (frame: WatchFrame) => void;
   readonly refused: (refusal: Refusal) => void;
-  /** Whether this connection has told of it, and goes on telling at each tick. */
+  /** True after a steady frame of this watch on the current connection. */
   isSteady: boolean;
 }
 
 export class LiveClient {
   readonly phase = signal<Phase>({ is: "connecting" });
-  /** What the node said last of itself and of us. */
+  /** Last welcome of the node. */
   readonly welcome = signal<Welcome | null>(null);
-  /** For how long, in whole seconds, nothing was heard of a node that told something all the time; 0 as long as that is no wonder. */
+  /** Seconds of silence of a node with steady watches; 0 while that is normal. */
   readonly quietS = signal(0);
 
   #token: string;
@@ -96,7 +97,7 @@ export class LiveClient {
     this.#token = token;
   }
 
-  /** Connects, now: also while an attempt is being waited for, or with another token after a refusal. */
+  /** Connects at once, also during a back-off, or with another token after a refusal. */
   connect(token = this.#token): void {
     this.#token = token;
     this.#leave();
@@ -118,7 +119,7 @@ export class LiveClient {
     this.#transport = transport;
   }
 
-  /** Ends the connection for good. */
+  /** Closes the connection for good. */
   close(): void {
     this.#leave();
     this.#failAll("closed", "the console was closed");
@@ -140,7 +141,7 @@ export class LiveClient {
     return this.welcome.value?.role === "admin";
   }
 
-  /** @throws {LiveError} The node's refusal, or `lost` if the connection broke before there was an answer. */
+  /** @throws {LiveError} The node's refusal, or `lost` if the connection broke first. */
   ask(request: Request): Promise<Answer> {
     return new Promise((answered, failed) => {
       if (this.#questions.size >= WAITING_MAX) {
@@ -153,7 +154,7 @@ export class LiveClient {
     });
   }
 
-  /** Watches until the function that is returned is called. */
+  /** Starts a watch. The returned function ends it. */
   watch(wanted: Watch | (() => Watch), on: (frame: WatchFrame) => void, refused: (refusal: Refusal) => void = () => {}): () => void {
     const id = ++this.#lastId;
     const watcher = { wanted: typeof wanted === "function" ? wanted : () => wanted, on, refused, isSteady: false };
@@ -182,7 +183,7 @@ export class LiveClient {
       case "welcome":
         return this.#begin(frame);
       case "error":
-        // As many look as may: later there is room.
+        // The node has too many consoles. Retry later.
         return frame.reason === "busy" ? this.#lost() : this.#refused(frame);
       case "answer": {
         const watcher = this.#watchers.get(frame.id);
@@ -195,7 +196,7 @@ export class LiveClient {
         return watcher.refused(frame);
       }
       default: {
-        // A newer node may say what this console does not know, of watches that it does not have.
+        // A newer node may send frames of unknown watches.
         const watcher = this.#watchers.get(frame.id);
         if (!watcher) return;
         watcher.isSteady = STEADY.includes(frame.type);
@@ -221,7 +222,7 @@ export class LiveClient {
     this.#cancelSilence = this.clock.after(LOOK_MS, () => {
       const now = this.clock.now();
       const silentMs = now - this.#heardAt;
-      // Timers of a page that is hidden, was frozen or had much to do come late, and may come before what was said meanwhile.
+      // Timers of a hidden, frozen or busy page are late, and may run before pending messages.
       const isLate = now - dueAt > LOOK_MS;
       if (!isLate && this.#watchers.size > 0 && silentMs > SILENCE_MAX_MS) return this.#lost();
       const isQuiet = !isLate && silentMs >= QUIET_MS && [...this.#watchers.values()].some(({ isSteady }) => isSteady);
@@ -243,7 +244,7 @@ export class LiveClient {
     this.#failAll(refusal.reason, refusal.text);
   }
 
-  /** Lets go of the connection, without a word to anybody. */
+  /** Closes the connection without reporting it. */
   #leave(): void {
     this.#cancelRetry?.();
     this.#cancelSilence?.();
@@ -258,7 +259,7 @@ export class LiveClient {
     if (this.phase.value.is === "live") this.#failAll("lost", "the connection broke: nobody knows whether it was done");
     const attempt = ++this.#attempt;
     const most = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (attempt - 1));
-    // Half of it by chance: consoles that lost one node do not come back all at once.
+    // A random half spreads the reconnections of many consoles.
     const ms = most / 2 + (most / 2) * this.random();
     this.phase.value = { is: "broken", attempt, againAt: this.clock.now() + ms };
     this.#cancelRetry = this.clock.after(ms, () => this.connect());

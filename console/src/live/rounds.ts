@@ -1,13 +1,13 @@
 /**
- * The same question to many, again and again. Nodes answer so many questions of a console at a time, and each that does not answer takes a while: so they are asked in turns, few at a time, and
- * all of them, however many there are.
+ * Repeated queries to many nodes. A node answers a limited number of queries of one console at a time, and a silent
+ * node takes long. So a few nodes are asked at a time, in turns.
  */
 import type { Clock } from "./client.js";
 
-/** How much longer whoever did not answer is left alone than whoever did. */
+/** Factor of the interval after a failure. */
 const PATIENCE = 4;
 
-/** Who wants to ask waits for his turn: as many as this at a time, the first that came first. */
+/** Semaphore for a limited number of queries at a time, first come, first served. */
 export class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -28,7 +28,7 @@ export class Turns {
   }
 }
 
-/** Who is asked how, and who is told of that. */
+/** Query, and the callbacks for its results. */
 export interface Asking<Answer> {
   readonly everyMs: number;
   readonly turns: Turns;
@@ -38,7 +38,7 @@ export interface Asking<Answer> {
   failed(who: string, error: unknown): void;
 }
 
-/** Asks all of them, each so often or as often as its turn comes, until the function that is returned is called. */
+/** Asks all nodes repeatedly, at the interval or when its turn comes. The returned function ends that. */
 export function askInTurns<Answer>(all: readonly string[], { everyMs, turns, clock, ask, told, failed }: Asking<Answer>): () => void {
   const cancels = new Map<string, () => void>();
   let isOver = false;

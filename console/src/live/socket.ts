@@ -1,7 +1,7 @@
 /** The browser's socket and clock, for the client. */
 import type { Clock, Dial } from "./client.js";
 
-/** To the node that the page came from. */
+/** Connects to the node that served the page. */
 export function dialOrigin(location: Location): Dial {
   const url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/v1/live`;
   return (listener) => {

@@ -1,4 +1,4 @@
-/** What is said on the live socket: the words of the control socket (docs/design/control.md), and the watches of a console. */
+/** Vocabulary of the live socket: that of the control socket (docs/design/control.md), and watches. */
 
 export type AgentKind = "native" | "agentspeak" | "wasm" | "session" | "service" | (string & {});
 export type AgentState = "initiated" | "active" | "suspended" | "waiting" | "transit";
@@ -9,7 +9,7 @@ export interface PeerInfo {
   readonly address: string | null;
 }
 
-/** The node that is asked. */
+/** The asked node. */
 export interface NodeInfo {
   readonly platform: string;
   readonly node: string;
@@ -26,16 +26,16 @@ export interface NodeInfo {
   readonly came: number;
   readonly left: number;
   readonly memory_bytes: number | null;
-  /** What its process may have, if the system tells. */
+  /** Memory limit of the process, if the system reports one. */
   readonly memory_limit_bytes?: number | null;
-  /** What is wrong with the node itself, in words; nothing if there is none. */
+  /** Faults of the node, as texts. */
   readonly wrong?: readonly string[];
   readonly security: string | null;
   readonly address: string | null;
   readonly peers: readonly PeerInfo[];
 }
 
-/** A node of the cluster, as the one that is asked sees it. */
+/** A node of the cluster, as the asked node sees it. */
 export interface MemberInfo {
   readonly node: string;
   readonly state: "joining" | "running" | "draining" | "left" | "silent" | (string & {});
@@ -44,7 +44,7 @@ export interface MemberInfo {
   readonly weight: number;
   readonly partitions: number;
   readonly agents: number;
-  /** In thousandths of all it could do. */
+  /** Thousandths of its capacity. */
   readonly load?: { readonly busy: number } | null;
   readonly address: string;
   readonly process: string;
@@ -73,7 +73,7 @@ export interface AgentInfo {
   readonly state: AgentState | null;
   readonly ending: boolean;
   readonly node: string;
-  /** The device that it says it runs on. */
+  /** Device that the agent claims to run on. */
   readonly device?: string;
   readonly owner: string | null;
   readonly age_ms: number | null;
@@ -87,7 +87,7 @@ export interface DeviceInfo {
   readonly name: string;
   readonly node: string;
   readonly units: number;
-  /** What is counted on now. */
+  /** Units that are usable now. */
   readonly units_now: number;
   readonly workers: number;
   readonly taken: number;
@@ -95,11 +95,11 @@ export interface DeviceInfo {
   readonly battery: { readonly percent: number; readonly charging: boolean } | null;
   readonly kinds: readonly string[];
   readonly agents: number;
-  /** It is given no work any more. */
+  /** True if it gets no more work. */
   readonly shunned: boolean;
 }
 
-/** A program or module that a node has. */
+/** A program or module on a node. */
 export interface CodeInfo {
   readonly code: string;
   readonly name: string | null;
@@ -117,7 +117,7 @@ export interface QuotaInfo {
   readonly used: number | null;
   readonly max: number | null;
 }
-/** What an agent, or an owner, uses of what it may. */
+/** Usage of quotas by an agent or owner. */
 export interface UsageInfo {
   readonly name: string;
   readonly owner?: string;
@@ -125,7 +125,7 @@ export interface UsageInfo {
 }
 
 export interface CertificateInfo {
-  /** `node`, `authority`, `certifier`, `agent`, `session`. */
+  /** Holder: `node`, `authority`, `certifier`, `agent` or `session`. */
   readonly of: string;
   readonly subject: string;
   readonly issuer: string;
@@ -135,7 +135,7 @@ export interface CertificateInfo {
   readonly revoked: boolean;
 }
 
-/** What a node shows and trusts, and what it refused. */
+/** A node's certificates, trust and refusals. */
 export interface SecurityInfo {
   readonly level: string | null;
   readonly certificates: readonly CertificateInfo[];
@@ -173,15 +173,15 @@ export interface EntryInfo {
   readonly lease_left_ms: number | null;
 }
 
-/** What an operator has an entry say. */
+/** A DF entry that an operator writes. */
 export interface EntryWanted extends Omit<EntryInfo, "node" | "lease_left_ms"> {
   readonly lease_ms: number | null;
 }
 
-/** A standing search in the DF. */
+/** A subscription to the DF. */
 export interface SubscriptionInfo {
   readonly subscriber: string;
-  /** If it asked in FIPA's words. */
+  /** Conversation, if it subscribed by FIPA's protocol. */
   readonly conversation: string | null;
   readonly agent: string | null;
   readonly services: readonly ServiceInfo[];
@@ -190,7 +190,7 @@ export interface SubscriptionInfo {
   readonly languages: readonly string[];
 }
 
-/** Figures of several nodes together. */
+/** Sums over several nodes. */
 export interface Sum {
   readonly agents: number;
   readonly sent: number;
@@ -200,7 +200,7 @@ export interface Sum {
   readonly memory_bytes: number;
 }
 
-/** Messages from one agent to another, since somebody began to ask. */
+/** Messages from one agent to another since the query began. */
 export interface PairInfo {
   readonly from: string;
   readonly to: string;
@@ -214,7 +214,7 @@ export interface TopicInfo {
   readonly other_nodes: number;
 }
 
-/** What one sees of a message. */
+/** The visible part of a message. */
 export interface MessageInfo {
   readonly from: string;
   readonly to: string;
@@ -228,7 +228,7 @@ export interface MessageInfo {
   readonly more?: MoreInfo;
 }
 
-/** What few messages say of themselves. */
+/** Rarely used parameters of a message. */
 export interface MoreInfo {
   readonly others?: readonly string[];
   readonly others_left_out?: number;
@@ -256,9 +256,9 @@ export type MessageEvent = SentEvent | DiedEvent;
 /** An entry of the log of conversations. */
 export type LogLine = Event & { readonly number: number };
 
-/** Something was refused, so many times if a count is said. */
+/** A refusal; `count` of them, if given. */
 export type RefusedEvent = At & { readonly event: "refused"; readonly reason: string; readonly who: string; readonly action: string | null; readonly object: string; readonly text: string; readonly count?: number };
-/** Something was allowed, and done; the text says why it failed, if it did. */
+/** An action that was permitted and carried out. The text is the reason of its failure, if it failed. */
 export type AllowedEvent = At & { readonly event: "allowed"; readonly who: string; readonly from?: string; readonly action: string; readonly object: string; readonly text: string; readonly count?: number };
 
 export interface SniffWanted {
@@ -310,7 +310,7 @@ export interface IntentionInfo {
 export interface PlanInfo {
   readonly label: string;
   readonly trigger: string;
-  /** Whom it is from, if not from the program. */
+  /** Agent that told the plan, if it is not from the program. */
   readonly source?: string;
   readonly context: string | null;
   readonly body: string;
@@ -319,14 +319,14 @@ export interface PlanInfo {
   readonly breakpoint: boolean;
 }
 
-/** What an agent has in mind. Agents that are no AgentSpeak programs have the first members only. */
+/** State of an agent's mind. Agents in other languages have the first members only. */
 export interface MindInfo {
   readonly agent: string;
   readonly kind: AgentKind;
   readonly state?: AgentState | null;
   readonly cycle?: number;
   readonly paused?: boolean;
-  /** Why it stands. */
+  /** Reason for the pause. */
   readonly paused_by?: string;
   readonly node?: string;
   readonly source_file?: string | null;
@@ -339,9 +339,9 @@ export interface MindInfo {
   readonly events?: readonly { readonly text: string; readonly intention: number | null }[];
   readonly recent?: readonly { readonly cycle: number; readonly text: string }[];
   readonly cut?: Readonly<Record<string, number>>;
-  /** The device whose page told it: it is seen there, and cannot be changed. */
+  /** Device whose page reported the mind. Such a mind is read-only. */
   readonly page?: string;
-  /** What else there is to say of this kind of agent. */
+  /** Further facts of this kind of agent. */
   readonly details?: readonly { readonly name: string; readonly value: string }[];
 }
 
@@ -351,7 +351,7 @@ export interface Refusal {
   readonly node?: string;
 }
 
-/** Agents to be made: of one its name, of several the beginning of their names. */
+/** Agents to create. For several, `name` is the prefix. */
 export interface Spawning {
   readonly name: string;
   readonly program: string;
@@ -368,7 +368,7 @@ export type Request =
   | { readonly request: "codes" | "security" }
   | { readonly request: "conversations"; readonly wanted: LogWanted; readonly limit: number }
   | { readonly request: "audit"; readonly before: string | null; readonly limit: number }
-  /** The same, asked of another node. */
+  /** A request to another node. */
   | { readonly request: "at"; readonly node: string; readonly ask: Request }
   | { readonly request: "services"; readonly service?: string; readonly agent?: string; readonly elsewhere_but?: readonly string[] | null }
   | { readonly request: "dead_letters"; readonly agents?: readonly string[]; readonly limit: number }
@@ -395,9 +395,9 @@ export type Answer =
   | { readonly answer: "quotas"; readonly agents: readonly UsageInfo[]; readonly total: number; readonly owners: readonly UsageInfo[] }
   | ({ readonly answer: "security" } & SecurityInfo)
   | { readonly answer: "refusals"; readonly refusals: readonly Event[]; readonly total: number }
-  /** `next` is where it goes on. */
+  /** `next` is the position to continue from. */
   | { readonly answer: "conversations"; readonly lines: readonly LogLine[]; readonly next: number; readonly complete: boolean }
-  /** The newest first; `next` is where it goes on. */
+  /** Newest first; `next` is the position to continue from. */
   | { readonly answer: "audit"; readonly refusals: readonly Event[]; readonly next: string | null }
   | { readonly answer: "services"; readonly entries: readonly EntryInfo[] }
   | { readonly answer: "subscriptions"; readonly subscriptions: readonly SubscriptionInfo[]; readonly total: number }
@@ -411,14 +411,14 @@ export type Answer =
   | { readonly answer: "reply"; readonly message: unknown }
   | ({ readonly answer: "mind" } & MindInfo)
   | { readonly answer: "spawned"; readonly agents: readonly string[] }
-  /** The agent went with its partition: so many agents are there now. */
+  /** The agent moved with its partition, which has `agents` agents. */
   | { readonly answer: "moved"; readonly partition: number; readonly agents: number }
-  /** To an order for all agents whose names fit a pattern. */
+  /** Result of an order for all agents that match a pattern. */
   | { readonly answer: "acted"; readonly done: number; readonly agents: readonly string[]; readonly failed: number; readonly errors?: readonly string[] }
   | { readonly answer: "done" }
   | ({ readonly answer: "error" } & Refusal);
 
-/** What is to be told again and again. */
+/** A continuous query. */
 export type Watch =
   | { readonly what: "society" | "traffic" | "health"; readonly every_ms: number }
   | { readonly what: "agents"; readonly wanted: AgentsWanted; readonly every_ms: number }
@@ -439,7 +439,7 @@ export interface TrafficFrame {
   readonly type: "traffic";
   readonly at_us: number;
   readonly pairs: readonly (readonly [string, string, number])[];
-  /** Messages beside these: of very many not each is looked at. */
+  /** Messages that the sample did not include. */
   readonly unseen?: number;
 }
 export interface HealthFrame {
@@ -462,7 +462,7 @@ export type WatchFrame =
   | { readonly type: "agents_changed"; readonly total: number; readonly silent?: readonly string[]; readonly changed: readonly AgentInfo[]; readonly gone: readonly string[] }
   | { readonly type: "events"; readonly events: readonly Event[] }
   | { readonly type: "log"; readonly lines: readonly LogLine[] }
-  /** What is asked again and again is answered otherwise than before. */
+  /** A watched answer has changed. */
   | { readonly type: "answer"; readonly answer: Answer }
   | { readonly type: "mind"; readonly mind: MindInfo };
 

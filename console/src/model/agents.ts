@@ -1,4 +1,4 @@
-/** The agents of the society, as the node told last. */
+/** The agents of the society, by the node's last report. */
 import { signal } from "@preact/signals";
 import type { AgentInfo, WatchFrame } from "../live/vocabulary.js";
 import { searchFits } from "./pattern.js";
@@ -10,7 +10,7 @@ export interface AgentFilter {
   readonly search: string;
   readonly kind: string;
   readonly state: string;
-  /** A node, or a device. */
+  /** A node or a device. */
   readonly node: string;
 }
 export interface AgentSort {
@@ -22,29 +22,29 @@ export const EVERYBODY: AgentFilter = { search: "", kind: "", state: "", node: "
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** How names are put in order, numbers in names as numbers: `b2` before `b10`. */
+/** Compares names, with numbers by value: `b2` before `b10`. */
 export function compareNames(a: string, b: string): number {
   return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
 }
 
 export class Agents {
   readonly pulse = new Pulse();
-  /** Nodes that did not say how their agents are doing. */
+  /** Nodes that did not report the state of their agents. */
   readonly silent = signal<readonly string[]>([]);
-  /** Told of an agent that is elsewhere than it was. */
+  /** Called when an agent's place has changed. */
   onMove: ((before: AgentInfo, now: AgentInfo) => void) | undefined;
   readonly #byName = new Map<string, AgentInfo>();
-  /** The names in order, sorted anew only when somebody came or went: to compare names takes longest. */
+  /** Sorted names, renewed only when agents come or go, because comparing names is slow. */
   #order: string[] | undefined = [];
   #total = 0;
-  /** When they began to live, in milliseconds since 1970: nodes do not tell each second that everybody is older now. */
+  /** Time of birth in milliseconds since 1970, because nodes do not report ages each second. */
   readonly #born = new Map<string, number>();
 
   get total(): number {
     return this.#total;
   }
 
-  /** How many of them are known here. */
+  /** Number of agents known here. */
   get known(): number {
     return this.#byName.size;
   }
@@ -88,13 +88,13 @@ export class Agents {
     if (agent.age_ms !== null) this.#born.set(agent.name, Date.now() - agent.age_ms);
   }
 
-  /** For how long an agent has lived, in milliseconds. */
+  /** Returns the age of an agent in milliseconds. */
   age(name: string): number | null {
     const born = this.#born.get(name);
     return born === undefined ? null : Math.max(0, Date.now() - born);
   }
 
-  /** Those that fit, in order. */
+  /** Returns the matching agents, sorted. */
   list(filter: AgentFilter, sort: AgentSort): AgentInfo[] {
     const found: AgentInfo[] = [];
     for (const name of this.names) {
@@ -104,12 +104,12 @@ export class Agents {
     if (sort.by === "name") return sort.descending ? found.reverse() : found;
     const { by } = sort;
     const sign = sort.descending ? -1 : 1;
-    // Array.sort is stable: those that are alike stay in the order of their names.
+    // The sort is stable: equal agents stay in the order of names.
     const cell = (agent: AgentInfo) => (by === "node" ? placeOf(agent) : agent[by]);
     return found.sort((a, b) => sign * compareCells(cell(a), cell(b)));
   }
 
-  /** Whose mailboxes have most messages that wait, of a node or of all; those without are left out. */
+  /** Returns the fullest mailboxes of a node, or of all. Empty ones are left out. */
   fullest(node: string, most: number): [string, number][] {
     const found: [string, number][] = [];
     for (const agent of this.#byName.values()) {
@@ -118,7 +118,7 @@ export class Agents {
     return found.sort(([one, many], [other, more]) => more - many || compareNames(one, other)).slice(0, most);
   }
 
-  /** How many agents there are of each kind, state and node. */
+  /** Returns the number of agents of each kind, state or node. */
   counts(by: "kind" | "state" | "node"): [string, number][] {
     const counts = new Map<string, number>();
     for (const agent of this.#byName.values()) {
@@ -129,7 +129,7 @@ export class Agents {
   }
 }
 
-/** Where an agent runs: a node, or a device. */
+/** Returns the place of an agent: a node or a device. */
 export function placeOf(agent: AgentInfo): string {
   return agent.device ?? agent.node;
 }
@@ -143,7 +143,7 @@ function fits(agent: AgentInfo, filter: AgentFilter): boolean {
   );
 }
 
-/** What is not known comes first. */
+/** Compares cells. Unknown values come first. */
 function compareCells(a: string | number | null, b: string | number | null): number {
   if (a === null || b === null) return Number(a !== null) - Number(b !== null);
   if (typeof a === "number" && typeof b === "number") return a - b;

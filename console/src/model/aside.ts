@@ -1,8 +1,8 @@
-/** What is no message, in words. */
+/** Text for events other than messages. */
 import type { Event } from "../live/vocabulary.js";
 import { count } from "./format.js";
 
-/** Empty for a message. */
+/** Returns the text; empty for a message. */
 export function aside(event: Event): string {
   switch (event.event) {
     case "agent":

@@ -1,14 +1,14 @@
-/** Where a list stands that a button opens. */
+/** Position of a list that a button opens. */
 
 interface Extent {
   readonly width: number;
   readonly height: number;
 }
 
-/** Between the button and its list, and to the window's edge, in pixels. */
+/** Distance to the button and to the window's edge, in pixels. */
 const GAP_PX = 4;
 
-/** Below the button, else above it if there is more room; never beyond the window as long as it fits. */
+/** Returns a position below the button, or above it if there is more room, and inside the window. */
 export function placeBeside(button: { readonly left: number; readonly top: number; readonly bottom: number }, list: Extent, window: Extent): { readonly left: number; readonly top: number } {
   const below = window.height - button.bottom - 2 * GAP_PX;
   const isAbove = list.height > below && button.top > window.height - button.bottom;

@@ -1,13 +1,13 @@
-/** How long certificates are good. */
+/** Validity of certificates. */
 import type { CertificateInfo } from "../live/vocabulary.js";
 import { duration } from "./format.js";
 
-/** Less than this part of its time, and it ends soon: nodes renew theirs before. */
+/** Fraction of a certificate's lifetime below which it expires soon. Nodes renew theirs earlier. */
 const SOON = 0.1;
 
 export type Standing = "good" | "soon" | "over" | "early" | "revoked";
 
-/** How a certificate stands, at this moment. */
+/** Returns the validity at the time `now`. */
 export function standing({ from_ms, until_ms, revoked }: CertificateInfo, now: number): Standing {
   if (revoked) return "revoked";
   if (now >= until_ms) return "over";
@@ -15,13 +15,13 @@ export function standing({ from_ms, until_ms, revoked }: CertificateInfo, now: n
   return until_ms - now < (until_ms - from_ms) * SOON ? "soon" : "good";
 }
 
-/** Of long times hours are of no interest. */
+/** Formats a remaining time. Long times omit hours. */
 function left(ms: number): string {
   const days = Math.floor(ms / 86_400_000);
   return days < 10 ? duration(ms) : `${days}d`;
 }
 
-/** The same in words. */
+/** Returns the validity as text. */
 export function standingInWords(certificate: CertificateInfo, now: number): string {
   switch (standing(certificate, now)) {
     case "revoked":
@@ -35,7 +35,7 @@ export function standingInWords(certificate: CertificateInfo, now: number): stri
   }
 }
 
-/** Those that need somebody's care first, then by whose they are. */
+/** Orders certificates by urgency, then by holder. */
 export function byConcern(now: number): (a: CertificateInfo, b: CertificateInfo) => number {
   const concern = ["over", "revoked", "early", "soon", "good"];
   const rank = (one: CertificateInfo) => concern.indexOf(standing(one, now));

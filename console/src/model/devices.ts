@@ -3,9 +3,9 @@ import { signal } from "@preact/signals";
 import type { DeviceInfo, WatchFrame } from "../live/vocabulary.js";
 
 export class Devices {
-  /** Those that the node told of, by name. */
+  /** Reported devices, by name. */
   readonly all = signal<readonly DeviceInfo[]>([]);
-  /** How many there are. */
+  /** Number of devices. */
   readonly total = signal(0);
 
   hear(frame: WatchFrame): void {
@@ -15,7 +15,7 @@ export class Devices {
   }
 }
 
-/** Why a device is given less than it could do; empty if nothing is the matter. */
+/** Returns the reason why a device gets less work than it could do; empty if there is none. */
 export function hindrance({ units, units_now, visible, battery, workers, shunned }: DeviceInfo): string {
   if (shunned) return "given no work any more: it was wrong, or brought nothing back";
   if (workers === 0) return "its user allows no workers";

@@ -1,10 +1,10 @@
-/** Conversations to take away: as SVG, as Mermaid, as JSON. */
+/** Export of conversations as SVG, Mermaid and JSON. */
 import type { Event } from "../live/vocabulary.js";
 import { clock, visible } from "./format.js";
 import { family, type Family } from "./performative.js";
 import { isMessage } from "./talk.js";
 
-/** More than this no picture shows. */
+/** Maximum events of a picture. */
 export const PICTURE_EVENTS_MAX = 2_000;
 
 export function toJson(events: readonly Event[]): string {
@@ -13,7 +13,7 @@ export function toJson(events: readonly Event[]): string {
 
 // ---- Mermaid
 
-/** Mermaid has words and signs of its own: `;` and `#` end or begin something, a line is a statement. */
+/** Escapes text for Mermaid. `;` and `#` have a meaning there, and a line is a statement. */
 function mermaidText(text: string): string {
   return visible(text, 120).replaceAll(/[#;<>&"\\%{}:]/g, (c) => `#${c.codePointAt(0)};`);
 }
@@ -52,7 +52,7 @@ const LEFT = 110;
 const TOP = 48;
 const CONTENT = 360;
 
-/** On white, whatever the console's colours are: a picture is for a text. */
+/** Colours on white, independent of the console's theme, because pictures go into documents. */
 const COLOURS: Readonly<Record<Family, string>> = { ask: "#2563a8", offer: "#7a4bb0", tell: "#12736a", refuse: "#a2630b", fail: "#bf3030", other: "#5c6a70" };
 
 export function escapeXml(text: string): string {
@@ -64,7 +64,7 @@ function shown(text: string, most: number): string {
   return escapeXml(line.length > most ? `${line.slice(0, most - 1)}…` : line);
 }
 
-/** A sequence diagram of these events with these lanes; agents that have none share the last one. */
+/** Draws a sequence diagram with these lanes. Other agents share the last one. */
 export function toSvg(events: readonly Event[], lanes: readonly string[]): string {
   const drawn = events.slice(0, PICTURE_EVENTS_MAX);
   const laneOf = (name: string) => (lanes.includes(name) ? lanes.indexOf(name) : lanes.length);

@@ -1,13 +1,13 @@
-/** Figures and texts as people read them. */
+/** Figures and texts for people. */
 
 const THIN = "\u2009";
 
-/** `12 345`, with thin spaces. */
+/** Formats an integer: `12 345`, with thin spaces. */
 export function count(n: number): string {
   return Math.round(n).toString().replaceAll(/\B(?=(\d{3})+$)/g, THIN);
 }
 
-/** At most four digits: `940`, `12.3 k`, `4.5 M`. */
+/** Formats a number in at most four digits: `940`, `12.3 k`, `4.5 M`. */
 export function short(n: number): string {
   if (n !== 0 && Math.abs(n) < 10 && !Number.isInteger(n)) return n.toFixed(1);
   if (Math.abs(n) < 9_999.5) return count(n);
@@ -33,7 +33,7 @@ export function micros(us: number): string {
   return `${(us / 1e6).toFixed(1)}${THIN}s`;
 }
 
-/** `3s`, `4m 10s`, `2h 5m`, `3d 4h`. */
+/** Formats a duration: `3s`, `4m 10s`, `2h 5m`, `3d 4h`. */
 export function duration(ms: number): string {
   const s = Math.floor(ms / 1000);
   if (s < 60) return `${s}s`;
@@ -44,22 +44,19 @@ export function duration(ms: number): string {
 
 const two = (n: number) => String(n).padStart(2, "0");
 
-/** The time of day, UTC, with milliseconds. */
+/** Formats the time of day, UTC, with milliseconds. */
 export function clock(atUs: number): string {
   const ms = Math.floor(atUs / 1000);
   const s = Math.floor(ms / 1000);
   return `${two(Math.floor(s / 3600) % 24)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}.${String(ms % 1000).padStart(3, "0")}`;
 }
 
-/** Date and time of day, UTC. */
+/** Formats date and time, UTC. */
 export function date(atUs: number): string {
   return new Date(atUs / 1000).toISOString().replace("T", " ").replace("Z", "Z");
 }
 
-/**
- * A text on one line in which nothing is hidden: what would not be seen, or would turn the direction of what stands beside it, is written
- * as its number.
- */
+/** Returns a text on one line, with invisible and direction-changing characters written as numbers. */
 export function visible(text: string, most = 2_000): string {
   const cut = text.length > most ? `${text.slice(0, most)}…` : text;
   return cut.replaceAll(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (c) => {
@@ -69,7 +66,7 @@ export function visible(text: string, most = 2_000): string {
   });
 }
 
-/** As `visible`, but lines stay lines. */
+/** Does the same as `visible`, but keeps lines. */
 export function visibleLines(text: string, most = 100_000): string {
   return text
     .slice(0, most)

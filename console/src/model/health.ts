@@ -1,16 +1,16 @@
-/** How nodes have been doing, each and all together, in columns as charts want them. */
+/** History of nodes' figures, of each and of all, in columns for charts. */
 import { signal } from "@preact/signals";
 import type { HealthFrame } from "../live/vocabulary.js";
 import type { Told } from "./whole.js";
 
-/** Ten minutes, one a second. */
+/** Ten minutes, one row a second. */
 const ROWS_MAX = 600;
 
 export type Column = "sent" | "handled" | "dead" | "queued" | "p50" | "p90" | "p99" | "memory";
 const COLUMNS: readonly Column[] = ["sent", "handled", "dead", "queued", "p50", "p90", "p99", "memory"];
 type Row = Readonly<Record<Column, number | null>>;
 
-/** What was, row by row. */
+/** Figures by time. */
 export class History {
   /** Seconds since 1970. */
   readonly times: number[] = [];
@@ -29,7 +29,7 @@ export class History {
   }
 }
 
-/** What other nodes than the one that is asked say is wrong with them. */
+/** Returns the faults of all nodes but `here`. */
 export function wrongsOf(told: readonly Told[], here: string): string[] {
   return told.flatMap(({ info }) => (info.node === here ? [] : (info.wrong ?? []).map((what) => `${info.node}: ${what}`)));
 }
@@ -37,20 +37,20 @@ export function wrongsOf(told: readonly Told[], here: string): string[] {
 const NONE = { p50: null, p90: null, p99: null };
 
 export class Health {
-  /** What the node that is asked said last of itself. */
+  /** Last report of the asked node. */
   readonly now = signal<HealthFrame | null>(null);
-  /** Counts rows: charts are drawn anew when it does. */
+  /** Row counter. A change redraws the charts. */
   readonly version = signal(0);
   readonly #of = new Map<string, History>();
 
-  /** What is known of a node; of all together, if none is named. */
+  /** Returns the history of a node; of all nodes if the name is empty. */
   of(node: string): History {
     const known = this.#of.get(node) ?? new History();
     this.#of.set(node, known);
     return known;
   }
 
-  /** What all nodes that answered did. `here` is the one that is asked: only that one tells how long messages waited. */
+  /** Adds a row for each node that answered. Only the asked node, `here`, reports latencies. */
   hear(told: readonly Told[], here: string, atS: number): void {
     const rows = told.flatMap(({ info, rates }): [string, Row][] => {
       const latency = info.node === here ? (this.now.value?.latency_us ?? NONE) : NONE;
@@ -62,7 +62,7 @@ export class Health {
       return known.length === 0 ? null : known.reduce((one, other) => one + other, 0);
     };
     const all = Object.fromEntries(COLUMNS.map((column) => [column, sum(column)])) as Row;
-    // Shares of messages do not add up.
+    // Percentiles cannot be added.
     this.of("").add(atS, { ...all, ...NONE });
     this.version.value++;
   }

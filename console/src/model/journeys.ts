@@ -1,16 +1,16 @@
-/** Agents that somebody here had go elsewhere: who is on its way, and how it went. */
+/** Moves of agents that this console ordered, with their outcomes. */
 import { signal } from "@preact/signals";
 
 export interface Journey {
   readonly to: string;
   readonly is: "under way" | "done" | "refused";
-  /** When that began, in milliseconds since 1970. */
+  /** Start of the move, in milliseconds since 1970. */
   readonly sinceMs: number;
-  /** Why it was refused. */
+  /** Reason of a refusal. */
   readonly why: string;
 }
 
-/** Of more agents the oldest is forgotten. */
+/** Maximum number of moves. The oldest is dropped. */
 const JOURNEYS_MAX = 200;
 
 export class Journeys {
@@ -22,7 +22,7 @@ export class Journeys {
 
   note(agent: string, to: string, is: Journey["is"], sinceMs: number, why = ""): void {
     const all = new Map(this.all.value);
-    // Last in the order: it is the newest.
+    // Re-inserted, because the newest comes last.
     all.delete(agent);
     all.set(agent, { to, is, sinceMs, why });
     for (const oldest of all.keys()) if (all.size > JOURNEYS_MAX) all.delete(oldest);
@@ -30,7 +30,7 @@ export class Journeys {
   }
 }
 
-/** How it went, in words. */
+/** Returns the outcome as text. */
 export function inWords({ to, is, why }: Journey): string {
   if (is === "under way") return `On its way to ${to}…`;
   return is === "done" ? `It went to ${to}.` : `It did not go to ${to}: ${why}`;

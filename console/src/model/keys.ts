@@ -1,12 +1,12 @@
-/** Keys: `/`, `?`, `j`, and two in a row such as `g s`. Pure, so that it can be tried without a keyboard. */
+/** Key bindings: `/`, `?`, `j`, and sequences of two such as `g s`. Pure, so that tests need no keyboard. */
 
-/** How long the first of two keys is remembered, in milliseconds. */
+/** Time limit for the second key of a sequence, in milliseconds. */
 const SEQUENCE_MS = 1_200;
 
 export interface Key {
   readonly key: string;
   readonly ctrl: boolean;
-  /** Where text is written keys are text. */
+  /** True in a text field, where keys are text. */
   readonly inText: boolean;
 }
 
@@ -15,7 +15,7 @@ export class Keys {
   #firstAt = -Infinity;
   readonly #bound = new Map<string, () => void>();
 
-  /** Until the function that is returned is called; whoever comes later has the key first. */
+  /** Binds a key. The latest binding wins; the returned function restores the previous one. */
   bind(keys: string, run: () => void): () => void {
     const before = this.#bound.get(keys);
     this.#bound.set(keys, run);
@@ -26,7 +26,7 @@ export class Keys {
     };
   }
 
-  /** Whether the key did something. */
+  /** Handles a key press. Returns true if the key is bound. */
   press({ key, ctrl, inText }: Key, nowMs: number): boolean {
     if (ctrl || inText) {
       this.#first = "";

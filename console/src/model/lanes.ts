@@ -1,9 +1,9 @@
-/** Which agents have a life line, and in which order: they keep their places as long as they can. */
+/** Assignment of agents to life lines. Agents keep their lanes as long as possible. */
 import type { Event } from "../live/vocabulary.js";
 import { plainNames } from "./pattern.js";
 import { isMessage } from "./talk.js";
 
-/** Whoever is not among the busiest so many times the lanes gives up its lane. */
+/** Factor of the number of lanes: an agent keeps its lane while it is among that many busiest. */
 const PATIENCE = 2;
 
 export class Lanes {
@@ -15,19 +15,19 @@ export class Lanes {
     return this.#names;
   }
 
-  /** Whether somebody has no lane of his own. */
+  /** True if some agents have no lane. */
   get hasOthers(): boolean {
     return this.#hasOthers;
   }
 
-  /** The lane of an agent; the one after the last is that of all others. */
+  /** Returns the lane of an agent. The last lane belongs to all others. */
   of(agent: string): number {
     const lane = this.#names.indexOf(agent);
     return lane < 0 ? this.#names.length : lane;
   }
 
   /**
-   * Gives lanes to whoever was named, then to the busiest of these events.
+   * Assigns lanes to named agents, then to the busiest of these events.
    * @param agents As in the filter: those named without wildcards have lanes first.
    * @param also They have lanes, too, in the place of others if need be.
    */
@@ -38,7 +38,7 @@ export class Lanes {
       if (!isMessage(event)) continue;
       for (const name of event.from === event.to ? [event.from] : [event.from, event.to]) counts.set(name, (counts.get(name) ?? 0) + 1);
     }
-    // Sorting is stable: among equals whoever spoke first comes first.
+    // The sort is stable: among equals, the first speaker comes first.
     const ranked = [...counts].sort(([, a], [, b]) => b - a).map(([name]) => name);
     const welcome = new Set(ranked.slice(0, most * PATIENCE));
     const kept = this.#names.filter((name) => !chosen.includes(name) && welcome.has(name));

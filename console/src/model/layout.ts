@@ -1,6 +1,6 @@
 /**
- * Where agents are on the map: those that talk attract each other, all others repel. Whoever is placed stays about where he is; only what
- * is new moves much, so that a picture which was understood stays understood.
+ * Positions of agents on the map. Agents that talk attract each other; all others repel. Placed agents move little, so
+ * that the picture stays familiar.
  */
 import type { Pair } from "./traffic.js";
 
@@ -10,7 +10,7 @@ export interface Spot {
   y: number;
   vx: number;
   vy: number;
-  /** Messages a frame, in and out. */
+  /** Messages in a frame, sent and received. */
   weight: number;
 }
 export interface Edge {
@@ -25,7 +25,7 @@ export const SPOTS_MAX = 600;
 const SPRING = 0.02;
 const SPRING_LENGTH = 60;
 const REPULSION = 900;
-/** Those farther away than this do not repel: what makes it linear. */
+/** Distance beyond which agents do not repel. It makes the computation linear. */
 const REACH = 160;
 const GRAVITY = 0.006;
 const FRICTION = 0.82;
@@ -58,7 +58,7 @@ export class Layout {
     return this.#spots.get(name);
   }
 
-  /** Takes the busiest pairs, as many as there is room for. */
+  /** Takes the busiest pairs, up to the limit of agents. */
   take(pairs: readonly Pair[]): void {
     const wanted = new Map<string, number>();
     const used: Pair[] = [];
@@ -92,7 +92,7 @@ export class Layout {
     if (changed > 0) this.#heat = Math.max(this.#heat, Math.min(1, 0.15 + (2 * changed) / (this.#spots.size + 1)));
   }
 
-  /** Beside a partner that has a place already; else where its name says: the same name begins at the same place. */
+  /** Places an agent beside a partner, or else at a position that depends on its name only. */
   #place(name: string, weight: number, partners: ReadonlyMap<string, string[]>): Spot {
     const hash = hashOf(name);
     const angle = ((hash & 0xffff) / 0x10000) * 2 * Math.PI;
@@ -101,7 +101,7 @@ export class Layout {
     return { name, x: (partner?.x ?? 0) + Math.cos(angle) * far, y: (partner?.y ?? 0) + Math.sin(angle) * far, vx: 0, vy: 0, weight };
   }
 
-  /** One step of the simulation. */
+  /** Simulates one step. */
   step(): void {
     if (this.isAtRest) return;
     this.#repel();
@@ -110,12 +110,12 @@ export class Layout {
     this.#heat *= COOLING;
   }
 
-  /** Steps until it rests: for a first picture. */
+  /** Simulates until the layout rests, for the first picture. */
   settle(stepsMax = 300): void {
     for (let step = 0; step < stepsMax && !this.isAtRest; step++) this.step();
   }
 
-  /** Somebody was dragged: let the others make place. */
+  /** Re-heats the layout after an agent was dragged. */
   warm(): void {
     this.#heat = Math.max(this.#heat, 0.3);
   }
@@ -157,10 +157,10 @@ function push(spot: Spot, other: Spot, heat: number): void {
   const dy = spot.y - other.y;
   const squared = dx * dx + dy * dy;
   if (squared > REACH * REACH) return;
-  // Those who say much need more room: their labels are the ones that are read.
+  // Busy agents need more room, because their labels are read most.
   const force = (heat * REPULSION * (1 + 0.4 * Math.log1p(other.weight))) / (squared + 60);
   const length = Math.sqrt(squared) || 1;
-  // Two at one place part in a direction that only their names decide.
+  // Two agents at one place move apart in an order that depends on their names only.
   spot.vx += squared === 0 ? (spot.name < other.name ? force : -force) : (dx / length) * force;
   spot.vy += (dy / length) * force;
 }
@@ -186,11 +186,11 @@ function move(spot: Spot, heat: number): void {
   spot.y += spot.vy * slower;
 }
 
-/** FNV-1a, for places and colours that stay the same. */
+/** Hashes a text (FNV-1a), for stable places and colours. */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  // The last characters of names differ most: mix them into all bits.
+  // The last characters of names differ most, so mix them into all bits.
   hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
   return (hash ^ (hash >>> 13)) >>> 0;
 }

@@ -1,4 +1,4 @@
-/** A message as it is written by hand, and as the node takes it (the JSON of conformance/acl/README.md). */
+/** A message that a person writes, and its form for the node (the JSON of conformance/acl/README.md). */
 import { namesOf } from "./pattern.js";
 
 export interface Letter {
@@ -6,7 +6,7 @@ export interface Letter {
   readonly receivers: string;
   readonly performative: string;
   readonly content: string;
-  /** How the content is meant: a term of AgentSpeak, a text, or JSON in the notation of values. */
+  /** Form of the content: an AgentSpeak term, text, or JSON values. */
   readonly contentIs: "term" | "text" | "json";
   readonly language: string;
   readonly ontology: string;
@@ -14,7 +14,7 @@ export interface Letter {
   readonly conversation: string;
   readonly replyWith: string;
   readonly inReplyTo: string;
-  /** Seconds from now; empty for no such limit. */
+  /** Seconds from now; empty for no limit. */
   readonly replyByS: string;
 }
 
@@ -25,7 +25,7 @@ export const BLANK: Letter = {
 
 export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 
-/** What is not in order with a letter, for people; null if nothing. */
+/** Returns the fault of a message for people; null if there is none. */
 export function fault(letter: Letter): string | null {
   if (letter.receivers.trim() === "") return "Name a receiver.";
   if (!/^[A-Za-z][\w-]*$/.test(letter.performative)) return "A performative is one word, such as inform or askOne.";
@@ -38,7 +38,7 @@ export function fault(letter: Letter): string | null {
   return null;
 }
 
-/** @throws {Error} If it is not in order: {@link fault} says why. */
+/** @throws {Error} If the message has a fault ({@link fault}). */
 export function messageOf(letter: Letter, nowMs: number): { [member: string]: Json } {
   const optional: [string, string][] = [
     ["sender", letter.sender], ["language", letter.language], ["ontology", letter.ontology], ["protocol", letter.protocol],
@@ -59,7 +59,7 @@ function contentOf(letter: Letter): Json | undefined {
   return readTerm(letter.content);
 }
 
-/** A message's JSON as a letter, so that what was saved or came can be written anew. */
+/** Converts a message's JSON to a form, so that saved and received messages can be edited. */
 export function letterOf(message: { readonly [member: string]: unknown }): Letter {
   const text = (member: string) => (typeof message[member] === "string" ? (message[member] as string) : "");
   const name = (agent: unknown) => (typeof agent === "string" ? agent : String((agent as { name?: unknown } | null)?.name ?? ""));
@@ -99,27 +99,28 @@ function canonical(value: Json, slots = new Map<Json, number>()): string {
   return `{${Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, inner]) => `${name}:${canonical(inner, slots)}`).join()}}`;
 }
 
-/** As text or as a term, if it is all of it then. */
+/** Returns the content as text or as a term if that is lossless, else as JSON. */
 function contentFor(content: Json): [string, Letter["contentIs"]] {
   if (typeof content === "string") return [content, "text"];
   try {
     const term = writeTerm(content);
     if (canonical(readTerm(term)) === canonical(content)) return [term, "term"];
   } catch {
-    // It has what a term has no notation for.
+    // A term cannot express this content.
   }
   return [JSON.stringify(content, null, 2), "json"];
 }
 
-// ---- Terms: what people write, in the notation of values
 
-/** Deeper terms are refused: nobody writes them by hand. */
+// ---- Terms, in the notation of values
+
+/** Maximum nesting of terms. */
 const LEVELS_MAX = 100;
 
 class TermReader {
   #at = 0;
   #level = 0;
-  /** Variables by their names: those of one name are one variable. */
+  /** Variables by name. Equal names are one variable. */
   readonly #slots = new Map<string, number>();
   #slotsUsed = 0;
   readonly #text: string;
@@ -187,7 +188,7 @@ class TermReader {
     return { list, tail };
   }
 
-  /** Values with commas between them, up to before the closing bracket or the bar. */
+  /** Reads values with commas, up to the closing bracket or bar. */
   #items(close: string): Json[] {
     const items: Json[] = [];
     this.#space();
@@ -202,7 +203,7 @@ class TermReader {
   #variable(): Json | undefined {
     const name = this.#match(/[A-Z_]\w*/y);
     if (name === undefined) return undefined;
-    // Each `_` is a variable of its own.
+    // Each `_` is a new variable.
     const known = name === "_" ? undefined : this.#slots.get(name);
     const slot = known ?? this.#slotsUsed++;
     this.#slots.set(name, slot);
@@ -233,12 +234,12 @@ function unquote(quoted: string): string {
   return quoted.slice(1, -1).replaceAll(/\\(.)/gs, (_, c: string) => ({ n: "\n", t: "\t", r: "\r" })[c] ?? c);
 }
 
-/** @throws {Error} If it is no term. */
+/** @throws {Error} If the text is not a term. */
 export function readTerm(text: string): Json {
   return new TermReader(text).all();
 }
 
-/** A value as AgentSpeak writes it; what it has no notation for, as JSON. */
+/** Formats a value as AgentSpeak. Values without a notation become JSON. */
 export function writeTerm(value: Json): string {
   if (value === null || typeof value === "boolean" || typeof value === "number") return String(value);
   if (typeof value === "string") return JSON.stringify(value);
@@ -246,7 +247,7 @@ export function writeTerm(value: Json): string {
   const { atom, term, int, num, list, tail } = value;
   if (typeof atom === "string") return writeName(atom);
   if (typeof int === "string") return int;
-  // Jason's form of numbers: without a fraction if they have none.
+  // Jason omits the fraction of whole numbers.
   if (num !== undefined) return String(num);
   if (typeof value["var"] === "string") return value["var"];
   if (Array.isArray(list)) return `[${list.map(writeTerm).join(",")}${tail === undefined ? "" : `|${writeTerm(tail)}`}]`;

@@ -1,13 +1,13 @@
-/** An agent's mind, and what changed in it since it was looked at last. */
+/** An agent's mind, and its changes since the previous report. */
 import { signal } from "@preact/signals";
 import type { IntentionInfo, MindInfo } from "../live/vocabulary.js";
 
-/** Keys of what is new or other than before, by part. */
+/** Keys of new or changed items, by part. */
 export interface MindChanges {
   readonly beliefs: ReadonlySet<string>;
   readonly goals: ReadonlySet<string>;
   readonly intentions: ReadonlySet<string>;
-  /** Beliefs that are gone. */
+  /** Removed beliefs. */
   readonly lost: readonly string[];
 }
 export const NO_CHANGES: MindChanges = { beliefs: new Set(), goals: new Set(), intentions: new Set(), lost: [] };
@@ -23,7 +23,7 @@ export function goalKey(goal: Goal): string {
   return `${goal.text}\n${goal.intention ?? ""}\n${goal.state}`;
 }
 
-/** Which intention it is, and where it stands. */
+/** Returns a key of an intention and its progress. */
 export function intentionKey(intention: IntentionInfo): string {
   const top = intention.frames[0];
   return `${intention.id}\n${intention.state}\n${intention.frames.length}\n${top?.step_line ?? ""}\n${top?.step ?? ""}`;
@@ -63,7 +63,7 @@ export class Mind {
   }
 }
 
-/** The body of a plan as its steps, one a line, as far as they can be told apart without reading AgentSpeak whole. */
+/** Splits the body of a plan into steps, without fully parsing AgentSpeak. */
 export function steps(body: string): string[] {
   const found: string[] = [];
   let level = 0;
@@ -87,7 +87,7 @@ export function steps(body: string): string[] {
   return found.filter((text) => text !== "" && text !== ";");
 }
 
-/** Which of a plan's steps is the current one: the first that says the same, spaces and the end apart. */
+/** Returns the index of the current step: the first one with the same text, apart from spaces and the end. */
 export function currentStep(all: readonly string[], step: string | null): number {
   if (step === null) return -1;
   const bare = (text: string) => text.replaceAll(/[\s;.]+/g, "");

@@ -1,4 +1,4 @@
-/** Patterns for names: `*` stands for any text, `?` for any one character. The same as on the command line. */
+/** Matches a name against a pattern: `*` for any text, `?` for any character, as on the command line. */
 export function patternFits(pattern: string, name: string): boolean {
   let at = 0;
   let in_ = 0;
@@ -27,20 +27,20 @@ export function isPattern(text: string): boolean {
   return /[*?]/.test(text);
 }
 
-/** What was typed to search: a pattern, or any part of a name, in any case. */
+/** Matches a name against a search: a pattern, or any part of the name, ignoring case. */
 export function searchFits(search: string, name: string): boolean {
   if (search === "") return true;
   return isPattern(search) ? patternFits(search.toLowerCase(), name.toLowerCase()) : name.toLowerCase().includes(search.toLowerCase());
 }
 
-/** A name or a pattern, as it was written. */
+/** A name or a pattern, as typed. */
 export interface Word {
   readonly text: string;
-  /** A name, whatever is in it: it stood in quotation marks. */
+  /** True for text in quotation marks. It is a name, never a pattern. */
   readonly isQuoted: boolean;
 }
 
-/** `a, b*  "c, d"` as three: what stands in quotation marks is one, with its commas, spaces and stars. */
+/** Splits `a, b*  "c, d"` into three words. Text in quotation marks is one word, with its commas, spaces and stars. */
 export function wordsOf(text: string): Word[] {
   return [...text.matchAll(/"((?:\\.|[^"\\])*)(?:"|$)|[^\s,]+/g)].flatMap(([whole, quoted]) => {
     const word = quoted === undefined ? { text: whole, isQuoted: false } : { text: quoted.replace(/\\(.)/g, "$1"), isQuoted: true };
@@ -48,17 +48,17 @@ export function wordsOf(text: string): Word[] {
   });
 }
 
-/** Names alone, for who is to be written to. */
+/** Splits a list of receivers into names. */
 export function namesOf(text: string): string[] {
   return wordsOf(text).map(({ text }) => text);
 }
 
-/** A name as {@link wordsOf} reads it: in quotation marks if it would be taken for several, or for a pattern. */
+/** Quotes a name for {@link wordsOf} if it would be split, or taken for a pattern. */
 export function quote(name: string): string {
   return /[\s,*?"]/.test(name) ? `"${name.replace(/["\\]/g, "\\$&")}"` : name;
 }
 
-/** What was asked for, name by name: made once, asked for each. */
+/** Returns a matcher for a list of names and patterns. */
 export function named(text: string): (name: string) => boolean {
   const words = wordsOf(text);
   const isWild = ({ text, isQuoted }: Word) => !isQuoted && isPattern(text);
@@ -67,7 +67,7 @@ export function named(text: string): (name: string) => boolean {
   return (name) => names.has(name) || wild.some(({ text }) => patternFits(text, name));
 }
 
-/** Those of them that are names. */
+/** Returns the names among the words, without patterns. */
 export function plainNames(text: string): string[] {
   return wordsOf(text).flatMap(({ text, isQuoted }) => (isQuoted || !isPattern(text) ? [text] : []));
 }

@@ -1,14 +1,14 @@
-/** The performatives, and what family of acts each belongs to: that decides its colour. */
+/** Performatives and their families. The family decides the colour. */
 
 export type Family = "ask" | "offer" | "tell" | "refuse" | "fail" | "other";
 
-/** FIPA00037, in its order. */
+/** Performatives of FIPA00037, in its order. */
 export const FIPA_PERFORMATIVES = [
   "accept-proposal", "agree", "cancel", "cfp", "confirm", "disconfirm", "failure", "inform", "inform-if", "inform-ref", "not-understood",
   "propagate", "propose", "proxy", "query-if", "query-ref", "refuse", "reject-proposal", "request", "request-when", "request-whenever", "subscribe",
 ] as const;
 
-/** KQML's, as AgentSpeak uses them. */
+/** Performatives of KQML that AgentSpeak uses. */
 export const KQML_PERFORMATIVES = ["tell", "untell", "achieve", "unachieve", "askOne", "askAll", "askHow", "tellHow", "untellHow", "signal"] as const;
 
 const FAMILIES: Readonly<Record<Exclude<Family, "other">, readonly string[]>> = {
@@ -22,7 +22,7 @@ const familyOf = new Map(Object.entries(FAMILIES).flatMap(([family, words]) => w
 
 export const FAMILY_ORDER: readonly Family[] = ["ask", "offer", "tell", "refuse", "fail", "other"];
 
-/** Upper and lower case, hyphens and underscores do not matter: `ask_one` and `askOne` are one. */
+/** Returns the family of a performative. Case, hyphens and underscores do not matter: `ask_one` is `askOne`. */
 export function family(performative: string): Family {
   const known = familyOf.get(performative);
   if (known) return known;

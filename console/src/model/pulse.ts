@@ -1,16 +1,16 @@
-/** Data that changes thousands of times a second, and is drawn once a frame. */
+/** Notification of data that changes thousands of times a second and is drawn once a frame. */
 import { signal, type ReadonlySignal } from "@preact/signals";
 
 export type Schedule = (run: () => void) => void;
 
 let schedule: Schedule = typeof requestAnimationFrame === "function" ? (run) => void requestAnimationFrame(run) : (run) => run();
 
-/** Tests decide themselves when a frame is. */
+/** Replaces the scheduler of frames, for tests. */
 export function scheduleFramesWith(other: Schedule): void {
   schedule = other;
 }
 
-/** Tells views, once a frame at most, that what belongs to it changed. */
+/** Notifies views of changes, at most once a frame. */
 export class Pulse {
   readonly #version = signal(0);
   #isDue = false;

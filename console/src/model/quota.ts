@@ -1,8 +1,8 @@
-/** What is used of what may be used. */
+/** Quotas and their use. */
 import type { QuotaInfo } from "../live/vocabulary.js";
 import { bytes, count } from "./format.js";
 
-/** A quota as people call it. */
+/** Names of quotas for people. */
 const WORDS: Readonly<Record<string, string>> = {
   memory_bytes: "memory",
   name_bytes: "new names",
@@ -15,10 +15,10 @@ const WORDS: Readonly<Record<string, string>> = {
 
 export interface Gauge {
   readonly name: string;
-  /** As policies call it. */
+  /** Name in policies. */
   readonly quota: string;
   readonly text: string;
-  /** 0 to 1; null if there is no limit. */
+  /** Used fraction, 0 to 1; null without a limit. */
   readonly share: number | null;
 }
 

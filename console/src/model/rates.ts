@@ -1,4 +1,4 @@
-/** What nodes do in a second, from what they tell now and then. */
+/** Rates of nodes, from their counters. */
 import type { NodeInfo } from "../live/vocabulary.js";
 
 /** Messages a second. */
@@ -17,7 +17,9 @@ interface Noted extends Rates {
 export class NodeRates {
   readonly #noted = new Map<string, Noted>();
 
-  /** What a node tells now; its rates since it told something else before. Null if nothing is known of them, or it is another process now. */
+  /**
+   * Adds a node's counters. Returns the rates since its previous counters; null for a first report or a new process.
+   */
   note({ node, pid, up_us, sent, handled, dead }: NodeInfo): Rates | null {
     const before = this.#noted.get(node);
     if (before && before.pid === pid && up_us <= before.up_us) return before.rates;

@@ -1,23 +1,23 @@
-/** An agent's entry in the directory facilitator, as a person writes it: one service at a time. */
+/** A form for an agent's DF entry, one service at a time. */
 import type { EntryInfo, EntryWanted, ServiceInfo } from "../live/vocabulary.js";
 
 export interface Registration {
   readonly agent: string;
   readonly name: string;
   readonly kind: string;
-  /** Words, apart by spaces or commas. */
+  /** Words, separated by spaces or commas. */
   readonly protocols: string;
   readonly ontologies: string;
-  /** `price=5 colour=green`. */
+  /** Properties as `price=5 colour=green`. */
   readonly properties: string;
-  /** In seconds; nothing for as long as the agent lives. */
+  /** Seconds; empty for the agent's lifetime. */
   readonly lease: string;
 }
 
 const words = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== "");
 const propertiesOf = (service?: ServiceInfo): string => service?.properties.map(([name, value]) => `${name}=${value}`).join(" ") ?? "";
 
-/** What is in the form before anything was typed: a service of an entry, or nothing. */
+/** Returns the initial form: a service of an entry, or an empty one. */
 export function registrationOf(entry?: EntryInfo, service?: ServiceInfo): Registration {
   return {
     agent: entry?.agent ?? "",
@@ -30,13 +30,13 @@ export function registrationOf(entry?: EntryInfo, service?: ServiceInfo): Regist
   };
 }
 
-/** What an entry is to say: as it does now, but for the service that the form is about; without `service` that is another one. */
+/** Returns the entry with the form's service. Without `service`, the form adds one. */
 export function entryOf(form: Registration, entry?: EntryInfo, service?: ServiceInfo): EntryWanted {
   const property = (text: string): readonly [string, string] => {
     const [name = "", ...rest] = text.split("=");
     return [name, rest.join("=")];
   };
-  // What was not touched stays: it may have more in it than can be typed.
+  // Unchanged properties stay as they are, because the form may not be able to express them.
   const properties = service && form.properties === propertiesOf(service) ? service.properties : words(form.properties).map(property);
   const written: ServiceInfo = { owner: null, languages: [], ...service, name: form.name.trim(), kind: form.kind.trim(), protocols: words(form.protocols), ontologies: words(form.ontologies), properties };
   const services = entry?.services ?? [];

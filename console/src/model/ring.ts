@@ -1,4 +1,4 @@
-/** The newest things of many, in a place that does not grow. Each has a number that stays its own. */
+/** Ring buffer of the newest items. Each item keeps its number. */
 export class Ring<T> {
   readonly #items: (T | undefined)[] = [];
   #end = 0;
@@ -8,12 +8,12 @@ export class Ring<T> {
     if (!(capacity >= 1)) throw new RangeError("a ring has room for one thing at least");
   }
 
-  /** The number of the oldest that is kept. */
+  /** Number of the oldest item. */
   get start(): number {
     return this.#start;
   }
 
-  /** The number that the next one gets. */
+  /** Number of the next item. */
   get end(): number {
     return this.#end;
   }
@@ -32,14 +32,14 @@ export class Ring<T> {
     return number >= this.#start && number < this.#end ? this.#items[number % this.capacity] : undefined;
   }
 
-  /** Those from one number to before another, as far as they are kept. */
+  /** Returns the items from one number to before another, as far as they are kept. */
   slice(from = this.#start, to = this.#end): T[] {
     const items: T[] = [];
     for (let number = Math.max(from, this.#start); number < Math.min(to, this.#end); number++) items.push(this.#items[number % this.capacity] as T);
     return items;
   }
 
-  /** Takes the newest away, those from this number on. */
+  /** Removes and returns the items from this number on. */
   cut(number: number): T[] {
     const from = Math.max(number, this.#start);
     const items = this.slice(from);

@@ -1,11 +1,11 @@
-/** Where in the console one is: a view and what it shows, as the address's hash says. */
+/** Location in the console: a view and its selection, as the address's hash. */
 
 export const VIEWS = ["society", "conversations", "mind", "directory", "compose", "health", "mobility", "security"] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Route {
   readonly view: View;
-  /** What is chosen there: an agent. */
+  /** The chosen agent. */
   readonly of: string;
   readonly query: ReadonlyMap<string, string>;
 }
@@ -20,7 +20,7 @@ function decode(text: string): string {
   }
 }
 
-/** `#/mind/bob?tab=plans`; what is no view leads to the first one. */
+/** Parses a hash such as `#/mind/bob?tab=plans`. An unknown view leads to the first one. */
 export function readRoute(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const [name = "", ...rest] = path.split("/");
@@ -34,7 +34,7 @@ export function writeRoute(view: View, of = "", query: Readonly<Record<string, s
   return `#/${view}${of === "" ? "" : `/${encodeURIComponent(of)}`}${search === "" ? "" : `?${search}`}`;
 }
 
-/** The token in the fragment that the node prints, if there is one. */
+/** Returns the token in a fragment that the node printed; null if there is none. */
 export function tokenIn(hash: string): string | null {
   return /^#token=(.+)$/.test(hash) ? decode(hash.slice("#token=".length)) : null;
 }

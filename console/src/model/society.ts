@@ -1,14 +1,14 @@
-/** The nodes: what they are, and how they stand to each other. */
+/** The nodes and their links. */
 import { signal } from "@preact/signals";
 import type { LinkInfo, MemberInfo, NodeInfo, SocietyFrame } from "../live/vocabulary.js";
 
-/** A node as the console shows it, of a cluster or not. */
+/** A node as the console shows it. */
 export interface NodeCard {
   readonly name: string;
   readonly isHere: boolean;
   readonly state: string;
   readonly agents: number | null;
-  /** 0 to 1. */
+  /** Load from 0 to 1. */
   readonly load: number | null;
   readonly address: string | null;
   readonly isPlacer: boolean;
@@ -21,7 +21,7 @@ export class Society {
   readonly node = signal<NodeInfo | null>(null);
   readonly cards = signal<readonly NodeCard[]>([]);
   readonly links = signal<readonly LinkInfo[]>([]);
-  /** The names of the other nodes that run, a line each. */
+  /** Names of the other running nodes, one a line. */
   readonly others = signal("");
 
   hear(frame: SocietyFrame): void {

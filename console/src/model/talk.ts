@@ -1,22 +1,24 @@
-/** What agents say, as far back as there is room, and what of it somebody wants to see. */
+/** Recorded messages and the filter for showing them. */
 import { signal } from "@preact/signals";
 import type { Event, LogLine, MessageEvent, SniffWanted } from "../live/vocabulary.js";
 import { named, namesOf, patternFits } from "./pattern.js";
 import { Pulse } from "./pulse.js";
 import { Ring } from "./ring.js";
 
-/** Events that are kept: twenty seconds of 5,000 messages a second. */
+/** Maximum events: twenty seconds of 5,000 messages a second. */
 export const EVENTS_MAX = 100_000;
 
 export interface TalkFilter {
-  /** Names and patterns, apart by spaces or commas, names with such in quotation marks; of a message one party must fit. */
+  /**
+   * Names and patterns, separated by spaces or commas; quote names that contain these. Sender or receiver must match.
+   */
   readonly agents: string;
   readonly performatives: readonly string[];
-  /** A pattern. */
+  /** Pattern for the conversation. */
   readonly conversation: string;
-  /** Any part of the content. */
+  /** Part of the content. */
   readonly content: string;
-  /** The node that told of it. */
+  /** Node that reported the event. */
   readonly node: string;
 }
 export const EVERYTHING: TalkFilter = { agents: "", performatives: [], conversation: "", content: "", node: "" };
@@ -25,12 +27,12 @@ export function isMessage(event: Event): event is MessageEvent {
   return event.event === "sent" || event.event === "died";
 }
 
-/** Gaps are shown whatever is asked for: what is missing may have been that. */
+/** Returns true for gaps. A gap is always shown, because the missing events might match. */
 function isGap(event: Event): boolean {
   return event.event === "skipped" || event.event === "dropped" || event.event === "cut_short" || event.event === "missed";
 }
 
-/** Whether an event is wanted; made once for a filter, asked for each event. */
+/** Returns a matcher of events for a filter. */
 export function takes(filter: TalkFilter): (event: Event) => boolean {
   const isAnybody = namesOf(filter.agents).length === 0;
   const fits = named(filter.agents);
@@ -38,7 +40,7 @@ export function takes(filter: TalkFilter): (event: Event) => boolean {
   const content = filter.content.toLowerCase();
   const ofMessagesOnly = performatives.size > 0 || filter.conversation !== "" || content !== "";
   return (event) => {
-    // A gap in the connection is of no node.
+    // A gap in the connection belongs to no node.
     if (filter.node !== "" && event.node !== filter.node && event.node !== "") return false;
     if (isGap(event)) return true;
     if (isMessage(event)) {
@@ -54,10 +56,10 @@ export function takes(filter: TalkFilter): (event: Event) => boolean {
   };
 }
 
-/** The part of a filter that the node applies itself, so that what nobody sees is not sent. */
+/** Returns the part of a filter that the node applies, so that it does not send hidden events. */
 export function sniffWanted(filter: TalkFilter): SniffWanted {
   return {
-    // To the node all are patterns: a name fits itself, and what else fits is left out here.
+    // The node treats all words as patterns. A quoted name matches itself; other matches are removed here.
     agents: namesOf(filter.agents),
     conversation: filter.conversation === "" ? null : filter.conversation,
     performatives: filter.performatives,
@@ -67,13 +69,13 @@ export function sniffWanted(filter: TalkFilter): SniffWanted {
 export class Talk {
   readonly pulse = new Pulse();
   readonly filter = signal<TalkFilter>(EVERYTHING);
-  /** Everything that came. */
+  /** All recorded events. */
   readonly all: Ring<Event>;
-  /** What of it is wanted. */
+  /** Events that match the filter. */
   readonly shown: Ring<Event>;
-  /** Messages by performative, of all that came. */
+  /** Number of recorded messages by performative. */
   readonly performatives = new Map<string, number>();
-  /** The number of the last entry of the log that came. */
+  /** Number of the last received log entry. */
   logNumber = 0;
   skipped = 0;
   #takes = takes(EVERYTHING);
@@ -98,7 +100,7 @@ export class Talk {
     if (isMessage(event)) this.performatives.set(event.performative, (this.performatives.get(event.performative) ?? 0) + 1);
   }
 
-  /** What happened elsewhere, and is told late: it stands where it belongs. */
+  /** Inserts late events of other nodes at their time. */
   insert(events: readonly Event[]): void {
     const told = events.filter((event) => event.event !== "tick").sort((one, other) => one.at_us - other.at_us);
     const [first] = told;
@@ -135,7 +137,7 @@ export class Talk {
   }
 }
 
-/** Puts these, the first of which is of this moment, among those that are there: what is older stays as it is. */
+/** Merges sorted events into a ring. `fromUs` is the time of the first one; older events stay as they are. */
 function weave(ring: Ring<Event>, told: readonly Event[], fromUs: number): void {
   let from = ring.end;
   while (from > ring.start && (ring.at(from - 1)?.at_us ?? 0) > fromUs) from--;
@@ -148,13 +150,13 @@ function weave(ring: Ring<Event>, told: readonly Event[], fromUs: number): void 
   for (const there of tail.slice(next)) ring.push(there);
 }
 
-/** How many events there were in each of so many equal parts of the time between the first and the last: for the line of time. */
+/** Counts events in equal parts of the recorded time, for the timeline. */
 export function density(events: Ring<Event>, parts: number): { readonly fromUs: number; readonly toUs: number; readonly counts: Uint32Array; readonly dead: Uint32Array } {
   const counts = new Uint32Array(parts);
   const dead = new Uint32Array(parts);
   const fromUs = events.at(events.start)?.at_us ?? 0;
   const toUs = Math.max(fromUs + 1, events.at(events.end - 1)?.at_us ?? 0);
-  // Of very many, some tell enough.
+  // A sample of very many events suffices.
   const stride = Math.max(1, Math.floor(events.size / 20_000));
   for (let number = events.start; number < events.end; number += stride) {
     const event = events.at(number);
@@ -166,7 +168,7 @@ export function density(events: Ring<Event>, parts: number): { readonly fromUs: 
   return { fromUs, toUs, counts, dead };
 }
 
-/** The index of the first event at or after a moment: events are in the order of time, or nearly. */
+/** Returns the index of the first event at or after a time. Events are nearly in the order of time. */
 export function indexAt(events: readonly Event[], atUs: number): number {
   let low = 0;
   let high = events.length;
@@ -178,7 +180,7 @@ export function indexAt(events: readonly Event[], atUs: number): number {
   return low;
 }
 
-/** What belongs to a message: the question that it answers, and the answers that quote it. */
+/** Returns the question that a message answers, and the answers that quote the message. */
 export function related(message: MessageEvent, events: readonly Event[]): { readonly asks: MessageEvent | undefined; readonly answers: MessageEvent[] } {
   let asks: MessageEvent | undefined;
   const answers: MessageEvent[] = [];

@@ -1,14 +1,14 @@
-/** Long contents in readable form: a term, a list or JSON is broken into lines where its brackets say. */
+/** Formatter of long contents: breaks terms, lists and JSON into lines at their brackets. */
 
 const OPEN = "([{";
 const CLOSE = ")]}";
 
-/** Pieces that are never broken: quoted texts, words, brackets, commas. */
+/** Splits a content into tokens: quoted texts, words, brackets, commas. */
 function pieces(text: string): string[] {
   return text.match(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[()[\]{},]|\s+|[^\s()[\]{},"']+|["']/g) ?? [];
 }
 
-/** Whether all brackets fit each other: what is not so is no term, and stays as it is. */
+/** Returns true if all brackets match. Other texts are not terms, and stay unchanged. */
 function isBalanced(parts: readonly string[]): boolean {
   const open: string[] = [];
   for (const part of parts) {
@@ -67,7 +67,7 @@ function trimmed(items: readonly Item[]): Item[] {
   return items.slice(from, Math.max(from, to));
 }
 
-/** Deeper than this nothing is broken into lines: nobody reads it, and the stack is not endless. */
+/** Maximum nesting that is broken into lines. Deeper recursion could exhaust the stack. */
 const LEVELS_MAX = 200;
 
 function levels(parts: readonly string[]): number {
@@ -80,7 +80,7 @@ function levels(parts: readonly string[]): number {
   return most;
 }
 
-/** The content over as many lines as it needs; unchanged if it is no term. */
+/** Formats a content on as many lines as needed. Returns other texts unchanged. */
 export function pretty(content: string, width = 44): string {
   if (content.length <= width || content.length > 50_000) return content;
   const parts = pieces(content);

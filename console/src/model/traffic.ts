@@ -1,17 +1,17 @@
-/** Who talks to whom: what was sent lately counts most. */
+/** Traffic between agents, weighted by age. */
 import type { TrafficFrame } from "../live/vocabulary.js";
 
-/** What a pair is worth halves in so many frames. */
+/** Frames after which a pair's weight has halved. */
 const HALF_LIFE_FRAMES = 8;
 const DECAY = 0.5 ** (1 / HALF_LIFE_FRAMES);
-/** Less than this is forgotten. */
+/** Weight below which a pair is dropped. */
 const WEIGHT_MIN = 0.02;
 const PAIRS_MAX = 4_000;
 
 export interface Pair {
   readonly from: string;
   readonly to: string;
-  /** Messages a frame, smoothed. */
+  /** Messages in a frame, smoothed. */
   weight: number;
   /** Messages in the last frame. */
   fresh: number;
@@ -33,7 +33,7 @@ export class Traffic {
       if (pair.weight < WEIGHT_MIN) this.#pairs.delete(key);
     }
     const seen = frame.pairs.reduce((sum, [, , count]) => sum + count, 0);
-    // What was not looked at is taken to be as what was.
+    // Extrapolate from the sampled messages.
     const scale = seen > 0 ? (seen + (frame.unseen ?? 0)) / seen : 1;
     for (const [from, to, looked] of frame.pairs) {
       const count = looked * scale;
@@ -48,12 +48,12 @@ export class Traffic {
     }
   }
 
-  /** The busiest first. */
+  /** Returns all pairs, the busiest first. */
   pairs(): Pair[] {
     return [...this.#pairs.values()].sort((a, b) => b.weight - a.weight);
   }
 
-  /** With whom an agent talks, the busiest first. */
+  /** Returns the pairs of an agent, the busiest first. */
   of(agent: string): Pair[] {
     return this.pairs().filter((pair) => pair.from === agent || pair.to === agent);
   }

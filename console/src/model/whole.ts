@@ -1,24 +1,24 @@
-/** The whole society, of figures that all nodes told: they count from when nodes, or questions, began; what is shown is of the last moments. */
+/** Figures of the whole society. Nodes report counters since their start; rates here cover the last moments. */
 import { signal } from "@preact/signals";
 import type { NodeInfo, PairInfo, Sum, TrafficFrame } from "../live/vocabulary.js";
 import { NodeRates, type Rates } from "./rates.js";
 
-/** Rates are of so long: what comes in bursts has a figure that can be read. */
+/** Averaging time of rates, long enough to smooth bursts. */
 const RATE_MS = 2_000;
 
-/** What a node told, and its rates since it told something before. */
+/** A node's report, with its rates since the previous one. */
 export interface Told {
   readonly info: NodeInfo;
   readonly rates: Rates | null;
 }
 
-/** Figures of all nodes together, and of each. */
+/** Figures of all nodes together and of each. */
 export class Whole {
   readonly sum = signal<Sum | null>(null);
   readonly messagesPerS = signal<number | null>(null);
-  /** Of those that answered. */
+  /** Nodes that answered. */
   readonly nodes = signal<readonly Told[]>([]);
-  /** Names of those that did not. */
+  /** Names of silent nodes. */
   readonly silent = signal<readonly string[]>([]);
   readonly #rates = new NodeRates();
   #past: { readonly atMs: number; readonly sent: number }[] = [];
@@ -31,12 +31,12 @@ export class Whole {
     this.look(nowMs);
   }
 
-  /** Nothing was told since: what is not told of does not change. */
+  /** Updates the rate without a new report, because unchanged counters are not reported. */
   look(nowMs: number): void {
     const { sum } = this;
     const last = this.#past.at(-1);
     if (!sum.value || !last) return;
-    // A node began anew, or did not answer this time.
+    // A node restarted, or did not answer this time.
     if (this.#past.some(({ sent }) => sent > last.sent)) this.#past = [last];
     while ((this.#past[1]?.atMs ?? Infinity) <= nowMs - RATE_MS) this.#past.shift();
     const [first] = this.#past;
@@ -44,7 +44,7 @@ export class Whole {
   }
 }
 
-/** Who wrote to whom since one looked last, of counts that go on. */
+/** Traffic since the last look, from growing counters. */
 export class Pairs {
   #before: ReadonlyMap<string, number> | undefined;
   #unseenBefore = 0;
@@ -53,11 +53,11 @@ export class Pairs {
 
   hear(pairs: readonly PairInfo[], unseen: number): void {
     const now = new Map(pairs.map(({ from, to, count }) => [`${from}\n${to}`, count]));
-    // Of what was counted before one asked nobody knows when it was.
+    // The first report has no time span.
     if (this.#before) {
       for (const [key, count] of now) {
         const before = this.#before.get(key) ?? 0;
-        // Counting began anew.
+        // The counter restarted.
         const more = count < before ? count : count - before;
         if (more > 0) this.#fresh.set(key, (this.#fresh.get(key) ?? 0) + more);
       }
@@ -67,7 +67,7 @@ export class Pairs {
     this.#unseenBefore = unseen;
   }
 
-  /** What came since this was called last. */
+  /** Returns the traffic since the previous call. */
   take(nowMs: number): TrafficFrame {
     const pairs = [...this.#fresh].map(([key, count]) => [...key.split("\n"), count] as unknown as [string, string, number]);
     const frame: TrafficFrame = { type: "traffic", at_us: nowMs * 1000, pairs, unseen: this.#unseen };

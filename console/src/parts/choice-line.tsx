@@ -1,23 +1,23 @@
-/** A line in a question that means one of some things: they stand below it, those that fit what is written there. */
+/** A text field with a list of choices below it, filtered by the text. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { visible } from "../model/format.js";
 
-/** One of them. */
+/** A choice. */
 export interface Option {
   readonly value: string;
-  /** What it is. */
+  /** Description of the choice. */
   readonly note: string;
 }
 
-/** Of more than these one writes some of the name. */
+/** Maximum choices to show. More require typing. */
 const SHOWN_MAX = 100;
 
 export function ChoiceLine({ label, choices }: { readonly label: string; readonly choices: readonly Option[] }) {
   const written = useSignal("");
   const list = useRef<HTMLUListElement>(null);
   const isExact = choices.some(({ value }) => value === written.value);
-  // With one chosen the others stay in sight.
+  // After a choice, keep the others visible.
   const fitting = isExact ? choices : choices.filter(({ value }) => value.toLowerCase().includes(written.value.trim().toLowerCase()));
   const shown = fitting.slice(0, SHOWN_MAX);
   const at = shown.findIndex(({ value }) => value === written.value);

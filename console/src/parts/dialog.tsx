@@ -1,18 +1,18 @@
-/** Questions that hold everything else up: are you sure, and which. */
+/** Modal dialogs: confirmations and forms. */
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { ChoiceLine, type Option } from "./choice-line.js";
 
-/** A line to be written. */
+/** A field of a form. */
 export interface Line {
   readonly label: string;
-  /** What stands there at first. */
+  /** Initial value. */
   readonly value?: string;
   readonly placeholder?: string;
   readonly isOptional?: boolean;
-  /** It is a number from 1 to this. */
+  /** Maximum of a number field; the minimum is 1. */
   readonly max?: number;
-  /** What one may mean: stands below, and is chosen by a click or by keys. */
+  /** Choices below the field, for clicks and keys. */
   readonly choices?: readonly Option[];
 }
 
@@ -22,25 +22,25 @@ interface Question {
   readonly does: string;
   readonly isGrave: boolean;
   readonly lines: readonly Line[];
-  /** Why what was written did not do. */
+  /** Fault of the previous input. */
   readonly fault?: string;
   readonly answered: (lines: readonly string[] | null) => void;
 }
 const question = signal<Question | null>(null);
 
-/** Whether it is to be done. */
+/** Asks for a confirmation. */
 export function confirm(title: string, text: string, does: string): Promise<boolean> {
   return new Promise((resolve) => {
     question.value = { title, text, does, isGrave: true, lines: [], answered: (lines) => resolve(lines !== null) };
   });
 }
 
-/** A line of text; null if nothing was to be done. */
+/** Asks for a text; null if cancelled. */
 export function prompt(title: string, text: string, does: string, line = ""): Promise<string | null> {
   return ask(title, text, does, [{ label: title, value: line }]).then((lines) => lines?.[0] ?? null);
 }
 
-/** Some lines of text, in their order; null if nothing was to be done. */
+/** Asks for several texts, in order; null if cancelled. */
 export function ask(title: string, text: string, does: string, lines: readonly Line[], fault = ""): Promise<readonly string[] | null> {
   return new Promise((answered) => {
     question.value = { title, text, does, isGrave: false, lines, fault, answered };

@@ -1,4 +1,4 @@
-/** What is asked of all nodes again and again, and which of them did not answer. */
+/** Repeated queries to all nodes, and the nodes that did not answer. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { LiveError } from "../live/client.js";
@@ -8,25 +8,25 @@ import type { Answer, Refusal, Request } from "../live/vocabulary.js";
 import { visible } from "../model/format.js";
 import { live, society } from "../session.js";
 
-/** How many nodes are asked at a time, of all that views want to know: half of what a node answers one console at a time. */
+/** Queries of all views at a time: half of what a node permits one console. */
 export const turns = new Turns(8);
 
-/** Why somebody who was to be asked was not: too much else was, or there was no connection. */
+/** Reasons that mean the node was not asked: overload, or no connection. */
 const UNASKED = ["busy", "lost", "closed"];
 
 export interface Everywhere {
-  /** By node, in the order of the nodes. */
+  /** Answers by node, in order. */
   readonly told: readonly (readonly [string, Answer])[];
-  /** Which nodes did not answer, or were not asked yet, and why: a line of each. */
+  /** Texts for nodes that did not answer or were not asked yet. */
   readonly silent: readonly string[];
 }
 
-/** Asks all nodes while the view is there. */
+/** Asks all nodes while the view is shown. */
 export function useEverywhere(request: Request, everyMs: number): Everywhere {
   return useAnswers(request, everyMs, live.welcome.value?.node.node ?? "");
 }
 
-/** Asks all nodes but the one that this page is of, if it is to be. */
+/** Asks all nodes but the connected one, if `isToBe`. */
 export function useElsewhere(request: Request, everyMs: number, isToBe: boolean): Everywhere {
   return useAnswers(request, everyMs, "", isToBe);
 }
@@ -46,7 +46,7 @@ function useAnswers(request: Request, everyMs: number, here: string, isToBe = tr
       told,
       failed: (node, error) => {
         const { reason, message } = error as LiveError;
-        // It was not asked: what it said last is what is known.
+        // The node was not asked, so its last answer stays.
         if (UNASKED.includes(reason) && answers.value.has(node)) return;
         told(node, { answer: "error", reason, text: message });
       },
@@ -59,7 +59,7 @@ function useAnswers(request: Request, everyMs: number, here: string, isToBe = tr
   };
 }
 
-/** Why nothing is known of a node, in words. */
+/** Returns the reason why a node's answer is missing, as text. */
 export function silence(node: string, { reason, text }: Refusal): string {
   return `${visible(node, 40)} ${UNASKED.includes(reason) ? "was not asked yet" : "did not answer"}: ${visible(text, 160)}`;
 }

@@ -1,22 +1,22 @@
-/** What views have in common. */
+/** Hooks that views share. */
 import { useSignal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Refusal, Watch, WatchFrame } from "../live/vocabulary.js";
 import { keys, live } from "../session.js";
 
-/** Watches while the view is there. Another key is another watch. */
+/** Watches while the view is shown. Another key starts another watch. */
 export function useWatch(key: string, wanted: Watch | null, on: (frame: WatchFrame) => void, refused?: (refusal: Refusal) => void): void {
   useEffect(() => (wanted ? live.watch(wanted, on, refused) : undefined), [key]);
 }
 
-/** Binds keys while the view is there. */
+/** Binds keys while the view is shown. */
 export function useKeys(bindings: Readonly<Record<string, () => void>>): void {
   const newest = useRef(bindings);
   newest.current = bindings;
   useEffect(() => {
     const undo = Object.keys(bindings).map((key) => keys.bind(key, () => newest.current[key]?.()));
     return () => undo.forEach((unbind) => unbind());
-    // A view may have other keys in another shape.
+    // A view may bind other keys in another layout.
   }, [Object.keys(bindings).join("\n")]);
 }
 
@@ -25,7 +25,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** How large an element is, now. */
+/** Returns a reference to an element, and its size. */
 export function useSize<E extends HTMLElement>(): [{ readonly current: E | null }, ReadonlySignal<Size>] {
   const element = useRef<E>(null);
   const size = useSignal<Size>({ width: 0, height: 0 });
@@ -40,7 +40,7 @@ export function useSize<E extends HTMLElement>(): [{ readonly current: E | null 
   return [element, size];
 }
 
-/** Gives a canvas as many pixels as the screen has there. Null if it has no place. */
+/** Adapts a canvas to the screen's resolution. Null if the canvas is not visible. */
 export function prepare(canvas: HTMLCanvasElement, { width, height }: Size): CanvasRenderingContext2D | null {
   const scale = window.devicePixelRatio || 1;
   const [w, h] = [Math.round(width * scale), Math.round(height * scale)];

@@ -1,4 +1,4 @@
-/** Icons of a few strokes, 20 by 20. */
+/** Icons, 20 by 20. */
 import type { View } from "../model/route.js";
 
 const PATHS = {
@@ -40,7 +40,7 @@ export function Icon({ of }: { readonly of: IconName }) {
   );
 }
 
-/** The bird of the sign: head, bill, back and belly, two legs. */
+/** The logo: head, bill, back and belly, two legs. */
 export function Bird() {
   return (
     <svg class="bird" viewBox="0 0 32 32" aria-hidden="true">

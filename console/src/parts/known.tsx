@@ -1,10 +1,10 @@
-/** Names to choose from where a name is to be written. */
+/** Suggestions for agent names. */
 import { quote } from "../model/pattern.js";
 import { agents } from "../session.js";
 
 const OFFERED_MAX = 40;
 
-/** Agents whose names begin as the last word that was typed, for inputs with `list="agents-known"`. */
+/** Agents whose names begin with the last typed word, for inputs with `list="agents-known"`. */
 export function AgentsKnown({ typed }: { readonly typed: string }) {
   const last = /[^\s,]*$/.exec(typed)?.[0] ?? "";
   const before = typed.slice(0, typed.length - last.length);

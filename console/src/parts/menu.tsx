@@ -1,4 +1,4 @@
-/** A button that opens a short list of things to do. */
+/** A button with a menu. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
@@ -6,7 +6,7 @@ import { placeBeside } from "../model/beside.js";
 
 export interface Choice {
   readonly label: string;
-  /** What it is, if its name does not say so. */
+  /** Description, if the label needs one. */
   readonly note?: string;
   readonly run: () => void;
 }
@@ -15,7 +15,7 @@ export function Menu({ label, title, choices, disabled }: { readonly label: Comp
   const isOpen = useSignal(false);
   const box = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
-  // It stands over everything, wherever there is room: what scrolls would cut it off.
+  // The list is positioned in the window, because a scrolling parent would clip it.
   useLayoutEffect(() => {
     const button = box.current?.querySelector("button")?.getBoundingClientRect();
     if (!list.current || !button) return;
@@ -29,7 +29,7 @@ export function Menu({ label, title, choices, disabled }: { readonly label: Comp
     const close = (event: Event) => {
       if (!(event.type === "pointerdown" ? box.current : list.current)?.contains(event.target as Node)) isOpen.value = false;
     };
-    // What it belongs to goes elsewhere then.
+    // Scrolling or resizing moves the button away from the list.
     const events = [["pointerdown", document], ["scroll", document], ["resize", window]] as const;
     for (const [type, target] of events) target.addEventListener(type, close, true);
     return () => {

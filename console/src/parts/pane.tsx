@@ -1,4 +1,4 @@
-/** What stands beside a list: details of what is chosen there. On a phone it covers the list. */
+/** A pane with details of the chosen item. On a phone it covers the list. */
 import type { ComponentChildren } from "preact";
 import { Icon } from "./icons.js";
 
@@ -16,7 +16,7 @@ export function Pane({ title, label, onClose, children }: { readonly title: Comp
   );
 }
 
-/** Names and values, those without a value left out. */
+/** A list of names and values. Empty values are left out. */
 export function Facts({ of }: { readonly of: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">

@@ -1,4 +1,4 @@
-/** A field in which one types what is to be listed; `/` leads there. */
+/** A search field. The key `/` focuses it. */
 import type { Signal } from "@preact/signals";
 import { Icon } from "./icons.js";
 

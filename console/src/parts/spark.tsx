@@ -1,4 +1,4 @@
-/** A small line of figures. */
+/** A sparkline. */
 const POINTS_MAX = 80;
 
 export function Spark({ of, label }: { readonly of: readonly number[]; readonly label: string }) {

@@ -1,4 +1,4 @@
-/** Which part of a view is seen. */
+/** Tabs of a view. */
 export function Tabs<T extends string>({ of, at, onPick }: { readonly of: readonly (readonly [T, string])[]; readonly at: T; readonly onPick: (tab: T) => void }) {
   return (
     <div class="choice" role="group" aria-label="What">

@@ -1,8 +1,8 @@
-/** Words of agents: always text, and nothing in it is hidden. */
+/** Texts of agents: always plain text, with hidden characters made visible. */
 import { visible } from "../model/format.js";
 import { family } from "../model/performative.js";
 
-/** Longer names are cut where they are shown, not where they are used. */
+/** Maximum length of a name on the screen. */
 const NAME_MAX = 120;
 
 export function Name({ of }: { readonly of: string }) {
@@ -19,7 +19,7 @@ export function Performative({ of }: { readonly of: string }) {
 }
 
 export function State({ of }: { readonly of: string | null }) {
-  // Only its own node knows.
+  // Only the agent's own node knows its state.
   const state = of ?? "elsewhere";
   return <span class={`state is-${/^[a-z]+$/.test(state) ? state : "elsewhere"}`}>{visible(state, 20)}</span>;
 }

@@ -1,11 +1,11 @@
-/** Who writes to whom, on all nodes, as often as charts want it. */
+/** Traffic between agents on all nodes, at a steady rate for charts. */
 import { useEffect } from "preact/hooks";
 import type { TrafficFrame } from "../live/vocabulary.js";
 import { Pairs } from "../model/whole.js";
 import { live } from "../session.js";
 
 const EVERY_MS = 1_000;
-/** The busiest pairs. */
+/** Maximum number of pairs; the busiest. */
 const PAIRS_MAX = 1_000;
 
 export function useTraffic(key: string, on: (frame: TrafficFrame) => void): void {
@@ -14,7 +14,7 @@ export function useTraffic(key: string, on: (frame: TrafficFrame) => void): void
     const stop = live.watch({ what: "answer", request: { request: "traffic", limit: PAIRS_MAX, elsewhere: true }, every_ms: EVERY_MS }, (frame) => {
       if (frame.type === "answer" && frame.answer.answer === "traffic") pairs.hear(frame.answer.pairs, frame.answer.unseen);
     });
-    // Silence is told by nobody, and is to be seen, too.
+    // Without traffic there are no frames, so a timer reports the silence.
     const timer = setInterval(() => on(pairs.take(performance.now())), EVERY_MS);
     return () => {
       clearInterval(timer);

@@ -1,10 +1,10 @@
-/** A list of which only what is seen is made. */
+/** A list that renders only its visible rows. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useKeys, useSize } from "./hooks.js";
 
-/** Rows made above and below what is seen. */
+/** Rows rendered above and below the visible ones. */
 const MARGIN = 6;
 
 interface Props<T> {
@@ -13,16 +13,16 @@ interface Props<T> {
   readonly label: string;
   readonly keyOf: (item: T, index: number) => string | number;
   readonly selected?: string | number | null;
-  /** Without it the list keeps itself what is chosen: a click opens at once, keys choose, Enter opens. */
+  /** Without it, the list manages its selection: a click opens at once, keys select, Enter opens. */
   readonly onSelect?: (item: T, index: number) => void;
   readonly onOpen?: (item: T, index: number) => void;
-  /** Whether arrows are for this list only while it has the focus: there is more to scroll beside it. */
+  /** True to bind arrows only while the list has the focus, because other parts of the view scroll, too. */
   readonly isAside?: boolean;
   readonly row: (item: T, index: number) => ComponentChildren;
   readonly rowClass?: string;
   readonly empty: ComponentChildren;
   readonly draggable?: (item: T) => string;
-  /** Stays at the end as the list grows. */
+  /** True to stay at the end as the list grows. */
   readonly follows?: boolean;
   readonly onScrollUp?: () => void;
 }
@@ -62,14 +62,14 @@ export function VirtualList<T>(props: Props<T>) {
     Home: () => move(-items.length),
     End: () => move(items.length),
   };
-  /** Enter opens what keys have chosen: the list has the focus then. */
+  /** Focuses the list, so that Enter opens the selection. */
   const here = (run: () => void) => () => {
     box.current?.focus({ preventScroll: true });
     run();
   };
   const everywhere = props.isAside ? [] : Object.entries(arrows);
   useKeys({ j: here(() => move(1)), k: here(() => move(-1)), ...Object.fromEntries(everywhere.map(([key, run]) => [key, here(run)])) });
-  // What was chosen elsewhere, on a map or by an address, is seen here, too.
+  // Reveals a selection from elsewhere, such as a map or an address.
   useEffect(() => {
     if (at >= 0) reveal(at);
   }, [selected, at >= 0]);

@@ -1,9 +1,9 @@
-/** Of which node, where there are several. */
+/** Selector of a node, where there are several. */
 import { visible } from "../model/format.js";
 import { society } from "../session.js";
 
 interface Props {
-  /** Empty for all. */
+  /** Name of a node; empty for all. */
   readonly at: string;
   readonly onPick: (node: string) => void;
 }

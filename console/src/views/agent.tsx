@@ -1,4 +1,4 @@
-/** An agent: what it is, with whom it talks, and what can be done with it. */
+/** Pane of an agent: facts, partners, and actions. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { AgentInfo, LifecycleStep } from "../live/vocabulary.js";
@@ -66,7 +66,7 @@ function Living({ agent }: { readonly agent: AgentInfo }) {
   );
 }
 
-/** Which steps lead from a state (FIPA00023 5.1). */
+/** Lifecycle steps of each state (FIPA00023 5.1). */
 const STEPS: Readonly<Record<string, readonly (readonly [LifecycleStep, string, string])[]>> = {
   initiated: [["start", "Start", "started"]],
   active: [["suspend", "Suspend", "suspended"], ["wait", "Wait", "waits"]],
@@ -105,7 +105,7 @@ function Actions({ agent }: { readonly agent: AgentInfo }) {
   );
 }
 
-/** With whom it talked since it was chosen. */
+/** Agents that it has talked with since it was chosen. */
 function Partners({ of }: { readonly of: string }) {
   const found = useSignal<readonly (readonly [string, number, number])[]>([]);
   const traffic = useSignal(new Traffic());

@@ -1,4 +1,4 @@
-/** A node's audit log, from its end: also what was refused before this page was opened, and before the node began. */
+/** A node's audit log from its end, including the time before this page was opened and before the node started. */
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
@@ -11,12 +11,12 @@ import { NoticeList } from "./notice-list.js";
 
 const PAGE = 200;
 
-/** Whose log is read; the asked node's if nobody's. */
+/** Name of the node whose log is shown; empty for the asked node. */
 const whose = signal("");
 
 interface Read {
   readonly lines: readonly Event[];
-  /** Where it goes on, if it does. */
+  /** Position to continue from; null at the start of the log. */
   readonly next: string | null;
   readonly fault: string;
 }
@@ -42,7 +42,7 @@ export function AuditLog({ tools }: { readonly tools: ComponentChildren }) {
     reads.value = true;
     const { lines, next, fault } = await page(node, before);
     reads.value = false;
-    // Somebody may have asked for another node's meanwhile.
+    // The user may have chosen another node meanwhile.
     if (whose.value !== node) return;
     const known = before === null ? [] : (read.value?.lines ?? []);
     read.value = { lines: [...known, ...lines], next: fault === "" ? next : before, fault };

@@ -1,4 +1,4 @@
-/** Compose: any ACL message, written by hand, kept and sent; and what came back. */
+/** Compose view: writes, stores and sends any ACL message, and shows the answers. */
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { LiveError } from "../live/client.js";

@@ -1,4 +1,4 @@
-/** Conversations: what agents say, as a sequence diagram or as lines, live and back in time. */
+/** Conversations view: messages as a sequence diagram or as lines, live and in the past. */
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Event, SniffWanted, Watch } from "../live/vocabulary.js";
@@ -21,53 +21,53 @@ import { MessagePane } from "./message.js";
 import { Filters, isAny } from "./talk-filters.js";
 import { Timeline } from "./timeline.js";
 
-/** What is shown while nothing moves: events as they were when it was stopped. */
+/** Events at the moment of the pause. */
 interface Still {
   readonly events: readonly Event[];
   readonly endNumber: number;
 }
 const still = signal<Still | null>(null);
 const chosen = signal<Event | null>(null);
-/** On a phone: whether what is seldom pressed is there. */
+/** On a phone: true to show the rarely used controls. */
 const showsMore = signal(false);
 const shape = signal<"diagram" | "lines">(matchMedia("(max-width: 720px)").matches ? "lines" : "diagram");
-/** From the first message, if the node remembers; it says so if it does not. */
+/** Source of messages. The log begins with the first recorded message; without a log this falls back to `live`. */
 const source = signal<"live" | "log">("log");
-/** Where a scrub or a step wants the rows to be. */
+/** Row to scroll to, after a step or a click on the timeline. */
 const goal = signal<{ readonly index: number } | null>(null);
 const lanes = new Lanes();
 
-/** While it moves only so many of the newest rows are looked at: nobody reads more between two frames. */
+/** Rows of the live view. More pass too quickly to be read. */
 const LIVE_ROWS_MAX = 2_000;
 
-/** Whether the node keeps a log, as far as that is known. */
+/** False once the node reported that it keeps no log. */
 const hasLog = signal(true);
 let stopListening: (() => void) | undefined;
 let stopElsewhere: (() => void) | undefined;
 let listensTo = "";
 let hearsElsewhere = "";
 
-/** How far back other nodes' logs are read, unless one conversation is to be seen. */
+/** Age up to which other nodes' logs are read, unless one conversation is chosen. */
 const ELSEWHERE_AGO_MS = 600_000;
 
-/** Once opened, the console goes on listening, so that whoever comes back misses nothing. */
+/** Starts listening. It continues after the view is left, so that nothing is missed. */
 function listen(filter: TalkFilter): void {
   const isLog = source.value === "log" && live.offers("log");
   const key = `${isLog ? "log" : "live"} ${JSON.stringify(sniffWanted(filter))}`;
   if (key === listensTo) return;
-  // What was heard stays until the log has something to say: the node may have none.
+  // Old messages stay until the log has arrived, because the node may have none.
   let isStale = isLog || (listensTo.startsWith("log ") && hasLog.value);
   listensTo = key;
   stopListening?.();
   const { agents, ...wanted } = sniffWanted(filter);
   const begin = () => {
     if (isStale) talk.clear();
-    // What other nodes told is gone as well.
+    // Messages of other nodes were cleared, too.
     listenElsewhere(wanted, isLog, isStale);
     isStale = false;
   };
   if (!isLog) begin();
-  // The log asks for senders and receivers apart: a party that fits either is picked here.
+  // The log filters senders and receivers separately, so agents are filtered here.
   const watch = (): Watch => (isLog ? { what: "log", wanted: { since: isStale ? 0 : talk.logNumber, follow: true, ...wanted } } : { what: "events", wanted: { agents: agents ?? [], ...wanted } });
   stopListening = live.watch(
     watch,
@@ -85,7 +85,7 @@ function listen(filter: TalkFilter): void {
   );
 }
 
-/** What agents of other nodes say is heard, too: of one conversation all of it, else what they said lately, or say from now on. */
+/** Listens to other nodes: to the whole of one conversation, or else to recent and new messages. */
 function listenElsewhere(wanted: Pick<SniffWanted, "conversation" | "performatives">, isLog: boolean, isAnew: boolean): void {
   if (!live.offers("conversations") || !live.offers("at")) return;
   const key = JSON.stringify([wanted, isLog]);
@@ -97,7 +97,7 @@ function listenElsewhere(wanted: Pick<SniffWanted, "conversation" | "performativ
   stopElsewhere = hearElsewhere({ conversation, performatives, since_us: sinceMs * 1000 });
 }
 
-// Who comes back after the connection broke sees that something is missing; the log goes on where it was.
+// After a broken connection, mark the gap. The log continues without one.
 let wasLive = false;
 live.phase.subscribe(({ is }) => {
   if (is !== "live") return;
@@ -120,7 +120,7 @@ function useRoute(): void {
   useEffect(() => {
     const [agents = "", conversation = ""] = wanted.split("\n");
     if (wanted === "\n") return;
-    // A conversation is shown from its first message, if the node remembers.
+    // Show a conversation from its first message, if there is a log.
     if (conversation !== "" && live.offers("log") && hasLog.value) source.value = "log";
     talk.want({ ...EVERYTHING, agents, conversation });
     resume();
@@ -134,7 +134,7 @@ export function ConversationsView() {
     const timer = setTimeout(() => listen(filter), 250);
     return () => clearTimeout(timer);
   }, [filter, source.value, live.welcome.value]);
-  // What is stopped is picked anew when something else is wanted.
+  // A new filter applies to paused messages, too.
   useEffect(() => {
     if (still.peek()) pause(talk.shown.slice());
   }, [filter]);
@@ -300,7 +300,7 @@ function LinesList({ events, isStill, onStop }: { readonly events: readonly Even
 
 export function NothingSaid() {
   const isFiltered = Object.values(talk.filter.value).some((part) => part.length > 0);
-  // Where not everybody is heard, nobody knows that nothing was said.
+  // If some nodes are not heard, silence here does not mean that nothing was sent.
   const was = deaf.value.size > 0 ? "heard here" : "said";
   return isFiltered ? <Empty title={`Nothing that fits was ${was} yet`}>What comes and fits stands here.</Empty> : <Empty title={`Nothing was ${was} yet`}>Messages stand here as they are sent.</Empty>;
 }

@@ -1,4 +1,4 @@
-/** The devices as cards. An agent that is dropped on one goes there. */
+/** The devices as cards. Dropping an agent on a card moves it there. */
 import { useSignal } from "@preact/signals";
 import type { DeviceInfo } from "../live/vocabulary.js";
 import { hindrance } from "../model/devices.js";

@@ -1,4 +1,7 @@
-/** The sequence diagram: a life line for each agent, a row for each event. Only the rows in sight are drawn, on a canvas, once a frame. */
+/**
+ * Sequence diagram: a life line for each agent, a row for each event. Only visible rows are drawn, on a canvas, once a
+ * frame.
+ */
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Event, MessageEvent } from "../live/vocabulary.js";
@@ -17,12 +20,12 @@ import { inSight } from "./timeline.js";
 const ROW = 26;
 const TIME = 92;
 const LANE_MIN = 100;
-/** The lane of all others is this much narrower. */
+/** Relative width of the lane for other agents. */
 const OTHERS_PART = 0.8;
-/** How wide what is said stands beside the lanes. */
+/** Minimum width of the contents beside the lanes. */
 const CONTENT_MIN = 190;
 const LANES_MAX = 9;
-/** Lanes follow who talks so often, in milliseconds: a picture that jumps is not read. */
+/** Interval of new lane assignments, in milliseconds. A picture that jumps cannot be read. */
 const LANES_MS = 700;
 const RECENT = 400;
 
@@ -37,17 +40,17 @@ interface Props {
   readonly onStop: () => void;
 }
 
-/** Where things stand across a row. */
+/** Horizontal positions in a row. */
 interface Columns {
   readonly names: readonly string[];
-  /** Whether there is a lane for all others. */
+  /** True if there is a lane for other agents. */
   readonly hasOthers: boolean;
   readonly lane: number;
   readonly time: number;
   readonly right: number;
 }
 
-/** The middle of a lane; the one after the last is that of all others. */
+/** Returns the middle of a lane. The last one belongs to other agents. */
 function middleOf({ names, lane, time }: Columns, index: number): number {
   return time + lane * (index < names.length ? index + 0.5 : names.length + OTHERS_PART / 2);
 }
@@ -60,7 +63,7 @@ function columnsOf(width: number, lanes: Lanes): Columns {
   return { names: lanes.names, hasOthers: lanes.hasOthers, lane, time, right: time + lane * tracks };
 }
 
-/** How many lanes there is room for. */
+/** Returns the number of lanes that fit. */
 function lanesIn(width: number): number {
   return Math.max(2, Math.min(LANES_MAX, Math.floor((Math.min(width * 0.74, width - CONTENT_MIN) - (width < 560 ? 8 : TIME)) / LANE_MIN - OTHERS_PART + 0.15)));
 }
@@ -85,7 +88,7 @@ export function Diagram(props: Props) {
     lanes.update(filter.agents, events.slice(first, first + RECENT), lanesIn(size.value.width), also);
     names.value = lanes.names;
   }
-  // Lanes that were not looked at for these events are later, though no others may come.
+  // Assign lanes later even if no further event arrives.
   useEffect(() => {
     if (wait <= 0) return;
     const timer = setTimeout(() => lookAgain((times) => times + 1), wait + 1);
@@ -246,7 +249,7 @@ function paintArrow(context: CanvasRenderingContext2D, event: MessageEvent, y: n
   context.font = `600 11.5px ${SANS}`;
   const word = visible(event.performative, 20);
   if (from === to && from === columns.names.length) {
-    // Both have no lane: no arrow would say anything.
+    // Neither agent has a lane, so an arrow would have no meaning.
     context.textAlign = "center";
     label(context, word, x1, y, columns.lane * OTHERS_PART - 8, colours.surface, colour);
     return;
@@ -271,7 +274,7 @@ function paintArrow(context: CanvasRenderingContext2D, event: MessageEvent, y: n
   context.arc(x1, y, 2.5, 0, 2 * Math.PI);
   context.fill();
   head(context, x2, y, way, isDead);
-  // The word stands near its sender, where no other life line crosses it.
+  // The performative stands near its sender, where no other life line crosses it.
   const near = Math.min(columns.lane, Math.abs(x2 - x1));
   context.textAlign = "center";
   label(context, word, x1 + (way * near) / 2, y, near - 22, colours.surface, colour);
@@ -303,7 +306,7 @@ function head(context: CanvasRenderingContext2D, x: number, y: number, way: numb
   context.fill();
 }
 
-/** A text as far as there is room. Measuring is slow: letters of the mono font are about as wide as each other. */
+/** Draws a text, cut to the width. Measuring is slow, so the width of a monospaced letter is assumed. */
 function clipped(context: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
   const most = Math.floor(room / 6.9);
   if (most < 3) return;

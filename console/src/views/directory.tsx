@@ -1,4 +1,4 @@
-/** Directory: who exists (AMS), who offers what (DF), who is told of it, topics and groups; and registering by hand. */
+/** Directory view: agents (AMS), services (DF), subscriptions, topics and groups; and registration by hand. */
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { AgentInfo, EntryInfo, EntryWanted, ServiceInfo, TopicInfo } from "../live/vocabulary.js";
@@ -22,13 +22,13 @@ const white = signal<{ readonly agents: readonly AgentInfo[]; readonly total: nu
 const topics = signal<readonly TopicInfo[] | null>(null);
 const wanted = signal("");
 
-/** What is written by hand: a new entry, or in one another service, or one that it has. */
+/** Form for a registration: a new entry, a new service of an entry, or an existing service. */
 interface Registering {
   readonly entry?: EntryInfo;
   readonly service?: ServiceInfo;
 }
 
-/** The directory is asked again so often while it is looked at, in milliseconds. */
+/** Interval of queries while the directory is shown, in milliseconds. */
 const AGAIN_MS = 2_000;
 const AMS_MAX = 5_000;
 
@@ -46,7 +46,7 @@ async function ask(): Promise<void> {
       if (answer.answer === "topics") topics.value = answer.topics;
     }
   } catch (error) {
-    // What broke with the connection is asked again anyway.
+    // Requests lost with the connection are repeated anyway.
     if (error instanceof LiveError && error.reason !== "lost") say(error.message, true);
   }
 }
@@ -100,7 +100,7 @@ export function DirectoryView() {
   );
 }
 
-/** Whether what was typed is in anything that the entry says. */
+/** Returns true if any text of the entry matches. */
 function entryFits(entry: EntryInfo, text: string): boolean {
   const all = [entry.agent, ...entry.services.flatMap((service) => [service.name, service.kind, ...service.properties.map(([name, value]) => `${name}=${value}`), ...service.protocols, ...service.ontologies])];
   return all.some((one) => searchFits(text, one));
@@ -144,7 +144,7 @@ function Entries({ chosen, onChoose }: { readonly chosen: EntryInfo | null; read
 
 function EntryPane({ entry, onChange, onClose }: { readonly entry: EntryInfo; readonly onChange: (of: Registering) => void; readonly onClose: () => void }) {
   const list = (values: readonly string[]) => (values.length === 0 ? null : values.map((value) => visible(value, 80)).join(", "));
-  // Only its own node knows until when an entry is good.
+  // Only the agent's own node knows the lease.
   const change = async (at?: number) => {
     const answer = await order({ request: "at", node: entry.node, ask: { request: "services", agent: entry.agent } }, null);
     const now = answer?.answer === "services" ? answer.entries.find(({ agent }) => agent === entry.agent) : undefined;
@@ -264,7 +264,7 @@ function Topics() {
   );
 }
 
-/** Registers an agent, or changes what its entry says. */
+/** Form that registers an agent, or changes its entry. */
 function Register({ of: { entry, service }, onClose }: { readonly of: Registering; readonly onClose: () => void }) {
   const form = useSignal(registrationOf(entry, service));
   const field = (member: keyof Registration, label: string, placeholder = "", required = false, disabled = false) => (

@@ -1,10 +1,10 @@
-/** How each node of several is doing, and all together, in figures; and whose charts are to be seen. */
+/** Table of all nodes' figures, and the choice of the charts' node. */
 import type { Sum } from "../live/vocabulary.js";
 import { bytes, count, duration, short, visible } from "../model/format.js";
 import { society, whole } from "../session.js";
 
 interface Row extends Sum {
-  /** Empty for all of them. */
+  /** Name of the node; empty for the sum. */
   readonly name: string;
   readonly perS: number | null;
   readonly up_us: number | null;

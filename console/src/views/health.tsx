@@ -1,4 +1,4 @@
-/** Health: how much is said, how fast, what waits, what died, of each node and of all; and in words what is wrong. */
+/** Health view: traffic, latency, queues and dead letters of each node and of all, with faults as text. */
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
@@ -18,7 +18,7 @@ const LETTERS_MAX = 500;
 const LETTERS_MS = 2_000;
 const LINKS_MS = 5_000;
 const MAILBOXES_MAX = 10;
-/** Charts show so much at least: two moments make no line that means anything. */
+/** Minimum time span of a chart. Two points make no meaningful line. */
 const CHART_S_MIN = 60;
 
 interface Series {
@@ -39,7 +39,7 @@ const PLOTS: readonly Plot[] = [
   { title: "Memory", format: bytes, series: [{ column: "memory", label: "in use", colour: "other" }] },
 ];
 
-/** Whose health is looked at; all nodes' if none is named. */
+/** Name of the chosen node; empty for all. */
 const node = signal("");
 
 export function HealthView() {
@@ -49,10 +49,10 @@ export function HealthView() {
     if (frame.type === "health") health.now.value = frame;
   });
   const at = node.value === here || others.split("\n").includes(node.value) ? node.value : "";
-  // Only the node that is asked tells how long messages wait: of all nodes together it stands for itself.
+  // Only the asked node reports latencies, so it stands in for all nodes together.
   const latencyOf = at === "" ? here : at;
   health.version.value;
-  // What is not measured has no chart.
+  // Figures that are not measured have no chart.
   const plots = PLOTS.map((plot) => ({ plot, of: health.of(plot === LATENCY ? latencyOf : at) })).filter(({ plot, of }) => plot.series.some(({ column }) => of.column(column).some((value) => value !== null)));
   return (
     <div class="health">
@@ -77,7 +77,7 @@ export function HealthView() {
   );
 }
 
-/** What is wrong with any node, in words. */
+/** Returns the faults of all nodes, as texts. */
 function useWrongs(): readonly string[] {
   const { told } = useElsewhere({ request: "links" }, LINKS_MS, true);
   const here = health.now.value?.wrong ?? [];
@@ -195,7 +195,7 @@ function options(plot: Plot, colours: Palette, width: number, height: number): u
 function DeadLetters({ at }: { readonly at: string }) {
   const { told: all, silent } = useEverywhere({ request: "dead_letters", limit: LETTERS_MAX }, LETTERS_MS);
   const told = all.filter(([name]) => at === "" || name === at);
-  // Of who says nothing at all it is said above.
+  // Silent nodes are reported at the top.
   const isSilent = (line: string) => whole.silent.value.some((name) => line.startsWith(`${visible(name, 40)} `));
   const found = told.flatMap(([, answer]) => (answer.answer === "dead_letters" ? [answer] : []));
   const total = found.reduce((sum, answer) => sum + answer.total, 0);

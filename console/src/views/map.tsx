@@ -1,4 +1,4 @@
-/** The map: who talks to whom, drawn on a canvas, live. */
+/** Map of the society: agents and their traffic, live on a canvas. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { visible } from "../model/format.js";
@@ -10,7 +10,7 @@ import { useTraffic } from "../parts/traffic.js";
 import { agents, society } from "../session.js";
 import { palette, type Palette } from "../theme.js";
 
-/** They outlive the view: whoever comes back finds the map as it was. */
+/** They outlive the view, so that the map is unchanged on return. */
 const traffic = new Traffic();
 const layout = new Layout();
 
@@ -18,17 +18,17 @@ interface Camera {
   x: number;
   y: number;
   zoom: number;
-  /** Until somebody moves it, all of the map is kept in sight. */
+  /** False until the user moves the map. The whole map is then kept visible. */
   isOwn: boolean;
 }
 const camera: Camera = { x: 0, y: 0, zoom: 1, isOwn: false };
 
 const LABELS_MAX = 60;
-/** Between an agent and what is said of it, in the map's own pixels. */
+/** Distance between an agent and its tooltip, in the map's pixels. */
 const TIP_GAP = 3;
-/** More edges than this are straight: nobody sees their bow, and it takes long. */
+/** Number of edges above which they are drawn straight, for speed. */
 const BOWS_MAX = 300;
-/** A map that moves is drawn so often, in milliseconds: smooth enough, and the rest of the page has time. */
+/** Interval of drawing, in milliseconds: smooth, and leaves time for the rest of the page. */
 const DRAW_MS = 33;
 const NODE_COLOURS = ["tell", "ask", "refuse", "offer", "other", "fail"] as const;
 
@@ -61,7 +61,7 @@ export function SocietyMap({ chosen, onChoose, onLayout, isWhole }: Props) {
       frame = requestAnimationFrame(draw);
       if (now - drawnAt < DRAW_MS) return;
       drawnAt = now;
-      // What somebody is about to press stands still.
+      // Keep the map still under the pointer.
       if (!layout.isAtRest && hovered.value === null) {
         layout.step();
         state.current.dirty = true;
@@ -116,7 +116,7 @@ function tip(name: string): string {
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-/** Above the agent, as far as there is room. */
+/** Returns a position above the agent, inside the map. */
 function tipPlace(name: string, { width }: Size): Record<string, string> {
   const spot = layout.spot(name);
   if (!spot) return {};
@@ -129,7 +129,7 @@ function radius(spot: Spot): number {
   return 3 + Math.min(7, 1.6 * Math.log1p(spot.weight));
 }
 
-/** Keeps all of the map in sight, moving there softly. */
+/** Keeps the whole map visible, with soft movements. */
 function aim(size: Size): void {
   let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
   for (const { x, y } of layout.spots) {
@@ -169,7 +169,7 @@ function nodeColours(colours: Palette): (name: string) => string {
   };
 }
 
-/** Spots of one colour and brightness are one path: to begin a path is what takes long. */
+/** Draws spots of equal colour and brightness as one path, because starting a path is slow. */
 function paintSpots(context: CanvasRenderingContext2D, colours: Palette, focus: string | null, near: ReadonlySet<string>, chosen: string): void {
   const colourOf = nodeColours(colours);
   const groups = new Map<string, { readonly colour: string; readonly alpha: number; readonly spots: Spot[] }>();
@@ -203,7 +203,7 @@ function paintSpots(context: CanvasRenderingContext2D, colours: Palette, focus: 
   context.stroke();
 }
 
-/** How strong an edge is drawn, in steps: edges of one step are one path. */
+/** Levels of an edge's strength. Edges of one level are one path. */
 const STRENGTHS = 5;
 
 function paintEdges(context: CanvasRenderingContext2D, colours: Palette, focus: string | null): void {
@@ -223,7 +223,7 @@ function paintEdges(context: CanvasRenderingContext2D, colours: Palette, focus: 
     context.beginPath();
     for (const { from, to } of edges) {
       context.moveTo(from.x, from.y);
-      // A slight bow: both directions are seen.
+      // A slight bow separates the two directions.
       if (bows) context.quadraticCurveTo((from.x + to.x) / 2 + (to.y - from.y) * 0.08, (from.y + to.y) / 2 - (to.x - from.x) * 0.08, to.x, to.y);
       else context.lineTo(to.x, to.y);
     }
@@ -244,7 +244,7 @@ function paintLabels(context: CanvasRenderingContext2D, colours: Palette, focus:
     if (focus !== null && spot.name !== focus && !near.has(spot.name)) continue;
     const text = visible(spot.name, 18);
     const [x, y, half] = [spot.x, spot.y + radius(spot) + 2, text.length * font * 0.29];
-    // No label over another one: the busier agent has it.
+    // Labels do not overlap. The busier agent keeps its label.
     if (taken.some((other) => Math.abs(other.y - y) < font * 1.2 && Math.abs(other.x - x) < other.half + half)) continue;
     taken.push({ x, y, half });
     context.globalAlpha = 1;
@@ -257,9 +257,10 @@ function paintLabels(context: CanvasRenderingContext2D, colours: Palette, focus:
   context.globalAlpha = 1;
 }
 
-// ---- Hands
 
-/** The agent at a place of the canvas. */
+// ---- Gestures
+
+/** Returns the agent at a position of the canvas. */
 function spotAt(px: number, py: number, size: Size): Spot | undefined {
   const x = (px - size.width / 2) / camera.zoom + camera.x;
   const y = (py - size.height / 2) / camera.zoom + camera.y;
@@ -272,7 +273,7 @@ function spotAt(px: number, py: number, size: Size): Spot | undefined {
   return best;
 }
 
-/** The next agent in a direction: near, and little aside. Without one to begin with the one that talks most. */
+/** Returns the next agent in a direction: near, and little to the side. Without a start, returns the busiest agent. */
 function spotBeside(name: string | null, dx: number, dy: number): Spot | undefined {
   const from = name === null ? undefined : layout.spot(name);
   let best: Spot | undefined;
@@ -329,7 +330,7 @@ function useGestures(ref: { readonly current: HTMLCanvasElement | null }, sizeOf
       const { width, height } = sizeOf();
       const factor = Math.exp(-event.deltaY * 0.0015);
       const zoom = Math.max(0.08, Math.min(6, camera.zoom * factor));
-      // What is under the pointer stays there.
+      // Keep the point under the pointer in place.
       camera.x += (event.offsetX - width / 2) * (1 / camera.zoom - 1 / zoom);
       camera.y += (event.offsetY - height / 2) * (1 / camera.zoom - 1 / zoom);
       camera.zoom = zoom;

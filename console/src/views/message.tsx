@@ -1,4 +1,4 @@
-/** A message in readable form: every parameter, its content over as many lines as it needs, what it answers and what answers it. */
+/** Pane of a message: all parameters, the formatted content, its question and its answers. */
 import { useMemo } from "preact/hooks";
 import type { Event, MessageEvent, MoreInfo } from "../live/vocabulary.js";
 import { quote } from "../model/pattern.js";
@@ -67,7 +67,7 @@ export function MessagePane({ message, events, onClose, onChoose }: Props) {
   );
 }
 
-/** What few messages say of themselves, as names and values. */
+/** Returns the rarely used parameters as names and values. */
 function further({ others, others_left_out, reply_to, reply_by_ms, language, encoding, ontology, user, user_left_out }: MoreInfo): [string, string | null][] {
   const said = (text?: string) => (text === undefined ? null : visible(text, 200));
   const all = (names: readonly string[] = [], more = 0) => names.map((name) => visible(name, 100)).join(", ") + (more > 0 ? ` and ${count(more)} more` : "");

@@ -1,4 +1,4 @@
-/** Mind: what an agent believes, wants and is about to do; and hands to stop it, step it, and change its mind. */
+/** Mind view: an agent's beliefs, goals, intentions and plans, with controls to pause, step and change it. */
 import { signal, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { AgentInfo, IntentionInfo, MindInfo, PlanInfo } from "../live/vocabulary.js";
@@ -23,7 +23,7 @@ export function MindView() {
     of,
     of === "" ? null : { what: "mind", agent: of, every_ms: 200 },
     (frame) => {
-      // Of an agent in a tab its node knows less than the page tells.
+      // For an agent in a tab, the page reports more than the node.
       if (frame.type === "mind" && (isReadable(frame.mind) || mind.info.value?.page === undefined)) mind.hear(frame.mind);
     },
     ({ text }) => (mind.refusal.value = text),
@@ -51,7 +51,10 @@ export function MindView() {
   );
 }
 
-/** Whether there is a mind to be seen: AgentSpeak agents of clients that went on at a node have one there, whatever their kind. */
+/**
+ * Returns true if the mind can be shown. Agents of clients that continued at a node have a mind there, whatever their
+ * kind.
+ */
 function isReadable(info: MindInfo): boolean {
   return info.kind === "agentspeak" || (info.plans ?? []).length > 0;
 }
@@ -60,7 +63,7 @@ function fileName(file: string | null | undefined): string {
   return (file ?? "").replace(/^\.\//, "");
 }
 
-/** Requests name agents as their platform does. */
+/** Returns the name for requests, as the platform knows the agent. */
 function localName(agent: string): string {
   return route.value.of || agent;
 }
@@ -69,7 +72,7 @@ function Chooser({ chosen }: { readonly chosen: string }) {
   const version = agents.pulse.version.value;
   const list = useMemo(() => {
     const all = agents.list({ search: search.value, kind: "", state: "", node: "" }, { by: "name", descending: false });
-    // Those whose minds can be read first; the order is kept otherwise.
+    // Agents with readable minds come first; otherwise the order is kept.
     return [...all.filter(({ kind }) => kind === "agentspeak"), ...all.filter(({ kind }) => kind !== "agentspeak")];
   }, [Math.floor(version / 3), agents.known, search.value]);
   return (
@@ -119,7 +122,7 @@ function Opaque({ info }: { readonly info: MindInfo }) {
   );
 }
 
-/** Its code runs outside of nodes: what it has in mind is there. */
+/** Placeholder for an agent whose code runs outside of nodes. */
 function Outside({ name }: { readonly name: string }) {
   agents.pulse.version.value;
   const agent = agents.named(name);
@@ -153,7 +156,7 @@ function Outside({ name }: { readonly name: string }) {
   );
 }
 
-/** What is in a tab is only looked at. */
+/** Returns true if the mind may be changed. Minds in tabs are read-only. */
 function maySteer(info: MindInfo): boolean {
   return live.mayAct && info.page === undefined;
 }
@@ -248,7 +251,7 @@ function Beliefs({ info }: { readonly info: MindInfo }) {
     const done = await believe(text, true);
     if (done === null) return null;
     changing.value = null;
-    // Of what is the same but for its annotations only these are added.
+    // For a belief with new annotations, only these are added.
     if (old && text !== old.text && !text.startsWith(`${old.text}[`)) await believe(old.text, false);
     return done;
   };
@@ -277,7 +280,7 @@ function Beliefs({ info }: { readonly info: MindInfo }) {
   );
 }
 
-/** A belief as one writes it, with who told it and what else is noted beside it. */
+/** Formats a belief with its sources and annotations. */
 function writtenOut({ text, sources, annotations }: Belief): string {
   const notes = [...sources.filter((source) => source !== "self").map((source) => `source(${source})`), ...annotations];
   return notes.length === 0 ? text : `${text}[${notes.join(",")}]`;
@@ -320,7 +323,7 @@ function BeliefRow({ belief, isFresh, onForget, onChange }: BeliefProps) {
 }
 
 interface LineProps {
-  /** What is written there, if others write there, too. */
+  /** Shared text of the field, if others set it. */
   readonly of?: Signal<string>;
   readonly label: string;
   readonly placeholder: string;
@@ -329,7 +332,7 @@ interface LineProps {
   readonly onEmpty?: () => void;
 }
 
-/** A line to write something to the agent's mind. */
+/** A text field for changes to the mind. */
 function Line({ of, label, placeholder, does, onDone, onEmpty }: LineProps) {
   const own = useSignal("");
   const text = of ?? own;

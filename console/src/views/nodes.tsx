@@ -1,4 +1,4 @@
-/** The nodes as cards. An agent that is dropped on one goes there. */
+/** The nodes as cards. Dropping an agent on a card moves it there. */
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { bytes, micros, short, visible } from "../model/format.js";
@@ -12,7 +12,7 @@ import { AgentsThere, dropsOn } from "./places.js";
 export function Nodes() {
   const { value: cards } = society.cards;
   const version = agents.pulse.version.value;
-  // How many live on a node that does not say so is counted, now and then.
+  // If a node does not report its number of agents, count them occasionally.
   const counts = useMemo(() => new Map(cards.some((card) => card.agents === null) ? agents.counts("node") : []), [Math.floor(version / 5), agents.known, cards.length]);
   return (
     <ul class="nodes" aria-label="Nodes">

@@ -1,4 +1,4 @@
-/** A list of what nodes tell of agents that move, and of what was refused; and all that there is to know of the one that is chosen. */
+/** List of notices about moves and refusals, with a pane for the chosen one. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Event } from "../live/vocabulary.js";
@@ -9,15 +9,15 @@ import { Facts, Pane } from "../parts/pane.js";
 import { Name } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 
-/** Members that are shown as such; all others are told by their names. */
+/** Members with a place of their own. The others are listed by name. */
 const SHOWN = new Set(["at_us", "node", "event", "agent", "who", "text"]);
 
-/** Of two alike in the same microsecond one is enough to choose. */
+/** Returns the key of a notice. Equal notices in one microsecond share it. */
 function keyOf(event: Event): string {
   return `${event.at_us} ${event.node} ${whoOf(event)} ${"object" in event ? event.object : ""}`;
 }
 
-/** Whom it is about. */
+/** Returns the agent or actor of a notice. */
 function whoOf(event: Event): string {
   return "agent" in event ? event.agent : "who" in event ? event.who : "";
 }

@@ -1,4 +1,4 @@
-/** Mobility and Security: what the node tells of agents that move, and of what its policy refused. */
+/** Mobility and Security views: moves of agents, and refusals by the policy. */
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
@@ -19,11 +19,11 @@ const NOTICES_MAX = 2_000;
 
 const moves = signal<readonly Event[]>([]);
 const refusals = signal<readonly Event[]>([]);
-/** Since when the asked node tells of hops that it has a part in: as long as somebody looks at them. */
+/** Time since which the asked node reports moves; it does so only while the view is shown. */
 let toldSinceMs = Infinity;
-/** Where agents are is known so late, at most. */
+/** Maximum delay of reported agent places. */
 const LATE_MS = 3_000;
-/** Hops that the asked node has no part in, and those that it was not asked about, are seen by where agents are. */
+/** Infers moves from changed places where the asked node does not report them. */
 agents.onMove = (before, now) => {
   const here = live.welcome.value?.node.node;
   const hasPart = before.device === undefined && now.device === undefined && (before.node === here || now.node === here);
@@ -33,14 +33,14 @@ agents.onMove = (before, now) => {
   const seen: Event = { at_us: Date.now() * 1000, node: now.node, event: "agent", agent: now.name, text: `${now.name} went from ${placeOf(before)} to ${placeOf(now)}` };
   moves.value = [...moves.value, seen].slice(-NOTICES_MAX);
 };
-/** Other nodes are asked so often what they refused. */
+/** Interval of queries for other nodes' refusals. */
 const AGAIN_MS = 2_000;
 
 interface Props {
   readonly what: "mobility" | "security";
   readonly kept: typeof moves;
   readonly none: { readonly title: string; readonly why: string };
-  /** What stands above the list: its part of the view, chosen among others. */
+  /** Controls above the list, such as tabs. */
   readonly tools: ComponentChildren;
 }
 
@@ -51,7 +51,7 @@ function Notices({ what, kept, none, tools }: Props) {
     { what },
     (frame) => {
       if (frame.type !== "events") return;
-      // What was refused lately is told again to whoever looks anew.
+      // A new watch repeats recent refusals.
       const known = new Set(what === "security" ? kept.value.map((event) => JSON.stringify(event)) : []);
       const news = frame.events.filter((event) => event.event !== "tick" && !known.has(JSON.stringify(event)));
       if (news.length > 0) kept.value = [...kept.value, ...news].slice(-NOTICES_MAX);

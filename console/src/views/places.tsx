@@ -1,4 +1,4 @@
-/** Nodes and devices: where agents run, and how one has them go from one to another. */
+/** Places of agents, nodes and devices, and moves between them. */
 import { signal } from "@preact/signals";
 import { EVERYBODY, placeOf, type AgentFilter } from "../model/agents.js";
 import { hindrance } from "../model/devices.js";
@@ -9,20 +9,20 @@ import type { Option } from "../parts/choice-line.js";
 import type { Choice } from "../parts/menu.js";
 import { agents, devices, journeys, live, say, sayMeanwhile, society } from "../session.js";
 
-/** Which agents are listed. */
+/** Filter of the agent list. */
 export const filter = signal<AgentFilter>(EVERYBODY);
 
-/** Places that a menu has; of more one says the name. */
+/** Maximum places in a menu. For more, a dialog asks for the name. */
 const IN_MENU_MAX = 12;
 
-/** All places where an agent could go, but where it is: what each is. */
+/** Returns all other places, with their descriptions. */
 function placesBut(here: string): Option[] {
   const nodes = society.cards.value.map(({ name, state }) => ({ value: name, note: state === "running" ? "node" : `node, ${state}` }));
   const others = devices.all.value.map((device) => ({ value: device.name, note: hindrance(device) === "" ? `device, ${short(device.units)} units` : `device: ${hindrance(device)}` }));
   return [...nodes, ...others].filter(({ value }) => value !== here);
 }
 
-/** Has an agent go on elsewhere: on a node, or on a device. That takes a while if its program has to come along, or a page has to answer. */
+/** Moves an agent to a node or device. It takes a while if the program travels, too, or a page has to answer. */
 export async function move(name: string, to: string): Promise<void> {
   const agent = agents.named(name);
   if (agent && placeOf(agent) === to) return;
@@ -41,7 +41,7 @@ export async function move(name: string, to: string): Promise<void> {
   }
 }
 
-/** Where somebody here had an agent go, and how that went. */
+/** The last move of an agent that this console ordered. */
 export function JourneyOf({ agent }: { readonly agent: string }) {
   const journey = journeys.of(agent);
   if (!journey) return null;
@@ -52,7 +52,7 @@ export function JourneyOf({ agent }: { readonly agent: string }) {
   );
 }
 
-/** Asks where it is to go. */
+/** Asks for the destination, and moves the agent. */
 export async function moveByName(name: string): Promise<void> {
   const agent = agents.named(name);
   if (!agent || agent.kind === "service") return;
@@ -60,19 +60,19 @@ export async function moveByName(name: string): Promise<void> {
   if (lines?.[0]) await move(name, lines[0]);
 }
 
-/** The nodes where an agent could go. */
+/** Returns the nodes that an agent could move to. */
 export function nodesBut(here: string): string[] {
   return society.cards.value.filter(({ name, state }) => name !== here && state === "running").map(({ name }) => name);
 }
 
-/** What can be chosen for an agent. */
+/** Returns the menu of destinations for an agent. */
 export function movesOf(name: string, here: string): Choice[] {
   const places = placesBut(here);
   const choices = places.slice(0, IN_MENU_MAX).map(({ value: place, note }) => ({ label: visible(place, 40), note: note.replace(/[,:].*/, ""), run: () => void move(name, place) }));
   return places.length > IN_MENU_MAX ? [...choices, { label: `One of ${places.length}…`, run: () => void moveByName(name) }] : choices;
 }
 
-/** What makes something a place on which agents can be dropped. */
+/** Returns event handlers that accept dropped agents. */
 export function dropsOn(place: string, over: { value: boolean }) {
   return {
     onDragOver: (event: DragEvent) => {
@@ -91,7 +91,7 @@ export function dropsOn(place: string, over: { value: boolean }) {
   };
 }
 
-/** How many agents are there, and the way to list them alone. */
+/** Number of agents at a place. A click filters the list by it. */
 export function AgentsThere({ place, agents: many }: { readonly place: string; readonly agents: number | null }) {
   const isIt = filter.value.node === place;
   return (

@@ -1,4 +1,4 @@
-/** What nodes show and trust, what they refused for which reason, and where that is recorded. */
+/** Certificates, trust and refusals of nodes. */
 import { useSignal } from "@preact/signals";
 import type { CertificateInfo } from "../live/vocabulary.js";
 import { byConcern, standing, standingInWords } from "../model/certificate.js";

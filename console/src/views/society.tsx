@@ -1,4 +1,4 @@
-/** Society: the nodes, the agents as a list and as a map, and what can be done with one of them. */
+/** Society view: nodes, agents as a list and as a map, and actions. */
 import { signal, useComputed, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { AgentInfo } from "../live/vocabulary.js";
@@ -55,10 +55,10 @@ export function SocietyView() {
   );
 }
 
-/** As many as a node makes at once. */
+/** Maximum agents that a node creates at once. */
 const SPAWNED_MAX = 10_000;
 
-/** Asks for a program and how many, and has them made; what was written stays there until they are. */
+/** Asks for a program and a number, and creates the agents. After a failure the form keeps its values. */
 async function spawn(): Promise<void> {
   let written = ["", "", "1", "", ""];
   let fault = "";
@@ -164,7 +164,7 @@ function Head() {
 function Filters({ shown }: { readonly shown: number }) {
   const { value } = filter;
   const version = agents.pulse.version.value;
-  // Counting ten thousand agents thrice is not for each frame.
+  // Counting ten thousand agents three times is too slow for each frame.
   const options = useMemo(() => (["kind", "state", "node"] as const).map((by) => [by, agents.counts(by)] as const), [Math.floor(version / 5), agents.known]);
   const isAll = useComputed(() => filter.value === EVERYBODY);
   const total = useSignal(0);

@@ -1,4 +1,4 @@
-/** Standing searches in the DF: who is told of which entries, on all nodes. */
+/** Subscriptions to the DF on all nodes. */
 import type { SubscriptionInfo } from "../live/vocabulary.js";
 import { searchFits } from "../model/pattern.js";
 import { count, visible } from "../model/format.js";
@@ -8,10 +8,10 @@ import { VirtualList } from "../parts/virtual.js";
 import { go } from "../session.js";
 
 const EVERY_MS = 2_000;
-/** Subscriptions that are shown, of each node. */
+/** Maximum subscriptions of each node. */
 const SHOWN_MAX = 1_000;
 
-/** What is searched for, in words. */
+/** Returns the search criteria as text. */
 function wantedBy({ agent, services, protocols, ontologies, languages }: SubscriptionInfo): string {
   const named = (what: string, values: readonly string[]) => (values.length === 0 ? [] : [`${what} ${values.join(", ")}`]);
   const parts = services.map(({ name, kind, properties, ...of }) =>

@@ -1,4 +1,4 @@
-/** What of the conversations is wanted. */
+/** Filters of the Conversations view. */
 import { useSignal } from "@preact/signals";
 import { short, visible } from "../model/format.js";
 import { family, FAMILY_ORDER } from "../model/performative.js";
@@ -7,7 +7,7 @@ import { AgentsKnown } from "../parts/known.js";
 import { Icon } from "../parts/icons.js";
 import { talk } from "../session.js";
 
-/** Whether nothing is left out. */
+/** Returns true if the filter is empty. */
 export const isAny = (filter: TalkFilter): boolean => Object.values(filter).every((part) => part.length === 0);
 
 export function Filters() {

@@ -1,4 +1,4 @@
-/** The line of time: how much was said when, and where one is. To press it is to go there. */
+/** Timeline of messages, with the visible part marked. A click goes to that time. */
 import { useEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import type { Event } from "../live/vocabulary.js";
@@ -8,10 +8,10 @@ import { prepare, useSize } from "../parts/hooks.js";
 import { talk } from "../session.js";
 import { palette } from "../theme.js";
 
-/** What of the time the rows show now; set by whoever draws them. */
+/** Time span of the visible rows, set by the view that draws them. */
 export const inSight = signal<{ readonly fromUs: number; readonly toUs: number } | null>(null);
 
-/** The line is drawn anew so often at most, in milliseconds: it is read slowly. */
+/** Minimum interval of drawing, in milliseconds. */
 const REDRAW_MS = 200;
 const BAR = 4;
 

@@ -1,4 +1,4 @@
-/** The code that nodes have, and what agents and their owners use of what they may. */
+/** Code on nodes, and the use of quotas by agents and owners. */
 import type { CodeInfo, UsageInfo } from "../live/vocabulary.js";
 import { searchFits } from "../model/pattern.js";
 import { bytes, count, visible } from "../model/format.js";
@@ -9,10 +9,10 @@ import { VirtualList } from "../parts/virtual.js";
 import { go } from "../session.js";
 
 const EVERY_MS = 2_000;
-/** Agents whose quotas are shown, of each node. */
+/** Maximum agents of each node. */
 const QUOTAS_MAX = 500;
 
-/** In what state code is there. */
+/** Returns the state of code on a node. */
 function stateOf({ form, loaded, compiled_bytes }: CodeInfo): string {
   if (loaded) return form === "wasm" ? "compiled" : "in memory";
   return compiled_bytes === null ? "kept" : "kept, compiled";

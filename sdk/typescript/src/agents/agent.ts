@@ -321,7 +321,7 @@ export class Agent {
     return inbox;
   }
 
-  // ---- Behaviours: what an agent does besides answering. All end with it.
+  // ---- Behaviours. All end with the agent.
 
   /** Runs a function now. Errors go to {@link Agent.onError}. Await several in turn, or together by `Promise.all`. */
   run(behaviour: (signal: AbortSignal) => unknown): Promise<void> {

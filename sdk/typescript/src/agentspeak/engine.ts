@@ -51,9 +51,9 @@ export type Happening =
   | { readonly ended: { readonly agent: string; readonly reason: string } }
   | { readonly stopped: { readonly code: number } };
 
-/** Reasoning cycles since the mind was first followed or debugged. */
+/** State of an agent's mind. Empty parts are left out; `cut` counts the entries that exceeded a limit. */
 export interface Mind {
-  /** Reasoning cycles since somebody followed or debugged it. */
+  /** Reasoning cycles since the mind was first followed or debugged. */
   readonly cycle?: number;
   readonly paused: boolean;
   /** Reason for the pause: an instruction, or the plan whose breakpoint was reached. */

@@ -34,7 +34,7 @@ export const LEFT = "the device left the platform";
 /** The Worker that was to run an agent was lost first. */
 class LostError extends WhimbrelError {}
 
-/** Compute units; those of the Worker that it replaced, until measured. */
+/** A Worker of the pool, with its agents and its load. */
 interface Crew {
   readonly line: WorkerLine;
   readonly agents: Map<number, DeviceAgent>;
@@ -121,7 +121,7 @@ export class Crews {
     return this.#ending.signal.aborted;
   }
 
-  // ---- Coming and going
+  // ---- Start, replacement and end
 
   /** Starts a Worker with a session of its own. */
   async #hire(units: number, isWatched = false): Promise<Crew> {
@@ -238,7 +238,7 @@ export class Crews {
     if (!this.#isOver) this.#timer = setTimeout(() => this.#look(), wait);
   }
 
-  // ---- What they can do
+  // ---- Measurement
 
   /** Measures all Workers at the same time. The owner learns of a large change. */
   weigh(): Promise<void> {
@@ -277,7 +277,7 @@ export class Crews {
     return isBusy && this.#busy <= BUSY_TRIES_MAX ? weighBusyMs : weighEveryMs;
   }
 
-  // ---- What they do
+  // ---- Agents and work
 
   /**
    * Assigns an agent to the Worker with the fewest agents, or to `wanted`: a new agent, or `known` again. If the agent

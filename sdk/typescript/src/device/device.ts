@@ -205,7 +205,7 @@ export class Device {
     this.#tellHow();
   }
 
-  // ---- What it is
+  // ---- State
 
   /** Name of the platform. */
   get platform(): string {
@@ -288,7 +288,7 @@ export class Device {
     return this.units;
   }
 
-  // ---- Being there
+  // ---- Sessions
 
   /** Creates the device's agent in a new session. */
   async #serve(platform: Platform): Promise<void> {
@@ -380,7 +380,7 @@ export class Device {
     this.#closed?.(why);
   }
 
-  // ---- Work
+  // ---- Work, inspection and reports
 
   async #work(steward: Agent, message: Message): Promise<void> {
     const { content } = message;

@@ -327,7 +327,7 @@ export class GuestAgent extends Agent {
     void super.end();
   }
 
-  // ---- What it lives in
+  // ---- Surroundings
 
   #surroundings(): Surroundings {
     const { onPrint, onLog, shelf, node = "" } = this.#options;

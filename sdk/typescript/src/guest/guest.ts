@@ -124,7 +124,7 @@ export class Guest {
     return this.#module.globals.map(({ type }, index) => bitsOf(this.#global(index), type));
   }
 
-  // ---- As bytes
+  // ---- Snapshots
 
   /** Returns its state in the format of nodes, without undelivered messages. */
   snapshot(): Uint8Array<ArrayBuffer> {
@@ -162,7 +162,7 @@ export class Guest {
     this.#bytes().fill(0, at, at + length);
   }
 
-  // ---- What comes to it
+  // ---- Messages and moves
 
   /** Delivers a message; false if the mailbox is full. `done` is called when the guest takes it. */
   deliver(message: Message, done: () => void = () => undefined): boolean {

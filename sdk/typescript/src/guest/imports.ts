@@ -116,6 +116,8 @@ function messages(desk: Desk): Functions {
 const isAgent = ({ name }: Aid): boolean => !["topic:", "group:", "any:"].some((cast) => name.startsWith(cast));
 
 
+// ---- Platform: names, clock, randomness, output
+
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warning", "severe"];
 
 function platform(desk: Desk): Functions {
@@ -162,7 +164,7 @@ function line(desk: Desk, ptr: number, len: number, write: (text: string) => voi
   else desk.later(() => write(said));
 }
 
-// ---- Directories: what the platform knows
+// ---- Directories
 
 function directories(desk: Desk): Functions {
   const service = (what: Question["what"]) => (ptr: number, len: number, kind: number, kindLen: number) =>
@@ -183,7 +185,7 @@ function directories(desk: Desk): Functions {
   };
 }
 
-// ---- What it keeps beside its memory
+// ---- Storage
 
 const REFUSALS: Readonly<Record<Exclude<ShelfRefusal, "quota">, number>> = { malformed: MALFORMED, full: FULL };
 
@@ -224,7 +226,7 @@ function keepUndo({ requests }: Desk, shelf: Shelf, key: string): void {
   requests.undo.push(() => void (before ? shelf.put(key, before) : shelf.delete(key)));
 }
 
-// ---- Ending, and going elsewhere when the call is over
+// ---- End and moves, after the call
 
 function places(desk: Desk): Functions {
   const depart = (hop: Hop | number): number => {
@@ -270,7 +272,7 @@ function hopTo(desk: Desk, where: readonly number[]): Hop | number {
   return hop ?? code;
 }
 
-// ---- What suspends it in the middle of a call
+// ---- Waiting, within the call
 
 function waits(desk: Desk, exports: () => Suspendable): Functions {
   const suspend = (wait: () => Wait | number): number => {

@@ -231,7 +231,7 @@ export class Session {
     return this.#kept.length - this.#keptFrom;
   }
 
-  // ---- What the client wants
+  // ---- Commands
 
   /** Requests an agent. Its number must be free. */
   create(agent: number, name: string): number {
@@ -325,7 +325,7 @@ export class Session {
     return this.#last;
   }
 
-  // ---- What happens
+  // ---- Inputs
 
   /** The connection is open. */
   handleConnected(now: number): void {
@@ -565,7 +565,7 @@ export class Session {
     return this.form === "json" ? 0 : (this.#options.remember ?? REMEMBER);
   }
 
-  // ---- What follows
+  // ---- Outputs
 
   /** Returns the next event. */
   pollEvent(): SessionEvent | undefined {
