@@ -1,4 +1,4 @@
-//! The ports between a node's scheduler and its links to other nodes. Neither knows the other.
+//! Ports between a node's scheduler and its links to other nodes. Neither knows the other.
 
 use std::time::Duration;
 
@@ -9,140 +9,144 @@ use crate::limits::NODE_NAME_BYTES_MAX;
 use crate::link::{Measured, News};
 use crate::route::{NodeId, ShardIndex};
 
-/// What the only node of a platform is called, which has no links and was given no name.
+/// Name of a platform's only node, if it has no links and was given no name.
 pub const ONLY_NODE: &str = "n1";
 
-/// The links, as the scheduler sees them.
+/// Links, as the scheduler sees them.
 pub trait Links: Send + Sync {
-    /// Takes messages for agents of another node, in order, from a shard. What stays in `batch` cannot be taken: the link
-    /// is full, or there is none. How many more may follow before their senders should wait: if that is 0, the shard hears
-    /// by [`Station::drained`] when they may go on.
+    /// Takes messages for agents of another node, in order, from a shard. Messages that stay in `batch` cannot be
+    /// taken: the link is full, or there is none. Returns how many more may follow before their senders should wait. If
+    /// that is 0, [`Station::drained`] tells the shard when they may continue.
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize;
 
-    /// Does what there is to do on links, on this thread, without waiting. For workers that are busy, now and then.
+    /// Does pending work on links, on this thread, without waiting. For busy workers, from time to time.
     fn drive(&self, _shard: ShardIndex) {}
 
-    /// Has this thread, a worker with nothing to do, see to links until it is [recalled](Links::recall), or for `at_most`.
-    /// `begin` is called just before that, and says whether to. False if it is not needed: then the worker should rest.
+    /// Lets this thread, an idle worker, serve links until it is [recalled](Links::recall), or for `at_most`. `begin`
+    /// is called just before that, and decides if it begins. Returns false if serving is not needed: then the worker
+    /// should rest.
     fn attend(&self, _shard: ShardIndex, _at_most: Option<Duration>, _begin: &dyn Fn() -> bool) -> bool {
         false
     }
 
-    /// Whether what this thread hands to links from now on is to wait until it drives or attends them, as it promises to do
-    /// soon: who calls a link from outside has farther to go. What was so before.
+    /// Sets if messages that this thread hands to links are gathered until it drives or attends the links, as it
+    /// promises to do soon. Calling a link from outside costs more. Returns the setting before.
     fn gather(&self, _gathers: bool) -> bool {
         false
     }
 
-    /// What was [gathered](Links::gather) leaves now. For the worker of this shard, before it does something else.
+    /// Flushes what was [gathered](Links::gather). For the worker of this shard, before it does something else.
     fn see_off(&self, _shard: ShardIndex) {}
 
-    /// Ends the [attendance](Links::attend) of this shard's worker: there is something for it to do.
+    /// Ends the [attendance](Links::attend) of this shard's worker, because it has other work.
     fn recall(&self, _shard: ShardIndex) {}
 
-    /// There is room again, after [`Station::has_room`] said that there was none.
+    /// Notes that there is room again, after [`Station::has_room`] said that there was none.
     fn go_on(&self);
 
-    /// Tells every node that knows this one's agents.
+    /// Sends news to every node that knows this one's agents.
     fn tell_all(&self, news: News);
 
-    /// Tells one node.
+    /// Sends news to one node.
     fn tell(&self, to: NodeId, news: News);
 
-    /// Takes messages that are passed on for an agent that left for that node, in order. What stays in `batch` cannot be taken.
+    /// Takes messages that are passed on for an agent that left for that node, in order. Messages that stay in `batch`
+    /// cannot be taken.
     fn forward(&self, _to: NodeId, _batch: &mut Vec<Envelope>) {}
 
-    /// The nodes that are linked with this one, or are expected to be: what they are told of agents on their way
-    /// ([`News::Hop`]) waits until then, as messages do.
+    /// Returns the nodes that are linked with this one, or are expected to be. News of agents that move ([`News::Hop`])
+    /// waits until they are linked, as messages do.
     fn nodes(&self) -> Vec<NodeId> {
         Vec::new()
     }
 
-    /// The number of one of them by its name.
+    /// Returns the number of a node by its name.
     fn node_named(&self, _name: &str) -> Option<NodeId> {
         None
     }
 
-    /// What is known of the way to a node.
+    /// Returns the measurements of the link to a node.
     fn measured(&self, _node: NodeId) -> Measured {
         Measured::default()
     }
 
-    /// Has the way to a node measured; [`Links::measured`] tells what came of it.
+    /// Measures the link to a node; [`Links::measured`] returns the result.
     fn measure(&self, _node: NodeId) {}
 
-    /// How long questions to a node take of late.
+    /// Returns the recent time of questions to a node.
     fn round_trip(&self, _node: NodeId) -> Option<Duration> {
         None
     }
 
-    /// Messages that wait on links, or that no peer has acknowledged.
+    /// Returns the number of messages that wait on links, or that no peer has acknowledged.
     fn waiting(&self) -> u64;
 
-    /// This node's name.
+    /// Returns this node's name.
     fn me(&self) -> String;
 
-    /// The name of a node; `None` if there is no such link.
+    /// Returns the name of a node; `None` if there is no such link.
     fn name_of(&self, node: NodeId) -> Option<String>;
 }
 
-/// The scheduler, as the links see it.
+/// Station: the scheduler, as the links see it.
 pub trait Station: Send + Sync {
-    /// Messages came from another node, in order. Takes them all.
+    /// Takes in all messages that arrived from another node, in order.
     fn arrive(&self, from: NodeId, messages: &mut Vec<Envelope>);
 
-    /// [Plain](MessageBody::is_plain) messages without rarer parameters came from another node, in a row from one agent to this one.
+    /// Takes in a row of [plain](MessageBody::is_plain) messages without rarer parameters from another node, all from
+    /// one agent to this one.
     fn arrive_row(&self, from: NodeId, to: Aid, row: Vec<MessageBody>) {
         self.arrive(from, &mut row.into_iter().map(|body| Envelope { to, body }).collect());
     }
 
-    /// A message came from another node, which passes it on for an agent that left there: whoever sent it.
+    /// Takes in a message that another node passes on for an agent that left there, whoever sent it.
     fn arrive_forwarded(&self, from: NodeId, message: Envelope);
 
-    /// Another node has news.
+    /// Takes in news from another node.
     fn hear(&self, from: NodeId, news: News);
 
-    /// Hands what a new peer must know first to `tell`, its agents above all, while nothing changes: later changes are
-    /// news for the peer, too, and follow. [`Station::introduce_more`] has the rest, from place 0 on.
+    /// Hands the beginning of the introduction for a new peer to `tell`, this node's agents above all, while nothing
+    /// changes. Later changes are news for the peer, too, and follow. [`Station::introduce_more`] has the rest, from
+    /// place 0 on.
     fn introduce(&self, tell: &mut dyn FnMut(Vec<News>));
 
-    /// Hands a chunk of the rest to `tell`, from this place on, while its own part does not change; at last
-    /// [`News::Introduced`]. Returns the place of the next chunk. Whoever asks has written the chunk before, so that one
-    /// chunk at a time is in memory.
+    /// Hands a chunk of the rest to `tell`, from this place on, while that part does not change; at last
+    /// [`News::Introduced`]. Returns the place of the next chunk. The caller has written the chunk before, so one chunk
+    /// at a time is in memory.
     fn introduce_more(&self, place: u64, tell: &mut dyn FnMut(Vec<News>)) -> Option<u64>;
 
-    /// Another node is gone: its agents are, and these messages did not get there.
+    /// Notes that another node is gone, with its agents, and that these messages did not get there.
     fn lose(&self, node: NodeId, messages: Vec<Envelope>);
 
-    /// These messages cannot be sent to any node.
+    /// Refuses messages that cannot be sent to any node.
     fn refuse(&self, messages: Vec<Envelope>);
 
-    /// These messages, which were about to be handed to a link, cannot be signed by their senders.
+    /// Refuses messages that were about to be handed to a link and that their senders cannot sign.
     fn refuse_unsigned(&self, messages: Vec<Envelope>);
 
-    /// Whether `sender` is an agent of that node, or one that every node has.
+    /// Returns true if `sender` is an agent of that node, or one that every node has.
     fn speaks_for(&self, node: NodeId, sender: Aid) -> bool;
 
-    /// A message came whose sender is none of that node's as far as is known. It comes back, as one that is forged, unless just that is being
-    /// asked about: then it waits.
+    /// Keeps a message whose sender is not known to be that node's, if the sender's node is being asked about.
+    /// Otherwise returns it: it is forged.
     fn keep_doubtful(&self, _from: NodeId, message: Envelope) -> Option<Envelope> {
         Some(message)
     }
 
-    /// These messages came, and are not from whom they say: nobody hears of them, but they are kept as dead letters.
+    /// Keeps forged messages as dead letters; nobody is told.
     fn refuse_forged(&self, messages: Vec<Envelope>);
 
-    /// Whether more messages can be dealt with now. If not, [`Links::go_on`] says when it is time to ask again.
+    /// Returns true if more messages can be dealt with now. If not, [`Links::go_on`] says when to ask again.
     fn has_room(&self) -> bool;
 
-    /// Most of what waited to be written to that node is: these shards, which were told to wait, may go on.
+    /// Lets these shards, which were told to wait, continue: most messages that waited for that node are written.
     fn drained(&self, to: NodeId, shards: &[ShardIndex]);
 
-    /// The time.
+    /// Returns the time.
     fn now(&self) -> Time;
 }
 
-/// True if a text is a valid node name: ASCII letters, digits, `-`, `_` and `.`.
+/// Returns true if a text is a valid node name: ASCII letters, digits, `-`, `_` and `.`.
 pub fn is_node_name(node: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !node.is_empty() && node.len() <= NODE_NAME_BYTES_MAX && node.chars().all(fits)

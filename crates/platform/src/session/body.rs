@@ -1,4 +1,4 @@
-//! What an agent of a session is in its slot: nothing but the way to its client.
+//! Body of a session's agent: it only connects the agent's slot with its client.
 
 use crate::capabilities::{Durable, Inspectable, Mobile};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,21 +25,22 @@ use crate::policy::{Principal, act_of_sending};
 use crate::topics::Cast;
 use crate::{AgentBody, EndReason, Mailbox, Next, Time, Turn};
 
-/// A session that its shell and the bodies of its agents share.
+/// Session that its driver and the bodies of its agents share.
 pub struct SharedSession {
     session: Mutex<Session>,
-    /// Has the shell look at the session.
+    /// Wakes the driver of the session.
     pub(super) notify: Box<dyn Fn() + Send + Sync>,
 }
 
 impl SharedSession {
-    /// A session whose shell is told by `notify` that there is something to do for it.
+    /// Returns a shared session; `notify` tells its driver that there is work.
     pub fn new(session: Session, notify: impl Fn() + Send + Sync + 'static) -> Self {
         Self { session: Mutex::new(session), notify: Box::new(notify) }
     }
 
-    /// Has a session's agent be one of this name that is kept for the same account, if there is one that waits, or that the node runs. It is
-    /// created then. So it is, with a refusal, if its name is none that the session may give an agent of its own: it was offered to the client, and is not any more.
+    /// Claims a kept agent of this name and account for a session's agent, if one waits or runs on the node. The agent
+    /// is created then, perhaps later. An agent that was offered to the client and is no longer available is created
+    /// with a refusal, if the session may not give that name.
     pub fn claim(self: &Arc<Self>, agent: u32, name: Symbol) -> bool {
         let (shelf, account) = {
             let session = self.lock();
@@ -73,7 +74,8 @@ impl SharedSession {
         true
     }
 
-    /// Has a session's agent be the one of this name that is offered to it, or to another session of its account, if there is one.
+    /// Takes up an agent of this name that is offered to the session, or to another session of its account, if there is
+    /// one.
     fn take_up(self: &Arc<Self>, agent: u32, name: Symbol, shelf: &Shelf, account: &str) -> bool {
         let Some(offered) = shelf.offered_to(name, account) else { return false };
         let Some(offer) = offered.lock().take_offer(name.as_str()) else { return false };
@@ -81,7 +83,7 @@ impl SharedSession {
             let before = shelf.adopt(name, account, offer.saved.state.len())?;
             Ok((SessionBody::new(Arc::clone(self), agent), before))
         });
-        // If it was not taken in time, there is an agent of that name.
+        // An offer that was taken too late has an agent of that name.
         let Some(taken) = taken else { return false };
         match taken {
             Ok(kept) => {
@@ -101,10 +103,10 @@ impl SharedSession {
         true
     }
 
-    /// An agent is offered to this session's client.
+    /// Offers an agent to this session's client.
     ///
     /// # Errors
-    /// It is not for this client, or not now: why.
+    /// The reason why the agent is not for this client, or not now.
     pub(super) fn invite(self: &Arc<Self>, invitation: &Arc<Invitation>, to: Symbol) -> Result<(), HopError> {
         let (shelf, account) = {
             let mut session = self.lock();
@@ -116,15 +118,15 @@ impl SharedSession {
         Ok(())
     }
 
-    /// An agent that was offered to this session's client is not to be had any more.
+    /// Withdraws an offer to this session's client.
     pub(super) fn withdraw(&self, offer: &Arc<Invitation>) {
         let mut session = self.lock();
         session.withdraw(offer);
         session.opening.shelf.strike_offer(offer);
     }
 
-    /// An agent that went on at the node is this session's from now on, if it can be. If not, it goes on as it did, and may be asked for again; if it
-    /// is no more, another is to be created.
+    /// Fetches an agent that continued on the node for this session. If that fails, the agent continues on the node and
+    /// may be fetched again; if it is gone, another agent is created.
     fn fetch(
         self: &Arc<Self>,
         agent: u32,
@@ -155,14 +157,14 @@ impl SharedSession {
             session.handle_created(agent, Err(fault));
             return None;
         }
-        // Whatever ran here may run here.
+        // The node ran this code, so it may run it again.
         session.handle_returned(agent, Aid::local(name), Kept { saved, is_given: true, ..kept });
         drop(session);
         let written = self.origin_of(name);
         Some(Box::new(SessionBody::written_as(written, Arc::clone(self), agent)))
     }
 
-    /// As what a kept agent of the session is written down, if it is.
+    /// Returns the origin under which a kept agent of the session is written to the journal, if it is.
     fn origin_of(&self, name: Symbol) -> Option<Origin> {
         let (shelf, account) = {
             let session = self.lock();
@@ -171,36 +173,36 @@ impl SharedSession {
         shelf.host()?.writes_down(name).then_some(Origin::Kept { account })
     }
 
-    /// The session, for a moment: agents wait for it in their turns.
+    /// Locks the session. Locks must be short, because agents wait for them in their turns.
     pub fn lock(&self) -> MutexGuard<'_, Session> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The body of an agent whose code is at the other end of a session.
+/// Body of an agent whose code is at the other end of a session.
 pub struct SessionBody {
     pub(super) session: Arc<SharedSession>,
     pub(super) agent: u32,
-    /// The session knows that it ended.
+    /// True once the session knows that the body ended.
     pub(super) ended: bool,
-    /// As what it is written down, if it is: with its next turn, as what takes its place.
+    /// Origin under which the agent is written to the journal from its next turn on, if it is.
     pub(super) written: Option<Origin>,
-    /// What takes its place, if it is kept or leaves.
+    /// Body that replaces this one, if the agent is kept or leaves.
     pub(super) next: Option<Box<dyn AgentBody>>,
-    /// The name under which others find its client, once they do; and whether they can go there.
+    /// Name under which other agents find its client, once it is listed, and whether agents can move there.
     listed: Option<(Symbol, bool)>,
-    /// Another body is this one from now on.
+    /// True once another body replaces this one.
     pub(super) passed_on: bool,
-    /// How it goes back, if it came from elsewhere.
+    /// Way back, if the agent came from elsewhere.
     pub(super) back: Option<Box<WayBack>>,
-    /// What its client has not taken from its mailbox.
+    /// Backlog: messages that its client has not taken from the mailbox.
     backlog: Backlog,
-    /// If it is to be written down, it is so here, or it ends: another node is to have it.
+    /// True if the agent must be written to the journal here, or end because another node is to have it.
     is_home: bool,
 }
 
 impl SessionBody {
-    /// Of the agent that has this number in the session's frames.
+    /// Returns the body of the agent with this number in the session's frames.
     pub fn new(session: Arc<SharedSession>, agent: u32) -> Self {
         Self::written_as(None, session, agent)
     }
@@ -211,15 +213,16 @@ impl SessionBody {
         Self { session, agent, ended: false, written, next, listed, passed_on: false, back, backlog, is_home: false }
     }
 
-    /// The same of an agent that this node is the one for: should its partition pass on before any of it is written, it ends, and its client
-    /// has it where that is. Else what it is told to be safe would be in this node's memory only.
+    /// Returns the body of an agent whose partition this node serves. If the partition moves before anything of the
+    /// agent is written, the agent ends, and its client gets it at the new place. Otherwise states that the client was
+    /// told to be safe would be in this node's memory only.
     #[must_use]
     pub fn at_home(mut self, is_home: bool) -> Self {
         self.is_home = is_home;
         self
     }
 
-    /// The same, in another place.
+    /// Passes the agent on to a new body in another place.
     pub(super) fn pass_on(&mut self) -> Box<Self> {
         self.passed_on = true;
         let mut body = Self::written_as(self.written.clone(), Arc::clone(&self.session), self.agent);
@@ -227,24 +230,24 @@ impl SessionBody {
         Box::new(body)
     }
 
-    /// Whether it is to be asked if the agent is written down from now on.
+    /// Returns true if the agent may have to be written to the journal from now on.
     fn may_begin_to_be_written(&self, session: &Session) -> bool {
         self.written.is_none() && session.opening.shelf.has_journal() && session.keeps(self.agent)
     }
 
-    /// In its turn, how the agent goes on that is written down from now on; nothing if it is not to be.
+    /// Begins to write the agent to the journal, in its turn. Returns `None` if it is not to be written.
     fn begin_to_be_written(&mut self, turn: &mut Turn<'_>) -> Option<Next> {
         let Some(origin) = self.session.origin_of(turn.aid.name) else {
             return self.is_home.then(|| self.end_unwritten(turn));
         };
         self.written = Some(origin);
         self.next = Some(self.pass_on());
-        // What is left behind was not.
+        // The body that stays behind was not written.
         self.written = None;
         Some(Next::Activate)
     }
 
-    /// Sends what the client said, as far as the policy lets it.
+    /// Sends a message of the client, as far as the policy permits it.
     pub(super) fn say(
         session: &mut Session,
         message: Box<AclMessage>,
@@ -257,7 +260,7 @@ impl SessionBody {
         }
     }
 
-    /// Does what the client said; the saves among it.
+    /// Carries out the client's frames. Returns the saves among them.
     fn obey(&self, session: &mut Session, turn: &mut Turn<'_>, budget: &mut u32) -> Vec<u64> {
         let mut saves = Vec::new();
         while *budget > 0
@@ -281,7 +284,7 @@ impl SessionBody {
         saves
     }
 
-    /// Hands what is in the mailbox to the client, as far as it keeps up.
+    /// Delivers messages from the mailbox to the client, as far as it keeps up.
     fn deliver(&mut self, session: &mut Session, turn: &mut Turn<'_>, budget: &mut u32) {
         while *budget > 0
             && !turn.mailbox.is_empty()
@@ -292,13 +295,14 @@ impl SessionBody {
             self.backlog.note_taken();
             session.deliver(self.agent, message, self.written.is_some());
         }
-        // Those of an agent that is kept are handled when a state covers them.
+        // Messages to a kept agent count as handled when a state covers them.
         if session.keeps(self.agent) {
             drop(turn.mailbox.take_tickets());
         }
     }
 
-    /// Weighs what its client has not taken: whether some of that is refused, and when it is looked again whether there is room for more.
+    /// Weighs the messages that the client has not taken. Returns true if some are refused, and the time to check for
+    /// room again.
     fn weigh_backlog(&mut self, session: &Session, turn: &mut Turn<'_>) -> (bool, Option<Time>) {
         self.backlog.begin(|| Some(Arc::clone(&session.burden)));
         let refuses = self.backlog.weigh(turn.mailbox);
@@ -306,7 +310,7 @@ impl SessionBody {
         (refuses, session.is_overburdened().then_some(again))
     }
 
-    /// Has the client told that these saves cannot be lost any more, when that is so.
+    /// Confirms these saves to the client once they are written.
     fn confirm(&self, saves: Vec<u64>, turn: &Turn<'_>) {
         if saves.is_empty() {
             return;
@@ -320,7 +324,7 @@ impl SessionBody {
         }));
     }
 
-    /// Its partition passed on before it was written down.
+    /// Ends the agent: its partition moved before it was written.
     fn end_unwritten(&mut self, turn: &mut Turn<'_>) -> Next {
         let reason = EndReason::Failed("another node has its partition by now".to_owned());
         self.ended = true;
@@ -329,11 +333,11 @@ impl SessionBody {
         Next::End(reason)
     }
 
-    /// Sends back what the client did not acknowledge: their senders hear that nobody took it.
+    /// Sends back messages that the client did not acknowledge, so that their senders get `failure`.
     fn return_to_senders(turn: &mut Turn<'_>, undelivered: Vec<Arc<AclMessage>>) {
         for message in undelivered {
             if let Some((Cast::Broadcast | Cast::Multicast, _)) = Cast::behind_copy(&message, turn.aid) {
-                // Who writes to many does not hear of each that is gone.
+                // A sender to many does not hear of each missing receiver.
                 continue;
             }
             let mut message = Arc::unwrap_or_clone(message);
@@ -344,7 +348,7 @@ impl SessionBody {
 }
 
 impl SessionBody {
-    /// Appends what is kept of the agent, or what of that changed, if it is to be written.
+    /// Appends the kept state of the agent, or its change, if the agent is to be written.
     fn write(&self, all: Option<Change>, out: &mut Vec<u8>) -> bool {
         let mut session = self.session.lock();
         match session.kept(self.agent).filter(|_| self.written.is_some()) {
@@ -352,13 +356,13 @@ impl SessionBody {
                 let changed = std::mem::replace(change, Change::None);
                 written::write(&kept, false, all.unwrap_or(changed), out)
             }
-            // It is about to be there, or about to be none any more: nothing changed.
+            // The state is about to exist, or about to vanish: nothing changed.
             None => all.is_none() && self.written.is_some(),
         }
     }
 }
 
-/// To whom the policy does not let the agent write, of those that the message is for.
+/// Returns a receiver of the message to which the policy does not let the agent write.
 fn forbidden(message: &AclMessage, turn: &Turn<'_>) -> Option<Aid> {
     let who = Principal::Session { name: turn.aid.name, node: turn.services.node() };
     let may = |receiver: &&Aid| {
@@ -383,7 +387,7 @@ impl AgentBody for SessionBody {
         session.begin_turn(self.agent);
         let listed = Some((turn.aid.name, session.moves.known));
         if self.listed != listed {
-            // From now on others find its client by it.
+            // From now on other agents find its client by this name.
             session.opening.shelf.list_client(turn.aid.name, &self.session, session.moves.known);
             self.listed = listed;
         }
@@ -404,7 +408,7 @@ impl AgentBody for SessionBody {
             let leaves = self.set_off(save, asked, turn);
             turn.mailbox.note_handled(self.session.lock().take_covered(self.agent));
             (self.session.notify)();
-            // Should it stay, it goes on in its next turn.
+            // If the agent stays, it continues in its next turn.
             return if leaves { Next::Activate } else { Next::Ready };
         }
         self.deliver(&mut session, turn, &mut budget);

@@ -1,7 +1,7 @@
-//! What waits for the clients of one account, or is held back for them, in bytes of memory.
+//! Memory quota of an account: bytes that wait for its clients, or are held back for them.
 //!
-//! Windows, messages that no state covers, what is held, and mailboxes of agents whose client is away or does not keep up: each is bounded by itself, but one
-//! client may have thousands of them.
+//! Windows, messages that no state covers, withheld messages, and mailboxes of agents whose client is away or slow are
+//! each bounded by themselves. But one client may have thousands of them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::limits::{
     SESSION_WAITING_COUNTED_BYTES,
 };
 
-/// What one account has, and all together.
+/// Burden: bytes that wait for one account, and for all together.
 #[derive(Debug, Default)]
 pub(super) struct Burden {
     bytes: AtomicUsize,
@@ -23,19 +23,19 @@ pub(super) struct Burden {
 }
 
 impl Burden {
-    /// Whether there is room for more. When there is none for all, those who have little still have some.
+    /// Returns true if there is room for more. When all together have none left, accounts with little still have some.
     pub fn has_room(&self) -> bool {
         let (own, all) = (self.bytes.load(Ordering::Relaxed), self.all.load(Ordering::Relaxed));
         own < SESSION_WAITING_BYTES_MAX && (all < SESSION_WAITING_BYTES_ALL_MAX || own < SESSION_WAITING_BYTES_SPARE)
     }
 }
 
-/// The burdens of all accounts that have any.
+/// Burdens of all accounts that have any.
 #[derive(Debug, Default)]
 pub(super) struct Burdens {
     by_account: FxHashMap<String, Weak<Burden>>,
     all: Arc<AtomicUsize>,
-    /// With how many accounts those without any are forgotten.
+    /// Number of accounts at which those without burden are dropped.
     prune_at: usize,
 }
 
@@ -54,7 +54,7 @@ impl Burdens {
     }
 }
 
-/// A part of a burden, which is gone with this.
+/// Part of a burden, released on drop.
 #[derive(Debug, Default)]
 pub(super) struct Weight {
     burden: Option<Arc<Burden>>,
@@ -98,24 +98,25 @@ impl Drop for Weight {
     }
 }
 
-/// What waits in the mailbox of an agent whose client is away, or has not taken it yet. To be told of each message that is taken.
+/// Backlog: messages in the mailbox of an agent whose client is away, or has not taken them yet. It must be told of
+/// each message that is taken.
 #[derive(Debug)]
 pub(super) struct Backlog {
     weight: Weight,
     bytes_max: usize,
-    /// Of the oldest messages.
+    /// Weights of the oldest messages.
     each: VecDeque<usize>,
-    /// What was in the mailbox before this was there has its place.
+    /// True once the first weighing is done: messages in the mailbox before that always fit.
     begun: bool,
 }
 
 impl Backlog {
-    /// Of one who may have so many bytes.
+    /// Returns an empty backlog of this many bytes at most.
     pub fn new(bytes_max: usize) -> Self {
         Self { weight: Weight::default(), bytes_max, each: VecDeque::new(), begun: false }
     }
 
-    /// It counts for this account, if nothing was weighed yet.
+    /// Charges the backlog to this account, if nothing was weighed yet.
     pub fn begin(&mut self, burden: impl FnOnce() -> Option<Arc<Burden>>) {
         if !self.begun
             && let Some(burden) = burden()
@@ -124,14 +125,15 @@ impl Backlog {
         }
     }
 
-    /// The oldest message was taken.
+    /// Notes that the oldest message was taken.
     pub fn note_taken(&mut self) {
         if let Some(bytes) = self.each.pop_front() {
             self.weight.sub(bytes);
         }
     }
 
-    /// Weighs what came. Messages for which there is no room are [put aside](Mailbox::put_aside), with all that came behind them; whether there are any.
+    /// Weighs messages that arrived. Messages without room are [put aside](Mailbox::put_aside), with all behind them.
+    /// Returns true if there are any.
     #[must_use]
     pub fn weigh(&mut self, mailbox: &mut Mailbox) -> bool {
         let begun = std::mem::replace(&mut self.begun, true);
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded_for_one_and_given_back() {
+    fn account_burden_is_bounded_and_released() {
         let mut burdens = Burdens::default();
         let burden = burdens.of("ann");
         let mut backlog = Backlog::new(1 << 20);
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn one_account_takes_no_room_from_those_who_have_little() {
+    fn full_burden_spares_small_accounts() {
         let mut burdens = Burdens::default();
         let mut greedy = Weight::on(&burdens.of("eve"));
         greedy.add(SESSION_WAITING_BYTES_MAX);

@@ -1,4 +1,4 @@
-//! What an agent of a session calls its code.
+//! Code names: how a session's agent names its code.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,40 +7,41 @@ use crate::durable::Origin;
 use crate::limits::SESSION_CODE_NAME_BYTES_MAX;
 use crate::mobility::CodeHash;
 
-/// An agent's code, by the name that travels with its state: `asl:HASH/NAME`, `wasm:HASH/NAME` (the SHA-256 of its bytes in hexadecimal
-/// digits, and its file's name, for people), or `ts:NAME` (known to the client alone).
+/// Name of an agent's code, which travels with its state: `asl:HASH/NAME`, `wasm:HASH/NAME`, or `ts:NAME`. HASH is the
+/// SHA-256 of its bytes in hexadecimal digits; NAME is its file's name, for people. The client alone knows code of the
+/// form `ts:NAME`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeName {
-    /// An AgentSpeak program, as it travels between nodes.
+    /// AgentSpeak program, as it travels between nodes.
     Program {
-        /// SHA-256 of that.
+        /// SHA-256 of the program.
         hash: [u8; 32],
-        /// The file's name.
+        /// Name of the file.
         name: String,
     },
-    /// A WebAssembly module.
+    /// WebAssembly module.
     Module {
-        /// SHA-256 of its bytes.
+        /// SHA-256 of the module.
         hash: [u8; 32],
-        /// The file's name.
+        /// Name of the file.
         name: String,
     },
-    /// The client's own: no node can run it.
+    /// Client's own code: no node can run it.
     Script(String),
 }
 
 impl CodeName {
-    /// Where a node finds it; `None` if none can.
+    /// Returns the place where a node finds the code; `None` if no node can run it.
     pub fn origin(&self) -> Option<Origin> {
         match self.clone() {
-            // Of what has this hash, the fingerprint is known.
+            // The hash identifies the code, so no fingerprint is needed.
             Self::Program { hash, name } => Some(Origin::Program { path: name, fingerprint: 0, code: Some(hash) }),
             Self::Module { hash, name } => Some(Origin::Module { path: name, hash }),
             Self::Script(_) => None,
         }
     }
 
-    /// What a client would call the code that a node finds there; `None` if it does not travel.
+    /// Returns the name of the code at a place; `None` if the code does not travel.
     pub fn of(origin: &Origin) -> Option<Self> {
         let (path, hash, is_module) = match origin {
             Origin::Program { path, code, .. } => (path, (*code)?, false),
@@ -52,7 +53,7 @@ impl CodeName {
     }
 }
 
-/// Why a text names no code.
+/// Error of a text that names no code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("code is asl:HASH/NAME, wasm:HASH/NAME or ts:NAME, of {SESSION_CODE_NAME_BYTES_MAX} bytes at most")]
 pub struct NoCodeName;
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_code_are_what_they_are_read_from() {
+    fn code_name_round_trips() {
         let hash = "0123456789abcdef".repeat(4);
         for name in [format!("asl:{hash}/bob.asl"), format!("wasm:{hash}/a/b.wasm"), "ts:".into(), "ts:x:y/z".into()] {
             assert_eq!(name.parse::<CodeName>().map(|code| code.to_string()), Ok(name));
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn code_that_travels_is_found_by_its_hash() {
+    fn travelling_code_is_found_by_hash() {
         let code: CodeName = format!("asl:{}/bob.asl", "00".repeat(32)).parse().unwrap();
         assert_eq!(CodeName::of(&code.origin().unwrap()), Some(code));
         assert_eq!(CodeName::Script("x".into()).origin(), None);

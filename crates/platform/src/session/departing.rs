@@ -1,5 +1,5 @@
-//! The body of an agent that left its client for another node, or is to go on to a client of the node that it came to: in its first turn it goes there, before it
-//! is anything else.
+//! Departing body: an agent that left its client for another node, or continues from this node to a client. In its
+//! first turn it moves there, before anything else.
 
 use crate::capabilities::{Inspectable, Mobile, Owned};
 use whimbrel_acl::Symbol;
@@ -8,17 +8,17 @@ use crate::durable::Origin;
 use crate::mobility::{Hop, HopError, HopMode, HopRequest, Wish};
 use crate::{AgentBody, Mailbox, Next, Time, Turn};
 
-/// See the module.
+/// Body of an agent that moves in its first turn; see the module.
 pub struct DepartingBody {
     body: Box<dyn AgentBody>,
-    /// Where it goes in its first turn.
+    /// Destination of its first turn.
     to: Option<Symbol>,
-    /// Who wants it there, until it sets off.
+    /// Wish that the agent move there, until it sets off.
     wish: Option<Wish>,
 }
 
 impl DepartingBody {
-    /// Of an agent that goes on from here to there, in whose state that is still to be told to it.
+    /// Returns the body of an agent that moves on to `to`; its state has still to be told to it.
     pub fn new(body: Box<dyn AgentBody>, to: Symbol, wish: Option<Wish>) -> Self {
         Self { body, to: Some(to), wish }
     }
@@ -79,7 +79,7 @@ impl Mobile for DepartingBody {
     }
 
     fn recalled(&mut self) {
-        // Whoever is called home does not go on.
+        // An agent that is recalled does not move on.
         self.to = None;
         if let Some(wish) = self.wish.take() {
             wish.over(Err(HopError::NotMovable("it was called home".to_owned())));
@@ -89,7 +89,7 @@ impl Mobile for DepartingBody {
 
     fn hopped(&mut self, hop: &Hop) {
         match hop {
-            // It is not where it goes to yet.
+            // The agent has not reached its destination yet.
             Hop::Arrived { .. } if self.to.is_some() => {}
             Hop::Stayed { why, .. } => {
                 self.to = None;
@@ -103,7 +103,7 @@ impl Mobile for DepartingBody {
     }
 }
 
-/// What is left when a body is given away.
+/// Body that remains when the real one is given away.
 struct Nobody;
 
 impl AgentBody for Nobody {

@@ -1,488 +1,490 @@
-//! What the two ends of a session tell each other.
+//! Frames of the session protocol.
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::MessageBody;
 use whimbrel_acl::compact::{Decode, Encode};
 
-/// The version of the session protocol that this node speaks.
+/// Version of the session protocol that this node speaks.
 pub const SESSION_VERSION: u32 = 1;
 
-/// One frame, whatever its form on the wire.
+/// Frame, whatever its form on the wire.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Frame {
-    /// Who is there: the first frame of a connection.
+    /// Greeting of the client: the first frame of a connection.
     Hello(Hello),
-    /// The node's answer to it.
+    /// Answer of the node to a hello.
     Welcome(Welcome),
-    /// The node's answer to one with a certificate, first.
+    /// Challenge of the node to a hello with a certificate, before the welcome.
     Challenge(Challenge),
-    /// The client's answer to that.
+    /// Answer of the client to a challenge.
     Proof(Proof),
-    /// What was received, what may be sent, and a sign of life.
+    /// Acknowledgement, credit, and sign of life.
     Ack(Ack),
     /// Messages that were received and are not handled.
     Open(OpenFrame),
-    /// An agent is to be.
+    /// Request to create an agent.
     Create(Create),
-    /// It is.
+    /// Creation of an agent.
     Created(Created),
-    /// An agent is to end.
+    /// Request to end an agent.
     End(End),
-    /// It ended.
+    /// End of an agent.
     Ended(Ended),
-    /// A message from an agent of the session, or to one.
+    /// Message from an agent of the session, or to one.
     Message(MessageFrame),
-    /// What was a message and cannot be read: its number counts.
+    /// Message that cannot be read; keeps the numbering.
     Unreadable {
-        /// Its number.
+        /// Number of the frame.
         number: u64,
-        /// What is wrong with it.
+        /// Reason why it cannot be read.
         why: String,
     },
-    /// An agent's key is to be certified.
+    /// Request to certify an agent's key.
     Certify(Certify),
-    /// It is.
+    /// Certificate of an agent's key.
     Certified(Certified),
-    /// An agent is to be kept when its session is over.
+    /// Request to keep an agent when its session is over.
     Keep(Keep),
-    /// What an agent is.
+    /// State of an agent.
     Save(Save),
-    /// The node has that.
+    /// Confirmation of a state.
     Saved(Saved),
-    /// What an agent was that goes on here.
+    /// Former state of an agent that continues at this client.
     State(StateFrame),
-    /// An agent's code is not there.
+    /// Request for an agent's code.
     Lacks(Lacks),
-    /// A part of it.
+    /// Part of an agent's code.
     Code(CodePart),
-    /// Somebody wants an agent of the session to go elsewhere.
+    /// Wish that an agent of the session move elsewhere.
     Yield(Yield),
-    /// An agent is to come to this client.
+    /// Offer of an agent to this client.
     Offer(OfferFrame),
-    /// An agent stays where it is.
+    /// Notice that an agent stays where it is.
     Stays(Stays),
-    /// A frame was read and is not done, or a message cannot be handed over.
+    /// Refusal of a frame, or of a message that cannot be handed over.
     Refused(Refused),
-    /// Why the connection ends: its last frame.
+    /// Reason why the connection ends: its last frame.
     Error(Fault),
-    /// The speaker leaves: the session is over.
+    /// Good-bye: the session is over.
     Bye,
 }
 
-/// Who is there, and what it wants.
+/// Greeting of a client, with its wishes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hello {
-    /// The versions of the protocol that the client speaks.
+    /// Protocol versions that the client speaks.
     pub versions: Vec<u32>,
-    /// What shows that it may.
+    /// Token that admits the client.
     pub token: Option<String>,
     /// The session that it goes on with; else a new one is to begin.
     pub resume: Option<Resume>,
-    /// How long the session is to outlive its client's last frame, in milliseconds.
+    /// Lease: how long the session is to outlive its client's last frame, in milliseconds.
     pub lease_ms: Option<u64>,
-    /// How many numbered frames may be unacknowledged each way.
+    /// Number of numbered frames that may be unacknowledged each way.
     pub window: Option<u32>,
     /// Bytes of the longest message that the client takes.
     pub message_bytes: Option<u32>,
-    /// Agents and texts that compact messages may refer to by number, each way.
+    /// Number of agents and texts that compact messages may refer to by number, each way.
     pub remember: u32,
-    /// Whether its agents can be asked to go elsewhere, and others offered to it. Written if it is so: who does not know of it says nothing.
+    /// True if its agents can be asked to move, and other agents be offered to it. Written only if true: clients of
+    /// earlier versions do not know the field.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub moves: bool,
-    /// Certificates as PEM, the client's first, where there is no TLS of its own that shows them: the node answers by a [`Challenge`]. Written if there
-    /// are some.
+    /// Certificates as PEM, the client's first, for connections without client certificates in TLS. The node answers
+    /// with a [`Challenge`]. Written only if present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<String>,
-    /// Which of the client's connections for this session it is: 1, 2, 3 ... An older one that comes late does not take the session from a newer one.
-    /// Written if it is said.
+    /// Number of the client's connection for this session: 1, 2, 3 ... An older connection that comes late does not
+    /// take the session from a newer one. Written only if present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// Whether it connects with another node if it is [told](Code::Elsewhere) to. Written if it is so.
+    /// True if the client connects with another node when [told to](Code::Elsewhere). Written only if true.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,
 }
 
-/// Which session a client goes on with.
+/// Session that a client resumes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resume {
-    /// The session.
+    /// Identifier of the session.
     pub session: String,
-    /// What its welcome said nobody else must know.
+    /// Secret from its welcome.
     pub secret: String,
-    /// The number of the last numbered frame received from the node.
+    /// Number of the last numbered frame received from the node.
     pub received: u64,
 }
 
-/// What a client is to sign that shows a certificate in its hello: see the session protocol, Certificates.
+/// Challenge for a client with a certificate in its hello: see the session protocol, Certificates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Challenge {
-    /// What nobody could have signed before.
+    /// Text to sign, which nobody could have signed before.
     pub text: String,
 }
 
-/// A client's answer to a [`Challenge`].
+/// Answer of a client to a [`Challenge`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
-    /// The signature with the key of its certificate: Ed25519, or ECDSA with P-256 and SHA-256 as two numbers of 32 bytes.
+    /// Signature with the key of its certificate: Ed25519, or ECDSA with P-256 and SHA-256 as two numbers of 32 bytes.
     #[serde(with = "super::octets")]
     pub signature: Vec<u8>,
 }
 
-/// What a session is granted.
+/// Grant for a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
-    /// The version spoken from now on.
+    /// Protocol version from now on.
     pub version: u32,
-    /// The session.
+    /// Identifier of the session.
     pub session: String,
-    /// What to show to go on with it over another connection.
+    /// Secret that resumes the session over another connection.
     pub secret: String,
-    /// The platform's name: what stands after `@` in its agents' names.
+    /// Name of the platform, after `@` in the names of its agents.
     pub platform: String,
-    /// How long the session outlives its client's last frame, in milliseconds.
+    /// Lease: how long the session outlives its client's last frame, in milliseconds.
     pub lease_ms: u64,
-    /// How many numbered frames may be unacknowledged each way.
+    /// Number of numbered frames that may be unacknowledged each way.
     pub window: u32,
-    /// How many agents the session may have at a time.
+    /// Number of agents that the session may have at a time.
     pub agents: u32,
     /// Bytes of the longest message.
     pub message_bytes: u32,
-    /// Numbered frames a second, on average, that the client is let send.
+    /// Numbered frames a second, on average, that the client may send.
     pub messages_per_s: u32,
-    /// Agents and texts that compact messages may refer to by number, each way.
+    /// Number of agents and texts that compact messages may refer to by number, each way.
     pub remember: u32,
-    /// The number of the last numbered frame received from the client: it goes on with the next.
+    /// Number of the last numbered frame received from the client, which continues with the next.
     pub received: u64,
-    /// The highest number that the client may send.
+    /// Highest number that the client may send.
     pub credit: u64,
 }
 
-/// Messages that the client's agents have not handled. They have handled all others that it acknowledges.
+/// Messages that the client's agents have not handled. They have handled all others that the client acknowledges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenFrame {
-    /// Runs of numbers: the first of each, and how many there are.
+    /// Runs of numbers: the first of each, and its length.
     pub messages: Vec<u64>,
 }
 
-/// What was received, what may be sent, and a sign of life.
+/// Acknowledgement, credit, and sign of life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ack {
-    /// The number of the last numbered frame received.
+    /// Number of the last numbered frame received.
     pub received: u64,
-    /// The highest number that the hearer may send; a window after `received` if it is not said.
+    /// Highest number that the other end may send; if absent, a window after `received`.
     #[serde(default)]
     pub credit: Option<u64>,
 }
 
-/// An agent is to be.
+/// Request to create an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Create {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// What the agent is called in this session's frames.
+    /// Number of the agent in this session's frames.
     pub agent: u32,
-    /// Its local name.
+    /// Local name of the agent.
     pub name: String,
 }
 
-/// An agent is.
+/// Creation of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Created {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// What it is called in frames.
+    /// Number of the agent in frames.
     pub agent: u32,
-    /// Its name, `local@platform`.
+    /// Name of the agent, `local@platform`.
     pub name: String,
 }
 
-/// An agent is to end.
+/// Request to end an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
 }
 
-/// An agent ended.
+/// End of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
-    /// Why: `finished`, `killed`, `failed: ...`, or [`PASSED`].
+    /// Reason: `finished`, `killed`, `failed: ...`, or [`PASSED`].
     pub reason: String,
 }
 
-/// Why an agent ended for its client that is kept by another node by now: a [`Create`] of its name leads there, and it goes on as it was last saved.
+/// Reason told to the client of an agent that another node keeps by now. A [`Create`] of its name leads there, and the
+/// agent continues with its last saved state.
 pub const PASSED: &str = "it goes on at another node";
 
-/// An agent's key is to be certified, which its client made and keeps.
+/// Request to certify the key of an agent. The client made the key and keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certify {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
-    /// A certificate signing request (PKCS #10, RFC 2986) for an Ed25519 key, as PEM.
+    /// Certificate signing request (PKCS #10, RFC 2986) for an Ed25519 key, as PEM.
     pub request: String,
 }
 
-/// An agent's key is certified.
+/// Certificate of an agent's key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certified {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
-    /// Its certificate, then that of its node which it is signed with, as PEM.
+    /// Certificate of the agent, then that of its node, which signed it, as PEM.
     pub certificates: String,
 }
 
-/// What becomes of an agent when its session is over and nobody ended the agent.
+/// Leave policy: the fate of an agent when its session is over and nobody ended the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnLeave {
-    /// It ends.
+    /// End the agent.
     #[default]
     End,
-    /// It waits, and so do messages for it, until the same client creates an agent of its name.
+    /// Keep the agent waiting, and messages for it, until the same client creates an agent of its name.
     Wait,
-    /// Its node runs it, if it can; else it waits.
+    /// Run the agent on its node, if the node can; else keep it waiting.
     GoOn,
 }
 
-/// An agent is to be kept when its session is over.
+/// Request to keep an agent when its session is over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keep {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
-    /// What becomes of it then.
+    /// Leave policy of the agent.
     pub policy: OnLeave,
-    /// Whether what it says leaves only with the [`Save`] behind it: state and words are one step then.
+    /// True if messages of the agent are withheld until the next [`Save`]: state and messages are one step then.
     pub holds: bool,
 }
 
-/// What an agent is.
+/// State of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Save {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
-    /// It covers the messages to the agent up to this number of the node's.
+    /// Last message covered by the state, by the node's number.
     pub upto: u64,
-    /// Its code: `asl:HASH/NAME`, `wasm:HASH/NAME` or `ts:NAME`; see [`CodeName`](super::CodeName).
+    /// Name of the code: `asl:HASH/NAME`, `wasm:HASH/NAME` or `ts:NAME`; see [`CodeName`](super::CodeName).
     pub code: String,
-    /// Its state.
+    /// State.
     #[serde(with = "super::octets")]
     pub state: Vec<u8>,
-    /// It leaves the client: for the node of this name, or for the client that has the agent of this name.
+    /// Destination, if the agent leaves the client: the name of a node, or of an agent of the client to which it moves.
     #[serde(default)]
     pub to: Option<String>,
-    /// Messages behind `upto` that it covers, too, by their numbers: agents may handle several at once.
+    /// Further messages that the state covers, behind `upto`, by their numbers: agents may handle several at once.
     #[serde(default)]
     pub also: Vec<u64>,
-    /// What the place is called that it leaves, for whoever it is told to where it arrives; the node's name if it is not said.
+    /// Name of the place that the agent leaves, told where it arrives; if absent, the node's name.
     #[serde(default)]
     pub from: Option<String>,
 }
 
-/// The node has an agent's state.
+/// Confirmation that the node has an agent's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Saved {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
-    /// The number of the frame that said it; it and all before it are dealt with.
+    /// Number of the frame with the state; that frame and all before it are dealt with.
     pub of: u64,
 }
 
-/// What an agent was that goes on here.
+/// Former state of an agent that continues at this client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateFrame {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
-    /// Its code, as it was saved.
+    /// Name of its code, as saved.
     pub code: String,
-    /// Its state, as it was saved.
+    /// State, as saved.
     #[serde(with = "super::octets")]
     pub state: Vec<u8>,
-    /// Where it was before, if it was offered to this client.
+    /// Former place of the agent, if it was offered to this client.
     #[serde(default)]
     pub from: Option<String>,
 }
 
-/// The speaker has not got an agent's code.
+/// Request for an agent's code, which the sending end lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lacks {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
-    /// What its code is called.
+    /// Name of its code.
     pub code: String,
 }
 
-/// A part of an agent's code.
+/// Part of an agent's code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodePart {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
-    /// What its code is called.
+    /// Name of its code.
     pub code: String,
-    /// Where in it this part begins: where the one before it ended.
+    /// Offset of this part: the end of the one before.
     pub at: u64,
-    /// Bytes of all of it.
+    /// Bytes of the whole code.
     pub of: u64,
-    /// The part.
+    /// Bytes of this part.
     #[serde(with = "super::octets")]
     pub bytes: Vec<u8>,
 }
 
-/// Somebody wants an agent to go elsewhere. Its client answers by a [`Save`] with that place, or by [`Stays`].
+/// Wish that an agent move elsewhere. Its client answers with a [`Save`] with that destination, or with [`Stays`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Yield {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
-    /// Where it is wanted: a node's name, or that of an agent of the client to which it is to go.
+    /// Destination: the name of a node, or of an agent of the client to which it should move.
     pub to: String,
 }
 
-/// An agent is to come to this client. The client answers by a [`Create`] of its name, or by [`Stays`].
+/// Offer of an agent to this client. The client answers with a [`Create`] of its name, or with [`Stays`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferFrame {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// Its local name.
+    /// Local name of the agent.
     pub name: String,
-    /// Its code.
+    /// Name of its code.
     pub code: String,
 }
 
-/// An agent that was to go, or to come, stays where it is.
+/// Notice that an agent that was to leave, or to come, stays where it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stays {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// Its local name.
+    /// Local name of the agent.
     pub name: String,
-    /// Why, for whoever wanted it.
+    /// Reason, for those who wanted it elsewhere.
     pub text: String,
 }
 
-/// A message from an agent of the session, or to one.
+/// Message from an agent of the session, or to one.
 #[derive(Clone, Debug)]
 pub struct MessageFrame {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The agent.
+    /// Agent.
     pub agent: u32,
-    /// The message.
+    /// Message.
     pub message: MessageBody,
 }
 
-/// A frame of the client's is not done; or, if `of` is 0, a message to one of its agents could not be handed over.
+/// Refusal of a client's frame; or, if `of` is 0, of a message to one of its agents that could not be handed over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// This frame's number.
+    /// Number of this frame.
     pub number: u64,
-    /// The number of the frame that is not done.
+    /// Number of the refused frame.
     pub of: u64,
-    /// Why, for programs.
+    /// Reason, for programs.
     pub code: Code,
-    /// Why, for people.
+    /// Reason, for people.
     pub text: String,
 }
 
-/// Why a connection ends.
+/// Reason why a connection ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
 pub struct Fault {
-    /// For programs.
+    /// Reason, for programs.
     pub code: Code,
-    /// For people.
+    /// Reason, for people.
     pub text: String,
 }
 
 impl Fault {
-    /// A fault of this kind.
+    /// Returns a fault of this kind.
     pub fn new(code: Code, text: impl Into<String>) -> Self {
         Self { code, text: text.into() }
     }
 }
 
-/// What went wrong. In this order on the wire: new ones come last.
+/// Error codes. The order is that of the wire: new ones come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Code {
-    /// What came is no frame, or comes out of turn.
+    /// Bytes that are no frame, or a frame out of turn.
     Protocol,
-    /// There is no version of the protocol that both ends speak.
+    /// No common protocol version.
     Version,
-    /// The token or certificate is not one that may.
+    /// Token or certificate that does not admit the client.
     Unauthorised,
-    /// There is no such session, or not any more.
+    /// Session that does not exist, or not any more.
     SessionGone,
-    /// The session goes on over another connection.
+    /// Session that continues over another connection.
     TakenOver,
-    /// A frame or message is longer than was granted.
+    /// Frame or message longer than granted.
     TooLong,
-    /// More was sent than was granted.
+    /// More frames than granted.
     OverCredit,
-    /// Nothing was heard for as long as the lease.
+    /// Lease that is over: the client was silent.
     LeaseOver,
-    /// The node has as many sessions as it may.
+    /// Node with as many sessions as it may have.
     Busy,
-    /// Too many names that were never heard before.
+    /// Too many new names.
     TooManyNames,
-    /// The node stops.
+    /// Node that stops.
     Stopping,
-    /// The name is no local agent name.
+    /// Name that is no local agent name.
     BadName,
-    /// There is an agent of that name.
+    /// Name of another agent.
     NameTaken,
-    /// This is not for this session to do.
+    /// Request that this session may not make.
     NotAllowed,
-    /// The session has as many agents as it may, or the number is taken or too high.
+    /// Too many agents in the session, or an agent number that is taken or too high.
     TooManyAgents,
-    /// The session has no such agent.
+    /// Agent that the session does not have.
     NoAgent,
-    /// The message says that somebody else sends it.
+    /// Message with another agent as its sender.
     ForgedSender,
-    /// The message has no receiver.
+    /// Message without receivers.
     NoReceiver,
-    /// What stands where a message should be is none.
+    /// Malformed message.
     BadMessage,
-    /// What stands where a request for a certificate should be is none, or is for somebody else.
+    /// Certificate request that is malformed, or for another agent.
     BadRequest,
-    /// The client did not say that the agent is to be kept.
+    /// Agent that the client did not ask to keep.
     NotKept,
-    /// As many agents are kept, or as many bytes of them, as may be.
+    /// Too many kept agents, or too many bytes of them.
     TooManyKept,
-    /// What stands where an agent's state should be is none.
+    /// Malformed state of an agent.
     BadState,
-    /// The agent cannot go on elsewhere.
+    /// Agent that cannot move.
     NotMovable,
-    /// Whether there may be an agent of that name shows soon: the same frame may be said again.
+    /// Decision that is not made yet: the client may repeat the frame.
     NotYet,
-    /// Another node has the session or the agent, or is to have it. The text is where its clients connect: `HOST:PORT`, `:PORT` if the host is
-    /// the one that the client knows, or nothing if that is not known.
+    /// Session or agent that another node has, or is to have. The text is where its clients connect: `HOST:PORT`,
+    /// `:PORT` for the host that the client knows, or nothing if unknown.
     Elsewhere,
-    /// The message names more receivers than a message may have.
+    /// Message with too many receivers.
     TooManyReceivers,
 }

@@ -1,6 +1,6 @@
-//! Frames as bytes: JSON for people and scripts, compact for the rest. Both say the same.
+//! Frames as bytes: JSON for people and scripts, compact for all others. Both say the same.
 //!
-//! A frame is what a WebSocket message holds; over TCP four bytes stand before it. Its form is told by its first byte.
+//! A frame is the content of a WebSocket message; over TCP four bytes precede it. Its first byte tells its form.
 
 use std::borrow::Cow;
 
@@ -16,67 +16,67 @@ use crate::limits::{
 };
 use crate::link::{take_number, write_number};
 
-/// Bytes of a text that compact messages may refer to by number.
+/// Longest text, in bytes, that compact messages may refer to by number.
 const REMEMBERED_BYTES: usize = 1024;
 
-/// How frames are written on a connection.
+/// Form of frames on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// Each frame is a JSON object.
+    /// JSON objects.
     Json,
-    /// Each frame is a kind and its fields in order.
+    /// Kind and fields in order.
     Compact,
 }
 
 impl Framing {
-    /// How frames are written that begin like this one.
+    /// Returns the form of frames that begin like this one.
     pub fn of(frame: &[u8]) -> Self {
         if frame.first() == Some(&b'{') { Self::Json } else { Self::Compact }
     }
 }
 
-/// Why bytes are no frame.
+/// Reason why bytes are no frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// There is nothing.
+    /// No bytes.
     #[error("an empty frame")]
     Empty,
-    /// The frame is in the other form than the hello was.
+    /// Frame in another form than the hello.
     #[error("a frame in another form than the hello")]
     OtherFraming,
-    /// It is of a kind that does not exist.
+    /// Unknown kind.
     #[error("a frame of the unknown kind {0}")]
     UnknownKind(String),
-    /// The first frame is another one than a hello.
+    /// First frame that is no hello.
     #[error("the first frame must be hello, and this is {0}")]
     NoHello(String),
-    /// It does not have the fields that its kind has.
+    /// Fields that do not match the kind.
     #[error("a frame that cannot be read: {0}")]
     Content(String),
-    /// What should be a compact message is none: what follows cannot be read either.
+    /// Malformed compact message: what follows cannot be read either.
     #[error("a message that cannot be read: {0}")]
     Message(String),
-    /// It is longer than a hello may be.
+    /// Hello that is too long.
     #[error("a hello of {0} bytes: {SESSION_HELLO_BYTES_MAX} are the most")]
     LongHello(usize),
 }
 
-/// Why a message cannot be written. The connection goes on as if it had not been tried.
+/// Reason why a message cannot be written. The connection continues as if it had not been tried.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// It is longer than the other end takes.
+    /// Message longer than the other end takes.
     #[error(
         "a message of {bytes} bytes: {bytes_max} are the most (the node's --session-message-bytes, and message_bytes of the hello)"
     )]
     TooLong {
-        /// How long it would be.
+        /// Length of the message.
         bytes: usize,
-        /// What was granted.
+        /// Length that was granted.
         bytes_max: usize,
     },
-    /// This form has no place for it.
+    /// Message that this form cannot express.
     #[error("{0}")]
     Unwritable(String),
 }
@@ -123,7 +123,7 @@ fn remembering(remember: u32) -> LinkLimits {
     }
 }
 
-/// Reads the frames of one direction of a connection, in order.
+/// Reader of the frames of one direction of a connection, in order.
 pub struct FrameReader {
     framing: Framing,
     decoder: Decoder,
@@ -131,29 +131,27 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// For a connection whose frames are written like this, and whose welcome granted that much memory of agents and
-    /// texts.
+    /// Returns a reader for this form of frames, with the memory of agents and texts that the welcome granted.
     pub fn new(framing: Framing, remember: u32) -> Self {
         Self::of_messages(framing, remember, 0)
     }
 
-    /// As [`Self::new`], with memory for messages of so many bytes.
+    /// Returns a reader as [`Self::new`] does, with memory for messages of this many bytes.
     pub fn of_messages(framing: Framing, remember: u32, message_bytes_max: usize) -> Self {
         let budget = (message_bytes_max * SESSION_MESSAGE_BUDGET_TIMES).max(SESSION_MESSAGE_BUDGET_BYTES);
         let limits = Limits::MESSAGE.with_budget_bytes(budget);
         Self { framing, decoder: Decoder::new(limits, remembering(remember)), name_bytes: 0 }
     }
 
-    /// Bytes that names took which were never heard in this process before, since this was asked last. They stay as
-    /// long as the process.
+    /// Returns the bytes of names that are new to this process, since the last call. They stay as long as the process.
     pub fn take_name_bytes(&mut self) -> u64 {
         std::mem::take(&mut self.name_bytes)
     }
 
-    /// The hello that a connection begins with.
+    /// Reads the hello of a connection.
     ///
     /// # Errors
-    /// It is none. Nothing of it is remembered.
+    /// The bytes are no hello. Nothing of them is remembered.
     pub fn read_hello(bytes: &[u8]) -> Result<(Framing, Hello), ReadError> {
         if bytes.len() > SESSION_HELLO_BYTES_MAX {
             return Err(ReadError::LongHello(bytes.len()));
@@ -165,7 +163,7 @@ impl FrameReader {
                 other => Err(ReadError::NoHello(shown_kind(other))),
             },
             Framing::Compact => match bytes.split_first() {
-                // What later versions add stands behind what is read here.
+                // Fields of later versions follow those that are read here.
                 Some((&HELLO, fields)) => compact_hello(fields).map(|(hello, _)| (framing, hello)),
                 Some((other, _)) => Err(ReadError::NoHello(format!("of kind {other}"))),
                 None => Err(ReadError::Empty),
@@ -173,10 +171,10 @@ impl FrameReader {
         }
     }
 
-    /// The frame that these bytes are, all of them.
+    /// Reads a frame from all of these bytes.
     ///
     /// # Errors
-    /// They are none: nothing more should be read from this connection.
+    /// The bytes are no frame: nothing more should be read from this connection.
     pub fn read(&mut self, bytes: &[u8]) -> Result<Frame, ReadError> {
         if bytes.is_empty() {
             return Err(ReadError::Empty);
@@ -240,16 +238,16 @@ fn more_than_its_fields() -> ReadError {
     ReadError::Content("more than its fields".to_owned())
 }
 
-/// How many fields of a hello came later than the others: who has nothing to say in the last of them leaves these out.
+/// Number of fields that were added to the hello later: trailing ones are left out if they are empty.
 const LATER_HELLO_FIELDS: usize = 4;
 
-/// A hello; and whether that is all.
+/// Reads a hello. Returns true with it if nothing follows.
 fn compact_hello(fields: &[u8]) -> Result<(Hello, bool), ReadError> {
     let mut fields = fields.to_vec();
     let mut missing = 0;
     loop {
         match postcard::take_from_bytes(&fields) {
-            // Each of them is 0 if there is nothing to say.
+            // An empty field is written as 0.
             Err(postcard::Error::DeserializeUnexpectedEnd) if missing < LATER_HELLO_FIELDS => fields.push(0),
             Err(error) => return Err(ReadError::Content(error.to_string())),
             Ok((hello, rest)) => return Ok((hello, rest.is_empty())),
@@ -258,7 +256,7 @@ fn compact_hello(fields: &[u8]) -> Result<(Hello, bool), ReadError> {
     }
 }
 
-/// Writes a hello up to the last field in which something is said.
+/// Writes a hello up to the last field that is not empty.
 fn write_compact_hello(hello: &Hello, out: &mut Vec<u8>) {
     let early = Hello { moves: false, certificate: None, attempt: None, follows: false, ..hello.clone() };
     let later: [(bool, Vec<u8>); LATER_HELLO_FIELDS] = [
@@ -273,7 +271,7 @@ fn write_compact_hello(hello: &Hello, out: &mut Vec<u8>) {
     later.iter().take(count).for_each(|(_, field)| out.extend(field));
 }
 
-/// Fields that take all of `bytes`.
+/// Reads fields that take all of `bytes`.
 fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
     match postcard::take_from_bytes(bytes) {
         Ok((fields, [])) => Ok(fields),
@@ -343,7 +341,7 @@ fn read_json(bytes: &[u8]) -> Result<Frame, ReadError> {
     })
 }
 
-/// Writes the frames of one direction of a connection, in order.
+/// Writer of the frames of one direction of a connection, in order.
 pub struct FrameWriter {
     framing: Framing,
     remember: u32,
@@ -353,7 +351,7 @@ pub struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// For a connection whose other end takes messages of this many bytes.
+    /// Returns a writer for a connection whose other end takes messages of this many bytes.
     pub fn new(framing: Framing, remember: u32, message_bytes_max: usize) -> Self {
         let encoder = Encoder::new(remembering(remember));
         Self { framing, remember, encoder, message_bytes_max, scratch: Vec::new() }
@@ -362,7 +360,7 @@ impl FrameWriter {
     /// Appends a frame.
     ///
     /// # Errors
-    /// It holds a message that cannot be written: then nothing was.
+    /// The frame holds a message that cannot be written: then nothing was.
     pub fn write(&mut self, frame: &Frame, out: &mut Vec<u8>) -> Result<(), WriteError> {
         match frame {
             Frame::Hello(hello) if self.framing == Framing::Compact => write_compact_hello(hello, out),
@@ -410,7 +408,7 @@ impl FrameWriter {
             #[serde(flatten)]
             fields: &'a T,
         }
-        // Plain data: there is nothing in it that cannot be written.
+        // Plain data can always be written.
         match self.framing {
             Framing::Json => {
                 out.extend(serde_json::to_vec(&Tagged { kind: name, fields }).unwrap_or_default());
@@ -441,7 +439,7 @@ impl FrameWriter {
                 if self.remember == 0 {
                     out.extend_from_slice(self.scratch.get(1..).unwrap_or_default());
                 } else {
-                    // It was written by itself already: it can be.
+                    // It was written by itself already, so this cannot fail.
                     let _ = self.encoder.encode_message(message, out);
                 }
             }
@@ -449,8 +447,8 @@ impl FrameWriter {
         Ok(())
     }
 
-    /// Writes a message into the scratch as if there was no other, which shows whether it can be written: what refers
-    /// to earlier ones could not be taken back.
+    /// Writes a message into the scratch buffer by itself, to see if it can be written. References to earlier messages
+    /// could not be taken back.
     fn encode_alone(&mut self, message: &AclMessage) -> Result<(), WriteError> {
         self.scratch.clear();
         compact::encode_message(message, &mut self.scratch)
@@ -484,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_of_json_is_an_object_with_its_type() {
+    fn json_frame_has_its_type() {
         let mut writer = FrameWriter::new(Framing::Json, 0, 1000);
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         let ack = Frame::Ack(Ack { received: 3, credit: Some(9) });
@@ -496,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_before_is_said_in_few_bytes() {
+    fn repeated_message_is_short() {
         let (mut writer, mut reader) =
             (FrameWriter::new(Framing::Compact, 64, 1000), FrameReader::new(Framing::Compact, 64));
         let frame = message(Value::term("temperature", [Value::Int(20)]));
@@ -510,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_too_long_leaves_no_trace() {
+    fn overlong_message_leaves_no_trace() {
         for framing in [Framing::Json, Framing::Compact] {
             let (mut writer, mut reader) = (FrameWriter::new(framing, 64, 100), FrameReader::new(framing, 64));
             let mut out = b"before".to_vec();
@@ -525,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_new_are_counted() {
+    fn new_names_are_counted() {
         let read = |reader: &mut FrameReader, name: &str| {
             let content = format!(r#"{{"term":"{name}","args":[]}}"#);
             let head = r#"{"type":"message","number":1,"agent":0,"message":{"performative":"inform","receivers":["amy"],"content":"#;
@@ -544,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_keeps_to_its_form() {
+    fn frame_in_other_form_is_refused() {
         let create = Frame::Create(Create { number: 1, agent: 0, name: "bob".into() });
         let json = written(&mut FrameWriter::new(Framing::Json, 0, 10), &create);
         let compact = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &create);
@@ -554,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hello_may_have_more_behind_it_and_nothing_else_may() {
+    fn only_hello_allows_trailing_fields() {
         let certificate = Some("PEM".into());
         let hello =
             Hello { versions: vec![1, 2], token: Some("t".into()), moves: true, certificate, ..Hello::default() };

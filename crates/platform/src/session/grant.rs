@@ -1,4 +1,4 @@
-//! What a session may have.
+//! Grant: the rights and limits of a session.
 
 use crate::ams::name_fits;
 use crate::limits::{
@@ -11,7 +11,7 @@ use super::frames::Hello;
 /// Limits of each session of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Agents at a time.
+    /// Number of agents at a time.
     pub agents: u32,
     /// Numbered frames a second, on average; a message counts once for each receiver.
     pub messages_per_s: u32,
@@ -29,33 +29,33 @@ impl Default for SessionLimits {
     }
 }
 
-/// What a session may have: whoever let the client in says it.
+/// Rights and limits of a session, set by the code that admits the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Who it is, for logs and policies: the same whenever the same token or certificate is shown.
+    /// Principal, for logs and policies: the same whenever the same token or certificate is shown.
     pub principal: String,
-    /// Whose quotas it uses up, together with where its client is: of a token what nobody else's token has.
+    /// Account whose quotas the session uses, together with its client's address. Each token has an account of its own.
     pub account: String,
-    /// What its agents may be called; `*` and `?` in it stand for any characters, and for any one.
+    /// Patterns of the names that its agents may have; `*` stands for any characters, `?` for any one.
     pub names: Vec<String>,
-    /// How many agents it may have at a time.
+    /// Number of agents at a time.
     pub agents: u32,
     /// Numbered frames a second, on average.
     pub messages_per_s: u32,
     /// Bytes of one message to the client.
     pub message_bytes: u32,
-    /// Bytes of one message of the client.
+    /// Bytes of one message from the client.
     pub sent_message_bytes: u32,
     /// Numbered frames that may be unacknowledged, either way.
     pub window: u32,
-    /// How long it outlives its client's last frame, in milliseconds.
+    /// Lease: how long the session outlives its client's last frame, in milliseconds.
     pub lease_ms: u64,
     /// Agents and texts that compact messages may refer to by number, either way.
     pub remember: u32,
 }
 
 impl Grant {
-    /// As much as any session may have, for agents of these names.
+    /// Returns the largest grant, for agents of these names.
     pub fn new(principal: impl Into<String>, names: Vec<String>) -> Self {
         let principal = principal.into();
         Self {
@@ -84,7 +84,7 @@ impl Grant {
         self.sent_message_bytes as usize + SESSION_FRAME_BYTES_MORE
     }
 
-    /// What remains of this when the client asks for no more than it says.
+    /// Returns the grant, reduced to what the client asks for.
     #[must_use]
     pub fn narrowed(mut self, hello: &Hello) -> Self {
         self.lease_ms = hello.lease_ms.unwrap_or(self.lease_ms).clamp(SESSION_LEASE_MS_MIN, SESSION_LEASE_MS_MAX);
@@ -94,7 +94,7 @@ impl Grant {
         self
     }
 
-    /// Whether an agent of the session may be called so.
+    /// Returns true if an agent of the session may have this name.
     pub fn allows(&self, name: &str) -> bool {
         self.names.iter().any(|pattern| name_fits(pattern, name))
     }

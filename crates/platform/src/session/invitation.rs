@@ -1,4 +1,5 @@
-//! An agent that is offered to a client. It is what it was until the client creates it, and goes on as that if the client does not.
+//! Invitation: an agent that is offered to a client. The agent stays as it was until the client creates it, and
+//! continues as it was if the client does not.
 
 use crate::capabilities::{Inspectable, Mobile};
 use std::fmt;
@@ -20,29 +21,29 @@ use crate::limits::SESSION_OFFER_MS;
 use crate::mobility::{Hop, HopError, Wish};
 use crate::{AgentBody, Mailbox, Next, Time, Turn};
 
-/// What an agent and the client that it is offered to know of each other.
+/// State that an offered agent and its client share.
 pub struct Invitation {
-    /// The agent.
+    /// Agent that is offered.
     pub(super) name: Symbol,
-    /// What it is, as the client is to have it.
+    /// State of the agent for the client.
     pub(super) saved: SavedState,
-    /// Where it was before.
+    /// Former place of the agent.
     pub(super) from: Symbol,
-    /// The client may have its code.
+    /// True if the client may have its code.
     is_given: bool,
-    /// Until when the client can take it.
+    /// End of the offer.
     until: Time,
     answer: Mutex<Answer>,
 }
 
-/// What the client said.
+/// Answer of the client.
 enum Answer {
     None,
-    /// It takes the agent, as this; and who it was kept for before.
+    /// Acceptance: the new body, and the former tenure of the kept agent.
     Taken(Box<SessionBody>, Option<Tenure>),
-    /// It does not: why.
+    /// Refusal, with its reason.
     Declined(String),
-    /// Whatever was said is done.
+    /// Answer that is dealt with.
     Over,
 }
 
@@ -62,10 +63,10 @@ impl Invitation {
         self.answer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The client takes it, as this body; what it gets, if it was not too late.
+    /// Accepts the offer with this body. Returns the kept state for the client, or `None` if it was too late.
     ///
     /// # Errors
-    /// Those of `body`: it is still to be had.
+    /// Those of `body`: the offer stands.
     pub(super) fn take(
         &self,
         body: impl FnOnce() -> Result<(SessionBody, Option<Tenure>), Fault>,
@@ -83,7 +84,7 @@ impl Invitation {
         }))
     }
 
-    /// The client does not take it.
+    /// Declines the offer.
     pub(super) fn decline(&self, why: &str) {
         let mut answer = self.answer();
         if matches!(*answer, Answer::None) {
@@ -91,7 +92,7 @@ impl Invitation {
         }
     }
 
-    /// What was said, once.
+    /// Returns the answer, once.
     fn settle(&self, now: Time) -> Answer {
         let mut answer = self.answer();
         match &*answer {
@@ -105,23 +106,23 @@ impl Invitation {
     }
 }
 
-/// What an agent was before it was offered, and is again if nobody takes it.
+/// Former body of an offered agent, which it returns to if no client takes it.
 pub(super) enum Former {
-    /// That of a client, which said where it is to go.
+    /// Agent of a client, which named the destination.
     Client(Box<SessionBody>),
-    /// The node's own.
+    /// Agent of the node.
     Node(Arc<dyn Host>, Origin, Option<Wish>),
 }
 
-/// The body of an agent that is offered to a client.
+/// Body of an agent that is offered to a client.
 pub(super) struct InvitedBody {
     invitation: Arc<Invitation>,
-    /// Whom it is offered to, as its wishes are told: the agent of a client.
+    /// Agent of the client to which it is offered, as wishes name it.
     to: Symbol,
     client: Arc<SharedSession>,
     former: Option<Former>,
     next: Option<Box<dyn AgentBody>>,
-    /// Why it cannot be what it was.
+    /// Reason why it cannot return to its former body.
     stuck: Option<String>,
 }
 
@@ -130,7 +131,7 @@ impl InvitedBody {
         Self { invitation, to, client, former: Some(former), next: None, stuck: None }
     }
 
-    /// It goes: what it was is over.
+    /// Lets the agent go to the client: its former body is given up.
     fn leave(&mut self, mut body: Box<SessionBody>, before: Option<Tenure>, turn: &mut Turn<'_>) {
         let (node, wish) = match self.former.take() {
             Some(Former::Client(mut former)) => {
@@ -146,7 +147,7 @@ impl InvitedBody {
         self.next = Some(body);
     }
 
-    /// It stays, and is what it was.
+    /// Returns the agent to its former body.
     fn stay(&mut self, why: &str, turn: &Turn<'_>) {
         self.client.withdraw(&self.invitation);
         let why = HopError::Refused { node: turn.services.node(), reason: why.to_owned() };
@@ -187,11 +188,11 @@ impl AgentBody for InvitedBody {
         if let Some(Former::Client(former)) = &mut self.former {
             former.yielded(mailbox);
         }
-        // Whoever took it has been told that it has it.
+        // The client that took the agent has been told that it has it.
         let answer = std::mem::replace(&mut *self.invitation.answer(), Answer::Over);
         if let Answer::Taken(mut body, _) = answer {
             body.yielded(mailbox);
-            // It says so when it is dropped: with this, when the name is free.
+            // The body tells its client when it is dropped with this one, once the name is free.
             self.next = Some(body);
         }
     }
@@ -232,7 +233,7 @@ impl Inspectable for InvitedBody {
 
 impl Drop for InvitedBody {
     fn drop(&mut self) {
-        // Who was promised the agent hears of its end from the body that is dropped with this.
+        // The client that was promised the agent hears of its end from the body that is dropped with this.
         let answer = std::mem::replace(&mut *self.invitation.answer(), Answer::Over);
         drop(answer);
         self.client.withdraw(&self.invitation);

@@ -1,8 +1,8 @@
-//! Agents of a session that are kept: what they were when they said so last, and what they were given and said since.
+//! Kept agents of a session: the last saved state of each, and the messages that it received and sent since.
 //!
-//! A [`Save`] covers the messages up to a number. Those behind it are kept, acknowledged or not: whoever goes on from that state is given
-//! them again. If the agent holds what it says, that leaves with the save behind it, and else never: so what it handled, what it became and what it
-//! said are one step.
+//! A [`Save`] covers the messages up to a number. Later messages are kept, acknowledged or not: they are delivered
+//! again to whoever continues from that state. Messages of an agent with `holds` leave with the next save, or never. So
+//! the messages that the agent handled, its new state and the messages that it sent are one step.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,64 +25,64 @@ use crate::limits::{
     SESSION_HELD_DELIVERIES_MAX, SESSION_STATE_BYTES_MAX, SESSION_UNSAVED_BYTES_MAX, SESSION_UNSAVED_MESSAGES_MAX,
 };
 
-/// What an agent was when it said so last.
+/// Last saved state of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedState {
-    /// Its code.
+    /// Name of its code.
     pub code: Arc<CodeName>,
-    /// Its state.
+    /// State.
     pub state: Arc<[u8]>,
 }
 
-/// What is kept of an agent while it has a session.
+/// Record of a kept agent while it has a session.
 #[derive(Debug, Default)]
 pub(super) struct Keeping {
     pub on_leave: OnLeave,
     pub holds: bool,
     pub saved: Option<SavedState>,
-    /// The code of that came to the client from here, or from the client.
+    /// True if the code came to the client from this node, or to the node from the client.
     pub is_given: bool,
-    /// Up to which number the newest save that came covers the messages.
+    /// Last message covered by the newest save that arrived.
     upto: u64,
-    /// Messages that it was given and no state covers.
+    /// Messages that the agent was given and no state covers.
     unsaved: VecDeque<Unsaved>,
-    /// What it said since the newest save that came, if it holds that.
+    /// Messages that the agent sent since the newest save that arrived, if it withholds them.
     held: Vec<Waiting>,
     held_bytes: usize,
     held_deliveries: u64,
     held_memory: usize,
-    /// What both take; it counts for its client's account.
+    /// Bytes of both, charged to its client's account.
     unsaved_bytes: usize,
     pub weight: Weight,
-    /// Code that its node asked for, and what came of it.
+    /// Code that the node asked for, as far as it has arrived.
     coming: Option<Coming>,
-    /// Whether its node was asked if the code that it has is here.
+    /// True if the node was asked if it has the agent's code.
     code_asked: bool,
-    /// Nobody is told that its state is here before its code is.
+    /// True while the code is on its way: the client is not told before that its state is safe.
     code_due: bool,
-    /// The newest save that is safe, and the newest of which the client was told so.
+    /// Number of the newest save that is safe, and of the newest that the client was told of.
     safe: u64,
     told: u64,
 }
 
-/// An agent's code on its way to the node.
+/// Code of an agent on its way to the node.
 #[derive(Debug)]
 struct Coming {
     code: Arc<CodeName>,
-    /// What came of it.
+    /// Bytes that arrived.
     there: Vec<u8>,
-    /// Until when more of it must have come, so that it is waited for.
+    /// End of the wait for the next part.
     until: Time,
 }
 
-/// A message that an agent was given and no state covers.
+/// Message that an agent was given and no state covers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Unsaved {
-    /// The number of its frame.
+    /// Number of its frame.
     frame: u64,
     message: Arc<AclMessage>,
     bytes: usize,
-    /// Its number among its sender's, if that answers for it until a state covers it.
+    /// Number that its sender gave it, if the sender answers for it until a state covers it.
     number: Option<u64>,
 }
 
@@ -91,7 +91,7 @@ impl Unsaved {
         self.number.map(|number| Ticket { sender: self.message.sender.name, number })
     }
 
-    /// As it goes back to the mailbox.
+    /// Returns the message for the mailbox.
     pub fn into_body(self) -> MessageBody {
         let Self { message, number, .. } = self;
         let body = match number {
@@ -109,30 +109,32 @@ impl Unsaved {
 }
 
 impl Keeping {
-    /// Of one that was kept before. Whether its code is here is asked anew: it may be another node's by now.
+    /// Returns the record of an agent that was kept before. The node is asked for its code again: it may be another
+    /// node by now.
     pub fn of(kept: Kept) -> Self {
         let Kept { on_leave, holds, saved, is_given } = kept;
         Self { on_leave, holds, saved, is_given, ..Self::default() }
     }
 
-    /// Until when its client is not told that its state is here, as its code is on the way.
+    /// Returns the time until which the client is not told that the agent's state is safe, because its code is on the
+    /// way.
     pub fn code_due(&self) -> Option<Time> {
         self.coming.as_ref().filter(|_| self.code_due).map(|coming| coming.until)
     }
 
-    /// Whether it may be given another message.
+    /// Returns true if the agent may be given another message.
     pub fn has_room(&self) -> bool {
         self.unsaved.len() < SESSION_UNSAVED_MESSAGES_MAX && self.unsaved_bytes < SESSION_UNSAVED_BYTES_MAX
     }
 
-    /// It was given a message of so many bytes.
+    /// Notes a message that the agent was given, with its bytes.
     pub fn note_given(&mut self, frame: u64, message: &Arc<AclMessage>, bytes: usize, number: Option<u64>) {
         self.unsaved_bytes += bytes;
         self.weight.add(bytes);
         self.unsaved.push_back(Unsaved { frame, message: Arc::clone(message), bytes, number });
     }
 
-    /// Nobody needs these any more: the tickets of those that have some.
+    /// Drops messages that are no longer needed, and returns the tickets of those that have some.
     pub fn forget(&mut self, is_meant: impl Fn(u64) -> bool) -> Vec<Ticket> {
         let tickets = self.unsaved.iter().filter(|unsaved| is_meant(unsaved.frame)).filter_map(Unsaved::ticket);
         let tickets = tickets.collect();
@@ -143,24 +145,24 @@ impl Keeping {
         tickets
     }
 
-    /// The messages that no state covers, in their order.
+    /// Takes the messages that no state covers, in their order.
     pub fn take_unsaved(&mut self) -> Vec<Unsaved> {
         self.weight.sub(std::mem::take(&mut self.unsaved_bytes));
         std::mem::take(&mut self.unsaved).into()
     }
 
-    /// What is kept.
+    /// Returns the kept state.
     pub fn kept(&self) -> Kept {
         Kept { on_leave: self.on_leave, holds: self.holds, saved: self.saved.clone(), is_given: self.is_given }
     }
 
-    /// A state covers the messages up to this number, and these behind it: their tickets.
+    /// Drops the messages that a state covers: those up to this number, and these behind it. Returns their tickets.
     pub fn cover(&mut self, upto: u64, also: &[u64]) -> Vec<Ticket> {
         let also: FxHashSet<u64> = also.iter().copied().collect();
         self.forget(|frame| frame <= upto || also.contains(&frame))
     }
 
-    /// Keeps back what it says; gives it back if there is no place for it.
+    /// Withholds a message that the agent sends; returns it if there is no room.
     pub fn hold(&mut self, waiting: Waiting) -> Result<(), Waiting> {
         let has_room = self.held_bytes + waiting.bytes() <= SESSION_HELD_BYTES_MAX && self.weight.has_room();
         if self.held_deliveries + waiting.deliveries() > SESSION_HELD_DELIVERIES_MAX || !has_room {
@@ -183,7 +185,7 @@ impl Keeping {
 }
 
 impl Session {
-    /// An agent is to be kept, or not any more.
+    /// Sets if and how an agent is kept.
     pub(super) fn keep(&mut self, keep: Keep) {
         let Keep { number, agent, policy, holds } = keep;
         let (shelf, account) = (&self.opening.shelf, &self.opening.grant.account);
@@ -194,10 +196,10 @@ impl Session {
             return self.refuse(number, Code::NotMovable, format!("agent {agent} is leaving"));
         }
         lodger.change = Change::All;
-        // Whoever comes back was kept before.
+        // An agent that returns was kept before.
         lodger.is_to_end = policy == OnLeave::End && lodger.aid.is_none();
         if policy == OnLeave::End {
-            // Before it is there its name may be somebody else's.
+            // Before the agent exists, its name may be another agent's.
             if lodger.aid.is_some() {
                 shelf.strike(lodger.name);
             }
@@ -208,7 +210,7 @@ impl Session {
             self.cover(agent, given);
             return self.wake(agent);
         }
-        // Whoever is not there yet is entered when it is: its name may be somebody else's.
+        // An agent that does not exist yet is entered once it does: its name may be another agent's.
         if lodger.aid.is_some()
             && let Err(Fault { code, text }) = shelf.admit(lodger.name, account)
         {
@@ -239,26 +241,27 @@ impl Session {
         self.wake(agent);
     }
 
-    /// Whether an agent that is there is to be kept.
+    /// Returns true if an existing agent is to be kept.
     pub(super) fn keeps(&self, agent: u32) -> bool {
         self.lodgers.get(&agent).is_some_and(|lodger| lodger.aid.is_some() && lodger.keeping.is_some())
     }
 
-    /// What is to be kept of an agent, and what of that is not written; nothing if it is not there, or if it is not known yet what it was.
+    /// Returns the kept state of an agent, and the change that is not written yet; `None` if the agent does not exist
+    /// yet, or its former state is unknown.
     pub(super) fn kept(&mut self, agent: u32) -> Option<(Kept, &mut Change)> {
         let lodger = self.lodgers.get_mut(&agent).filter(|lodger| lodger.aid.is_some())?;
         let kept = lodger.keeping.as_ref().map(|keeping| keeping.kept()).unwrap_or_default();
         Some((kept, &mut lodger.change))
     }
 
-    /// Messages to an agent are handled, and need not be given to it again.
+    /// Notes that messages to an agent are handled, and need not be given to it again.
     pub(super) fn cover(&mut self, agent: u32, tickets: Vec<Ticket>) {
         if !tickets.is_empty() {
             self.covered.entry(agent).or_default().extend(tickets);
         }
     }
 
-    /// Those of which that was said since this was asked last.
+    /// Takes the tickets that were noted since the last call.
     pub(super) fn take_covered(&mut self, agent: u32) -> Vec<Ticket> {
         self.covered.remove(&agent).unwrap_or_default()
     }
@@ -267,14 +270,15 @@ impl Session {
         self.lodgers.get_mut(&agent)?.keeping.as_deref_mut()
     }
 
-    /// A state came. What the agent said before it is behind it no more.
+    /// Takes in a state. Messages that the agent sent before it are withheld no longer.
     pub(super) fn save(&mut self, save: Save, bytes: usize) {
         let (number, agent) = (save.number, save.agent);
         if let Err(Fault { code, text }) = self.check_save(&save) {
             return self.refuse(number, code, text);
         }
         if let Some(to) = &save.to {
-            // Made here, where names that come are counted. Nothing is let go before it is known that it goes.
+            // Symbols are made here, where new names are counted. Nothing is released before it is known that the agent
+            // leaves.
             let _ = (Symbol::new(to), save.from.as_deref().map(Symbol::new));
             return self.queue(agent, Waiting::Save { save: Box::new(save), held: Vec::new(), bytes });
         }
@@ -316,11 +320,11 @@ impl Session {
         if save.to.iter().chain(&save.from).any(|place| place.len() > AGENT_NAME_BYTES_MAX) {
             return no(Code::BadName, format!("no place has a name of more than {AGENT_NAME_BYTES_MAX} bytes"));
         }
-        // Last, as it is counted by that; and now, as what is held is let go when the state is taken.
+        // Last, because this check counts the state; and now, because withheld messages are released with the state.
         self.opening.shelf.weigh(lodger.name, save.state.len())
     }
 
-    /// In an agent's turn: it is what this says from now on.
+    /// Commits a saved state in the agent's turn.
     pub(super) fn commit(&mut self, agent: u32, save: Save) {
         let Save { upto, code, state, also, .. } = save;
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
@@ -328,15 +332,15 @@ impl Session {
         let Ok(code) = code.parse::<CodeName>() else { return };
         let covered = keeping.cover(upto, &also);
         let code = match &keeping.saved {
-            // Most agents never change it.
+            // Most agents never change their code.
             Some(saved) if *saved.code == code => Arc::clone(&saved.code),
             _ => Arc::new(code),
         };
         let is_new = keeping.saved.as_ref().is_none_or(|saved| !Arc::ptr_eq(&saved.code, &code));
-        // Whoever names code does not have it for that.
+        // Naming code does not entitle a client to it.
         keeping.is_given &= !is_new;
         let is_asked = (is_new || !keeping.code_asked) && keeping.on_leave == OnLeave::GoOn && code.origin().is_some();
-        // If that is too often it is asked with a later save.
+        // If that is too often, the node is asked with a later save.
         if is_asked && self.opening.shelf.count_lookup(&self.opening.grant.account, self.heard_at) {
             self.looking += 1;
             self.events.push_back(SessionEvent::Code { agent, name, code: Arc::clone(&code) });
@@ -349,9 +353,9 @@ impl Session {
         self.cover(agent, covered);
     }
 
-    /// The save of this number, and all before it, cannot be lost any more.
+    /// Notes that the save of this number, and all before it, are safe.
     pub(super) fn handle_safe(&mut self, agent: u32, number: u64) {
-        // Another agent of this number came later.
+        // A later agent may have this number.
         let lodger = self.lodgers.get_mut(&agent).filter(|lodger| lodger.created_by < number);
         if let Some(keeping) = lodger.and_then(|lodger| lodger.keeping.as_deref_mut()) {
             keeping.safe = keeping.safe.max(number);
@@ -359,7 +363,7 @@ impl Session {
         self.say_saved(agent);
     }
 
-    /// Nothing more is to be had of an agent's code than is here.
+    /// Notes that no more of an agent's code will arrive than is here.
     pub fn handle_code(&mut self, agent: u32) {
         self.end_lookup();
         self.note_code(agent);
@@ -382,7 +386,7 @@ impl Session {
         }
     }
 
-    /// The client is to say what an agent's code is. Whoever else waits for that has what comes, too.
+    /// Asks the client for an agent's code. Others that wait for that code get it, too.
     pub fn ask_for_code(&mut self, agent: u32, code: Arc<CodeName>, now: Time) {
         self.end_lookup();
         self.want_code(agent, code, now);
@@ -400,7 +404,8 @@ impl Session {
         self.window.push_back(Outgoing::Lacks { agent, code: name });
     }
 
-    /// An agent's code does not come: its client hears that its state is here. What comes later of the code is taken all the same.
+    /// Stops waiting for an agent's code: its client is told that the state is safe. Code that arrives later is still
+    /// accepted.
     pub(super) fn wait_no_more(&mut self, agent: u32) {
         if let Some(keeping) = self.keeping(agent) {
             keeping.code_due = false;
@@ -408,7 +413,7 @@ impl Session {
         self.say_saved(agent);
     }
 
-    /// What comes of an agent's code comes too late.
+    /// Stops waiting for an agent's code: parts that arrive later are too late.
     pub(super) fn forget_coming(&mut self, agent: u32) {
         if let Some(keeping) = self.keeping(agent) {
             (keeping.coming, keeping.code_due) = (None, false);
@@ -416,7 +421,7 @@ impl Session {
         self.say_saved(agent);
     }
 
-    /// A part of an agent's code came.
+    /// Takes in a part of an agent's code.
     pub(super) fn take_code(&mut self, now: Time, part: CodePart) {
         let CodePart { number, agent, code, at, of, bytes } = part;
         let Some(lodger) = self.lodgers.get_mut(&agent) else {
@@ -456,23 +461,24 @@ impl Session {
         }
     }
 
-    /// What [`SessionEvent::Admit`](super::SessionEvent::Admit) came to, if the code is here now.
+    /// Takes in the success of a [`SessionEvent::Admit`](super::SessionEvent::Admit): the code is here now.
     pub fn note_brought(&mut self, agent: u32, code: &CodeName) {
         if let Some(keeping) = self.keeping(agent) {
             keeping.is_given |= keeping.saved.as_ref().is_some_and(|saved| *saved.code == *code);
         }
     }
 
-    /// What [`SessionEvent::Admit`](super::SessionEvent::Admit) came to, if it came to nothing.
+    /// Takes in the failure of a [`SessionEvent::Admit`](super::SessionEvent::Admit).
     pub fn handle_inadmissible(&mut self, number: u64, why: String) {
         self.refuse(number, Code::NotMovable, why);
     }
 
-    /// The agent that [`SessionEvent::Create`](super::SessionEvent::Create) asked for was kept, and goes on here.
+    /// Takes in that the agent of a [`SessionEvent::Create`](super::SessionEvent::Create) was kept, and continues in
+    /// this session.
     pub(super) fn handle_returned(&mut self, agent: u32, aid: Aid, kept: Kept) {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         let mut keeping = Keeping { weight: Weight::on(&self.burden), ..Keeping::of(kept) };
-        // What the client says by now counts.
+        // Newer requests of the client count.
         if let Some(said) = lodger.keeping.take() {
             keeping = Keeping { saved: keeping.saved, is_given: keeping.is_given, ..*said };
         }

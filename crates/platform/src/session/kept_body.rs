@@ -1,4 +1,4 @@
-//! What an agent is in its slot while its client is away: what was saved of it. Its messages wait in its mailbox.
+//! Kept body: an agent in its slot while its client is away. It has the saved state; its messages wait in its mailbox.
 
 use crate::capabilities::{Durable, Inspectable};
 use std::fmt;
@@ -18,19 +18,19 @@ use crate::limits::{KEPT_MS_MAX, KEPT_WAITING_BYTES_MAX, SESSION_LEASE_MS};
 use crate::services::LogLevel;
 use crate::{AgentBody, EndReason, Mailbox, Next, Time, Turn};
 
-/// Where a body waits, and finds what takes its place.
+/// Cell that a kept body shares with the session that takes it back.
 pub(super) struct Cell {
     kept: Kept,
     next: Mutex<Succession>,
-    /// Why the agent did not go on at its node, if it was to and could not.
+    /// Reason why the agent could not continue on its node, although it should.
     stranded: OnceLock<String>,
 }
 
-/// Who has the agent next.
+/// Successor of a kept body.
 enum Succession {
     Open,
     Session(Box<SessionBody>),
-    /// The agent ended, or is somebody's.
+    /// Agent that ended, or was taken back.
     Over,
 }
 
@@ -39,7 +39,7 @@ impl Cell {
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves the agent to a session; what is kept of it, if it is still there.
+    /// Passes the agent to a session. Returns its kept state, if it is still available.
     pub fn pass_on(&self, body: impl FnOnce() -> SessionBody) -> Option<Kept> {
         let mut next = self.next();
         if !matches!(*next, Succession::Open) {
@@ -51,7 +51,7 @@ impl Cell {
 }
 
 impl Cell {
-    /// Returns why the agent did not go on at its node, if it was to and could not.
+    /// Returns why the agent could not continue on its node, although it should.
     pub fn stranded(&self) -> Option<&str> {
         self.stranded.get().map(String::as_str)
     }
@@ -63,29 +63,30 @@ impl fmt::Debug for Cell {
     }
 }
 
-/// The body of an agent that is kept and has no session.
+/// Body of a kept agent without a session.
 pub(super) struct KeptBody {
     name: Symbol,
     cell: Arc<Cell>,
     shelf: Arc<Shelf>,
-    /// Until when it waits, from its first turn on; and for how long it had waited before that.
+    /// End of its wait, known from its first turn on, and the time it had waited before that.
     until: Time,
     waited: Duration,
-    /// It is to go on at its node, if it can.
+    /// True if it should continue on its node, if possible.
     goes_on: bool,
     next: Option<Box<dyn AgentBody>>,
-    /// As what it is written down, if it is: with its next turn, as what takes its place.
+    /// Origin under which the agent is written to the journal from its next turn on, if it is.
     written: Option<Origin>,
-    /// What of it is not written.
+    /// Change that is not written yet.
     change: Change,
-    /// Until when its client, whose session was lost with the node, may come back as if nothing had been; not known before its first turn.
+    /// End of the time in which its client may resume, although its session was lost with the node; unknown before its
+    /// first turn.
     grace: Option<Time>,
-    /// What waits in its mailbox.
+    /// Backlog: messages in its mailbox.
     backlog: Backlog,
 }
 
 impl KeptBody {
-    /// Of an agent whose session is over, written down as this.
+    /// Returns the body of an agent whose session is over, written to the journal under this origin.
     pub fn new(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Option<Origin>) -> Self {
         let goes_on = kept.on_leave == OnLeave::GoOn;
         let cell = Arc::new(Cell { kept, next: Mutex::new(Succession::Open), stranded: OnceLock::new() });
@@ -95,7 +96,7 @@ impl KeptBody {
         Self { name, cell, shelf, until, waited, goes_on, next, written, change, grace, backlog }
     }
 
-    /// Of one that was to go on at its node, which cannot run it: its client hears why when it is back.
+    /// Returns the body of an agent that its node cannot run, although it should: its client hears why when it is back.
     pub fn stranded(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Option<Origin>, why: String) -> Self {
         let mut body = Self::new(name, kept, shelf, written);
         body.goes_on = false;
@@ -103,23 +104,24 @@ impl KeptBody {
         body
     }
 
-    /// Of one that was written down before its node ended. If it waited by then, for how long.
+    /// Returns the body of an agent that was in the journal when its node ended. `waited` is the time for which it had
+    /// waited, if it had.
     pub fn resumed(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Origin, waited: Option<Duration>) -> Self {
         let mut body = Self::new(name, kept, shelf, Some(written));
-        // From now on it is written that it does.
+        // From now on the journal says that it waits.
         body.change = if waited.is_some() { Change::None } else { Change::Waits };
         (body.waited, body.grace) = (waited.unwrap_or_default(), None);
         body
     }
 
-    /// What it is to be at its node, if that can be.
+    /// Returns the body with which the agent continues on its node, if possible.
     fn go_on(&mut self) -> Result<Box<dyn AgentBody>, String> {
         let (body, written) = self.shelf.go_on(self.name, &self.cell.kept, self.written.as_ref())?;
         self.written = written;
         Ok(body)
     }
 
-    /// It waits, with as many messages as there is room for.
+    /// Waits, with as many messages as there is room for.
     fn wait_until(&mut self, at: Time, turn: &mut Turn<'_>) -> Next {
         let (shelf, name) = (&self.shelf, self.name);
         self.backlog.begin(|| shelf.burden_of(name));
@@ -156,7 +158,7 @@ impl AgentBody for KeptBody {
                     return Next::Activate;
                 }
                 Err(why) => {
-                    // It is not asked again at each message: that looks at the disk, and is recorded.
+                    // The node is not asked again at each message: that reads the disk, and is recorded.
                     self.goes_on = false;
                     turn.services.log(
                         turn.aid,
@@ -228,7 +230,7 @@ impl Inspectable for KeptBody {
 
 impl Drop for KeptBody {
     fn drop(&mut self) {
-        // Who was promised the agent hears of its end from the body that is dropped with this.
+        // The client that was promised the agent hears of its end from the body that is dropped with this.
         let promised = std::mem::replace(&mut *self.cell.next(), Succession::Over);
         self.shelf.strike_waiting(self.name, &self.cell);
         drop(promised);

@@ -1,4 +1,4 @@
-//! How an agent leaves its client, in its turn: for the node, for another one, or for another client.
+//! Departure of an agent from its client, in its turn: to the node, to another node, or to another client.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use crate::mobility::{Hop, HopError, Wish};
 use crate::{AgentBody, Turn};
 
 impl SessionBody {
-    /// In the agent's turn: it left for another place, by this save or by the one that is under way. Who wants it there, if somebody does.
+    /// Lets the agent leave for another place, by this save or by the one that is under way. Returns the wish that
+    /// caused it, if there is one.
     fn leave(&mut self, save: Option<Box<Save>>, to: Symbol, turn: &mut Turn<'_>) -> Option<Wish> {
         let mut session = self.session.lock();
         let Departed { save, held, unsaved, wish } = session.depart(self.agent, save, to)?;
@@ -34,7 +35,7 @@ impl SessionBody {
         wish
     }
 
-    /// Its client hears that it left, because of the frame of this number, when that is safe.
+    /// Tells the client, once that is safe, that the agent left because of the frame of this number.
     pub(super) fn tell_departed(&self, by: u64, turn: &Turn<'_>) {
         let (session, agent) = (Arc::clone(&self.session), self.agent);
         turn.services.once_written(Box::new(move || {
@@ -43,7 +44,7 @@ impl SessionBody {
         }));
     }
 
-    /// The client that it was offered to has it.
+    /// Lets the agent go to the client that took it.
     pub(super) fn depart(&mut self, to: Symbol, turn: &mut Turn<'_>) {
         if let Some(wish) = self.leave(None, to, turn) {
             wish.over(Ok(()));
@@ -51,13 +52,14 @@ impl SessionBody {
         (self.session.notify)();
     }
 
-    /// The client that it was offered to does not take it.
+    /// Keeps the agent here, because the client that it was offered to does not take it.
     pub(super) fn stay(&mut self, why: HopError) {
         self.session.lock().refuse_departure(self.agent, None, why);
         (self.session.notify)();
     }
 
-    /// In the agent's turn: its client says that it leaves. True if it is something else from now on.
+    /// Begins the departure that the client asked for, in the agent's turn. Returns true if the agent has another body
+    /// from now on.
     pub(super) fn set_off(&mut self, save: Box<Save>, asked: bool, turn: &mut Turn<'_>) -> bool {
         let to = Symbol::new(save.to.as_deref().unwrap_or_default());
         match self.way_out(&save, to, asked, turn) {
@@ -85,7 +87,7 @@ impl SessionBody {
         }
     }
 
-    /// How an agent can go there, if it can.
+    /// Returns the way in which an agent can go to `to`.
     fn way_out(&self, save: &Save, to: Symbol, asked: bool, turn: &Turn<'_>) -> Result<WayOut, HopError> {
         let stays = |why: String| HopError::NotMovable(why);
         let (kept, shelf, account) = {
@@ -123,7 +125,7 @@ impl SessionBody {
             Some(true) => {}
             Some(false) if !asked => return Ok(WayOut::Code(saved.code)),
             Some(false) => return Err(refused(format!("{} did not come", saved.code))),
-            // Its policy does not let it run that, or bring it along.
+            // The node's policy does not let it run that code, or bring it along.
             None => return Err(HopError::Forbidden(node)),
         }
         let (body, written) = shelf.go_on(name, &kept, self.written.as_ref()).map_err(refused)?;
@@ -131,22 +133,22 @@ impl SessionBody {
     }
 }
 
-/// How an agent leaves its client.
+/// Ways in which an agent leaves its client.
 enum WayOut {
-    /// As this one, which the node runs: here, if that is where it goes; and as what it is written down then, if it is.
+    /// Body that the node runs; true if this node is the destination; and its origin in the journal, if it is written.
     Body(Box<dyn AgentBody>, bool, Option<Origin>),
-    /// It is offered to another client.
+    /// Offer to another client.
     Client(Arc<Invitation>, Arc<SharedSession>),
-    /// When its code is here.
+    /// Request for the agent's code: it leaves once the code is here.
     Code(Arc<CodeName>),
 }
 
-/// Where an agent was that leaves by this save: what its client calls that, or the node.
+/// Returns the place that an agent leaves by this save, by its client's name for it, or its node's.
 fn place(save: &Save, node: Symbol) -> Symbol {
     save.from.as_deref().map_or(node, Symbol::new)
 }
 
-/// The body of an agent that left its client for `to`.
+/// Returns the body of an agent that left its client for `to`.
 fn on_its_way(
     mut body: Box<dyn AgentBody>,
     to: Symbol,

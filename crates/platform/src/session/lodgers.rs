@@ -1,4 +1,4 @@
-//! A session's agents: what they send, what is for them, how they come and go.
+//! Session agents: their messages, their creation and their end.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,31 +22,31 @@ use crate::limits::{
 use crate::mobility::Wish;
 use crate::{EndReason, Time};
 
-/// An agent of a session.
+/// Agent of a session.
 #[derive(Debug)]
 pub(super) struct Lodger {
     pub name: Symbol,
-    /// The number of the frame that created it.
+    /// Number of the frame that created it.
     pub created_by: u64,
-    /// None until the scheduler has it.
+    /// Identifier of the agent; `None` until the scheduler has it.
     pub aid: Option<Aid>,
     pub to_send: VecDeque<Waiting>,
-    /// Messages wait in its mailbox for room in the window.
+    /// True if messages in its mailbox wait for room in the window.
     waits: bool,
-    /// It was woken, and had no turn since.
+    /// True if it was woken, and had no turn since.
     woken: bool,
     pub ending: Option<EndReason>,
-    /// Its body was there and is not any more, for this reason.
+    /// Reason of its end, if its body ended before its creation was told.
     gone: Option<String>,
-    /// What is kept of it, if it is to be kept.
+    /// Record of the kept agent, if it is to be kept.
     pub keeping: Option<Box<Keeping>>,
-    /// Its client said that it is not to be kept, before it was there.
+    /// True if its client asked, before it existed, not to keep it.
     pub is_to_end: bool,
-    /// What of that is not written down, where it is.
+    /// Change of the kept state that is not written to the journal yet.
     pub change: Change,
-    /// Its session is over: if it is to be kept, it waits from now on.
+    /// True if its session is over: if it is to be kept, it waits from now on.
     parts: bool,
-    /// It is to leave its client.
+    /// Departure from its client, if it is leaving.
     pub departing: Option<Departure>,
     /// Somebody wants it elsewhere, and until when the client can answer.
     pub wish: Option<(Wish, Time)>,
@@ -54,12 +54,12 @@ pub(super) struct Lodger {
     pub arrived: Option<Symbol>,
 }
 
-/// What is to be done in its agent's turn; bytes are those of the frame.
+/// Work for the agent's next turn; bytes are those of the frame.
 #[derive(Debug)]
 pub(super) enum Waiting {
-    /// It says this. The number is 0 if it is the platform's own.
+    /// Message to send. The number is 0 for a message of the platform.
     Message { number: u64, message: Box<AclMessage>, bytes: usize },
-    /// It is this, and said that before.
+    /// State to save, with the messages that were withheld before it.
     Save { save: Box<Save>, held: Vec<Waiting>, bytes: usize },
 }
 
@@ -102,21 +102,21 @@ impl Waiting {
     }
 }
 
-/// How an agent of a session goes on after its turn.
+/// Outlook of a session's agent after its turn.
 #[derive(Debug, PartialEq)]
 pub(super) enum Outlook {
-    /// As before.
+    /// Nothing more to do.
     Stay,
-    /// It has more to send.
+    /// More messages to send.
     More,
-    /// It ends; these are messages that the client did not acknowledge, each for this agent.
+    /// End, with the messages that the client did not acknowledge, each for this agent.
     End(EndReason, Vec<Arc<AclMessage>>),
-    /// It waits for its client; these are messages that what is kept of it does not cover.
+    /// Wait for its client, with the messages that its kept state does not cover.
     Part(Symbol, Kept, Vec<Unsaved>),
 }
 
 impl Session {
-    /// Its agents by their numbers, those that are being created left out.
+    /// Returns its agents by their numbers, without those that are being created.
     pub fn agents(&self) -> impl Iterator<Item = (u32, Aid)> + '_ {
         self.lodgers.iter().filter_map(|(agent, lodger)| Some((*agent, lodger.aid?)))
     }
@@ -160,7 +160,8 @@ impl Session {
         format!("{} may have no agent called {name}", self.opening.grant.principal)
     }
 
-    /// Whether an agent that is to be created may not be: what was offered when its client asked for it is somebody else's by now.
+    /// Refuses an agent that is to be created and may not be: its offer was taken by another client meanwhile. Returns
+    /// true if it was refused.
     pub(super) fn refuse_unallowed(&mut self, agent: u32, name: Symbol) -> bool {
         let is_refused = !self.opening.grant.allows(name.as_str());
         if is_refused {
@@ -170,7 +171,7 @@ impl Session {
         is_refused
     }
 
-    /// The agent that [`SessionEvent::Create`] asked for exists; or does not, and why.
+    /// Takes in the outcome of a [`SessionEvent::Create`]: the agent, or the reason why there is none.
     pub fn handle_created(&mut self, agent: u32, outcome: Result<Aid, Fault>) {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         match outcome {
@@ -218,7 +219,7 @@ impl Session {
         self.events.push_back(SessionEvent::Certify { number, agent, name, request });
     }
 
-    /// What [`SessionEvent::Certify`] came to: the certificates as PEM, or why there are none.
+    /// Takes in the outcome of a [`SessionEvent::Certify`]: the certificates as PEM, or the reason why there are none.
     pub fn handle_certified(&mut self, number: u64, agent: u32, outcome: Result<String, Fault>) {
         match outcome {
             Ok(certificates) => self.window.push_back(Outgoing::Certified { agent, certificates }),
@@ -240,12 +241,12 @@ impl Session {
         self.decline_all();
         self.keep_those_departing();
         let reason = self.over.clone().unwrap_or(EndReason::Finished);
-        // Whose right to have agents is taken back has none.
+        // A session whose right to agents was revoked keeps none.
         let is_trusted = !matches!(&self.last, Some(Frame::Error(fault)) if fault.code == Code::Unauthorised);
         let agents: Vec<u32> = self.lodgers.keys().copied().collect();
         for agent in agents {
             if let Some(lodger) = self.lodgers.get_mut(&agent) {
-                // Whether it is kept may not be known before it is there.
+                // An agent may be kept only once it exists, so the decision is made then.
                 lodger.parts = lodger.ending.is_none() && is_trusted;
                 lodger.ending.get_or_insert(reason.clone());
             }
@@ -253,7 +254,7 @@ impl Session {
         }
     }
 
-    /// A message came that an agent of the session is to send.
+    /// Takes in a message that an agent of the session is to send.
     pub(super) fn accept(&mut self, number: u64, agent: u32, mut message: Box<AclMessage>, bytes: usize) {
         let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.ending.is_none()) else {
             return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
@@ -289,7 +290,7 @@ impl Session {
         }
     }
 
-    /// Something is to be done in an agent's turn.
+    /// Queues work for an agent's next turn.
     pub(super) fn queue(&mut self, agent: u32, waiting: Waiting) {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         self.queued += waiting.deliveries();
@@ -303,7 +304,8 @@ impl Session {
         self.window.push_back(Outgoing::Refused { of, code, text });
     }
 
-    /// Refuses what an agent that is gone was to send: frames that it held back, and those that waited for its turn.
+    /// Refuses the unsent messages of an agent that is gone: those that it withheld, and those that waited for its
+    /// turn.
     pub(super) fn refuse_unsent(&mut self, held: Vec<Waiting>, queued: VecDeque<Waiting>, why: &str) {
         queued.iter().for_each(|waiting| self.unqueue(waiting));
         for number in held.iter().chain(&queued).flat_map(Waiting::numbers) {
@@ -340,17 +342,18 @@ impl Session {
         waiting.into_iter().for_each(|agent| self.wake(agent));
     }
 
-    /// Whether messages can be taken from mailboxes.
+    /// Returns true if messages can be taken from mailboxes.
     fn has_window(&self) -> bool {
         self.window.len() < self.opening.grant.window as usize && self.weight.bytes() < SESSION_WINDOW_BYTES_MAX
     }
 
-    /// Whether so much waits for the clients of its account that nothing is taken from mailboxes: nobody says when that is over.
+    /// Returns true if so much waits for the clients of the account that nothing is taken from mailboxes. No event
+    /// tells when that ends.
     pub(super) fn is_overburdened(&self) -> bool {
         !self.burden.has_room()
     }
 
-    /// An agent's turn begins.
+    /// Begins an agent's turn.
     pub(super) fn begin_turn(&mut self, agent: u32) {
         if let Some(lodger) = self.lodgers.get_mut(&agent) {
             lodger.woken = false;
@@ -358,7 +361,7 @@ impl Session {
         }
     }
 
-    /// What the agent is to do next.
+    /// Returns the next work of the agent.
     pub(super) fn next_to_do(&mut self, agent: u32) -> Option<Waiting> {
         let ready = |lodger: &&mut Box<Lodger>| lodger.aid.is_some() && lodger.departing.is_none();
         let lodger = self.lodgers.get_mut(&agent).filter(ready)?;
@@ -375,12 +378,12 @@ impl Session {
         waiting
     }
 
-    /// The policy does not let an agent write to this one, as the frame of this number wanted.
+    /// Refuses the frame of this number: the policy does not let the agent write to this receiver.
     pub(super) fn handle_forbidden(&mut self, number: u64, receiver: Aid) {
         self.refuse(number, Code::NotAllowed, format!("the policy forbids to write to {receiver}"));
     }
 
-    /// Whether the agent may hand over a message from its mailbox; if not, it is woken when it may.
+    /// Returns true if the agent may hand over a message from its mailbox. If not, it is woken when it may.
     pub(super) fn may_deliver(&mut self, agent: u32) -> bool {
         let room = self.has_window() && !self.is_overburdened() && self.over.is_none();
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return false };
@@ -391,7 +394,8 @@ impl Session {
         may
     }
 
-    /// A message from the agent's mailbox is for the client. It `answers` if whoever sent it answers for it until it is handled.
+    /// Hands a message from the agent's mailbox to the client. `answers` is true if its sender answers for it until it
+    /// is handled.
     pub(super) fn deliver(&mut self, agent: u32, message: MessageBody, answers: bool) {
         let number = if let MessageBody::Numbered(numbered) = &message { Some(numbered.number) } else { None };
         let message = message.into_shared();
@@ -404,7 +408,7 @@ impl Session {
         self.window.push_back(Outgoing::Message { agent, message, bytes });
     }
 
-    /// The agent's turn ends.
+    /// Ends the agent's turn.
     pub(super) fn end_turn(&mut self, agent: u32) -> Outlook {
         let Some(lodger) = self.lodgers.get(&agent) else {
             return Outlook::End(EndReason::Finished, Vec::new());
@@ -422,7 +426,7 @@ impl Session {
         }
     }
 
-    /// An agent leaves its session, and is kept.
+    /// Parts an agent from its session; the agent is kept.
     fn part(&mut self, agent: u32) -> Outlook {
         let Some(Lodger { name, keeping: Some(mut keeping), .. }) = self.lodgers.remove(&agent).map(|lodger| *lodger)
         else {
@@ -452,10 +456,11 @@ impl Session {
         undelivered
     }
 
-    /// An agent is no more. Messages for it that the client did not acknowledge, each as if it had but this receiver.
+    /// Notes that an agent is gone. Returns the messages for it that the client did not acknowledge, each as if it had
+    /// only this receiver.
     pub(super) fn handle_agent_gone(&mut self, agent: u32, reason: &str) -> Vec<Arc<AclMessage>> {
         if let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.aid.is_none()) {
-            // Whether it ever was is told later.
+            // Its creation may still fail; the outcome is told later.
             lodger.gone = Some(reason.to_owned());
             return Vec::new();
         }
@@ -472,8 +477,8 @@ impl Session {
         undelivered
     }
 
-    /// An agent that is no more has left its slot: its name is free, and so the client may have another of that name. Only now it is told
-    /// of the end.
+    /// Notes that an agent that is gone has left its slot. Its name is free, so the client may have another agent of
+    /// that name. Only now the client is told of the end.
     pub(super) fn handle_agent_left(&mut self, agent: u32) {
         self.covered.remove(&agent);
         if let Some(at) = self.parting.iter().position(|(parting, _)| *parting == agent) {
@@ -482,7 +487,7 @@ impl Session {
         }
     }
 
-    /// The message of this number cannot be written for the client: its sender is to hear of that.
+    /// Takes in that the message of this number cannot be written for the client: its sender gets `failure`.
     pub fn handle_unwritable(&mut self, number: u64, code: Code, why: &str) {
         let Some(index) = number.checked_sub(self.first).map(|index| index as usize) else { return };
         let Some(place @ Outgoing::Message { .. }) = self.window.get_mut(index) else { return };

@@ -1,7 +1,7 @@
-//! Agents that go from a client to another place, and come to one: a session's part.
+//! Moves of agents from a client to another place, and to a client: the session's part.
 //!
-//! An agent leaves by a [`Save`] that says where to. Until it is known whether it can go there it stays as it was: nothing of the save is taken, what it
-//! holds stays held. Then all of that is one step, in the agent's turn.
+//! An agent leaves by a [`Save`] with a destination. Until it is known if it can go there, it stays as it was: the save
+//! is not taken, and withheld messages stay withheld. Then all of that is one step, in the agent's turn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,16 +22,16 @@ use crate::limits::{
 };
 use crate::mobility::{HopError, Wish};
 
-/// What a session knows of moves.
+/// State of a session's moves.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
-    /// Its client knows of them.
+    /// True if its client supports moves.
     pub known: bool,
     /// Agents that are offered to it.
     offers: Vec<Arc<Invitation>>,
-    /// When the client was silent for too long of the first of its agents that are wanted elsewhere, or wait for their code.
+    /// Time when the first wait for the client ends: for an answer to a wish, or for code.
     due: Option<Time>,
-    /// Agents that left, of which it is not safe yet that they did.
+    /// Agents that left, before their departure is safe.
     departed: Vec<Gone>,
 }
 
@@ -41,30 +41,30 @@ impl Moves {
     }
 }
 
-/// An agent that left.
+/// Agent that left.
 #[derive(Debug)]
 struct Gone {
     agent: u32,
-    /// The number of the frame that says so.
+    /// Number of the frame by which it left.
     by: u64,
-    /// That frame was a save.
+    /// True if that frame was a save.
     is_saved: bool,
-    /// Why it is here no more.
+    /// Reason, for its client.
     reason: String,
 }
 
-/// How far an agent is that leaves its client.
+/// Progress of an agent that leaves its client.
 #[derive(Debug)]
 pub(super) enum Departure {
-    /// It goes in its next turn, if it can. Whether its client was asked for its code.
+    /// Ready: it leaves in its next turn, if it can. True if its client was asked for its code.
     Ready(Box<Save>, bool),
-    /// It is its turn, and it goes or is refused before that is over: whatever comes meanwhile comes too late.
+    /// Leaving in its present turn: frames that arrive meanwhile are too late.
     Going,
-    /// Its code is on the way: until when more of it must have come.
+    /// Waiting for its code, until this time for the next part.
     Code(Box<Save>, Time),
-    /// It is offered to another client.
+    /// Offered to another client.
     Offered(Box<Save>),
-    /// It came, and its client cannot have it: by which frame it says so, and why.
+    /// Returning, because its client cannot have it: the number of the client's frame, and the reason.
     Back(u64, String),
 }
 
@@ -77,20 +77,20 @@ impl Departure {
     }
 }
 
-/// An agent that left its client.
+/// Agent that left its client.
 pub(super) struct Departed {
-    /// The number of the save by which it left.
+    /// Number of the save by which it left.
     pub save: u64,
-    /// What it said and held.
+    /// Messages that it had withheld.
     pub held: Vec<Waiting>,
     /// Messages that its state does not cover.
     pub unsaved: Vec<Unsaved>,
-    /// Who wanted it elsewhere.
+    /// Wish that it move, if there was one.
     pub wish: Option<Wish>,
 }
 
 impl Session {
-    /// Somebody wants an agent elsewhere.
+    /// Asks the client to let an agent move.
     pub(super) fn ask_to_yield(&mut self, agent: u32, wish: Wish, now: Time) {
         let (known, over) = (self.moves.known, self.over.is_some());
         let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.ending.is_none() && !over) else {
@@ -111,14 +111,14 @@ impl Session {
         lodger.wish = Some((wish, until));
     }
 
-    /// Until when a client can answer what it is asked now.
+    /// Returns the end of the client's time to answer a question that is asked now.
     pub(super) fn patience(&mut self, now: Time) -> Time {
         let until = now + Duration::from_millis(SESSION_OFFER_MS);
         self.moves.due = Some(self.moves.due().min(until));
         until
     }
 
-    /// Tells those who wait too long for an agent, and has those stay who wait too long for their code.
+    /// Ends waits for the client that took too long: wishes fail, and agents that wait for their code stay.
     pub(super) fn give_up_waiting(&mut self, now: Time) {
         if now < self.moves.due() {
             return;
@@ -147,7 +147,7 @@ impl Session {
         }
     }
 
-    /// More of an agent's code came, or all: if it waits for that, it waits on.
+    /// Takes in that more of an agent's code arrived, or all: an agent that waits for it waits on.
     pub(super) fn note_code_came(&mut self, agent: u32, is_all: bool, now: Time) {
         let later = if is_all { Time::NEVER } else { self.patience(now) };
         if let Some(Departure::Code(_, until)) =
@@ -157,10 +157,10 @@ impl Session {
         }
     }
 
-    /// Whether an agent could be offered to the client, for which `to` stands.
+    /// Checks if an agent could be offered to the client, which `to` stands for.
     ///
     /// # Errors
-    /// It could not: why.
+    /// The reason why it could not.
     pub(super) fn takes_agents(&self, to: Symbol) -> Result<(), HopError> {
         if !self.moves.known {
             return Err(HopError::Refused { node: to, reason: "that client takes no agents".to_owned() });
@@ -174,10 +174,10 @@ impl Session {
         Ok(())
     }
 
-    /// An agent is offered to the client, for which `to` stands.
+    /// Offers an agent to the client, which `to` stands for.
     ///
     /// # Errors
-    /// It is not for this client, or not now: why.
+    /// The reason why it is not for this client, or not now.
     pub(super) fn offer(&mut self, invitation: &Arc<Invitation>, to: Symbol) -> Result<(), HopError> {
         self.takes_agents(to)?;
         let (name, code) = (invitation.name, Arc::clone(&invitation.saved.code));
@@ -186,7 +186,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether an agent of this name is offered to this client, in this session or another.
+    /// Returns true if an agent of this name is offered to this client, in this session or another.
     pub(super) fn may_take(&self, name: &str) -> bool {
         let (shelf, account) = (&self.opening.shelf, &self.opening.grant.account);
         Symbol::known(name).is_some_and(|name| shelf.offered_to(name, account).is_some())
@@ -197,12 +197,12 @@ impl Session {
         Some(self.moves.offers.remove(at))
     }
 
-    /// An agent that was offered is not to be had any more.
+    /// Withdraws an offer.
     pub(super) fn withdraw(&mut self, offer: &Arc<Invitation>) {
         self.moves.offers.retain(|other| !Arc::ptr_eq(other, offer));
     }
 
-    /// The client does not take an agent that was offered to it.
+    /// Declines an offer, for the client.
     pub(super) fn decline(&mut self, offer: &Invitation, why: &str) {
         offer.decline(why);
         self.events.push_back(SessionEvent::Wake(whimbrel_acl::Aid::local(offer.name)));
@@ -214,7 +214,7 @@ impl Session {
         }
     }
 
-    /// An agent neither comes nor goes, says the client.
+    /// Takes in the client's answer that an agent stays where it is.
     pub(super) fn stay(&mut self, stays: Stays) {
         let Stays { number, name, text } = stays;
         if let Some(offer) = self.take_offer(&name) {
@@ -238,14 +238,14 @@ impl Session {
         self.wake(agent);
     }
 
-    /// An agent came from there that was offered to the client: it goes back if that says so.
+    /// Notes the former place of an agent that was offered to the client: it returns there if the client says so.
     pub(super) fn note_arrived(&mut self, agent: u32, from: Symbol) {
         if let Some(lodger) = self.lodgers.get_mut(&agent) {
             lodger.arrived = Some(from);
         }
     }
 
-    /// In an agent's turn: by which frame its client says that it is to go back, and why, if it does.
+    /// Takes the return that the client asked for, in the agent's turn: the number of its frame, and the reason.
     pub(super) fn take_return(&mut self, agent: u32) -> Option<(u64, String)> {
         let departing = &mut self.lodgers.get_mut(&agent)?.departing;
         match departing.take_if(|it| matches!(it, Departure::Back(..)))? {
@@ -257,14 +257,14 @@ impl Session {
         }
     }
 
-    /// An agent goes back where it was: messages that no state of it covers.
+    /// Lets an agent return to its former place. Returns the messages that no state covers.
     pub(super) fn turn_back(&mut self, agent: u32, by: u64, why: &str) -> Option<Vec<Unsaved>> {
         let lodger = self.depart_as(agent, by, false, format!("it went back: {why}"))?;
-        // What it held is said by nobody: as it is now, it never said that.
+        // Withheld messages are dropped: in its former state the agent never sent them.
         Some(lodger.keeping.map(|mut keeping| keeping.take_unsaved()).unwrap_or_default())
     }
 
-    /// The client has not got the code of an agent that it was given.
+    /// Takes in that the client lacks the code of an agent that it was given.
     pub(super) fn lack(&mut self, lacks: Lacks) {
         let Lacks { number, agent, code } = lacks;
         let Some(lodger) = self.lodgers.get(&agent).filter(|lodger| lodger.ending.is_none()) else {
@@ -284,7 +284,7 @@ impl Session {
         self.events.push_back(SessionEvent::Lack { number, agent, name, code, is_given });
     }
 
-    /// Code is to be looked for: false if that is too often for now.
+    /// Begins a search for code. Returns false if there are too many now.
     pub(super) fn begin_lookup(&mut self) -> bool {
         let may = self.opening.shelf.count_lookup(&self.opening.grant.account, self.heard_at);
         self.looking += u64::from(may);
@@ -295,13 +295,13 @@ impl Session {
         self.looking = self.looking.saturating_sub(1);
     }
 
-    /// What [`SessionEvent::Lack`] came to, if the client may not have that code.
+    /// Takes in the outcome of a [`SessionEvent::Lack`]: the client may not have that code.
     pub fn deny_code(&mut self, number: u64, code: &CodeName) {
         self.end_lookup();
         self.refuse(number, Code::NotAllowed, format!("{code} was neither offered to this client nor brought by it"));
     }
 
-    /// What [`SessionEvent::Lack`] came to: the code as it travels, if it is here.
+    /// Takes in the outcome of a [`SessionEvent::Lack`]: the code as it travels, if it is here.
     pub fn give_code(&mut self, number: u64, agent: u32, code: &Arc<CodeName>, bytes: Option<&Arc<[u8]>>) {
         self.end_lookup();
         let Some(bytes) = bytes else {
@@ -320,7 +320,8 @@ impl Session {
         }
     }
 
-    /// In an agent's turn: the save by which it leaves, if that is due; and whether its client was asked for its code.
+    /// Takes the save by which an agent leaves, in its turn, if that is due. Returns true with it if its client was
+    /// asked for its code.
     pub(super) fn take_departure(&mut self, agent: u32) -> Option<(Box<Save>, bool)> {
         let departing = self.lodgers.get_mut(&agent)?.departing.as_mut()?;
         match std::mem::replace(departing, Departure::Going) {
@@ -332,14 +333,15 @@ impl Session {
         }
     }
 
-    /// An agent is offered to another client, and leaves when that has it.
+    /// Notes that an agent is offered to another client, and leaves when that client takes it.
     pub(super) fn depart_when_taken(&mut self, agent: u32, save: Box<Save>) {
         if let Some(lodger) = self.lodgers.get_mut(&agent) {
             lodger.departing = Some(Departure::Offered(save));
         }
     }
 
-    /// An agent leaves when its code is here: its client is asked for that. Without one it is kept as it is.
+    /// Lets an agent leave once its code is here: its client is asked for it. An agent without a client is kept as it
+    /// is.
     pub(super) fn depart_with_code(&mut self, agent: u32, save: Box<Save>, code: Arc<CodeName>, now: Time) {
         let until = self.patience(now);
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
@@ -351,7 +353,7 @@ impl Session {
         self.want_code(agent, code, now);
     }
 
-    /// What is kept of an agent that leaves, as of this save.
+    /// Returns the kept state of an agent that leaves, as of this save.
     pub(super) fn kept_by(&self, agent: u32, save: &Save) -> Option<(Symbol, Kept)> {
         let lodger = self.lodgers.get(&agent)?;
         let keeping = lodger.keeping.as_ref()?;
@@ -363,7 +365,7 @@ impl Session {
         Some((lodger.name, Kept { on_leave: keeping.on_leave, holds: keeping.holds, saved: Some(saved), is_given }))
     }
 
-    /// An agent leaves by this save, or by that by which it was offered: it is none of this session's any more.
+    /// Takes an agent out of the session, by this save or by the one by which it was offered.
     pub(super) fn depart(&mut self, agent: u32, save: Option<Box<Save>>, to: Symbol) -> Option<Departed> {
         let save = save.or_else(|| self.lodgers.get_mut(&agent)?.departing.take().and_then(Departure::into_save))?;
         let lodger = self.depart_as(agent, save.number, true, format!("it moved to {to}"))?;
@@ -375,7 +377,7 @@ impl Session {
         Some(Departed { save: save.number, held, unsaved, wish: lodger.wish.map(|(wish, _)| wish) })
     }
 
-    /// An agent is none of this session's any more, because of the frame of this number.
+    /// Takes an agent out of the session because of the frame of this number.
     fn depart_as(&mut self, agent: u32, by: u64, is_saved: bool, reason: String) -> Option<Lodger> {
         let mut lodger = self.lodgers.remove(&agent)?;
         let queued = std::mem::take(&mut lodger.to_send);
@@ -385,7 +387,7 @@ impl Session {
         Some(*lodger)
     }
 
-    /// An agent that left cannot go on where it came from: its client hears that, too.
+    /// Notes that an agent that left cannot continue where it came from: its client hears of that, too.
     pub(super) fn note_stranded(&mut self, agent: u32, why: &str) {
         if let Some(gone) = self.moves.departed.iter_mut().rfind(|gone| gone.agent == agent) {
             gone.reason = format!("{}; it {why}", gone.reason);
@@ -393,7 +395,7 @@ impl Session {
         }
     }
 
-    /// That an agent left is safe: its client is told of it.
+    /// Tells the client that an agent left, now that its departure is safe.
     pub(super) fn handle_departed(&mut self, agent: u32, by: u64) {
         let departed = self.moves.departed.extract_if(.., |gone| (gone.agent, gone.by) == (agent, by));
         for Gone { agent, by, is_saved, reason } in departed.collect::<Vec<_>>() {
@@ -404,7 +406,8 @@ impl Session {
         }
     }
 
-    /// An agent does not leave: it goes on as if its client had not said so. If that is gone, what it said last is kept.
+    /// Refuses a departure: the agent continues as if its client had not asked. If the client is gone, its last saved
+    /// state is kept.
     pub(super) fn refuse_departure(&mut self, agent: u32, save: Option<Box<Save>>, why: HopError) {
         let is_over = self.over.is_some();
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
@@ -421,7 +424,7 @@ impl Session {
         self.wake(agent);
     }
 
-    /// The session is over before an agent could leave: its save is one as any other.
+    /// Keeps an agent whose session ended before it could leave: its save counts like any other.
     pub(super) fn keep_departing(&mut self, agent: u32, save: Save) {
         let held = self.keeping(agent).map(|keeping| keeping.take_held()).unwrap_or_default();
         let bytes = held.iter().map(Waiting::bytes).sum();
@@ -429,7 +432,7 @@ impl Session {
         self.queue(agent, Waiting::Save { save, held, bytes });
     }
 
-    /// Those who wait for their code when the session is over are kept as they are.
+    /// Keeps agents that wait for their code when the session ends.
     pub(super) fn keep_those_departing(&mut self) {
         let waits = |departure: &mut Departure| matches!(departure, Departure::Code(..));
         let waiting = self
@@ -440,7 +443,7 @@ impl Session {
         waiting.into_iter().for_each(|(agent, save)| self.keep_departing(agent, *save));
     }
 
-    /// An agent's code is here, or does not come: if it waits for that, it goes in its next turn.
+    /// Resumes a departure that waited for the agent's code: the agent leaves in its next turn, with or without it.
     pub(super) fn resume_departure(&mut self, agent: u32) {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         if let Some(Departure::Code(save, _)) = lodger.departing.take_if(|it| matches!(it, Departure::Code(..))) {
@@ -450,7 +453,7 @@ impl Session {
     }
 }
 
-/// Why an agent stays, as its client is told in one word of the protocol's; the text begins with that of [`HopError::code`].
+/// Returns the protocol's error code for an agent that stays; its text begins with [`HopError::code`].
 fn code_of(why: &HopError) -> Code {
     match why {
         HopError::Forbidden(_) => Code::NotAllowed,

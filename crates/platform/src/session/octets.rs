@@ -1,4 +1,4 @@
-//! Bytes in frames: base64 text (RFC 4648) in JSON, and as they are in the compact form.
+//! Bytes in frames: base64 text (RFC 4648) in JSON, raw bytes in the compact form.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,5 @@
-//! Messages that a client acknowledged and its agents have not handled: they go back to their senders if the agent ends.
+//! Open messages: a client acknowledged them, and its agents have not handled them. They return to their senders if the
+//! agent ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use super::burden::Weight;
 use super::frames::{Code, Fault};
 use crate::limits::{SESSION_OPEN_BYTES_MAX, SESSION_OPEN_MESSAGES_MAX, SESSION_OPEN_MESSAGES_PER_CHARGE};
 
-/// A message that an agent was given.
+/// Message that an agent was given.
 #[derive(Debug)]
 struct OpenMessage {
     agent: u32,
@@ -17,7 +18,7 @@ struct OpenMessage {
     bytes: usize,
 }
 
-/// See the module. A client that never says which messages are open has none.
+/// Open messages of a session; see the module. A client that never lists its open messages has none.
 #[derive(Debug)]
 pub(super) struct OpenMessages {
     by_number: BTreeMap<u64, OpenMessage>,
@@ -90,7 +91,7 @@ impl OpenMessages {
         }
     }
 
-    /// An agent is no more: its messages, the oldest first.
+    /// Takes the messages of an agent that is gone, the oldest first.
     pub fn take(&mut self, agent: u32) -> Vec<Arc<AclMessage>> {
         let mut taken = Vec::new();
         let Self { by_number, weight, .. } = self;
@@ -121,7 +122,7 @@ fn joined(runs: &[[u64; 2]]) -> Vec<(u64, u64)> {
     sorted
 }
 
-/// True if a number is in one of these sorted runs, which do not touch.
+/// Returns true if a number is in one of these sorted runs, which do not touch.
 fn is_in(runs: &[(u64, u64)], number: u64) -> bool {
     let after = runs.partition_point(|(first, _)| *first <= number);
     after.checked_sub(1).and_then(|at| runs.get(at)).is_some_and(|(first, count)| number - first < *count)
