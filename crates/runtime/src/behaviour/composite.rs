@@ -1,10 +1,10 @@
-//! Behaviours made of behaviours.
+//! Behaviours made of other behaviours.
 
 use super::schedule::Progress;
 use super::{Behaviour, Schedule, Step};
 use crate::context::Context;
 
-/// Does one thing after the other.
+/// Behaviour that runs others one after another.
 #[derive(Default)]
 pub struct Sequential {
     steps: Vec<Box<dyn Behaviour>>,
@@ -12,12 +12,12 @@ pub struct Sequential {
 }
 
 impl Sequential {
-    /// Nothing yet; add what to do with [`Sequential::then`].
+    /// Creates an empty sequence; add behaviours with [`Sequential::then`].
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Does this next.
+    /// Appends a behaviour.
     #[must_use]
     pub fn then(mut self, behaviour: impl Behaviour) -> Self {
         self.steps.push(Box::new(behaviour));
@@ -35,7 +35,7 @@ impl Behaviour for Sequential {
         if self.at < self.steps.len() { Step::Again } else { Step::Done }
     }
 
-    /// That of the last.
+    /// Returns the last behaviour's outcome.
     fn outcome(&self) -> i32 {
         self.steps.last().map_or(0, |behaviour| behaviour.outcome())
     }
@@ -46,11 +46,11 @@ impl Behaviour for Sequential {
     }
 }
 
-/// Does several things side by side.
+/// Behaviour that runs others side by side.
 #[derive(Default)]
 pub struct Parallel {
     schedule: Schedule,
-    /// How many must end for the whole to end.
+    /// Number of behaviours that must end before the whole ends.
     enough: usize,
     count: usize,
     ended: usize,
@@ -58,22 +58,22 @@ pub struct Parallel {
 }
 
 impl Parallel {
-    /// Ends when all of its behaviours have.
+    /// Creates a behaviour that ends when all of its behaviours have.
     pub fn all() -> Self {
         Self { enough: usize::MAX, ..Self::default() }
     }
 
-    /// Ends when the first of its behaviours does; the others are dropped.
+    /// Creates a behaviour that ends when the first of its behaviours does; the others are dropped.
     pub fn any() -> Self {
         Self::some(1)
     }
 
-    /// Ends when so many of its behaviours have; the others are dropped.
+    /// Creates a behaviour that ends when so many of its behaviours have; the others are dropped.
     pub fn some(enough: usize) -> Self {
         Self { enough, ..Self::default() }
     }
 
-    /// Does this, too.
+    /// Adds a behaviour.
     #[must_use]
     pub fn with(mut self, behaviour: impl Behaviour) -> Self {
         self.schedule.add(Box::new(behaviour));
@@ -99,7 +99,7 @@ impl Behaviour for Parallel {
         }
     }
 
-    /// That of the one that ended last.
+    /// Returns the outcome of the behaviour that ended last.
     fn outcome(&self) -> i32 {
         self.outcome
     }

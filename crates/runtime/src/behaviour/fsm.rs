@@ -1,9 +1,10 @@
-//! A finite state machine of behaviours.
+//! Finite state machine of behaviours.
 
 use super::{Behaviour, Step};
 use crate::context::Context;
 
-/// Does what its state says; when that is done, its [`outcome`](Behaviour::outcome) chooses the next state.
+/// Behaviour that runs the behaviour of its state. When that is done, its [`outcome`](Behaviour::outcome) chooses the
+/// next state.
 ///
 /// ```
 /// use whimbrel_runtime::behaviour::{Fsm, OneShot};
@@ -20,7 +21,7 @@ use crate::context::Context;
 pub struct Fsm {
     states: Vec<State>,
     transitions: Vec<Transition>,
-    /// Starts with the first state.
+    /// Index of the current state; starts with the first.
     at: usize,
 }
 
@@ -32,37 +33,37 @@ struct State {
 
 struct Transition {
     from: &'static str,
-    /// The outcome it is taken on; `None` for any that has none of its own.
+    /// Outcome for this transition; `None` for any outcome without a transition of its own.
     on: Option<i32>,
     to: &'static str,
 }
 
 impl Fsm {
-    /// A machine without states. It starts in the first it is given.
+    /// Creates a machine without states. It starts in the first state added.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// In the state `name`, does `behaviour`.
+    /// Adds the state `name` with its behaviour.
     #[must_use]
     pub fn state(self, name: &'static str, behaviour: impl Behaviour) -> Self {
         self.add(name, Box::new(behaviour), false)
     }
 
-    /// The same, and ends with it.
+    /// Adds a final state: the machine ends with its behaviour.
     #[must_use]
     pub fn last(self, name: &'static str, behaviour: impl Behaviour) -> Self {
         self.add(name, Box::new(behaviour), true)
     }
 
-    /// When `from` is done with this outcome, `to` is next.
+    /// Adds a transition from `from` to `to` on this outcome.
     #[must_use]
     pub fn on(mut self, from: &'static str, outcome: i32, to: &'static str) -> Self {
         self.transitions.push(Transition { from, on: Some(outcome), to });
         self
     }
 
-    /// When `from` is done with any other outcome, `to` is next. JADE's default transition.
+    /// Adds a transition from `from` to `to` on any other outcome. JADE's default transition.
     #[must_use]
     pub fn otherwise(mut self, from: &'static str, to: &'static str) -> Self {
         self.transitions.push(Transition { from, on: None, to });
@@ -74,7 +75,7 @@ impl Fsm {
         self
     }
 
-    /// The state after `from`, done with `outcome`.
+    /// Returns the state after `from` with `outcome`.
     fn next(&self, from: &str, outcome: i32) -> Option<usize> {
         let of_state = || self.transitions.iter().filter(|transition| transition.from == from);
         let exact = of_state().find(|transition| transition.on == Some(outcome));
@@ -100,7 +101,7 @@ impl Behaviour for Fsm {
         Step::Again
     }
 
-    /// That of its last state.
+    /// Returns the outcome of the last state.
     fn outcome(&self) -> i32 {
         self.states.get(self.at).map_or(0, |state| state.behaviour.outcome())
     }

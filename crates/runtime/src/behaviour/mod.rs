@@ -1,8 +1,8 @@
-//! Behaviours: what an agent does besides answering messages, one thing beside the other, under JADE's names.
+//! Behaviours: an agent's concurrent activities besides answering messages, under JADE's names.
 //!
 //! An agent takes turns; within its turns its behaviours take steps, round robin. A step must be short; a long task
-//! does a piece per step and asks for [`Step::Again`]. Tasks that want many steps stand back behind those that want few,
-//! so that an agent computing for an hour still answers within a moment.
+//! does a piece per step and asks for [`Step::Again`]. Behaviours with many steps give way to those with few, so that
+//! an agent computing for an hour still answers within a moment.
 //!
 //! ```
 //! use std::time::Duration;
@@ -40,17 +40,17 @@ use whimbrel_platform::Time;
 
 use crate::context::Context;
 
-/// Something an agent does, step by step.
+/// Activity of an agent, step by step.
 pub trait Behaviour: Send + 'static {
-    /// Takes a step, and says when to take the next.
+    /// Takes a step. Returns when to take the next.
     fn action(&mut self, ctx: &mut Context<'_, '_>) -> Step;
 
-    /// How it ended, once it is done: what an [`Fsm`] chooses the next state by. JADE's `onEnd`.
+    /// Returns the outcome of a behaviour that is done, by which an [`Fsm`] chooses the next state. JADE's `onEnd`.
     fn outcome(&self) -> i32 {
         0
     }
 
-    /// Makes it as new, so that it can be done again. Only an [`Fsm`] that returns to a state needs it.
+    /// Resets the behaviour for another run. Only an [`Fsm`] that returns to a state needs this.
     fn reset(&mut self) {}
 }
 
@@ -68,10 +68,10 @@ impl Behaviour for Box<dyn Behaviour> {
     }
 }
 
-/// When a behaviour takes its next step.
+/// Time of a behaviour's next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// When the others had theirs.
+    /// After the other behaviours' steps.
     Again,
     /// When a message comes. JADE's `block()`.
     Block,
@@ -79,6 +79,6 @@ pub enum Step {
     BlockUntil(Time),
     /// At this time, whatever comes.
     SleepUntil(Time),
-    /// Never: it is done.
+    /// Never: the behaviour is done.
     Done,
 }

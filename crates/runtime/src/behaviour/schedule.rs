@@ -1,4 +1,4 @@
-//! Which behaviour takes the next step.
+//! Schedule of an agent's behaviours: chooses the behaviour that takes the next step.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,22 +8,22 @@ use whimbrel_platform::Time;
 use super::{Behaviour, Step};
 use crate::context::Context;
 
-/// Short steps in a row, before a long one.
+/// Number of short steps in a row before a long one.
 const QUICK_STEPS: u32 = 16;
-/// A step that takes longer is a piece of a long task.
+/// Duration from which a step counts as a piece of a long task.
 const QUICK_STEP: Duration = Duration::from_micros(2);
 
-/// Behaviours side by side, each with what it waits for.
+/// Behaviours side by side, each with its wake-up condition.
 #[derive(Default)]
 pub(crate) struct Schedule {
-    /// Ready, and new, woken just now, or done quickly each time.
+    /// Ready behaviours that are new, were just woken, or take short steps.
     quick: VecDeque<Box<dyn Behaviour>>,
-    /// Ready, with a long task.
+    /// Ready behaviours with a long task.
     long: VecDeque<Box<dyn Behaviour>>,
-    /// Waiting for a message, a time, or both.
+    /// Behaviours that wait for a message, a time, or both.
     waiting: Vec<Waiting>,
     quick_steps: u32,
-    /// Arrivals of messages seen so far.
+    /// Number of arrivals of messages seen so far.
     arrivals: u32,
 }
 
@@ -33,16 +33,16 @@ struct Waiting {
     until: Time,
 }
 
-/// What a step of one of the behaviours came to.
+/// Result of a schedule's step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// None can take a step before a message comes, or this time.
+    /// No behaviour can take a step before a message comes, or before this time.
     Waiting { for_message: bool, until: Time },
-    /// One took a step, and wants more at once.
+    /// A behaviour took a step, and is ready for another.
     Continued,
-    /// One took a step, and waits now.
+    /// A behaviour took a step, and waits now.
     Paused,
-    /// One took its last step; how it ended.
+    /// A behaviour took its last step, with this outcome.
     Ended(i32),
 }
 
@@ -51,7 +51,7 @@ impl Schedule {
         self.quick.push_back(behaviour);
     }
 
-    /// Adds those of another one, which took no steps yet.
+    /// Adds the behaviours of another schedule, which have taken no steps yet.
     pub fn join(&mut self, other: Self) {
         self.quick.extend(other.quick);
     }
@@ -60,7 +60,7 @@ impl Schedule {
         self.quick.is_empty() && self.long.is_empty() && self.waiting.is_empty()
     }
 
-    /// What they wait for, for people: `1 ready, 2 wait for a message, 1 for 500 ms`.
+    /// Describes the waiting behaviours for people: `1 ready, 2 wait for a message, 1 for 500 ms`.
     pub fn describe(&self, now: Time) -> String {
         let ready = self.quick.len() + self.long.len();
         let mut parts: Vec<String> = Vec::new();
@@ -78,22 +78,22 @@ impl Schedule {
         parts.join(", ")
     }
 
-    /// Whether one can take a step now.
+    /// Returns true if a behaviour can take a step now.
     pub fn is_ready(&self) -> bool {
         !self.quick.is_empty() || !self.long.is_empty()
     }
 
-    /// Whether one can take a short step now.
+    /// Returns true if a behaviour can take a short step now.
     pub fn is_quick(&self) -> bool {
         !self.quick.is_empty()
     }
 
-    /// When one wants its step, whatever comes; `None` if none does.
+    /// Returns the time of the earliest scheduled step; `None` if there is none.
     pub fn next_time(&self) -> Option<Time> {
         self.waiting.iter().map(|waiting| waiting.until).min().filter(|until| *until != Time::NEVER)
     }
 
-    /// Wakes those that waited for a message, if one came since this was asked last, or for a time that has come.
+    /// Wakes behaviours that wait for a message, if one arrived since the last call, or for a time that has come.
     pub fn wake(&mut self, arrivals: u32, now: Time) {
         let came = std::mem::replace(&mut self.arrivals, arrivals) != arrivals;
         if self.waiting.is_empty() {
@@ -104,7 +104,7 @@ impl Schedule {
         self.quick.extend(woken.map(|waiting| waiting.behaviour));
     }
 
-    /// Has the next one take a step.
+    /// Lets the next behaviour take a step.
     pub fn step(&mut self, ctx: &mut Context<'_, '_>) -> Progress {
         self.wake(ctx.arrivals(), ctx.now());
         let Some(mut behaviour) = self.next() else {

@@ -1,4 +1,4 @@
-//! Behaviours that are one function.
+//! Behaviours that consist of one function.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use whimbrel_platform::Time;
 use super::{Behaviour, Step};
 use crate::context::Context;
 
-/// Does something once.
+/// Behaviour that runs once.
 pub struct OneShot<F> {
     action: F,
 }
 
 impl<F: FnMut(&mut Context<'_, '_>) + Send + 'static> OneShot<F> {
-    /// Does `action` once.
+    /// Creates a behaviour that runs `action` once.
     pub fn new(action: F) -> Self {
         Self { action }
     }
@@ -26,13 +26,13 @@ impl<F: FnMut(&mut Context<'_, '_>) + Send + 'static> Behaviour for OneShot<F> {
     }
 }
 
-/// Does something again and again, as often as it says.
+/// Behaviour that runs again and again, as its steps request.
 pub struct Cyclic<F> {
     action: F,
 }
 
 impl<F: FnMut(&mut Context<'_, '_>) -> Step + Send + 'static> Cyclic<F> {
-    /// Does `action` whenever its last [`Step`] says, for ever unless that is [`Step::Done`].
+    /// Creates a behaviour that runs `action` as its last [`Step`] requests, until that is [`Step::Done`].
     pub fn new(action: F) -> Self {
         Self { action }
     }
@@ -44,7 +44,7 @@ impl<F: FnMut(&mut Context<'_, '_>) -> Step + Send + 'static> Behaviour for Cycl
     }
 }
 
-/// Does something at regular times, for ever.
+/// Behaviour that runs at regular times, for ever.
 pub struct Ticker<F> {
     period: Duration,
     next: Option<Time>,
@@ -52,7 +52,8 @@ pub struct Ticker<F> {
 }
 
 impl<F: FnMut(&mut Context<'_, '_>) + Send + 'static> Ticker<F> {
-    /// Does `action` after each `period`, counted from the first step. Ticks that were missed are not made up for.
+    /// Creates a behaviour that runs `action` after each `period`, counted from the first step. Missed ticks are
+    /// skipped.
     pub fn every(period: Duration, action: F) -> Self {
         Self { period, next: None, action }
     }
@@ -79,7 +80,7 @@ impl<F: FnMut(&mut Context<'_, '_>) + Send + 'static> Behaviour for Ticker<F> {
     }
 }
 
-/// Does something once, later.
+/// Behaviour that runs once, after a delay.
 pub struct Waker<F> {
     delay: Duration,
     due: Option<Time>,
@@ -87,7 +88,7 @@ pub struct Waker<F> {
 }
 
 impl<F: FnMut(&mut Context<'_, '_>) + Send + 'static> Waker<F> {
-    /// Does `action` once, this long after its first step.
+    /// Creates a behaviour that runs `action` once, this long after its first step.
     pub fn after(delay: Duration, action: F) -> Self {
         Self { delay, due: None, action }
     }

@@ -1,5 +1,5 @@
-//! The agent `devices`: it knows the devices that take part (browsers' tabs, volunteers), and shares out among them what others ask it to
-//! have done. The books are kept by [`whimbrel_platform::devices`]; docs/guide/devices.md says what is said to it.
+//! The agent `devices`: knows the devices that take part (browsers' tabs, volunteers), and distributes parts of work
+//! among them. [`whimbrel_platform::devices`] does the accounting; docs/guide/devices.md describes the messages.
 
 mod roll;
 mod words;
@@ -22,24 +22,24 @@ use crate::agent::Agent;
 use crate::context::Context;
 use crate::sync::locked;
 
-/// Its name.
+/// Name of the agent.
 pub const DEVICES: &str = "devices";
 
-/// What a part of work is quoted by in messages to devices: its kind's number and its own.
+/// Functor of the ticket that identifies a part in messages to devices, by the numbers of its kind and itself.
 const TICKET: &str = "part";
 
-/// Somebody wants a part done.
+/// Request for a part of work.
 struct Wanted {
     question: MessageBody,
     content: Value,
     named: bool,
-    /// Of the question, and of answers that wait for others.
+    /// Bytes of the question, and of answers that wait for others.
     bytes: usize,
-    /// Who pays for it, if that is somebody else than the asker.
+    /// Account that pays for the part, if it is not the asker's.
     payer: Option<Text>,
 }
 
-/// What is being done for one who pays.
+/// Amount of work in progress for one account.
 #[derive(Default)]
 struct Bill {
     parts: usize,
@@ -51,27 +51,27 @@ struct Trade {
     kind: Text,
     work: Work<Value>,
     wanted: FxHashMap<Part, Wanted>,
-    /// Something happened since nothing more could be lent.
+    /// True if anything happened since no further part could be lent.
     is_stirred: bool,
-    /// Who wanted it first.
+    /// Account that requested this kind first.
     payer: Option<Text>,
 }
 
-/// See the module.
+/// Agent that distributes work among devices; see the module.
 #[derive(Default)]
 pub struct Devices {
     roll: Roll,
-    /// By their numbers, the newest last.
+    /// Kinds of work by number, the newest last.
     trades: BTreeMap<u64, Trade>,
     trades_made: u64,
-    /// Who asked for what: by agent, so that nothing is done for those who are gone.
+    /// Requested parts by agent, so that work for agents that are gone is dropped.
     askers: FxHashMap<Symbol, FxHashSet<(u64, Part)>>,
     bytes: usize,
-    /// By who pays.
+    /// Amounts of work by paying account.
     bills: FxHashMap<Text, Bill>,
-    /// Whose ends it is told.
+    /// Agents whose ends are monitored.
     watched: FxHashSet<Symbol>,
-    /// When it tells itself to look again.
+    /// Times of the agent's pending wake-ups.
     alarms: BTreeSet<Time>,
 }
 
@@ -86,7 +86,7 @@ impl Agent for Devices {
 }
 
 impl Devices {
-    /// The same, whose devices those see who have the roll.
+    /// Creates the agent with a shared roll, so that its devices are visible to holders of the roll.
     pub fn enrolled_in(roll: Roll) -> Self {
         Self { roll, ..Self::default() }
     }
@@ -103,7 +103,7 @@ impl Devices {
         if message.sender == ctx.aid() {
             let now = ctx.now();
             self.alarms.retain(|at| *at > now);
-            // What dawdles now did not when it was looked at last.
+            // A device that is slow now was not when it was checked last.
             self.trades.values_mut().for_each(|trade| trade.is_stirred = true);
         } else if let Some(gone) = gone(&message) {
             self.watched.remove(&gone);
@@ -119,14 +119,14 @@ impl Devices {
                     let all = self.describe();
                     ctx.reply(&message, Performative::Inform, all);
                 }
-                // A failure to an answer of its own, and the like.
+                // A failure of one of its own answers, and the like.
                 Performative::Failure | Performative::NotUnderstood | Performative::Refuse => {}
                 _ => self.hear_request(ctx, message),
             }
         }
     }
 
-    /// A device joins, or is doing otherwise than before.
+    /// Handles a device that joins, or whose condition changed.
     fn hear_device(&mut self, ctx: &mut Context<'_, '_>, message: &AclMessage) {
         let device = message.sender;
         let joined = Offer::read(device.name, &message.content).and_then(|Offer { device, kinds, agents }| {
@@ -147,14 +147,14 @@ impl Devices {
         }
     }
 
-    /// Has itself told when an agent ends.
+    /// Monitors an agent's end.
     fn watch(&mut self, ctx: &mut Context<'_, '_>, agent: Aid) {
         if self.watched.insert(agent.name) {
             ctx.monitor(agent);
         }
     }
 
-    /// A device can do more than before.
+    /// Notes that a device can do more than before.
     fn stir(&mut self, device: Symbol) {
         let enrolled = locked(&self.roll.0);
         let kinds = enrolled.kinds(device);
@@ -163,7 +163,7 @@ impl Devices {
         }
     }
 
-    /// Somebody wants something done.
+    /// Handles a request for a part of work.
     fn hear_request(&mut self, ctx: &mut Context<'_, '_>, question: MessageBody) {
         let share = match Share::read(&question.content) {
             Ok(share) => share,
@@ -195,7 +195,7 @@ impl Devices {
         self.askers.entry(asker.name).or_default().insert((at, part));
     }
 
-    /// There is more to do for this one.
+    /// Adds work to an account.
     fn charge(&mut self, payer: Option<&Text>, parts: usize, bytes: usize) {
         self.bytes += bytes;
         if let Some(payer) = payer {
@@ -204,7 +204,7 @@ impl Devices {
         }
     }
 
-    /// A part is done, or nobody wants it.
+    /// Removes a part from its account that is done or not wanted any more.
     fn settle(&mut self, wanted: &Wanted) {
         self.bytes -= wanted.bytes;
         let Some(payer) = &wanted.payer else { return };
@@ -216,8 +216,8 @@ impl Devices {
         }
     }
 
-    /// The number of the trade of this kind; `None` if there are too many others that have something to do: each message makes it look
-    /// at all of them. So it is if there are too many that this payer wanted first.
+    /// Returns the number of the trade of this kind. Returns `None` if too many other trades are active, in total or
+    /// of this payer's, because each message makes the agent check all of them.
     fn trade(&mut self, kind: Text, payer: Option<&Text>) -> Option<u64> {
         let known = self.trades.iter().find(|(_, trade)| trade.kind == kind).map(|(at, _)| *at);
         if known.is_some() {
@@ -238,15 +238,15 @@ impl Devices {
         Some(at)
     }
 
-    /// A device says what came of a part.
+    /// Handles a device's answer about a part.
     fn hear_answer(&mut self, ctx: &mut Context<'_, '_>, trade: u64, part: Part, mut message: MessageBody) {
         let (device, performative) = (message.sender.name, message.performative);
-        // Of its own accord it says nothing yet; and when it is gone, its end is told.
+        // An agreement says nothing yet. The AMS reports the end of a device separately.
         if performative == Performative::Agree || device == sym::AMS {
             return;
         }
         let is_answer = matches!(performative, Performative::Inform | Performative::InformRef);
-        // Who pays for what waits for others.
+        // Answers that wait for others count against the part's account.
         let mut taken = None;
         let Some(trade) = self.trades.get_mut(&trade) else { return };
         let mut enrolled = locked(&self.roll.0);
@@ -280,7 +280,7 @@ impl Devices {
         self.stir(device);
     }
 
-    /// A device takes part no more: what it had is given to others.
+    /// Forgets a device that takes part no more; its parts go to others.
     fn forget_device(&mut self, device: Symbol) {
         let mut enrolled = locked(&self.roll.0);
         if enrolled.fleet.leave(device) {
@@ -292,7 +292,7 @@ impl Devices {
         }
     }
 
-    /// Nobody wants to know any more what this agent asked for.
+    /// Drops all parts that this agent requested.
     fn forget_asker(&mut self, asker: Symbol) {
         for (at, part) in self.askers.remove(&asker).into_iter().flatten() {
             let Some(trade) = self.trades.get_mut(&at) else { continue };
@@ -342,8 +342,7 @@ impl Devices {
         ended.iter().for_each(|wanted| self.settle(wanted));
     }
 
-    /// Sees to it that it looks again when something is overdue. There is never a later alarm than one that is set already, so that there
-    /// are few.
+    /// Sets a wake-up for the next overdue part. No alarm is set later than a pending one, so there are few.
     fn set_alarm(&mut self, ctx: &mut Context<'_, '_>) {
         let (now, is_free) = (ctx.now(), locked(&self.roll.0).fleet.units_free() > 0);
         let due = |trade: &Trade| {
@@ -371,7 +370,7 @@ impl Devices {
     }
 }
 
-/// What whoever asked is told: the answer, with who gave it if he wants to know.
+/// Returns the answer to the asker, with the devices that gave it if requested.
 fn told(answered: Answered<Value>, named: bool) -> Value {
     let Answered { answer, by } = answered;
     if !named {
@@ -381,7 +380,7 @@ fn told(answered: Answered<Value>, named: bool) -> Value {
     Value::term("done", [answer, by])
 }
 
-/// Who ended, if the AMS says so.
+/// Returns the agent that ended, if this is a notification of the AMS.
 fn gone(message: &AclMessage) -> Option<Symbol> {
     let is_news =
         message.sender.name == sym::AMS && message.content.functor().is_some_and(|name| name.as_str() == "ended");
@@ -389,7 +388,7 @@ fn gone(message: &AclMessage) -> Option<Symbol> {
     name.as_str().map(Symbol::new)
 }
 
-/// Which part of which trade a message is about.
+/// Returns the trade and part that a message is about.
 fn ticket_of(message: &AclMessage) -> Option<(u64, Part)> {
     let (trade, part) =
         message.extras().in_reply_to.as_deref()?.strip_prefix(TICKET)?.strip_prefix('-')?.split_once('-')?;

@@ -1,4 +1,4 @@
-//! The devices as those see them who look: an operator's console.
+//! Roll of devices, for an operator's console.
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Text};
@@ -6,23 +6,23 @@ use whimbrel_platform::devices::{Device, Fleet};
 
 use crate::sync::{Arc, Mutex, locked};
 
-/// Who takes part, shared by the agent `devices` and those who look.
+/// Devices that take part, shared by the agent `devices` and by observers.
 #[derive(Clone, Default)]
 pub struct Roll(pub(super) Arc<Mutex<Enrolled>>);
 
-/// The books.
+/// Accounts of the devices.
 #[derive(Default)]
 pub(super) struct Enrolled {
     pub fleet: Fleet,
     pub told: FxHashMap<Symbol, Told>,
 }
 
-/// What a device told beside what it can do.
+/// Reported properties of a device beside its speed and condition.
 #[derive(Default)]
 pub(super) struct Told {
-    /// What it can be asked to do.
+    /// Kinds of work that the device accepts.
     pub kinds: Vec<Text>,
-    /// The agents that run there, as far as it says.
+    /// Agents that run on the device, by its own report.
     pub agents: Vec<Symbol>,
 }
 
@@ -32,23 +32,23 @@ impl Enrolled {
     }
 }
 
-/// A device as it is now.
+/// Snapshot of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceSeen {
-    /// What it said of itself.
+    /// Description that the device gave of itself.
     pub device: Device,
-    /// How much it is doing.
+    /// Number of parts in progress on the device.
     pub taken: u32,
-    /// Whether it is given nothing any more, for what it did so far.
+    /// True if the device gets no more work because of its earlier results.
     pub is_shunned: bool,
-    /// What it can be asked to do.
+    /// Kinds of work that the device accepts.
     pub kinds: Vec<Text>,
-    /// The agents that run there, as it says.
+    /// Agents that run on the device, by its own report.
     pub agents: Vec<Symbol>,
 }
 
 impl Roll {
-    /// The first so many devices by name, and how many there are.
+    /// Returns the first devices by name, `most` at most, and the number of all.
     pub fn devices(&self, most: usize) -> (Vec<DeviceSeen>, usize) {
         let enrolled = locked(&self.0);
         let Enrolled { fleet, told } = &*enrolled;
@@ -67,7 +67,7 @@ impl Roll {
         (all.iter().take(most).copied().map(seen).collect(), all.len())
     }
 
-    /// Which device says of which agent that it runs there.
+    /// Returns the device of each agent that some device reports to run.
     pub fn places(&self) -> FxHashMap<Symbol, Symbol> {
         let enrolled = locked(&self.0);
         let all = enrolled.told.iter();

@@ -1,5 +1,4 @@
-//! What is said to the agent `devices`, and what it says: as terms, for those who write AgentSpeak, or as maps, for those who write
-//! objects.
+//! Messages to and from the agent `devices`: terms for AgentSpeak programs, or maps for programs with objects.
 
 use std::time::Duration;
 
@@ -10,33 +9,33 @@ use whimbrel_platform::limits::{
     WORK_LEASE_MS_MAX, WORK_LEASE_MS_MIN,
 };
 
-/// What is asked for by `share(Kind, Part)` or `share(Kind, Part, Options)`, or by a map with these names.
+/// Request `share(Kind, Part)` or `share(Kind, Part, Options)`, or a map with these names.
 #[derive(Debug, PartialEq)]
 pub(super) struct Share {
-    /// What a device must offer to be asked.
+    /// Kind of work that a device must offer.
     pub kind: Text,
-    /// What it is told.
+    /// Content for the device.
     pub part: Value,
     pub terms: Terms,
-    /// Whether it is to be said who did it.
+    /// True if the answer has to name the devices that gave it.
     pub named: bool,
 }
 
-/// What a device says of itself.
+/// A device's description of itself.
 #[derive(Debug, PartialEq)]
 pub(super) struct Offer {
     pub device: Device,
-    /// What it can do.
+    /// Kinds of work that the device accepts.
     pub kinds: Vec<Text>,
-    /// The agents that run there.
+    /// Agents that run on the device.
     pub agents: Vec<Symbol>,
 }
 
 impl Share {
-    /// Reads it.
+    /// Reads a request.
     ///
     /// # Errors
-    /// It is none: why, for people.
+    /// Returns the reason, for people, if the content is no request.
     pub fn read(content: &Value) -> Result<Self, String> {
         let (kind, part, options) = match (content.functor().map(Symbol::as_str), content.args()) {
             (Some("share"), [kind, part]) => (kind, part, None),
@@ -65,17 +64,17 @@ impl Share {
         Ok(Self { kind: kind_of(kind)?, part: part.clone(), terms, named })
     }
 
-    /// What a device is told.
+    /// Returns the content for a device.
     pub fn content(&self) -> Value {
         Value::term("share", [Value::from(self.kind.clone()), self.part.clone()])
     }
 }
 
 impl Offer {
-    /// Reads what the agent of a device says.
+    /// Reads a device's description from its agent's message.
     ///
     /// # Errors
-    /// It is no description of a device: why, for people.
+    /// Returns the reason, for people, if the content describes no device.
     pub fn read(agent: Symbol, content: &Value) -> Result<Self, String> {
         let or = Condition::default();
         let number =
@@ -100,7 +99,7 @@ impl Offer {
         if kinds.len() > DEVICE_KINDS_MAX {
             return Err(format!("{DEVICE_KINDS_MAX} kinds of work are the most"));
         }
-        // Names that nobody has are not kept.
+        // Names that no agent has are dropped.
         let known = |name: &Value| name.as_str().and_then(Symbol::known);
         let agents = field(content, "agents").filter(|agents| agents.is_list());
         let agents = agents.map(|agents| agents.items().take(DEVICE_AGENTS_TOLD_MAX).filter_map(known).collect());
@@ -109,7 +108,7 @@ impl Offer {
     }
 }
 
-/// What is told of a device that is here.
+/// Describes a device that takes part.
 pub(super) fn description(device: &Device, taken: u32, kinds: &[Text]) -> Value {
     let Device { agent, units, condition, .. } = device;
     let mut fields = vec![
@@ -126,7 +125,8 @@ pub(super) fn description(device: &Device, taken: u32, kinds: &[Text]) -> Value 
     Value::list(fields.into_iter().map(|(name, value)| Value::term(name, [value])))
 }
 
-/// A word that is none would leave its default as it is, unnoticed: of `agreeing`, for instance, which has work done twice.
+/// Refuses unknown options, which would silently keep their defaults: of `agreeing`, for instance, by which work is
+/// done twice.
 fn check_options(options: &Value) -> Result<(), String> {
     const KNOWN: [&str; 5] = ["within_ms", "lease_ms", "agreeing", "attempts", "named"];
     let said: Vec<Value> = match options {
@@ -145,7 +145,8 @@ fn check_options(options: &Value) -> Result<(), String> {
     }
 }
 
-/// The field of a map or record; or, in a list of terms, the argument of the term of this name, the term itself if it has several.
+/// Returns a field of a map or record. In a list of terms, returns the argument of the term of this name, or the term
+/// itself if it has several.
 fn field<'a>(content: &'a Value, name: &str) -> Option<&'a Value> {
     if content.is_list() {
         let named = |option: &&Value| option.functor().is_some_and(|functor| functor.as_str() == name);
@@ -238,7 +239,7 @@ mod tests {
         let battery = Value::term("battery", [Value::Int(30), true.into()]);
         let offer = Offer::read(agent, &Value::list([&plain[..], &[battery]].concat()));
         assert_eq!(offer.map(|offer| offer.device), Ok(device));
-        // What is told of it can be read again.
+        // The description can be read again.
         let told = description(&device, 0, &["ants".into(), "primes".into()]);
         assert_eq!(Offer::read(agent, &told), expected);
         let least = Offer::read(agent, &map(&[("units", Value::Int(1))]));

@@ -1,4 +1,4 @@
-//! A durable agent in its slot.
+//! Body of a durable agent in its slot.
 
 use std::time::Duration;
 use whimbrel_platform::capabilities::{Durable, Inspectable, Mobile};
@@ -17,31 +17,31 @@ use super::timers::Timers;
 use super::{DispatchError, DurableAgent, DurableContext, dispatch, itinerary};
 use crate::context::Context;
 
-/// How far an agent is.
+/// Stage of an agent's life in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// It had no turn yet.
+    /// The agent had no turn yet.
     New,
-    /// It goes on, and does not know that yet.
+    /// The agent continues from its state, and is not told yet.
     Resumed,
-    /// It had a turn in this process.
+    /// The agent had a turn in this process.
     Running,
 }
 
-/// See the module.
+/// Body of a durable agent.
 pub(crate) struct DurableBody<A> {
     agent: A,
     timers: Timers,
     stage: Stage,
-    /// Its state when it was saved last; empty if it never was.
+    /// State at the last save; empty before the first.
     saved: Vec<u8>,
-    /// Why it could not be saved.
+    /// Reason why the agent could not be saved.
     unsaved: Option<String>,
-    /// The node where it wants to be, until it is told what became of that.
+    /// Destination node, until the agent is told the outcome of the hop.
     wants: Option<Symbol>,
-    /// What became of a hop, not told yet.
+    /// Outcome of a hop that the agent is not told yet.
     hopped: Option<Hop>,
-    /// It was called home, and is not told yet.
+    /// True if the agent was recalled and is not told yet.
     recalled: bool,
 }
 
@@ -54,7 +54,7 @@ impl<A: DurableAgent> DurableBody<A> {
         Self { agent, timers, stage, saved, unsaved: None, wants: None, hopped: None, recalled: false }
     }
 
-    /// One whose state can be written as it begins.
+    /// Creates a body after checking that its initial state can be written.
     pub fn checked(name: Symbol, agent: A) -> Result<Box<dyn AgentBody>, CreateError> {
         let body = Self::new(agent);
         match body.encode() {
@@ -63,7 +63,7 @@ impl<A: DurableAgent> DurableBody<A> {
         }
     }
 
-    /// One as it was kept: the whole, and what changed since.
+    /// Restores a body from its recorded states: a complete one, then changes.
     pub fn restore(states: &[State]) -> Result<Self, String> {
         Self::read(state::latest(states)?)
     }
@@ -181,7 +181,7 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
     }
 
     fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
-        // A clone is saved whole the first time, as every new agent is.
+        // A clone is first saved complete, like every new agent.
         let copy = Self { saved: Vec::new(), wants: None, ..Self::read(self.encode().ok()?).ok()? };
         Some(Box::new(copy))
     }

@@ -1,4 +1,4 @@
-//! What a durable agent sees and can do in its turn.
+//! Context of a durable agent in its turn.
 
 use std::time::Duration;
 
@@ -8,53 +8,54 @@ use whimbrel_platform::mobility::{HopMode, HopRequest};
 use super::timers::Timers;
 use crate::context::Context;
 
-/// What a durable agent sees and can do while it handles something: no behaviours, but timers that are kept.
+/// Context of a durable agent while it handles a message or timer: durable timers instead of behaviours.
 pub type DurableContext<'a, 't> = Context<'a, 't, KeptTimers<'a>>;
 
-/// What a durable agent has timers with, and goes to other nodes by.
+/// Durable timers of an agent, and its requested hop.
 pub struct KeptTimers<'a> {
     pub(super) timers: &'a mut Timers,
-    /// Where it wants to be.
+    /// Requested hop.
     pub(super) hop: Option<HopRequest>,
-    /// It was called home.
+    /// True if the agent was recalled.
     pub(super) recalled: bool,
 }
 
 impl DurableContext<'_, '_> {
-    /// Has [`DurableAgent::on_timer`](crate::DurableAgent::on_timer) called with this name, once, after `delay` (to the
-    /// millisecond), instead of when this timer would have gone off before. It goes on while the agent's process does not
-    /// run, by the clock on the wall; if that is set back meanwhile, it goes off after `delay` at the latest.
+    /// Sets a timer: [`DurableAgent::on_timer`](crate::DurableAgent::on_timer) is called with this name, once, after
+    /// `delay` (to the millisecond). Replaces an earlier timer of this name. The timer continues by the wall clock
+    /// while the agent's process does not run. If that clock is set back meanwhile, the timer goes off after `delay`
+    /// at the latest.
     pub fn set_timer(&mut self, name: &str, delay: Duration) {
         let (now, wall_ms) = (self.turn.services.now(), self.turn.services.wall_clock_ms());
         self.own.timers.set(name, delay, now, wall_ms);
     }
 
-    /// Takes a timer back; false if there is none of this name.
+    /// Cancels a timer. Returns false if there is none of this name.
     pub fn cancel_timer(&mut self, name: &str) -> bool {
         self.own.timers.cancel(name)
     }
 
-    /// How long it is until this timer goes off; `None` if there is none of this name.
+    /// Returns the time until this timer goes off; `None` if there is none of this name.
     pub fn timer(&self, name: &str) -> Option<Duration> {
         self.own.timers.left(name, self.turn.services.now())
     }
 
-    /// Has the agent go on on this node as soon as this message or timer is handled: there it is told by
-    /// [`DurableAgent::on_hopped`](crate::DurableAgent::on_hopped), or here why it stayed. Its timers and all messages for it go
-    /// along.
+    /// Moves the agent to this node as soon as the current message or timer is handled. Its timers and all messages
+    /// for it move along. [`DurableAgent::on_hopped`](crate::DurableAgent::on_hopped) is called there, or here with
+    /// the reason for staying.
     pub fn move_to(&mut self, node: impl Into<Symbol>) {
         self.own.hop = Some(HopRequest { to: node.into(), mode: HopMode::Move });
     }
 
-    /// In [`DurableAgent::on_hopped`](crate::DurableAgent::on_hopped): whether the agent was called home by somebody, and is there, or
-    /// stays where it is because it cannot get there. A journey that it is on is over: an [`Itinerary`](crate::Itinerary) sees to that
+    /// Returns true in [`DurableAgent::on_hopped`](crate::DurableAgent::on_hopped) if the agent was recalled, whether
+    /// it arrived or cannot get home. Its journey is over then; an [`Itinerary`](crate::Itinerary) handles that
     /// itself.
     pub fn recalled(&self) -> bool {
         self.own.recalled
     }
 
-    /// Has a second agent of the same type and state begin on this node, as [`DurableContext::move_to`] has it; its name, if
-    /// this one is empty, is made from this agent's.
+    /// Starts a second agent of the same type and state on this node, like [`DurableContext::move_to`]. An empty name
+    /// is replaced by one made from this agent's.
     pub fn clone_to(&mut self, node: impl Into<Symbol>, name: impl Into<Symbol>) {
         self.own.hop = Some(HopRequest { to: node.into(), mode: HopMode::Clone(name.into()) });
     }

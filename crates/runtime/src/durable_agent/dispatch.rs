@@ -1,4 +1,4 @@
-//! Sending a minion: a function goes to another node, does its work there, and what it found comes back.
+//! Dispatch of minions: a function travels to another node, works there, and its result comes back.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 use super::timers::Timers;
 use super::{DurableAgent, DurableBody, DurableContext};
 
-/// What comes before a minion's name in the name of the timer that says until when its sender waits.
+/// Prefix of the timer, before the minion's name, that limits how long its sender waits.
 const TIMER: &str = "whimbrel:minion:";
-/// The protocol of a minion's answer.
+/// Protocol of a minion's answer.
 const PROTOCOL: &str = "whimbrel-dispatch";
 
-/// A function that goes to another node, with what it needs to know there: what is in its fields.
+/// Function that travels to another node, with its input in its fields.
 ///
 /// ```
 /// use std::time::Duration;
@@ -71,41 +71,41 @@ const PROTOCOL: &str = "whimbrel-dispatch";
 ///
 /// The type is compiled into all nodes, and [registered](crate::PlatformBuilder::minion) there.
 pub trait Minion: Serialize + DeserializeOwned + Send + 'static {
-    /// The name by which every node knows the type. No other minion and no durable agent has it.
+    /// Name by which every node knows the type. No other minion and no durable agent has it.
     const KIND: &'static str;
 
-    /// Does its work, on the other node: what it found. There it is an agent like any other, and ends with this.
+    /// Does the work on the other node. The minion is an agent there like any other, and ends with this call.
     ///
     /// # Errors
-    /// It found nothing: why.
+    /// Returns the reason if the minion has no result.
     fn run(self, ctx: &mut DurableContext<'_, '_>) -> Result<Value, String>;
 }
 
-/// Why nothing came back of a minion.
+/// Reason why no result came from a minion.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DispatchError {
-    /// It could come to none of the nodes.
+    /// The minion could reach none of the nodes.
     #[error("the minion could not go: {why}")]
     Stayed {
         /// [`HopError::code`](whimbrel_platform::mobility::HopError::code) of the last node that it tried.
         code: String,
-        /// The same in words.
+        /// The reason in words.
         why: String,
     },
-    /// It found nothing.
+    /// The minion had no result.
     #[error("the minion failed: {0}")]
     Failed(String),
-    /// It ended before it was done: it was killed, or its node is lost.
+    /// The minion ended before it was done: it was killed, or its node is lost.
     #[error("the minion is lost: {0}")]
     Lost(String),
-    /// It did not answer in time.
+    /// The minion did not answer in time.
     #[error("the minion did not answer in time")]
     Late,
 }
 
 impl DispatchError {
-    /// A word for programs, as AgentSpeak plans find it in `error(..)`.
+    /// Returns a word for programs, as AgentSpeak plans find it in `error(..)`.
     pub fn code(&self) -> &str {
         match self {
             Self::Stayed { code, .. } => code,
@@ -117,13 +117,13 @@ impl DispatchError {
 }
 
 impl DurableContext<'_, '_> {
-    /// Sends a minion to the first of these nodes that it can come to. What it found, or why nothing comes back, is told by
-    /// [`DurableAgent::on_returned`], once, `within` this time; with the name that is returned. The minion lives no longer than
-    /// that, also if this agent is gone, and leaves nothing behind.
+    /// Dispatches a minion to the first of these nodes that it can reach. Returns the minion's name.
+    /// [`DurableAgent::on_returned`] is called once with its result or an error, `within` this time. The minion lives
+    /// no longer than that, even if this agent is gone, and leaves nothing behind.
     ///
     /// # Errors
-    /// The policy forbids to create it; its state cannot be written; its type is not [registered](crate::PlatformBuilder::minion); the
-    /// platform is stopping.
+    /// Returns an error if the policy forbids the creation, the minion's state cannot be written, its type is not
+    /// [registered](crate::PlatformBuilder::minion), or the platform is stopping.
     pub fn dispatch<N: Into<Symbol>>(
         &mut self,
         nodes: impl IntoIterator<Item = N>,
@@ -136,7 +136,7 @@ impl DurableContext<'_, '_> {
         let source = AgentSource::Body(DurableBody::checked(name, envoy)?);
         let request = CreateAgent { name, unique: false, owner: Some(self.turn.aid), source };
         let minion = self.turn.services.create(request)?;
-        // In a durable society it has none, and goes nowhere.
+        // In a durable society the minion has no lifetime, and does not move.
         self.turn.services.set_lifetime(minion, within);
         self.turn.services.monitor(self.turn.aid, minion);
         self.set_timer(&format!("{TIMER}{name}"), within);
@@ -144,22 +144,22 @@ impl DurableContext<'_, '_> {
     }
 }
 
-/// How the names of an agent's minions begin.
+/// Returns the prefix of the names of an agent's minions.
 fn minions_of(agent: Aid) -> String {
     format!("{}_minion_", agent.name)
 }
 
-/// What an agent is told of its minions.
+/// Meaning of a message for the sender of minions.
 pub(super) enum News {
-    /// Something else.
+    /// The message is not about a minion.
     None,
-    /// Nothing that it is to know.
+    /// The message is about a minion that is not awaited any more.
     Stale,
-    /// A minion came back, or does not.
+    /// A minion's result, or the reason for none.
     Returned(Symbol, Result<Value, DispatchError>),
 }
 
-/// What a message says of a minion.
+/// Reads a message as news of a minion.
 pub(super) fn heard(timers: &mut Timers, me: Aid, message: &MessageBody) -> News {
     if message.sender == Aid::local(sym::AMS) {
         return ended(timers, me, message);
@@ -183,7 +183,7 @@ fn outcome(message: &AclMessage) -> Result<Value, DispatchError> {
     }
 }
 
-/// The AMS tells of the end of each minion. If it finished, its answer is there, or on its way.
+/// Reads a notification of the AMS about a minion's end. If the minion finished, its answer is there, or on its way.
 fn ended(timers: &mut Timers, me: Aid, message: &AclMessage) -> News {
     let is_end = message.content.functor().is_some_and(|functor| functor.as_str() == "ended");
     let [name, reason, ..] = message.content.args() else { return News::None };
@@ -201,20 +201,20 @@ fn ended(timers: &mut Timers, me: Aid, message: &AclMessage) -> News {
     News::Returned(Symbol::new(name), Err(why))
 }
 
-/// What it means that this timer went off: a minion that is not waited for any longer.
+/// Returns the minion that is given up when this timer goes off.
 pub(super) fn given_up(timer: &str) -> Option<Symbol> {
     timer.strip_prefix(TIMER).map(Symbol::new)
 }
 
-/// The agent that a minion is.
+/// Agent that carries a minion.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Envoy<M> {
-    /// None when it is done.
+    /// `None` once the minion is done.
     minion: Option<M>,
     sender: Symbol,
-    /// Where else it may go.
+    /// Alternative nodes that are left.
     nodes: VecDeque<Symbol>,
-    /// Where it goes.
+    /// Present destination.
     next: Symbol,
 }
 
@@ -257,7 +257,7 @@ impl<M: Minion> DurableAgent for Envoy<M> {
         match hop {
             Hop::Stayed { why, .. } => self.go(ctx, (why.code(), why.to_string())),
             _ if ctx.services().node() == self.next => self.work(ctx),
-            // It was called home, or sent elsewhere.
+            // The minion was recalled, or moved by another caller.
             _ => self.go(ctx, ("not_movable", "it was taken elsewhere".to_owned())),
         }
     }

@@ -1,4 +1,4 @@
-//! Going round: the stops of a journey, as a value that travels with its agent.
+//! Itineraries: the stops of a journey, as a value that travels with its agent.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use whimbrel_platform::mobility::{Hop, HopError};
 
 use super::DurableContext;
 
-/// The timer that tells that a journey has lasted for long enough. Agents are not told of it.
+/// Timer for the end of a journey's time. Agents do not see it.
 pub(super) const DEADLINE: &str = "whimbrel:itinerary";
 
-/// The stops of a journey, each with something to do there (`T`), and with alternatives for when its node is dead. It is part of the
-/// agent's state: what is left of it travels along.
+/// Stops of a journey, each with a task (`T`), and with alternatives in case its node is dead. The itinerary is part
+/// of the agent's state: its remaining stops travel along.
 ///
 /// ```
 /// use std::time::Duration;
@@ -62,13 +62,13 @@ pub(super) const DEADLINE: &str = "whimbrel:itinerary";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Itinerary<T = ()> {
     stops: VecDeque<Stop<T>>,
-    /// The stop that it is on its way to.
+    /// Stop that the agent is on its way to.
     next: Option<Stop<T>>,
     within: Option<Duration>,
-    /// Where it goes back to in the end, by preference; the first one may be empty: where it began.
+    /// Nodes to return to in the end, in order of preference; an empty first one means the starting node.
     back: VecDeque<Symbol>,
     begun: bool,
-    /// It goes back, and why.
+    /// Reason for the return, once the agent is returning.
     ending: Option<TourEnd>,
     missed: Vec<Missed>,
 }
@@ -79,41 +79,41 @@ struct Stop<T> {
     task: T,
 }
 
-/// A node that a journey did not come to.
+/// Node that a journey did not reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
-    /// Its name.
+    /// Name of the node.
     pub node: Symbol,
-    /// Why.
+    /// Reason.
     pub why: String,
 }
 
-/// How a journey goes on.
+/// Next leg of a journey.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Leg<T> {
-    /// It is at a stop, where this is to be done; then [`Itinerary::next`] is.
+    /// The agent is at a stop. After its task, call [`Itinerary::next`].
     At {
-        /// The node.
+        /// Node of the stop.
         node: Symbol,
-        /// What was said to do there.
+        /// Task at the stop.
         task: T,
     },
-    /// It goes to a node: what becomes of that is for [`Itinerary::hopped`].
+    /// The agent moves to a node; pass the outcome to [`Itinerary::hopped`].
     OnItsWay,
-    /// It is over.
+    /// The journey is over.
     Over(TourEnd),
 }
 
-/// Why a journey is over.
+/// Reason why a journey is over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TourEnd {
-    /// There is no further stop.
+    /// No stop is left.
     Done,
-    /// There is no time for a further stop.
+    /// No time is left for another stop.
     Late,
-    /// Somebody called the agent home.
+    /// The agent was recalled.
     Recalled,
-    /// It was to go back, but cannot: the last node it tried, and why.
+    /// The agent could not return: the last node that it tried, with the reason.
     NoWayBack(Missed),
 }
 
@@ -132,50 +132,50 @@ impl<T> Default for Itinerary<T> {
 }
 
 impl<T> Itinerary<T> {
-    /// A journey without stops.
+    /// Creates a journey without stops.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with one stop more, to do `task` on the first of these nodes that it can come to.
+    /// Adds a stop: `task` on the first of these nodes that the agent can reach.
     #[must_use]
     pub fn stop<N: Into<Symbol>>(mut self, nodes: impl IntoIterator<Item = N>, task: T) -> Self {
         self.stops.push_back(Stop { nodes: nodes.into_iter().map(Into::into).collect(), task });
         self
     }
 
-    /// The same, over after this time: no further stop is made then. It counts from the first [`Itinerary::next`]. An agent has one
-    /// journey with a time at a time.
+    /// Limits the journey's time, counted from the first [`Itinerary::next`]: no further stop is made after it. An
+    /// agent can have one limited journey at a time.
     #[must_use]
     pub fn within(mut self, time: Duration) -> Self {
         self.within = Some(time);
         self
     }
 
-    /// The same, with the way back in the end to the node where it began.
+    /// Adds a return to the starting node in the end.
     #[must_use]
     pub fn returning(self) -> Self {
         self.returning_to([Symbol::default()])
     }
 
-    /// The same, with the way to the first of these nodes in the end that it can come to.
+    /// Adds a return to the first of these nodes that the agent can reach in the end.
     #[must_use]
     pub fn returning_to<N: Into<Symbol>>(mut self, nodes: impl IntoIterator<Item = N>) -> Self {
         self.back = nodes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The nodes that it did not come to.
+    /// Returns the nodes that the journey did not reach.
     pub fn missed(&self) -> &[Missed] {
         &self.missed
     }
 
-    /// Why it is over, or goes back; `None` while there may be further stops.
+    /// Returns the reason for the end or return; `None` while further stops are possible.
     pub fn ended(&self) -> Option<&TourEnd> {
         self.ending.as_ref()
     }
 
-    /// Begins the journey, or goes on from a stop.
+    /// Begins the journey, or continues it after a stop.
     pub fn next(&mut self, ctx: &mut DurableContext<'_, '_>) -> Leg<T> {
         if !self.begun {
             self.begin(ctx);
@@ -190,7 +190,7 @@ impl<T> Itinerary<T> {
         self.try_next(ctx)
     }
 
-    /// What became of a hop, as [`DurableAgent::on_hopped`](crate::DurableAgent::on_hopped) is told: how the journey goes on.
+    /// Continues the journey after a hop. Call it in [`DurableAgent::on_hopped`](crate::DurableAgent::on_hopped).
     pub fn hopped(&mut self, ctx: &mut DurableContext<'_, '_>, hop: &Hop) -> Leg<T> {
         if ctx.recalled() && self.begun {
             self.drop_deadline(ctx);
@@ -218,7 +218,7 @@ impl<T> Itinerary<T> {
     fn arrive(&mut self, ctx: &DurableContext<'_, '_>) -> Leg<T> {
         match self.next.take() {
             Some(Stop { task, .. }) => Leg::At { node: ctx.services().node(), task },
-            // Somebody else moved it.
+            // Another caller moved the agent.
             None => Leg::OnItsWay,
         }
     }
@@ -239,17 +239,17 @@ impl<T> Itinerary<T> {
                 self.missed.push(missed);
                 self.try_next(ctx)
             }
-            // Somebody else wanted to move it.
+            // Another caller wanted to move the agent.
             (None, None) => Leg::OnItsWay,
         }
     }
 
-    /// Goes to the next node of the stop that it is on its way to, or of the one after that.
+    /// Moves to the next node of the current stop, or of the stop after it.
     fn try_next(&mut self, ctx: &mut DurableContext<'_, '_>) -> Leg<T> {
         loop {
             let Some(stop) = &mut self.next else { return self.end(ctx, TourEnd::Done) };
             match stop.nodes.pop_front() {
-                // That others were dead may have taken long.
+                // Finding that other nodes are dead may have taken long.
                 Some(_) if self.is_late(ctx) => return self.end(ctx, TourEnd::Late),
                 Some(node) if node == ctx.services().node() => return self.arrive(ctx),
                 Some(node) => {

@@ -1,4 +1,4 @@
-//! The types of durable agents that a platform can make again.
+//! Types of durable agents that a platform can restore.
 
 use std::any::TypeId;
 
@@ -10,12 +10,12 @@ use super::{DurableAgent, DurableBody};
 
 type Restore = fn(&[State]) -> Result<Box<dyn AgentBody>, String>;
 
-/// Types by their names.
+/// Types by name.
 #[derive(Default)]
 pub(crate) struct Kinds(FxHashMap<&'static str, (TypeId, Restore)>);
 
 impl Kinds {
-    /// Adds a type. Two types cannot have one name: that is the program's fault.
+    /// Adds a type. Two types with one name are a fault of the program.
     pub fn add<A: DurableAgent>(&mut self) {
         let restore: Restore = |states| Ok(Box::new(DurableBody::<A>::restore(states)?));
         let before = self.0.insert(A::KIND, (TypeId::of::<A>(), restore));
@@ -27,10 +27,10 @@ impl Kinds {
         self.0.contains_key(kind)
     }
 
-    /// Makes an agent again of what was kept of it.
+    /// Restores an agent from its recorded states.
     ///
     /// # Errors
-    /// No such type is known, or this is none of its states: why.
+    /// Returns the reason if the type is unknown, or if a state does not belong to it.
     pub fn restore(&self, kind: &str, states: &[State]) -> Result<Box<dyn AgentBody>, String> {
         match self.0.get(kind) {
             Some((_, restore)) => restore(states),

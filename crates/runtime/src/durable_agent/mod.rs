@@ -1,5 +1,4 @@
-//! Rust agents that outlive their process: their state is what serde makes of them, and each of their steps is written
-//! with it ([`crate::durable`]).
+//! Durable Rust agents: serde encodes their state, and each of their steps is persisted with it ([`crate::durable`]).
 
 mod body;
 mod context;
@@ -29,13 +28,13 @@ pub use itinerary::{Itinerary, Leg, Missed, TourEnd};
 pub(crate) use kinds::Kinds;
 pub(crate) use unserved::Unserved;
 
-/// A Rust agent that outlives its process: however that ends, the agent goes on where it was, on the same machine or on
-/// another node.
+/// Rust agent that outlives its process. However the process ends, the agent continues from its last step, on the
+/// same machine or on another node.
 ///
-/// Each step is kept as a whole or not at all: the messages it handled, what the agent became, what it sent and printed.
-/// What it sends leaves when that is written. What is kept of the agent is what serde makes of it, and its timers; a step
-/// that changes nothing and sends nothing writes nothing. So the agent has no behaviours, which are closures: a
-/// [`DurableContext`] has none to offer, but timers that have names.
+/// Each step is persisted completely or not at all: the messages it handled, the agent's new state, and what it sent
+/// and printed. Sent messages leave once the step is persisted. The persisted state is the agent's fields as serde
+/// encodes them, and its timers; a step without changes and messages writes nothing. Behaviours are closures, so a
+/// [`DurableContext`] has none: it has named timers instead.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -44,7 +43,8 @@ pub(crate) use unserved::Unserved;
 /// use serde::{Deserialize, Serialize};
 /// use whimbrel_acl::{MessageBody, Performative};
 /// use whimbrel_runtime::{DurableAgent, DurableContext, Platform, durable, recover};
-/// # use whimbrel_platform::store::{Append, AppendError, Epoch, Journal, Lsn, OpenError, Partition, Promises, StoreError};
+/// # use whimbrel_platform::store::{Append, AppendError, Epoch, Journal, Lsn};
+/// # use whimbrel_platform::store::{OpenError, Partition, Promises, StoreError};
 ///
 /// #[derive(Default, Serialize, Deserialize)]
 /// struct Counter {
@@ -72,35 +72,37 @@ pub(crate) use unserved::Unserved;
 /// # }
 /// ```
 ///
-/// **A state of an earlier release.** State is written with the names of fields, in MessagePack. A field that is new has
-/// `#[serde(default)]`; one that has gone is skipped; one that is called otherwise now has `#[serde(alias = "...")]`.
+/// **A state of an earlier release.** State is written with the names of fields, in MessagePack. A new field needs
+/// `#[serde(default)]`; a removed field is skipped; a renamed field needs `#[serde(alias = "...")]`.
 pub trait DurableAgent: Serialize + DeserializeOwned + Send + 'static {
-    /// The name under which its state is kept, by which every node knows how to make it again
-    /// ([`PlatformBuilder::kind`](crate::PlatformBuilder::kind)). It stays when the type is renamed.
+    /// Name under which the state is recorded, and by which every node restores it
+    /// ([`PlatformBuilder::kind`](crate::PlatformBuilder::kind)). The name stays when the type is renamed.
     const KIND: &'static str;
 
-    /// How long one has nothing to do before it leaves memory; `None`: as long as others
-    /// ([`PlatformBuilder::passivate_after`](crate::PlatformBuilder::passivate_after)), [`Duration::MAX`]: for ever.
+    /// Idle time after which an agent leaves memory. `None` takes the platform's default
+    /// ([`PlatformBuilder::passivate_after`](crate::PlatformBuilder::passivate_after)); [`Duration::MAX`] never
+    /// leaves.
     const PASSIVATE_AFTER: Option<Duration> = None;
 
-    /// Called once in its life, before the first message.
+    /// Called once in the agent's life, before the first message.
     fn on_start(&mut self, _ctx: &mut DurableContext<'_, '_>) {}
 
-    /// Called when it goes on after its process ended, on another node, or after it had left memory, before anything else:
-    /// what it holds that is not kept (`#[serde(skip)]`) can be made again here.
+    /// Called first when the agent continues after its process ended, on another node, or after it had left memory.
+    /// Fields that are not persisted (`#[serde(skip)]`) can be made again here.
     fn on_resume(&mut self, _ctx: &mut DurableContext<'_, '_>) {}
 
-    /// Called when it is known what became of its hop to another node ([`DurableContext::move_to`]) or of somebody else's wish
-    /// that it goes there: on the new node, after [`DurableAgent::on_resume`], or on the old one.
+    /// Called with the outcome of a hop that the agent ([`DurableContext::move_to`]) or another caller requested: on
+    /// the new node, after [`DurableAgent::on_resume`], or on the old one.
     fn on_hopped(&mut self, _ctx: &mut DurableContext<'_, '_>, _hop: &Hop) {}
 
-    /// Called for each message, in the order of their arrival.
+    /// Called for each message, in the order of arrival.
     fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody);
 
     /// Called when the timer of this name goes off, before the messages that wait.
     fn on_timer(&mut self, _ctx: &mut DurableContext<'_, '_>, _timer: &str) {}
 
-    /// Called once for each minion that it [sent](DurableContext::dispatch): what that found, or why nothing comes back.
+    /// Called once for each minion that the agent [sent](DurableContext::dispatch), with its result or the reason for
+    /// none.
     fn on_returned(
         &mut self,
         _ctx: &mut DurableContext<'_, '_>,
@@ -109,21 +111,21 @@ pub trait DurableAgent: Serialize + DeserializeOwned + Send + 'static {
     ) {
     }
 
-    /// Called once, when the agent is made to end by another, or its platform is stopped: then nothing of what it does here
-    /// is kept, and it goes on another time.
+    /// Called once, when another agent ends this one, or when its platform is stopped. In the second case no effect
+    /// of this call is persisted, and the agent continues another time.
     fn on_stop(&mut self, _ctx: &mut DurableContext<'_, '_>) {}
 }
 
-/// An agent that a society begins with, for [`Platform::spawn_together`](crate::Platform::spawn_together) and
+/// Agent that a society begins with, for [`Platform::spawn_together`](crate::Platform::spawn_together) and
 /// [`Platform::adopt`](crate::Platform::adopt).
 pub type Founder = (Symbol, AgentKind, Box<dyn AgentBody>);
 
-/// An agent that outlives its process, and begins as this if it never was.
+/// Returns a durable founder, which begins in this state unless it is recovered.
 pub fn durable(name: impl Into<Symbol>, agent: impl DurableAgent) -> Founder {
     (name.into(), AgentKind::Native, Box::new(DurableBody::new(agent)))
 }
 
-/// An agent that begins anew with its process.
+/// Returns a volatile founder, which begins anew with its process.
 pub fn volatile(name: impl Into<Symbol>, agent: impl Agent) -> Founder {
     (name.into(), AgentKind::Native, NativeBody::boxed(agent))
 }

@@ -1,4 +1,4 @@
-//! What a durable agent leaves behind when it leaves memory.
+//! Passive body of a durable agent that has left memory.
 
 use std::marker::PhantomData;
 use whimbrel_platform::capabilities::Inspectable;
@@ -9,7 +9,7 @@ use whimbrel_platform::{AgentBody, Next, Time, Turn};
 
 use super::{DurableAgent, DurableBody};
 
-/// Its state, as it is kept.
+/// State of a passive agent, as recorded.
 pub(super) struct Passive<A> {
     state: Box<[u8]>,
     agent: PhantomData<fn() -> A>,

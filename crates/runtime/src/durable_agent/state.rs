@@ -1,8 +1,8 @@
-//! A durable agent as bytes.
+//! Encoding of a durable agent.
 //!
 //! ```text
-//! whole    1 (the layout) | MessagePack: [started, [timer ...], where it wants to be] | MessagePack: the agent, by the names of its fields
-//! delta    front: u32 | back: u32 | bytes        so much of the whole before stays at both ends, and this is between
+//! whole    1 (the layout) | MessagePack: [started, [timer ...], destination] | MessagePack: the agent, by field names
+//! delta    front: u32 | back: u32 | bytes    bytes of the whole retained at both ends, and the new bytes between them
 //! ```
 //!
 //! Numbers are little-endian. A delta belongs to the layout of the whole before it.
@@ -19,17 +19,17 @@ use whimbrel_platform::limits::{DURABLE_STATE_BYTES_MAX, INSPECTION_TEXT_BYTES_M
 use super::timers::Timers;
 use crate::turn::panic_text;
 
-/// The layout that this release writes, and the only one there was so far.
+/// Layout that this release writes, the only one so far.
 const LAYOUT: u8 = 1;
-/// Bytes of a delta before what it puts in.
+/// Bytes of a delta before its new bytes.
 const DELTA_HEAD_BYTES: usize = 8;
 
-/// What is kept beside the agent itself.
+/// Part of the state beside the agent itself.
 #[derive(Serialize)]
 struct Preface<'a> {
     started: bool,
     timers: &'a Timers,
-    /// Left out if it is where it wants to be.
+    /// Destination node; left out if the agent is where it wants to be.
     #[serde(skip_serializing_if = "Option::is_none")]
     wants: Option<&'a str>,
 }
@@ -42,27 +42,27 @@ struct ReadPreface {
     wants: Option<String>,
 }
 
-/// An agent that was read.
+/// Decoded agent.
 #[derive(Debug, PartialEq)]
 pub(super) struct Kept<A> {
     pub agent: A,
     pub started: bool,
     pub timers: Timers,
-    /// The node where it wants to be, until it is told whether it is there.
+    /// Destination node, until the agent is told whether it arrived.
     pub wants: Option<Symbol>,
 }
 
-/// An agent written out.
+/// Encodes an agent.
 ///
 /// # Errors
-/// It cannot be, or takes more than [`DURABLE_STATE_BYTES_MAX`]: why.
+/// Returns the reason if the agent cannot be encoded, or takes more than [`DURABLE_STATE_BYTES_MAX`].
 pub(super) fn encode<A: Serialize>(
     agent: &A,
     started: bool,
     timers: &Timers,
     wants: Option<Symbol>,
 ) -> Result<Vec<u8>, String> {
-    // How it is written is the agent's own code.
+    // Serialisation runs the agent's own code.
     let written = catch_unwind(AssertUnwindSafe(|| {
         let mut bytes = vec![LAYOUT];
         rmp_serde::encode::write(&mut bytes, &Preface { started, timers, wants: wants.map(Symbol::as_str) })?;
@@ -80,10 +80,10 @@ pub(super) fn encode<A: Serialize>(
     Ok(bytes)
 }
 
-/// The agent for people: JSON, no more of it than is shown.
+/// Describes an agent for people: JSON, cut to the shown length.
 ///
 /// # Errors
-/// It cannot be written so: why.
+/// Returns the reason if the agent cannot be described so.
 pub(super) fn describe<A: Serialize>(agent: &A) -> Result<String, String> {
     let mut shown = Shown(Vec::new());
     let written = catch_unwind(AssertUnwindSafe(|| serde_json::to_writer(&mut shown, agent)));
@@ -94,7 +94,7 @@ pub(super) fn describe<A: Serialize>(agent: &A) -> Result<String, String> {
     }
 }
 
-/// Takes a little more than is shown, and then no more.
+/// Writer that accepts little more than is shown.
 struct Shown(Vec<u8>);
 
 impl std::io::Write for Shown {
@@ -110,10 +110,10 @@ impl std::io::Write for Shown {
     }
 }
 
-/// The agent that these bytes are.
+/// Decodes an agent.
 ///
 /// # Errors
-/// They are none of this type: why.
+/// Returns the reason if the bytes encode no agent of this type.
 pub(super) fn decode<A: DeserializeOwned>(bytes: &[u8]) -> Result<Kept<A>, String> {
     let body = match bytes.split_first() {
         Some((&LAYOUT, body)) => body,
@@ -136,19 +136,19 @@ pub(super) fn decode<A: DeserializeOwned>(bytes: &[u8]) -> Result<Kept<A>, Strin
     Ok(kept)
 }
 
-/// Appends what makes `after` of `before`.
+/// Appends the delta that turns `before` into `after`.
 pub(super) fn write_delta(before: &[u8], after: &[u8], out: &mut Vec<u8>) {
     let alike = |pairs: &mut dyn Iterator<Item = (&u8, &u8)>| pairs.take_while(|(a, b)| a == b).count();
     let front = alike(&mut before.iter().zip(after));
     let rest = before.len().min(after.len()) - front;
     let back = alike(&mut before.iter().rev().zip(after.iter().rev()).take(rest));
-    // Both fit: a state is far shorter.
+    // Both fit, because a state is far shorter.
     out.extend((front as u32).to_le_bytes());
     out.extend((back as u32).to_le_bytes());
     out.extend(after.get(front..after.len() - back).unwrap_or_default());
 }
 
-/// What a delta makes of `before`; `None` if it is none that fits.
+/// Applies a delta to `before`. Returns `None` if it does not fit.
 pub(super) fn apply_delta(before: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
     let (head, between) = delta.split_at_checked(DELTA_HEAD_BYTES)?;
     let (front, back) = head.split_at_checked(DELTA_HEAD_BYTES / 2)?;
@@ -158,10 +158,10 @@ pub(super) fn apply_delta(before: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
     Some([before.get(..front)?, between, before.get(front + rest..)?].concat())
 }
 
-/// A whole state, and what changed since: the state at the end.
+/// Returns the last state, from a complete state and the changes after it.
 ///
 /// # Errors
-/// There is no whole one, or a change does not fit.
+/// Returns the reason if there is no complete state, or if a change does not fit.
 pub(super) fn latest(states: &[State]) -> Result<Vec<u8>, String> {
     let Some((State::Whole(whole), changes)) = states.split_first() else {
         return Err("its state was not kept whole".to_owned());
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(told, "its state cannot be written: panicked: out of order");
     }
 
-    /// What this layout looks like, for ever; and a type that has changed since.
+    /// Pins this layout for ever, and tests a type that has changed since.
     #[test]
     fn states_of_earlier_types_are_read() {
         #[derive(Debug, PartialEq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! Timers that are kept: each has a name, and goes on while its agent is nowhere.
+//! Durable timers: each has a name, and continues while its agent is on no node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(crate) struct Timers {
     /// Timers in the order in which they were set.
     all: BTreeMap<u64, Timer>,
     named: FxHashMap<Box<str>, u64>,
-    /// The soonest first; of those due at once, the one set first.
+    /// Timers by time; of those due at once, the one set first comes first.
     due: BTreeSet<(Time, u64)>,
     next: u64,
 }
@@ -42,16 +42,17 @@ impl From<Timers> for Vec<Timer> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Timer {
     name: Box<str>,
-    /// When it goes off by the clock on the wall, in milliseconds since 1970-01-01 UTC; [`ON_THE_WAY`] if what it was set to is left of it.
+    /// Due time by the wall clock, in milliseconds since 1970-01-01 UTC; [`ON_THE_WAY`] if `delay_ms` is the
+    /// remaining delay.
     due_wall_ms: u64,
-    /// What it was set to.
+    /// Delay that the timer was set to.
     delay_ms: u64,
-    /// When it goes off by the clock of this process.
+    /// Due time by the clock of this process.
     #[serde(skip, default = "never")]
     due: Time,
 }
 
-/// No clock on a wall shows that.
+/// Value that no wall clock shows.
 const ON_THE_WAY: u64 = 0;
 
 fn never() -> Time {
@@ -91,14 +92,15 @@ impl Timers {
         Some(timer.due.max(now) - now)
     }
 
-    /// Each with what is left of it, for people: `tick in 500 ms`.
+    /// Describes each timer with its remaining time, for people: `tick in 500 ms`.
     pub fn describe(&self, now: Time) -> String {
         let each =
             self.all.values().map(|timer| format!("{} in {} ms", timer.name, (timer.due.max(now) - now).as_millis()));
         each.collect::<Vec<_>>().join(", ")
     }
 
-    /// As they travel, each set to what is left of it: the clock on another node's wall may be far ahead, or behind.
+    /// Returns the timers for a hop, each set to its remaining delay: another node's wall clock may be far ahead, or
+    /// behind.
     pub fn on_the_way(&self, now: Time) -> Self {
         let mut timers: Vec<Timer> = self.clone().into();
         for timer in timers.iter_mut().filter(|timer| timer.due < Time::NEVER) {
@@ -109,7 +111,7 @@ impl Timers {
         timers.into()
     }
 
-    /// The agent is back: each timer has what is left of it.
+    /// Resumes the timers of an agent that is back, each with its remaining delay.
     pub fn resume(&mut self, now: Time, wall_ms: u64) {
         let mut timers: Vec<Timer> = std::mem::take(self).into();
         for timer in &mut timers {
@@ -122,12 +124,12 @@ impl Timers {
         *self = timers.into();
     }
 
-    /// When the next one goes off.
+    /// Returns the due time of the next timer.
     pub fn next(&self) -> Option<Time> {
         self.due.first().map(|(due, _)| *due)
     }
 
-    /// Takes the one out that went off first, if any has by `now`.
+    /// Takes out the timer that went off first, if any has by `now`.
     pub fn take_due(&mut self, now: Time) -> Option<Box<str>> {
         let (due, number) = *self.due.first()?;
         (due <= now).then(|| self.take(number)).flatten()
@@ -153,11 +155,11 @@ mod tests {
         assert!(timers.cancel("c") && !timers.cancel("c"));
         assert_eq!((timers.next(), timers.left("a", at(1_100))), (Some(at(1_300)), Some(Duration::from_millis(300))));
         assert_eq!(timers.take_due(at(1_299)), None);
-        // Another process, in which it is 5 s, after 350 ms on the wall.
+        // Another process, whose clock shows 5 s, after 350 ms of wall time.
         timers.resume(at(5_000), 90_350);
         assert_eq!(timers.take_due(at(5_000)).as_deref(), Some("b"));
         assert_eq!((timers.next(), timers.take_due(at(5_049))), (Some(at(5_050)), None));
-        // The clock on the wall was set back: not longer than it was set to.
+        // The wall clock was set back: the remaining delay is at most the one set.
         timers.resume(at(6_000), 60_000);
         assert_eq!(timers.next(), Some(at(6_400)));
         assert_eq!(timers.take_due(at(6_400)).as_deref(), Some("a"));
@@ -173,15 +175,15 @@ mod tests {
         timers.set("a", Duration::from_millis(400), at(1_000), 90_000);
         timers.set("b", Duration::from_millis(100), at(1_000), 90_000);
         let written = serde_json::to_string(&timers.on_the_way(at(1_150))).unwrap();
-        // Another node, in which it is 5 s, and on the wall an hour later.
+        // Another node, whose clock shows 5 s, with a wall clock an hour ahead.
         let mut there: Timers = serde_json::from_str(&written).unwrap();
         there.resume(at(5_000), 90_000 + 3_600_000);
         assert_eq!(there.take_due(at(5_000)).as_deref(), Some("b"));
         assert_eq!(there.next(), Some(at(5_250)));
-        // There its node dies, and it goes on 50 ms later.
+        // That node dies, and the agent continues 50 ms later.
         there.resume(at(0), 90_000 + 3_600_050);
         assert_eq!(there.next(), Some(at(200)));
-        // Whoever goes on before he had a turn has them as they were.
+        // An agent that continues before it had a turn has its timers unchanged.
         let mut unseen: Timers = serde_json::from_str(&written).unwrap();
         unseen = unseen.on_the_way(at(9));
         unseen.resume(at(0), 1);

@@ -1,10 +1,10 @@
-//! A durable agent that cannot be made again here.
+//! Placeholder for a durable agent that cannot be restored here.
 
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::{AgentBody, Next, Turn};
 
-/// It keeps its name and its messages, and does nothing: what is kept of it stays as it is, until a program goes on with it
-/// that can.
+/// Body that holds the agent's name and messages, and does nothing. The agent's records stay as they are, until a
+/// program that knows the agent continues it.
 pub(crate) struct Unserved(pub Option<Origin>);
 
 impl AgentBody for Unserved {

@@ -1,17 +1,17 @@
-//! Which agents should live in which shard.
+//! Load balancing between shards.
 //!
-//! Agents that talk to each other belong together: a message within a shard costs a few ten nanoseconds, one between
-//! shards several hundred, and one that must wake a sleeping worker many thousand. So new agents stay where their
-//! creator is, and a shard that is busy all the time gives agents away only to one that is idle a good part of it, as
-//! many as make both equally busy, and only if that pays: if the share of turns that would talk across the cut, times
-//! what that costs, is less than what a turn takes. The agents to go are
-//! found by following who talks to whom, so that a ring is cut into two arcs and pairs stay pairs.
+//! Agents that talk to each other belong together. A message within a shard costs a few ten nanoseconds, one between
+//! shards several hundred, and one that must wake a sleeping worker many thousand. So new agents stay in their
+//! creator's shard. A shard that is always busy gives agents away only to one that is idle a good part of the time:
+//! as many as make both equally busy. It does so only if the share of turns that would send across the cut, times the
+//! cost of a crossing, is less than what a turn takes. The agents to move are found by following who talks to whom,
+//! so that a ring is cut into two arcs, and pairs stay together.
 //!
-//! A star around an agent that all others wait for, a broker, stays whole unless its turns are long: it cannot be faster
-//! than its hub, and partners that live beside the hub would have their turns more often than those that do not. So a
-//! shard that is about to give agents away first looks who takes how much of its time (see [`Profile`]).
+//! A star around a hub that all others wait for, such as a broker, stays whole unless its turns are long. The star
+//! cannot be faster than its hub, and partners in the hub's shard would have more turns than others. So a shard that
+//! is about to give agents away first measures the time of each of them (see [`Profile`]).
 //!
-//! Agents that talk across shards all the time, with short turns, are brought together again.
+//! Agents that constantly talk across shards, with short turns, are brought together again.
 
 use std::time::Duration;
 
@@ -25,54 +25,54 @@ use super::profile::Profile;
 use super::slot::Status;
 use crate::sync::atomic::Ordering;
 
-/// What a message between shards costs beyond one within, waiting included.
+/// Extra cost of a message between shards over one within, waiting included.
 const CROSSING_NS: u64 = 1_000;
-/// How often a shard looks whether all is well placed.
+/// Interval between two checks of the balance.
 const LOOK_EVERY_US: u64 = 2_000;
-/// The same, after it found nothing to do many times.
+/// Longest interval, after many checks without a move.
 const LOOK_EVERY_US_MAX: u64 = 128_000;
-/// How long agents that moved stay at least, so that the traffic shows whether that was good.
+/// Time for which moved agents stay at least, so that the traffic shows the effect.
 const SETTLE_US: u64 = 4_000;
-/// How long a society stays that has just come to be: what agents do first says little of what they will do.
+/// Time for which a new society stays: its first messages say little of its later ones.
 const YOUNG_US: u64 = 50_000;
-/// A shard that is busy for a larger share of the time has too much to do...
+/// Share of the time above which a shard is overloaded...
 const BUSY_SHARE: f64 = 0.9;
-/// ...and one for a smaller share too little.
+/// ...and below which it has room.
 const IDLE_SHARE: f64 = 0.7;
-/// The same if turns are short: what those who talk save by being together counts for more.
+/// Share that counts as room if turns are short: the savings of staying together weigh more.
 const IDLE_SHARE_SHORT: f64 = 0.5;
-/// Turns shorter than this are not worth giving away if only few agents wait for them.
+/// Duration below which turns are not worth giving away if only few agents wait for them.
 const SHORT_TURN_NS: u64 = 2_000;
-/// With turns longer than this, what a message across costs does not count: partners may live apart from their hub.
+/// Duration of turns above which crossings do not count: partners may live apart from their hub.
 const LONG_TURN_NS: u64 = 100_000;
-/// Partners of a busy hub in another shard are brought to it if their own shard is busy for a smaller share of the time.
+/// Share of the time below which a shard's agents move to a busy hub in another shard.
 const WAITING_SHARE: f64 = 0.6;
-/// A round of more turns than this...
+/// Number of turns in a round above which...
 const SHORT_ROUND_TURNS: u32 = 64;
-/// ...takes no longer than this by itself.
+/// ...the round takes no longer than this by itself.
 const SHORT_ROUND_US_MAX: u64 = 1_000;
-/// Agents looked at to judge a move.
+/// Number of agents sampled to judge a move.
 const SAMPLE_MAX: usize = 1_024;
-/// Fewer that wait for turns tell little of all the others.
+/// Number of waiting agents below which these say little of all others.
 const FEW: usize = 32;
-/// Agents that move at once.
+/// Number of agents that move at once, at most.
 const MOVE_MAX: usize = 16_384;
 
-/// What a shard knows of its own traffic.
+/// Traffic of a shard, and the state of its load balancing.
 #[derive(Debug)]
 pub(super) struct Balance {
     next_look: Time,
     look_every_us: u64,
-    /// Since the last look: time spent in rounds that had all their turns, and those turns.
+    /// Time since the last check in rounds that had all their turns, and the number of those turns.
     busy_us: u64,
     turns: u64,
-    /// Since the last look: messages sent, and those to other shards.
+    /// Messages sent since the last check, and those to other shards.
     sent: u64,
     pub crossed: u64,
-    /// When the last look was, and how long each shard had been busy by then.
+    /// Time of the last check, and the busy time of each shard until then.
     looked: Time,
     busy_then_us: Vec<u64>,
-    /// Who takes how much of the time, if that is of interest.
+    /// Measured time of each agent, while that is of interest.
     profile: Option<Profile>,
 }
 
@@ -93,10 +93,10 @@ impl Default for Balance {
 }
 
 impl Balance {
-    /// A round of this many turns took this long.
+    /// Counts a round.
     pub fn note_round(&mut self, turns: u32, round_us: u64) {
         if turns > SHORT_ROUND_TURNS && round_us > SHORT_ROUND_US_MAX {
-            // Rounds of so many turns are short; the operating system let somebody else run.
+            // Rounds of so many turns are short; the operating system ran another thread.
             return;
         }
         self.turns += u64::from(turns);
@@ -108,21 +108,21 @@ impl Balance {
     }
 }
 
-/// What came of looking for agents to move.
+/// Result of a check of the balance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// There was no reason to look closer.
+    /// No reason to look closer.
     Nothing,
-    /// There was, and that is being done.
+    /// A profile is being measured.
     Measures,
-    /// There was, but it would not pay.
+    /// A move would not pay.
     Refused,
-    /// Some are about to move.
+    /// Agents are about to move.
     Moves,
 }
 
 impl Shard {
-    /// Looks now and then whether agents should move, and begins to move them.
+    /// Checks at intervals whether agents should move, and begins to move them.
     pub(super) fn balance(&mut self, sent: u64) {
         self.balance.sent += sent;
         if self.now < self.balance.next_look || self.outgoing.len() < 2 {
@@ -143,7 +143,7 @@ impl Shard {
         match verdict {
             Verdict::Nothing => {}
             Verdict::Measures => self.balance.look_every_us = look_every_us,
-            // What does not pay now will rarely pay a moment later, and to find out costs time.
+            // What does not pay now will rarely pay a moment later, and the check costs time.
             Verdict::Refused => {
                 next_us = (look_every_us * 2).min(LOOK_EVERY_US_MAX);
                 self.balance.look_every_us = next_us;
@@ -153,12 +153,12 @@ impl Shard {
         self.balance.next_look = Time(self.now.0 + next_us);
     }
 
-    /// Whether turns are to be timed, each by itself.
+    /// Returns true if turns are to be timed individually.
     pub fn is_profiled(&self) -> bool {
         self.is_sampled() || self.balance.profile.as_ref().is_some_and(Profile::is_open)
     }
 
-    /// The turn that was begun last took so long.
+    /// Notes the duration of the last turn.
     #[cold]
     pub fn note_turn(&mut self, spent: Duration) {
         if self.is_sampled() {
@@ -169,7 +169,7 @@ impl Shard {
         }
     }
 
-    /// Which share of the time since the last look each shard was busy.
+    /// Returns the share of time since the last check for which each shard was busy.
     fn busy_shares(&mut self, last: &mut Balance) -> Vec<f64> {
         let passed_us = (self.now.0 - last.looked.0).max(1) as f64;
         let busy_us: Vec<u64> = self.node.seats.iter().map(|seat| seat.figures.busy_us(self.now)).collect();
@@ -181,14 +181,14 @@ impl Shard {
         shares
     }
 
-    /// So many agents more came to be here.
+    /// Notes new agents of this shard.
     pub(super) fn note_newcomers(&mut self, count: usize) {
         if count * 2 >= self.slots.room() {
             self.moved_at = Time(self.now.0 + YOUNG_US);
         }
     }
 
-    /// Gives agents to a shard that has much less to do, if that pays.
+    /// Gives agents to a much less busy shard, if that pays.
     fn spread(&mut self, mut last: Balance, busy: &[f64]) -> Verdict {
         let waiting = self.runnable.len();
         let me = usize::from(self.index);
@@ -223,7 +223,8 @@ impl Shard {
         if self.depart(to as ShardIndex, agents) { Verdict::Moves } else { Verdict::Refused }
     }
 
-    /// Who must not be parted from whom (see [`Profile::bound`]), those included that the profile has not seen.
+    /// Returns the hub that each agent must stay with (see [`Profile::bound`]), including agents that were not
+    /// profiled.
     fn bound(&mut self, profile: &Profile) -> FxHashMap<u32, u32> {
         let mut bound = profile.bound(|index| self.local_peer(index));
         if bound.is_empty() {
@@ -240,8 +241,8 @@ impl Shard {
         bound
     }
 
-    /// Agents that belong together, `wanted` of which wait for a turn: who talks to whom is followed from one agent
-    /// after the other, and who is bound to a hub comes with it and all that are bound to it, or stays.
+    /// Returns agents that belong together, `wanted` of which wait for a turn. Follows from one agent to the next who
+    /// talks to whom. An agent bound to a hub comes with the hub and all its partners, or stays.
     fn block(&mut self, sample: &[u32], wanted: usize, bound: &FxHashMap<u32, u32>) -> FxHashSet<u32> {
         let mut stars: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (index, hub) in bound {
@@ -252,7 +253,7 @@ impl Shard {
         for seed in sample {
             if let Some(star) = bound.get(seed).and_then(|hub| stars.remove(hub)) {
                 let ready = star.iter().filter(|index| self.is_queued(**index)).count();
-                // A star is seldom just as large as wished.
+                // A star rarely has exactly the size wanted.
                 if found + ready <= wanted + wanted / 2 && block.len() + star.len() < MOVE_MAX {
                     block.extend(star);
                     found += ready;
@@ -278,7 +279,7 @@ impl Shard {
         self.slots.at(index).is_some_and(|slot| slot.status == Status::Queued)
     }
 
-    /// How many of the sampled agents would talk across, less those who do now and would no more.
+    /// Counts sampled agents that would send across the cut, less those that do so now and would stop.
     fn cut(&mut self, sample: &[u32], block: &FxHashSet<u32>, to: ShardIndex) -> u64 {
         let mut cut = 0i64;
         for index in sample {
@@ -292,7 +293,8 @@ impl Shard {
         cut.max(0) as u64
     }
 
-    /// Moves agents to the shard they talk to, if nearly all that is said goes there and nothing else keeps them here.
+    /// Moves agents to the shard they talk to, if nearly all their messages go there and nothing else keeps them
+    /// here.
     fn gather(&mut self, last: &Balance, busy: &[f64]) -> bool {
         if last.crossed * 3 < last.sent || last.sent * 4 < last.turns {
             return false;
@@ -302,7 +304,7 @@ impl Shard {
         }
         let mut sample: Vec<u32> = self.runnable.iter().take(SAMPLE_MAX).collect();
         if sample.len() < FEW {
-            // Those who wait for answers from over there, too.
+            // Includes agents that wait for answers from the other shard.
             sample = self.slots.iter().take(SAMPLE_MAX).map(|slot| slot.index).collect();
         }
         let mut talk_to: Vec<Vec<u32>> = self.outgoing.iter().map(|_| Vec::new()).collect();
@@ -317,7 +319,7 @@ impl Shard {
         let Some((to, agents)) = talk_to.into_iter().enumerate().max_by_key(|(_, agents)| agents.len()) else {
             return false;
         };
-        // The few go to the many: if both shards moved at once, they would just change places.
+        // The smaller group moves: if both shards moved at once, they would just change places.
         let theirs = self.node.seats.get(to).map_or(0, |seat| seat.figures.runnable.load(Ordering::Relaxed));
         if (self.runnable.len() as u64, self.index) > (theirs, to as ShardIndex) {
             return false;
@@ -325,7 +327,7 @@ impl Shard {
         self.depart(to as ShardIndex, agents)
     }
 
-    /// Moves those who wait most of the time for one and the same agent in a busy shard to that shard.
+    /// Moves agents to a busy shard if they mostly wait for one agent there.
     fn gather_at_hub(&mut self, busy: &[f64]) -> bool {
         if busy.get(usize::from(self.index)).is_none_or(|mine| *mine > WAITING_SHARE) {
             return false;
@@ -351,7 +353,7 @@ impl Shard {
         self.depart(place.shard, agents.collect::<Vec<u32>>())
     }
 
-    /// The shard and the place of whom an agent wrote to last.
+    /// Returns the shard and place of the agent that this agent wrote to last.
     fn peer(&mut self, index: u32) -> Option<(ShardIndex, Option<u32>)> {
         let peer = self.slots.at(index).map(|slot| slot.peer).filter(|peer| *peer != Symbol::default())?;
         match self.node.routes.look_up(peer).place() {

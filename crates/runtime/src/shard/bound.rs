@@ -1,7 +1,7 @@
-//! Durable agents that want to be on another node: their partition goes there, and they with it.
+//! Pending moves of durable agents: an agent moves to another node together with its partition.
 //!
-//! That an agent wants it is part of its mind, and is written before anybody hears of it. From then on it has no turns on this node,
-//! unless it is told why it stays. Whichever node goes on with it looks whether it is where it wanted to be.
+//! The agent's wish to move is part of its state, and persisted before it takes effect. From then on the agent has no
+//! turns on this node, unless the move fails. Every node that recovers the agent checks whether it has arrived.
 
 use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopRequest};
 
@@ -12,7 +12,7 @@ use crate::mobility::{Errand, HopOrder};
 use crate::parcel::{Bearer, Parcel};
 use crate::sync::Arc;
 
-/// An agent of this shard that waits for its partition to be elsewhere.
+/// Agent of this shard that waits for its partition to move.
 pub(super) struct Bound {
     index: u32,
     generation: u32,
@@ -20,17 +20,17 @@ pub(super) struct Bound {
 }
 
 impl Shard {
-    /// Whether what an agent does is written down.
+    /// Returns true if an agent is durable.
     pub(super) fn is_written_down(&mut self, index: u32) -> bool {
         self.slots.at(index).is_some_and(|slot| slot.unwritten.is_some())
     }
 
-    /// Whether an agent is about to be on another node.
+    /// Returns true if an agent is about to move to another node.
     pub(super) fn is_off(&self, name: whimbrel_acl::Symbol) -> bool {
         self.hops.contains_key(&name) || self.bound.contains_key(&name)
     }
 
-    /// A durable agent of a cluster wants to be on another node, or somebody calls it home.
+    /// Begins the move of a durable agent, requested by the agent or by a caller.
     pub(super) fn begin_journey(&mut self, index: u32, mut errand: Errand) {
         let Some(slot) = self.slots.at(index) else { return };
         if self.bound.contains_key(&slot.name) {
@@ -49,7 +49,7 @@ impl Shard {
         self.stay(index, errand, HopError::NotMovable(why.to_owned()));
     }
 
-    /// Has a durable agent's partition go where it wants to be, as soon as that it wants it is written.
+    /// Requests that a durable agent's partition moves, as soon as the wish is persisted.
     pub(super) fn set_out(&mut self, index: u32, request: HopRequest) {
         if let Err(why) = self.may_set_out(index, &request) {
             return self.stay(index, *Errand::of(request), why);
@@ -90,7 +90,7 @@ impl Shard {
         self.node.may_be_conveyed(name, request.to)
     }
 
-    /// A durable agent's partition does not go where it wants to be: it goes on here.
+    /// Ends the pending move of an agent whose partition stays: the agent continues here.
     pub(super) fn unmoved(&mut self, whom: Bearer, why: HopError) {
         let is_it = |bound: &&Bound| bound.generation == whom.generation;
         if self.bound.get(&whom.name).filter(is_it).is_some()
@@ -100,7 +100,7 @@ impl Shard {
         }
     }
 
-    /// An agent is about to end: it waits for its partition no longer.
+    /// Ends the pending move of an agent that is about to end.
     pub(super) fn stop_waiting(&mut self, index: u32) {
         if self.bound.is_empty() {
             return;

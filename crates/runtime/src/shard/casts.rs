@@ -1,7 +1,7 @@
-//! Messages to a topic or a group: to all that are in it, or to one of them.
+//! Messages to a topic or group: to all its members, or to one of them.
 //!
-//! Each copy goes the way of any message to its receiver, so that none overtakes another, and all share one message.
-//! Other nodes get one copy each, and do the same with it ([`crate::arrivals`]).
+//! Each copy takes the same way as any message to its receiver, so that none overtakes another, and all share one
+//! message. Other nodes get one copy each, and distribute it themselves ([`crate::arrivals`]).
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::dead_letters::DeadReason;
@@ -15,7 +15,7 @@ use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
 impl Shard {
-    /// A message to a name that is no agent's.
+    /// Routes a message to a name without an agent's route.
     #[inline(never)]
     pub(super) fn route_unknown(&mut self, envelope: Envelope) -> Reception {
         let name = envelope.to.name;
@@ -32,14 +32,15 @@ impl Shard {
 
     fn send_to_nobody(&mut self, envelope: Envelope) -> Reception {
         match Cast::of(envelope.to.name) {
-            // The topic itself takes it.
+            // The topic itself accepts the message.
             Some(Cast::Broadcast) => self.tally.handled += 1,
             _ => self.undeliverable(envelope.to, envelope.body, DeadReason::NoMember),
         }
         Reception::Fine
     }
 
-    /// A message to an agent that is nowhere: it waits if nobody serves its partition just now.
+    /// Routes a message to an agent without a route. The message waits if no node serves the agent's partition just
+    /// now.
     fn route_unserved(&mut self, envelope: Envelope) -> Reception {
         let node = Arc::clone(&self.node);
         let waiting = match &node.cluster {
@@ -50,7 +51,7 @@ impl Shard {
             Waiting::No(envelope) => envelope,
             Waiting::Here => return Reception::Fine,
             Waiting::InTheBooks => {
-                // What is said again is another message, as far as figures go.
+                // A repetition counts as another message.
                 self.tally.handled += 1;
                 return Reception::Fine;
             }
@@ -70,7 +71,7 @@ impl Shard {
             self.undeliverable(envelope.to, envelope.body, DeadReason::UnknownAgent);
             return Reception::Fine;
         }
-        // Somebody serves it since.
+        // A node serves the partition by now.
         self.route(envelope.to, envelope.body)
     }
 
@@ -95,7 +96,8 @@ impl Shard {
         reception
     }
 
-    /// Some of those who subscribed are on their way: what is said to others leaves while this node does not change the way by which they get it.
+    /// Publishes to an audience with moving subscribers. The message leaves for the others before this node switches
+    /// to the new nodes of these.
     fn publish_to_roaming(&mut self, envelope: Envelope) -> Reception {
         let node = Arc::clone(&self.node);
         node.begin_publishing();
@@ -143,8 +145,8 @@ impl Shard {
         self.route(Aid::local(to), body)
     }
 
-    /// A message to one of a group, whose member ended without handling it, goes to another one. It comes back if it is no
-    /// such message, or there is nobody else: a message of another node's agent stays on this node.
+    /// Sends a message to a group's member that ended without handling it to another member. Returns any other
+    /// message, and one without another member to send it to. A message of another node's agent stays on this node.
     pub(super) fn choose_again(&mut self, envelope: Envelope, why: DeadReason) -> Result<(), Envelope> {
         if !matches!(why, DeadReason::UnknownAgent | DeadReason::AgentEnded)
             || self.node.stopping.load(Ordering::Relaxed)

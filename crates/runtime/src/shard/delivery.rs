@@ -1,4 +1,4 @@
-//! Where a message goes: into a mailbox here, into another shard's batch, or back to its sender as `failure`.
+//! Delivery of messages: into a local mailbox, into another shard's batch, or back to the sender as `failure`.
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::dead_letters::DeadReason;
@@ -12,26 +12,26 @@ use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::locked;
 
-/// Parcels that wait for the end of the round at most.
+/// Number of parcels that wait for the end of the round, at most.
 const BATCH_MAX: usize = 4_096;
 
-/// How long messages for other nodes wait for what follows while there is more to do: a write to a socket takes as long as some fifty
-/// of them do.
+/// Time for which messages for other nodes wait for later ones while there is more to do. A write to a socket takes
+/// as long as some fifty messages.
 const GATHER_US: u64 = 50;
-/// Messages for one node that wait at most: as many small ones as a socket is given at once. Of larger ones
-/// those for which the link has room.
+/// Number of messages for one node that wait at most: as many small ones as a socket is given at once. For larger
+/// ones the link's room decides.
 const LINK_BATCH_MAX: usize = 1_024;
-/// The room of a link that has not said yet how much it has.
+/// Assumed room of a link that has not reported any yet.
 const LINK_ROOM_AT_FIRST: usize = 256;
 
-/// What is sent to another node, and not handed to its link yet.
+/// Messages to another node that are not handed to its link yet.
 pub(super) struct Departing {
     messages: Vec<Envelope>,
-    /// How many more may follow before their senders wait.
+    /// Number of further messages that fit before senders wait.
     room: usize,
-    /// The link was full, and says that it is not any more.
+    /// True if the link was full and has room again.
     drained: bool,
-    /// When something was handed over last.
+    /// Time of the last handover.
     left_at: Time,
 }
 
@@ -47,21 +47,21 @@ impl Default for Departing {
     }
 }
 
-/// What became of a message, as far as its sender should care; the more so the greater.
+/// Result of routing a message, for its sender; greater values are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reception {
-    /// All is well.
+    /// The message was delivered or sent.
     Fine,
-    /// The receiver's shard has too much to take in: slow down.
+    /// The receiver's shard is overloaded: slow down.
     Busy,
-    /// This receiver has too much to do: wait for it.
+    /// This receiver is crowded: wait for it.
     Crowded(Symbol),
     /// The link to this node is full: wait for it.
     LinkFull(NodeId),
 }
 
 impl Shard {
-    /// Sends a message on its way.
+    /// Routes a message.
     #[inline(always)]
     pub(super) fn route(&mut self, to: Aid, body: MessageBody) -> Reception {
         self.route_by(self.route_of(to), to, body)
@@ -82,7 +82,7 @@ impl Shard {
         self.route_farther(Envelope { to, body }, route)
     }
 
-    /// The place of an agent of this shard, if it is not crowded.
+    /// Returns the place of an agent of this shard, if it is not crowded.
     pub(super) fn slot_here(&self, agent: Aid) -> Option<u32> {
         let ours = agent.platform == sym::EMPTY || agent.platform == self.node.name;
         self.node.routes.look_up(agent.name).slot_at(self.here).filter(|_| ours)
@@ -113,14 +113,14 @@ impl Shard {
         reception
     }
 
-    /// Puts a message into another shard's batch. Whether that shard has so much to take in that senders should slow
-    /// down: whether the receiver is crowded will show only then.
+    /// Puts a message into another shard's batch. Returns true if that shard is so loaded that senders should slow
+    /// down. Whether the receiver is crowded shows only later.
     fn send_across(&mut self, shard: ShardIndex, envelope: Envelope) -> bool {
         self.balance.crossed += 1;
         let Some(seat) = self.node.seat(shard) else { return false };
         let Some(batch) = self.outgoing.get_mut(usize::from(shard)) else { return false };
         batch.push(Parcel::Message(envelope));
-        // Who has nothing to do should not wait for the end of this round.
+        // An idle worker should not wait for the end of this round.
         self.urgent |= batch.len() >= BATCH_MAX || seat.figures.is_idle();
         seat.waiting() + batch.len() > self.mailbox_limits.soft
     }
@@ -130,7 +130,7 @@ impl Shard {
         self.send_row_linked(node, envelope.to, std::iter::once(envelope.body), route)
     }
 
-    /// The same for several to one receiver.
+    /// Puts several messages to one receiver into the batch for another node.
     pub(super) fn send_row_linked(
         &mut self,
         node: NodeId,
@@ -150,7 +150,7 @@ impl Shard {
         if batch.room == 0 { Reception::LinkFull(node) } else { crowded }
     }
 
-    /// What a sender should care about after what was urgent has been handed over: a link may have room again.
+    /// Re-evaluates a result after urgent messages were handed over: a link may have room again.
     pub(super) fn reconsider(&self, reception: Reception) -> Reception {
         match reception {
             Reception::LinkFull(node) => {
@@ -161,7 +161,7 @@ impl Shard {
         }
     }
 
-    /// A link that was full has room again: how much, it says when it is asked next.
+    /// Notes that a full link has room again; the link tells how much when asked next.
     pub(super) fn drained(&mut self, node: NodeId) {
         if let Some(batch) = self.linked.get_mut(node.0 as usize) {
             batch.drained = true;
@@ -169,13 +169,13 @@ impl Shard {
         }
     }
 
-    /// Hands over what was sent to other nodes, and lets senders go on where there is room.
+    /// Hands over messages to other nodes, and lets senders continue where there is room.
     pub(super) fn flush_links(&mut self) {
         self.flush_those_links(|_| true);
     }
 
-    /// The same at the end of a round: of nodes whose messages have waited long enough, and of all if nothing may follow soon. Where a turn
-    /// takes a round that may be long, so nothing waits for it.
+    /// Hands over messages at the end of a round: those that have waited long enough, or all if no more may follow
+    /// soon. Where turns can fill a long round, nothing waits.
     pub(super) fn flush_links_in_time(&mut self) {
         if self.linked.is_empty() {
             return;
@@ -188,7 +188,7 @@ impl Shard {
         self.flush_links();
     }
 
-    /// The same of nodes to which nothing more can be sent before.
+    /// Hands over messages to nodes whose batch is full.
     pub(super) fn flush_full_links(&mut self) {
         self.flush_those_links(Departing::is_full);
     }
@@ -213,12 +213,12 @@ impl Shard {
         let room = links.map_or(usize::MAX, |links| links.send(node, &mut messages, self.index));
         let handed = (count - messages.len()) as u64;
         self.node.linked.handed.fetch_add(handed, crate::sync::atomic::Ordering::Relaxed);
-        // What is numbered is said again to whoever serves its receiver next.
+        // Numbered messages will be repeated to the next server of the receiver's partition.
         let left = messages.len();
         let mut messages = self.node.unsaid(messages);
         self.node.count_copies(0, (left - messages.len()) as u64);
         for Envelope { to, body } in messages.drain(..) {
-            // Without a link: the subscribers there are gone.
+            // Without a link, the subscribers there are gone.
             let for_many = Cast::of(to.name).is_some();
             let why = if for_many && room > 0 { DeadReason::AgentEnded } else { DeadReason::Unreachable };
             self.undeliverable(to, body, why);
@@ -234,8 +234,8 @@ impl Shard {
         }
     }
 
-    /// Takes in a message that another shard sent here: for an agent that is leaving it was sent before those that
-    /// follow it, so it goes along.
+    /// Takes in a message that another shard sent here. If the receiver is leaving, the message goes along, because
+    /// it precedes those sent after the move began.
     pub(super) fn take_message(&mut self, envelope: Envelope) {
         match self.leaver(envelope.to.name) {
             Some(index) => self.deliver_crowded(index, envelope),
@@ -243,20 +243,21 @@ impl Shard {
         }
     }
 
-    /// Sends on what was put where its receiver was meant to be, and is not.
+    /// Routes a message again that missed its receiver.
     pub(super) fn route_again(&mut self, to: Aid, body: MessageBody) {
         let sender = body.sender;
-        // As long as something is on its way here that was sent before its sender left, what the sender left behind is here, too.
+        // As long as messages are on their way here from before their sender's move, its earlier ones are here, too.
         let came_over_link =
             matches!(self.route_of(sender).place(), Place::Node(_)) && self.node.door_of(sender.name).is_none();
         if came_over_link {
-            // Nobody would believe this node that it speaks for another one's agent.
+            // No node would accept from this one a message of another node's agent.
             return self.route_arrived(to, body);
         }
         self.route(to, body);
     }
 
-    /// The slot of an agent of this shard, new agents waiting in the inbox let in first if it is among them.
+    /// Returns the slot of an agent of this shard. Installs new agents from the inbox first if the agent is among
+    /// them.
     pub(super) fn arrived_slot(&mut self, name: Symbol, place: LocalRoute) -> Option<u32> {
         if place.slot.is_some() {
             return place.slot;
@@ -269,12 +270,12 @@ impl Shard {
         }
     }
 
-    /// Keeps something for an agent that is on its way here.
+    /// Retains an item for an agent that is on its way here.
     pub(super) fn expect(&mut self, name: Symbol, early: Early) {
         self.expected.entry(name).or_default().push(early);
     }
 
-    /// Puts a message into a mailbox and sees to it that it is handled.
+    /// Puts a message into a mailbox, and queues its agent.
     #[inline(always)]
     pub(super) fn deliver(&mut self, index: u32, body: MessageBody) {
         if body.is_plain() {
@@ -283,7 +284,7 @@ impl Shard {
         self.deliver_rare(index, body);
     }
 
-    /// The same of one that may be bulky.
+    /// Delivers a message that may be bulky.
     #[cold]
     fn deliver_rare(&mut self, index: u32, body: MessageBody) {
         self.put_in(index, body);
@@ -319,7 +320,7 @@ impl Shard {
         }
     }
 
-    /// A mailbox dropped a numbered message: it is dealt with, though the agent has no turn for it.
+    /// Notes that a mailbox dropped a numbered message: it is settled, though the agent has no turn for it.
     #[cold]
     fn dropped(&mut self, index: u32) {
         self.tally.handled += 1;
@@ -329,12 +330,12 @@ impl Shard {
         }
     }
 
-    /// [`Shard::deliver`] for several messages at once, unobserved.
+    /// Delivers several messages at once, unobserved; see [`Shard::deliver`].
     pub(super) fn deliver_row(&mut self, index: u32, row: impl ExactSizeIterator<Item = MessageBody>) {
         let Some(slot) = self.slots.at(index) else { return row.for_each(|body| self.deliver_away(index, body)) };
         let waited = slot.mailbox.len();
         if waited + row.len() > self.mailbox_limits.hard {
-            // Those for which there is no room are refused one by one.
+            // Messages without room are refused one by one.
             let to = slot.aid();
             return row.for_each(|body| self.deliver_crowded(index, Envelope { to, body }));
         }
@@ -380,8 +381,8 @@ impl Shard {
         }
     }
 
-    /// The same while the agent's turn goes on without the shard. Whether a numbered message is a double, nobody knows
-    /// before that turn is over: so it is not refused, but dropped, and said again then.
+    /// Delivers to an agent whose late turn continues without the shard. Only the end of that turn tells whether a
+    /// numbered message is a duplicate. So the message is dropped rather than refused, and repeated then.
     fn deliver_crowded_away(&mut self, index: u32, envelope: Envelope) {
         let (limits, says_again) = (self.mailbox_limits, self.node.cluster.is_some());
         match self.slots.away(index).filter(|away| limits.refuse(&away.mailbox, &envelope.body)) {
@@ -418,14 +419,14 @@ impl Shard {
         }
     }
 
-    /// Tells senders to slow down if an agent brought a full mailbox.
+    /// Tells senders to slow down if an agent arrived with a full mailbox.
     pub(super) fn crowd_if_full(&mut self, index: u32) {
         if self.slots.at(index).is_some_and(|slot| self.mailbox_limits.are_used(&slot.mailbox)) {
             self.crowd(index);
         }
     }
 
-    /// Gives an agent something that came before it.
+    /// Hands an agent an item that came before it.
     pub(super) fn hand_over(&mut self, index: u32, early: Early) {
         match early {
             Early::Message(body) => {
@@ -436,12 +437,12 @@ impl Shard {
         }
     }
 
-    /// What came for an agent that will not come after all is undeliverable.
+    /// Fails what came for an agent that will not arrive.
     pub(super) fn nobody_comes(&mut self, name: Symbol) {
         let awaited =
             matches!(self.node.routes.look_up(name).place(), Place::Local(place) if place.shard == self.index);
         if awaited {
-            // Another one of that name is on its way: let it have them.
+            // Another agent of that name is on its way, and gets the items.
             return;
         }
         for early in self.expected.remove(&name).unwrap_or_default() {
@@ -451,10 +452,10 @@ impl Shard {
         }
     }
 
-    /// Tells senders, by the route, whether to slow down.
+    /// Marks an agent's route as crowded or not, for its senders.
     pub(super) fn set_crowded(&mut self, slot: &mut Slot, crowded: bool) {
         let here = LocalRoute { shard: self.index, slot: Some(slot.index), generation: slot.generation, crowded };
-        // If the route is another one by now, the agent lost its name or leaves: who sends to it hears of that.
+        // A changed route means that the agent lost its name or leaves; senders find out by themselves.
         self.redirect(slot.name, slot.index, slot.generation, Route::local(here));
         slot.crowded = crowded;
         self.node.push_crowded(slot.name, crowded);
@@ -463,7 +464,7 @@ impl Shard {
         }
     }
 
-    /// A message that ends here, unhandled: its sender hears of it.
+    /// Ends a message unhandled: its sender gets a `failure`.
     #[cold]
     pub(super) fn undeliverable(&mut self, to: Aid, body: MessageBody, why: DeadReason) {
         let Err(envelope) = self.choose_again(Envelope { to, body }, why) else { return };

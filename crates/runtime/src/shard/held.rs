@@ -1,7 +1,7 @@
-//! Senders that are held up: by a link on which too much waits to be written, or by an agent that has too much to do.
+//! Backpressure: senders wait for a full link, or for an agent with a full mailbox.
 //!
-//! Who sent to either has its next turn when that is over. A time is set as well, longer each time in a row, so that
-//! nobody waits for ever: a link may be broken for long, and its senders may have other things to do.
+//! A sender has its next turn when the obstacle is gone. A time is set as well, longer each time in a row, so that no
+//! sender waits for ever: a link may be broken for long, and its senders may have other things to do.
 
 use std::collections::VecDeque;
 
@@ -15,23 +15,23 @@ use super::Shard;
 use super::delivery::Reception;
 use super::slot::{Slot, Status};
 
-/// How long an agent's next turn waits at most after it sent to somebody who has too much to do.
+/// Longest delay of an agent's next turn after it sent to a crowded agent.
 const SLOW_DOWN_US: u64 = 1_000;
-/// The same after it sent where a link is full.
+/// Longest delay of an agent's next turn after it sent to a full link.
 const HOLD_UP_US: u64 = 64_000;
-/// It waits twice as long each time in a row, up to this long.
+/// Limit of that delay, which doubles each time in a row.
 const HOLD_UP_US_MAX: u64 = 512_000;
 
-/// What holds senders up.
+/// Obstacle that senders wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cause {
-    /// The link to this node is full.
+    /// The full link to this node.
     Link(NodeId),
-    /// This agent's mailbox is.
+    /// This agent's full mailbox.
     Mailbox(Symbol),
 }
 
-/// The senders that wait, by what they wait for, first come first: their places, and which bearers they are.
+/// Waiting senders by obstacle, first come first: their places and generations.
 #[derive(Default)]
 pub(super) struct HeldUp {
     by_cause: FxHashMap<Cause, VecDeque<(u32, u32)>>,
@@ -53,8 +53,8 @@ impl HeldUp {
 }
 
 impl Shard {
-    /// Lets an agent's next turn come later if it sent to somebody who has too much to do, or where a link is full: when
-    /// that is over, or its patience is.
+    /// Delays the next turn of an agent that sent to a crowded agent or a full link: until the obstacle is gone, or
+    /// the time is over.
     #[cold]
     pub(super) fn slow_down(&mut self, index: u32, reception: Reception) {
         let Some(slot) = self.slots.at(index) else { return };
@@ -94,12 +94,12 @@ impl Shard {
         }
     }
 
-    /// An agent is not crowded any more: all go on that were held up by it.
+    /// Lets all agents continue that waited for an agent which is not crowded any more.
     pub(super) fn relieved(&mut self, name: Symbol) {
         while self.let_go_on(Cause::Mailbox(name)) {}
     }
 
-    /// There is room for so many messages on a link: lets as many senders go on as may fill it in a turn each.
+    /// Lets as many senders continue as may fill a link's room of so many messages in a turn each.
     pub(super) fn let_senders_go_on(&mut self, node: NodeId, room: usize) {
         for _ in 0..room.div_ceil(TURN_STEPS as usize) {
             if !self.let_go_on(Cause::Link(node)) {
@@ -108,11 +108,11 @@ impl Shard {
         }
     }
 
-    /// Gives one of those who wait for this its turn. False if nobody waits.
+    /// Gives one of the senders that wait for this obstacle its turn. Returns false if none waits.
     fn let_go_on(&mut self, cause: Cause) -> bool {
         while let Some((index, generation)) = self.held_up.next(cause) {
             let held = |slot: &&mut Slot| slot.held_up == Some(cause);
-            // Who lost patience may be held up by something else by now.
+            // A sender whose time was over may wait for another obstacle by now.
             let Some(slot) = self.slots.bearer(index, generation).filter(held) else { continue };
             slot.held_up = None;
             if slot.status == Status::Delayed {

@@ -1,4 +1,4 @@
-//! Agents go to other nodes, and come from there: a shard's part. `docs/design/mobility.md` has the whole.
+//! Hops between nodes: a shard's part. `docs/design/mobility.md` describes the protocol.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,48 +21,48 @@ use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::turn::panic_text;
 
-/// Why an agent of a society that one node keeps does not go to another one.
+/// Error of an agent whose society is recorded by one node only.
 pub(crate) const KEPT_BY_ONE: &str = "its society is kept by this node alone, and would lose what left it";
 
-/// An agent of this shard that is leaving.
+/// Agent of this shard that is leaving.
 pub(super) struct Hopping {
     hop: HopId,
     index: u32,
     errand: Box<Errand>,
-    /// It is another node's: only what waited for it is here.
+    /// True once the agent belongs to another node: only its waiting messages are here.
     gone: bool,
-    /// Who calls it home meanwhile.
+    /// Recalls during the hop.
     recalls: Vec<Errand>,
-    /// Its state as it travels, if that takes more than one piece.
+    /// State as it travels, if it takes more than one piece.
     state: Option<Vec<u8>>,
-    /// Where the piece of it begins that is due.
+    /// Start of the next piece of the state.
     state_at: u64,
-    /// When it was offered, and how many bytes its state has.
+    /// Time of the offer, and bytes of the state.
     offered: (Time, u64),
-    /// It goes on to a client from there.
+    /// True if the agent continues to a client of the destination.
     onward: bool,
 }
 
-/// An agent that was offered.
+/// Agent that was offered to its destination.
 struct Offered {
     hop: HopId,
-    /// Its state, if there is more of that than can be sent at once.
+    /// State, if it takes more than one piece.
     state: Option<Vec<u8>>,
-    /// How many bytes that is.
+    /// Bytes of the state.
     bytes: u64,
     /// See [`Hopping::onward`].
     onward: bool,
 }
 
 impl Hopping {
-    /// Whether it is the agent in this place.
+    /// Returns true for the agent in this place.
     pub(super) fn is_of(&self, index: u32) -> bool {
         self.index == index
     }
 }
 
 impl Shard {
-    /// Has an agent go to another node, or a clone of it. Whatever stands in the way, it is told and goes on here.
+    /// Begins the hop of an agent, or of its clone. If anything prevents it, the agent is told and continues here.
     pub(super) fn begin_hop(&mut self, index: u32, mut errand: Box<Errand>) {
         if let Some(under_way) = self.hops.values_mut().find(|it| it.index == index) {
             if errand.request.mode == HopMode::Recall {
@@ -72,7 +72,7 @@ impl Shard {
                 }
                 return;
             }
-            // It is told of the hop that is under way, and has no turns until then.
+            // The agent is told the outcome of the present hop, and has no turns until then.
             return errand.over(Err(HopError::NotMovable("it is leaving already".to_owned())));
         }
         if self.is_written_down(index) && self.node.cluster.is_some() {
@@ -83,7 +83,8 @@ impl Shard {
         let _gathering = node.gather();
         let bearer = self.slots.at(index).map(|slot| (slot.name, slot.generation));
         let calls = bearer.and_then(|bearer| self.called.remove(&bearer)).unwrap_or_default();
-        // It has had its turn, and wants to go on to somewhere else: whoever calls it home comes first, or might call for ever.
+        // The agent has had its turn, and wants to move on. A recall comes first, because otherwise it might never
+        // come.
         if calls.is_empty() || errand.request.mode == HopMode::Recall {
             self.set_off(index, errand);
         }
@@ -94,7 +95,7 @@ impl Shard {
         calls.into_iter().for_each(|errand| self.begin_hop(index, Box::new(errand)));
     }
 
-    /// Who has not heard yet what became of its last hop, and is called home, is called again when it has had a turn.
+    /// Postpones the recall of an agent that is not told the outcome of its last hop yet, until it has had a turn.
     fn put_off(&mut self, index: u32, errand: Box<Errand>) -> Option<Box<Errand>> {
         let is_recall = errand.request.mode == HopMode::Recall;
         let called = self.slots.at(index).filter(|slot| is_recall && slot.status != Status::Held);
@@ -109,7 +110,7 @@ impl Shard {
         }
     }
 
-    /// Calls those home again that were put off, wherever they are by now.
+    /// Repeats postponed recalls, wherever the agent is by now.
     fn call_again(&mut self, name: Symbol, generation: u32) {
         let Some(calls) = self.called.remove(&(name, generation)) else { return };
         for errand in calls {
@@ -121,7 +122,7 @@ impl Shard {
         let Some(errand) = self.ask_client(index, errand).and_then(|errand| self.invite(index, errand)) else {
             return;
         };
-        // Who is paused by an operator goes nowhere but by his own will, when told to take a step.
+        // An agent that an operator paused moves only by its own request, when told to take a step.
         let stays = self.slots.at(index).filter(|_| errand.then.is_some());
         let stays = stays.and_then(|slot| slot.body.stays().map(str::to_owned));
         let offered = stays.map_or_else(|| self.offer(index, &errand.request), |why| Err(HopError::NotMovable(why)));
@@ -136,27 +137,27 @@ impl Shard {
         }
     }
 
-    /// An agent does not set off.
+    /// Ends the hop of an agent that stays, with the reason.
     pub(super) fn stay(&mut self, index: u32, mut errand: Errand, why: HopError) {
         let HopRequest { to, mode } = errand.request;
-        // Who is home when called home came home.
+        // A recall succeeds if the agent is at home already.
         let is_home = mode == HopMode::Recall && matches!(why, HopError::AlreadyThere(_));
         errand.over(if is_home { Ok(()) } else { Err(why.clone()) });
         self.tell_stayed(index, mode, &Hop::Stayed { to, why });
     }
 
-    /// Tells an agent that it, or its clone, stays: and if it was called home, that too.
+    /// Tells an agent that it, or its clone, stays; and that it was recalled, if so.
     fn tell_stayed(&mut self, index: u32, mode: HopMode, outcome: &Hop) {
         if mode == HopMode::Recall
             && let Some(slot) = self.slots.at(index)
         {
-            // What is wrong with it shows in its next turn.
+            // Its next turn shows any fault.
             let _ = catch_unwind(AssertUnwindSafe(|| slot.body.recalled()));
         }
         self.tell_hopped(index, outcome);
     }
 
-    /// Where an agent's code is, and its state before it is packed; `None` if it does not travel, or has its turn.
+    /// Returns an agent's origin and unpacked state. Returns `None` if the agent cannot move or is in a turn.
     pub(crate) fn luggage_of(&mut self, index: u32) -> Option<(Origin, Vec<u8>)> {
         let now = self.now;
         let body = &self.slots.at(index)?.body;
@@ -164,10 +165,10 @@ impl Shard {
         written.ok().flatten()
     }
 
-    /// Offers an agent to the node where it is to be. From now on it has no turns.
+    /// Offers an agent to its destination. From now on the agent has no turns.
     fn offer(&mut self, index: u32, request: &HopRequest) -> Result<Offered, HopError> {
         let (to, onward) = self.may_hop(index, request)?;
-        // What it sent comes before it.
+        // The agent's messages go before it.
         self.flush();
         let now = self.now;
         let not_movable = |why: &str| HopError::NotMovable(why.to_owned());
@@ -177,7 +178,7 @@ impl Shard {
             (slot.body.origin(), slot.body.snapshot(now))
         }));
         let (origin, state) = written.map_err(|panic| {
-            // As in a turn: it is over with it.
+            // As in a turn, a panic ends the agent.
             slot.doom = Some(Box::new(Doom::End(EndReason::Failed(panic_text(&*panic)))));
             not_movable("it failed")
         })?;
@@ -222,7 +223,7 @@ impl Shard {
             onward,
         };
         self.node.with_transits(|it| {
-            // It may be lost meanwhile. If it is from now on, the transits hear of that.
+            // The destination may be lost meanwhile. If it is lost from now on, the transits hear of it.
             if self.node.way_to(request.to) != Some((to, onward)) {
                 return Err(HopError::Unreachable(request.to));
             }
@@ -232,7 +233,7 @@ impl Shard {
         })
     }
 
-    /// Of an agent that is offered, or its clone: the clone's name, the node it is at home on, and how many milliseconds it may live.
+    /// Returns, for an offered agent or its clone, the clone's name, the home node, and the lifetime in milliseconds.
     fn bounds(&self, agent: Aid, mode: HopMode) -> (Option<Symbol>, Symbol, Option<u64>) {
         let (clone, lifetime) = match mode {
             HopMode::Clone(name) => (Some(name), None),
@@ -242,13 +243,13 @@ impl Shard {
         let ties = self.node.with_ams(|ams| ams.ties(agent));
         let is_new_here = clone.is_some() || ties.home == Symbol::default();
         let home = if is_new_here { self.node.my_name() } else { ties.home };
-        // Nobody lives longer for being cloned.
+        // Cloning does not extend a lifetime.
         let left = (ties.until < Time::NEVER).then(|| ties.until.max(self.now) - self.now);
         let lifetime = left.into_iter().chain(lifetime).min();
         (clone, home, lifetime.map(|left| left.as_millis() as u64))
     }
 
-    /// The node where an agent may go, if it may and can; and the agent of a client there to which it goes on.
+    /// Checks that an agent may hop. Returns the node, and the agent of a client there to continue to.
     fn may_hop(&mut self, index: u32, request: &HopRequest) -> Result<(NodeId, Symbol), HopError> {
         if request.to == self.node.called() {
             return Err(HopError::AlreadyThere(request.to));
@@ -261,9 +262,9 @@ impl Shard {
         if way.1 != Symbol::default() && !matches!(request.mode, HopMode::Move | HopMode::Recall) {
             return Err(HopError::NotMovable("clones do not go to clients".to_owned()));
         }
-        // Not by its route: while the platform stops, that may be gone already.
+        // The route is not consulted: while the platform stops, it may be gone already.
         let who = self.node.bearer(aid.name, me);
-        // A clone is created there, and moves there: a rule for its name is about both.
+        // A clone is created there and moves there: a rule for its name concerns both.
         let is_kept_back = match request.mode {
             HopMode::Clone(name) | HopMode::Minion(name, _) => self.node.forbids(who, Action::Move, name.as_str()),
             HopMode::Move | HopMode::Recall => false,
@@ -272,7 +273,7 @@ impl Shard {
         if may { Ok(way) } else { Err(HopError::Forbidden(me)) }
     }
 
-    /// The agent in this place, if it can leave at all.
+    /// Returns the agent in this place if it can leave at all.
     pub(super) fn may_leave(&mut self, index: u32) -> Result<Aid, HopError> {
         let not_movable = |why: &str| Err(HopError::NotMovable(why.to_owned()));
         let is_off = self.slots.at(index).map(|slot| slot.name).is_some_and(|name| self.is_off(name));
@@ -301,10 +302,10 @@ impl Shard {
         Ok(aid)
     }
 
-    /// Tells an agent what became of its hop. It has a turn then, unless it is held.
+    /// Tells an agent the outcome of its hop. The agent has a turn then, unless it is held.
     pub(super) fn tell_hopped(&mut self, index: u32, hop: &Hop) {
         let Some(slot) = self.slots.at(index) else { return };
-        // What is wrong with it shows in its next turn.
+        // Its next turn shows any fault.
         let _ = catch_unwind(AssertUnwindSafe(|| slot.body.hopped(hop)));
         match slot.status {
             Status::LeavingHeld | Status::Held => slot.status = Status::Held,
@@ -316,13 +317,13 @@ impl Shard {
         }
     }
 
-    /// Does what is to be done for a hop.
+    /// Carries out a command in the course of a hop.
     pub(super) fn handle_hop(&mut self, order: HopOrder) {
         match order {
             HopOrder::Make(offer, from) => self.node.make_coming(self.index, from, offer),
             HopOrder::LetGo(hop, to) => self.let_go(hop, to),
             HopOrder::More(hop, at, to) => {
-                // Each is given once: to ask takes no memory, and what is given does until it has left.
+                // Each piece is given once: a request takes no memory, but an answer does until it has left.
                 let is_due = |hopping: &&mut Hopping| hopping.hop == hop && hopping.state_at == at;
                 let hopping = self.hops.get_mut(&hop.agent).filter(is_due);
                 if let Some(Hopping { state: Some(state), state_at, .. }) = hopping {
@@ -357,7 +358,8 @@ impl Shard {
         if is_it { self.hops.remove(&hop.agent) } else { None }
     }
 
-    /// The destination is ready: from now on the agent is its, unless it ended just now.
+    /// Commits a hop to a destination that is ready: the agent belongs to it from now on, unless the agent ended just
+    /// now.
     fn let_go(&mut self, hop: HopId, to: NodeId) {
         let name = hop.agent;
         let Some((index, offered)) =
@@ -371,16 +373,16 @@ impl Shard {
         let mut standing = Box::new(self.node.standing_of(name, 0));
         let node = &self.node;
         let hopping = self.hops.get_mut(&name).filter(|hopping| hopping.onward);
-        // Before anybody can say what became of it.
+        // Set before any outcome can arrive.
         node.await_onward(hop, to, hopping.and_then(|hopping| hopping.errand.then.take()));
         let gone = node.with_transits(|it| {
             if !it.transits.is_leaving(hop) {
-                // Its destination was lost just now: it is about to hear that it stays.
+                // The destination was lost just now: the agent is about to hear that it stays.
                 return None;
             }
             let others = node.with_ams(|ams| {
                 let kind = ams.kind(Aid::local(name))?;
-                // Who is introduced from now on hears of it from its new node.
+                // A node that is introduced from now on hears of the agent from its new node.
                 let others = node.linked.links().map(|links| links.nodes()).unwrap_or_default();
                 node.with_topics(|topics| topics.handle_leaving(hop, to, others.iter().copied()));
                 if !self.redirect(name, index, generation, Route::node(to)) {
@@ -412,7 +414,7 @@ impl Shard {
         }
     }
 
-    /// An agent is another node's from now on.
+    /// Notes that an agent belongs to another node from now on.
     fn note_left(&mut self, index: u32, generation: u32, crowded: bool, hop: HopId, to: NodeId) {
         let (name, node) = (hop.agent, &self.node);
         node.tell(Event::Left(Aid::local(name), node.name_of(to)));
@@ -435,7 +437,8 @@ impl Shard {
         }
     }
 
-    /// An agent that was leaving is about to end: it does not leave. True if it is gone, and its end is none of this node's.
+    /// Cancels the hop of an agent that is about to end. Returns true if the agent is gone, so that this node does
+    /// not end it.
     pub(super) fn call_off_hop(&mut self, index: u32) -> bool {
         let Some((name, gone)) = self.hops.values().find(|it| it.index == index).map(|it| (it.hop.agent, it.gone))
         else {
@@ -458,13 +461,13 @@ impl Shard {
         }
     }
 
-    /// Nothing comes any more from this node for an agent that is gone: what waited for it follows it.
+    /// Forwards what waited for an agent that is gone, now that this node sends nothing more to it.
     fn empty(&mut self, hop: HopId, to: NodeId) {
         let Some(Hopping { index, .. }) = self.take_hopping(hop) else { return };
         let Some(mut slot) = self.slots.vacate(index) else { return };
         let aid = slot.aid();
         let waiting = slot.mailbox.take_all();
-        // Its destination waits for what follows, and not for that.
+        // The destination waits for these messages, not for the slot to be dropped.
         self.departed.push(slot);
         self.node.gone();
         self.pass_on_all(to, waiting.into_iter().map(|body| Envelope { to: aid, body }).collect());
@@ -472,19 +475,19 @@ impl Shard {
         node.with_transits(|it| it.transits.handle_emptied(hop, node.my_name(), |other| node.name_of(other)));
     }
 
-    /// Whether agents are gone whose bodies are still here.
+    /// Returns true if bodies of agents that are gone are still here.
     pub(crate) fn has_departed(&self) -> bool {
         !self.departed.is_empty()
     }
 
-    /// Does away with what is left of agents that are gone.
+    /// Drops the remains of agents that are gone.
     pub(crate) fn drop_departed(&mut self) {
         for slot in std::mem::take(&mut self.departed) {
             let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));
         }
     }
 
-    /// Passes messages on to the node where their receiver is now.
+    /// Forwards messages to their receiver's present node.
     fn pass_on_all(&mut self, to: NodeId, mut messages: Vec<Envelope>) {
         let count = messages.len();
         if let Some(links) = self.node.linked.links() {
@@ -496,7 +499,7 @@ impl Shard {
         }
     }
 
-    /// A message from another node, for an agent that was here when it was sent, and went there.
+    /// Forwards a message from another node for an agent that was here when the message was sent.
     fn take_late(&mut self, envelope: Envelope, to: NodeId) {
         match self.leaver(envelope.to.name) {
             Some(index) => self.deliver(index, envelope.body),
@@ -504,8 +507,8 @@ impl Shard {
         }
     }
 
-    /// Routes a message that came over a link, which is for an agent of this node, or of another one since a moment ago. Its
-    /// route is looked up once: should the agent leave meanwhile, what went to its shard before still goes along.
+    /// Routes a message from a link, for an agent that lives on this node or left it a moment ago. The route is
+    /// looked up once: if the agent leaves meanwhile, messages that went to its shard before still go along.
     pub(super) fn route_arrived(&mut self, to: Aid, body: MessageBody) {
         let route = self.route_of(to);
         if !matches!(route.place(), Place::Node(_)) || self.node.cluster.is_some() {
@@ -513,7 +516,8 @@ impl Shard {
             return;
         }
         let Some((door, gone_to)) = self.node.door_of(to.name) else {
-            // It was for another one of that name, which has ended: nothing that came over a link leaves over another one.
+            // The message was for an earlier agent of that name, which has ended. Messages from a link never leave
+            // over another.
             return self.undeliverable(to, body, DeadReason::AgentEnded);
         };
         let late = HopOrder::Late(Envelope { to, body }, gone_to);
@@ -525,7 +529,7 @@ impl Shard {
         }
     }
 
-    /// Takes in messages that came in a row from another node for one agent.
+    /// Takes in a row of messages from another node for one agent.
     pub(super) fn take_row(&mut self, to: Aid, row: Vec<MessageBody>) {
         let count = row.len();
         match self.slot_here(to).filter(|_| !self.observed) {
@@ -537,12 +541,12 @@ impl Shard {
         }
     }
 
-    /// The slot that keeps what comes for an agent that is gone.
+    /// Returns the slot that holds messages for an agent that is gone.
     pub(super) fn gone_slot(&self, name: Symbol) -> Option<u32> {
         self.hops.get(&name).filter(|hopping| hopping.gone).map(|hopping| hopping.index)
     }
 
-    /// What waited for an agent that does not come goes where it is.
+    /// Routes what waited for an agent that does not arrive to wherever it is.
     fn send_back(&mut self, name: Symbol) {
         for early in self.expected.remove(&name).unwrap_or_default() {
             if let Early::Message(body) = early {
@@ -551,7 +555,7 @@ impl Shard {
         }
     }
 
-    /// What was put in before this is taken in: hands over what came of it.
+    /// Passes a barrier: hands over the results of all parcels before it.
     pub(super) fn cross(&mut self, passage: &Passage) {
         self.flush();
         self.node.passed(passage);

@@ -1,4 +1,4 @@
-//! Agents come to a shard, are held and run, and end.
+//! Life cycle of a shard's agents: they arrive, are held and resumed, and end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ use crate::sessions::Offered;
 use crate::supervision;
 
 impl Shard {
-    /// Gives new agents their slots, and their first turns a place in the queue.
+    /// Gives new agents their slots, and queues their first turns.
     pub(super) fn install(&mut self, newcomers: Vec<Newcomer>) {
         let count = newcomers.len();
         self.slots.reserve(if count > 64 { count } else { 0 });
@@ -39,7 +39,7 @@ impl Shard {
         }
     }
 
-    /// Takes in a change that another shard sent here, as [`Shard::take_message`] does.
+    /// Takes in a change that another shard sent here, like [`Shard::take_message`].
     pub(super) fn take_change(&mut self, whom: Bearer, change: Change) {
         match self.leaver(whom.name) {
             Some(index) => self.change_here(index, whom.generation, change),
@@ -70,7 +70,7 @@ impl Shard {
         }
     }
 
-    /// An agent has no turns any more.
+    /// Stops an agent's turns.
     pub(super) fn hold(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
         self.delayed -= usize::from(slot.status == Status::Delayed);
@@ -99,7 +99,7 @@ impl Shard {
                 }
             }
             (Change::Wake, Some(slot)) => {
-                // Whoever is slowed down has a turn before long, and not earlier for being woken.
+                // A delayed agent has a turn before long, and not earlier for being woken.
                 if !matches!(slot.status, Status::Held | Status::LeavingHeld | Status::Delayed) {
                     self.enqueue(index);
                 }
@@ -120,7 +120,7 @@ impl Shard {
                 let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
                 let name = slot.name;
                 match leaves && !self.is_off(name) {
-                    // It is on its way to another shard: from there.
+                    // The agent is on its way to another shard, and hops from there.
                     true => self.change(Bearer { name, generation }, Change::Hop(errand)),
                     false => self.begin_hop(index, errand),
                 }
@@ -138,7 +138,7 @@ impl Shard {
         }
     }
 
-    /// Changes an agent whose turn goes on without this shard.
+    /// Changes an agent whose late turn continues without this shard.
     fn change_away(&mut self, index: u32, change: Change) {
         let Some(away) = self.slots.away(index) else { return };
         match change {
@@ -152,29 +152,29 @@ impl Shard {
                 errand.over(Err(HopError::NotMovable("its turn does not end".to_owned())));
             }
             Change::Operate(operation) => operation.fail(OperateError::Busy(away.name)),
-            // Who has its turn has heard of that.
+            // An agent in a turn knows this already.
             Change::SetOut(_) => {}
-            // Who asked hears that it cannot be.
+            // The asker is told that the exchange is impossible.
             Change::Exchange(_) => {}
-            // That is answered before.
+            // This is answered before.
             Change::Copy { .. } => {}
             Change::MoveTo(_) => {}
-            // Its new agent waits, and the creator is asked again in its next turn.
+            // The new agent waits, and the creator is asked again in its next turn.
             Change::Delay(_) => {}
         }
     }
 
-    /// The agent in this place; not while it has its turn.
+    /// Returns the agent in this place, unless it is in a turn.
     pub(crate) fn slot_at(&mut self, index: u32) -> Option<&mut Slot> {
         self.slots.at(index)
     }
 
-    /// Whether the agent in this place is leaving for another node, or a clone of it.
+    /// Returns true if the agent in this place, or its clone, is leaving for another node.
     pub(crate) fn is_hopping(&self, index: u32) -> bool {
         self.hops.values().any(|hopping| hopping.is_of(index))
     }
 
-    /// Gives an agent a turn, unless it has none at all: what an operator told it is done then.
+    /// Gives an agent a turn in which it follows an operator's instruction, unless it has no turns at all.
     pub(crate) fn wake_for_operator(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
         if !matches!(slot.status, Status::Held | Status::LeavingHeld | Status::Delayed) {
@@ -182,7 +182,7 @@ impl Shard {
         }
     }
 
-    /// Ends an agent that lost its name: now if it is here, else when its turn is over.
+    /// Ends an agent that lost its name: now if it is here, otherwise after its turn.
     pub(super) fn doom(&mut self, index: u32, generation: u32, reason: EndReason) {
         if !self.hops.is_empty() && self.call_off_hop(index) {
             return;
@@ -208,7 +208,7 @@ impl Shard {
         }
     }
 
-    /// The end of an agent, unless somebody supervises it: then it falls, its messages wait, and its supervisor decides.
+    /// Ends an agent, or hands it to its supervisor to decide; then its messages wait.
     pub(super) fn end_or_fall(&mut self, index: u32, reason: EndReason) {
         let supervisor = self.slots.at(index).map(|slot| slot.supervisor).unwrap_or_default();
         if supervisor == Symbol::default() || self.node.routes.look_up(supervisor).is_unknown() {
@@ -221,7 +221,7 @@ impl Shard {
         self.tell(news);
     }
 
-    /// Lets an agent go on as another one, under its name and with its messages.
+    /// Replaces an agent by another slot, under its name and with its messages.
     pub(super) fn replace(&mut self, index: u32, mut new: Box<Slot>) {
         let Some(mut old) = self.slots.lift(index) else { return };
         let written_as = self.node.scribe.as_ref().and_then(|_| written_as(&old, &new));
@@ -235,7 +235,7 @@ impl Shard {
         self.enqueue(index);
     }
 
-    /// An agent becomes something else between two turns, if it can be written out and stays on this node.
+    /// Exchanges an agent's body between two turns, if its state can be written and it stays on this node.
     fn exchange(&mut self, index: u32, offered: Offered) {
         let Some(slot) = self.slots.at(index) else { return };
         let stays = slot.doom.is_none() && matches!(slot.status, Status::Idle | Status::Queued | Status::Delayed);
@@ -249,11 +249,11 @@ impl Shard {
         }
     }
 
-    /// The end of an agent: its name is free, its messages are answered, who watches it is told.
+    /// Ends an agent: frees its name, answers its messages, and notifies its watchers.
     pub(super) fn end(&mut self, index: u32, reason: EndReason) {
         let Some(mut slot) = self.slots.vacate(index) else { return };
         let (name, generation) = (slot.name, slot.generation);
-        // Other nodes get what it sent before they hear of its end: nobody else can speak for it.
+        // Other nodes get its messages before the report of its end, because no other node can speak for it.
         self.flush_links();
         if self.redirect(name, index, generation, Route::UNKNOWN) {
             self.node.ended(name, &reason);
@@ -261,14 +261,14 @@ impl Shard {
         let aid = Aid::local(name);
         let waiting = slot.mailbox.take_all();
         if let Some(unwritten) = slot.unwritten.take().filter(|_| self.node.writes_steps()) {
-            // Who wrote to it hears of that when its end is written.
+            // Senders are told once its end is persisted.
             self.write_end(name, *unwritten, waiting);
         } else {
             let stopping = self.node.stopping.load(Ordering::Relaxed);
             let why_dead = if stopping { DeadReason::Stopped } else { DeadReason::AgentEnded };
             waiting.into_iter().for_each(|message| self.undeliverable(aid, message, why_dead));
         }
-        // An agent's last words may be a panic, too.
+        // Dropping an agent may panic, too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));
         self.note_end(aid, &reason);
         for news in self.node.monitors.ended(name, generation, &reason) {
@@ -287,15 +287,15 @@ impl Shard {
         }
     }
 
-    /// Sends a message of the platform's own.
+    /// Sends a message of the platform.
     fn tell(&mut self, news: AclMessage) {
         let Some(to) = news.receivers.first().copied() else { return };
         self.send_own(to, news);
     }
 }
 
-/// As what an agent is written down from now on that goes on as another body, if that is something else than before: a session's that is kept
-/// from now on, or is back with its client, or goes on at its node.
+/// Returns the origin under which an agent with a replaced body is recorded from now on, if it differs. This concerns
+/// a session's agent that is retained, returns to its client, or continues at its node.
 fn written_as(old: &Slot, new: &Slot) -> Option<Origin> {
     match (old.body.origin(), new.body.origin()) {
         (Some(origin @ Origin::GoneOn { .. }), _) => Some(origin),

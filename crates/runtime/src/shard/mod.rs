@@ -1,7 +1,7 @@
-//! A shard: the agents one worker owns, and everything that happens among them without a lock or an atomic.
+//! Shard: the agents of one worker, with everything that happens among them without a lock or an atomic.
 //!
-//! A shard works in rounds: it takes what lies in its inbox, wakes the agents whose time has come, gives a number of
-//! turns in strict first-in-first-out order, and hands each other shard one batch of what was sent there.
+//! A shard works in rounds. It takes in its inbox, wakes the agents whose time has come, and gives a number of turns
+//! in strict first-in-first-out order. Then it hands each other shard one batch of messages.
 
 mod balance;
 mod bound;
@@ -60,10 +60,10 @@ use crate::sync::atomic::Ordering;
 use crate::topics::Audiences;
 use crate::turn::caught;
 
-/// See the module.
+/// Shard; see the module.
 pub(crate) struct Shard {
     pub index: ShardIndex,
-    /// What the routes of agents of this shard have in common.
+    /// Common part of the routes of this shard's agents.
     here: Here,
     pub node: Arc<Node>,
     slots: Slots,
@@ -71,61 +71,60 @@ pub(crate) struct Shard {
     waits: Waits,
     lateness: Lateness,
     spare_queues: SpareQueues,
-    /// The agent whose turn was begun last.
+    /// Agent of the last turn.
     running: Running,
     timers: Timers,
     /// Durable agents that may leave memory.
     idle: Idle,
-    /// Agents that are slowed down.
+    /// Number of delayed agents.
     delayed: usize,
     held_up: HeldUp,
-    /// What durable agents did that is not written down yet.
+    /// Steps of durable agents that are not persisted yet.
     steps: Steps,
     pace: Pace,
-    /// Who gets what is sent to topics and groups.
+    /// Receivers of messages to topics and groups.
     audiences: Audiences,
-    /// What is sent to other shards in this round, by shard.
+    /// Parcels for other shards in this round, by shard.
     outgoing: Vec<Vec<Parcel>>,
-    /// The same for other nodes.
+    /// Messages for other nodes, by node.
     linked: Vec<Departing>,
-    /// Some of that is to be handed over when the present turn is over.
+    /// True if some of these should leave after the present turn.
     urgent: bool,
-    /// What came for agents that are on their way here.
+    /// Items for agents that are on their way here.
     expected: FxHashMap<Symbol, Vec<Early>>,
-    /// The inbox's content while it is handled; kept for its room.
+    /// Content of the inbox while it is handled; the vector is reused.
     incoming: Vec<Parcel>,
     balance: Balance,
-    /// Which partitions take how much of the time, if somebody wants to know.
+    /// Time of each partition's agents, while requested.
     samples: Option<Samples>,
     /// Agents that are about to move to another shard.
     departure: Option<Departure>,
     /// Agents that are leaving for other nodes.
     hops: FxHashMap<Symbol, Hopping>,
-    /// Durable agents that wait for their partitions to be elsewhere.
+    /// Durable agents that wait for their partitions to move.
     bound: FxHashMap<Symbol, Bound>,
-    /// What is left of agents that are gone, until other nodes know that.
+    /// Remains of agents that are gone, until other nodes know.
     departed: Vec<Box<Slot>>,
-    /// Who calls which bearer of a name home that has not heard yet what became of its last hop.
+    /// Postponed recalls of agents that are not told the outcome of their last hop yet.
     called: FxHashMap<(Symbol, u32), Vec<Errand>>,
-    /// When agents moved here last.
+    /// Time at which agents last moved here.
     moved_at: Time,
-    /// Who waits until no turn is under way.
+    /// Callers that wait for a moment without late turns.
     await_turns: Vec<std::sync::mpsc::Sender<()>>,
-    /// Every agent is to end, those that come too.
+    /// True if every agent has to end, including those that arrive.
     ending: bool,
     mailbox_limits: MailboxLimits,
     tally: Tally,
-    /// Somebody wants to be told of everything, since this round began at the latest, or asked what may be sent; or one message is to
-    /// be picked.
+    /// True if messages of this round need a closer look: for observers, for the policy, or for a latency probe.
     observed: bool,
-    /// Observers had enough when this round began: they hear how much it was.
+    /// True if observers wanted no messages when this round began; they are told the number.
     passed_over: bool,
-    /// Messages of which is measured how long they wait, while somebody wants to know.
+    /// Messages whose latency is measured, while requested.
     probes: Probes,
     pub now: Time,
 }
 
-/// Observation of how long agents wait for their turns: of one agent at a time, from the end of the queue to its head.
+/// Measurement of waits for turns: of one agent at a time, from the end of the queue to its head.
 #[derive(Default)]
 struct Waits {
     /// Time since which the observed agent waits.
@@ -137,7 +136,7 @@ struct Waits {
 /// Pause between two observations.
 const WAIT_LOOKED_AT_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// An agent that is having its turn.
+/// Agent that is in its turn.
 #[derive(Clone, Copy, Default)]
 struct Running {
     index: u32,
@@ -145,17 +144,17 @@ struct Running {
     generation: u32,
 }
 
-/// What came before the agent it is for.
+/// Item for an agent that has not arrived yet.
 enum Early {
     Message(MessageBody),
     Change(u32, Change),
 }
 
-/// Figures not yet told to the world.
+/// Figures that are not published yet.
 #[derive(Default)]
 struct Tally {
     sent: u64,
-    /// Below zero if more was put back.
+    /// Negative if more messages were put back.
     handled: i64,
     dead: u64,
 }
@@ -207,7 +206,7 @@ impl Shard {
         }
     }
 
-    /// Begins a round: takes in what others left, and wakes those whose time has come.
+    /// Begins a round: takes in the inbox, and wakes agents whose time has come.
     pub fn begin_round(&mut self, now: Time) {
         if let Some(round_us) = self.pace.round_over(now) {
             self.note_busy(round_us, now);
@@ -251,7 +250,7 @@ impl Shard {
         }
     }
 
-    /// There is nothing to do for now.
+    /// Ends the last round, when there is nothing to do for now.
     pub fn go_idle(&mut self, now: Time) {
         if let Some(round_us) = self.pace.round_over(now) {
             self.note_busy(round_us, now);
@@ -272,12 +271,12 @@ impl Shard {
         self.sample(round_us, now);
     }
 
-    /// How many turns this round has at most.
+    /// Returns the number of turns in this round, at most.
     pub fn turns_per_round(&self) -> u32 {
         self.pace.turns()
     }
 
-    /// Ends a round: hands each other shard what was sent there, and each link, if it is time for that.
+    /// Ends a round: hands over the batches for other shards, and for links when due.
     pub fn end_round(&mut self) {
         let Tally { sent, handled, dead } = std::mem::take(&mut self.tally);
         self.read_probes();
@@ -299,18 +298,18 @@ impl Shard {
         }
     }
 
-    /// Whether an agent waits for its turn.
+    /// Returns true if an agent waits for its turn.
     #[inline]
     pub fn has_work(&self) -> bool {
         !self.runnable.is_empty()
     }
 
-    /// Whether an agent has something to do and only has to wait.
+    /// Returns true if an agent has work and is only delayed.
     pub fn has_delayed_work(&self) -> bool {
         self.delayed > 0
     }
 
-    /// When the next agent's time comes.
+    /// Returns the time of the next timer.
     pub fn next_timer(&self) -> Option<Time> {
         [self.timers.next(), self.idle.next()].into_iter().flatten().min()
     }
@@ -321,7 +320,7 @@ impl Shard {
         self.install(newcomers.unwrap_or_default());
         for parcel in incoming.drain(..) {
             if parcel.changes_something() {
-                // What was sent before leaves before.
+                // Earlier messages leave first.
                 self.flush_links();
             }
             self.accept(parcel);
@@ -334,7 +333,7 @@ impl Shard {
         match parcel {
             Parcel::Message(envelope) => self.take_message(envelope),
             Parcel::Posted(envelope) => {
-                // A repeated message may have been refused when it was sent first.
+                // A repeated message may have been refused when it was first sent.
                 let is_numbered = matches!(envelope.body, MessageBody::Numbered(_));
                 if is_numbered && self.node.guard.restricts_sending && !self.node.permits_sending(&envelope) {
                     return self.undeliverable(envelope.to, envelope.body, DeadReason::Forbidden);
@@ -374,7 +373,7 @@ impl Shard {
         }
     }
 
-    /// How the agent in this place is doing.
+    /// Returns the mailbox figures of the agent in this place.
     pub fn figures_at(&mut self, index: u32) -> Option<AgentFigures> {
         if let Some(slot) = self.slots.at(index) {
             let is_passive = slot.unwritten.as_ref().is_some_and(|unwritten| unwritten.idleness.is_passive);
@@ -385,19 +384,19 @@ impl Shard {
         Some(AgentFigures { name: *name, waiting: mailbox.len() as u64, handled: None, is_passive: false })
     }
 
-    /// What the agent in this place runs and uses, unless its turn takes so long that it is elsewhere.
+    /// Returns code and resource usage of the agent in this place, unless it is away in a late turn.
     pub fn upkeep_at(&mut self, index: u32) -> Option<(Symbol, Upkeep)> {
         let (now, slot) = (self.now, self.slots.at(index)?);
         Some((slot.name, caught(|| slot.body.upkeep(now)).ok()?))
     }
 
-    /// Hands over what was sent to other shards and nodes.
+    /// Hands over batches to other shards and nodes.
     fn flush(&mut self) {
         self.flush_shards();
         self.flush_links();
     }
 
-    /// Hands over what should not wait for the end of the round.
+    /// Hands over batches that should not wait for the end of the round.
     #[inline(never)]
     fn flush_urgent(&mut self) {
         self.flush_shards();

@@ -1,21 +1,21 @@
-//! Agents move from shard to shard, and no message overtakes another on the way.
+//! Moves of agents between shards, without messages overtaking each other.
 //!
-//! What is promised: messages from one sender to one receiver arrive in the order they were sent, whoever of the two
-//! moves, and however often. What makes it so, when shard B gives the agents X to shard C:
+//! Guarantee: messages from one sender to one receiver arrive in the order in which they were sent, however often
+//! either of them moves. The protocol, when shard B gives the agents X to shard C:
 //!
-//! 1. B sets the routes of X to "C, not there yet". X have no turns any more. What other shards still send to B for X, B
-//!    puts into X's mailboxes; what its own agents send to X from now on goes to C as everybody's. (Not into the
-//!    mailboxes: the sender may have come here just now, and have sent something to C before.) C keeps what comes for X
-//!    until X come.
+//! 1. B sets the routes of X to "C, not there yet", and X have no turns any more. What other shards still send to B
+//!    for X, B puts into X's mailboxes. What its own agents send to X from now on goes to C like everybody's. (It
+//!    must not go into the mailboxes: the sender may have come here just now, and may have sent to C before.) C
+//!    retains what comes for X until X arrive.
 //! 2. B sends a fence to every other shard. Each puts an acknowledgement behind what it sent to B before; what it
 //!    sends to X from then on goes to C.
 //! 3. With all acknowledgements in, nothing more comes to B for X. B sends X to C, mailboxes and all.
-//! 4. C gives X their places, sets their routes, and puts what it kept for them behind what they brought.
+//! 4. C gives X their places, sets their routes, and puts what it retained for them behind what they brought.
 //!
-//! So a message that went by way of B is in the mailbox X bring along, and one that went straight to C was sent after
-//! it and is put behind. A sender that moves takes no message along: its shard hands over all that it sent before it
-//! ships it. Messages from outside enter through one shard per sender, which routes them as its own. Should X be
-//! killed on the way, its route is no longer "C, not there yet": C finds that when X come, and ends them.
+//! So a message through B is in the mailbox that X bring along, and one that went straight to C was sent later and is
+//! put behind. A sender that moves takes no message along: its shard hands over its messages before the sender
+//! leaves. Messages from outside enter through one shard per sender, which routes them as its own. If X are killed on
+//! the way, their route is no longer "C, not there yet": C sees that when X arrive, and ends them.
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
@@ -26,17 +26,18 @@ use super::Shard;
 use super::slot::{Slot, Status};
 use crate::parcel::Parcel;
 
-/// A move that waits for its acknowledgements.
+/// Move that waits for its acknowledgements.
 pub(super) struct Departure {
     to: ShardIndex,
-    /// The places of the agents that leave.
+    /// Places of the agents that leave.
     leaving: FxHashMap<Symbol, u32>,
-    /// Shards that may still send something here for them.
+    /// Number of shards that may still send here for them.
     awaited: usize,
 }
 
 impl Shard {
-    /// Begins to move agents to another shard. One move at a time: false if one is under way, or nobody can go.
+    /// Begins to move agents to another shard. Only one move runs at a time: returns false if one is running, or if
+    /// no agent can move.
     pub(super) fn depart(&mut self, to: ShardIndex, agents: impl IntoIterator<Item = u32>) -> bool {
         if self.departure.is_some() || to == self.index || self.node.seat(to).is_none() {
             return false;
@@ -61,7 +62,7 @@ impl Shard {
         true
     }
 
-    /// Lets one agent leave: from now on its messages go to `to`, except those on their way here.
+    /// Makes one agent leave: from now on its messages go to `to`, except those on their way here.
     fn leave(&mut self, index: u32, to: ShardIndex) -> Option<Symbol> {
         let slot = self.slots.at(index).filter(|slot| slot.doom.is_none())?;
         let (name, generation) = (slot.name, slot.generation);
@@ -70,7 +71,7 @@ impl Shard {
         }
         let there = LocalRoute { shard: to, slot: None, generation, crowded: false };
         if !self.redirect(name, index, generation, Route::local(there)) {
-            // It was killed just now.
+            // The agent was killed just now.
             return None;
         }
         let slot = self.slots.at(index)?;
@@ -81,33 +82,33 @@ impl Shard {
             _ => Status::LeavingQueued,
         };
         if std::mem::take(&mut slot.crowded) {
-            // Should it still be so when it arrives, that is told again.
+            // If the agent is still crowded when it arrives, that is announced again.
             self.node.push_crowded(name, false);
         }
         Some(name)
     }
 
-    /// The place of an agent that is leaving and has not left yet.
+    /// Returns the place of an agent that is leaving and has not left yet.
     pub(super) fn leaver(&self, name: Symbol) -> Option<u32> {
         let to_shard = self.departure.as_ref().and_then(|departure| departure.leaving.get(&name).copied());
         to_shard.or_else(|| self.gone_slot(name))
     }
 
-    /// Another shard moves agents away: what was sent there is sent; tell it.
+    /// Acknowledges another shard's fence behind all messages to it.
     pub(super) fn acknowledge(&mut self, from: ShardIndex) {
         if let Some(batch) = self.outgoing.get_mut(usize::from(from)) {
             batch.push(Parcel::FenceReached);
         }
     }
 
-    /// One shard less that may send something here for those who leave. With the last, they go.
+    /// Counts one acknowledgement. With the last, the agents go.
     pub(super) fn fence_reached(&mut self) {
         let Some(departure) = &mut self.departure else { return };
         departure.awaited -= 1;
         self.ship();
     }
 
-    /// Sends those who leave on their way, if nothing more comes for them and all that they did is written.
+    /// Sends the leaving agents, once no messages come for them any more and their steps are persisted.
     pub(super) fn ship(&mut self) {
         let Some(departure) = &self.departure else { return };
         let mut places = departure.leaving.values();
@@ -119,7 +120,7 @@ impl Shard {
         let mut places: Vec<u32> = leaving.into_values().collect();
         places.sort_unstable();
         let agents: Vec<Box<Slot>> = places.into_iter().filter_map(|index| self.slots.vacate(index)).collect();
-        // Everything these agents sent goes before them.
+        // All messages of these agents go before them.
         self.flush();
         self.node.put(to, Parcel::Arrive(agents));
     }
@@ -146,7 +147,7 @@ impl Shard {
         }
     }
 
-    /// Gives an agent its place and makes that known; if it was killed on its way, it ends.
+    /// Gives an agent its place and sets its route. Ends the agent if it was killed on its way.
     pub(super) fn admit(&mut self, slot: Box<Slot>) -> u32 {
         let (name, generation) = (slot.name, slot.generation);
         let doomed = slot.doom.is_some();
@@ -160,7 +161,7 @@ impl Shard {
         index
     }
 
-    /// Gives an agent what came before it.
+    /// Gives an agent the items that came before it.
     pub(super) fn welcome(&mut self, index: u32) {
         if self.expected.is_empty() {
             return;

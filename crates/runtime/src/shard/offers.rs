@@ -1,4 +1,4 @@
-//! Agents go to clients, and come from there because somebody else wants it: a shard's part. What a session does of it is in `platform::session`.
+//! Moves of agents to and from clients: a shard's part. The session's part is in `platform::session`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +12,8 @@ use super::slot::{Slot, Status};
 use crate::mobility::Errand;
 
 impl Shard {
-    /// Somebody else wants an agent elsewhere: if a client has its code, that is asked. The errand comes back if none has.
+    /// Asks a client to release an agent that a caller wants elsewhere. Returns the errand if no client has the
+    /// agent's code.
     pub(super) fn ask_client(&mut self, index: u32, mut errand: Box<Errand>) -> Option<Box<Errand>> {
         let HopRequest { to, mode } = errand.request;
         let is_home = mode == HopMode::Recall && to == self.node.called() && !self.is_lodged(index);
@@ -29,13 +30,13 @@ impl Shard {
         Some(errand)
     }
 
-    /// Whether an agent left this node for a client of it, and was not made by one.
+    /// Returns true if an agent left this node for a client, and was not made by one.
     fn is_lodged(&mut self, index: u32) -> bool {
         let Some(aid) = self.slots.at(index).map(|slot| slot.aid()) else { return false };
         self.node.with_ams(|ams| ams.ties(aid).home) != sym::EMPTY
     }
 
-    /// Offers an agent to a client of this node, if that is where it goes. The errand comes back if it is not.
+    /// Offers an agent to a client of this node, if the client is its destination. Returns the errand otherwise.
     pub(super) fn invite(&mut self, index: u32, mut errand: Box<Errand>) -> Option<Box<Errand>> {
         let to = errand.request.to;
         let is_node = self.node.linked.links().is_some_and(|links| links.node_named(to.as_str()).is_some());
@@ -64,7 +65,7 @@ impl Shard {
         None
     }
 
-    /// Where an agent's code is and what it is, if it can go to a client.
+    /// Returns an agent's origin and state, if it can go to a client.
     fn write_out(&mut self, index: u32, errand: &Errand) -> Result<(Origin, Vec<u8>), HopError> {
         let not_movable = |why: &str| Err(HopError::NotMovable(why.to_owned()));
         let HopRequest { to, mode } = errand.request;
@@ -84,7 +85,7 @@ impl Shard {
         if let Some(why) = slot.body.stays().filter(|_| errand.then.is_some()) {
             return not_movable(why);
         }
-        // What is wrong with it shows in its next turn.
+        // Its next turn shows any fault.
         let _ = catch_unwind(AssertUnwindSafe(|| slot.body.before_hop()));
         let written = self.luggage_of(index);
         written.ok_or_else(|| HopError::NotMovable("this kind of agent has no state that can be".to_owned()))

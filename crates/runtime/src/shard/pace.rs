@@ -1,4 +1,4 @@
-//! How many turns make a round: so many that a round takes a few ten microseconds, whatever a turn takes.
+//! Pace of a shard: the number of turns in a round, chosen so that a round takes a few ten microseconds.
 
 use whimbrel_platform::Time;
 
@@ -6,8 +6,8 @@ const ROUND_US_MIN: u64 = 10;
 const ROUND_US_MAX: u64 = 40;
 const TURNS_MAX: u32 = 1024;
 
-/// Reading the clock and looking into the inbox cost more than a short turn, so they are done once a round; a round
-/// of long turns would let other shards wait, so it gets fewer.
+/// Pace of a shard. Reading the clock and checking the inbox cost more than a short turn, so they happen once a
+/// round. A round of long turns would make other shards wait, so it has fewer.
 #[derive(Debug)]
 pub(super) struct Pace {
     turns: u32,
@@ -25,17 +25,17 @@ impl Pace {
         self.turns
     }
 
-    /// A round begins.
+    /// Begins a round.
     pub fn round_begins(&mut self, now: Time) {
         self.round_began = Some(now);
     }
 
-    /// The round is over, if one was under way: how long it took.
+    /// Ends a round. Returns its duration, if one was running.
     pub fn round_over(&mut self, now: Time) -> Option<u64> {
         self.round_began.take().map(|began| (now - began).as_micros() as u64)
     }
 
-    /// Fits the number of turns to the time that a round of so many took.
+    /// Adapts the number of turns to the duration of a round.
     pub fn adapt(&mut self, round_us: u64) {
         if round_us < ROUND_US_MIN {
             self.turns = (self.turns * 2).min(TURNS_MAX);

@@ -1,9 +1,8 @@
-//! Durable agents that have had nothing to do for long leave memory: of each its mind stays, written out, and becomes the
-//! agent again at its next turn.
+//! Passivation: durable agents that have been idle for long leave memory. Only an agent's encoded state remains, from
+//! which its next turn restores it.
 //!
-//! When an agent has had a turn, a time is set at which it is asked how long it has been idle since; that it has more turns
-//! meanwhile sets no other. So an agent that is never idle costs a comparison a turn, and one that is idle is found without
-//! looking for it.
+//! After an agent's turn a time is set at which its idleness is checked; further turns meanwhile set no other. So an
+//! agent that is never idle costs a comparison a turn, and idle agents are found without a search.
 
 use std::time::Duration;
 
@@ -14,15 +13,16 @@ use super::slot::{Slot, Status};
 use super::timers::Timers;
 use crate::durable::Idleness;
 
-/// Agents that leave in one round at most: to write a mind out takes some microseconds, and others wait meanwhile.
+/// Number of agents that leave in one round, at most. Encoding an agent takes some microseconds, and others wait
+/// meanwhile.
 const PASSIVATED_PER_ROUND: usize = 64;
-/// The shortest time that counts as idleness.
+/// Shortest time that counts as idleness.
 const IDLE_MIN: Duration = Duration::from_millis(1);
 
-/// Who is to be asked when.
+/// Pending checks of durable agents.
 pub(super) struct Idle {
     timers: Timers,
-    /// How long an agent is idle before it leaves, if it does not say so itself.
+    /// Idle time before an agent leaves, unless the agent chooses another.
     after: Option<Duration>,
 }
 
@@ -31,18 +31,18 @@ impl Idle {
         Self { timers: Timers::default(), after }
     }
 
-    /// When somebody is to be asked next.
+    /// Returns the time of the next check.
     pub fn next(&self) -> Option<Time> {
         self.timers.next()
     }
 
-    /// How long this agent is idle before it leaves; `None` if it stays.
+    /// Returns the idle time after which this agent leaves; `None` if it stays.
     fn patience(&self, slot: &mut Slot) -> Option<Duration> {
         let after = slot.body.passivate_after().or(self.after)?;
         (after < Duration::MAX).then(|| after.max(IDLE_MIN))
     }
 
-    /// A durable agent has had a turn.
+    /// Notes a turn of a durable agent.
     pub fn note_turn(&mut self, slot: &mut Slot, now: Time) {
         let Some(unwritten) = &mut slot.unwritten else { return };
         (unwritten.idleness.since, unwritten.idleness.is_passive) = (now, false);
@@ -51,7 +51,7 @@ impl Idle {
         }
     }
 
-    /// Has an agent asked when it may have been idle for long enough.
+    /// Sets the check for the time at which an agent may have been idle for long enough.
     fn ask_later(&mut self, slot: &mut Slot, since: Time) {
         let Some(patience) = self.patience(slot) else { return };
         let at = after(since, patience);
@@ -63,7 +63,7 @@ impl Idle {
 }
 
 impl Shard {
-    /// Has those leave memory that have been idle for long enough.
+    /// Passivates agents that have been idle for long enough.
     pub(super) fn passivate_idle(&mut self) {
         for _ in 0..PASSIVATED_PER_ROUND {
             let Some((index, generation)) = self.idle.timers.due(self.now) else { return };
@@ -71,7 +71,7 @@ impl Shard {
             let Some(unwritten) = &mut slot.unwritten else { continue };
             let Idleness { since, asked_at, .. } = unwritten.idleness;
             if asked_at > self.now {
-                // It was here before, and is asked another time.
+                // The agent has moved here since, and is checked another time.
                 continue;
             }
             unwritten.idleness.asked_at = Time::NEVER;
@@ -87,7 +87,7 @@ impl Shard {
         }
     }
 
-    /// An agent came to this shard: if it was to be asked on the other one, it is asked here.
+    /// Sets the check of an agent that came from another shard.
     pub(super) fn watch_idleness(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
         let Some(unwritten) = &slot.unwritten else { return };
@@ -114,7 +114,7 @@ impl Shard {
     }
 }
 
-/// Whether an agent has nothing to do, and will not by itself before `until`.
+/// Returns true if an agent has nothing to do, and will not by itself before `until`.
 fn is_at_rest(slot: &Slot, until: Time) -> bool {
     let is_idle = slot.status == Status::Idle && slot.doom.is_none() && slot.held_up.is_none();
     is_idle && slot.mailbox.is_empty() && !slot.is_unwritten() && slot.wake_at >= until

@@ -1,41 +1,41 @@
-//! How long messages wait in mailboxes: of one now and then, while somebody wants to know.
+//! Latency probes: measures how long sampled messages wait in mailboxes, while requested.
 //!
-//! A message is picked as it is put into a mailbox. A mailbox is emptied in order, so it was taken when its agent has handled as many
-//! messages as there were by then; whether it has, is looked up at the end of each of the rounds, which are shorter than what is to be
-//! known. So a turn has no instruction more for it.
+//! A message is picked when it enters a mailbox. A mailbox is emptied in order, so the message is taken once its
+//! agent has handled the messages before it. The end of each round checks for that, because rounds are shorter than
+//! the latencies of interest. So probes add no instruction to a turn.
 
 use whimbrel_platform::Time;
 
 use super::Shard;
 use super::slot::Slot;
 
-/// How often a message is picked, at most.
+/// Shortest interval between two picks.
 const EVERY_US: u64 = 500;
-/// Messages that are followed at a time.
+/// Number of messages that are followed at a time.
 const MAX: usize = 64;
-/// A message that waits for longer counts as one that waited so long: its agent is suspended, most likely.
+/// Longest wait that is recorded. The agent of a message that waits longer is most likely suspended.
 const WAIT_US_MAX: u64 = 60_000_000;
 
-/// See the module.
+/// Probes of a shard; see the module.
 #[derive(Default)]
 pub(super) struct Probes {
     under_way: Vec<Probe>,
-    /// The next message that comes is picked.
+    /// True if the next message is picked.
     picks: bool,
     next_at: Time,
 }
 
-/// A message that is followed.
+/// Message that is followed.
 struct Probe {
     index: u32,
     generation: u32,
-    /// How many messages its agent has handled when it was taken.
+    /// Number of messages that its agent has handled once this one is taken.
     handled: u64,
     came: Time,
 }
 
 impl Probes {
-    /// A message is put into this mailbox.
+    /// Picks a message as it enters this mailbox.
     pub fn pick(&mut self, slot: &Slot, now: Time) {
         if std::mem::take(&mut self.picks) {
             let handled = slot.handled + slot.mailbox.len() as u64 + 1;
@@ -43,7 +43,7 @@ impl Probes {
         }
     }
 
-    /// Whether the next message is to be picked.
+    /// Returns true if the next message should be picked.
     fn is_due(&mut self, now: Time) -> bool {
         if self.under_way.len() >= MAX || now < self.next_at {
             return false;
@@ -54,17 +54,17 @@ impl Probes {
 }
 
 impl Shard {
-    /// Has the next message picked if it is time for that and anybody wants to know.
+    /// Arranges that the next message is picked, if one is due and requested.
     #[inline]
     pub(super) fn pick_probe(&mut self, now: Time) {
         if self.node.latency.is_wanted() && (self.probes.picks || self.probes.is_due(now)) {
             self.probes.picks = true;
-            // For this round, so that the message passes where it can be picked.
+            // For this round, so that the message takes the path on which it can be picked.
             self.observed = true;
         }
     }
 
-    /// Looks whether the messages that are followed were taken in this round.
+    /// Checks whether the followed messages were taken in this round.
     #[inline]
     pub(super) fn read_probes(&mut self) {
         if !self.probes.under_way.is_empty() {
@@ -85,7 +85,7 @@ impl Shard {
             let handled = slots.bearer(probe.index, probe.generation).map(|slot| slot.handled);
             let is_taken = match handled {
                 Some(handled) => handled >= probe.handled,
-                // In a turn that takes long; or it is gone, and with it what could be known.
+                // The agent is in a late turn; or it is gone, and the probe with it.
                 None if slots.away(probe.index).is_some() => false,
                 None => return false,
             };

@@ -1,4 +1,5 @@
-//! Who takes how much of a shard's time, and who works for whom: looked at closely for a moment, before agents move.
+//! Profile of a shard's agents: measures for a moment, before agents move, each agent's share of the time, and finds
+//! hubs.
 
 use std::time::Duration;
 
@@ -6,24 +7,24 @@ use rustc_hash::FxHashMap;
 
 use crate::cpu;
 
-/// So many turns tell enough...
+/// Number of turns that suffice...
 const TURNS_MAX: u64 = 256;
-/// ...and so do turns of this much time together.
+/// ...and total duration of turns that suffices.
 const SPENT_NS_MAX: u64 = 1_000_000;
-/// Agents that talk to one other, so many at least, may be its partners.
+/// Number of agents that talk to the same other one from which they may be its partners.
 const PARTNERS_MIN: usize = 3;
-/// Who takes more than one part in so many of its and its partners' time is a hub: it is what they wait for.
+/// An agent that takes more than one such part of its own and its partners' time is a hub, which they wait for.
 const HUB_PARTS: u64 = 8;
 
-/// Turns one by one, timed.
+/// Individually timed turns.
 #[derive(Debug)]
 pub(super) struct Profile {
     spent_ns: FxHashMap<u32, u64>,
     total_ns: u64,
     turns: u64,
-    /// The longest turn, and whose it was.
+    /// Longest turn, with its agent.
     longest: (u64, u32),
-    /// How long the worker's thread had run when the profile began.
+    /// Processor time of the worker's thread when the profile began.
     ran: Option<Duration>,
     state: State,
 }
@@ -33,12 +34,12 @@ enum State {
     /// More turns are to come.
     Open,
     Sound,
-    /// The thread was kept from running: who had the turn then seems to have taken long.
+    /// The thread was interrupted: the agent in turn then seems slow.
     Disturbed,
 }
 
 impl Profile {
-    /// Begins one, on the worker's thread.
+    /// Begins a profile, on the worker's thread.
     pub fn begin() -> Self {
         Self {
             spent_ns: FxHashMap::default(),
@@ -50,7 +51,7 @@ impl Profile {
         }
     }
 
-    /// The agent in this place had a turn, on the thread the profile was begun on.
+    /// Notes a turn of the agent in this place, on the thread on which the profile was begun.
     pub fn note(&mut self, index: u32, spent: Duration) {
         let spent_ns = spent.as_nanos() as u64;
         *self.spent_ns.entry(index).or_default() += spent_ns;
@@ -62,8 +63,8 @@ impl Profile {
         }
     }
 
-    /// The longest turn does not count: something may have come in between (an interrupt, a page of memory, another
-    /// thread) that took longer than all the turns together.
+    /// Closes the profile. The longest turn does not count: an interruption (an interrupt, a page of memory, another
+    /// thread) may have taken longer than all turns together.
     fn close(&mut self) {
         let (longest_ns, whose) = self.longest;
         self.total_ns -= longest_ns;
@@ -88,7 +89,7 @@ impl Profile {
         self.total_ns / self.turns.max(1)
     }
 
-    /// Who must not be parted: by place, the hub it belongs to, itself if it is one. `peer_of` is whom one talks to.
+    /// Returns the hub that each agent must stay with, by place; a hub's is itself. `peer_of` gives an agent's peer.
     pub fn bound(&self, mut peer_of: impl FnMut(u32) -> Option<u32>) -> FxHashMap<u32, u32> {
         let mut partners: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for index in self.spent_ns.keys() {
@@ -102,7 +103,7 @@ impl Profile {
             partners.len() >= PARTNERS_MIN && spent(hub) * HUB_PARTS >= spent(hub) + theirs
         };
         partners.retain(|hub, partners| is_hub(hub, partners));
-        // A hub may talk to another one; it is its own first of all.
+        // A hub may talk to another one, and still is its own hub.
         let mut bound: FxHashMap<u32, u32> =
             partners.iter().flat_map(|(hub, partners)| partners.iter().map(|index| (*index, *hub))).collect();
         bound.extend(partners.keys().map(|hub| (*hub, *hub)));

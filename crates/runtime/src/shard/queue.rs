@@ -1,11 +1,11 @@
-//! The queue of agents that wait for their turns.
+//! Queue of agents that wait for their turns.
 
-/// A first-in-first-out queue of places. Its room is a power of two, so that going round costs one instruction.
+/// First-in-first-out queue of places. Its capacity is a power of two, so that wrapping costs one instruction.
 pub(super) struct Queue {
     ring: Box<[u32]>,
-    /// Taken out so far.
+    /// Number of places taken out so far.
     head: usize,
-    /// Put in so far.
+    /// Number of places put in so far.
     tail: usize,
     /// Value of `tail` at the last mark.
     mark: usize,
@@ -55,18 +55,18 @@ impl Queue {
         self.mark = self.tail;
     }
 
-    /// True if the marked place was taken out.
+    /// Returns true if the marked place was taken out.
     pub fn has_passed_mark(&self) -> bool {
         self.len() <= self.tail.wrapping_sub(self.mark)
     }
 
-    /// The places, first in first.
+    /// Iterates over the places, first in first.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         let mask = self.ring.len() - 1;
         (0..self.len()).filter_map(move |i| self.ring.get(self.head.wrapping_add(i) & mask).copied())
     }
 
-    /// Gives back room that a burst needed.
+    /// Frees memory that a burst needed.
     pub fn shrink(&mut self) {
         if self.ring.len() > 16 * ROOM_MIN && self.len() < self.ring.len() / 16 {
             self.resize(self.ring.len() / 8);

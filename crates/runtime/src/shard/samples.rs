@@ -1,8 +1,9 @@
-//! Which partitions take how much of a shard's time: so that a cluster knows what to move from a busy node.
+//! Samples of a shard's time by partition, by which a cluster decides what to move from a busy node.
 //!
-//! Rounds are timed as a whole anyway. Now and then, for a moment, turns are timed one by one; what the shard was busy since the
-//! last time is divided as that moment was. When that is, is left to chance, and goes by the time that the shard was busy: agents
-//! that are all woken at once, again and again, would otherwise be seen in the same order each time, and the first of them only.
+//! Rounds are timed as a whole anyway. At random moments, turns are timed individually for a while, and the shard's
+//! busy time since the last sample is divided in the same proportions. The moments depend on the busy time: agents
+//! that are repeatedly woken together would otherwise be seen in the same order each time, and only the first of
+//! them.
 
 use rustc_hash::FxHashMap;
 use whimbrel_platform::Time;
@@ -13,28 +14,28 @@ use super::slot::{Away, Slot};
 use crate::seat::Figures;
 use crate::sync::atomic::Ordering;
 
-/// So many turns are enough...
+/// Number of turns that suffice for a sample...
 const TURNS_MAX: u32 = 256;
-/// ...and all that there were in so long.
+/// ...and duration after which it ends anyway.
 const OPEN_US_MAX: u64 = 200_000;
-/// How long the shard is busy between two samples, on average.
+/// Average busy time between two samples.
 const PAUSE_US: u64 = 20_000;
 
-/// See the module.
+/// Samples of a shard; see the module.
 pub(super) struct Samples {
-    /// How long the shard is to be busy until the next one begins.
+    /// Busy time until the next sample.
     pause_us: u64,
-    /// Of the next pause: any number.
+    /// State of the random numbers for pauses.
     chance: u64,
-    /// When the one that is being taken was begun.
+    /// Start of the present sample, if one is being taken.
     began: Option<Time>,
     turns: u32,
     spent_ns: u64,
-    /// What of that durable agents took, by partition.
+    /// Time of durable agents in the sample, by partition.
     by_partition: FxHashMap<Partition, u64>,
-    /// How long the shard had been busy when the last one ended.
+    /// Busy time of the shard at the end of the last sample.
     busy_then_us: u64,
-    /// What the shard was busy since for turns that it went on without: they are told of by themselves.
+    /// Busy time since then in late turns, which are reported separately.
     late_us: u64,
 }
 
@@ -54,7 +55,7 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// How long the shard is to be busy until the next one: up to twice the average (Marsaglia 2003, xorshift).
+    /// Returns the busy time until the next sample: up to twice the average (Marsaglia 2003, xorshift).
     fn next_pause_us(&mut self) -> u64 {
         self.chance ^= self.chance << 13;
         self.chance ^= self.chance >> 7;
@@ -70,7 +71,7 @@ impl Samples {
         }
     }
 
-    /// What each partition took of the time that the shard was busy since the last sample; the next one is to come.
+    /// Closes a sample. Returns the time of each partition since the last one.
     fn close(&mut self, busy_us: u64) -> impl Iterator<Item = (Partition, u64)> {
         let since_us = busy_us.saturating_sub(self.busy_then_us).saturating_sub(std::mem::take(&mut self.late_us));
         (self.busy_then_us, self.began, self.pause_us) = (busy_us, None, self.next_pause_us());
@@ -82,7 +83,7 @@ impl Samples {
 }
 
 impl Shard {
-    /// A round is over that took so long: begins or ends a sample, if it is time.
+    /// Begins or ends a sample when due, after a round.
     pub(super) fn sample(&mut self, round_us: u64, now: Time) {
         let Some(samples) = &mut self.samples else { return };
         samples.pause_us = samples.pause_us.saturating_sub(round_us);
@@ -103,12 +104,12 @@ impl Shard {
         }
     }
 
-    /// Whether turns are to be timed, each by itself.
+    /// Returns true if turns are to be timed individually.
     pub(super) fn is_sampled(&self) -> bool {
         self.samples.as_ref().is_some_and(|samples| samples.began.is_some())
     }
 
-    /// The turn that was begun last took so long.
+    /// Notes the duration of the last turn.
     pub(super) fn sample_turn(&mut self, spent_ns: u64) {
         let is_durable = self.slots.at(self.running.index).is_some_and(|slot| slot.unwritten.is_some());
         let cluster = self.node.cluster.as_ref().filter(|_| is_durable);
@@ -118,7 +119,7 @@ impl Shard {
         }
     }
 
-    /// The shard goes on without the turn that was begun last: when that began, and the time now.
+    /// Notes that the shard continues without the last turn. Returns that turn's start, and the time now.
     pub(super) fn leave_late(&mut self) -> (Time, Time) {
         let (began, now) = (self.now, self.node.now());
         if let Some(samples) = &mut self.samples {
@@ -127,7 +128,7 @@ impl Shard {
         (began, now)
     }
 
-    /// A turn is over that the shard went on without.
+    /// Notes the end of a late turn.
     pub(super) fn sample_late(&mut self, slot: &Slot, away: &Away) {
         let (node, now) = (&self.node, self.node.now());
         if let Some(seat) = node.seat(self.index) {

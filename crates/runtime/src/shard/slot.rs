@@ -1,4 +1,4 @@
-//! The slots of a shard: one per agent it owns.
+//! Slots of a shard: one per agent.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
@@ -7,72 +7,72 @@ use whimbrel_platform::{AgentBody, EndReason, Mailbox, Time};
 use super::held::Cause;
 use crate::durable::Unwritten;
 
-/// What an agent is doing, as its shard sees it.
+/// Status of an agent in its shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// Nothing to do until a message comes, or its time.
+    /// Nothing to do until a message comes, or until its time.
     Idle,
     /// Waiting for its turn.
     Queued,
-    /// Having its turn.
+    /// In its turn.
     Running,
-    /// Slowed down: its next turn comes when its time comes, message or not.
+    /// Delayed: its next turn comes at a set time, message or not.
     Delayed,
     /// Held by the AMS: no turns.
     Held,
-    /// About to move to another shard: no turns until it is there.
+    /// About to move to another shard: no turns until it has arrived.
     Leaving,
-    /// The same, and it waits for its turn.
+    /// About to move, with a turn due.
     LeavingQueued,
-    /// The same, and it is held by the AMS.
+    /// About to move, and held by the AMS.
     LeavingHeld,
 }
 
-/// What an agent's next turn is, if it is its last.
+/// Effect of an agent's last turn.
 pub(crate) enum Doom {
-    /// It ends, for this reason.
+    /// The agent ends, for this reason.
     End(EndReason),
-    /// It begins anew as this one, with its name and its messages.
+    /// The agent restarts as this slot, with its name and its messages.
     Renew(Box<Slot>),
 }
 
-/// An agent with what its shard keeps of it, in one piece of memory. It leaves the table for its turns.
+/// Agent with its shard's data about it, in one piece of memory. The slot leaves the table for its turns.
 pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
-    /// Its name; of this platform.
+    /// Name of the agent, of this platform.
     pub name: Symbol,
-    /// Which bearer of the name it is.
+    /// Number that distinguishes bearers of the name.
     pub generation: u32,
-    /// Its place in the shard.
+    /// Place in the shard.
     pub index: u32,
     pub status: Status,
-    /// Senders are told to slow down.
+    /// True if senders are told to slow down.
     pub crowded: bool,
-    /// How often in a row it sent to a crowded mailbox.
+    /// Number of times in a row that the agent sent to a crowded mailbox.
     pub slowed: u8,
     /// True if its last turn was late, so that the shard continued without it.
     pub was_late: bool,
-    /// What holds it up, if its shard lets it go on when that is over.
+    /// Obstacle that the agent waits for, if its shard resumes it afterwards.
     pub held_up: Option<Cause>,
-    /// Whom it wrote to last; empty if nobody.
+    /// Agent that it wrote to last; empty if none.
     pub peer: Symbol,
-    /// Who decides what happens when it ends; empty if nobody.
+    /// Agent that decides when this one fails; empty if none.
     pub supervisor: Symbol,
     pub mailbox: Mailbox,
-    /// Messages it handled so far.
+    /// Messages that the agent handled so far.
     pub handled: u64,
-    /// When it wants its next turn at the latest.
+    /// Latest time for its next turn.
     pub wake_at: Time,
-    /// When the earliest timer set for it goes off.
+    /// Time of the earliest timer set for it.
     pub timer_at: Time,
-    /// Its next turn is its last.
+    /// Effect of its next turn, if that is the last.
     pub doom: Option<Box<Doom>>,
-    /// What it did since it was written down last, if it is durable.
+    /// Steps since its last capture, if it is durable.
     pub unwritten: Option<Box<Unwritten>>,
     pub body: B,
 }
 
 impl<B: AgentBody> Slot<B> {
-    /// A slot for an agent that has no name and no shard yet.
+    /// Creates a slot for an agent that has no name and no shard yet.
     pub fn new(body: B) -> Self {
         Self {
             name: Symbol::default(),
@@ -96,7 +96,7 @@ impl<B: AgentBody> Slot<B> {
     }
 }
 
-// There may be millions. Allocators have pieces of 128 bytes; the next bigger ones are of 160.
+// There may be millions of slots. Allocators have pieces of 128 bytes; the next bigger ones are of 160.
 const _: () = assert!(size_of::<Slot<Box<dyn AgentBody>>>() <= 128);
 
 impl Slot {
@@ -104,7 +104,7 @@ impl Slot {
         Aid::local(self.name)
     }
 
-    /// Takes over name, place and messages of an agent that goes on as this one.
+    /// Takes over name, place and messages of the agent that this one replaces.
     pub fn succeed(&mut self, old: &mut Self) {
         let Self { name, generation, index, status, crowded, held_up, peer, supervisor, handled, .. } = *old;
         (self.name, self.generation, self.index, self.status) = (name, generation, index, status);
@@ -117,40 +117,40 @@ impl Slot {
     }
 }
 
-/// What comes for an agent while its turn goes on without its shard.
+/// Items for an agent whose late turn continues without its shard.
 #[derive(Default)]
 pub(crate) struct Away {
     pub name: Symbol,
     pub generation: u32,
-    /// When its turn began, and when the shard went on.
+    /// Start of its turn, and time when the shard continued.
     pub began: Time,
     pub left: Time,
     pub mailbox: Mailbox,
-    /// Senders of numbered messages for which there was no place in `mailbox`: they say them again.
+    /// Senders of numbered messages without room in `mailbox`, which they repeat.
     pub missed: FxHashSet<Symbol>,
     pub hold: bool,
-    /// What the platform knows of it changed.
+    /// True if the agent's registration changed.
     pub standing: bool,
     pub wake: bool,
     pub doom: Option<Box<Doom>>,
 }
 
-/// The table of slots, vacant places used first.
+/// Table of slots; vacant places are used first.
 #[derive(Default)]
 pub(crate) struct Slots {
     places: Vec<Option<Box<Slot>>>,
     vacant: Vec<u32>,
-    /// The agents whose turn goes on without the shard, by place.
+    /// Agents whose late turn continues without the shard, by place.
     away: FxHashMap<u32, Away>,
 }
 
 impl Slots {
-    /// Makes room for so many more agents.
+    /// Reserves room for so many more agents.
     pub fn reserve(&mut self, count: usize) {
         self.places.reserve_exact(count.saturating_sub(self.vacant.len()));
     }
 
-    /// How many places there are, vacant ones included.
+    /// Returns the number of places, including vacant ones.
     pub fn room(&self) -> usize {
         self.places.len()
     }
@@ -183,7 +183,7 @@ impl Slots {
         if let Some(place) = self.places.get_mut(slot.index as usize) {
             let empty = place.replace(slot);
             debug_assert!(empty.is_none(), "an agent's place was given away");
-            // It is `None`: nothing to drop, and no code to see to that.
+            // The place is `None`: nothing to drop, and no code for it.
             std::mem::forget(empty);
         }
     }
@@ -200,49 +200,49 @@ impl Slots {
         Some(slot)
     }
 
-    /// The agent in this place; not while it has its turn.
+    /// Returns the agent in this place, unless it is in a turn.
     #[inline]
     pub fn at(&mut self, index: u32) -> Option<&mut Slot> {
         self.places.get_mut(index as usize)?.as_deref_mut()
     }
 
-    /// The agent in this place, if it is still this very one; not while it has its turn.
+    /// Returns the agent in this place, if it has this generation and is not in a turn.
     pub fn bearer(&mut self, index: u32, generation: u32) -> Option<&mut Slot> {
         self.at(index).filter(|slot| slot.generation == generation)
     }
 
-    /// Which bearer of its name the agent in this place is, here or away.
+    /// Returns the generation of the agent in this place, here or away.
     pub fn generation(&mut self, index: u32) -> Option<u32> {
         let here = self.at(index).map(|slot| slot.generation);
         here.or_else(|| self.away.get(&index).map(|away| away.generation))
     }
 
-    /// The shard goes on while the agent in this place has its turn.
+    /// Notes that the shard continues while the agent in this place is in its turn.
     pub fn send_away(&mut self, index: u32, away: Away) {
         self.away.insert(index, away);
     }
 
-    /// What is kept for an agent that is away.
+    /// Returns the items for an agent that is away.
     pub fn away(&mut self, index: u32) -> Option<&mut Away> {
         self.away.get_mut(&index)
     }
 
-    /// An agent that was away is back.
+    /// Ends an agent's absence.
     pub fn come_back(&mut self, index: u32) -> Option<Away> {
         self.away.remove(&index)
     }
 
-    /// The agents that are here.
+    /// Iterates over the agents that are here.
     pub fn iter(&self) -> impl Iterator<Item = &Slot> {
         self.places.iter().filter_map(Option::as_deref)
     }
 
-    /// The agents that are away.
+    /// Iterates over the agents that are away.
     pub fn iter_away(&self) -> impl Iterator<Item = (u32, &Away)> {
         self.away.iter().map(|(index, away)| (*index, away))
     }
 
-    /// Messages that wait for agents of this shard.
+    /// Counts messages that wait for agents of this shard.
     pub fn queued(&self) -> usize {
         let here: usize = self.iter().map(|slot| slot.mailbox.len()).sum();
         here + self.away.values().map(|away| away.mailbox.len()).sum::<usize>()

@@ -1,4 +1,4 @@
-//! What durable agents do, from the end of a turn to when it may be seen.
+//! Steps of durable agents, from the end of a turn until their effects become visible.
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::dead_letters::DeadReason;
@@ -18,29 +18,29 @@ use crate::node::Node;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
-/// Agents that one batch holds, beside those that are new.
+/// Number of agents in one batch, beside new ones.
 const BATCH_AGENTS_MAX: usize = 4_096;
 
-/// Bytes of changes that may follow a whole state, however small that is.
+/// Bytes of changes that may follow a complete state, however small that is.
 const DELTAS_BYTES: usize = 1 << 10;
 
-/// The durable agents of a shard that have something to be written.
+/// Durable agents of a shard with steps to persist.
 #[derive(Default)]
 pub(super) struct Steps {
-    /// New agents, by place and which bearers they are. They come first: who created them goes in the same batch.
+    /// New agents, by place and generation. They come first, so that their creators are in the same batch.
     born: Vec<(u32, u32)>,
-    /// Others.
+    /// Other agents.
     changed: Vec<(u32, u32)>,
-    /// What those did last that have ended.
+    /// Last steps of agents that have ended.
     ended: Vec<Entry>,
-    /// The agents of the batch that is being written.
+    /// Agents of the batch that is being written.
     writing: Option<Vec<(u32, u32)>>,
-    /// Those that have ended, of that batch.
+    /// Ended agents of that batch.
     writing_ended: Vec<Symbol>,
 }
 
 impl Steps {
-    /// Those of these agents that have ended, and that is not written.
+    /// Returns those of these agents that have ended without their ends being persisted.
     pub fn ended_of(&self, order: &Yielding) -> impl Iterator<Item = Symbol> {
         let waiting = self.ended.iter().map(|entry| entry.agent);
         waiting.chain(self.writing_ended.iter().copied()).filter(|agent| order.concerns(*agent))
@@ -48,7 +48,7 @@ impl Steps {
 }
 
 impl Shard {
-    /// Keeps what a durable agent sent in its turn until it is written.
+    /// Withholds the messages of a durable agent's turn until they are persisted.
     #[cold]
     #[inline(never)]
     pub(super) fn keep_back(&mut self, slot: &mut Slot, outbox: &mut Outbox) -> Reception {
@@ -56,7 +56,7 @@ impl Shard {
         let bearer = (slot.index, slot.generation);
         let Some(unwritten) = &mut slot.unwritten else { return Reception::Fine };
         unwritten.handled.extend(handled);
-        // What it created is there before what it sent.
+        // Agents that it created come before its messages.
         let (creations, effects) = std::mem::take(&mut unwritten.effects).into_iter().partition(Effect::is_creation);
         unwritten.effects = effects;
         unwritten.sent.extend(creations.into_iter().filter_map(Effect::into_creation));
@@ -69,8 +69,8 @@ impl Shard {
         if unwritten.sent.len() > UNWRITTEN_MESSAGES_MAX { Reception::Busy } else { Reception::Fine }
     }
 
-    /// An agent's mailbox dropped messages. If predecessors of theirs are missing, their senders' nodes repeat all. If they
-    /// were to create the agent, their senders are told that there is one, with its next step.
+    /// Handles messages that an agent's mailbox dropped. If earlier ones are missing, the senders' nodes repeat all.
+    /// If the messages create the agent, their senders are told that it exists, with its next step.
     #[cold]
     pub(super) fn note_dropped(&mut self, slot: &mut Slot) {
         let (me, missed, creators) = (slot.aid(), slot.mailbox.take_missed(), slot.mailbox.take_creators());
@@ -86,7 +86,7 @@ impl Shard {
         }
     }
 
-    /// A durable agent is new here.
+    /// Lists a durable agent that is new here.
     pub(super) fn list_newcomer(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
         let bearer = (index, slot.generation);
@@ -98,7 +98,7 @@ impl Shard {
         }
     }
 
-    /// What the platform knows of an agent changed, though it had no turn: if it is durable, that is written.
+    /// Records an agent's changed registration without a turn, if the agent is durable.
     pub(super) fn note_standing(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
         let bearer = (index, slot.generation);
@@ -110,7 +110,7 @@ impl Shard {
         }
     }
 
-    /// A durable agent ended: that is its last step.
+    /// Records the end of a durable agent as its last step.
     #[cold]
     pub(super) fn write_end(&mut self, agent: Symbol, unwritten: Unwritten, unhandled: Vec<MessageBody>) {
         let last = unwritten.last + unwritten.sent.len() as u64;
@@ -120,7 +120,7 @@ impl Shard {
         self.steps.ended.push(entry);
     }
 
-    /// Hands what was done since to the scribe, unless it is still busy with what was done before.
+    /// Hands steps to the journal writer, unless it is still busy with the last batch.
     pub(super) fn hand_in(&mut self) {
         let Steps { born, changed, ended, writing, .. } = &self.steps;
         if writing.is_some() || (born.is_empty() && changed.is_empty() && ended.is_empty()) {
@@ -133,7 +133,7 @@ impl Shard {
     fn capture(&mut self) {
         let node = Arc::clone(&self.node);
         let Some(scribe) = node.scribe.as_ref().filter(|_| node.writes_steps()) else { return };
-        // Whom agents created in this round is to be there if they are.
+        // Agents created in this round must be included if their creators are.
         let newcomers = node.seat(self.index).map(|seat| seat.inbox.take_newcomers());
         self.install(newcomers.unwrap_or_default());
         let mut agents = std::mem::take(&mut self.steps.born);
@@ -151,7 +151,7 @@ impl Shard {
                 true
             }
             None => {
-                // Its turn goes on without this shard, or it has ended.
+                // The agent is in a late turn, or has ended.
                 if self.slots.generation(index) == Some(generation) {
                     away.push((index, generation));
                 }
@@ -168,7 +168,7 @@ impl Shard {
         scribe.write(Batch { shard: self.index, entries });
     }
 
-    /// A batch is written: what was kept back may be seen.
+    /// Releases the withheld effects of a persisted batch.
     pub(super) fn release(&mut self, released: Vec<Released>) {
         self.steps.writing_ended.clear();
         for (index, generation) in self.steps.writing.take().unwrap_or_default() {
@@ -189,7 +189,7 @@ impl Shard {
         self.node.activity.end();
     }
 
-    /// Sends what an agent sent, and has it slow down if its receiver has too much to do.
+    /// Sends an agent's message, and delays the agent if the receiver is crowded.
     fn send_kept_back(&mut self, from: Symbol, to: Aid, body: MessageBody) {
         let reception = self.send_released(to, body);
         if reception != Reception::Fine
@@ -199,11 +199,11 @@ impl Shard {
         }
     }
 
-    /// A numbered message will never be handled: its sender need not answer for it.
+    /// Settles a numbered message that will never be handled: its sender need not account for it.
     #[cold]
     pub(super) fn write_off(&self, envelope: &Envelope, why: DeadReason) {
         if let (MessageBody::Numbered(numbered), Some(scribe)) = (&envelope.body, &self.node.scribe)
-            // That the platform stops is no end of anything that is kept.
+            // The end of the platform is no end of durable agents and messages.
             && self.node.writes_steps()
         {
             let (ticket, receiver) = (Ticket::of(numbered), envelope.to.name);
@@ -220,12 +220,12 @@ impl Shard {
 }
 
 impl Node {
-    /// Whether what durable agents do is written: there are some, and the platform does not stop.
+    /// Returns true if steps of durable agents are persisted: such agents exist, and the platform does not stop.
     pub fn writes_steps(&self) -> bool {
         self.scribe.as_ref().is_some_and(|scribe| !scribe.suspended.load(Ordering::Acquire))
     }
 
-    /// Does what an agent did, now that it is written.
+    /// Carries out an effect whose step is persisted.
     fn take_effect(&self, effect: Effect) {
         match effect {
             Effect::Print(agent, text) => self.print(agent, &text),
@@ -240,13 +240,13 @@ impl Node {
 }
 
 impl Slot {
-    /// Whether there is something of it that is not written yet.
+    /// Returns true if some of its steps are not persisted yet.
     pub(super) fn is_unwritten(&self) -> bool {
         self.unwritten.as_ref().is_some_and(|unwritten| unwritten.listed || unwritten.captured)
     }
 
-    /// What the agent is: the whole, or what changed since it was written last, as long as all changes take less than
-    /// the whole.
+    /// Returns the agent's state for the journal: complete, or the changes since the last write while these are
+    /// smaller in all.
     fn state(&mut self, now: Time) -> State {
         let Some(unwritten) = &self.unwritten else { return State::Same };
         let mut bytes = Vec::new();
@@ -260,7 +260,7 @@ impl Slot {
     }
 }
 
-/// What an agent did since it was captured last, and what it is now.
+/// Captures an agent: its steps since the last capture, and its state.
 fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<Entry> {
     let agent = slot.name;
     let last = slot.unwritten.as_ref()?.last;

@@ -1,12 +1,12 @@
-//! The timers of a shard.
+//! Timers of a shard.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use whimbrel_platform::Time;
 
-/// When which agent wants to be woken. A timer is never taken back: it goes off, and the slot knows that it no longer
-/// waits. Each slot keeps at most one useful timer here, so the heap does not grow with messages handled.
+/// Wake-up times of agents. A timer is never removed: it goes off, and the slot knows that it is not needed any more.
+/// Each slot has at most one useful timer here, so the heap does not grow with messages handled.
 #[derive(Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, u32, u32)>>,
@@ -18,12 +18,12 @@ impl Timers {
         self.heap.push(Reverse((at, index, generation)));
     }
 
-    /// When the next timer goes off.
+    /// Returns the time of the next timer.
     pub fn next(&self) -> Option<Time> {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// The next timer that goes off by `now`: slot and generation.
+    /// Takes the next timer that goes off by `now`. Returns its slot and generation.
     pub fn due(&mut self, now: Time) -> Option<(u32, u32)> {
         self.next().filter(|at| *at <= now)?;
         self.heap.pop().map(|Reverse((_, index, generation))| (index, generation))

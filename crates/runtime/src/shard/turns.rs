@@ -1,4 +1,4 @@
-//! Taking an agent out of its place for a turn, and putting it back.
+//! Turns of a shard: takes an agent out of its place for a turn, and puts it back.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    /// True if an agent whose last turn was late is to wait for its turn, while so many others wait.
+    /// Returns true if an agent whose last turn was late has to wait for its turn, while so many others wait.
     fn postpones(&mut self, waiting: usize, now: Time) -> bool {
         if now >= self.next_turn || self.postponed >= waiting {
             (self.next_turn, self.postponed) = (now + LATE_TURN_EVERY, 0);
@@ -42,7 +42,7 @@ impl Lateness {
 }
 
 impl Shard {
-    /// The agent whose turn it is, out of its place.
+    /// Takes out the agent whose turn it is.
     #[inline]
     pub fn next_turn(&mut self) -> Option<Box<Slot>> {
         loop {
@@ -57,8 +57,8 @@ impl Shard {
         }
     }
 
-    /// Puts an agent whose last turn was late behind those that wait, true if so. While others wait, one such agent at a
-    /// time has its turn: its neighbours wait for one late turn, not for those of all.
+    /// Puts an agent whose last turn was late behind those that wait. Returns true if so. While others wait, one such
+    /// agent at a time has its turn: its neighbours wait for one late turn, not for those of all.
     #[cold]
     fn postpone_late(&mut self, index: u32) -> bool {
         let Some(slot) = self.slots.at(index).filter(|slot| slot.was_late) else { return false };
@@ -70,7 +70,7 @@ impl Shard {
         false
     }
 
-    /// Puts an agent back after its turn, and routes what it sent.
+    /// Puts an agent back after its turn, and routes its messages.
     #[inline(always)]
     pub fn finish(&mut self, mut slot: Box<Slot>, outcome: Outcome, outbox: &mut Outbox) {
         let handled = slot.mailbox.count_taken();
@@ -102,7 +102,7 @@ impl Shard {
         }
     }
 
-    /// Lets senders go on as usual if the mailbox is not crowded any more.
+    /// Ends the crowded state of a mailbox that has emptied enough.
     #[cold]
     fn relieve(&mut self, slot: &mut Slot) {
         if self.mailbox_limits.are_half_used(&slot.mailbox) {
@@ -110,7 +110,7 @@ impl Shard {
         }
     }
 
-    /// Routes what an agent sent in its turn.
+    /// Routes the messages of an agent's turn.
     #[inline(always)]
     fn send_all(&mut self, outbox: &mut Outbox) -> Reception {
         let Some((to, body)) = outbox.take_first() else { return Reception::Fine };
@@ -118,7 +118,7 @@ impl Shard {
         if outbox.has_rest() { self.send_rest(outbox, reception) } else { reception }
     }
 
-    /// Sends what a durable agent sent once that is written.
+    /// Sends a durable agent's message once it is persisted.
     pub(super) fn send_released(&mut self, to: Aid, body: MessageBody) -> Reception {
         self.send(to, body)
     }
@@ -132,12 +132,13 @@ impl Shard {
         self.route(to, body)
     }
 
-    /// Routes all but the first: those in a row for an agent of this shard, or of another node, at once.
+    /// Routes all messages but the first. Rows of messages to one agent of this shard, or to another node, are routed
+    /// at once.
     #[inline(never)]
     fn send_rest(&mut self, outbox: &mut Outbox, first: Reception) -> Reception {
         let (mut reception, one_by_one) = (first, self.observed || outbox.is_mixed());
         outbox.take_rest(|to, row| {
-            // While this agent's messages are routed, nobody of this shard leaves or ends.
+            // While this agent's messages are routed, no agent of this shard leaves or ends.
             let route = if one_by_one { Route::UNKNOWN } else { self.route_of(to) };
             if let Some(slot) = route.slot_at(self.here) {
                 self.tally.sent += row.len() as u64;
@@ -167,7 +168,7 @@ impl Shard {
         self.route(to, envelope.body)
     }
 
-    /// Sends a message of the platform's own: nobody is asked whether it may be sent.
+    /// Sends a message of the platform, which no policy restricts.
     #[cold]
     pub(super) fn send_own(&mut self, to: Aid, message: AclMessage) {
         self.tally.sent += 1;
@@ -177,7 +178,7 @@ impl Shard {
         self.route(to, envelope.body);
     }
 
-    /// Does what an agent wants that does not just wait for messages.
+    /// Carries out an outcome other than waiting for messages.
     #[inline(never)]
     fn settle(&mut self, index: u32, outcome: Outcome) {
         match outcome {
@@ -199,7 +200,7 @@ impl Shard {
         }
     }
 
-    /// An agent has no place for some messages: as if they had found its mailbox full.
+    /// Refuses messages for which an agent has no room, as if its mailbox were full.
     fn refuse_aside(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
         let (to, aside) = (slot.aid(), slot.mailbox.take_aside());
@@ -208,7 +209,7 @@ impl Shard {
         }
     }
 
-    /// Lets an agent wait for its turn.
+    /// Queues an agent for its turn.
     #[inline]
     pub(super) fn enqueue(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
@@ -223,7 +224,7 @@ impl Shard {
         }
     }
 
-    /// Has an agent woken at `at`.
+    /// Sets an agent's wake-up for `at`.
     pub(super) fn wake_later(&mut self, index: u32, at: Time) {
         let Some(slot) = self.slots.at(index) else { return };
         slot.wake_at = at;
@@ -253,7 +254,7 @@ impl Shard {
         }
     }
 
-    /// The shard goes on without the agent that has its turn: the worker that runs it is no longer this shard's.
+    /// Continues without the agent in turn: its worker does not hold this shard any more.
     pub fn go_on_without(&mut self) -> Aid {
         let Running { index, name, generation } = self.running;
         let (began, left) = self.leave_late();
@@ -262,7 +263,7 @@ impl Shard {
         Aid::local(name)
     }
 
-    /// Puts an agent back that the shard went on without.
+    /// Puts an agent back after a late turn.
     pub(super) fn finish_late(&mut self, late: LateTurn) {
         let LateTurn { mut slot, outcome, mut sent } = late;
         let index = slot.index;
@@ -271,7 +272,7 @@ impl Shard {
         self.sample_late(&slot, &away);
         slot.doom = away.doom;
         if slot.timer_at <= self.now {
-            // It went off while the agent was away.
+            // The timer went off while the agent was away.
             slot.timer_at = Time::NEVER;
         }
         let mut written_to = away.wake;

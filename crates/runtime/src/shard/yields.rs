@@ -1,4 +1,4 @@
-//! Agents stop here, to go on on another node.
+//! Yields of agents: they stop here in order to continue on another node.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,7 +10,8 @@ use super::slot::{Slot, Status};
 use crate::cluster::Yielding;
 
 impl Shard {
-    /// Stops agents, and lets those go of which all is written. Those that have not gone, or have ended and that is not written.
+    /// Stops agents, and releases those whose steps are persisted. Returns those that are still here, or whose end is
+    /// not persisted.
     pub(super) fn yield_agents(&mut self, order: &Yielding) -> Vec<Symbol> {
         let is_meant = |slot: &&Slot| slot.unwritten.is_some() && order.concerns(slot.name);
         let here: Vec<u32> = self.slots.iter().filter(is_meant).map(|slot| slot.index).collect();
@@ -20,7 +21,7 @@ impl Shard {
 
     fn yield_agent(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
-        // Who is about to end, or to move to another shard, does that first.
+        // An agent that is about to end, or to move to another shard, does that first.
         let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
         if slot.doom.is_some() || leaves && !self.bound.contains_key(&slot.name) {
             return;
@@ -32,22 +33,23 @@ impl Shard {
         }
         let (name, generation) = (slot.name, slot.generation);
         if !self.redirect(name, index, generation, Route::UNKNOWN) {
-            // It was killed just now.
+            // The agent was killed just now.
             return;
         }
         let Some(mut slot) = self.slots.vacate(index) else { return };
         self.bound.remove(&name);
-        // What is wrong with it is of no account any more.
+        // Faults do not matter any more.
         let slot = &mut *slot;
         let _ = catch_unwind(AssertUnwindSafe(|| slot.body.yielded(&mut slot.mailbox)));
-        // What it put back was counted as handled.
+        // Messages that the agent put back had been counted as handled.
         self.tally.handled += i64::from(slot.mailbox.count_taken());
         self.node.left(name, generation);
         let waiting = slot.mailbox.take_all();
         waiting.into_iter().for_each(|body| self.pass_on(Envelope { to: Aid::local(name), body }));
     }
 
-    /// A message that an agent had not handled: its sender sends it again if it is numbered, else it waits for the next server.
+    /// Passes on a message that an agent had not handled. A numbered one is repeated by its sender; any other waits
+    /// for the next server.
     fn pass_on(&mut self, envelope: Envelope) {
         match envelope.body {
             MessageBody::Numbered(_) => self.tally.handled += 1,
