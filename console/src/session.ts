@@ -63,7 +63,6 @@ export function followAddress(): void {
   read();
 }
 
-
 // ---- Notices to the user
 
 export interface Toast {

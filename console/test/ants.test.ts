@@ -1,4 +1,4 @@
-/** The example `ants`: tabs of a browser look for the shortest round trip, and half of them are closed meanwhile. */
+/** Test of the example `ants`: tabs of a browser search for the shortest round trip while half of them are closed. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ interface Run {
   kill(): void;
 }
 
-/** The colony, with a problem and so many searches at least. */
+/** Starts the colony with a problem and a minimum number of searches. */
 async function colony(problem: string, searches: number): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), "whimbrel-ants-"));
   const example = join(console_, "../examples/ants");
@@ -35,7 +35,7 @@ async function colony(problem: string, searches: number): Promise<Run> {
   return { address, finished, kill: () => node.kill("SIGKILL") };
 }
 
-test("tabs find the shortest round trip though half of them are closed", { skip: withoutNode(), timeout: 300_000 }, async () => {
+test("tabs find shortest tour though half close", { skip: withoutNode(), timeout: 300_000 }, async () => {
   const run = await colony("berlin52", 60);
   const chromium = await launch();
   try {
@@ -50,7 +50,7 @@ test("tabs find the shortest round trip though half of them are closed", { skip:
     const [stays] = pages;
     assert.ok(stays);
     assert.equal(new URL(stays.url()).hash, "", "the token is not left in the address bar");
-    // Whose name is taken can take another one; nothing of the first attempt is left.
+    // A page with a taken name can choose another, and nothing of the first attempt remains.
     const twin = await context.newPage();
     await twin.goto(`${run.address}/pages/#token=${encodeURIComponent(TOKEN)}&join&workers=1&name=tab-0`);
     await twin.waitForFunction(() => /name-taken|taken|exists/.test(document.querySelector("#state")?.textContent ?? ""), undefined, { timeout: 60_000 });
@@ -71,8 +71,8 @@ test("tabs find the shortest round trip though half of them are closed", { skip:
   }
 });
 
-test("a tab that is loaded anew is the same device, and takes part again", { skip: withoutNode(), timeout: 300_000 }, async () => {
-  // More than are done meanwhile.
+test("reloaded tab is the same device", { skip: withoutNode(), timeout: 300_000 }, async () => {
+  // More searches than are done meanwhile.
   const run = await colony("a280", 1_000_000);
   const chromium = await launch();
   try {

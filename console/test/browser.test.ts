@@ -1,4 +1,4 @@
-/** Each view, used as a person would, in a real browser under the policy that nodes serve it with. */
+/** End-to-end test of each view, in a real browser under the policy of nodes. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,12 +17,12 @@ async function textOf(download: Download): Promise<string> {
   return readFileSync(path, "utf8");
 }
 
-describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000, concurrency: 3 }, () => {
+describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, concurrency: 3 }, () => {
   let browser: Browser;
   before(async () => void (browser = await launch()));
   after(() => browser.close());
 
-  test("the token leaves the address, views are reached by keys, light and dark are kept", () =>
+  test("token leaves address, keys change views, theme is stored", () =>
     visit(browser, {}, async (there) => {
       const { page } = there;
       await page.getByRole("heading", { name: "Society" }).waitFor();
@@ -42,7 +42,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       assert.equal(await page.evaluate(() => document.documentElement.dataset["theme"]), "dark");
     }));
 
-  test("agents are searched, sorted, filtered, chosen by keys", () =>
+  test("agents are searched, sorted, filtered and chosen", () =>
     visit(browser, { agents: 300 }, async (there) => {
       const { page } = there;
       await option(page, "contractor1").waitFor();
@@ -59,7 +59,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.keyboard.press("Escape");
       await page.getByRole("complementary").waitFor({ state: "detached" });
       await page.keyboard.press("Escape");
-      // Whoever is far down is seen where he was chosen elsewhere.
+      // An agent chosen elsewhere is scrolled into view.
       await page.keyboard.press("End");
       const last = decodeURIComponent(page.url().split("#/society/")[1] ?? "");
       await there.open(`mind/${encodeURIComponent(last)}`);
@@ -70,7 +70,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       assert.equal(await page.getByRole("button", pressed("Handled")).count(), 1);
     }));
 
-  test("an agent is suspended, resumed, moved by hand and by dragging, cloned, and killed after a question", () =>
+  test("agent is suspended, moved, cloned and killed", () =>
     visit(browser, {}, async (there, node) => {
       const { page } = there;
       await option(page, "contractor1").click();
@@ -80,7 +80,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await pane.getByRole("button", { name: "Resume" }).click();
       await pane.getByRole("button", { name: "Suspend" }).waitFor();
       await pane.getByRole("button", { name: "Move to" }).click();
-      // All of the menu is in sight, and nothing stands over it.
+      // The whole menu is visible, and nothing covers it.
       const isSeen = await page.getByRole("menuitem").evaluateAll((items) =>
         items.every((item) => {
           const { left, top, width, height } = item.getBoundingClientRect();
@@ -92,7 +92,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await pane.locator("dd").getByText("n3").waitFor();
       await option(page, "contractor2").dragTo(page.locator('[data-node="n2"]'));
       await page.getByText("contractor2 is on n2 now").waitFor();
-      // Hops are there though nobody looked at hops.
+      // Moves are recorded though the view was not open.
       await there.go("o", "Mobility");
       await page.getByText("contractor2 went from n1 to n2").waitFor();
       await there.open("society/contractor1");
@@ -110,7 +110,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       assert.deepEqual(did, ["suspend", "resume", "move n3", "move n2", "clone", "kill"]);
     }));
 
-  test("agents go to devices and back, by hand, by dragging and by keys; why one stays is said", () =>
+  test("agents move to devices and back, refusals are shown", () =>
     visit(browser, {}, async (there, node) => {
       const { page } = there;
       const tab1 = page.locator('[data-device="tab1"]');
@@ -153,7 +153,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       assert.deepEqual(moves, ["contractor1 tab1", "contractor1 n2", "contractor2 tab4", "courier1 tab1"]);
     }));
 
-  test("a population is made of a program; what is wrong with it is said", () =>
+  test("agents are created from a program, faults are shown", () =>
     visit(browser, {}, async (there, node) => {
       const { page } = there;
       await page.getByRole("button", { name: "New agents" }).click();
@@ -162,7 +162,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await dialog.getByLabel("Program of the project").fill("clerk.jar");
       await page.keyboard.press("Enter");
       await dialog.getByRole("alert").getByText("there is no program clerk.jar").waitFor();
-      // What was written stays there.
+      // The form keeps its values.
       assert.equal(await dialog.getByLabel("Name").inputValue(), "aaclerk");
       await dialog.getByLabel("Program of the project").fill("clerk.asl");
       await dialog.getByLabel("How many").fill("3");
@@ -175,14 +175,14 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       assert.deepEqual(node.orders[1], { request: "spawn", name: "aaclerk", program: "clerk.asl", count: 3, beliefs: null, goals: "serve(amy)" });
     }));
 
-  test("the map shows who talks, and an agent is chosen on it", () =>
+  test("map shows traffic and chooses agents", () =>
     visit(browser, { messagesPerS: 100 }, async (there) => {
       const { page } = there;
       await page.getByRole("img", { name: /Map of [1-9]\d* agents/ }).waitFor();
       const canvas = page.locator(".map canvas");
       const tip = page.locator(".map-tip");
       const pane = page.getByRole("complementary", { name: "Agent" });
-      // By keys: who talks most first, then the next one in some direction.
+      // By keys: the busiest agent first, then the next one in some direction.
       await canvas.focus();
       await page.keyboard.press("ArrowRight");
       await tip.waitFor();
@@ -191,7 +191,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.keyboard.press("ArrowRight");
       await page.keyboard.press("ArrowDown");
       await page.waitForFunction((first) => document.querySelector(".map-tip")?.textContent !== first, first);
-      // By hand: what is said of an agent stands above it, and all stands still as long as the pointer is there.
+      // By pointer: the tooltip is above the agent, and the map stands still meanwhile.
       const [box, spot] = [await canvas.boundingBox(), await tip.boundingBox()];
       assert.ok(box && spot);
       const part = await tip.evaluate((element) => parseFloat((element as HTMLElement).style.left) / 100);
@@ -209,7 +209,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await pane.waitFor();
     }));
 
-  test("messages are drawn, stopped, stepped through, filtered, and shown in all detail", () =>
+  test("messages are drawn, paused, stepped, filtered and detailed", () =>
     visit(browser, { messagesPerS: 100 }, async (there) => {
       const { page } = there;
       await there.go("c", "Conversations");
@@ -226,14 +226,14 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.waitForFunction((wanted) => (document.querySelector<HTMLInputElement>('input[aria-label="Conversation"]')?.value ?? "") === wanted, conversation);
       await page.getByRole("button", pressed("From the log")).waitFor();
       await page.getByRole("button", { name: "Lines" }).click();
-      // From its first message on, which is the call, though nobody listened when it was sent.
+      // From the first message, the call, though nobody listened when it was sent.
       await page.locator(".line-row").first().getByText("cfp").waitFor();
-      // What other nodes have of it stands where it belongs, and whose part is missing is told.
+      // Messages from other nodes appear at their time, and silent nodes are named.
       await page.locator(".line-row").nth(1).getByText("heard(n2)").waitFor();
       await page.getByText(/^n3 did not answer/).waitFor();
       await page.locator(".line-row").first().click();
       await pane.getByText(/^task\(/).waitFor();
-      // What few messages say of themselves, too.
+      // Rarely used parameters are shown, too.
       for (const said of ["fipa-sl", "harbour", "X-shift"]) await pane.getByText(said, { exact: true }).waitFor();
       await page.getByRole("button", { name: "Show all" }).click();
       await page.getByRole("button", { name: "Performatives" }).click();
@@ -244,7 +244,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       });
     }));
 
-  test("time is scrubbed back, and what is shown is taken away as JSON, SVG and Mermaid", () =>
+  test("timeline scrubs back, conversations are exported", () =>
     visit(browser, { messagesPerS: 200 }, async (there) => {
       const { page } = there;
       await page.goto(`${page.url().split("#")[0]}#/conversations`);
@@ -264,13 +264,13 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       const svg = await take("SVG");
       assert.ok(svg.startsWith("<svg") && svg.includes("propose"));
       assert.ok((await take("Mermaid")).startsWith("sequenceDiagram\n  participant a1 as "));
-      // The page's own policy would not have its style.
+      // The page's own policy forbids the style.
       const bare = svg.replaceAll(/<style>.*?<\/style>| style="[^"]*"/gs, "");
       const rendered = await page.evaluate((svg) => new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("parsererror")?.textContent ?? "fine", bare);
       assert.equal(rendered, "fine");
     }));
 
-  test("a mind is read, stopped, stepped, and changed", () =>
+  test("mind is read, paused, stepped and changed", () =>
     visit(browser, { messagesPerS: 60 }, async (there, node) => {
       const { page } = there;
       await there.go("m", "Mind");
@@ -309,13 +309,13 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByRole("button", { name: "Breakpoint at award" }).click();
       await page.locator('.breakpoint[aria-pressed="true"]').waitFor();
       await page.getByRole("button", { name: "Continue" }).click();
-      // It runs into the breakpoint by itself.
+      // The agent reaches the breakpoint by itself.
       await page.getByRole("button", { name: "Continue" }).waitFor();
       await page.locator(".steps .is-now").first().waitFor();
       assert.deepEqual(node.orders.map((order) => ("order" in order ? order.order : order.request)), ["pause", "step", "believe", "believe", "believe", "believe", "believe", "pursue", "breakpoint", "continue"]);
     }));
 
-  test("the directory is searched, and an agent is registered, changed and taken out by hand", () =>
+  test("directory is searched, entry is registered, modified, deregistered", () =>
     visit(browser, {}, async (there, node) => {
       const { page } = there;
       await there.go("d", "Directory");
@@ -357,7 +357,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       assert.deepEqual(told, [["register", "sensor1", "shop"], ["modify", "contractor1", "painter"], ["deregister", "contractor1"]]);
     }));
 
-  test("lists are gone through by keys without opening anything, and Enter opens what is chosen", () =>
+  test("keys move in lists, Enter opens", () =>
     visit(browser, { messagesPerS: 100 }, async (there) => {
       const { page } = there;
       const view = (): string => new URL(page.url()).hash.split("?")[0] ?? "";
@@ -385,7 +385,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByRole("heading", { name: "Conversations", level: 1 }).waitFor();
     }));
 
-  test("a diagram has its keys also when there were lines before, and a gap is marked after a broken connection", () =>
+  test("diagram binds its keys after lines, gap is marked", () =>
     visit(browser, { messagesPerS: 60 }, async (there, node) => {
       const { page } = there;
       await there.go("c", "Conversations");
@@ -402,10 +402,10 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
       await page.keyboard.press("k");
       await page.getByRole("complementary").waitFor();
-    // A log would go on where it was: this node keeps none.
+    // A log would continue without a gap: this node keeps none.
     }, {}, ["mind"]));
 
-  test("a message is written, kept, sent and answered; files are saved and loaded", () =>
+  test("message is written, stored, sent, answered, saved, loaded", () =>
     visit(browser, {}, async (there) => {
       const { page } = there;
       const folder = mkdtempSync(join(tmpdir(), "whimbrel-console-"));
@@ -441,7 +441,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       }
     }));
 
-  test("code and quotas of all nodes are listed, searched, and who did not answer is named", () =>
+  test("code and quotas of all nodes are listed", () =>
     visit(browser, {}, async (there) => {
       const { page } = there;
       await there.go("o", "Mobility");
@@ -461,7 +461,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.locator(".quota-row").filter({ hasText: "all of initiator1 of node n2" }).filter({ hasText: "no limit" }).first().waitFor();
     }));
 
-  test("refusals of all nodes, their reasons, and certificates with how long they are good", () =>
+  test("refusals, reasons and certificates are listed", () =>
     visit(browser, {}, async (there) => {
       const { page } = there;
       await there.go("e", "Security");
@@ -502,7 +502,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await pane.waitFor({ state: "detached" });
     }));
 
-  test("what agents of other nodes say is heard, live and from their logs; whose is not is told", () =>
+  test("messages of other nodes appear, silent nodes are named", () =>
     visit(browser, { messagesPerS: 20 }, async (there) => {
       const { page } = there;
       await there.go("c", "Conversations");
@@ -527,7 +527,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await lines.filter({ hasText: "initiator" }).first().waitFor();
     }));
 
-  test("the mind of an agent in a tab is where that is, and what can be done is said", () =>
+  test("mind in a tab is explained and can be moved", () =>
     visit(browser, {}, async (there, node) => {
       const { page } = there;
       await option(page, "contractor1").dragTo(page.locator('[data-device="tab1"]'));
@@ -542,7 +542,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByText("Its mind is in its own program").waitFor();
     }));
 
-  test("health has charts, the reason in words, and the dead letters", () =>
+  test("health shows charts, faults and dead letters", () =>
     visit(browser, { messagesPerS: 200 }, async (there) => {
       const { page } = there;
       await there.go("h", "Health");
@@ -558,11 +558,11 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByText(/is suspended, and \d+ messages wait for it/).waitFor();
     }));
 
-  test("of many nodes all are asked, though one socket watches only so much", () =>
+  test("ninety nodes are all asked", () =>
     visit(browser, { nodes: 90 }, async (there) => {
       const { page } = there;
       await there.go("h", "Health");
-      // All together, and each but the one that never answers.
+      // The sum, and each node but the one that never answers.
       await page.waitForFunction(() => document.querySelectorAll(".nodes-health tbody tr").length === 90);
       await page.getByText("n3 does not answer: the figures are without it").waitFor();
       await there.go("o", "Mobility");
@@ -571,7 +571,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.waitForFunction(() => (document.querySelector("[role=listbox][aria-label=Code]")?.querySelector("[role=option]")?.getAttribute("aria-setsize") ?? "") === String(3 * 89));
     }));
 
-  test("what a node cannot tell has no view", () =>
+  test("views without their feature are hidden", () =>
     visit(
       browser,
       {},
@@ -586,7 +586,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       [],
     ));
 
-  test("a node of which nothing is heard is told long before it is given up, and no more when it is heard again", () =>
+  test("quiet node is reported before it is given up", () =>
     visit(browser, {}, async ({ page }, node) => {
       const quiet = page.getByText(/^Nothing heard from the node for \d+ s$/);
       await option(page, "contractor1").waitFor();
@@ -600,7 +600,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       assert.equal(await page.getByText(/connection to the node broke/).count(), 0);
     }));
 
-  test("a connection that breaks is told, and comes back by itself", () =>
+  test("broken connection is reported and restored", () =>
     visit(browser, {}, async (there, node) => {
       const { page } = there;
       await option(page, "contractor1").waitFor();
@@ -608,7 +608,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByText(/connection to the node broke/).waitFor();
       await page.getByText(/connection to the node broke/).waitFor({ state: "detached" });
       await option(page, "contractor1").waitFor();
-      // What was well when it was last heard may not be so now.
+      // After the break, the last verdict no longer applies.
       await there.go("h", "Health");
       const [known, unknown] = [page.locator(".verdict:is(.is-well, .is-wrong)"), page.getByText("How it is now nobody knows")];
       await known.waitFor();
@@ -618,7 +618,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await unknown.waitFor({ state: "detached" });
     }));
 
-  test("a token that is not known is asked for", () =>
+  test("unknown token is asked for again", () =>
     visit(
       browser,
       {},
@@ -632,7 +632,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       { token: "wrong" },
     ));
 
-  test("nothing that agents are called or say is executed or hides", () =>
+  test("hostile names and contents stay text", () =>
     visit(browser, { hostile: true, agents: 40, messagesPerS: 150 }, async (there) => {
       const { page } = there;
       const nothingHappened = async (where: string) => {
@@ -658,7 +658,7 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.getByRole("button", { name: "Lines" }).click();
       const line = page.locator(".line-row").filter({ hasText: "<script>" }).first();
       const live = page.getByRole("button", { name: /^Live/ });
-      // What moves on is hard to press, and may be gone when all stands still.
+      // A moving target is hard to press, and may be gone once everything is paused.
       do {
         if (await live.isVisible()) await live.click();
         await line.waitFor();

@@ -1,4 +1,7 @@
-/** The example `classroom`: programs are changed, run and looked into in a page of its own, which then joins a node. */
+/**
+ * Test of the example `classroom`: programs are changed, run and inspected in a page of its own, which then joins a
+ * node.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -15,7 +18,7 @@ const folder = join(example, "page");
 const pictures = process.env["WHIMBREL_PICTURES"];
 const TOKEN = "a token for tests";
 
-/** Why the tests are skipped; false if they are not. */
+/** Reason to skip the tests; false to run them. */
 function without(): string | false {
   const isBuilt = existsSync(join(folder, "lib/agentspeak.wasm"));
   if (!isBuilt && process.env["WHIMBREL_REQUIRED"]) throw new Error("the classroom is not built: make classroom");
@@ -24,7 +27,7 @@ function without(): string | false {
 
 const TYPES: Readonly<Record<string, string>> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".wasm": "application/wasm" };
 
-/** Any server of files will do. */
+/** Serves the example's files. Any file server will do. */
 async function serve(): Promise<{ readonly url: string; readonly server: Server }> {
   const server = createServer(({ url }, response) => {
     const path = normalize(new URL(url ?? "/", "http://here").pathname);
@@ -36,7 +39,7 @@ async function serve(): Promise<{ readonly url: string; readonly server: Server 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, server };
 }
 
-/** A page of the classroom, in which nothing goes wrong. */
+/** Opens a page of the classroom, and fails on errors in it. */
 async function inClass(browser: Browser, url: string, does: (page: Page) => Promise<void>, how: { readonly width?: number; readonly height?: number; readonly dark?: boolean; readonly faults?: RegExp } = {}): Promise<void> {
   const { width = 1280, height = 800, dark = false, faults: expected } = how;
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
@@ -60,7 +63,7 @@ async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(pictures, `classroom-${name}.png`) });
 }
 
-/** Lines of agents, of each in its order. */
+/** Groups lines by agent, in their order. */
 function byAgent(lines: readonly string[]): Record<string, string[]> {
   const agents: Record<string, string[]> = {};
   for (const line of lines) {
@@ -73,7 +76,7 @@ function byAgent(lines: readonly string[]): Record<string, string[]> {
 const printed = (page: Page): Promise<string[]> => page.locator("#output li:not(.note)").allTextContents();
 const write = (page: Page, text: string): Promise<void> => page.locator("#editor textarea").fill(text);
 
-test("each program of the classroom prints what it should", { skip: without(), timeout: 240_000 }, async () => {
+test("classroom programs print the expected lines", { skip: without(), timeout: 240_000 }, async () => {
   const expected = readFileSync(join(example, "expected.txt"), "utf8").split(/^== /m).slice(1);
   assert.equal(expected.length, (JSON.parse(readFileSync(join(folder, "programs/programs.json"), "utf8")) as unknown[]).length);
   const [{ url, server }, browser] = [await serve(), await launch()];
@@ -83,7 +86,7 @@ test("each program of the classroom prints what it should", { skip: without(), t
         const [name = "", ...lines] = section.trim().split("\n");
         await page.selectOption("#program", name);
         await page.locator(`#files [role=tab]`, { hasText: `${name}.mas2j` }).waitFor();
-        // Until the engine is there a key does nothing.
+        // Keys have no effect before the engine is loaded.
         await page.locator("#run:enabled").waitFor();
         await page.keyboard.press("Control+Enter");
         await page.waitForFunction((count) => document.querySelectorAll("#output li:not(.note)").length >= count, lines.length);
@@ -98,7 +101,7 @@ test("each program of the classroom prints what it should", { skip: without(), t
   }
 });
 
-test("errors are shown where they are, minds while they work, and agents take what they are told", { skip: without(), timeout: 240_000 }, async () => {
+test("errors, minds and controls of the classroom work", { skip: without(), timeout: 240_000 }, async () => {
   const [{ url, server }, browser] = [await serve(), await launch()];
   try {
     await inClass(browser, url, async (page) => {
@@ -122,7 +125,7 @@ test("errors are shown where they are, minds while they work, and agents take wh
       await page.waitForFunction(() => /n\([2-9]/.test(document.querySelector("#mind .beliefs")?.textContent ?? ""));
       assert.match((await page.textContent("#mind .intentions")) ?? "", /count/);
 
-      // Paused it stays where it is; a step goes on by one cycle, and is shown in the text.
+      // Paused, the agent stays at its step. A step advances one cycle, and is marked in the text.
       await page.keyboard.press("F8");
       await page.waitForFunction(() => /paused/.test(document.querySelector("#state")?.textContent ?? ""));
       const before = await page.textContent("#mind .beliefs");
@@ -144,7 +147,7 @@ test("errors are shown where they are, minds while they work, and agents take wh
       await page.keyboard.press("Enter");
       await page.waitForFunction(() => (document.querySelector("#wish") as HTMLInputElement).validationMessage !== "");
 
-      // What was written is there again, and can be taken back.
+      // The edited text is restored, and can be reset.
       await page.reload();
       await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
       await page.waitForFunction((text) => (document.querySelector("#editor textarea") as HTMLTextAreaElement).value === text, counting);
@@ -182,7 +185,7 @@ test("errors are shown where they are, minds while they work, and agents take wh
   }
 });
 
-/** Somebody who takes his time to click: pages have drawn often by then. */
+/** Clicks slowly: pages redraw often meanwhile. */
 async function clickSlowly(page: Page, wanted: Locator): Promise<void> {
   await wanted.hover();
   await page.mouse.down();
@@ -190,12 +193,12 @@ async function clickSlowly(page: Page, wanted: Locator): Promise<void> {
   await page.mouse.up();
 }
 
-test("clicks and focus are not lost while minds change, and nothing is said twice", { skip: without(), timeout: 240_000 }, async () => {
+test("changing minds lose no clicks and no focus", { skip: without(), timeout: 240_000 }, async () => {
   const [{ url, server }, browser] = [await serve(), await launch()];
   try {
     await inClass(browser, url, async (page) => {
       await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
-      // One intention changes all the time, above it is one that waits.
+      // One intention changes all the time; the one above it waits.
       await write(page, "n(0).\n!rest.\n!count.\n+!rest <- .wait({+done}).\n+!count : n(N)\n   <- -+n(N + 1);\n      .wait(20);\n      !count.\n");
       await page.click("#run");
       const agents = page.locator("#agents [role=tab]");
@@ -215,7 +218,7 @@ test("clicks and focus are not lost while minds change, and nothing is said twic
 
       await page.keyboard.press("F8");
       await page.waitForFunction(() => /paused/.test(document.querySelector("#state")?.textContent ?? ""));
-      // What stands still is not drawn anew, once it stands still.
+      // An unchanged part is not redrawn.
       await page.waitForFunction(async () => {
         let changes = 0;
         const observer = new MutationObserver((all) => (changes += all.length));
@@ -231,7 +234,7 @@ test("clicks and focus are not lost while minds change, and nothing is said twic
   }
 });
 
-test("a program that does not come leaves the one that is there", { skip: without(), timeout: 240_000 }, async () => {
+test("failed load keeps the current program", { skip: without(), timeout: 240_000 }, async () => {
   const [{ url, server }, browser] = [await serve(), await launch()];
   const does = async (page: Page): Promise<void> => {
     const printed = (text: string): Promise<void> => page.locator("#output li", { hasText: text }).first().waitFor();
@@ -241,7 +244,7 @@ test("a program that does not come leaves the one that is there", { skip: withou
     await page.waitForFunction(() => /not to be had \(404\)/.test(document.querySelector("#state")?.textContent ?? ""));
     assert.deepEqual([await page.inputValue("#program"), await page.locator("#files [role=tab]", { hasText: "amy.asl" }).count()], ["hello", 1]);
 
-    // While another one is being fetched it is this one that runs.
+    // The current program runs while another is fetched.
     let come = (): void => undefined;
     const comes = new Promise<void>((resolve) => (come = resolve));
     await page.route("**/programs/vacuum/*", async (route) => {
@@ -256,7 +259,7 @@ test("a program that does not come leaves the one that is there", { skip: withou
     await page.locator("#files [role=tab]", { hasText: "cleaner.asl" }).waitFor();
     assert.ok(await page.isDisabled("#pause"), "what ran is ended");
 
-    // Who stops the society himself leaves nothing that can be told anything.
+    // After `.stopMAS` nothing can be sent to an agent.
     await page.locator("#files [role=tab]", { hasText: "cleaner.asl" }).click();
     await write(page, "+leave <- .print(bye); .stopMAS.\n");
     await page.click("#run");
@@ -278,7 +281,7 @@ test("a program that does not come leaves the one that is there", { skip: withou
   }
 });
 
-/** A node with the teacher, for what is done with the address of its console. */
+/** Runs a node with the teacher, and passes the address of its console. */
 async function withTeacher(options: readonly string[], does: (address: string) => Promise<void>): Promise<void> {
   const run = mkdtempSync(join(tmpdir(), "whimbrel-classroom-"));
   const node = spawn(WHIMBREL, ["run", example, "--http", "0", "--agent-token", TOKEN, ...options], { env: { ...process.env, WHIMBREL_RUN_DIR: run }, stdio: ["ignore", "pipe", "pipe"] });
@@ -293,7 +296,7 @@ async function withTeacher(options: readonly string[], does: (address: string) =
   }
 }
 
-test("from any server of files the classroom attaches to a node that allows it, and else says what to tell that", { skip: without() || withoutNode(), timeout: 240_000 }, async () => {
+test("classroom attaches to a permitting node, else explains", { skip: without() || withoutNode(), timeout: 240_000 }, async () => {
   const [{ url, server }, browser] = [await serve(), await launch()];
   const { origin } = new URL(url);
   const attach = async (page: Page, address: string, then: Locator): Promise<void> => {
@@ -331,7 +334,7 @@ test("the classroom attaches to a platform", { skip: without() || withoutNode(),
     await inClass(browser, `${address}/pages/#token=${encodeURIComponent(TOKEN)}`, async (page) => {
       await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
       assert.equal(new URL(page.url()).hash, "", "the token is not left in the address bar");
-      // Nor is it lost when the page is loaded anew.
+      // A reload does not lose it.
       await page.reload();
       await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
       await write(page, "+!go <- .send(teacher, tell, hello); .send(teacher, askOne, capital(japan, X), capital(_, C)); .print(C).\n+welcome[source(Who)] <- .print(\"welcomed by \", Who).\n");
@@ -347,7 +350,7 @@ test("the classroom attaches to a platform", { skip: without() || withoutNode(),
       await picture(page, "attached");
       assert.match(said, /\[teacher\] amy says hello/);
 
-      // Who has a name has it, and a page whose agents nobody wants is on no platform.
+      // A taken name is refused, and a page whose agents are refused is on no platform.
       const other = await page.context().newPage();
       await other.goto(`${address}/pages/#token=${encodeURIComponent(TOKEN)}&run`);
       await other.locator("#agents [role=tab]", { hasText: "amy" }).waitFor();
@@ -368,12 +371,12 @@ test("the classroom attaches to a platform", { skip: without() || withoutNode(),
       assert.equal(await other.textContent("#attach"), "Attach…");
       await other.close();
 
-      // Begun anew they leave it, and their names are free.
+      // A restart leaves the node and frees the names.
       await page.click("#run");
       await page.locator("#agents [role=tab]", { hasText: "amy" }).click();
       assert.equal(await page.textContent("#attach"), "Attach…");
       await page.click("#attach");
-      // Taken back before it is attached, it is not.
+      // A cancelled attempt does not attach.
       await page.evaluate(() => {
         for (const id of ["join", "cancel"]) document.getElementById(id)?.click();
       });

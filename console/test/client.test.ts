@@ -1,4 +1,4 @@
-/** The live socket's client, with a transport and a clock of the tests' own. */
+/** Test of the live socket's client, with a transport and a clock of its own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LiveClient, type Clock, type Listener } from "../src/live/client.js";
@@ -26,7 +26,7 @@ class FakeClock implements Clock {
     }
     this.ms = until;
   }
-  /** Time passes in which nothing runs; then all that is due does. */
+  /** Lets time pass without running timers, then runs all that are due. */
   sleep(ms: number): void {
     this.ms += ms;
     const due = this.#due.filter(({ at }) => at <= this.ms);
@@ -58,7 +58,7 @@ function setUp(): { client: LiveClient; clock: FakeClock; lines: Line[]; last: (
   return { client, clock, lines, last, welcome };
 }
 
-test("the token is said first, and nothing else before the welcome", () => {
+test("token comes first, then the welcome", () => {
   const { client, last, welcome } = setUp();
   client.watch({ what: "society", every_ms: 500 }, () => {});
   client.connect();
@@ -70,7 +70,7 @@ test("the token is said first, and nothing else before the welcome", () => {
   assert.deepEqual(last().said.at(-1), { type: "watch", id: 1, what: "society", every_ms: 500 });
 });
 
-test("answers find their questions in any order, refusals are errors with a reason", async () => {
+test("answers match questions, refusals become errors", async () => {
   const { client, last, welcome } = setUp();
   client.connect();
   welcome();
@@ -83,7 +83,7 @@ test("answers find their questions in any order, refusals are errors with a reas
   await assert.rejects(kill, { reason: "no_such_agent", message: "no bob" });
 });
 
-test("watches outlive the connection, and a log goes on where it was; questions fail", async () => {
+test("watches survive a reconnection, questions fail", async () => {
   const { client, clock, lines, last, welcome } = setUp();
   const frames: WatchFrame[] = [];
   let since = 0;
@@ -107,7 +107,7 @@ test("watches outlive the connection, and a log goes on where it was; questions 
   assert.deepEqual(last().said.slice(1), [{ type: "watch", id: 1, what: "log", wanted: { since: 42, follow: true } }]);
 });
 
-test("attempts come later and later, and at once when somebody asks for it", () => {
+test("attempts back off, connect tries at once", () => {
   const { client, clock, lines, last } = setUp();
   client.connect();
   const waits: number[] = [];
@@ -126,7 +126,7 @@ test("attempts come later and later, and at once when somebody asks for it", () 
   assert.equal(lines.length, before + 1, "the attempt that was waited for was taken back");
 });
 
-test("a refused token is not tried again until there is another", () => {
+test("refused token is not retried", () => {
   const { client, clock, lines, last } = setUp();
   client.connect();
   last().listener.opened();
@@ -140,7 +140,7 @@ test("a refused token is not tried again until there is another", () => {
   assert.deepEqual(last().said, [{ type: "hello", token: "other" }]);
 });
 
-test("a node that says nothing any more is given up", () => {
+test("silent node is given up", () => {
   const { client, clock, lines, welcome } = setUp();
   client.watch({ what: "society", every_ms: 500 }, () => {});
   client.connect();
@@ -149,13 +149,13 @@ test("a node that says nothing any more is given up", () => {
   assert.ok(lines.length >= 2 && lines[0]?.closed);
 });
 
-test("a node that told all the time and is quiet is said to be, until something is heard", () => {
+test("steady node that falls silent is quiet", () => {
   const { client, clock, lines, last, welcome } = setUp();
   const society = (): void => last().listener.said(JSON.stringify({ type: "society", id: 1 }));
   client.watch({ what: "society", every_ms: 500 }, () => {});
   client.connect();
   welcome();
-  // As long as it was never told of, nobody knows how often that is.
+  // Before its first frame, its interval is unknown.
   clock.advance(8_000);
   assert.equal(client.quietS.value, 0);
   for (let ticks = 0; ticks < 60; ticks++) {
@@ -176,7 +176,7 @@ test("a node that told all the time and is quiet is said to be, until something 
   assert.deepEqual([lines[0]?.closed, client.quietS.value], [true, 0], "and given up in the end");
 });
 
-test("who has nothing to tell, and a page whose timers come late, is no quiet node", () => {
+test("idle node and late timers are not quiet", () => {
   const { client, clock, last, welcome } = setUp();
   client.watch({ what: "answer", request: { request: "topics" }, every_ms: 500 }, () => {});
   const unwatch = client.watch({ what: "health", every_ms: 500 }, () => {});
@@ -196,7 +196,7 @@ test("who has nothing to tell, and a page whose timers come late, is no quiet no
   last().listener.said(JSON.stringify({ type: "society", id: 3 }));
   clock.advance(1_500);
   assert.equal(client.quietS.value, 0);
-  // Timers of a hidden page come once a minute, words come as ever.
+  // A hidden page's timers run once a minute, but frames arrive as usual.
   for (let minutes = 0; minutes < 3; minutes++) {
     for (let ticks = 0; ticks < 120; ticks++) {
       clock.ms += 500;
@@ -208,7 +208,7 @@ test("who has nothing to tell, and a page whose timers come late, is no quiet no
   assert.equal(client.phase.value.is, "live");
 });
 
-test("what is no JSON ends the connection, what is not known is passed over", () => {
+test("invalid JSON disconnects, unknown frames are ignored", () => {
   const { client, last, welcome } = setUp();
   client.connect();
   welcome();

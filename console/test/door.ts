@@ -1,4 +1,4 @@
-/** The built console before a node that may have another one built in: files from here, all else from the node. */
+/** Proxy that serves the built console in front of a real node, which may contain another build. */
 import { readFile } from "node:fs/promises";
 import { createServer, request as ask, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
@@ -33,7 +33,7 @@ export class Door {
     });
   }
 
-  /** What is not here the node has, or has not. */
+  /** Forwards a request for other files to the node. */
   #pass(request: IncomingMessage, response: ServerResponse, { host, port }: { readonly host: string; readonly port: number }): void {
     const headers = { ...request.headers, host: `${host}:${port}`, ...(request.headers.origin !== undefined && { origin: `http://${host}:${port}` }) };
     const asked = ask({ host, port, path: request.url, method: request.method, headers }, (answer) => {

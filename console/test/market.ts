@@ -1,4 +1,4 @@
-/** A society of a real node, or of several. */
+/** Society on one or several real nodes. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { dist, WHIMBREL } from "./page.js";
 export const TOKEN = "a-token-for-tests";
 export const VIEWER = "a-token-to-look";
 
-/** A society that runs, and a door before it with the console that was built last. */
+/** A running society, behind a proxy with the latest console. */
 export class Market {
   private constructor(
     readonly folder: string,
@@ -18,7 +18,7 @@ export class Market {
     readonly url: string,
   ) {}
 
-  /** Programs by the names of their files, and options of `whimbrel run`. */
+  /** Starts programs, given by file name, with options of `whimbrel run`. */
   static async open(programs: Readonly<Record<string, string>>, options: readonly string[] = ["--log"]): Promise<Market> {
     const folder = mkdtempSync(join(tmpdir(), "whimbrel-console-"));
     for (const [name, program] of Object.entries(programs)) writeFileSync(join(folder, name), program);

@@ -1,4 +1,4 @@
-/** The console on a real node: `WHIMBREL` says which binary. */
+/** Test of the console on a real node. `WHIMBREL` names the binary. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
@@ -23,7 +23,7 @@ affordable(P) :- budget(B) & P < B.
 `,
 };
 
-describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }, () => {
+describe("console on a real node", { skip: withoutNode(), timeout: 300_000 }, () => {
   let browser: Browser;
   let market: Market;
   before(async () => {
@@ -58,7 +58,7 @@ describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }
       await page.getByRole("img", { name: /Map of [4-9] agents/ }).waitFor();
     }));
 
-  test("messages come, live and from the log", () =>
+  test("messages arrive live and from the log", () =>
     see(async (there, page) => {
       await there.go("c", "Conversations");
       await page.getByRole("button", { name: "Lines" }).click();
@@ -70,7 +70,7 @@ describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }
       await page.locator(".line-row").filter({ hasText: "sold(tea)" }).first().waitFor();
     }));
 
-  test("what was said before anybody looked is drawn, though nothing follows", async () => {
+  test("earlier messages are drawn", async () => {
     const quiet = await Market.open({ "quiet.mas2j": "MAS quiet { agents: ann; ben; }", "ann.asl": "!go. +!go <- .send(ben, tell, hello(world)).", "ben.asl": "" });
     try {
       const there = await Visit.to(browser, quiet.url, { token: TOKEN });
@@ -83,7 +83,7 @@ describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }
     }
   });
 
-  test("a question is asked by hand, an agent registered; what dies with an agent is listed", () =>
+  test("question is sent, agent registered, dead letters listed", () =>
     see(async (there, page) => {
       await there.go("w", "Compose");
       await page.getByLabel("Performative").fill("askOne");
@@ -132,7 +132,7 @@ describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }
       await page.locator(".dead-row").filter({ hasText: "buyer3" }).first().waitFor();
     }));
 
-  test("a mind is read, stopped, stepped and changed", () =>
+  test("mind is read, paused, stepped and changed", () =>
     see(async (there, page) => {
       await there.go("m", "Mind");
       await page.locator(".chooser-row .name").getByText("buyer1", { exact: true }).click();
@@ -152,7 +152,7 @@ describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }
       await page.getByRole("button", { name: "Pause" }).waitFor();
     }));
 
-  test("agents are made of a program, and of one another", () =>
+  test("agents are created and cloned", () =>
     see(async (_, page) => {
       await page.getByRole("button", { name: "New agents" }).click();
       await page.getByRole("dialog").getByLabel("Name").fill("stroller");
@@ -173,14 +173,14 @@ describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }
       }
     }));
 
-  test("who may only look has nothing to press", () =>
+  test("viewer has no actions", () =>
     see(async (_, page) => {
       await page.locator(".agent-row .name").getByText("seller", { exact: true }).click();
       await page.getByRole("complementary", { name: "Agent" }).getByText("agentspeak").waitFor();
       assert.equal(await page.getByRole("button", { name: /Suspend|Kill|New agents|Clone/ }).count(), 0);
     }, VIEWER));
 
-  test("a token that the node does not know is refused", () =>
+  test("unknown token is refused", () =>
     see(async (_, page) => {
       await page.getByLabel("Token").waitFor();
     }, "another-token"));

@@ -1,11 +1,14 @@
-/** The console on a society of two real nodes: what the other one has is seen and steered as if it were one. */
+/**
+ * Test of the console on a society of two real nodes: agents of the other node are seen and controlled as if there were
+ * one node.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { Market, TOKEN } from "./market.js";
 import { launch, Visit, withoutNode } from "./page.js";
 
-/** A pair that lives on the other node only, and one that talks across. */
+/** A pair of agents on the other node, and an agent that talks across. */
 const PROGRAMS = {
   "harbour.mas2j": 'MAS harbour { agents: pilot at "n1"; master at "n2"; mate at "n2"; }',
   "pilot.asl": "!call. +!call <- .send(master, tell, tide(high)); .wait(300); !call.",
@@ -13,7 +16,7 @@ const PROGRAMS = {
   "mate.asl": "+!sound(N)[source(Who)] <- .send(Who, tell, depth(N)). +!rest <- +rested.",
 };
 
-describe("the console on a society of two nodes", { skip: withoutNode(), timeout: 300_000 }, () => {
+describe("console on two nodes", { skip: withoutNode(), timeout: 300_000 }, () => {
   let browser: Browser;
   let market: Market;
   before(async () => {
@@ -35,7 +38,7 @@ describe("the console on a society of two nodes", { skip: withoutNode(), timeout
   };
   const row = (page: Page, name: string) => page.locator(".agent-row[role=option]").filter({ has: page.getByText(name, { exact: true }) });
 
-  test("both nodes have their figures, and an agent goes from one to the other and back", () =>
+  test("both nodes have figures, agent moves there and back", () =>
     see(async (_, page) => {
       for (const node of ["n1", "n2"]) await page.locator(`[data-node="${node}"]`).getByText(/msg\/s/).waitFor();
       await page.locator('[data-node="n2"]').getByRole("button", { name: "2 agents" }).waitFor();
@@ -52,7 +55,7 @@ describe("the console on a society of two nodes", { skip: withoutNode(), timeout
       await row(page, "mate").getByText("n2").waitFor();
     }));
 
-  test("what agents say of whom the asked node sees nothing is heard, from the log and live", () =>
+  test("messages of the other node are heard", () =>
     see(async (there, page) => {
       await there.go("c", "Conversations");
       await page.getByRole("button", { name: "Lines" }).click();
@@ -72,7 +75,7 @@ describe("the console on a society of two nodes", { skip: withoutNode(), timeout
       await lines.filter({ hasText: "sound(" }).first().waitFor();
     }));
 
-  test("health is of all nodes, and of each", () =>
+  test("health covers all nodes and each", () =>
     see(async (there, page) => {
       await there.go("h", "Health");
       await page.getByText(/All is well: [1-9]/).waitFor();
@@ -83,7 +86,7 @@ describe("the console on a society of two nodes", { skip: withoutNode(), timeout
       await page.locator(".plot").filter({ hasText: "Messages a second n2" }).locator("canvas").waitFor();
     }));
 
-  test("a mind of the other node is read, stopped and given a goal", () =>
+  test("mind of the other node is read and changed", () =>
     see(async (there, page) => {
       await there.go("m", "Mind");
       await page.locator(".chooser-row .name").getByText("master", { exact: true }).click();
@@ -97,8 +100,8 @@ describe("the console on a society of two nodes", { skip: withoutNode(), timeout
     }));
 });
 
-describe("the console on nodes that keep no logs", { skip: withoutNode(), timeout: 120_000 }, () => {
-  test("what one sees is what the asked node sees, and whom one does not hear is said", async () => {
+describe("console on nodes without logs", { skip: withoutNode(), timeout: 120_000 }, () => {
+  test("unheard nodes are named", async () => {
     const [browser, market] = [await launch(), await Market.open(PROGRAMS, ["--nodes", "2"])];
     try {
       const there = await Visit.to(browser, market.url, { token: TOKEN });

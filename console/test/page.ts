@@ -1,4 +1,4 @@
-/** The console in a real browser, on a mock node. */
+/** Driver of the console in a real browser, on a mock node. */
 import { execFileSync, spawnSync, type ChildProcessByStdio } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,10 +11,10 @@ import type { SocietyOptions } from "../mock/society.js";
 export const console_ = join(dirname(fileURLToPath(import.meta.url)), "../..");
 export const dist = join(console_, "dist");
 
-/** Where a browser is; `CHROMIUM` says another place. */
+/** Path of the browser. `CHROMIUM` overrides it. */
 export const CHROMIUM = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path !== undefined && existsSync(path));
 
-/** Why tests with a browser are skipped; false if they are not. */
+/** Reason to skip tests with a browser; false to run them. */
 export function withoutBrowser(): string | false {
   if (!existsSync(join(dist, "index.html"))) throw new Error("the console is not built: make console");
   if (CHROMIUM === undefined) return "there is no Chromium here";
@@ -26,10 +26,10 @@ export function withoutBrowser(): string | false {
   }
 }
 
-/** The binary: what WHIMBREL says, or the release build. */
+/** Path of the binary: WHIMBREL, or the release build. */
 export const WHIMBREL = process.env["WHIMBREL"] ?? join(console_, "../target/release/whimbrel");
 
-/** Why there is no node to try it on; false if there is one. Where WHIMBREL_REQUIRED is set there must be. */
+/** Reason to skip tests with a node; false to run them. With WHIMBREL_REQUIRED, a node is required. */
 export function withoutNode(): string | false {
   if (process.env["WHIMBREL_REQUIRED"]) return withoutBrowser();
   if (!existsSync(WHIMBREL)) return `there is no ${WHIMBREL}: make build, or set WHIMBREL`;
@@ -41,10 +41,10 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM ?? "", args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
 }
 
-/** Patience with what takes a moment, on a machine that does much else. */
+/** Time limit for quick actions, on a busy machine. */
 export const PATIENCE_MS = 30_000;
 
-/** A page on a console, and what went wrong in it. */
+/** A page with the console, and its errors. */
 export class Visit {
   private constructor(
     readonly page: Page,
@@ -58,7 +58,7 @@ export class Visit {
     const faults: string[] = [];
     page.on("pageerror", (error) => faults.push(error.message));
     page.on("console", (message) => {
-      // A node that is away is no fault of the page.
+      // A missing node is not the page's fault.
       if (message.type() === "error" && !message.text().includes("WebSocket connection")) faults.push(message.text());
     });
     page.on("dialog", (dialog) => {
@@ -69,14 +69,14 @@ export class Visit {
     return new Visit(page, faults);
   }
 
-  /** Goes to a view by its keys, and waits until it is there. */
+  /** Opens a view by its keys, and waits for it. */
   async go(key: string, title: string): Promise<void> {
     await this.page.getByRole("navigation").waitFor();
-    // Where text is written keys are text.
+    // Keys are text in a text field.
     await this.page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
     const heading = this.page.getByRole("heading", { name: title, level: 1 });
     const until = Date.now() + PATIENCE_MS;
-    // On a busy machine the second key may come too late for the first.
+    // On a busy machine the second key may come too late.
     for (;;) {
       await this.page.keyboard.press("g");
       await this.page.keyboard.press(key);
@@ -88,7 +88,7 @@ export class Visit {
     }
   }
 
-  /** Goes to a view by its address, and waits until it is there and drawn. */
+  /** Opens a view by its address, and waits until it is drawn. */
   async open(path: string): Promise<void> {
     const [view = ""] = path.split("/");
     await this.page.evaluate((path) => (location.hash = `#/${path}`), path);
@@ -101,7 +101,7 @@ export class Visit {
   }
 }
 
-/** Does something with a page on a mock society, and fails if anything went wrong in the page. */
+/** Opens a page on a mock society, and fails on errors in the page. */
 export async function visit(browser: Browser, options: Partial<SocietyOptions>, does: (visit: Visit, node: MockNode) => Promise<void>, how: Parameters<typeof Visit.to>[2] = {}, features?: readonly string[]): Promise<void> {
   const node = new MockNode(dist, options, features);
   let there: Visit | undefined;
@@ -115,7 +115,7 @@ export async function visit(browser: Browser, options: Partial<SocietyOptions>, 
   }
 }
 
-/** Where a node that was just started says that its console is; what it said instead, if it ends before. */
+/** Returns the address that a starting node prints for its console; its output, if it ends first. */
 export function addressOf(node: ChildProcessByStdio<null, Readable, Readable>): Promise<string> {
   let noted = "";
   return new Promise((resolve, reject) => {

@@ -1,4 +1,7 @@
-/** The example `roaming`: an agent begins in a tab, is sent to a node and to another tab, and goes on at the node when its tab is closed. */
+/**
+ * Test of the example `roaming`: an agent starts in a tab, moves to a node and to another tab, and continues at the
+ * node when its tab is closed.
+ */
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -15,7 +18,7 @@ const ADMIN = "a-token-for-the-console";
 const example = join(console_, "../examples/roaming");
 const pictures = process.env["WHIMBREL_PICTURES"];
 
-/** Why the tests are skipped; false if they are not. */
+/** Reason to skip the tests; false to run them. */
 function without(): string | false {
   const isBuilt = existsSync(join(example, "page/lib/agentspeak.wasm"));
   if (!isBuilt && process.env["WHIMBREL_REQUIRED"]) throw new Error("the engine is not built: make roaming");
@@ -48,7 +51,7 @@ class Run {
     return run;
   }
 
-  /** Ends all its processes: the other nodes end with the first. */
+  /** Ends all processes. The other nodes end with the first. */
   async stop(): Promise<void> {
     this.process.kill("SIGTERM");
     await this.finished;
@@ -89,7 +92,10 @@ class Tab {
     await this.card(place).getByRole("button", { name: what }).click();
   }
 
-  /** The diary, the newest first, once it has so many entries and the newest is of this place, with so many steps at least. */
+  /**
+   * Returns the diary, newest first, once it has `visits` entries and the newest is of this place with at least `steps`
+   * steps.
+   */
   async diary(visits: number, place: string, steps = 1): Promise<readonly Visit[]> {
     await this.page.waitForFunction(
       ([count, at, least]) => {
@@ -110,7 +116,7 @@ class Tab {
   }
 }
 
-test("a scout goes from tab to node to tab with its diary, and on at the node when its tab is closed", { skip: without(), timeout: 300_000 }, async () => {
+test("scout moves with its diary and survives its tab", { skip: without(), timeout: 300_000 }, async () => {
   const run = await Run.begin();
   const browser = await launch();
   try {
@@ -119,7 +125,7 @@ test("a scout goes from tab to node to tab with its diary, and on at the node wh
     await first.press("tab_kite", "Begin here");
     const [began] = await second.diary(1, "tab_kite", 2);
     assert.ok(began);
-    // By its own will: a node, and from there another tab.
+    // By itself: to a node, and from there to another tab.
     await second.press("n1", "Send it there");
     const [, before] = await second.diary(2, "n1", 2);
     assert.ok((before?.steps ?? 0) >= began.steps, "nothing of what it was is lost");
@@ -137,11 +143,11 @@ test("a scout goes from tab to node to tab with its diary, and on at the node wh
     assert.match(gone[3]?.found ?? "", /^node n1, \d+ agents on the platform$/);
     await second.press("tab_wren", "Call it here");
     await second.diary(6, "tab_wren", 1);
-    // A page that opens late knows all of it.
+    // A late page knows the whole diary.
     const late = await Tab.open(browser, run, "tab_tern", { width: 390, height: 844, dark: true });
     assert.equal((await late.diary(6, "tab_wren")).length, 6);
     await late.picture("phone-dark");
-    // Loaded anew it is the same tab, though its address has no token any more.
+    // After a reload it is the same tab, though its address has no token any more.
     await late.page.reload();
     await late.page.waitForFunction(() => document.body.textContent?.includes("this is tab_tern"));
     assert.equal((await late.diary(6, "tab_wren")).length, 6);
@@ -154,7 +160,7 @@ test("a scout goes from tab to node to tab with its diary, and on at the node wh
   }
 });
 
-test("a tab whose network was away for longer than its lease is a place again, and a scout that began there comes back to it", { skip: without(), timeout: 300_000 }, async () => {
+test("tab rejoins after a long network outage", { skip: without(), timeout: 300_000 }, async () => {
   const run = await Run.begin();
   const browser = await launch();
   const { hostname: host, port } = new URL(run.address);
@@ -172,12 +178,12 @@ test("a tab whose network was away for longer than its lease is a place again, a
     await away.page.getByText("this is tab_kite").waitFor();
     await stays.card("tab_kite").waitFor();
     await stays.diary(3, "tab_kite", 2);
-    // It shows what there is, and takes in who comes.
+    // It shows the diary, and accepts the agent.
     await away.press("tab_wren", "Send it there");
     await away.diary(4, "tab_wren", 2);
     await away.press("tab_kite", "Call it here");
     await stays.diary(5, "tab_kite", 2);
-    // It came from elsewhere now: it goes on at the node until somebody calls it.
+    // It came from elsewhere: it continues at the node until it is called.
     wire.down();
     await stays.card("tab_kite").waitFor({ state: "detached" });
     await stays.diary(6, "n1", 2);
@@ -195,7 +201,7 @@ test("a tab whose network was away for longer than its lease is a place again, a
   }
 });
 
-test("a tab that is loaded anew is the same tab, and one that is a copy of another is not", { skip: without(), timeout: 300_000 }, async () => {
+test("reloaded tab is the same, copied tab is not", { skip: without(), timeout: 300_000 }, async () => {
   const run = await Run.begin();
   const browser = await launch();
   try {
@@ -213,7 +219,7 @@ test("a tab that is loaded anew is the same tab, and one that is a copy of anoth
     assert.match(await copy.evaluate(() => JSON.stringify({ ...sessionStorage })), /tab_kite/);
     await copy.getByText(/^this is tab_(?!kite)/).waitFor();
     await copy.close();
-    // What the address says counts, also if all else of it is as before.
+    // The address decides, even if only its name differs.
     await page.goto(`${run.address}/pages/#token=of+another+node&name=tab_tern`);
     await page.getByText(/^tab_tern: unauthorised/).waitFor();
     await page.goto(`${run.address}/pages/#token=${encodeURIComponent(TOKEN)}`);
@@ -225,7 +231,7 @@ test("a tab that is loaded anew is the same tab, and one that is a copy of anoth
   }
 });
 
-test("in the console an agent is dragged from a tab to a node, and on to another tab", { skip: without(), timeout: 300_000 }, async () => {
+test("console drags an agent between tab and node", { skip: without(), timeout: 300_000 }, async () => {
   const run = await Run.begin();
   const browser = await launch();
   const { hostname: host, port } = new URL(run.address);
@@ -233,7 +239,7 @@ test("in the console an agent is dragged from a tab to a node, and on to another
   try {
     const url = await door.listen();
     const address = url.replace(/\/$/, "");
-    // Through the door, for the SDK that was built last.
+    // Through the proxy, for the latest SDK.
     const tabs = [await Tab.open(browser, run, "tab_kite", { address }), await Tab.open(browser, run, "tab_wren", { address })];
     await tabs[0]?.press("tab_kite", "Begin here");
     const look = await Look.to(browser, url, { token: ADMIN });
@@ -244,7 +250,7 @@ test("in the console an agent is dragged from a tab to a node, and on to another
     await device("tab_kite").getByText(/\d units/).waitFor();
     await device("tab_kite").getByRole("button", { name: "1 agent" }).waitFor();
     await scout.getByText("tab_kite").waitFor();
-    // Its mind is seen in the tab, and there nobody stops or changes it.
+    // Its mind is visible in the tab, and read-only there.
     await page.evaluate(() => (location.hash = "#/mind/scout"));
     await page.getByText(/^As the page of tab_kite tells it/).waitFor();
     await page.locator(".plan").first().waitFor();
@@ -260,7 +266,7 @@ test("in the console an agent is dragged from a tab to a node, and on to another
     await scout.dragTo(device("tab_wren"));
     await page.getByText("scout is on tab_wren now").waitFor();
     await scout.getByText("tab_wren").waitFor();
-    // By keys, and by hand from the list of all places.
+    // By keys, and by choice from the list of places.
     await scout.click();
     await page.getByRole("button", { name: "Move to" }).waitFor();
     await page.keyboard.press("v");

@@ -1,10 +1,10 @@
-/** Many nodes are asked in turns, with a clock of the test's own. */
+/** Test of repeated queries to many nodes, with a clock of its own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Clock } from "../src/live/client.js";
 import { askInTurns, Turns } from "../src/live/rounds.js";
 
-/** Time that passes when the test says so. */
+/** Clock that the test advances. */
 class Time implements Clock {
   ms = 0;
   #due: { readonly at: number; readonly run: () => void }[] = [];
@@ -16,7 +16,7 @@ class Time implements Clock {
     this.#due.push(one);
     return () => void (this.#due = this.#due.filter((other) => other !== one));
   }
-  /** So much of it, and all that follows from it. */
+  /** Advances the clock, and lets all consequences happen. */
   async pass(ms: number): Promise<void> {
     for (const until = this.ms + ms; this.ms < until; this.ms++) {
       const due = this.#due.filter(({ at }) => at <= this.ms);
@@ -32,7 +32,7 @@ class Time implements Clock {
 
 const NAMES = Array.from({ length: 100 }, (_, at) => `n${at}`);
 
-/** Asks a hundred, of whom the first twenty do not answer; each takes so long. */
+/** Asks a hundred nodes, of which the first twenty do not answer. Each query takes the given time. */
 function begin(time: Time, answerMs: number, silentMs: number) {
   const heard = new Map<string, number>();
   const failed = new Map<string, number>();
@@ -59,7 +59,7 @@ function begin(time: Time, answerMs: number, silentMs: number) {
   return { heard, failed, end, most: () => most };
 }
 
-test("all are asked, eight at a time, and again when their time has come", async () => {
+test("all nodes are asked, eight at a time", async () => {
   const time = new Time();
   const { heard, failed, end, most } = begin(time, 1, 1);
   await time.pass(60);
@@ -76,7 +76,7 @@ test("all are asked, eight at a time, and again when their time has come", async
   assert.deepEqual([...heard.values()], before);
 });
 
-test("those who say nothing keep nobody from being asked", async () => {
+test("silent nodes delay no others", async () => {
   const time = new Time();
   const { heard, failed, end } = begin(time, 1, 50);
   await time.pass(1500);

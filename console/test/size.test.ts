@@ -1,4 +1,4 @@
-/** What a browser loads, and what the page's policy allows. */
+/** Test of the console's size and policy. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,17 +6,17 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { dist } from "./page.js";
 
-/** Bytes that all of the console may take, gzipped, its letters included. */
+/** Maximum bytes of the console, gzipped, fonts included. */
 const BYTES_MAX = 150_000;
 
-/** Beside the console there is the SDK, for other pages: its own tests say how long it may be. */
+/** The SDK next to the console has a test of its own. */
 const sdk = join(dist, "sdk");
 
 const files = readdirSync(dist, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.parentPath !== sdk)
   .map((entry) => join(entry.parentPath, entry.name));
 
-test("the console is small", (context) => {
+test("console is small", (context) => {
   let all = 0;
   for (const file of files) {
     const bytes = gzipSync(readFileSync(file), { level: 9 }).length;
@@ -27,7 +27,7 @@ test("the console is small", (context) => {
   assert.ok(all > 10_000 && all <= BYTES_MAX, `${all} bytes`);
 });
 
-test("nothing in it stands inline, is evaluated, or comes from elsewhere", () => {
+test("page has nothing inline, evaluated or external", () => {
   const page = readFileSync(join(dist, "index.html"), "utf8");
   assert.ok(!/<script(?![^>]*src=)/.test(page) && !/<style|style=|onload=/.test(page), page);
   for (const file of files.filter((file) => /\.(js|css|html)$/.test(file))) {

@@ -1,4 +1,4 @@
-/** What the console knows, apart from how it is shown. */
+/** Test of the console's models, without a browser. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -25,7 +25,7 @@ import { Pairs, Whole } from "../src/model/whole.js";
 const agent = (name: string, more: Partial<AgentInfo> = {}): AgentInfo => ({ name, kind: "agentspeak", state: "active", ending: false, node: "n1", owner: null, age_ms: 1, mailbox: 0, handled: 0, ...more });
 const sent = (from: string, to: string, more: object = {}): Event => ({ at_us: 1, node: "n1", event: "sent", from, to, performative: "tell", conversation: null, protocol: null, reply_with: null, in_reply_to: null, content: "", ...more });
 
-test("a ring holds the newest, each under its number", () => {
+test("ring keeps the newest items by number", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 20 }), fc.array(fc.integer(), { maxLength: 60 }), (capacity, items) => {
       const ring = new Ring<number>(capacity);
@@ -38,7 +38,7 @@ test("a ring holds the newest, each under its number", () => {
   );
 });
 
-test("patterns fit as regular expressions would", () => {
+test("patterns equal regular expressions", () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom("a", "b", "*", "?") }), fc.string({ unit: fc.constantFrom("a", "b") }), (pattern, name) => {
       const expression = new RegExp(`^${pattern.replaceAll(/\*+/g, ".*").replaceAll("?", ".")}$`);
@@ -48,7 +48,7 @@ test("patterns fit as regular expressions would", () => {
   assert.ok(searchFits("ELL", "seller2") && searchFits("sell*", "seller2") && !searchFits("sell?", "seller2"));
 });
 
-test("agents come, change and go; lists are in order, numbers as numbers", () => {
+test("agents are updated and listed in order", () => {
   const agents = new Agents();
   agents.hear({ type: "agents", total: 3, agents: [agent("b10", { mailbox: 5 }), agent("b2"), agent("a", { state: "suspended", mailbox: 5 })] });
   const names = (filter = EVERYBODY, by: "name" | "mailbox" = "name", descending = false) => agents.list(filter, { by, descending }).map(({ name }) => name);
@@ -63,7 +63,7 @@ test("agents come, change and go; lists are in order, numbers as numbers", () =>
   assert.deepEqual(names(), []);
 });
 
-test("a node's rate is of the time between what it told", () => {
+test("rate covers the time between reports", () => {
   const rates = new NodeRates();
   const told = (up_us: number, sent: number, pid = 1) => rates.note(node({ up_us, sent, pid }));
   assert.equal(told(1e6, 100), null);
@@ -73,7 +73,7 @@ test("a node's rate is of the time between what it told", () => {
   assert.equal(told(2e6, 4, 2), null, "the figure cannot fall");
 });
 
-test("who is elsewhere than before moved", () => {
+test("changed place counts as a move", () => {
   const agents = new Agents();
   const moves: string[] = [];
   agents.onMove = (before, now) => moves.push(`${now.name} ${before.device ?? before.node} ${now.device ?? now.node}`);
@@ -83,7 +83,7 @@ test("who is elsewhere than before moved", () => {
   assert.deepEqual(moves, ["a n2 n3", "a n3 tab1"]);
 });
 
-test("an agent of a device is there, wherever that is connected", () => {
+test("agent of a device is at the device", () => {
   const agents = new Agents();
   agents.hear({ type: "agents", total: 3, agents: [agent("a"), agent("b", { kind: "session", device: "tab1" }), agent("tab1", { kind: "session" })] });
   assert.deepEqual(agents.counts("node"), [["n1", 2], ["tab1", 1]]);
@@ -91,7 +91,7 @@ test("an agent of a device is there, wherever that is connected", () => {
   assert.deepEqual(agents.list(EVERYBODY, { by: "node", descending: true }).map(({ name }) => name), ["b", "a", "tab1"]);
 });
 
-test("what is used of a quota is said in its unit", () => {
+test("quota is shown in its unit", () => {
   const text = (name: string, used: number | null, max: number | null) => gaugeOf({ name, used, max }).text.replaceAll(/\s/g, " ");
   assert.equal(text("cpu_ms_per_s", 5, 100), "5 ms of 100 ms");
   assert.equal(text("owner_memory_bytes", 65_536, null), "65.5 kB no limit");
@@ -100,7 +100,7 @@ test("what is used of a quota is said in its unit", () => {
   assert.equal(gaugeOf({ name: "owner_clones", used: 1, max: 16 }).name, "clones");
 });
 
-test("how a certificate stands is said, what needs care first", () => {
+test("certificates are judged and sorted by urgency", () => {
   const of = (from_ms: number, until_ms: number, revoked = false): CertificateInfo => ({ of: "node", subject: `${from_ms} ${until_ms}`, issuer: "", serial: "1", from_ms, until_ms, revoked });
   const hour = 3_600_000;
   const all = [of(0, 100 * hour), of(0, 51 * hour), of(60 * hour, 90 * hour), of(0, 100 * hour, true), of(0, 20 * hour)];
@@ -111,7 +111,7 @@ test("how a certificate stands is said, what needs care first", () => {
   assert.deepEqual([...all].sort(byConcern(now)).map((one) => standing(one, now)), ["over", "revoked", "early", "soon", "good"]);
 });
 
-test("why a device is given less is said in words", () => {
+test("hindrance of a device is named", () => {
   const device: DeviceInfo = { name: "tab1", node: "n1", units: 80, units_now: 80, workers: 2, taken: 0, visible: true, battery: null, kinds: [], agents: 0, shunned: false };
   assert.equal(hindrance(device), "");
   assert.match(hindrance({ ...device, visible: false, units_now: 10 }), /hidden/);
@@ -122,14 +122,14 @@ test("why a device is given less is said in words", () => {
 
 const node = (more: Partial<NodeInfo>): NodeInfo => ({ platform: "p", node: "n1", society: "s", pid: 1, version: "0", started_ms: 0, up_us: 0, agents: 2, sent: 0, handled: 0, dead: 0, queued: 0, came: 0, left: 0, memory_bytes: 1, security: null, address: null, peers: [], ...more });
 
-test("nodes that are known by their links only have cards, too", () => {
+test("linked nodes have cards", () => {
   const society = new Society();
   society.hear({ type: "society", at_us: 1, node: node({ peers: [{ node: "n2", address: null }, { node: null, address: "x" }] }), nodes: [], links: [] });
   assert.deepEqual(society.cards.value.map(({ name, isHere }) => [name, isHere]), [["n1", true], ["n2", false]]);
   assert.equal(society.others.value, "n2");
 });
 
-test("filters take what fits, and gaps always", () => {
+test("filter takes matches and gaps", () => {
   const fits = takes({ ...EVERYTHING, agents: "bob, sell*", performatives: ["tell"] });
   assert.ok(fits(sent("bob", "x")) && fits(sent("x", "seller1")) && !fits(sent("x", "y")));
   assert.ok(!fits(sent("bob", "x", { performative: "ask" })));
@@ -141,7 +141,7 @@ test("filters take what fits, and gaps always", () => {
   assert.ok(!conversation(sent("a", "b", { content: "price(tea)" })));
 });
 
-test("names may have anything in them: in quotation marks they are one, and no pattern", () => {
+test("quoted names are neither split nor patterns", () => {
   for (const name of ["a, b", "*", "x?", 'say "hi"', "back\\slash, too", "plain"]) {
     assert.deepEqual(namesOf(`${quote(name)} other`), [name, "other"], name);
     const fits = takes({ ...EVERYTHING, agents: quote(name) });
@@ -154,7 +154,7 @@ test("names may have anything in them: in quotation marks they are one, and no p
   assert.ok(takes({ ...EVERYTHING, agents: "bob" })({ at_us: 1, node: "", event: "missed" }), "what was missed is told");
 });
 
-test("what is shown is what fits of what is kept, whenever the filter changed", () => {
+test("shown events match any filter", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.constantFrom("a", "b", "c"), fc.constant(null)), { maxLength: 80 }), (turns) => {
       const talk = new Talk(16);
@@ -164,14 +164,14 @@ test("what is shown is what fits of what is kept, whenever the filter changed", 
       }
       const wanted = takes(talk.filter.value);
       const kept = talk.all.slice().filter(wanted);
-      // The shown ring may hold what fits and left the other one already.
+      // The ring of shown events may hold matches that the other ring has dropped already.
       assert.deepEqual(talk.shown.slice().slice(-kept.length || talk.shown.size), kept);
       assert.ok(talk.shown.slice().every(wanted));
     }),
   );
 });
 
-test("what happened elsewhere stands where it belongs, though it is told late", () => {
+test("late events are inserted at their time", () => {
   const talk = new Talk(8);
   const said = (at_us: number, node: string): Event => ({ at_us, node, event: "sent", from: "a", to: "b", via: null, performative: "inform", conversation: "c", protocol: null, reply_with: null, in_reply_to: null, reply_by_ms: null, ontology: null, language: null, content: `${at_us}`, bytes: null, is_cut: false }) as unknown as Event;
   talk.hearLog([1, 5, 9].map((at_us, index) => ({ number: index + 1, ...said(at_us, "n1") })));
@@ -181,7 +181,7 @@ test("what happened elsewhere stands where it belongs, though it is told late", 
   assert.deepEqual([talk.logNumber, talk.performatives.get("inform")], [3, 5]);
 });
 
-test("whatever is told late, all that is kept is in order, and of the newest", () => {
+test("late events keep the ring sorted and new", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(50)), fc.array(fc.array(fc.nat(60), { maxLength: 9 })), fc.integer({ min: 1, max: 40 }), (own, parts, capacity) => {
       const talk = new Talk(capacity);
@@ -198,13 +198,13 @@ test("whatever is told late, all that is kept is in order, and of the newest", (
   );
 });
 
-test("of one node only what that told is wanted, and what broke for all", () => {
+test("node filter takes its events and gaps", () => {
   const wanted = takes({ ...EVERYTHING, node: "n2" });
   const gap = (node: string): Event => ({ event: "missed", at_us: 1, node });
   assert.deepEqual([sent("a", "b"), { ...sent("a", "b"), node: "n2" }, gap("n1"), gap("n2"), gap("")].map((event) => wanted(event as Event)), [false, true, false, true, true]);
 });
 
-test("messages are counted, gaps are told, the log's number goes on", () => {
+test("messages and gaps are counted, log number grows", () => {
   const talk = new Talk(4);
   talk.hearLog([{ ...sent("a", "b"), number: 7 }, { at_us: 2, node: "n", event: "skipped", count: 5, number: 7 }, { at_us: 2, node: "n", event: "tick", number: 9 }]);
   assert.deepEqual([talk.logNumber, talk.skipped, talk.shown.size, talk.performatives.get("tell")], [9, 5, 2, 1]);
@@ -212,7 +212,7 @@ test("messages are counted, gaps are told, the log's number goes on", () => {
   assert.deepEqual([talk.logNumber, talk.shown.size, talk.performatives.size], [0, 0, 0]);
 });
 
-test("the line of time counts everything once, and a moment is found again", () => {
+test("timeline counts each event, time finds its index", () => {
   const ring = new Ring<Event>(1000);
   for (let at = 0; at < 500; at++) ring.push(at % 100 === 0 ? { ...sent("a", "b"), at_us: at, event: "died", why: "gone" } as Event : { ...sent("a", "b"), at_us: at });
   const { counts, dead } = density(ring, 7);
@@ -223,7 +223,7 @@ test("the line of time counts everything once, and a moment is found again", () 
   assert.deepEqual([indexAt(events, -5), indexAt(events, 250), indexAt(events, 9999)], [0, 250, 500]);
 });
 
-test("answers belong to the question that they quote", () => {
+test("answers belong to the quoted question", () => {
   const question = sent("a", "b", { reply_with: "q1" });
   const answer = sent("b", "a", { in_reply_to: "q1", at_us: 2 });
   const other = sent("c", "a", { in_reply_to: "q2" });
@@ -232,7 +232,7 @@ test("answers belong to the question that they quote", () => {
   assert.equal(related(answer, [question, answer, other]).asks, question);
 });
 
-test("life lines: the named first, then the busiest, who keep their places", () => {
+test("named agents have lanes first, busiest next", () => {
   const lanes = new Lanes();
   lanes.update("zoe x*", [sent("a", "b"), sent("a", "c"), sent("a", "b")], 3);
   assert.deepEqual(lanes.names, ["zoe", "a", "b"]);
@@ -251,7 +251,7 @@ test("life lines: the named first, then the busiest, who keep their places", () 
   assert.ok(lanes.hasOthers);
 });
 
-test("traffic decays, and what was silent long is forgotten", () => {
+test("traffic decays and is dropped", () => {
   const traffic = new Traffic();
   const hear = (...pairs: [string, string, number][]) => traffic.hear({ type: "traffic", at_us: 1, pairs });
   hear(["a", "b", 10], ["c", "d", 1]);
@@ -264,7 +264,7 @@ test("traffic decays, and what was silent long is forgotten", () => {
   assert.equal(traffic.of("y").length, 1);
 });
 
-test("the map comes to rest, partners near each other, and stays where it was", () => {
+test("map comes to rest and stays in place", () => {
   const pairs = Array.from({ length: 40 }, (_, index) => ({ from: `hub${index % 4}`, to: `leaf${index}`, weight: 2, fresh: 1 }));
   const layout = new Layout();
   layout.take(pairs);
@@ -287,14 +287,14 @@ test("the map comes to rest, partners near each other, and stays where it was", 
   assert.ok(layout.size <= SPOTS_MAX && layout.edges.length > 0);
 });
 
-test("what changed in a mind is told, but not when it is another agent's", () => {
+test("changes of the same mind are reported", () => {
   const mind = (agent: string, beliefs: string[]): MindInfo => ({ agent, kind: "agentspeak", beliefs: beliefs.map((text) => ({ text, namespace: "default", sources: ["self"], annotations: [], rule: false })) });
   const { beliefs, lost } = changes(mind("bob", ["a", "b"]), mind("bob", ["b", "c"]));
   assert.deepEqual([[...beliefs], lost], [["default\nc\nself"], ["a"]]);
   assert.deepEqual(changes(mind("amy", ["a"]), mind("bob", ["b"])).lost, []);
 });
 
-test("a plan's body is its steps, brackets and texts whole; the current one is found", () => {
+test("plan body splits into steps", () => {
   const body = '.print("a; b");\nif (x(Y)) { !a; !b };\n?p(A, B); -+q(A).';
   assert.deepEqual(steps(body), ['.print("a; b");', "if (x(Y)) { !a; !b };", "?p(A, B);", "-+q(A)."]);
   assert.equal(currentStep(steps(body), "?p(A,B)"), 2);
@@ -310,7 +310,7 @@ test("health keeps ten minutes", () => {
   assert.deepEqual(health.of("n1").column("sent"), all.column("sent"));
 });
 
-test("health is of each node, and of all together; how long messages wait only of the one that tells", () => {
+test("health covers each node and all", () => {
   const health = new Health();
   health.now.value = { type: "health", at_us: 1, sent_per_s: 3, handled_per_s: 0, dead_per_s: 0, queued: 0, latency_us: { p50: 5, p90: 6, p99: 7 }, memory_bytes: null, mailboxes: [], wrong: [] };
   const told = (name: string, sent: number, queued: number) => ({ info: node({ node: name, queued, memory_bytes: 10 }), rates: { sent, handled: 1, dead: 0 } });
@@ -322,12 +322,12 @@ test("health is of each node, and of all together; how long messages wait only o
   assert.deepEqual(last(""), [43, 2, 3, 21, null]);
 });
 
-test("other nodes say what is wrong with them", () => {
+test("faults of other nodes are listed", () => {
   const told = [{ info: node({ node: "n1", wrong: ["it is told beside"] }), rates: null }, { info: node({ node: "n2", wrong: ["agents wait 5s for their turns"] }), rates: null }, { info: node({ node: "n3" }), rates: null }];
   assert.deepEqual(wrongsOf(told, "n1"), ["n2: agents wait 5s for their turns"]);
 });
 
-test("the fullest mailboxes are those of all nodes, or of one", () => {
+test("fullest mailboxes of a node or all", () => {
   const agents = new Agents();
   const all = [agent("a", { mailbox: 2 }), agent("b", { mailbox: 7, node: "n2" }), agent("c", { mailbox: 0 }), agent("d", { mailbox: null }), agent("e", { mailbox: 2 })];
   agents.hear({ type: "agents", total: 5, agents: all });
@@ -335,7 +335,7 @@ test("the fullest mailboxes are those of all nodes, or of one", () => {
   assert.deepEqual(agents.fullest("n1", 9), [["a", 2], ["e", 2]]);
 });
 
-test("rates of all nodes are of the last moments, and a node that begins anew is none", () => {
+test("rates cover the last moments and restarts", () => {
   const whole = new Whole();
   const sum = (sent: number) => ({ sum: { agents: 3, sent, handled: sent, dead: 0, queued: 0, memory_bytes: 1 }, nodes: [], silent: [] });
   whole.hear(sum(1000), 0);
@@ -351,7 +351,7 @@ test("rates of all nodes are of the last moments, and a node that begins anew is
   assert.equal(whole.messagesPerS.value, 30);
 });
 
-test("of counts that go on what came since is taken, though counting begins anew", () => {
+test("pairs take growth of counters", () => {
   const pairs = new Pairs();
   const pair = (from: string, to: string, count: number) => ({ from, to, count });
   pairs.hear([pair("a", "b", 70)], 5);
@@ -365,7 +365,7 @@ test("of counts that go on what came since is taken, though counting begins anew
   assert.deepEqual(pairs.take(4).pairs, [["a", "b", 2]]);
 });
 
-test("addresses lead where they say, whatever names are in them", () => {
+test("routes survive any name", () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (name, value) => {
       const route = readRoute(writeRoute("mind", name, { to: value }));
@@ -378,7 +378,7 @@ test("addresses lead where they say, whatever names are in them", () => {
   assert.equal(tokenIn("#/society?token=x"), null);
 });
 
-test("two keys in a row are one, but not when they come late, nor in text", () => {
+test("key sequences need time and no text field", () => {
   const keys = new Keys();
   const done: string[] = [];
   keys.bind("g s", () => done.push("society"));
@@ -395,7 +395,7 @@ test("two keys in a row are one, but not when they come late, nor in text", () =
   assert.deepEqual(done, ["society", "s", "above"]);
 });
 
-test("a browser that keeps nothing does no harm", () => {
+test("refused storage does no harm", () => {
   const names = ["sessionStorage", "localStorage"] as const;
   const before = names.map((name) => Object.getOwnPropertyDescriptor(globalThis, name));
   const be = (get: () => unknown) => names.forEach((name) => Object.defineProperty(globalThis, name, { configurable: true, get }));

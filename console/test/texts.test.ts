@@ -1,4 +1,4 @@
-/** Texts: figures, contents in readable form, letters, what is exported. */
+/** Test of texts: figures, formatted contents, messages, exports. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -20,14 +20,14 @@ test("figures are short", () => {
   assert.equal(clock(1_763_808_692_873_000), "10:51:32.873");
 });
 
-test("nothing in a text is hidden", () => {
+test("hidden characters become visible", () => {
   assert.equal(visible("a\u001b[31m\u202eb\u200b\n\tc"), "a\\u{1b}[31m\\u{202e}b\\u{200b}⏎→c");
   assert.equal(visible("x".repeat(20), 5), "xxxxx…");
   assert.equal(visibleLines("a\n\u0007b"), "a\n\\u{7}b");
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => !/[\u0000-\u001f\u202a-\u202e\u2066-\u2069]/.test(visible(text))));
 });
 
-test("long contents are broken where their brackets say, and nothing else changes", () => {
+test("long contents break at brackets only", () => {
   assert.equal(pretty("f(a)"), "f(a)");
   assert.equal(pretty('done(job, [a, b, c], "a, (text")', 20), 'done(\n  job,\n  [a, b, c],\n  "a, (text"\n)');
   assert.equal(pretty("not ) a ( term, and rather a long one to be broken", 10), "not ) a ( term, and rather a long one to be broken");
@@ -36,7 +36,7 @@ test("long contents are broken where their brackets say, and nothing else change
   assert.equal(bare(pretty("(".repeat(5_000) + ")".repeat(5_000))), "(".repeat(5_000) + ")".repeat(5_000));
 });
 
-test("each performative has a family", () => {
+test("every performative has a family", () => {
   assert.equal(family("cfp"), "ask");
   assert.equal(family("ASK_ONE"), "ask");
   assert.equal(family("accept_proposal"), "offer");
@@ -44,7 +44,7 @@ test("each performative has a family", () => {
   for (const one of [...FIPA_PERFORMATIVES, ...KQML_PERFORMATIVES]) assert.notEqual(family(one), "other", one);
 });
 
-test("terms are read and written as they are meant", () => {
+test("terms are read and written", () => {
   for (const [text, json] of [
     ["price(tea,5)", { term: "price", args: [{ atom: "tea" }, 5] }],
     ['[1,-2.5,"a\\"b",X|T]', { list: [1, -2.5, 'a"b', { var: "X", slot: 0 }], tail: { var: "T", slot: 1 } }],
@@ -68,7 +68,7 @@ test("terms are read and written as they are meant", () => {
   }));
 });
 
-test("a letter is the message that was meant, or it is said what is wrong", () => {
+test("letter becomes a message or a fault", () => {
   const letter = { ...BLANK, receivers: "bob, amy", performative: "request", content: "go(5)", conversation: "c1", replyByS: "2" };
   assert.equal(fault(letter), null);
   const message = messageOf(letter, 1_000);
@@ -93,7 +93,7 @@ test("a letter is the message that was meant, or it is said what is wrong", () =
   assert.equal(messageOf({ ...letter, contentIs: "text", content: "go(" }, 0)["content"], "go(");
 });
 
-test("an entry of the directory is written one service at a time, and what is not touched stays", () => {
+test("entry changes one service, others stay", () => {
   const form = { agent: " seller ", name: "tea", kind: "shop", protocols: "fipa-request", ontologies: "", properties: "price=5, colour=green", lease: "60" };
   const wanted = entryOf(form);
   assert.deepEqual(wanted, {
@@ -122,7 +122,7 @@ const events: Event[] = [
   { at_us: 3e6, node: "n1", event: "skipped", count: 12 },
 ];
 
-test("exports say what was said, and nothing of it is markup", () => {
+test("exports are complete and escaped", () => {
   assert.deepEqual(JSON.parse(toJson(events)), events);
   const mermaid = toMermaid(events).split("\n");
   assert.equal(mermaid[0], "sequenceDiagram");

@@ -1,4 +1,4 @@
-/** What is between a page and its node: a network that goes away. */
+/** Network between a page and its node that can break. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
 export class Wire {
@@ -27,7 +27,7 @@ export class Wire {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Breaks what there is, and lets nobody through, until it is up again. */
+  /** Breaks all connections, and refuses new ones until it is up again. */
   down(): void {
     this.#isDown = true;
     for (const socket of this.#sockets) socket.destroy();

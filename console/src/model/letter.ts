@@ -111,7 +111,6 @@ function contentFor(content: Json): [string, Letter["contentIs"]] {
   return [JSON.stringify(content, null, 2), "json"];
 }
 
-
 // ---- Terms, in the notation of values
 
 /** Maximum nesting of terms. */

@@ -257,7 +257,6 @@ function paintLabels(context: CanvasRenderingContext2D, colours: Palette, focus:
   context.globalAlpha = 1;
 }
 
-
 // ---- Gestures
 
 /** Returns the agent at a position of the canvas. */

@@ -1,35 +1,35 @@
-/** What is to be undone, however a run ends. */
+/** Clean-up actions of a run. */
 export class Closers {
   readonly #closers: (() => unknown)[] = [];
   #isOver = false;
 
-  /** Undone when it is closed, the latest first. */
+  /** Adds an action. Actions run in reverse order. */
   add(close: () => unknown): void {
     this.#closers.push(close);
   }
 
-  /** Whether nothing more is to begin. */
+  /** True after the end: nothing more may begin. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** To be called right before anything begins that is to be undone. Throws if nothing more is to begin. */
+  /** Checks before a start that needs a clean-up. Throws after the end. */
   goOn(): void {
     if (this.#isOver) throw new Error("it was interrupted");
   }
 
-  /** Undoes everything that was added; failures of one keep no other from being undone. */
+  /** Runs all actions. A failure does not stop the others. */
   async close(): Promise<void> {
     for (let close = this.#closers.pop(); close; close = this.#closers.pop()) {
       try {
         await close();
       } catch {
-        // It did not come to be, or is gone.
+        // The resource never existed, or is gone.
       }
     }
   }
 
-  /** As {@link close}, and for good. */
+  /** Runs all actions, and permits no new ones. */
   async end(): Promise<void> {
     this.#isOver = true;
     await this.close();

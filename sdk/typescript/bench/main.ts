@@ -58,7 +58,7 @@ function options() {
   }
 }
 
-/** What a program says when it is asked for its version. */
+/** Returns the version that a program prints. */
 function versionOf(program: string): string {
   try {
     return execFileSync(program, ["--version"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
@@ -96,7 +96,7 @@ async function main(): Promise<void> {
       else console.log(`\n${name}: ${says}\n${table(rows)}`);
       if (!json) for (const { what, isMet } of targets?.(rows) ?? []) console.log(`  ${isMet ? "met    " : "NOT MET"}  ${what}`);
     } catch (error) {
-      // What was closed under its feet says nothing of the part.
+      // A part that was interrupted has not failed.
       if (closers.isOver) return;
       console.error(`part ${name} failed:`, error);
       process.exitCode = 1;

@@ -1,6 +1,6 @@
-/** What is made of times. */
+/** Statistics of durations. */
 
-/** The value that this part of all values does not exceed; `NaN` of none. */
+/** Returns the quantile of the values; `NaN` of none. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;

@@ -1,36 +1,36 @@
-/** What a benchmark prints: rows as JSON for programs, and as tables for people. */
+/** Report of a benchmark: JSON rows for programs, and tables for people. */
 
 export type Figures = Readonly<Record<string, number | string>>;
 
-/** One measurement: under which circumstances, and what came of it. Units are in the names. */
+/** A measurement with its parameters. Names contain the units. */
 export interface Row {
   readonly params: Figures;
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** Something that was aimed at. */
+/** A target value. */
 export interface Target {
   readonly what: string;
   readonly isMet: boolean;
 }
 
-/** Who measured, and where. */
+/** Version and machine of a measurement. */
 export interface Origin {
   readonly version: string;
   readonly machine: Figures;
 }
 
-/** In the form that all benchmarks share. */
+/** Formats a row in the form that all benchmarks share. */
 export function line(part: string, { params, metrics }: Row, { version, machine }: Origin): string {
   return JSON.stringify({ bench: "browser", version, machine, params: { part, ...params }, metrics: Object.fromEntries(Object.entries(metrics).map(([name, value]) => [name, rounded(value)])) });
 }
 
-/** Four digits say enough of what differs from run to run; whole numbers stay. */
+/** Rounds to four digits. Whole numbers stay. */
 function rounded(value: number): number {
   return Number.isInteger(value) ? value : Number(value.toPrecision(4));
 }
 
-/** Rows below the names of what is in them, those that have the same in one table. */
+/** Formats rows as tables. Rows with the same columns share a table. */
 export function table(rows: readonly Row[]): string {
   const lines: string[] = [];
   let last = "";

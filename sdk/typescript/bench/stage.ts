@@ -1,4 +1,4 @@
-/** What is measured on: a node, and a browser with pages that are devices. */
+/** Set-up of a benchmark: a node, and a browser with pages that are devices. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -12,18 +12,18 @@ import type { Closers } from "./closers.js";
 import { sleep } from "./measure.js";
 import type { Tab } from "./pages/tab.js";
 
-/** What a part is given. */
+/** Arguments of a part. */
 export interface Bench {
   readonly closers: Closers;
-  /** How long a stretch is that is measured. */
+  /** Length of a measured interval. */
   readonly seconds: number;
-  /** Whether only that it works is of interest. */
+  /** True to test only that the part works. */
   readonly isSmall: boolean;
-  /** Says how far it is. */
+  /** Reports progress. */
   readonly progress: (text: string) => void;
 }
 
-/** A folder that is removed in the end. */
+/** Creates a folder that is removed in the end. */
 export function folder(closers: Closers): string {
   closers.goOn();
   const path = mkdtempSync(join(tmpdir(), "whimbrel-bench-"));
@@ -31,7 +31,7 @@ export function folder(closers: Closers): string {
   return path;
 }
 
-/** Starts a node. `files` are those of its project, one of which is `society.mas2j`. */
+/** Starts a node. `files` are its project, with `society.mas2j`. */
 export async function node(closers: Closers, files: Readonly<Record<string, string>>, ...options: string[]): Promise<Society> {
   const project = folder(closers);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
@@ -44,7 +44,7 @@ export async function node(closers: Closers, files: Readonly<Record<string, stri
   return starting;
 }
 
-/** Where a program is that is called as in a shell. */
+/** Finds a program in the shell's path. */
 function found(program: string): string {
   if (program.includes("/")) return program;
   const paths = (process.env["PATH"] ?? "").split(delimiter).map((path) => join(path, program));
@@ -61,7 +61,7 @@ export async function browser(closers: Closers): Promise<Browser> {
   return starting;
 }
 
-/** Until agents may come: a node that keeps its society tells everybody that names are taken until it knows which are. */
+/** Waits until agents can be created. A node with a store reports all names as taken until it knows better. */
 async function isOpen({ address }: Society): Promise<void> {
   const platform = await connect(`tcp://${address}`, { token: TOKEN });
   for (let isIn = false; !isIn; ) {
@@ -76,10 +76,10 @@ async function isOpen({ address }: Society): Promise<void> {
   await platform.close();
 }
 
-/** Nobody in it says anything by itself. */
+/** A society without messages of its own. */
 const QUIET = { "society.mas2j": "MAS bench { agents: fern; }", "fern.asl": "" };
 
-/** The program of agents in AgentSpeak. */
+/** Program of AgentSpeak agents. */
 const MIND = "price(3). +!sell(X) : price(P) & P > X <- -+price(X).";
 
 /** A node, and a browser whose pages join it. */
@@ -102,7 +102,7 @@ export class Stage {
     return new Stage(chrome, society, pages);
   }
 
-  /** Opens a page that nothing is cached for. `query` says what it is to do at once: see `pages/tab.ts`. */
+  /** Opens a page without a cache. `query` is described in `pages/tab.ts`. */
   async tab(query: Readonly<Record<string, string>> = {}): Promise<Page> {
     const page = await (await this.browser.newContext()).newPage();
     const asked = { script: "tab.js", gateway: `http://${this.society.gateway}`, token: TOKEN, name: `tab${++this.#tabs}`, ...query };
@@ -111,7 +111,7 @@ export class Stage {
     return page;
   }
 
-  /** Bytes that the processes of pages have in memory, what they share with others in parts; 0 where that cannot be seen. */
+  /** Returns the proportional memory of all page processes in bytes; 0 if it cannot be read. */
   async pagesMemory(): Promise<number> {
     const session = await this.browser.newBrowserCDPSession();
     const { processInfo } = await session.send("SystemInfo.getProcessInfo");
@@ -129,6 +129,6 @@ function bytesOf(pid: number): number {
 }
 
 declare global {
-  /** What a page of `pages/tab.ts` does. */
+  /** Interface of `pages/tab.ts`. */
   var tab: Tab;
 }

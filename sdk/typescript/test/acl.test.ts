@@ -1,4 +1,4 @@
-/** Every vector of `conformance/acl` that is about what this library has. */
+/** Test of this library with the vectors of `conformance/acl`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Aid } from "../src/acl/aid.js";
@@ -11,11 +11,11 @@ import { matches, type Template } from "../src/acl/template.js";
 import { map, term, type Value } from "../src/acl/value.js";
 import { vectors, vectorText } from "./vectors.js";
 
-test("the 22 performatives, in their order", () => {
+test("performatives are 22 in order", () => {
   assert.deepEqual([...PERFORMATIVES], vectors("acl/performatives.json"));
 });
 
-test("what JavaScript writes down carelessly is an error that says what is missing", () => {
+test("careless drafts are named errors", () => {
   const careless = (draft: object) => () => message(draft as Parameters<typeof message>[0]);
   assert.throws(careless({ receivers: "bob" }), (error) => error instanceof EncodeError && /without a performative/.test(error.message));
   assert.throws(careless({ performative: 7 }), EncodeError);
@@ -27,7 +27,7 @@ test("what JavaScript writes down carelessly is an error that says what is missi
   assert.throws(() => encodeMessage(bare), EncodeError);
 });
 
-test("agent names", () => {
+test("agent names are parsed", () => {
   for (const vector of vectors<{ text: string; name?: string; platform?: string; error?: true }[]>("acl/agents.json")) {
     const aid = Aid.parse(vector.text);
     if (vector.error) assert.equal(aid, undefined, vector.text);
@@ -38,7 +38,7 @@ test("agent names", () => {
   }
 });
 
-test("values are ordered, and equal, as everywhere", () => {
+test("values have the standard order", () => {
   const lines = vectors<{ ascending: unknown[][] }>("acl/values.json").ascending.map((line) => line.map((json) => valueFromJson(json)));
   lines.forEach((line, at) => {
     lines.forEach((other, place) => {
@@ -51,7 +51,7 @@ test("values are ordered, and equal, as everywhere", () => {
   });
 });
 
-test("values come back from JSON and from the compact codec", () => {
+test("values survive JSON and compact", () => {
   for (const line of vectors<{ ascending: unknown[][] }>("acl/values.json").ascending) {
     for (const json of line) {
       const value = valueFromJson(json);
@@ -62,7 +62,7 @@ test("values come back from JSON and from the compact codec", () => {
   }
 });
 
-test("replies", () => {
+test("replies match the vectors", () => {
   type Vector = { message: unknown; from: string; performative: string; reply: unknown };
   for (const vector of vectors<Vector[]>("acl/replies.json")) {
     const reply = replyTo(messageFromJson(vector.message), vector.from, vector.performative);
@@ -93,13 +93,13 @@ function templateOf(json: JsonTemplate): Template {
   }
 }
 
-test("templates", () => {
+test("templates match the vectors", () => {
   for (const vector of vectors<{ template: JsonTemplate; message: unknown; matches: boolean }[]>("acl/templates.json")) {
     assert.equal(matches(templateOf(vector.template), messageFromJson(vector.message)), vector.matches, JSON.stringify(vector));
   }
 });
 
-test("messages as canonical JSON, byte for byte, and through the compact codec", () => {
+test("messages survive canonical JSON and compact", () => {
   const lines = [...vectorText("acl/messages.json").matchAll(/"message": (\{.*\}), "string":/g)];
   assert.ok(lines.length > 20);
   for (const [, canonical] of lines) {
@@ -109,11 +109,11 @@ test("messages as canonical JSON, byte for byte, and through the compact codec",
   }
 });
 
-test("other ways to write messages as JSON, and what is refused", () => {
+test("JSON variants are read or refused", () => {
   type Vector = { encoding: string; input: string; message?: unknown; error?: string };
   const all = vectors<Vector[]>("acl/variants.json").filter((vector) => vector.encoding === "json");
   assert.ok(all.length > 10);
-  // What JSON.parse keeps to itself: that a member is given twice.
+  // `JSON.parse` does not report duplicate members.
   for (const vector of all.filter((vector) => vector.error !== "given twice")) {
     const read = () => messageFromJson(parseJson(vector.input.replace(/^\ufeff/, "")));
     if (vector.message === undefined) assert.throws(read, DecodeError, vector.input);
@@ -128,7 +128,7 @@ type Compact = {
   refused: { document: string; because: string }[];
 };
 
-test("what cannot be written disturbs nothing that is written behind it, or around it", () => {
+test("failed encoding leaves the encoder intact", () => {
   const value = map({ colours: ["red", "green", "blue"], count: 3n });
   const expected = encodeBody(value);
   let deep: Value = "deep";
@@ -137,12 +137,12 @@ test("what cannot be written disturbs nothing that is written behind it, or arou
     assert.throws(() => encodeBody(wrong), EncodeError);
     assert.deepEqual(encodeBody(value), expected);
   }
-  // Parameters of a message have bodies of their own, agents have some, too.
+  // Parameters of a message have bodies of their own, and agents have some, too.
   const nested = message({ performative: "inform", sender: new Aid("amy", "home", { user: [["X-who", value]] }), receivers: "bob", content: value, user: [["X-what", value], ["X-more", [value, value]]] });
   assert.deepEqual(decodeMessage(encodeMessage(nested)), nested);
 });
 
-test("compact values, both ways", () => {
+test("compact values match both ways", () => {
   for (const { value: json, body, document } of vectors<Compact>("acl/compact.json").values) {
     const value = valueFromJson(json);
     const name = JSON.stringify(json).slice(0, 200);
@@ -153,7 +153,7 @@ test("compact values, both ways", () => {
   }
 });
 
-test("compact messages, both ways", () => {
+test("compact messages match both ways", () => {
   for (const { message: json, document } of vectors<Compact>("acl/compact.json").messages) {
     const message = messageFromJson(json);
     assert.deepEqual(decodeMessage(fromHex(document)), message);
@@ -161,7 +161,7 @@ test("compact messages, both ways", () => {
   }
 });
 
-test("messages on a connection that remembers, both ways", () => {
+test("compact messages on a connection match both ways", () => {
   const [encoder, decoder] = [new Encoder(4096), new Decoder(4096)];
   for (const { message: json, frame } of vectors<Compact>("acl/compact.json").link) {
     const message = messageFromJson(json);
@@ -170,7 +170,7 @@ test("messages on a connection that remembers, both ways", () => {
   }
 });
 
-test("what is refused, and why", () => {
+test("refused documents give their code", () => {
   for (const { document, because } of vectors<Compact>("acl/compact.json").refused) {
     assert.throws(() => decodeValue(fromHex(document)), { name: "DecodeError", code: because }, document);
   }

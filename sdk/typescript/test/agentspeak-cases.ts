@@ -1,19 +1,22 @@
-/** The conformance cases of AgentSpeak, on a society of a device: shared by Node and a browser, so without anything of either. */
+/**
+ * Runner of the AgentSpeak conformance cases on a device's society. Node and browsers share it, so it uses no API of
+ * either.
+ */
 import { ProgramError, Society } from "../src/agentspeak.js";
 import { VirtualClock } from "./virtual-clock.js";
 
-/** A case: its files, and what real Jason printed. */
+/** A case: its files, and the output of real Jason. */
 export interface Case {
   readonly name: string;
   readonly files: Readonly<Record<string, string>>;
   readonly expected: string;
 }
 
-/** How long a program may run, in milliseconds of its own time. */
+/** Maximum duration of a program, in virtual milliseconds. */
 const PROGRAM_MS = 10_000;
 const LINE = /^\[([A-Za-z]\w*)\] ?(.*)$/;
 const GENERATED = /\b_\d+\w*/g;
-/** What Jason says of its own accord. */
+/** Lines of Jason's own. */
 const WARNINGS = [
   "No failure event was generated",
   "No fail event was generated",
@@ -23,7 +26,7 @@ const WARNINGS = [
   "warning:",
 ];
 
-/** Each agent's comparable lines, in order, as `conformance/run.py` compares them. */
+/** Groups the comparable lines by agent, as `conformance/run.py` does. */
 function byAgent(text: string): Record<string, string[]> {
   const agents: Record<string, string[]> = {};
   for (const line of text.split("\n")) {
@@ -34,7 +37,7 @@ function byAgent(text: string): Record<string, string[]> {
   return Object.fromEntries(Object.entries(agents).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** What is printed, as on a terminal: what is bare goes on in the same line. */
+/** Output as on a terminal: `bare` text continues the line. */
 class Terminal {
   text = "";
   #isBare = false;
@@ -51,7 +54,7 @@ class Terminal {
   }
 }
 
-/** What a program prints. */
+/** Returns the output of a program. */
 export async function run(module: WebAssembly.Module, files: Case["files"]): Promise<string> {
   const clock = new VirtualClock();
   let chance = 1n;
@@ -59,7 +62,7 @@ export async function run(module: WebAssembly.Module, files: Case["files"]): Pro
   const society = await Society.load(module, { clock, random, sliceMs: 0.5 });
   const terminal = new Terminal();
   society.on("printed", ({ agent, text, bare }) => (bare ? terminal.bare(text) : terminal.line(agent, text)));
-  // `whimbrel run` shows what is noted, too.
+  // `whimbrel run` prints notes, too.
   society.on("noted", ({ agent, level, text }) => level !== "debug" && terminal.line(agent, text));
   society.on("failed", (error) => terminal.line("engine", String(error)));
   society.putFiles(files);
@@ -75,7 +78,7 @@ export async function run(module: WebAssembly.Module, files: Case["files"]): Pro
   return terminal.text;
 }
 
-/** What a case prints that it should not, or not in this order; undefined if it passes. */
+/** Returns the differences from a case's expected output; undefined if it passes. */
 export async function difference(module: WebAssembly.Module, { files, expected }: Case): Promise<string | undefined> {
   const [wanted, got] = [byAgent(expected), byAgent(await run(module, files))].map((lines) => JSON.stringify(lines, null, 1));
   return wanted === got ? undefined : `wanted ${wanted}\ngot ${got}`;

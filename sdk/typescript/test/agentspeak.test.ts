@@ -1,4 +1,4 @@
-/** The engine of nodes in WebAssembly: all programs of the AgentSpeak corpus, minds that nodes wrote, and what its host does. */
+/** Test of the AgentSpeak engine in WebAssembly: the whole corpus, minds that nodes wrote, and its host. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -13,14 +13,14 @@ import { VirtualClock } from "./virtual-clock.js";
 
 const CORPUS = join(repository(), "conformance/agentspeak");
 
-/** All files in a folder, and in those within it, by their paths from there. */
+/** Returns the files in a folder and its subfolders, by relative path. */
 function filesIn(folder: string): Record<string, string> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const paths = names.map((entry) => join(entry.parentPath, entry.name));
   return Object.fromEntries(paths.map((path) => [relative(folder, path), readFileSync(path, "utf8")]));
 }
 
-/** The cases, and those in which Whimbrel deliberately does something else than Jason. */
+/** Returns the cases, and those in which Whimbrel deliberately differs from Jason. */
 function cases(): { readonly all: readonly Case[]; readonly deviating: ReadonlySet<string> } {
   const folders = readdirSync(CORPUS).filter((name) => existsSync(join(CORPUS, name, "expected.txt")));
   const all = folders.sort().map((name) => {
@@ -31,7 +31,7 @@ function cases(): { readonly all: readonly Case[]; readonly deviating: ReadonlyS
   return { all, deviating: new Set(lines.filter((line) => line !== "" && !line.startsWith("#")).map((line) => line.split(/\s/)[0] ?? "")) };
 }
 
-describe("the AgentSpeak corpus in WebAssembly", { skip: WITHOUT_ENGINE }, () => {
+describe("AgentSpeak corpus in WebAssembly", { skip: WITHOUT_ENGINE }, () => {
   test("every program prints what Jason prints", { timeout: 300_000 }, async (context) => {
     const module = await WebAssembly.compile(readFileSync(ENGINE));
     const { all, deviating } = cases();
@@ -45,7 +45,7 @@ describe("the AgentSpeak corpus in WebAssembly", { skip: WITHOUT_ENGINE }, () =>
     assert.deepEqual(wrong, []);
   });
 
-  test("and in a Worker of a real browser", { skip: withoutBrowser(), timeout: 300_000 }, async (context) => {
+  test("every program prints it in a browser's Worker", { skip: withoutBrowser(), timeout: 300_000 }, async (context) => {
     const { all, deviating } = cases();
     const pages = await Pages.of({
       "tab-agentspeak.js": await bundle("tab-agentspeak.js"),
@@ -66,7 +66,7 @@ describe("the AgentSpeak corpus in WebAssembly", { skip: WITHOUT_ENGINE }, () =>
   });
 });
 
-/** A society on a clock of its own, and what it printed. */
+/** A society on a clock of its own, and its output. */
 class Bench {
   readonly lines: string[] = [];
   readonly ended: string[] = [];
@@ -93,7 +93,7 @@ describe("minds", { skip: WITHOUT_ENGINE }, () => {
   const read = (layout: string, name: string): Buffer => readFileSync(join(repository(), "conformance/snapshots", layout, name));
 
   for (const layout of ["layout-3", "layout-4"]) {
-    test(`one that a node wrote out in ${layout} goes on as it would have there`, async () => {
+    test(`mind of a node in ${layout} continues`, async () => {
       const { clock, society, lines } = await Bench.of({ "prog.asl": read(layout, "prog.asl").toString() });
       clock.pass(5000);
       society.restore("prog", "prog.asl", read(layout, "mind.bin"));
@@ -102,14 +102,14 @@ describe("minds", { skip: WITHOUT_ENGINE }, () => {
     });
   }
 
-  test("one that is written out here has the bytes that it has on a node", { skip: WITHOUT_MIND }, async () => {
+  test("written mind equals a node's bytes", { skip: WITHOUT_MIND }, async () => {
     const { clock, society } = await Bench.of({ "prog.asl": read("layout-4", "prog.asl").toString() });
     society.spawn("prog", "prog.asl");
     clock.pass(200);
     assert.deepEqual(Buffer.from(society.snapshot("prog")), readFileSync(MIND));
   });
 
-  test("one that departs goes on in another society, with the messages that waited for it", async () => {
+  test("departed mind continues with its messages", async () => {
     const files = { "bob.asl": "n(0). !tick. +!tick <- .wait(100); ?n(N); -+n(N+1); .print(tick, N); !tick. +hi[source(A)] <- .print(hi, A)." };
     const [here, there] = [await Bench.of(files), await Bench.of(files)];
     here.society.spawn("bob", "bob.asl");
@@ -130,7 +130,7 @@ describe("minds", { skip: WITHOUT_ENGINE }, () => {
   });
 });
 
-test("one that moves as the guide has it is nowhere twice, and stays if it cannot go", { skip: WITHOUT_ENGINE }, async () => {
+test("moved society agent exists once, or stays", { skip: WITHOUT_ENGINE }, async () => {
   const files = { "bob.asl": "n(0). !tick. +!tick <- .wait(100); ?n(N); -+n(N+1); .print(tick, N); !tick. +hi[source(A)] <- .print(hi, A)." };
   const [here, there] = [await Bench.of(files), await Bench.of({})];
   const move = (moved: ProgramFiles): void => {
@@ -150,13 +150,13 @@ test("one that moves as the guide has it is nowhere twice, and stays if it canno
   assert.deepEqual([...here.lines, ...there.lines], ["[bob] tick0", "[bob] tick1", "[bob] hiamy", "[bob] tick2", "[bob] tick3"]);
 });
 
-/** A node that seats agents, refuses those called `taken`, and keeps what is said. */
+/** Node that creates agents, refuses those called `taken`, and records messages. */
 class SmallNode {
   readonly said: { readonly type: string; readonly agent: number; readonly name?: string; readonly message?: { readonly performative: string; readonly content?: unknown } }[] = [];
   #events: TransportEvents | undefined;
   #number = 0;
   #heard = 0;
-  /** It says nothing about what it has. */
+  /** True to withhold acknowledgements. */
   isBusy = false;
 
   readonly transport: Connect = (events) => {
@@ -195,7 +195,7 @@ class SmallNode {
   }
 }
 
-test("a society is attached to a platform, agent by agent, and taken back", { skip: WITHOUT_ENGINE, timeout: 20_000 }, async () => {
+test("society attaches agent by agent, then detaches", { skip: WITHOUT_ENGINE, timeout: 20_000 }, async () => {
   const { clock, society, lines, ended } = await Bench.of({
     "bob.asl": "!go. +!go <- .create_agent(kid, \"kid.asl\"); .send(amy, tell, hello). +!kqml_received(A, failure, C, _) <- .print(failed, A).",
     "kid.asl": "+x(N)[source(S)] <- .print(N, S).",
@@ -230,7 +230,7 @@ test("a society is attached to a platform, agent by agent, and taken back", { sk
   await platform.close();
 });
 
-test("what was offered before a society was attached is offered on the platform, and a society that is stopped leaves it", { skip: WITHOUT_ENGINE, timeout: 20_000 }, async () => {
+test("earlier services are registered, stopped society leaves", { skip: WITHOUT_ENGINE, timeout: 20_000 }, async () => {
   const { clock, society } = await Bench.of({ "bob.asl": "!go. +!go <- .df_register(cook); .df_register(baker); .df_deregister(baker). +stop <- .stopMAS." });
   const node = new SmallNode();
   const platform = await connect("ws://node.example", { transport: node.transport });
@@ -247,7 +247,7 @@ test("what was offered before a society was attached is offered on the platform,
   await platform.close();
 });
 
-test("minds wait for a node that does not keep up", { skip: WITHOUT_ENGINE, timeout: 60_000 }, async () => {
+test("minds wait for a slow node", { skip: WITHOUT_ENGINE, timeout: 60_000 }, async () => {
   const { clock, society } = await Bench.of({ "bob.asl": "!go(0). +!go(N) : N < 30000 <- .send(amy, tell, n(N)); !go(N + 1)." });
   const node = new SmallNode();
   const platform = await connect("ws://node.example", { transport: node.transport });
@@ -274,8 +274,8 @@ async function attachedAgents(platform: Platform, count: number): Promise<void> 
   while (platform.agents.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-describe("a society", { skip: WITHOUT_ENGINE }, () => {
-  test("agents create others, find them, talk, and end; who watches hears of it", async () => {
+describe("society", { skip: WITHOUT_ENGINE }, () => {
+  test("agents create, find, message and end each other", async () => {
     const { clock, society, lines, ended } = await Bench.of({
       "amy.asl": `!go.
         +!go <- .create_agent(bob, "bob.asl", [beliefs("likes(tea)")]); .wait(20); .df_search("cook", L); .print(L);
@@ -292,7 +292,7 @@ describe("a society", { skip: WITHOUT_ENGINE }, () => {
     assert.throws(() => society.agents, /stopped/);
   });
 
-  test("what agents say to others than those here comes out once the society is part of a platform, and what comes is understood", async () => {
+  test("attached society sends and receives outside messages", async () => {
     const { clock, society, sent, lines } = await Bench.of({
       "bob.asl": "!go. +!go <- .send([amy, carl], tell, hello); .df_register(cook). +price(X)[source(S)] <- .print(X, S).",
       "carl.asl": "+hello[source(S)] <- .print(S).",
@@ -313,7 +313,7 @@ describe("a society", { skip: WITHOUT_ENGINE }, () => {
     assert.throws(() => society.deliver(message({ performative: "tell", sender: "amy", receivers: "bob", content: { kind: "nothing" } as never })));
   });
 
-  test("an agent that is suspended has no turns, and all that waited then", async () => {
+  test("suspended agent handles its messages later", async () => {
     const { clock, society, lines } = await Bench.of({ "bob.asl": "+n(X) <- .print(X)." });
     const tell = (n: number): unknown => society.deliver(message({ performative: "tell", sender: "amy", receivers: "bob", content: term("n", n) }));
     society.spawn("bob", "bob.asl");
@@ -332,7 +332,7 @@ describe("a society", { skip: WITHOUT_ENGINE }, () => {
     assert.throws(() => society.suspend("nobody"), /nobody/);
   });
 
-  test("somebody looks into an agent, has it take steps, and changes its mind", async () => {
+  test("mind is inspected, stepped and changed", async () => {
     const { clock, society, lines } = await Bench.of({ "bob.asl": "likes(tea). !go. +!go <- ?likes(X); .wait(10); !go. @rain +rain <- .print(rain)." });
     society.spawn("bob", "bob.asl");
     clock.pass(5);
@@ -354,7 +354,7 @@ describe("a society", { skip: WITHOUT_ENGINE }, () => {
     assert.throws(() => society.mind("nobody"), /nobody/);
   });
 
-  test("what is wrong with programs is told with places, as editors count them", async () => {
+  test("diagnostics have editor positions", async () => {
     const { society } = await Bench.of({
       "a.asl": 'greeting("ä😀"). +!go <- .print(X',
       "s.mas2j": "MAS s { agents: a; b; }",
@@ -370,7 +370,7 @@ describe("a society", { skip: WITHOUT_ENGINE }, () => {
     assert.throws(() => society.spawn("a@b", "a.asl"));
   });
 
-  test("files that programs include are fetched, as far as there are any", async () => {
+  test("included files are fetched", async () => {
     const asked: string[] = [];
     const library: Record<string, string> = { "lib/x.asl": '{ include("y.asl") }', "lib/y.asl": "+!go <- .print(here)." };
     const fetchFile = async (path: string): Promise<string | undefined> => (asked.push(path), library[path]);
@@ -382,7 +382,7 @@ describe("a society", { skip: WITHOUT_ENGINE }, () => {
     assert.equal(asked.at(-1), "no.asl");
   });
 
-  test("an agent that never rests holds up nobody else", { timeout: 20_000 }, async () => {
+  test("busy agent delays no others", { timeout: 20_000 }, async () => {
     const society = await Society.load(readFileSync(ENGINE));
     const told = new Promise((resolve) => society.on("printed", ({ agent, text }) => agent === "calm" && resolve(text)));
     society.putFiles({ "busy.asl": "!go. +!go <- !go.", "calm.asl": "!go. +!go <- .wait(50); .print(done)." });
@@ -392,7 +392,7 @@ describe("a society", { skip: WITHOUT_ENGINE }, () => {
     society.close();
   });
 
-  test("terms without end fail their plan, not the engine", { timeout: 60_000 }, async () => {
+  test("endless terms fail their plan only", { timeout: 60_000 }, async () => {
     const { clock, society, lines } = await Bench.of({
       "deep.asl": "!g(z). +!g(T) <- !g(f(T)). -!g(_) <- .print(failed).",
       "calm.asl": "!go. +!go <- .wait(50); .print(done).",
@@ -405,7 +405,7 @@ describe("a society", { skip: WITHOUT_ENGINE }, () => {
     assert.deepEqual([faults, lines.includes("[calm] done")], [[], true]);
   });
 
-  test("orders that are none, and bytes that are no state, change nothing", async () => {
+  test("invalid orders and states change nothing", async () => {
     const { clock, society, lines } = await Bench.of({ "bob.asl": "!go. +!go <- .wait(10); .print(fine)." });
     society.spawn("bob", "bob.asl");
     for (const seed of [1, 2, 3, 50]) {

@@ -1,4 +1,4 @@
-/** The benchmark in a browser, in small: that it measures, says what it measured, and leaves nothing. */
+/** Test of the browser benchmark at a small scale: it measures, reports, and cleans up. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -18,11 +18,11 @@ interface Ran {
   readonly code: number | null;
   readonly out: string;
   readonly noted: string;
-  /** What is left in its folder for what passes, and of its processes. */
+  /** Files and processes left behind. */
   readonly left: readonly string[];
 }
 
-/** Processes whose folder for what passes this is. */
+/** Returns the processes whose temporary folder this is. */
 function processesOf(folder: string): string[] {
   if (!existsSync("/proc/self/environ")) return [];
   return readdirSync("/proc").filter((id) => {
@@ -34,7 +34,7 @@ function processesOf(folder: string): string[] {
   });
 }
 
-/** What is there still after a while: what was ended takes a moment to be gone. */
+/** Returns what remains after a short wait for processes to end. */
 async function leftIn(folder: string): Promise<string[]> {
   const files = readdirSync(folder).filter((name) => /^(whimbrel-|playwright_chromiumdev)/.test(name));
   for (let attempt = 0; attempt < 200; attempt++) {
@@ -44,7 +44,7 @@ async function leftIn(folder: string): Promise<string[]> {
   return [...files, ...processesOf(folder)];
 }
 
-/** Runs it; `heard` is given all that it prints. */
+/** Runs the benchmark. `heard` gets all its output. */
 async function run(args: readonly string[], heard?: (printed: string, interrupt: () => void) => void): Promise<Ran> {
   const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
   try {
@@ -66,7 +66,7 @@ async function run(args: readonly string[], heard?: (printed: string, interrupt:
   }
 }
 
-test("it measures, and prints a line of JSON for each row", { skip: without, timeout: 180_000 }, async () => {
+test("benchmark prints a JSON line per row", { skip: without, timeout: 180_000 }, async () => {
   const { code, out, noted, left } = await run(["--small", "--json", "--part", "workers"]);
   assert.equal(code, 0, noted);
   const rows = out.trim().split("\n").map((line) => JSON.parse(line) as { bench: string; version: string; machine: Record<string, unknown>; params: Record<string, unknown>; metrics: Record<string, number> });
@@ -80,8 +80,8 @@ test("it measures, and prints a line of JSON for each row", { skip: without, tim
   assert.deepEqual(left, []);
 });
 
-test("interrupted, it leaves no process and no folder", { skip: without, timeout: 120_000 }, async () => {
-  // Before anything runs, and with a page that begins.
+test("interrupted benchmark leaves nothing behind", { skip: without, timeout: 120_000 }, async () => {
+  // Once before the start, and once with a page that begins.
   for (const moment of [/Chromium \d/, /start: /]) {
     let isTold = false;
     const { code, left } = await run(["--small", "--part", "start"], (printed, interrupt) => {
@@ -93,7 +93,7 @@ test("interrupted, it leaves no process and no folder", { skip: without, timeout
   }
 });
 
-test("what it is not told well it says", async () => {
+test("invalid arguments are named", async () => {
   for (const [args, why] of [[["--part", "nothing"], /there is no part nothing/], [["--seconds", "none"], /0.1 to 600/]] as const) {
     const { code, noted } = await run(args);
     assert.equal(code, 2);

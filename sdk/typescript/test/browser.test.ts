@@ -1,4 +1,4 @@
-/** Agents in a page and in its Web Worker, in a real browser. */
+/** Test of agents in a page and its Web Worker, in a real browser. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect, term, type Agent } from "../src/node.js";
@@ -6,7 +6,7 @@ import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { Proxy } from "./proxy.js";
 import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
 
-/** Asks again until the agent is there. */
+/** Asks repeatedly until the agent exists. */
 async function reach(agent: Agent, name: string): Promise<string> {
   const deadline = Date.now() + 60_000;
   for (;;) {
@@ -20,7 +20,7 @@ async function reach(agent: Agent, name: string): Promise<string> {
   }
 }
 
-test("agents in a page and in its Worker talk to one elsewhere, also when the network broke", { skip: WITHOUT_NODE || withoutBrowser(), timeout: 120_000 }, async () => {
+test("page and Worker agents survive a network break", { skip: WITHOUT_NODE || withoutBrowser(), timeout: 120_000 }, async () => {
   const society = await Society.of({ fern: "" });
   const proxy = await Proxy.to(society.gateway);
   const pages = await Pages.of({ "tab.js": await bundle("tab.js") });

@@ -1,4 +1,4 @@
-/** Certificates in a real browser: those of programs, which prove that they are theirs, and those of nodes. */
+/** Test of certificates in a real browser: clients' with their proofs, and nodes'. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { Society, WHIMBREL, WITHOUT_NODE } from "./society.js";
 
 const ADMIN = "an-operators-token-in-this-test";
 
-test("a key that is none, or of another kind, is refused in words", async () => {
+test("invalid keys are refused with a reason", async () => {
   const pem = (label: string, ...bytes: number[]): string => `-----BEGIN ${label}-----\n${Buffer.from(bytes).toString("base64")}\n-----END ${label}-----\n`;
   const refused: readonly (readonly [string, RegExp])[] = [
     ["", /is no PEM/],
@@ -29,7 +29,7 @@ test("a key that is none, or of another kind, is refused in words", async () => 
   assert.deepEqual([own.algorithm.name, own.extractable], ["Ed25519", false]);
 });
 
-test("whoever shows a certificate signs what its node wants signed, and which node that is", async () => {
+test("certificate holder signs the node's challenge", async () => {
   const { privateKey, publicKey } = await createKeys();
   const node = new SmallNode();
   node.challenge = "c0ffee";
@@ -45,13 +45,13 @@ test("whoever shows a certificate signs what its node wants signed, and which no
   await platform.close();
 });
 
-test("a client that has no key for its certificate does not wait for ever", async () => {
+test("certificate without a key fails at once", async () => {
   const node = new SmallNode();
   node.challenge = "c0ffee";
   await assert.rejects(connect("ws://node.example", { transport: node.transport, certificate: "PEM" }), { name: "SessionError", code: "unauthorised" });
 });
 
-test("keys of authorities' certificates sign as nodes expect it", async () => {
+test("ECDSA keys sign as nodes expect", async () => {
   const { privateKey, publicKey } = (await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"])) as CryptoKeyPair;
   const signature = await proofOf(privateKey, "n1", "x");
   assert.equal(signature.length, 64, "two numbers, one behind the other");
@@ -78,7 +78,7 @@ describe("in a browser", { skip: WITHOUT_NODE || withoutBrowser(), concurrency: 
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** What came of a page's attempts, by their names. */
+  /** Returns the outcomes of a page's attempts, by name. */
   async function outcomes(attempts: readonly object[], ...options: string[]): Promise<Record<string, string>> {
     const pages = await Pages.of({
       "tab.js": await bundle("tab-certificates.js"),
@@ -96,7 +96,7 @@ describe("in a browser", { skip: WITHOUT_NODE || withoutBrowser(), concurrency: 
     }
   }
 
-  test("a page that shows a bad certificate is refused, told why, and counted", async () => {
+  test("page with a bad certificate is refused and counted", async () => {
     const society = await Society.run(idle, undefined, "--credentials", join(folder, "n1"), "--http-token", ADMIN);
     try {
       const url = `http://${society.gateway}/session`;
@@ -131,7 +131,7 @@ describe("in a browser", { skip: WITHOUT_NODE || withoutBrowser(), concurrency: 
     }
   });
 
-  test("a page is a device by a certificate that names its agents, which its Workers show, too", async () => {
+  test("device joins by certificate, Workers included", async () => {
     const society = await Society.run(idle, undefined, "--credentials", join(folder, "n1"));
     try {
       const url = `http://${society.gateway}/session`;
@@ -153,13 +153,13 @@ describe("in a browser", { skip: WITHOUT_NODE || withoutBrowser(), concurrency: 
     }
   });
 
-  test("a browser refuses a node whose certificate it has no reason to trust", async () => {
+  test("browser refuses an untrusted node", async () => {
     const own = ["--http-certificate", join(folder, "n1/node.pem"), "--http-key", join(folder, "n1/node.pem")];
     const society = await Society.run(idle, undefined, "--credentials", join(folder, "n1"), ...own);
     try {
       const attempts = [{ name: "over TLS", agent: "bob", url: `https://${society.gateway}/session`, ...shown("bob") }];
       assert.match((await outcomes(attempts))["over TLS"] ?? "", /unreachable/);
-      // It was that, and nothing else.
+      // The certificate was the only reason.
       assert.match((await outcomes(attempts, "--ignore-certificate-errors"))["over TLS"] ?? "", /^bob@/);
     } finally {
       society.stop();

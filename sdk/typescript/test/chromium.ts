@@ -1,4 +1,4 @@
-/** A real browser, and the pages that it loads. */
+/** Real browser with the pages that it loads. */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -8,10 +8,10 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-/** The browser: what CHROMIUM says, or the one in the path. */
+/** Browser: CHROMIUM, or the one in the path. */
 export const CHROMIUM = process.env["CHROMIUM"] ?? "chromium";
 
-/** Why tests with a browser are skipped; false if they are not. */
+/** Reason to skip tests with a browser; false to run them. */
 export function withoutBrowser(): string | false {
   try {
     execFileSync(CHROMIUM, ["--version"], { stdio: "ignore" });
@@ -21,7 +21,7 @@ export function withoutBrowser(): string | false {
   }
 }
 
-/** A file of the tests with all that it imports, as a page loads it. */
+/** Bundles a test file with its imports for a page. */
 export async function bundle(name: string): Promise<Uint8Array> {
   const entry = join(dirname(fileURLToPath(import.meta.url)), name);
   const { outputFiles } = await build({ entryPoints: [entry], bundle: true, minify: true, format: "esm", platform: "browser", write: false });
@@ -30,7 +30,7 @@ export async function bundle(name: string): Promise<Uint8Array> {
 
 const TYPES: Readonly<Record<string, string>> = { js: "text/javascript", wasm: "application/wasm", json: "application/json", asl: "text/plain" };
 
-/** Serves these files; everything else is an empty page that loads the script that its query names. What pages post is collected. */
+/** Serves files. Any other path is an empty page that loads the script in its query. Collects what pages post. */
 export class Pages {
   readonly posted: string[] = [];
   #heard: (() => void) | undefined;
@@ -62,7 +62,7 @@ export class Pages {
     return pages;
   }
 
-  /** What pages posted, once it is so many. */
+  /** Waits until pages have posted `count` texts, and returns them. */
   async heard(count: number): Promise<readonly string[]> {
     while (this.posted.length < count) await new Promise<void>((resolve) => (this.#heard = resolve));
     return this.posted;
@@ -88,7 +88,7 @@ export class Browser {
     const left = new Promise((resolve) => this.#process.once("close", resolve));
     this.#process.kill("SIGKILL");
     await left;
-    // Its processes may still write to it: what they wrote meanwhile is to be removed, too.
+    // The browser may still write to its profile. Remove those files, too.
     for (let attempt = 1; ; attempt++) {
       try {
         return rmSync(this.#profile, { recursive: true, force: true });

@@ -1,4 +1,7 @@
-/** A society kept by several real nodes, over TLS: agents of programs outside are with the node that serves them, and go on with whom it hands them to. */
+/**
+ * Test of a society on several real nodes, over TLS: agents of clients live at the node that serves them, and follow
+ * when it hands them over.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,7 +14,7 @@ import { TOKEN } from "./society.js";
 
 const LEASE_MS = 10_000;
 
-describe("a society of several nodes, encrypted", { skip: WITHOUT_CLUSTER, concurrency: false, timeout: 300_000 }, () => {
+describe("encrypted society of several nodes", { skip: WITHOUT_CLUSTER, concurrency: false, timeout: 300_000 }, () => {
   let cluster: Cluster;
   let asking: Platform;
   let asker: Agent;
@@ -38,7 +41,7 @@ describe("a society of several nodes, encrypted", { skip: WITHOUT_CLUSTER, concu
     return connect(`wss://${cluster.nodes[at]?.http}/session`, { token: TOKEN, leaseMs: LEASE_MS, WebSocket: Trusting, form: compact });
   };
 
-  /** Tells it a number; the sum. Who is between two nodes, or not heard of yet, is asked again. */
+  /** Sends a number to an agent, and returns the sum. Asks again while the agent moves or is unknown. */
   const add = async (name: string, content: bigint): Promise<bigint> => {
     for (;;) {
       try {
@@ -51,9 +54,9 @@ describe("a society of several nodes, encrypted", { skip: WITHOUT_CLUSTER, concu
   };
 
   for (const [what, open] of [["WebSocket", wss], ["TCP", tls]] as const) {
-    test(`whoever comes to any node is led to the one that keeps its agent, by ${what}`, async () => {
+    test(`client reaches its agent's node by ${what}`, async () => {
       const seen = new Set<string>();
-      // Half of the names are the other node's.
+      // The other node owns half of the names.
       for (let at = 0; seen.size < 2; at++) {
         const [name, ports] = [`kept-${what}-${at}`, [] as string[]];
         const first = await open(0, ports);
@@ -65,19 +68,19 @@ describe("a society of several nodes, encrypted", { skip: WITHOUT_CLUSTER, concu
         assert.equal(again.restored?.code, "ts:counter");
         assert.equal(await add(name, 1n), 2n);
         await second.close();
-        // One of the two was sent on, to where the last one came. Over TCP it shows in nothing but that it works.
+        // One of the two was redirected to the last one's node. Over TCP that is invisible.
         if (what === "WebSocket") assert.equal(ports.length, 3, ports.join(" "));
         seen.add(ports.at(-1) ?? String(at));
       }
     });
 
-    test(`agents go on with the node to which theirs are handed, by ${what}`, async () => {
+    test(`agents follow a hand-over by ${what}`, async () => {
       const platforms = await Promise.all(["a", "b", "c", "d"].map(() => open(0, [])));
       const names = platforms.map((_, at) => `passed-${what}-${at}`);
       let agents = await Promise.all(platforms.map((platform, at) => platform.create(names[at] ?? "", counter, KEPT)));
       for (const name of names) assert.equal(await add(name, 1n), 1n);
       let passed = 0;
-      // What each node has goes to the other one, one after the other.
+      // Drain each node in turn.
       for (const [round, node] of ["n1", "n2"].entries()) {
         cluster.drain(node, true);
         for (const name of names) assert.equal(await add(name, 1n), BigInt(round) + 2n, `${name}, without ${node}`);

@@ -1,4 +1,4 @@
-/** A society that several real nodes keep in a real store (`whimbrel up`), encrypted. */
+/** Society on several real nodes with a real store (`whimbrel up`), encrypted. */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -10,26 +10,26 @@ import { repository } from "./vectors.js";
 
 const NATS = process.env["WHIMBREL_NATS_SERVER"] ?? join(repository(), ".cache/nats/bin/nats-server");
 
-/** Why tests with a cluster are skipped; false if they are not. Where WHIMBREL_REQUIRED is set they never are. */
+/** Reason to skip tests with a cluster; false to run them. With WHIMBREL_REQUIRED, a cluster is required. */
 export const WITHOUT_CLUSTER = WITHOUT_NODE || (!existsSync(NATS) && !process.env["WHIMBREL_REQUIRED"] ? `there is no ${NATS}: make nats` : false);
 
-/** One of its nodes. */
+/** A node of the cluster. */
 export interface Node {
   readonly name: string;
   readonly child: ChildProcess;
-  /** `127.0.0.1:PORT` of its agent port, and of its gateway. */
+  /** `127.0.0.1:PORT` of its agent port and of its gateway. */
   readonly agents: string;
   readonly http: string;
 }
 
-/** See the module: ended by {@link Cluster.stop}. */
+/** See the module. End it by {@link Cluster.stop}. */
 export class Cluster {
   readonly nodes: Node[] = [];
   readonly #folder = mkdtempSync(join(tmpdir(), "whimbrel-cluster-"));
   readonly #children: ChildProcess[] = [];
   #store = "";
 
-  /** Of so many nodes, and AgentSpeak programs by their names. Each has begun to serve its share when it is there. */
+  /** Starts `count` nodes with AgentSpeak programs by name, and waits until each serves its share. */
   static async of(count: number, programs: Readonly<Record<string, string>>): Promise<Cluster> {
     const cluster = new Cluster();
     try {
@@ -49,12 +49,12 @@ export class Cluster {
     return cluster;
   }
 
-  /** The authority's certificate, as PEM. */
+  /** Certificate of the authority, as PEM. */
   get authority(): string {
     return readFileSync(join(this.#folder, "n1/authority.pem"), "utf8");
   }
 
-  /** A node hands over all that it serves, or takes its share again. */
+  /** Drains a node, or undoes that. */
   drain(node: string, drains: boolean): void {
     this.#run("drain", node, ...(drains ? [] : ["--undo"]));
   }
@@ -87,7 +87,7 @@ export class Cluster {
     this.nodes.push({ name, child, agents, http });
   }
 
-  /** Until each node serves its share: nothing passes on any more. */
+  /** Waits until each node serves its share. */
   async #settled(): Promise<void> {
     for (;;) {
       const { nodes } = JSON.parse(this.#run("nodes", "--json")) as { readonly nodes: readonly { readonly partitions: number; readonly unserved: readonly unknown[] }[] };
@@ -104,7 +104,7 @@ export class Cluster {
   }
 }
 
-/** What a process says on standard error, once `found` finds it there. */
+/** Waits until `found` finds a value in the process's standard error. */
 function said<T>(child: ChildProcess, found: (noted: string) => T | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
     let noted = "";

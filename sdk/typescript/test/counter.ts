@@ -1,9 +1,9 @@
-/** An agent that is kept, for tests of where it goes on. */
+/** Durable agents for tests of moves and restarts. */
 import type { Agent, Keep, Value } from "../src/node.js";
 
 export const KEPT: Keep = { onLeave: "wait", code: "ts:counter" };
 
-/** An agent that adds up what it is told, and says something of that. */
+/** An agent that adds received numbers, and sends a message about each. */
 export const counting =
   (says: (told: bigint, sum: bigint) => Value) =>
   (agent: Agent): void => {
@@ -19,5 +19,5 @@ export const counting =
     });
   };
 
-/** One that says the sum. */
+/** An agent that sends the sum. */
 export const counter = counting((_, sum) => sum);

@@ -1,4 +1,4 @@
-/** When Workers are measured, and what is made of that. The Workers are the test. */
+/** Test of the pool of Workers, with simulated Workers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,14 +11,14 @@ import type { WorkerLike } from "../src/device/worker-line.js";
 
 const ORDER: JoinOrder = { type: "join", url: "ws://node.example", token: undefined, certificate: undefined, key: undefined, leaseMs: undefined, compact: false, engine: undefined, place: "tab", storage: false, yields: true };
 
-/** A Worker that does what the test says. */
+/** A Worker that the test controls. */
 class Hand implements WorkerLike {
   static units = 100;
   static isBusy = false;
   static measured = 0;
   static measuring = 0;
   static measuringMost = 0;
-  /** Whether its session is with another node than all agents that are to be. */
+  /** True if its session is at another node than all new agents. */
   isElsewhere = false;
   #tell: ((event: { readonly data: unknown; readonly message?: string }) => void) | undefined;
 
@@ -88,7 +88,7 @@ async function withCrews(run: (crews: Crews, hands: Hand[]) => Promise<void>, op
   }
 }
 
-test("to leave is no trouble, and to lose a Worker is", { timeout: 20_000 }, async () => {
+test("leave is quiet, lost Worker is reported", { timeout: 20_000 }, async () => {
   const told: string[] = [];
   const options = { trouble: (_: string, error: Error) => void told.push(error.message) };
   await withCrews(() => Promise.resolve(), options);
@@ -100,13 +100,13 @@ test("to leave is no trouble, and to lose a Worker is", { timeout: 20_000 }, asy
   assert.deepEqual(told, ["no connection: bye: left", "bye: left"]);
 });
 
-test("a device has a Worker at least, and no more than a page can begin", async () => {
+test("device needs 1 to 256 Workers", async () => {
   for (const workers of [0, -3, 1.5, NaN, Infinity, 257, 1e9]) {
     await assert.rejects(Device.join("ws://127.0.0.1:9", { workers }), { name: "WhimbrelError", message: `a device has 1 to 256 Workers, a whole number: workers is ${workers}` });
   }
 });
 
-test("measurements do not measure each other, and small differences are none", { timeout: 20_000 }, () =>
+test("measurements run in turn, small differences are ignored", { timeout: 20_000 }, () =>
   withCrews(async (crews) => {
     await Promise.all([crews.weigh(), crews.weigh(), crews.weigh(), crews.weigh()]);
     assert.equal(Hand.measuringMost, 2, "the two Workers, and each once at a time");
@@ -119,7 +119,7 @@ test("measurements do not measure each other, and small differences are none", {
     assert.equal(crews.units, 100);
   }));
 
-test("a Worker that was lost does not count, and the next one counts as much until it is measured", { timeout: 20_000 }, () =>
+test("replacement Worker inherits compute units", { timeout: 20_000 }, () =>
   withCrews(async (crews, hands) => {
     await crews.weigh();
     hands[0]?.close();
@@ -135,7 +135,7 @@ test("a Worker that was lost does not count, and the next one counts as much unt
     assert.equal(crews.units, 200);
   }));
 
-test("what is to be measured again is so when its time has come, and once for all who want it", { timeout: 20_000 }, () =>
+test("due measurement happens once", { timeout: 20_000 }, () =>
   withCrews(
     async (crews) => {
       await crews.weigh();
@@ -147,7 +147,7 @@ test("what is to be measured again is so when its time has come, and once for al
     { stuckMs: 4000, weighAgainMs: 100 },
   ));
 
-test("what was found in a busy moment is measured again soon, but not for ever", { timeout: 20_000 }, () =>
+test("busy measurement is repeated a few times", { timeout: 20_000 }, () =>
   withCrews(
     async (crews) => {
       Object.assign(Hand, { units: 2, isBusy: true });
@@ -164,7 +164,7 @@ test("what was found in a busy moment is measured again soon, but not for ever",
     { stuckMs: 200, weighBusyMs: 50 },
   ));
 
-test("parts that take markedly longer, or less long, than before are noticed, and others are not", () => {
+test("pace notices marked changes", () => {
   const pace = new Pace();
   const noted = (kind: string, ms: number, count: number): number => Array.from({ length: count }, () => pace.note(kind, ms)).filter(Boolean).length;
   assert.equal(noted("squares", 100, 200), 0);
@@ -172,14 +172,14 @@ test("parts that take markedly longer, or less long, than before are noticed, an
   assert.equal(noted("squares", 130, 200), 0);
   assert.equal(noted("squares", 260, 50), 1, "once");
   assert.ok(noted("squares", 100, 50) >= 1);
-  // One that takes long is none.
+  // A single slow part is not a change.
   assert.equal(noted("cubes", 3000, 1), 0);
   assert.equal(noted("cubes", 1000, 200), 0);
   const young = new Pace();
   assert.deepEqual([1, 900, 5, 400, 20, 90, 700, 3].filter((ms) => young.note("few", ms)), [], "a few say nothing");
 });
 
-test("what waits goes on when the network is there again, and when all is over", { timeout: 20_000 }, async () => {
+test("retry wakes by network or end", { timeout: 20_000 }, async () => {
   const page = globalThis as unknown as Record<string, unknown>;
   const [target, before] = [new EventTarget(), [page["addEventListener"], page["removeEventListener"]]];
   page["addEventListener"] = target.addEventListener.bind(target);
@@ -200,7 +200,7 @@ test("what waits goes on when the network is there again, and when all is over",
   }
 });
 
-test("an agent that is kept on another node than a Worker's goes to a Worker that is with that one", () =>
+test("agent goes to a Worker of its node", () =>
   withCrews(async (crews, hands) => {
     await crews.begin(3);
     const order = { type: "spawn", name: "bob", module: "ws://node.example/bob.js", data: undefined, keep: {} } as const;

@@ -1,4 +1,4 @@
-/** An agent of the tests of devices: it greets, asks others for their greetings, fails, and never comes back, as it is asked to. */
+/** Agent for tests of devices: on request it greets, asks others, fails, or never returns. */
 import { atom, isTerm, term, textOf, type Agent } from "../src/index.js";
 
 export default function greeter(agent: Agent, data: unknown): void {

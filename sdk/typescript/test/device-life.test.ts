@@ -1,4 +1,4 @@
-/** Devices whose Workers break, whose network goes away, whose node is started again: what the platform knows of them. */
+/** Test of devices with broken Workers, networks and nodes. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -12,13 +12,13 @@ import { KEPT, NAPS, SQUARES, Thread } from "./device-thread.js";
 import { Proxy } from "./proxy.js";
 import { Society, TOKEN, WHIMBREL, WITHOUT_NODE } from "./society.js";
 
-/** Of devices whose network is cut. */
+/** Lease of devices whose network is cut. */
 const LEASE_MS = 3000;
 
-/** What the agent `devices` says of one. */
+/** Report of the agent `devices` about a device. */
 type Told = Readonly<Record<string, Value>>;
 
-/** What the agent `devices` says of all, by their names. */
+/** Returns the reports of the agent `devices`, by device. */
 async function devices(boss: Agent): Promise<ReadonlyMap<string, Told>> {
   const { content } = await boss.ask({ performative: "query-ref", receivers: "devices", content: atom("devices") });
   return new Map(
@@ -29,7 +29,7 @@ async function devices(boss: Agent): Promise<ReadonlyMap<string, Told>> {
   );
 }
 
-/** What `devices` says of this one, once that fits. */
+/** Waits until the report about a device satisfies a condition. */
 async function knows(boss: Agent, name: string, fits: (told: Told | undefined) => boolean): Promise<Told | undefined> {
   for (;;) {
     const told = (await devices(boss)).get(name);
@@ -40,7 +40,7 @@ async function knows(boss: Agent, name: string, fits: (told: Told | undefined) =
 
 const places = (count: bigint) => (told: Told | undefined): boolean => told?.["places"] === count;
 
-describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 300_000 }, () => {
+describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 300_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
   process.env["WHIMBREL_RUN_DIR"] = folder;
   let society: Society;
@@ -51,7 +51,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     platform = await connect(`tcp://${society.address}`, { token: TOKEN });
     boss = await platform.create("boss");
   });
-  /** Those that a test that failed left behind, too. */
+  /** All devices, also those of failed tests. */
   const joined: Device[] = [];
   after(async () => {
     await Promise.all(joined.map((device) => device.leave()));
@@ -73,7 +73,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
 
   const square = async (part: bigint, from = boss): Promise<Value> => (await from.ask({ performative: "request", receivers: "devices", content: term("share", "squares", part) }, { timeoutMs: 60_000 })).content;
 
-  test("a Worker that broke is replaced, and `devices` hears of it, however long that takes", { timeout: 120_000 }, async () => {
+  test("broken Worker is replaced and reported", { timeout: 120_000 }, async () => {
     const threads: Thread[] = [];
     let [isRefused, isHeld] = [false, false];
     const createWorker = (): Thread => {
@@ -85,7 +85,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     };
     const device = await join_("tab-broken", { workers: 2, createWorker });
     const whole = await knows(boss, "tab-broken", places(2n));
-    // The next one takes its time.
+    // The next Worker takes its time.
     isHeld = true;
     threads[0]?.fail("it broke");
     const half = await knows(boss, "tab-broken", places(1n));
@@ -94,7 +94,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     threads[2]?.release();
     const again = await knows(boss, "tab-broken", places(2n));
     assert.ok(Number(again?.["units"]) > Number(half?.["units"]));
-    // There is none at first.
+    // At first there is none.
     isRefused = true;
     threads[1]?.fail("it broke, too");
     await knows(boss, "tab-broken", places(1n));
@@ -109,7 +109,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     assert.equal((await device.closed).message, "bye: the device left the platform");
   });
 
-  test("a device whose network was away for longer than its lease joins again, and is given work", { timeout: 120_000 }, async () => {
+  test("device rejoins after a long outage and works", { timeout: 120_000 }, async () => {
     const proxy = await Proxy.to(society.gateway);
     const connections: boolean[] = [];
     const device = await join_("tab-asleep", { leaseMs: LEASE_MS, onConnection: (isConnected) => void connections.push(isConnected) }, proxy.address);
@@ -143,7 +143,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     }
   });
 
-  test("agents that are kept go on in the page whose network was away, unless they ended meanwhile", { timeout: 120_000 }, async () => {
+  test("durable agents survive an outage unless ended", { timeout: 120_000 }, async () => {
     const proxy = await Proxy.to(society.gateway);
     const threads: Thread[] = [];
     const createWorker = (): Thread => {
@@ -171,7 +171,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
       assert.deepEqual(await boss.ams.search({ name: "killed" }), [], "nobody begins anew");
       stays.resume();
       assert.equal(await count("stays"), 3n, "it is what it was, and handled what came meanwhile");
-      // A Worker that breaks may do so because of them.
+      // A broken Worker may have broken because of them.
       threads.at(-1)?.fail("it broke");
       assert.equal(await stays.ended, "failed: it broke");
       await assert.rejects(stays.moveTo("n1"), /it broke/);
@@ -181,7 +181,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     }
   });
 
-  test("whoever never comes back is found and left out; others of his Worker go on from their last states", { timeout: 180_000 }, async () => {
+  test("stuck agent is found, others of its Worker continue", { timeout: 180_000 }, async () => {
     const threads: Thread[] = [];
     const createWorker = (): Thread => {
       threads.push(new Thread());
@@ -207,7 +207,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     }
   });
 
-  test("a device is there again when its node is, and until then can be left", { timeout: 120_000 }, async () => {
+  test("device waits for its node, or leaves", { timeout: 120_000 }, async () => {
     const [first, leaver] = [await Society.of({ fern: "" }), await Proxy.to(society.gateway)];
     const proxy = await Proxy.to(first.gateway);
     const device = await join_("tab-patient", {}, proxy.address);
@@ -235,7 +235,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     }
   });
 
-  test("a node is stopped in order and started again: agents that it keeps go on in the page, nobody else does", { timeout: 120_000 }, async () => {
+  test("durable agents survive a node's restart", { timeout: 120_000 }, async () => {
     const project = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
     writeFileSync(join(project, "fern.asl"), "");
     writeFileSync(join(project, "home.mas2j"), "MAS home { agents: fern; }");
@@ -282,7 +282,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     }
   });
 
-  test("a device whose agent is killed is gone, and says why", { timeout: 60_000 }, async () => {
+  test("device ends with its agent", { timeout: 60_000 }, async () => {
     const device = await join_("tab-killed");
     await knows(boss, "tab-killed", places(1n));
     execFileSync(WHIMBREL, ["kill", "tab-killed"], { stdio: "pipe" });
@@ -292,7 +292,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     assert.equal((await devices(boss)).get("tab-killed"), undefined);
   });
 
-  test("a Worker says good-bye before it is ended, be it that nobody lives there", { timeout: 60_000 }, async () => {
+  test("idle Worker closes its session", { timeout: 60_000 }, async () => {
     const threads: Thread[] = [];
     const device = await join_("tab-polite", {
       workers: 2,
@@ -305,7 +305,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     assert.deepEqual(threads.map(({ toldAtItsEnd }) => toldAtItsEnd?.includes("closed")), [true, true], "its session is over at the node");
   });
 
-  test("a device whose parts take longer than before is measured again", { timeout: 120_000 }, async () => {
+  test("slower parts cause a measurement", { timeout: 120_000 }, async () => {
     const thread = new Thread();
     const weighed = (): number => thread.asked.filter((what) => what === "weigh").length;
     const device = await join_("tab-slow", { createWorker: () => thread, work: { naps: NAPS }, weighAgainMs: 1 });
@@ -316,7 +316,7 @@ describe("a device's life", { skip: WITHOUT_NODE, concurrency: false, timeout: 3
     await device.leave();
   });
 
-  test("a page that is shown again is measured again, but not too often", { timeout: 60_000 }, async () => {
+  test("shown page is measured, not too often", { timeout: 60_000 }, async () => {
     const page = Object.assign(new EventTarget(), { visibilityState: "visible" });
     const see = (state: string): void => {
       page.visibilityState = state;

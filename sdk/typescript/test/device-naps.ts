@@ -1,4 +1,4 @@
-/** Work of the tests of devices that takes as long as it is told to. */
+/** Work module for tests of devices: takes as long as requested. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Value } from "../src/index.js";
 

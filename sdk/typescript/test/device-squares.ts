@@ -1,4 +1,4 @@
-/** Work of the tests of devices. */
+/** Work module for tests of devices: squares numbers. */
 import type { Value } from "../src/index.js";
 
 export default function square(part: Value): Value {

@@ -1,4 +1,4 @@
-/** A device's Worker in Node: a thread, as far as it is one. */
+/** Imitation of a device's Worker in Node: a thread. */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
@@ -9,18 +9,18 @@ import type { WorkerLike } from "../src/device.js";
 type Listener = (event: { readonly data: unknown; readonly message?: string }) => void;
 
 const own = fileURLToPath(import.meta.url);
-/** Modules of work that threads do. */
+/** Modules of work for threads. */
 export const SQUARES = new URL("./device-squares.js", import.meta.url);
 /** An agent that counts. */
 export const KEPT = new URL("./kept-agent.js", import.meta.url);
 export const NAPS = new URL("./device-naps.js", import.meta.url);
 
-// Browsers have one, and so has Node from version 22 on.
+// Browsers have one, and Node from version 22 on.
 (globalThis as { WebSocket?: unknown }).WebSocket ??= WebSocket;
 
-/** What a page has of such a Worker. */
+/** The page's side of such a Worker. */
 export class Thread implements WorkerLike {
-  /** What it told its page before it was terminated, and what it was asked for. */
+  /** Reports of the Worker until its end, and orders to it. */
   readonly told: string[] = [];
   readonly asked: string[] = [];
   toldAtItsEnd: readonly string[] | undefined;
@@ -43,7 +43,7 @@ export class Thread implements WorkerLike {
     else this.#thread.postMessage(order);
   }
 
-  /** It hears nothing, until it is let. */
+  /** Withholds orders until the test releases them. */
   hold(): void {
     this.#held = [];
   }
@@ -54,7 +54,7 @@ export class Thread implements WorkerLike {
     for (const order of held) this.#thread.postMessage(order);
   }
 
-  /** It breaks. */
+  /** Makes the Worker fail. */
   fail(message: string): void {
     for (const listener of this.#failed) listener({ data: undefined, message });
   }

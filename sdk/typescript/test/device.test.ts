@@ -1,4 +1,4 @@
-/** Pages as devices: agents in the Workers of two tabs of a real browser, and on a node. */
+/** Test of pages as devices: agents in the Workers of two tabs of a real browser, and on a node. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ interface News {
   readonly reason?: string;
 }
 
-/** A node, two browsers whose pages are devices, and an agent that tells them what to do. */
+/** A node, two browsers with devices, and an agent that controls them. */
 class Bench {
   private constructor(
     readonly pages: Pages,
@@ -65,7 +65,7 @@ class Bench {
     return this.pages.posted.map((text) => JSON.parse(text) as News);
   }
 
-  /** News that fit, once there are any. */
+  /** Waits for a report that satisfies a condition. */
   async hears(fits: (news: News) => boolean): Promise<News> {
     for (;;) {
       const found = this.news.find(fits);
@@ -76,7 +76,7 @@ class Bench {
     }
   }
 
-  /** What an agent answers. */
+  /** Returns an agent's answer. */
   async ask(to: string, content: Value, performative = "request"): Promise<Message> {
     return this.boss.ask({ performative, receivers: to, content }, { timeoutMs: 20_000 });
   }
@@ -86,7 +86,7 @@ class Bench {
   }
 }
 
-test("a benchmark says how much this thread can do", () => {
+test("weigh returns plausible units", () => {
   const [one, other] = [weigh(), weigh()];
   assert.ok(Number.isInteger(one) && one > 0 && one < 1e6);
   assert.ok(Math.max(one, other) / Math.min(one, other) < 20, `${one} and ${other}`);
@@ -94,7 +94,7 @@ test("a benchmark says how much this thread can do", () => {
 
 const without = WITHOUT_NODE || WITHOUT_ENGINE || WITHOUT_GUESTS || withoutBrowser();
 
-test("two pages are devices: agents in their Workers, in TypeScript and AgentSpeak", { skip: without, timeout: 240_000 }, async (context) => {
+test("two pages run agents in their Workers", { skip: without, timeout: 240_000 }, async (context) => {
   const bench = await Bench.begin();
   const { boss, platform } = bench;
   try {
@@ -108,7 +108,7 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     assert.equal((await bench.spawn("tab-one", "mind", "mind.asl", "likes(tea)")).content, `mind@${platform.name}`);
     boss.onMessage({ performative: "request" }, (message) => boss.reply(message, "inform", "the boss"));
 
-    // Two Workers, two tabs, a tab and a node; each hears who it was.
+    // Two Workers, two tabs, a tab and a node: each learns who asked.
     assert.deepEqual((await bench.ask("echo1", term("ask", "echo2"))).content, ["echo2", [{ atom: "hello" }, "echo1", "of tab-one"]]);
     assert.deepEqual((await bench.ask("echo1", term("ask", "far"))).content, ["far", [{ atom: "hello" }, "echo1", "of tab-two"]]);
     assert.deepEqual((await bench.ask("far", term("ask", "echo2"))).content, ["echo2", [{ atom: "hello" }, "far", "of tab-one"]]);
@@ -125,7 +125,7 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     const [offer] = await boss.df.search({ services: [{ name: "prices" }] });
     assert.equal(offer?.name.name, "mind");
 
-    // Who may look into it is told what is in it, and nobody else is.
+    // Permitted agents may inspect it, others may not.
     const look = (agent: Agent, name: string) => agent.ask({ performative: "query-ref", receivers: "tab-one", ontology: "whimbrel-mind", content: term("mind", name) });
     const mind = JSON.parse(String((await look(boss, "mind")).content)) as Mind;
     assert.deepEqual(mind.beliefs.map(({ text }) => text).sort(), ["likes(tea)", "price(3)"]);
@@ -134,7 +134,7 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     await assert.rejects(look(boss, "far"), /there is no agent far here/);
     await assert.rejects(look(await platform.create("stranger"), "mind"), RefuseError);
 
-    // Agents that are WebAssembly modules, in three languages: one that registers itself, one that waits in the middle of its calls.
+    // WebAssembly modules in three languages: one registers itself, one waits within its calls.
     for (const language of LANGUAGES) {
       assert.equal((await bench.spawn("tab-one", `sum-${language}`, `worker-${language}.wasm`)).content, `sum-${language}@${platform.name}`);
       assert.deepEqual((await bench.ask(`sum-${language}`, term("sum", [1n, 2n, 3n]))).content, term("sum", 6n, 1n));
@@ -149,7 +149,7 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     assert.equal((await boss.receive({ sender: "sum-c" }, { timeoutMs: 20_000 })).performative, "not-understood");
     await assert.rejects(bench.spawn("tab-one", "no-guest", "agentspeak.wasm"), /imports|export/);
 
-    // What one does wrong is no other's concern.
+    // Failures do not affect other agents.
     await assert.rejects(bench.spawn("tab-one", "mind2", "wrong.asl"), FailureError);
     await assert.rejects(bench.spawn("tab-one", "nobody", "no-such-module.js"), FailureError);
     await assert.rejects(bench.spawn("tab-two", "echo1", "greeter.js"), /name-taken|exists/);
@@ -157,7 +157,7 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     assert.match((await bench.hears(({ trouble }) => trouble === "echo1")).error ?? "", /as it was asked to/);
     assert.equal((await bench.ask("echo1", "hello")).performative, "inform");
 
-    // A mind that stops its society takes no other's chances; what nobody catches ends nobody.
+    // A mind that stops its society does not prevent another. An uncaught error ends nothing.
     await bench.spawn("tab-two", "stopper", "stopper.asl");
     boss.send({ performative: "achieve", receivers: "stopper", content: atom("stop") });
     await bench.hears(({ ended }) => ended === "stopper");
@@ -167,16 +167,16 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     await bench.hears(({ trouble, error }) => trouble === "" && /later/.test(error ?? ""));
     assert.equal((await bench.ask("far", "hello")).performative, "inform");
 
-    // Suspended, messages wait.
+    // Messages to a suspended agent wait.
     await bench.ask("tab-one-control", term("suspend", "echo2"));
     await assert.rejects(boss.ask({ performative: "request", receivers: "echo2", content: "hello" }, { timeoutMs: 300 }), DeadlineError);
     await bench.ask("tab-one-control", term("resume", "echo2"));
     assert.equal((await bench.ask("echo2", "hello")).performative, "inform");
 
-    // Work for others, by way of the agent `devices`.
+    // Work for others, through the agent `devices`.
     const share = (part: Value, ...options: Value[]): Promise<Message> => bench.ask("devices", term("share", "squares", part, options));
     assert.equal((await share(7n)).content, 49n);
-    // Which of the two is drawn is chance, weighed by what they can do.
+    // The choice between the two is random, weighted by their capacity.
     const named = (await share(8n, term("named", true))).content;
     assert.ok(["tab-one", "tab-two"].some((tab) => isDeepStrictEqual(named, term("done", 64n, [tab]))), inspect(named));
     await assert.rejects(share("x", term("attempts", 2n)), /lent 2 times/);
@@ -184,7 +184,7 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     assert.deepEqual(described.map(([device]) => device), ["tab-one", "tab-two"].map((name) => term("device", name)));
     assert.ok(described.every(([, units = null]) => isTerm(units, "units", 1) && Number(units.args[0]) > 0), "they say what they can do");
 
-    // A Worker that does not come back is replaced; the others do not notice.
+    // A stuck Worker is replaced, without effects on others.
     const spinning = bench.ask("echo2", "spin").catch((error: unknown) => error);
     assert.match((await bench.hears(({ ended }) => ended === "echo2")).reason ?? "", /did not answer/);
     assert.ok((await spinning) instanceof Error);
@@ -194,7 +194,7 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     await bench.spawn("tab-one", "late", "greeter.js");
     assert.equal((await bench.ask("late", "hello")).performative, "inform");
 
-    // Who leaves takes his agents with him.
+    // A device that leaves ends its agents.
     await bench.ask("tab-one-control", term("end", "late"));
     await bench.hears(({ ended }) => ended === "late");
     const counted = async (): Promise<Value> => (await bench.ask("keeps", null, "query-ref")).content;
@@ -203,7 +203,7 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     assert.equal(await counted(), 1n);
     await bench.ask("tab-two-control", "leave");
     await assert.rejects(bench.ask("far", "hello"), FailureError);
-    // But one that is kept waits, and goes on in another tab.
+    // A durable agent waits, and continues in another tab.
     boss.send({ performative: "inform", receivers: "keeps" });
     await bench.spawn("tab-one", "keeps", "counter-rust.wasm", "kept");
     assert.equal(await counted(), 2n);
@@ -212,7 +212,7 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
   }
 });
 
-test("a module that never comes back is found in its Worker; others that are kept there go on", { skip: without, timeout: 240_000 }, async () => {
+test("stuck module is found, durable agents continue", { skip: without, timeout: 240_000 }, async () => {
   const society = await Society.of({ fern: "" });
   const pages = await Pages.of({
     "tab-device.js": await bundle("tab-device.js"),
@@ -250,7 +250,7 @@ test("a module that never comes back is found in its Worker; others that are kep
   }
 });
 
-test("a page whose network was away for longer than its lease is a device again", { skip: without, timeout: 180_000 }, async () => {
+test("page rejoins after a long outage", { skip: without, timeout: 180_000 }, async () => {
   const society = await Society.of({ fern: "" });
   const proxy = await Proxy.to(society.gateway);
   const pages = await Pages.of({

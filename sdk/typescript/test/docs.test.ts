@@ -1,4 +1,4 @@
-/** The code in the documents has no mistakes in its types, with the declarations that are published. */
+/** Test of the code in the documents, with the published declarations. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const folder = join(dirname(fileURLToPath(import.meta.url)), "../docs");
 /** Guides whose `ts` is AssemblyScript. */
 const ASSEMBLYSCRIPT: readonly string[] = ["documents.md", "mobility.md", "wasm-agents.md"];
 
-test("the code in the documents is right", () => {
+test("code in documents type-checks", () => {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   let blocks = 0;
@@ -37,7 +37,7 @@ test("the code in the documents is right", () => {
   }
 });
 
-test("the first five minutes go as they are printed", { skip: WITHOUT_NODE, timeout: 60_000 }, async () => {
+test("first five minutes run as printed", { skip: WITHOUT_NODE, timeout: 60_000 }, async () => {
   const text = readFileSync(join(sdk, "README.md"), "utf8");
   const [, mind = ""] = /^```prolog\n(.*?)^```/ms.exec(text) ?? [];
   const [, program = ""] = /^```ts\n(.*?)^```/ms.exec(text) ?? [];

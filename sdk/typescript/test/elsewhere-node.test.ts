@@ -1,4 +1,4 @@
-/** Real nodes of one platform at one port: clients go on where their sessions and agents are. */
+/** Test of real nodes at one port: clients follow their sessions and agents. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -13,13 +13,13 @@ import { Proxy } from "./proxy.js";
 import { Several } from "./several.js";
 import { TOKEN, WITHOUT_NODE } from "./society.js";
 
-/** Sends messages 1 to N to whoever asks, and answers requests. */
+/** Sends messages 1 to N on request, and echoes requests. */
 const STREAM = `+!stream(N)[source(S)] <- for ( .range(I, 1, N) ) { .send(S, tell, item(I)) }.
 +!kqml_received(S, request, C, Id) <- .send(S, inform, C, Id).`;
 
 const LEASE_MS = 10_000;
 
-/** WebSockets that remember where they went, and can be broken. */
+/** WebSockets that record their ports, and can be broken. */
 class Sockets {
   readonly ports: string[] = [];
   #last: WebSocket | undefined;
@@ -44,7 +44,7 @@ class Sockets {
 
 describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout: 300_000 }, () => {
   let several: Several;
-  /** One agent on each. */
+  /** One agent on each node. */
   let scouts: readonly Agent[] = [];
   let platforms: readonly Platform[] = [];
   before(async () => {
@@ -57,7 +57,10 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
     several?.stop();
   });
 
-  /** Asks an agent from each node, once that heard of it; the last answer. A node that did not hear of it yet would have another one of its name. */
+  /**
+   * Asks an agent from each node once that node knows it, and returns the last answer. Otherwise that node would create
+   * another one of its name.
+   */
   const ask = async (name: string, content: bigint): Promise<Value> => {
     let answer: Value = null;
     for (const scout of scouts) {
@@ -76,7 +79,7 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
   const web = (sockets: Sockets): Promise<Platform> => connect(`ws://${several.http}/session`, { token: TOKEN, leaseMs: LEASE_MS, WebSocket: sockets.WebSocket, form: compact });
   const tcp = (at: number | string): Promise<Platform> => connect(`tcp://${typeof at === "string" ? at : several.nodes[at]?.agents}`, { token: TOKEN, leaseMs: LEASE_MS });
 
-  test("a session that comes to another node than before goes on with its own, by WebSocket", async () => {
+  test("session follows to its node by WebSocket", async () => {
     const shared = several.http.split(":")[1];
     const sockets = new Sockets();
     const platform = await web(sockets);
@@ -84,7 +87,7 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
     const told: number[] = [];
     bob.onMessage({ performative: "tell" }, ({ content }) => void told.push(Number((content as { args: readonly unknown[] }).args[0])));
     let sum = 0;
-    // The system chooses who answers at the shared port.
+    // The system chooses the node behind the shared port.
     for (let round = 0; round < 3 || sockets.ports.every((port) => port === shared); round++) {
       bob.send({ performative: "achieve", receivers: "stream", content: term("stream", 200) });
       sockets.cut();
@@ -102,7 +105,7 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
     assert.equal((await platform.closed).code, "bye");
   });
 
-  test("a kept agent is found by whoever comes for it to any node, by WebSocket", async () => {
+  test("durable agent is found from any node by WebSocket", async () => {
     const shared = several.http.split(":")[1];
     for (let times = 0, sent = 0; times < 3 || sent === 0; times++) {
       const sockets = new Sockets();
@@ -115,13 +118,13 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
     }
   });
 
-  test("and so it is by TCP", async () => {
+  test("durable agent is found from any node by TCP", async () => {
     const proxy = await Proxy.to(several.nodes[0]?.agents ?? "");
     try {
       const first = await tcp(proxy.address);
       const agent = await first.create("kept-tcp", counter, KEPT);
       assert.equal(await ask("kept-tcp", 1n), 3n);
-      // Another node is where the first one was.
+      // Another node takes the first one's place.
       proxy.target = several.nodes[1]?.agents ?? "";
       proxy.cut();
       assert.equal(await ask("kept-tcp", 1n), 6n);
@@ -140,7 +143,7 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
     }
   });
 
-  test("an agent of another client is no more to be had on other nodes than on its own", async () => {
+  test("agent of another client is refused everywhere", async () => {
     const [one, other] = [await tcp(0), await tcp(1)];
     await one.create("taken", (agent) => agent.onMessage((message) => agent.reply(message, "inform", "mine")));
     assert.equal(await ask("taken", 0n), "mine");
@@ -150,7 +153,7 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
     await Promise.all([one.close(), other.close()]);
   });
 
-  test("a device that comes to any of them goes on with what is kept of it", async () => {
+  test("device continues at any node", async () => {
     for (let visit = 1n; visit <= 4n; visit++) {
       const device = await Device.join(`ws://${several.http}/session`, { token: TOKEN, name: "wanderer", workers: 1, compact: true, leaseMs: LEASE_MS, createWorker: () => new Thread(), onTrouble: ({ error }) => console.error(error) });
       try {
@@ -162,7 +165,7 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
     }
   });
 
-  test("so does a page, which may go to ports of their own", { skip: withoutBrowser(), timeout: 240_000 }, async () => {
+  test("page continues at any node", { skip: withoutBrowser(), timeout: 240_000 }, async () => {
     const pages = await Pages.of({ "tab-device.js": await bundle("tab-device.js"), "worker.js": await bundle("../src/device/worker.js"), "kept-agent.js": await bundle("kept-agent.js") });
     const boss = await tcp(0);
     const asker = await boss.create("boss-page");

@@ -1,4 +1,4 @@
-/** Several nodes, and clients that are sent from one to another: docs/design/session-protocol.md, Several nodes. */
+/** Test of redirections between several nodes: docs/design/session-protocol.md, Several nodes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { Session, type SessionEvent } from "../src/session/session.js";
 import { addressAt, type Connect } from "../src/session/transport.js";
 import { SmallNode } from "./small-node.js";
 
-test("a place is a port at the host that is known, or a host with one", () => {
+test("place is a port or host with port", () => {
   const at = (url: string, place?: string): string => addressAt(url, place).href;
   assert.equal(at("wss://node.example/session?x=1", ":40213"), "wss://node.example:40213/session?x=1");
   assert.equal(at("ws://127.0.0.1:8420/session", "10.0.0.2:80"), "ws://10.0.0.2/session");
@@ -23,7 +23,7 @@ const LEASE_MS = 3000;
 const WELCOME = { type: "welcome", version: 1, session: "n2.s1", secret: "hush", platform: "home", lease_ms: LEASE_MS, window: 8, agents: 4, message_bytes: 1000, messages_per_s: 1000, remember: 0, received: 0, credit: 8 };
 const elsewhere = (text: string): object => ({ type: "error", code: "elsewhere", text });
 
-/** A session that was welcomed, and whose nodes are the test. */
+/** A welcomed session whose nodes are simulated. */
 class Bench {
   now = 0;
   readonly session: Session;
@@ -35,7 +35,7 @@ class Bench {
     assert.ok(hello?.type === "hello" && hello.follows === true);
   }
 
-  /** Waits until it connects: where. */
+  /** Waits for the next attempt to connect, and returns its place. */
   next(): string | undefined {
     for (;;) {
       for (let event: SessionEvent | undefined; (event = this.session.pollEvent()); ) if (event.type === "connect") return event.place ?? undefined;
@@ -45,7 +45,7 @@ class Bench {
     }
   }
 
-  /** The connection opens, and the node answers its hello so. */
+  /** Opens the connection, and answers its hello. */
   open(answer: object): Frame | undefined {
     this.session.handleConnected(this.now);
     const text = this.session.pollFrame(this.now);
@@ -58,7 +58,7 @@ class Bench {
   }
 }
 
-test("a session goes on with the node that has it, and looks for it there when the connection breaks again", () => {
+test("session follows its node again after a break", () => {
   const bench = new Bench();
   bench.fail();
   assert.equal(bench.next(), undefined, "where it was first");
@@ -77,7 +77,7 @@ test("a session goes on with the node that has it, and looks for it there when t
   assert.equal(bench.session.over, undefined);
 });
 
-test("a node that is said to be where it cannot be reached may answer where all do", () => {
+test("unreachable node may answer at the original address", () => {
   const bench = new Bench(10_000);
   bench.fail();
   const tried = [];
@@ -85,7 +85,7 @@ test("a node that is said to be where it cannot be reached may answer where all 
     const place = bench.next();
     tried.push(place);
     if (place === undefined) bench.open(elsewhere(":2"));
-    // A wall swallows it: nobody answers in time.
+    // A firewall drops it: no answer in time.
   }
   assert.deepEqual(tried, [undefined, ":2", undefined, ":2", undefined, undefined]);
   assert.equal(tried.filter((place) => place !== undefined).length, MISSES_MAX);
@@ -96,7 +96,7 @@ test("a node that is said to be where it cannot be reached may answer where all 
   assert.equal(bench.next(), ":2", "another time it may");
 });
 
-test("who is sent to nobody knows where tries again where it was, and rests longer and longer", () => {
+test("unknown place backs off at the original address", () => {
   const bench = new Bench(60_000);
   bench.fail();
   let wait = 0;
@@ -110,7 +110,7 @@ test("who is sent to nobody knows where tries again where it was, and rests long
   assert.ok(wait > 300, `${wait} ms`);
 });
 
-test("who is sent in a circle rests, and gives up", () => {
+test("redirection circle backs off and gives up", () => {
   const bench = new Bench(300_000);
   bench.fail();
   const waits: number[] = [];
@@ -126,7 +126,7 @@ test("who is sent in a circle rests, and gives up", () => {
   assert.equal(waits.findIndex((wait, at) => at > 0 && wait > 0), SENDINGS_AT_ONCE + 1);
 });
 
-test("what other nodes say is no sign of life of the session", () => {
+test("other nodes give no sign of life", () => {
   const bench = new Bench();
   bench.fail();
   for (let attempt = 0; attempt < 100 && bench.now < LEASE_MS && !bench.session.over; attempt++) {
@@ -139,7 +139,7 @@ test("what other nodes say is no sign of life of the session", () => {
   assert.equal(bench.session.over?.code, "lease-over");
 });
 
-/** Nodes of one platform: one at the address that is known, and others at their places. */
+/** Nodes of one platform: one at the known address, others at places. */
 class SmallNodes {
   readonly nodes = new Map<string | undefined, SmallNode>();
   readonly tried: (string | undefined)[] = [];
@@ -166,7 +166,7 @@ class SmallNodes {
 
 const types = (node: SmallNode): readonly string[] => node.heard.map(({ type }) => type).filter((type) => type !== "ack");
 
-test("a session whose first agent is with another node begins there, and nobody hears of it", async () => {
+test("session begins at its first agent's node", async () => {
   const nodes = new SmallNodes();
   nodes.at().agentsElsewhere.set("bob", ":2");
   nodes.at(":2").agentsElsewhere.set("bob", ":3");
@@ -198,11 +198,11 @@ test("a session whose first agent is with another node begins there, and nobody 
   assert.equal(platform.isConnected, false);
 });
 
-test("a session with agents goes on where another node has it", async () => {
+test("session with agents follows its node", async () => {
   const nodes = new SmallNodes();
   const platform = await nodes.connect();
   const bob = await platform.create("bob");
-  // The node is at its own place from now on, and another one answers where all do.
+  // The node moves to its own place; another answers at the known address.
   nodes.nodes.set(":2", nodes.at());
   nodes.nodes.set(undefined, new SmallNode());
   nodes.at().sessionsElsewhere = ":2";
@@ -215,7 +215,7 @@ test("a session with agents goes on where another node has it", async () => {
   await platform.close();
 });
 
-test("agents that are to be at the same time lead to one place", { timeout: 30_000 }, async () => {
+test("simultaneous agents lead to one place", { timeout: 30_000 }, async () => {
   const nodes = new SmallNodes();
   nodes.at().agentsElsewhere.set("bob", ":2").set("amy", ":3");
   nodes.at(":2");
@@ -228,7 +228,7 @@ test("agents that are to be at the same time lead to one place", { timeout: 30_0
   await platform.close();
 });
 
-test("an agent that is elsewhere does not take others with it", async () => {
+test("redirected agent moves no others", async () => {
   const nodes = new SmallNodes();
   nodes.at().agentsElsewhere.set("amy", ":2");
   const platform = await nodes.connect();
@@ -238,7 +238,7 @@ test("an agent that is elsewhere does not take others with it", async () => {
   await platform.close();
 });
 
-test("an agent that its node hands over to another one goes on there, as it was last saved", async () => {
+test("handed-over agent continues from its save", async () => {
   const nodes = new SmallNodes();
   const platform = await nodes.connect();
   const lives: string[] = [];
@@ -256,7 +256,7 @@ test("an agent that its node hands over to another one goes on there, as it was 
   await platform.close();
 });
 
-test("one of a class needs somebody who makes another object of it, and one beside others stays ended", async () => {
+test("successor of a class needs a factory and no neighbours", async () => {
   class Bob extends Agent {}
   const nodes = new SmallNodes();
   const platform = await nodes.connect();
@@ -278,7 +278,7 @@ test("one of a class needs somebody who makes another object of it, and one besi
   await platform.close();
 });
 
-test("where nodes cannot be reached by themselves an agent is wherever its client came to", { timeout: 30_000 }, async () => {
+test("unreachable places leave the agent where it is", { timeout: 30_000 }, async () => {
   const nodes = new SmallNodes();
   nodes.at().agentsElsewhere.set("bob", ":2");
   const platform = await nodes.connect();
@@ -291,7 +291,7 @@ test("where nodes cannot be reached by themselves an agent is wherever its clien
   await platform.close();
 });
 
-test("nobody is sent about for ever, and who leaves is not sent on", { timeout: 60_000 }, async () => {
+test("redirections are limited, leaving stops them", { timeout: 60_000 }, async () => {
   const nodes = new SmallNodes();
   nodes.at().agentsElsewhere.set("bob", "");
   const platform = await nodes.connect();
@@ -311,7 +311,7 @@ test("nobody is sent about for ever, and who leaves is not sent on", { timeout: 
   assert.equal(nodes.at().connections, connections);
 });
 
-test("a certificate is proven to the node at its place", async () => {
+test("certificate is proven at the node's place", async () => {
   const keys = (await crypto.subtle.generateKey("Ed25519", false, ["sign", "verify"])) as CryptoKeyPair;
   const nodes = new SmallNodes();
   nodes.at().agentsElsewhere.set("bob", ":2");
@@ -326,7 +326,7 @@ test("a certificate is proven to the node at its place", async () => {
   await platform.close();
 });
 
-test("a program that does not want to be sent elsewhere says so", async () => {
+test("client without follows reports the redirection", async () => {
   const nodes = new SmallNodes();
   nodes.at().agentsElsewhere.set("bob", ":2");
   const platform = await nodes.connect({ follows: false });

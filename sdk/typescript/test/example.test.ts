@@ -1,4 +1,4 @@
-/** The example in TypeScript is checked as a user's program would be, runs, and prints what it should. */
+/** Test of the example in TypeScript: it type-checks like a user's program, runs, and prints the expected lines. */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -11,10 +11,10 @@ import { repository } from "./vectors.js";
 const sdk = join(repository(), "sdk/typescript");
 const example = join(repository(), "examples/couriers");
 
-/** Where the example's program is put: in this package, so that its `whimbrel` is the one that was built. */
+/** Folder of the built example, in this package so that it uses this build of `whimbrel`. */
 const built = join(dirname(fileURLToPath(import.meta.url)), "../couriers");
 
-test("the example has no mistakes in its types, with the declarations that are published", () => {
+test("example type-checks", () => {
   const config = {
     extends: join(example, "tsconfig.json"),
     compilerOptions: { rootDir: example, outDir: built, typeRoots: [join(sdk, "node_modules/@types")], paths: { "whimbrel/node": [join(sdk, "dist/node.d.ts")] } },
@@ -26,7 +26,7 @@ test("the example has no mistakes in its types, with the declarations that are p
   execFileSync(node, [join(sdk, "node_modules/typescript/bin/tsc"), "--project", join(built, "tsconfig.json")], { stdio: "pipe" });
 });
 
-test("the example prints what it should", { skip: WITHOUT_NODE, timeout: 60_000 }, async () => {
+test("example prints the expected lines", { skip: WITHOUT_NODE, timeout: 60_000 }, async () => {
   const society = await Society.run(example);
   const drone = spawn(process.execPath, [join(built, "drone.js"), `tcp://${society.address}`], {
     env: { ...process.env, WHIMBREL_AGENT_TOKEN: TOKEN },

@@ -1,4 +1,4 @@
-/** WebAssembly agents in JavaScript and nodes: agents of a real node, and states that go on on the other side. */
+/** Test of WebAssembly agents in JavaScript and on nodes: on a real platform, and with states from either side. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -14,7 +14,7 @@ import { connect, FailureError, isTerm, term, type Value } from "../src/node.js"
 import { EXAMPLES, guestModule, LANGUAGES, WITHOUT_GUESTS } from "./guests.js";
 import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
 
-/** crates/wasm/examples/guest.rs: `make sdk-test` builds it. */
+/** Path of crates/wasm/examples/guest.rs: `make sdk-test` builds it. */
 const HOST = process.env["WHIMBREL_GUEST_HOST"] ?? "";
 const WITHOUT_HOST = !existsSync(HOST) && !process.env["WHIMBREL_REQUIRED"] ? "there is no host of guests: make sdk-test" : false;
 
@@ -26,7 +26,7 @@ interface Seen {
   readonly state: Uint8Array;
 }
 
-/** What the host of nodes makes of an agent that goes on from a state. */
+/** Runs an agent from a state in the host of nodes. */
 function onNode(name: string, state: Uint8Array | undefined, ...messages: Message[]): Seen {
   const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
   const output = execFileSync(HOST, [join(EXAMPLES, `${name}.wasm`), state ? hex(state) : "-", ...messages.map((one) => hex(messageFrame(one, "test")))], { encoding: "utf8" });
@@ -36,7 +36,7 @@ function onNode(name: string, state: Uint8Array | undefined, ...messages: Messag
   return { heard: bytes("heard").map((frame) => readMessage(frame, amy).content), state: last };
 }
 
-/** The same here. */
+/** Runs the same in JavaScript. */
 async function inJavaScript(name: string, state: Uint8Array | undefined, ...messages: Message[]): Promise<Seen> {
   const heard: Value[] = [];
   const nothing = (): void => undefined;
@@ -59,7 +59,7 @@ const noted = message(null, "inform");
 const asked = message(null, "query-ref");
 const tour = message(term("tour", []));
 
-test("a state made by a node goes on in JavaScript, and the other way round", { skip: WITHOUT_GUESTS || WITHOUT_HOST }, async () => {
+test("states continue between node and JavaScript", { skip: WITHOUT_GUESTS || WITHOUT_HOST }, async () => {
   for (const language of LANGUAGES) {
     const name = `counter-${language}`;
     const there = onNode(name, undefined, noted, noted);
@@ -67,13 +67,13 @@ test("a state made by a node goes on in JavaScript, and the other way round", { 
     assert.deepEqual(here.heard, [3n], name);
     const back = onNode(name, here.state, noted, asked);
     assert.deepEqual(back.heard, [4n], name);
-    // What was read is what is written. (Packed, the same bytes may look different.)
+    // Compare the contents, because packing may produce other bytes.
     const again = await inJavaScript(name, there.state);
     assert.deepEqual(readState(again.state, 0), readState(there.state, 0), name);
   }
 });
 
-test("so does one that waits in the middle of a call", { skip: WITHOUT_GUESTS || WITHOUT_HOST }, async () => {
+test("suspended states continue between node and JavaScript", { skip: WITHOUT_GUESTS || WITHOUT_HOST }, async () => {
   for (const name of [...LANGUAGES.map((language) => `traveller-${language}`), "nomad-rust"]) {
     const unmoved = (await inJavaScript(name, undefined, tour)).heard;
     assert.ok(isTerm(unmoved[0] ?? null, "sum", 3), name);
@@ -84,7 +84,7 @@ test("so does one that waits in the middle of a call", { skip: WITHOUT_GUESTS ||
   }
 });
 
-/** A module whose `whim_handle` answers 7. */
+/** Returns a module whose `whim_handle` answers 7. */
 function failing(): Uint8Array<ArrayBuffer> {
   const text = (name: string): number[] => [name.length, ...Buffer.from(name)];
   const exported = (name: string, kind: number, index: number): number[] => [...text(name), kind, index];
@@ -100,7 +100,7 @@ function failing(): Uint8Array<ArrayBuffer> {
   return Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...parts.flat()]);
 }
 
-test("guests are agents of a node: found, asked, killed", { skip: WITHOUT_GUESTS || WITHOUT_NODE, timeout: 120_000 }, async () => {
+test("guests are found, asked and killed on a node", { skip: WITHOUT_GUESTS || WITHOUT_NODE, timeout: 120_000 }, async () => {
   const society = await Society.of({ fern: "+!hear(X)[source(A)] <- .send(A, tell, heard(X))." });
   const platform = await connect(`tcp://${society.address}`, { token: TOKEN });
   try {
@@ -117,12 +117,12 @@ test("guests are agents of a node: found, asked, killed", { skip: WITHOUT_GUESTS
       await boss.ask({ performative: "request", receivers: keeper.aid, content: term("note", language, "was here") });
       assert.deepEqual((await boss.ask({ performative: "request", receivers: keeper.aid, content: term("look", "rust") })).content, term("kept", { atom: "look" }, "was here"));
 
-      // Waits in the middle of its calls, and goes on where it is: there is no way to other nodes.
+      // Waits within its calls, and stays: it has no way to other nodes.
       const traveller = await platform.create(`traveller-${language}`, new GuestAgent(await guestModule(`traveller-${language}`)));
       const [one, other] = await Promise.all([[], ["n2", "n3"]].map((nodes) => boss.ask({ performative: "request", receivers: traveller.aid, content: term("tour", nodes) })));
       assert.deepEqual(one?.content, other?.content);
 
-      // Suspended, messages wait; a state goes on under another name.
+      // Messages to a suspended agent wait. A state continues under another name.
       const counter = await platform.create(`counter-${language}`, new GuestAgent(await guestModule(`counter-${language}`)));
       counter.suspend();
       boss.send({ performative: "inform", receivers: counter.aid });
@@ -132,7 +132,7 @@ test("guests are agents of a node: found, asked, killed", { skip: WITHOUT_GUESTS
       const twin = await platform.create(`twin-${language}`, new GuestAgent(counter.module, { state: counter.snapshot() }));
       assert.equal((await boss.ask({ performative: "query-ref", receivers: twin.aid })).content, 1n);
 
-      // One that fails ends, and says why; one that fails at once is not there.
+      // A failing agent ends with its reason. One that fails at once never exists.
       const villain = await platform.create(`villain-${language}`, new GuestAgent(await GuestModule.compile(failing())));
       villain.onError = () => undefined;
       boss.send({ performative: "request", receivers: villain.aid });
@@ -151,7 +151,7 @@ test("guests are agents of a node: found, asked, killed", { skip: WITHOUT_GUESTS
   }
 });
 
-test("a guest that is kept goes on where it was, and has handled each message once", { skip: WITHOUT_GUESTS || WITHOUT_NODE, timeout: 120_000 }, async () => {
+test("durable guest handles each message once", { skip: WITHOUT_GUESTS || WITHOUT_NODE, timeout: 120_000 }, async () => {
   const society = await Society.of({ fern: "" });
   const begin = (): ReturnType<typeof connect> => connect(`tcp://${society.address}`, { token: TOKEN, leaseMs: 1000 });
   const platform = await begin();
@@ -182,7 +182,7 @@ test("a guest that is kept goes on where it was, and has handled each message on
       const third = await begin();
       await assert.rejects(third.create(name, new GuestAgent(await guestModule("traveller-c")), keep), /kept of it is of wasm/);
       await third.close();
-      // Nothing was lost by that.
+      // Nothing was lost.
       const fourth = await begin();
       await fourth.create(name, new GuestAgent(module), keep);
       assert.equal(await count(), isWorker ? 3n : 2n, name);

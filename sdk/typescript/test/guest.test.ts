@@ -1,4 +1,4 @@
-/** WebAssembly agents in JavaScript: the bytes of their interface, the examples in three languages, their states. */
+/** Test of WebAssembly agents in JavaScript: encodings, the examples in three languages, states. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -38,7 +38,7 @@ const vectors = JSON.parse(readFileSync(join(repository(), "conformance/guest/fr
 const bytesOf = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, "hex"));
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
-test("guests that are not built are named before anything is begun, with what builds them", (context) => {
+test("missing guests are named with their build command", (context) => {
   const folder = mkdtempSync(join(tmpdir(), "whimbrel-guests-"));
   context.after(() => rmSync(folder, { recursive: true }));
   assert.match(lacking(folder) || "", /^counter-rust, .*worker-c.* are not built: make guests$/);
@@ -47,7 +47,7 @@ test("guests that are not built are named before anything is begun, with what bu
   assert.ok(status === 1 && stderr.includes("make guests"), stderr);
 });
 
-test("values and messages are the bytes of conformance/guest", () => {
+test("values and messages match conformance/guest", () => {
   for (const { name, value, bytes } of vectors.values) {
     assert.equal(hexOf(valueBytes(valueFromJson(value))), bytes, name);
     assert.equal(hexOf(valueBytes(readValue(bytesOf(bytes)))), bytes, name);
@@ -60,7 +60,7 @@ test("values and messages are the bytes of conformance/guest", () => {
   for (const { name, bytes } of vectors.malformed) assert.throws(() => readMessage(bytesOf(bytes), Aid.NOBODY), /at byte/, name);
 });
 
-test("templates fit what they say", () => {
+test("guest templates match the vectors", () => {
   const all = vectors.messages.map(({ message }) => messageFromJson(message));
   for (const { name, template, bytes } of vectors.templates) {
     const fits = readTemplate(bytesOf(bytes), "home");
@@ -70,7 +70,7 @@ test("templates fit what they say", () => {
   }
 });
 
-test("what is packed is unpacked, and nothing else", () => {
+test("packed bytes unpack, others are refused", () => {
   const samples = [new Uint8Array(), new Uint8Array(5), new Uint8Array(100_000), Uint8Array.from({ length: 5000 }, (_, at) => (at * at) >> 3), Uint8Array.from({ length: 3000 }, (_, at) => at % 7)];
   for (const bytes of samples) assert.deepEqual(decompress(compress(bytes), bytes.length), bytes);
   assert.ok(compress(new Uint8Array(100_000)).length < 500);
@@ -79,7 +79,7 @@ test("what is packed is unpacked, and nothing else", () => {
   assert.throws(() => decompress(compress(new Uint8Array(100)), 99), /no state/);
 });
 
-test("whatever bytes there are, packing and comparing lose none of them", () => {
+test("packing and changes are lossless", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 3000 }), fc.integer({ min: 1, max: 5 }), (bytes, times) => {
       const long = Uint8Array.from({ length: bytes.length * times }, (_, at) => bytes[at % bytes.length] ?? 0);
@@ -112,14 +112,14 @@ test("whatever bytes there are, packing and comparing lose none of them", () => 
   );
 });
 
-test("what an agent changed is packed as nodes pack it", () => {
+test("packing equals that of nodes", () => {
   const packed = (bytes: Uint8Array): Uint8Array => {
     const out = new Output();
     pack(bytes, out);
     return out.take();
   };
   const unpacked = (bytes: Uint8Array, max = 1000): Uint8Array => unpack(new Input(bytes), max).slice();
-  // Nodes have the same (`packing.rs`).
+  // Nodes have the same vectors (`packing.rs`).
   assert.deepEqual([...packed(Uint8Array.of())], [0]);
   assert.deepEqual([...packed(Uint8Array.of(0x55))], [0, 0x55]);
   assert.deepEqual([...packed(Uint8Array.of(0, 1, 2, 3, 4))], [10, 0x28, 0x81, 0xc6]);
@@ -138,7 +138,7 @@ test("what an agent changed is packed as nodes pack it", () => {
   );
 });
 
-test("affairs come back with what is left of their times", () => {
+test("call state keeps remaining times", () => {
   const affairs = { ...newAffairs(Uint8Array.of(1)), isStarted: true, held: Uint8Array.of(1, 2), unwindAt: 65536, recalls: 300, life: 2n ** 64n - 6n, lastWords: Uint8Array.of(6, 5), line: { owner: "boss", node: "n1", ancestor: "scout" } };
   const call = { type: "handle", ptr: 16, len: 300 } as const;
   const image = { morePages: 2, changes: new Uint8Array(200).fill(7) };
@@ -151,7 +151,7 @@ test("affairs come back with what is left of their times", () => {
   });
 });
 
-/** A place for guests, on a clock of its own. */
+/** Surroundings of guests, on a clock of their own. */
 class Place implements Surroundings {
   readonly platform = "test";
   readonly sent: Message[] = [];
@@ -193,7 +193,7 @@ class Place implements Surroundings {
   }
 }
 
-/** An agent that goes from place to place: nothing of the old instance goes along but its state. */
+/** An agent that moves between places. Only its state moves along. */
 class Traveller {
   guest: Guest;
   hops = 0;
@@ -239,7 +239,7 @@ class Traveller {
     this.hops++;
   }
 
-  /** Time passes until something is due. */
+  /** Lets time pass until something is due. */
   async wait(): Promise<void> {
     this.place.clock = Math.max(this.place.clock, this.guest.dueAt);
     await this.run();
@@ -251,7 +251,7 @@ class Traveller {
     await this.run();
   }
 
-  /** The only thing that it said since it was asked last. */
+  /** Returns its only message since the last call. */
   answer(): Value {
     assert.equal(this.place.sent.length, 1);
     const [{ receivers, inReplyTo, content }] = this.place.sent.splice(0) as [Message];
@@ -264,7 +264,7 @@ class Traveller {
 const ints = (...numbers: number[]): Value => numbers.map(BigInt);
 const options = { skip: WITHOUT_GUESTS };
 for (const language of LANGUAGES) {
-  test(`a worker in ${language} sums, and asks the platform to be found`, options, async () => {
+  test(`worker in ${language} sums and registers`, options, async () => {
     const worker = new Traveller(await guestModule(`worker-${language}`));
     await worker.run();
     assert.deepEqual(worker.place.asked, [{ what: "register", about: ["sums", "arithmetic"] }]);
@@ -274,7 +274,7 @@ for (const language of LANGUAGES) {
     assert.deepEqual(worker.answer(), term("sum", 4n, 2n));
   });
 
-  test(`a counter in ${language} goes on from its state`, options, async () => {
+  test(`counter in ${language} continues from its state`, options, async () => {
     const module = await guestModule(`counter-${language}`);
     let counter = new Traveller(module);
     const counts: Value[] = [];
@@ -290,7 +290,7 @@ for (const language of LANGUAGES) {
     assert.deepEqual(counts, [1n, 2n, 3n, 4n]);
   });
 
-  test(`a keeper in ${language} finds what it left`, options, async () => {
+  test(`keeper in ${language} finds its storage`, options, async () => {
     const module = await guestModule(`keeper-${language}`);
     const keeper = new Traveller(module);
     const told = async (content: Value): Promise<Value> => {
@@ -310,7 +310,7 @@ for (const language of LANGUAGES) {
     assert.match(String(stranger.answer()), /does not grant storage/);
   });
 
-  test(`a traveller in ${language} moves a hundred times in the middle of its recursion`, options, async () => {
+  test(`traveller in ${language} moves in its recursion`, options, async () => {
     const module = await guestModule(`traveller-${language}`);
     const tour = async (nodes: readonly string[], closed: string[] = []): Promise<readonly [Value, number]> => {
       const traveller = new Traveller(module, new Place(), {}, closed);
@@ -325,7 +325,7 @@ for (const language of LANGUAGES) {
     assert.deepEqual(await tour(["n2", "n3", "n4"], ["n3", "n4"]), [term("sum", sum as Value, 1n, "n2"), 1]);
   });
 
-  test(`a scout in ${language} goes round, takes another way where a node is dead, and comes home`, options, async () => {
+  test(`scout in ${language} avoids dead nodes and returns`, options, async () => {
     const scout = new Traveller(await guestModule(`scout-${language}`), new Place(), {}, ["n8", "n9"]);
     await scout.tell(term("tour", [["n1"], ["n9", "n2"], ["n8"], ["n3"]], 1000n, 7n));
     for (let turns = 0; !scout.place.sent.some(({ content }) => isTerm(content, "toured")); turns++) {
@@ -337,7 +337,7 @@ for (const language of LANGUAGES) {
     assert.deepEqual([scout.hops, scout.guest.dueAt], [3, Infinity]);
   });
 
-  test(`a minion in ${language} brings back what it found, and ends`, options, async () => {
+  test(`minion in ${language} reports and ends`, options, async () => {
     const scout = new Traveller(await guestModule(`scout-${language}`), new Place(), {}, ["n9"]);
     await scout.tell(term("send", ["n9", "n22"], 5000n, 7n));
     const [minion] = scout.clones as [Traveller];
@@ -352,7 +352,7 @@ for (const language of LANGUAGES) {
   });
 }
 
-test("a nomad moves in the middle of its loop, and its module is not prepared", options, async () => {
+test("nomad moves in its loop unprepared", options, async () => {
   const module = await guestModule("nomad-rust");
   assert.ok(!module.suspends);
   const nomad = new Traveller(module);
@@ -362,7 +362,7 @@ test("a nomad moves in the middle of its loop, and its module is not prepared", 
   assert.deepEqual([answer.args[1], answer.args[2], nomad.hops], [3n, "n1", 3]);
 });
 
-test("who is called home while he waits for a hop hears that he stayed", options, async () => {
+test("recalled guest learns that it stayed", options, async () => {
   const module = await guestModule("shuttle-c");
   const shuttle = new Traveller(module, new Place(), {}, ["n9"]);
   await shuttle.tell(term("weak", "n1", "n2", 2n));
@@ -370,14 +370,14 @@ test("who is called home while he waits for a hop hears that he stayed", options
   assert.equal(shuttle.hops, 4);
 });
 
-test("what thousands of functions need to find their way back has room", options, async () => {
+test("deep recursion fits the unwind area", options, async () => {
   const shuttle = new Traveller(await guestModule("shuttle-c"));
   await shuttle.tell(term("strong", "n1", "n2", 2n, 2000n));
   assert.deepEqual(shuttle.place.sent.map(({ content }) => content), ["back", "back", "done"]);
   assert.equal(shuttle.hops, 4);
 });
 
-test("states that were tampered with are refused, or end the agent at worst", options, async () => {
+test("tampered states are refused or end the agent", options, async () => {
   const module = await guestModule("counter-rust");
   const counter = new Traveller(module);
   for (let turn = 0; turn < 3; turn++) await counter.tell("go", "inform");
@@ -414,15 +414,18 @@ const [I, L] = [0x7f, 0x7e];
 
 interface Parts {
   readonly memory?: readonly number[];
-  /** What its `whim_stop` does, if it has one. */
+  /** Body of its `whim_stop`, if it has one. */
   readonly stop?: readonly number[];
-  /** What its import takes. */
+  /** Parameters of its import. */
   readonly takes?: readonly number[];
   /** Types besides those of its functions. */
   readonly types?: readonly (readonly number[])[];
 }
 
-/** A module with one import of `(i32, i32) -> i32`, whose `whim_handle` has this body; in its memory `home` stands at 16. */
+/**
+ * Builds a module with one import of `(i32, i32) -> i32`, whose `whim_handle` has this body. Its memory has `home` at
+ * 16.
+ */
 function moduleOf(imported: string, body: readonly number[], { memory = [0, 1], stop, takes = [I, I], types: more = [] }: Parts = {}): Uint8Array<ArrayBuffer> {
   const i32 = (n: number): number[] => [0x41, ...leb(n)];
   const types = [[0x60, ...leb(takes.length), ...takes, 1, I], [0x60, 0, 1, I], [0x60, 1, I, 1, I], [0x60, 2, I, I, 1, I], [0x60, 0, 0], ...more];
@@ -446,7 +449,7 @@ function moduleOf(imported: string, body: readonly number[], { memory = [0, 1], 
 
 const asks = [0x41, 16, 0x41, 4, 0x10, 0];
 
-test("a call that asks the platform is begun anew, and has done nothing twice", async () => {
+test("repeated call has its effects once", async () => {
   // memory[64] += 1; exists("home"); memory.grow(1); exists("home"); answers with memory[64] - 1.
   const [count, load] = [[0x41, 0xc0, 0], [0x28, 2, 0]];
   const body = [count, count, load, [0x41, 1, 0x6a, 0x36, 2, 0], asks, [0x1a, 0x41, 1, 0x40, 0, 0x1a], asks, [0x1a], count, load, [0x41, 1, 0x6b]].flat();
@@ -461,7 +464,7 @@ test("a call that asks the platform is begun anew, and has done nothing twice", 
 
 const toldOf = (performative: string): Message => ({ performative, sender: Aid.of("amy"), receivers: [], content: null });
 
-test("what comes while a call asks the platform again and again is handled behind it", async () => {
+test("message during a query is handled later", async () => {
   const guest = new Traveller(await GuestModule.compile(moduleOf("exists", [...asks, 0x1a, ...asks])));
   const done: number[] = [];
   const line = { owner: "boss", node: "n1", ancestor: "" };
@@ -479,7 +482,7 @@ test("what comes while a call asks the platform again and again is handled behin
   assert.deepEqual([affairs.recalls, affairs.line], [2, line]);
 });
 
-test("last words that ask the platform are alone, and are not said by who stopped or failed", async () => {
+test("last words may query, none after stop or failure", async () => {
   const stop = [...asks, 0x1a];
   const { guest, place } = new Traveller(await GuestModule.compile(moduleOf("exists", asks, { stop })));
   await guest.run();
@@ -492,7 +495,7 @@ test("last words that ask the platform are alone, and are not said by who stoppe
     }
     return { code: 0 };
   };
-  // One call waits for an answer, then the last one does; whoever wants a turn meanwhile hears that it is over.
+  // One call waits for an answer, then the last one does. A turn meanwhile reports the end.
   const [turn, stopping] = [guest.run(), guest.stop()];
   assert.equal((await turn).type, "rest");
   await stopping;
@@ -507,7 +510,7 @@ test("last words that ask the platform are alone, and are not said by who stoppe
   assert.equal(failing.place.asked.length, 1);
 });
 
-/** An agent on a platform that answers nothing. */
+/** Creates an agent on a platform that never answers. */
 async function seated(module: GuestModule, printed: string[] = [], sent: Message[] = []): Promise<GuestAgent> {
   const agent = new GuestAgent(module, { onPrint: (line) => printed.push(line) });
   const nothing = (): void => undefined;
@@ -517,7 +520,7 @@ async function seated(module: GuestModule, printed: string[] = [], sent: Message
   return agent;
 }
 
-test("who is ended twice says his last words once, and handles nothing behind them", async () => {
+test("agent ended twice speaks last words once", async () => {
   const printed: string[] = [];
   const agent = await seated(await GuestModule.compile(moduleOf("print", asks, { stop: [...asks, 0x1a] })), printed);
   agent.deliver(toldOf("inform"), 8, 1);
@@ -530,8 +533,8 @@ test("who is ended twice says his last words once, and handles nothing behind th
   assert.deepEqual([printed, await agent.ended], [["home", "home"], "finished"]);
 });
 
-test("who fails, and who is ended, has his last words said", async () => {
-  // What it was given is sent should it fail.
+test("failed and ended agents speak last words", async () => {
+  // The message that it was given is sent if it fails.
   const says = [0x20, 0, 0x20, 1, 0x10, 0];
   for (const [body, why] of [[[...says, 0x1a, 0x00], /unreachable/], [says, /^it was ended$/]] as const) {
     const sent: Message[] = [];
@@ -544,7 +547,7 @@ test("who fails, and who is ended, has his last words said", async () => {
   }
 });
 
-test("a lifetime may be longer than a timer of JavaScript", async (test) => {
+test("lifetime may exceed a JavaScript timer", async (test) => {
   const day = 24 * 3_600_000;
   // i64.const, of 40 days in milliseconds.
   const body = [0x42, ...leb(40 * day), 0x10, 0];
@@ -566,13 +569,13 @@ test("a lifetime may be longer than a timer of JavaScript", async (test) => {
   assert.ok(agent.signal.aborted);
 });
 
-test("what is due later than any time is never due", () => {
+test("time beyond 64 bits never comes", () => {
   const place = Object.assign(new Place(), { clock: 5_000_000 });
   const desk = new Desk(place, newAffairs(), () => new Uint8Array());
   const { timer, timer_left: left } = importsOf(desk, () => ({ memory: new WebAssembly.Memory({ initial: 1 }) })) as unknown as Record<"timer" | "timer_left", (...args: bigint[]) => number | bigint>;
   timer(2n ** 63n - 1n, 7n);
   timer(2n ** 53n, 8n);
-  // As nodes answer: they have 64 bits for microseconds.
+  // Nodes answer the same, because they have 64 bits for microseconds.
   assert.equal(left(7n), 18_446_744_073_704_552n);
   assert.equal(left(8n), 2n ** 53n);
   const back = readState(writeState(desk.affairs, place.clock, { morePages: 0, changes: new Uint8Array() }), 0).affairs;
@@ -581,15 +584,15 @@ test("what is due later than any time is never due", () => {
   assert.deepEqual(readState(far, 4096).affairs.timers, [{ at: Infinity, tag: 9n }]);
 });
 
-test("a module with types that are no functions' is refused", async () => {
+test("module with other types is refused", async () => {
   // A struct whose first field has this type would be read as a function of one parameter, without results.
   const struct = [0x5f, 1, 0x7f, 0];
   await assert.rejects(GuestModule.compile(moduleOf("exists", [0x41, 0], { types: [struct] })), /no module that can run here/);
-  // And this one, as a function of millions of parameters.
+  // This one would be read as a function of millions of parameters.
   assert.throws(() => new Walk(Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2)).many(() => 0), ModuleError);
 });
 
-test("lists that announce what does not come reserve nothing for it", async () => {
+test("false lengths reserve no memory", async () => {
   const script = `
     import { parentPort } from "node:worker_threads";
     import { readValue } from ${JSON.stringify(new URL("../src/guest/value.js", import.meta.url).href)};
@@ -611,7 +614,7 @@ test("lists that announce what does not come reserve nothing for it", async () =
   assert.match(said, /begins no value/);
 });
 
-test("what cannot be an agent here is told so", async () => {
+test("unsuitable modules are refused with a reason", async () => {
   const compile = (bytes: Uint8Array<ArrayBuffer>): Promise<GuestModule> => GuestModule.compile(bytes);
   await assert.rejects(compile(Uint8Array.of(1, 2, 3)), ModuleError);
   await assert.rejects(compile(moduleOf("format_disk", [0x41, 0])), /imports `whim.format_disk`/);
@@ -620,10 +623,10 @@ test("what cannot be an agent here is told so", async () => {
   await assert.rejects(compile(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)), /does not export `memory`/);
 });
 
-test("who passes an address outside his memory is stopped, and so is who wants too much of it", async () => {
+test("bad address or too much memory ends guest", async () => {
   const outside = new Traveller(await GuestModule.compile(moduleOf("exists", [0x41, 0x7f, 0x41, 4, 0x10, 0])));
   await assert.rejects(outside.tell("go"), /outside its memory/);
-  // It has two pages at most: -1 is what the engine answers.
+  // It has two pages at most: -1 is the engine's answer.
   const grows = new Traveller(await GuestModule.compile(moduleOf("exists", [0x41, 2, 0x40, 0]), { memoryBytes: 2 << 16 }));
   await assert.rejects(grows.tell("go"), /it answered -1/);
 });

@@ -1,14 +1,14 @@
-/** When a kept agent's state is written, what it covers, and what becomes of a save that goes wrong. */
+/** Test of saving: its time, the covered messages, and failures. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EndedError } from "../src/agents/errors.js";
 import { Keeper, Progress, type Keep, type Written } from "../src/agents/keeper.js";
 import { HELD_BYTES_DUE, HELD_MESSAGES_DUE, HELD_MESSAGES_MAX, STATE_BYTES_MAX } from "../src/agents/limits.js";
 
-/** Once everything was done that was about to be. */
+/** Waits until all pending work is done. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
-/** A keeper whose node says what the test has it say. */
+/** A keeper with a simulated node. */
 class Bench {
   readonly saves: Pick<Written, "upto" | "also">[] = [];
   readonly troubles: unknown[] = [];
@@ -25,7 +25,7 @@ class Bench {
   }
 }
 
-test("one save is on its way at a time: what changes meanwhile goes with the next", async () => {
+test("one save at a time carries later changes", async () => {
   const { keeper, saves } = new Bench();
   for (let turn = 0; turn < 100; turn++) {
     keeper.touched();
@@ -40,7 +40,7 @@ test("one save is on its way at a time: what changes meanwhile goes with the nex
   assert.equal(saves.length, 2, "nothing changed since");
 });
 
-test("checkpoints wait for the one before them, too", async () => {
+test("checkpoint waits for the previous one", async () => {
   const { keeper, saves } = new Bench({ save: "checkpoint", checkpointMs: 1 });
   const passed = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
   for (let turn = 0; turn < 3; turn++) {
@@ -53,7 +53,7 @@ test("checkpoints wait for the one before them, too", async () => {
   assert.equal(saves.length, 2);
 });
 
-test("an agent that said much is saved once its handler returned, whatever the node has", async () => {
+test("many messages cause a save after the handler", async () => {
   for (const [count, bytes] of [[HELD_MESSAGES_DUE, 10], [4, HELD_BYTES_DUE / 4]] as const) {
     const { keeper, saves } = new Bench();
     keeper.touched();
@@ -65,7 +65,7 @@ test("an agent that said much is saved once its handler returned, whatever the n
   }
 });
 
-test("a handler that never returns is saved in its middle, before the node holds more than it may", () => {
+test("endless handler is saved in its middle", () => {
   const { keeper, saves } = new Bench();
   for (let at = 1; at < HELD_MESSAGES_MAX; at++) keeper.said(1);
   assert.equal(saves.length, 0);
@@ -75,7 +75,7 @@ test("a handler that never returns is saved in its middle, before the node holds
   assert.equal(saves.length, 2);
 });
 
-test("a state that is too long is not sent: the agent hears of it, and so does who saves it", async () => {
+test("too long state is refused with an error", async () => {
   for (const [bench, most] of [[new Bench(), STATE_BYTES_MAX], [new Bench({}, 1000), 1000]] as const) {
     const { keeper, saves, troubles } = bench;
     bench.state = new Uint8Array(most + 1);
@@ -91,7 +91,7 @@ test("a state that is too long is not sent: the agent hears of it, and so does w
   }
 });
 
-test("what is thrown while a state is written is told, and ends nothing", async () => {
+test("error of write is reported", async () => {
   const { keeper, saves, troubles } = new Bench();
   const { source } = keeper;
   keeper.source = () => {
@@ -107,7 +107,7 @@ test("what is thrown while a state is written is told, and ends nothing", async 
   assert.equal(saves.length, 1);
 });
 
-test("whoever saves hears that the node refused it, or that the agent ended before", async () => {
+test("failed save rejects its caller", async () => {
   const { keeper, troubles, saves } = new Bench();
   const [first, second, third] = [keeper.save(), keeper.save(), keeper.save()];
   keeper.refused(2, new Error("too much is kept"));
@@ -122,7 +122,7 @@ test("whoever saves hears that the node refused it, or that the agent ended befo
   assert.deepEqual([saves.length, troubles], [3, []]);
 });
 
-test("a save that nobody waits for and that the node refuses is told, and the next one is tried", async () => {
+test("refused automatic save is reported and retried", async () => {
   const { keeper, troubles, saves } = new Bench();
   keeper.touched();
   await settled();
@@ -132,7 +132,7 @@ test("a save that nobody waits for and that the node refuses is told, and the ne
   assert.deepEqual([saves.length, troubles.map(String)], [2, ["Error: too much is kept"]]);
 });
 
-test("what was to leave with a save that failed counts as held still, and leaves though there be nothing new", async () => {
+test("held messages leave with the next save", async () => {
   const { keeper, saves, troubles } = new Bench({ checkpointMs: 1 });
   for (let said = 0; said < HELD_MESSAGES_DUE - 1; said++) keeper.said(10);
   await settled();
@@ -155,7 +155,7 @@ test("what was to leave with a save that failed counts as held still, and leaves
   assert.deepEqual([much.saves.length, much.troubles.length], [1, 1], "the node holds much: it is saved at once");
 });
 
-test("what the node knows is said once, however long a message before it takes", () => {
+test("each covered message is reported once", () => {
   const progress = new Progress();
   const first = progress.take(1);
   for (let round = 0; round < 4; round++) {

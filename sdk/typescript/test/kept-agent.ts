@@ -1,4 +1,4 @@
-/** An agent of the tests of kept agents: it counts what it is asked, and never comes back if it is asked to. */
+/** Agent for tests of durability: counts requests, and on request never returns. */
 import { isAtom, type Agent } from "../src/index.js";
 
 export default function counter(agent: Agent): void {

@@ -1,11 +1,11 @@
-/** A page of a real browser is closed; what was kept of its agents goes on in another one. */
+/** Test of durable agents in a real browser: a page is closed, and another one continues. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect, term } from "../src/node.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
 
-test("a tab is closed, and its agent goes on in another at the last value that the node has", { skip: WITHOUT_NODE || withoutBrowser(), timeout: 180_000 }, async () => {
+test("durable agent continues in another tab", { skip: WITHOUT_NODE || withoutBrowser(), timeout: 180_000 }, async () => {
   const society = await Society.of({ fern: "" });
   const pages = await Pages.of({
     "tab-device.js": await bundle("tab-device.js"),
@@ -25,7 +25,7 @@ test("a tab is closed, and its agent goes on in another at the last value that t
           assert.equal(broken, undefined);
           await pages.heard(pages.posted.length + 1);
         }
-        // While the session of the tab before is not over, that is waited for.
+        // This waits until the previous tab's session is over.
         await boss.ask({ performative: "request", receivers: `${name}-control`, content: term("spawn", "counter", "kept-agent.js", "kept") }, { timeoutMs: 60_000 });
         for (let n = 0; n < 3; n++) {
           const { content } = await boss.ask({ performative: "request", receivers: "counter" }, { timeoutMs: 20_000 });

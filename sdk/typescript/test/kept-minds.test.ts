@@ -1,4 +1,4 @@
-/** AgentSpeak minds that are kept: in the middle of a plan they go on in another program, or at the node, and come back from there. */
+/** Test of durable AgentSpeak minds: within a plan they continue in another program or at the node, and return. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ import { Society as Node, TOKEN, WITHOUT_NODE } from "./society.js";
 
 const SKIP = WITHOUT_NODE || WITHOUT_ENGINE;
 
-/** Asks, waits for the answer, then for a word, and says what it knows. */
+/** Asks, waits for the answer, then for a message, and reports its beliefs. */
 const ROVER = `
 n(5).
 !start.
@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => node?.stop());
 
-/** A program that has the rover, until it leaves. */
+/** A program with the rover, until the rover leaves. */
 class Tab {
   private constructor(
     readonly platform: Platform,
@@ -62,7 +62,7 @@ class Tab {
   }
 }
 
-/** Whom the rover asks. */
+/** The agent that the rover asks. */
 class Boss {
   readonly heard: Message[] = [];
 
@@ -85,7 +85,7 @@ class Boss {
   }
 }
 
-test("a mind in the middle of a plan waits for its client, and goes on where it was", { skip: SKIP }, async () => {
+test("mind in a plan waits for its client", { skip: SKIP }, async () => {
   const boss = await Boss.begin();
   const first = await Tab.open({ onLeave: "wait" });
   const [asked] = await boss.hears(1);
@@ -104,7 +104,7 @@ test("a mind in the middle of a plan waits for its client, and goes on where it 
   await boss.platform.close();
 });
 
-test("a mind goes on at the node when its client leaves, and comes back to another one", { skip: SKIP }, async () => {
+test("mind continues at the node and returns", { skip: SKIP }, async () => {
   const boss = await Boss.begin();
   const first = await Tab.open({ onLeave: "go-on" });
   const [asked] = await boss.hears(1);
@@ -120,7 +120,7 @@ test("a mind goes on at the node when its client leaves, and comes back to anoth
   boss.tell("achieve", term("count"));
   boss.tell("tell", atom("go"));
   const last = await boss.hears(5);
-  // Two intentions: either may be first.
+  // The two intentions may run in either order.
   const said = last.slice(3).map(({ content }) => content);
   for (const one of [term("n", 7), term("gone", 7)]) assert.ok(said.some((other) => isDeepStrictEqual(other, one)), String(one));
   assert.deepEqual(boss.heard.filter(({ performative }) => performative === "askOne").length, 1);
@@ -129,7 +129,7 @@ test("a mind goes on at the node when its client leaves, and comes back to anoth
   await boss.platform.close();
 });
 
-test("a mind that is to go on does so when its node is killed and its client never comes back", { skip: SKIP, timeout: 120_000 }, async () => {
+test("mind survives the kill of node and client", { skip: SKIP, timeout: 120_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
   const policy = join(folder, "policy.toml");
   writeFileSync(policy, '[[allow]]\nwho = "session:*"\nmove = "*"\ncode = "*"\n');
@@ -138,7 +138,7 @@ test("a mind that is to go on does so when its node is killed and its client nev
   const begin = (): Promise<Node> => Node.run(folder, undefined, "--durable", "--policy", policy);
   const counted = async (there: Node): Promise<Value> => {
     const platform = await connect(`tcp://${there.address}`, { token: TOKEN });
-    // While its node brings its agents back, no name is known to be free: that is waited for.
+    // While the node recovers, no name is known to be free. This waits.
     const asker = await platform.create("boss");
     const heard = new Promise<Value>((resolve) => {
       asker.onMessage({ performative: "tell" }, ({ content }) => resolve(content));
@@ -158,7 +158,7 @@ test("a mind that is to go on does so when its node is killed and its client nev
     society.putFiles({ "pilot.asl": "n(5).\n+!count[source(S)] : n(N) <- -+n(N + 1); .send(S, tell, n(N)).\n" });
     const { seats } = await seat(society, platform);
     await seats.spawnKept("pilot", "pilot.asl", {}, { onLeave: "go-on" });
-    // What it says leaves when what it is by then is on the disk.
+    // Its message leaves after its state is on disk.
     assert.deepEqual(await counted(first), term("n", 5));
     first.stop();
     assert.equal((await platform.closed).code, "lease-over", "its client finds nobody where it was");
@@ -174,7 +174,7 @@ test("a mind that is to go on does so when its node is killed and its client nev
   }
 });
 
-test("a mind whose engine stops waits as it was last saved, and one that ends is not written any more", { skip: SKIP }, async () => {
+test("lost engine keeps the saved mind", { skip: SKIP }, async () => {
   const boss = await Boss.begin();
   let isBroken = false;
   const first = await Tab.open({ onLeave: "wait" }, () => {
@@ -194,7 +194,7 @@ test("a mind whose engine stops waits as it was last saved, and one that ends is
   const second = await Tab.open({ onLeave: "wait" }, clock.wall, "watch.asl");
   await second.seats.spawnKept("rover", "rover.asl", {}, { onLeave: "wait" });
   assert.deepEqual((await boss.hears(3))[2]?.content, term("n", 6), "nothing of it is lost, and nothing was refused");
-  // It has its turn, and ends before it is written.
+  // It has a turn, and ends before it is saved.
   second.seats.worked("rover", 0);
   second.society.kill("rover");
   await new Promise((resolve) => setImmediate(resolve));
@@ -203,7 +203,7 @@ test("a mind whose engine stops waits as it was last saved, and one that ends is
   await boss.platform.close();
 });
 
-test("a guest goes on at the node when its client leaves, and comes back to another one", { skip: WITHOUT_NODE || WITHOUT_GUESTS, timeout: 120_000 }, async () => {
+test("guest continues at the node and returns", { skip: WITHOUT_NODE || WITHOUT_GUESTS, timeout: 120_000 }, async () => {
   const platform = await connect(`tcp://${node.address}`, { token: TOKEN });
   const asker = await platform.create("asker");
   const count = async (): Promise<Value> => (await asker.ask({ performative: "query-ref", receivers: "adder" }, { timeoutMs: 20_000 })).content;

@@ -1,4 +1,4 @@
-/** Agents that are kept: a program ends, another one goes on where its agents were. */
+/** Test of durable agents: a program ends, and another one continues. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { connect, type Agent, type Keep, type Message, type Platform } from "../src/node.js";
@@ -7,7 +7,7 @@ import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
 
 const LEASE_MS = 1000;
 
-/** An agent that counts, and says each number that it was told and the sum. */
+/** An agent that counts, and reports each number and the sum. */
 const counter = counting((told, sum) => [told, sum]);
 
 let society: Society;
@@ -18,7 +18,7 @@ after(() => society?.stop());
 
 const begin = (): Promise<Platform> => connect(`tcp://${society.address}`, { token: TOKEN, leaseMs: LEASE_MS });
 
-/** Someone who tells the counter numbers, and hears what it says. */
+/** An agent that sends numbers to the counter, and collects its reports. */
 class Boss {
   private constructor(
     readonly platform: Platform,
@@ -39,14 +39,14 @@ class Boss {
     for (const content of numbers) this.agent.send({ performative: "request", receivers: this.counter, content });
   }
 
-  /** What it heard, once it is so much. */
+  /** Waits until it has `count` reports. */
   async hears(count: number): Promise<readonly unknown[]> {
     while (this.heard.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
     return this.heard;
   }
 }
 
-test("an agent goes on with the value that the node has, and handles what came meanwhile", { skip: WITHOUT_NODE }, async () => {
+test("durable agent continues and handles waiting messages", { skip: WITHOUT_NODE }, async () => {
   const boss = await Boss.of("boss-one", "kept-one");
   const keep: Keep = { onLeave: "wait", code: "ts:counter" };
   const first = await begin();
@@ -64,7 +64,7 @@ test("an agent goes on with the value that the node has, and handles what came m
   await Promise.all([second.close(), boss.platform.close()]);
 });
 
-test("what a handler says leaves with the state behind it, and one that waits begins again", { skip: WITHOUT_NODE }, async () => {
+test("messages leave with the state, waiting handler repeats", { skip: WITHOUT_NODE }, async () => {
   const boss = await Boss.of("boss-two", "kept-two");
   let begun = 0;
   const slow = (agent: Agent): void => {
@@ -75,7 +75,7 @@ test("what a handler says leaves with the state behind it, and one that waits be
     );
     agent.onMessage(async (message) => {
       begun++;
-      // Somebody else's answer: the handler waits in the middle.
+      // The answer comes from elsewhere, so the handler waits in its middle.
       if (begun === 2) await new Promise(() => undefined);
       seen.push(message.content as bigint);
       agent.reply(message, "inform", [...seen]);
@@ -94,7 +94,7 @@ test("what a handler says leaves with the state behind it, and one that waits be
   await Promise.all([second.close(), boss.platform.close()]);
 });
 
-test("checkpoints, saves by hand, and agents that end", { skip: WITHOUT_NODE }, async () => {
+test("checkpoints, manual saves and ended agents", { skip: WITHOUT_NODE }, async () => {
   const boss = await Boss.of("boss-three", "kept-three");
   const first = await begin();
   const agent = await first.create("kept-three", counter, { save: "no" });
@@ -114,7 +114,7 @@ test("checkpoints, saves by hand, and agents that end", { skip: WITHOUT_NODE }, 
   await Promise.all([second.close(), boss.platform.close()]);
 });
 
-test("an agent that says more than its node holds, and one whose state is too long, lose nothing and end nobody", { skip: WITHOUT_NODE }, async () => {
+test("excess messages and states lose nothing", { skip: WITHOUT_NODE }, async () => {
   const boss = await Boss.of("boss-four", "kept-four");
   const platform = await begin();
   const troubles: unknown[] = [];
@@ -144,7 +144,7 @@ test("an agent that says more than its node holds, and one whose state is too lo
   await Promise.all([platform.close(), boss.platform.close()]);
 });
 
-test("an agent that comes back to a program that cannot set it up waits for one that can, in the same session", { skip: WITHOUT_NODE }, async () => {
+test("failed set-up waits for another program", { skip: WITHOUT_NODE }, async () => {
   const boss = await Boss.of("boss-five", "kept-five");
   const keep: Keep = { code: "ts:counter" };
   const first = await begin();
@@ -155,7 +155,7 @@ test("an agent that comes back to a program that cannot set it up waits for one 
   boss.tell(2n);
   const second = await begin();
   const wrong = async (agent: Agent): Promise<void> => {
-    // It hears what it was sent, and what it asks for leaves.
+    // It gets its messages, and its requests leave.
     await agent.df.search({});
     throw new Error("that is not mine");
   };

@@ -1,4 +1,4 @@
-/** Messages that wait, and those that wait for them. */
+/** Test of mailboxes and inboxes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { message, type Message } from "../src/acl/message.js";
@@ -8,7 +8,7 @@ import { Mailbox } from "../src/agents/mailbox.js";
 const say = (content: number): Message => message({ performative: "inform", receivers: "bob", content });
 const contents = async (waits: readonly Promise<Message>[]): Promise<unknown[]> => (await Promise.all(waits)).map(({ content }) => content);
 
-test("each that waits gets one, the first that asked the first", { timeout: 10_000 }, async () => {
+test("waiting receivers are served in order", { timeout: 10_000 }, async () => {
   const mailbox = new Mailbox();
   const inbox = mailbox.listen({}, new AbortController().signal);
   const waits = [inbox.next(), inbox.next({ timeoutMs: 5000 }), inbox.next()];
@@ -20,7 +20,7 @@ test("each that waits gets one, the first that asked the first", { timeout: 10_0
   assert.deepEqual(await contents([...waits, late]), [1, 2, 3, 4]);
 });
 
-test("who gives up takes nothing from the others", { timeout: 10_000 }, async () => {
+test("abandoned receiver takes nothing", { timeout: 10_000 }, async () => {
   const mailbox = new Mailbox();
   const inbox = mailbox.listen({}, new AbortController().signal);
   const never = new AbortController();
@@ -33,7 +33,7 @@ test("who gives up takes nothing from the others", { timeout: 10_000 }, async ()
   assert.deepEqual(await contents([patient, last]), [1, 2]);
 });
 
-test("all that wait hear that nothing comes", { timeout: 10_000 }, async () => {
+test("waiting receivers learn of the end", { timeout: 10_000 }, async () => {
   const ended = new AbortController();
   const inbox = new Mailbox().listen({}, ended.signal);
   const waits = [inbox.next(), inbox.next()];
@@ -45,7 +45,7 @@ test("all that wait hear that nothing comes", { timeout: 10_000 }, async () => {
   for (const wait of more) await assert.rejects(wait, /the agent ended/);
 });
 
-test("who goes on hands out all that came, whatever one of them does", { timeout: 10_000 }, () => {
+test("resumed mailbox delivers everything in order", { timeout: 10_000 }, () => {
   const [taken, errors, unclear]: [unknown[], string[], unknown[]] = [[], [], []];
   const mailbox = new Mailbox({
     failed: (error) => void errors.push(String(error)),
@@ -69,7 +69,7 @@ test("who goes on hands out all that came, whatever one of them does", { timeout
   assert.deepEqual([taken, mailbox.size, mailbox.bytes], [[1, 3, 4, 5, 6], 0, 0]);
 });
 
-test("a function that cannot say whether a message fits keeps it from nobody, and nothing of it is left", async () => {
+test("throwing matcher keeps no message from others", async () => {
   const [errors, unclear, done]: [string[], unknown[], number[]] = [[], [], []];
   const mailbox = new Mailbox({
     failed: (error, { content }) => void errors.push(`${String(error)} ${String(content)}`),
@@ -102,7 +102,7 @@ test("a function that cannot say whether a message fits keeps it from nobody, an
 
 const HALF = MAILBOX_BYTES_MAX / 2 - 2000;
 
-test("handlers that are not done take the mailbox's room, and give it back", { timeout: 10_000 }, async () => {
+test("unfinished handlers occupy memory until done", { timeout: 10_000 }, async () => {
   const mailbox = new Mailbox();
   const ends: (() => void)[] = [];
   const stop = mailbox.handle({}, () => new Promise((done) => void ends.push(done)));
@@ -119,7 +119,7 @@ test("handlers that are not done take the mailbox's room, and give it back", { t
   assert.equal(mailbox.deliver(say(5), 10 * MAILBOX_BYTES_MAX), true, "one message has a place, however long it is");
 });
 
-test("who waits for an answer gets it, however full the mailbox is", { timeout: 10_000 }, async () => {
+test("awaited answer arrives despite a full mailbox", { timeout: 10_000 }, async () => {
   const mailbox = new Mailbox();
   const never = new AbortController().signal;
   mailbox.handle({ performative: "request" }, () => new Promise(() => undefined));
@@ -134,7 +134,7 @@ test("who waits for an answer gets it, however full the mailbox is", { timeout: 
   assert.equal(mailbox.deliver(say(3), HALF), false, "what waits counts, too");
 });
 
-test("the room is given back whoever takes what waited, and when", { timeout: 10_000 }, async () => {
+test("memory is released by any receiver", { timeout: 10_000 }, async () => {
   const mailbox = new Mailbox();
   const never = new AbortController().signal;
   const fill = (): void => assert.deepEqual([mailbox.deliver(say(1), HALF), mailbox.deliver(say(2), HALF), mailbox.deliver(say(3), HALF)], [true, true, false]);
@@ -154,7 +154,7 @@ test("the room is given back whoever takes what waited, and when", { timeout: 10
   assert.equal(mailbox.bytes, 0);
 });
 
-test("late answers do not fill the mailbox", () => {
+test("late answers are dropped", () => {
   const mailbox = new Mailbox();
   const answer = (inReplyTo: string): Message => message({ performative: "inform", inReplyTo, conversationId: "c" });
   mailbox.deliver(answer("q1"));
@@ -173,14 +173,14 @@ test("late answers do not fill the mailbox", () => {
   assert.equal(handled, 2, "a handler takes what fits");
 });
 
-test("of what was given up only the last is remembered", () => {
+test("abandoned conversations are limited", () => {
   const mailbox = new Mailbox();
   for (let n = 0; n <= CONVERSATIONS_GIVEN_UP_MAX; n++) mailbox.giveUp(`q${n}`);
   for (const inReplyTo of ["q0", "q1", `q${CONVERSATIONS_GIVEN_UP_MAX}`]) mailbox.deliver(message({ performative: "inform", inReplyTo }));
   assert.equal(mailbox.size, 1);
 });
 
-test("whoever loops over messages is done with one when it asks for the next, or leaves", async () => {
+test("loop finishes a message when it continues", async () => {
   const ending = new AbortController();
   const mailbox = new Mailbox();
   const done: number[] = [];
@@ -191,7 +191,7 @@ test("whoever loops over messages is done with one when it asks for the next, or
   for await (const { content } of inbox) {
     seen.push([...done]);
     if (content === 3n) break;
-    // The next one comes while nobody waits, or while somebody does.
+    // The next one arrives while nobody waits, or while somebody does.
     if (content === 1n) give(2);
     else setTimeout(() => give(3), 5);
   }

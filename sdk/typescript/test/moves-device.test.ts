@@ -1,4 +1,4 @@
-/** Agents go from one page of a real browser to another, and to a node and back, as devices take them in. */
+/** Test of moves between pages of a real browser, a node, and devices. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,11 +11,11 @@ import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
 
 const TABS = ["tab-one", "tab-two"];
 
-/** Has a page do something with an agent. */
+/** Sends an order to a page about an agent. */
 const order = (boss: Agent, tab: string, what: string, ...args: string[]): Promise<Message> =>
   boss.ask({ performative: "request", receivers: `${tab}-control`, content: term(what, ...args) }, { timeoutMs: 60_000 });
 
-test("a guest goes from page to node to page in the middle of its recursion, and an agent in TypeScript from page to page", { skip: WITHOUT_NODE || WITHOUT_GUESTS || withoutBrowser(), timeout: 240_000 }, async () => {
+test("guest and script move between pages and node", { skip: WITHOUT_NODE || WITHOUT_GUESTS || withoutBrowser(), timeout: 240_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
   const policy = join(folder, "policy.toml");
   writeFileSync(policy, '[[allow]]\nwho = "session:*"\nmove = "*"\ncode = "*"\n');
@@ -55,7 +55,7 @@ test("a guest goes from page to node to page in the middle of its recursion, and
     for (const news of [{ arrived: "sum", at: "tab-two" }, { ended: "sum", reason: "it moved to tab-two" }]) {
       while (!pages.posted.includes(JSON.stringify(news))) await pages.heard(pages.posted.length + 1);
     }
-    // Its Worker in the other tab has it and cannot set it up: it is given back, as it was, and waits for a client that can.
+    // The other tab's Worker gets it and cannot set it up. It returns unchanged, and waits for another client.
     await order(boss, "tab-one", "spawn", "fussy", "fussy.js", "kept");
     assert.equal(await count("fussy"), 1n);
     await order(boss, "tab-one", "move", "fussy", "tab-two");

@@ -1,4 +1,4 @@
-/** Agents that go from programs to nodes, from there to programs, and from one program to another, with what they are at. */
+/** Test of moves between programs and real nodes, with states. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { guestModule, WITHOUT_GUESTS } from "./guests.js";
 import { Society as Node, TOKEN, WITHOUT_NODE } from "./society.js";
 
 const NODE = "n1";
-/** Long enough for a machine that is busy with other tests. */
+/** Time limit for a machine that is busy with other tests. */
 const PATIENCE = { timeout: 120_000 };
 
 let node: Node;
@@ -30,14 +30,14 @@ after(() => node?.stop());
 
 const begin = (): Promise<Platform> => connect(`tcp://${node.address}`, { token: TOKEN });
 
-/** Goes where it is told in the middle of a plan that waits for an answer, too, and says where it is. */
+/** Moves on request, also within a plan that waits for an answer, and reports its place. */
 const ROVER = `
 n(5).
 +!go(To) : n(N) <- -+n(N + 1); .move_to(To); ?n(M); .node(Here); .send(boss, tell, at(Here, M)).
 -!go(To)[error(E)] <- .send(boss, tell, stays(To, E)).
 `;
 
-/** A program with a society, and an agent of its own to which others are sent. */
+/** A program with a society, and an agent that accepts others. */
 class Tab {
   private constructor(
     readonly name: string,
@@ -67,7 +67,7 @@ class Tab {
   }
 }
 
-/** Whom agents tell where they are. */
+/** The agent that others report their place to. */
 class Boss {
   readonly heard: Value[] = [];
 
@@ -90,10 +90,10 @@ class Boss {
   }
 }
 
-/** A term as words: `at n1 6`. */
+/** Formats a term as words: `at n1 6`. */
 const words = (value: Value): string => (isTerm(value) ? [value.term, ...value.args.map((one) => textOf(one) ?? String(one))].join(" ") : String(value));
 
-test("a mind goes from a program to a node, to another program, and back by somebody else's will, in the middle of its plan", { skip: WITHOUT_NODE || WITHOUT_ENGINE, ...PATIENCE }, async () => {
+test("mind moves between programs and node in its plan", { skip: WITHOUT_NODE || WITHOUT_ENGINE, ...PATIENCE }, async () => {
   const boss = await Boss.begin();
   const [first, second] = [await Tab.open("tab_1"), await Tab.open("tab_2")];
   const rover = await first.seats.spawnKept("rover", "rover.asl", {}, { onLeave: "go-on" });
@@ -113,7 +113,7 @@ test("a mind goes from a program to a node, to another program, and back by some
   await Promise.all([first.close(), second.close(), boss.platform.close()]);
 });
 
-test("a mind that a program cannot have after all goes back to its node, and hears why", { skip: WITHOUT_NODE || WITHOUT_ENGINE, ...PATIENCE }, async () => {
+test("mind that cannot be set up returns with the reason", { skip: WITHOUT_NODE || WITHOUT_ENGINE, ...PATIENCE }, async () => {
   const boss = await Boss.begin("chief");
   const tab = await Tab.open("tab_5");
   const broken = await begin();
@@ -133,7 +133,7 @@ test("a mind that a program cannot have after all goes back to its node, and hea
   await Promise.all([tab.close(), broken.close(), boss.platform.close()]);
 });
 
-test("a guest goes with the call that it is in the middle of, to nodes, to another program, and back", { skip: WITHOUT_NODE || WITHOUT_GUESTS, ...PATIENCE }, async () => {
+test("guest moves with its call to nodes and back", { skip: WITHOUT_NODE || WITHOUT_GUESTS, ...PATIENCE }, async () => {
   const boss = await Boss.begin("guide");
   const module = await guestModule("traveller-rust");
   const code = await module.codeName("traveller-rust.wasm");
@@ -167,7 +167,7 @@ test("a guest goes with the call that it is in the middle of, to nodes, to anoth
   await Promise.all([first.platform.close(), second.platform.close(), boss.platform.close()]);
 });
 
-test("an agent in TypeScript goes from program to program with its state and its messages, and to no node", { skip: WITHOUT_NODE, ...PATIENCE }, async () => {
+test("script moves between programs, not to nodes", { skip: WITHOUT_NODE, ...PATIENCE }, async () => {
   const boss = await Boss.begin("teller");
   const counter = (agent: Agent): void => {
     let sum = 0n;

@@ -1,4 +1,4 @@
-/** Agents that go elsewhere and come from there: what a platform says to its node, and does with what that says. The node is the test. */
+/** Test of moves with a simulated node: frames of the platform, and its reactions. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -16,7 +16,7 @@ const KEEP: Keep = { onLeave: "wait", code: "ts:counter" };
 const text = (base64 = ""): string => Buffer.from(base64, "base64").toString();
 const state = (of: string): string => Buffer.from(of).toString("base64");
 
-/** Counts what it is told; `go` sends it elsewhere. */
+/** Adds received numbers; `go` moves it. */
 function counter(agent: Agent): void {
   let sum = 0n;
   agent.state(
@@ -29,7 +29,7 @@ function counter(agent: Agent): void {
 
 const tell = (node: SmallNode, performative: string, content: unknown): void => node.number({ type: "message", agent: 0, message: { performative, sender: "amy", content } });
 
-/** A counter that was told 5 and is saved as that. */
+/** Creates a counter that was told 5 and is saved. */
 async function counting(platform: Platform, node: SmallNode): Promise<Agent> {
   const bob = await platform.create("bob", counter, KEEP);
   tell(node, "inform", 5);
@@ -37,14 +37,14 @@ async function counting(platform: Platform, node: SmallNode): Promise<Agent> {
   return bob;
 }
 
-test("an agent goes with its state and the message that had it go, and has ended here", { timeout: 10_000 }, () =>
+test("agent moves with state and message, ends here", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     assert.equal((await node.next("hello")).moves, true);
     const bob = await counting(platform, node);
     tell(node, "request", "tab-2");
     const save = await node.next("save", 1);
     assert.deepEqual([save.to, text(save.state), save.upto, save.code], ["tab-2", "5", 4, "ts:counter"]);
-    // What comes now the node gives to whoever has it then; what it says now would be said there, too.
+    // The node gives later messages to the new place. A message sent now would be sent there, too.
     tell(node, "inform", 7);
     bob.send({ performative: "inform", receivers: "amy", content: "on my way" });
     await pause(20);
@@ -56,7 +56,7 @@ test("an agent goes with its state and the message that had it go, and has ended
     assert.equal(platform.agents.length, 0, "the number is free");
   }));
 
-test("a move that the node refuses fails in a word, and the agent goes on with what waited", { timeout: 10_000 }, () =>
+test("refused move fails, the agent continues", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await counting(platform, node);
     const refusals = [
@@ -74,14 +74,14 @@ test("a move that the node refuses fails in a word, and the agent goes on with w
       await assert.rejects(bob.moveTo("n8"), /on its way already/);
       node.number({ type: "refused", of: save.number, code, text: said });
       await assert.rejects(moved, (error: unknown) => error instanceof StayedError && error.why === why && error.message === words);
-      // It handles what came, says what it said, and is saved again.
+      // It handles and sends what waited, and is saved again.
       while (text(node.of("save").at(-1)?.state) !== String(6 + at) || node.of("save").at(-1)?.to !== null) await pause(2);
     }
     assert.deepEqual(node.of("message").map(({ message }) => message?.content), [0, 1, 2].map((num) => ({ num })));
     await bob.end();
   }));
 
-test("who is not kept, or does not say what it is, stays", { timeout: 10_000 }, () =>
+test("agent without durability or state stays", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const stays = (why: RegExp) => (error: unknown) => error instanceof StayedError && error.why === "not_movable" && why.test(error.message);
     await assert.rejects((await platform.create("amy", counter)).moveTo("n2"), stays(/not kept/));
@@ -89,7 +89,7 @@ test("who is not kept, or does not say what it is, stays", { timeout: 10_000 }, 
     assert.ok(node.of("save").every(({ to }) => to === null));
   }));
 
-test("a session that is over while an agent leaves ends it", { timeout: 10_000 }, async () => {
+test("session's end during a move ends the agent", { timeout: 10_000 }, async () => {
   const node = new SmallNode();
   const platform = await node.connect();
   const bob = await counting(platform, node);
@@ -100,7 +100,7 @@ test("a session that is over while an agent leaves ends it", { timeout: 10_000 }
   assert.equal((await platform.closed).code, "stopping");
 });
 
-test("whoever else wants an agent elsewhere gets it, or hears why not", { timeout: 10_000 }, () =>
+test("requested move happens or is refused with a reason", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await counting(platform, node);
     node.number({ type: "yield", agent: 0, to: "n2" });
@@ -122,7 +122,7 @@ test("whoever else wants an agent elsewhere gets it, or hears why not", { timeou
     assert.deepEqual([amy.name, amy.text, tom.name], ["amy", "its client keeps it", "tom"]);
   }));
 
-test("an agent that is offered is created, with what it was, or stays where it is", { timeout: 10_000 }, () =>
+test("offered agent is created with its state, or refused", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     node.number({ type: "offer", name: "eve", code: "ts:counter" });
     assert.deepEqual([(await node.next("stays")).name, node.of("stays")[0]?.text], ["eve", "its client takes in nobody"]);
@@ -140,7 +140,7 @@ test("an agent that is offered is created, with what it was, or stays where it i
     assert.deepEqual(platform.agents.map(({ name }) => name), ["bob"]);
   }));
 
-test("an agent that comes and cannot be set up goes back, and may come again", { timeout: 10_000 }, () =>
+test("arriving agent with failed set-up returns", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     let isBroken = true;
     platform.onOffer(({ name }) =>
@@ -159,14 +159,14 @@ test("an agent that comes and cannot be set up goes back, and may come again", {
     await node.next("create", 1);
     tell(node, "inform", 1);
     assert.equal(text((await node.next("save")).state), "42");
-    // Whoever is there need not come.
+    // An agent that is here already is not created again.
     node.number({ type: "offer", name: "bob", code: "ts:counter" });
     tell(node, "inform", 1);
     assert.equal(text((await node.next("save", 1)).state), "43");
     assert.deepEqual([node.of("stays").length, node.of("create").length, platform.agents.length], [1, 2, 1]);
   }));
 
-test("code comes from the node in parts, once, and whoever waits for it hears that it does not", { timeout: 10_000 }, () =>
+test("code arrives in parts, or its lack is reported", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await platform.create("bob", counter, KEEP);
     const fetched = bob.fetchCode("wasm:ab/x");
@@ -190,7 +190,7 @@ test("code comes from the node in parts, once, and whoever waits for it hears th
     await assert.rejects(late, /finished/);
   }));
 
-/** Goes somewhere, and says what became of that, while it counts. */
+/** Moves, and reports the outcome, while it counts. */
 const WANDERER = `
 n(1).
 +!go(To) <- .node(Here); ?n(N); .send(amy, tell, leaving(Here, N)); .move_to(To); .node(There); ?n(M); .send(amy, tell, at(There, M)).
@@ -198,7 +198,7 @@ n(1).
 +!count : n(N) <- -+n(N + 1).
 `;
 
-/** A society on a platform, and what its agents say there. */
+/** A society on a platform, with its messages. */
 async function societyAt(platform: Platform, place: string): Promise<{ society: Society; seats: Seats }> {
   platform.place = place;
   const society = await Society.load(readFileSync(ENGINE), { platform: platform.name });
@@ -206,11 +206,11 @@ async function societyAt(platform: Platform, place: string): Promise<{ society: 
   return { society, seats: (await seat(society, platform, { place })).seats };
 }
 
-/** What agents said, as text. */
+/** Returns the messages of agents as text. */
 const said = (node: SmallNode): string[] => node.of("message").map(({ message }) => JSON.stringify(message?.content));
 const go = (to: string): object => ({ term: "go", args: [{ atom: to }] });
 
-/** The save with which an agent leaves for there. */
+/** Waits for the save with which an agent leaves for a place. */
 async function departure(node: SmallNode, to: string): Promise<Heard> {
   for (let at = 0; ; at++) {
     const save = await node.next("save", at);
@@ -218,13 +218,13 @@ async function departure(node: SmallNode, to: string): Promise<Heard> {
   }
 }
 
-/** Has it go there, as far as its node is concerned. */
+/** Completes a move on the node's side. */
 function gone(node: SmallNode, save: Heard): void {
   node.number({ type: "saved", agent: save.agent, of: save.number });
   node.number({ type: "ended", agent: save.agent, reason: `it moved to ${save.to}` });
 }
 
-/** The code of an agent, which its node lacks. */
+/** Asks for an agent's code on the node's side. */
 async function codeOf(node: SmallNode, code: string | undefined): Promise<string> {
   node.number({ type: "lacks", agent: 0, code });
   const part = await node.next("code");
@@ -232,7 +232,7 @@ async function codeOf(node: SmallNode, code: string | undefined): Promise<string
   return part.bytes ?? "";
 }
 
-test("a mind that leaves in the middle of a plan goes on in another page behind that step, and one that stays hears why", { skip: WITHOUT_ENGINE, timeout: 30_000 }, () =>
+test("mind moves in a plan, or learns why not", { skip: WITHOUT_ENGINE, timeout: 30_000 }, () =>
   withPlatform((here, one) =>
     withPlatform(async (there, other) => {
       const first = await societyAt(here, "tab-1");
@@ -242,7 +242,7 @@ test("a mind that leaves in the middle of a plan goes on in another page behind 
       assert.match(said(one)[1] ?? "", /"stays".*"already_there"/);
       tell(one, "achieve", go("n9"));
       const refused = await departure(one, "n9");
-      // It has no turns: nothing is counted before it hears.
+      // It gets no turns, so nothing is counted before the outcome.
       tell(one, "achieve", { atom: "count" });
       await pause(50);
       assert.deepEqual([one.of("message").length, refused.upto, one.of("save").at(-1)?.to], [3, 5, "n9"]);
@@ -264,7 +264,7 @@ test("a mind that leaves in the middle of a plan goes on in another page behind 
       other.number({ type: "code", agent: lacks.agent, code: lacks.code, at: 0, of: Buffer.from(bytes, "base64").length, bytes });
       await other.next("message");
       assert.match(said(other)[0] ?? "", /"at".*"tab-2".*2/);
-      // From there somebody else sends it back.
+      // Another agent sends it back.
       other.number({ type: "yield", agent: 0, to: "n1" });
       gone(other, await departure(other, "n1"));
       while (second.society.agents.length > 0) await pause(2);
@@ -272,7 +272,7 @@ test("a mind that leaves in the middle of a plan goes on in another page behind 
   ),
 );
 
-test("a program that is not what its code is called is not run, and the agent waits for whoever has it", { skip: WITHOUT_ENGINE, timeout: 30_000 }, () =>
+test("code with a wrong hash is refused", { skip: WITHOUT_ENGINE, timeout: 30_000 }, () =>
   withPlatform(async (platform, node) => {
     const { society, seats } = await societyAt(platform, "tab-1");
     const { name: code } = society.code("wanderer.asl");
@@ -287,11 +287,11 @@ test("a program that is not what its code is called is not run, and the agent wa
 );
 
 for (const name of ["traveller-c", "traveller-rust", "nomad-rust"]) {
-  test(`${name} goes with the call that it is in the middle of, and on there behind its move`, { skip: WITHOUT_GUESTS, timeout: 60_000 }, async () => {
+  test(`${name} moves with its call`, { skip: WITHOUT_GUESTS, timeout: 60_000 }, async () => {
     const module = await guestModule(name);
     const code = await module.codeName(`${name}.wasm`);
     const keep: Keep = { onLeave: "go-on", code };
-    /** The answer of one that goes to these places, each a tab of its own. */
+    /** Returns the answer of an agent that visits these places, each a tab of its own. */
     const tour = async (places: readonly string[]): Promise<readonly unknown[]> => {
       let place = "tab-0";
       let before: string | undefined;
@@ -331,7 +331,7 @@ for (const name of ["traveller-c", "traveller-rust", "nomad-rust"]) {
   });
 }
 
-test("a guest that somebody else wants elsewhere goes between two calls, and one that stays goes on", { skip: WITHOUT_GUESTS, timeout: 30_000 }, () =>
+test("guest moves between calls on request, or stays", { skip: WITHOUT_GUESTS, timeout: 30_000 }, () =>
   withPlatform(async (platform, node) => {
     const module = await guestModule("counter-rust");
     const guest = await platform.create("guest", new GuestAgent(module), { onLeave: "go-on", code: await module.codeName("counter-rust.wasm") });

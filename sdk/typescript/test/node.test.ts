@@ -1,4 +1,4 @@
-/** Agents of this library on a real node, by TCP and by WebSocket. */
+/** Test of this library on a real node, by TCP and WebSocket. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { spawn } from "node:child_process";
@@ -39,13 +39,13 @@ const FORMS: readonly (readonly [string, Form])[] = [
   ["compact", compact],
 ];
 
-/** Answers each `request` with an `inform` of the same content, and calls whoever asks for that. */
+/** Echoes requests, and calls back on request. */
 const ECHO = `+!kqml_received(S, request, C, Id) <- .send(S, inform, C, Id).`;
 
-/** Sends messages 1 to N to whoever asks. */
+/** Sends messages 1 to N on request. */
 const STREAM = `+!stream(N)[source(S)] <- for ( .range(I, 1, N) ) { .send(S, tell, item(I)) }.`;
 
-/** Bids for jobs as contractors of the contract net do. */
+/** Bids for jobs as a contractor of the contract net. */
 const CONTRACTOR = `
   bid(mow, 30). bid(paint, 50).
   +!kqml_received(I, cfp, Job, _) : bid(Job, P) <- .send(I, propose, offer(Job, P)).
@@ -62,7 +62,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
 
   const join_ = (options: NodeConnectOptions = {}, address = society.address): Promise<Platform> => connect(`tcp://${address}`, { token: TOKEN, ...options });
 
-  /** A platform for one test. */
+  /** Opens a platform for one test. */
   async function withPlatform(run: (platform: Platform) => Promise<void>, options: NodeConnectOptions = {}): Promise<void> {
     const platform = await join_(options);
     try {
@@ -74,7 +74,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
   }
 
   for (const [name, form] of FORMS) {
-    test(`an agent comes, asks, is answered, and goes, in ${name}`, () =>
+    test(`agent joins, asks, is answered, leaves, in ${name}`, () =>
       withPlatform(
         async (platform) => {
           const bob = await platform.create("bob");
@@ -94,7 +94,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       ));
   }
 
-  test("agents are classes or functions, and behave", () =>
+  test("agents are classes or functions with behaviours", () =>
     withPlatform(async (platform) => {
       class Counter extends Agent {
         ticks = 0;
@@ -124,7 +124,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.equal(counter.ticks, ticks, "its behaviours ended with it");
     }));
 
-  test("what is not handled waits until somebody receives it", () =>
+  test("unhandled message waits for a receiver", () =>
     withPlatform(async (platform) => {
       const [bob, amy] = [await platform.create("bob"), await platform.create("amy")];
       for (const n of [1, 2, 3]) bob.send({ performative: "inform", receivers: "amy", content: n, conversationId: `c${n}` });
@@ -139,7 +139,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       await assert.rejects(amy.receive({}, { signal: AbortSignal.abort(new Error("never mind")) }), /never mind/);
     }));
 
-  test("an agent may ask itself, and go on with a conversation that there is", () =>
+  test("agent may ask itself in an open conversation", () =>
     withPlatform(async (platform) => {
       const bob = await platform.create("bob", (agent) => agent.onMessage({ performative: "request" }, (message) => agent.reply(message, "inform", message.content)));
       const amy = await platform.create("amy");
@@ -149,7 +149,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.equal((await amy.receive({}, { timeoutMs: 5000 })).content, "no answer");
     }));
 
-  test("what goes wrong is told", () =>
+  test("failures are reported", () =>
     withPlatform(async (platform) => {
       const bob = await platform.create("bob");
       await assert.rejects(platform.create("bob"), { name: "RefusedError", code: "name-taken" });
@@ -181,14 +181,14 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.deepEqual(errors.sort(), ["I cannot", "no-receiver: the message has no receiver"].sort());
     }));
 
-  test("who is not let in hears why", async () => {
+  test("refused client learns why", async () => {
     await assert.rejects(join_({ token: "guessed" }), { name: "SessionError", code: "unauthorised" });
     await assert.rejects(join_({ patienceMs: 300 }, "127.0.0.1:1"), { name: "SessionError", code: "unreachable" });
     await assert.rejects(connect("ftp://host"), /no WebSocket/);
     await assert.rejects(async () => connect("tcp://host"), /no port/);
   });
 
-  test("the DF: register, search, subscribe, leave", () =>
+  test("DF registers, searches, notifies, deregisters", () =>
     withPlatform(async (platform) => {
       const [bob, amy] = [await platform.create("bob"), await platform.create("amy")];
       const changes: Change[] = [];
@@ -222,7 +222,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.equal(amy.waiting, 0, "the answer to the good-bye is nobody's");
     }));
 
-  test("the AMS: who is there, topics and groups, suspend and kill", () =>
+  test("AMS lists, suspends, kills, manages topics and groups", () =>
     withPlatform(async (platform) => {
       const [bob, amy] = [await platform.create("bob"), await platform.create("amy")];
       assert.deepEqual(
@@ -241,7 +241,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.match(await bob.ended, /killed|finished/);
     }));
 
-  test("request, query and subscribe, both sides", () =>
+  test("request, query and subscribe work both ways", () =>
     withPlatform(async (platform) => {
       const server = await platform.create("server", (agent) => {
         onRequest(agent, ({ content }) => {
@@ -274,7 +274,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.equal(client.waiting, 0, "nobody hears what was still said");
     }));
 
-  test("a contract net that AgentSpeak agents bid in", () =>
+  test("AgentSpeak agents bid in a contract net", () =>
     withPlatform(async (platform) => {
       const boss = await platform.create("boss");
       const carl = await platform.create("carl", (agent) => onContractNet(agent, { bid: () => term("offer", atom("mow"), 90), perform: () => null }));
@@ -296,14 +296,14 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.equal(fly.outcomes[0]?.proposal.agent.name, "carl");
     }));
 
-  test("a contract net in which nobody lives is over at once", { timeout: 60_000 }, () =>
+  test("contract net without participants ends at once", { timeout: 60_000 }, () =>
     withPlatform(async (platform) => {
       const boss = await platform.create("boss");
       const net = await contractNet(boss, { participants: ["nobody", "no-one@home"], content: "mow", deadlineMs: 600_000, select: (proposals) => proposals });
       assert.deepEqual([net.refused.map(({ sender }) => sender.name), net.silent], [["ams", "ams"], []]);
     }));
 
-  test("a contractor that ends with the award in its hands is not waited for", { timeout: 60_000 }, () =>
+  test("ended contractor is not waited for", { timeout: 60_000 }, () =>
     withPlatform(async (platform) => {
       const boss = await platform.create("boss");
       const quitter = await platform.create("quitter", (agent) => onContractNet(agent, { bid: () => 1, perform: () => new Promise(() => agent.after(500, () => agent.end())) }));
@@ -315,7 +315,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.equal(stayed?.result?.content, "done", "who takes its time is waited for");
     }));
 
-  test("what an agent had not handled comes back, however it ends", { timeout: 60_000 }, () =>
+  test("unhandled messages return however the agent ends", { timeout: 60_000 }, () =>
     withPlatform(async (platform) => {
       const asker = await platform.create("asker");
       const ask = (receivers: string) => asker.ask({ performative: "request", receivers, content: 1 }, { timeoutMs: 30_000 });
@@ -351,7 +351,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       const killed = await other.create("killed");
       const kills = assert.rejects(ask("killed"), isUndelivered);
       await waits(killed);
-      // The AMS ends the agent at its own request: nobody else may. It is gone before it hears the answer.
+      // Only the AMS ends the agent, at its own request. It is gone before the answer arrives.
       void killed.ams.kill(killed.aid).catch(() => undefined);
       await kills;
 
@@ -362,7 +362,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       await closes;
     }));
 
-  test("what a program that is killed had not handled comes back", { timeout: 60_000 }, () =>
+  test("unhandled messages of a killed program return", { timeout: 60_000 }, () =>
     withPlatform(async (platform) => {
       const program = `
         import { connect } from ${JSON.stringify(join(repository(), "sdk/typescript/.build/src/node.js"))};
@@ -384,7 +384,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       await isFailed;
     }));
 
-  test("a platform that closes lost nothing that it handled", { timeout: 60_000 }, () =>
+  test("closing platform loses nothing it handled", { timeout: 60_000 }, () =>
     withPlatform(async (platform) => {
       const amy = await platform.create("amy");
       const failures: Message[] = [];
@@ -400,7 +400,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.deepEqual(failures, []);
     }));
 
-  test("results that are too many are said to be", { timeout: 60_000 }, () =>
+  test("too many results are reported", { timeout: 60_000 }, () =>
     withPlatform(async (platform) => {
       for (let number = 0; number < 60; number++) {
         const agent = await platform.create(`bulk${number}`);
@@ -415,7 +415,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       await small.close();
     }));
 
-  test("what the AMS refuses is told in words, and why comes first", () =>
+  test("AMS refusal names its reason first", () =>
     withPlatform(async (platform) => {
       const bob = await platform.create("bob");
       await assert.rejects(bob.ams.kill("weatherman"), { name: "FailureError", message: "ams answers failure: not-registered, for deregister(weatherman)" });
@@ -424,7 +424,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
     }));
 
   for (const [name, form] of FORMS) {
-    test(`10,000 messages each way through a network that breaks all the time, in ${name}`, { timeout: 120_000 }, async () => {
+    test(`10,000 messages survive a breaking network in ${name}`, { timeout: 120_000 }, async () => {
       const messages = 10_000;
       const proxy = await Proxy.to(society.address);
       const platform = await join_({ form }, proxy.address);
@@ -456,7 +456,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
     });
   }
 
-  test("a network that swallows everything and does not say so ends no session", { timeout: 30_000 }, async () => {
+  test("frozen network ends no session", { timeout: 30_000 }, async () => {
     const proxy = await Proxy.to(society.address);
     const platform = await join_({ leaseMs: 6000 }, proxy.address);
     try {
@@ -472,7 +472,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
     }
   });
 
-  test("a session that its node forgot is over, and so are its agents", async () => {
+  test("forgotten session ends with its agents", async () => {
     const proxy = await Proxy.to(society.address);
     const platform = await join_({ leaseMs: 1000 }, proxy.address);
     const bob = await platform.create("bob");
@@ -484,7 +484,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
     await assert.rejects(platform.create("amy"), { name: "SessionError" });
   });
 
-  test("an agent in a Worker is an agent like any", { timeout: 60_000 }, async () => {
+  test("agent in a Worker works like any other", { timeout: 60_000 }, async () => {
     const url = `ws://${society.gateway}/session`;
     const worker = new Worker(new URL("./worker.js", import.meta.url), { workerData: { url, token: TOKEN } });
     try {
@@ -502,10 +502,10 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
   });
 
   for (const [name, form] of FORMS) {
-    test(`by WebSocket, in ${name}`, async () => {
+    test(`WebSocket works in ${name}`, async () => {
       const proxy = await Proxy.to(society.gateway);
       try {
-        // The address of the console does, too.
+        // The console's address works, too.
         const platform = await connect(`http://${proxy.address}${form === "json" ? "/#token=x" : "/session"}`, { token: TOKEN, form, WebSocket });
         const bob = await platform.create("bob");
         assert.equal((await bob.ask({ performative: "request", receivers: "echo", content: "hello" })).content, "hello");
@@ -520,8 +520,8 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
   }
 });
 
-describe("a society of an example", { skip: WITHOUT_NODE }, () => {
-  test("TypeScript bids in AgentSpeak's contract net, and gets what it does cheapest", { timeout: 60_000 }, async () => {
+describe("society of an example", { skip: WITHOUT_NODE }, () => {
+  test("TypeScript contractor wins what it does cheapest", { timeout: 60_000 }, async () => {
     const society = await Society.run(join(repository(), "examples/contract-net"));
     try {
       const platform = await connect(`tcp://${society.address}`, { token: TOKEN });

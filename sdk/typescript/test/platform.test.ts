@@ -1,4 +1,4 @@
-/** What a platform does with what its node says, its program's errors, and the memory of both. The node is the test. */
+/** Test of a platform with a simulated node: node's frames, program errors, memory. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { getEventListeners } from "node:events";
@@ -11,21 +11,21 @@ import { RECONNECT_MS_MAX } from "../src/session/limits.js";
 import { Driver } from "../src/session/driver.js";
 import { SmallNode, withPlatform } from "./small-node.js";
 
-/** What is printed meanwhile. */
+/** Collects printed lines. */
 function printed(context: TestContext): unknown[][] {
   const lines: unknown[][] = [];
   context.mock.method(console, "error", (...line: unknown[]) => void lines.push(line));
   return lines;
 }
 
-test("timers that are taken back leave nothing behind", () => {
+test("cancelled timers leave nothing behind", () => {
   const agent = new Agent();
   for (let count = 0; count < 100; count++) agent.after(1e6, () => assert.fail("it was taken back"))();
   agent.every(1e6, () => assert.fail("it was taken back"))();
   assert.equal(getEventListeners(agent.signal, "abort").length, 1, "however many there were");
 });
 
-test("an agent is on one platform, under one name", () =>
+test("agent is on one platform under one name", () =>
   withPlatform(async (platform, node) => {
     const agent = new Agent();
     const both = await Promise.allSettled([platform.create("bob", agent), platform.create("amy", agent)]);
@@ -38,7 +38,7 @@ test("an agent is on one platform, under one name", () =>
     assert.deepEqual(platform.agents, [agent, other]);
   }));
 
-test("what a node could not read is refused here, and the session goes on", () =>
+test("unreadable input is refused, session continues", () =>
   withPlatform(async (platform, node) => {
     for (const name of [5, {}, null, "half \ud83d of a sign"]) await assert.rejects(platform.create(name as string), { code: "bad-name" });
     await assert.rejects(platform.create("bob", () => undefined, { onLeave: "dance" as "wait" }), /onLeave is dance: it is one of end, wait, go-on/);
@@ -47,14 +47,14 @@ test("what a node could not read is refused here, and the session goes on", () =
     assert.equal((await platform.create("whole \ud83d\ude00")).name, "whole \ud83d\ude00");
   }));
 
-test("a name that is not known to be free yet is asked for again", () =>
+test("name not known to be free is retried", () =>
   withPlatform(async (platform, node) => {
     node.notYet = 2;
     assert.equal((await platform.create("soon")).name, "soon");
     assert.equal(node.of("create").length, 3);
   }));
 
-test("an onError that throws is printed, and all else goes on", { timeout: 10_000 }, async (context) => {
+test("throwing onError is printed, others continue", { timeout: 10_000 }, async (context) => {
   const lines = printed(context);
   const impatient = new SmallNode();
   impatient.leaseMs = 1000;
@@ -77,7 +77,7 @@ test("an onError that throws is printed, and all else goes on", { timeout: 10_00
   assert.equal(lines.filter((line) => line.some((word) => String(word).includes("cannot even complain"))).length, 2);
 });
 
-test("who writes what an agent's function cannot look at hears so, and the next state of the agent covers it", { timeout: 10_000 }, () =>
+test("throwing matcher answers not-understood", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const errors: string[] = [];
     await platform.create(
@@ -98,7 +98,7 @@ test("who writes what an agent's function cannot look at hears so, and the next 
     assert.match(errors[0] ?? "", /null/);
   }));
 
-test("a session goes on whatever the handling of its events throws", async (context) => {
+test("session continues after handler errors", async (context) => {
   const lines = printed(context);
   const node = new SmallNode();
   node.leaseMs = 1000;
@@ -118,7 +118,7 @@ test("a session goes on whatever the handling of its events throws", async (cont
   assert.equal(lines.length, 3);
 });
 
-test("a refusal finds whoever waits for it, however much was sent since", { timeout: 10_000 }, () =>
+test("refusal finds its waiting caller", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await platform.create("bob");
     const answer = bob.ask({ performative: "request", receivers: "amy" }, { timeoutMs: 3000 });
@@ -132,7 +132,7 @@ test("a refusal finds whoever waits for it, however much was sent since", { time
     assert.deepEqual(errors, ["not-allowed: no, of a message to amy"]);
   }));
 
-test("a refusal finds who sent the message, however long it waited for the node", { timeout: 10_000 }, () =>
+test("refusal finds the sender of a message", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const [bob, amy] = [await platform.create("bob"), await platform.create("amy")];
     const errors: string[] = [];
@@ -156,7 +156,7 @@ test("a refusal finds who sent the message, however long it waited for the node"
     assert.equal(errors.length, 1, "who does not wait any more hears nothing, nor do others");
   }));
 
-test("what was answered, sent or ended takes no memory", { timeout: 20_000 }, () =>
+test("finished messages and agents free their memory", { timeout: 20_000 }, () =>
   withPlatform(async (platform, node) => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
@@ -170,7 +170,7 @@ test("what was answered, sent or ended takes no memory", { timeout: 20_000 }, ()
     assert.deepEqual(refs.filter(([, ref]) => ref.deref()).map(([what]) => what), []);
   }));
 
-/** What a program is done with. */
+/** Returns references to finished objects. */
 async function leavings(platform: Platform, bob: Agent): Promise<(readonly [string, WeakRef<object>])[]> {
   const content = new Uint8Array(1000);
   bob.send({ performative: "inform", receivers: "amy", content });
@@ -186,7 +186,7 @@ async function leavings(platform: Platform, bob: Agent): Promise<(readonly [stri
   ];
 }
 
-test("a program whose handlers never end is told, and so are those that send to it", { timeout: 20_000 }, () =>
+test("endless handlers fill the mailbox, senders are told", { timeout: 20_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await platform.create("bob");
     bob.onMessage({ performative: "request" }, () => new Promise(() => undefined));
@@ -206,7 +206,7 @@ test("a program whose handlers never end is told, and so are those that send to 
     assert.equal((await answer).content, content, "its own questions are answered");
   }));
 
-test("a contractor that is gone when it is awarded the contract is not waited for", { timeout: 10_000 }, () =>
+test("contractor gone at award is not waited for", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const boss = await platform.create("boss");
     const net = contractNet(boss, { participants: ["amy", "ed"], content: "mow", deadlineMs: 600_000, resultMs: 600_000, select: (proposals) => proposals });
@@ -225,7 +225,7 @@ test("a contractor that is gone when it is awarded the contract is not waited fo
     assert.deepEqual(silent, []);
   }));
 
-test("any number of questions and timers of one agent listen once to its end, and to a signal", { timeout: 10_000 }, () =>
+test("many questions add one listener per signal", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await platform.create("bob");
     const { signal } = new AbortController();
@@ -238,7 +238,7 @@ test("any number of questions and timers of one agent listen once to its end, an
     for (const stop of stops) stop();
   }));
 
-test("who asks a handler that throws hears so, once, and whoever asks nothing hears nothing", { timeout: 10_000 }, () =>
+test("throwing handler answers failure once", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const told: string[] = [];
     const bob = await platform.create("bob", (agent) => {
@@ -267,7 +267,7 @@ test("who asks a handler that throws hears so, once, and whoever asks nothing he
     await bob.end();
   }));
 
-test("who is asked and says nothing is named", { timeout: 10_000 }, () =>
+test("silent agent is named in the deadline error", { timeout: 10_000 }, () =>
   withPlatform(async (platform) => {
     const bob = await platform.create("bob");
     const late = { name: "DeadlineError", message: "amy, ed did not answer within 20 ms" };
@@ -275,7 +275,7 @@ test("who is asked and says nothing is named", { timeout: 10_000 }, () =>
     await assert.rejects(subscribe(bob, "amy", "news", { timeoutMs: 20 }), { message: "amy did not answer within 20 ms" });
   }));
 
-test("an answer that comes too late is not kept, and a subscription that was not answered is cancelled", { timeout: 10_000 }, () =>
+test("late answer is dropped, late subscription cancelled", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await platform.create("bob");
     await assert.rejects(bob.ask({ performative: "query-ref", receivers: "amy" }, { timeoutMs: 20 }), DeadlineError);
@@ -295,7 +295,7 @@ test("an answer that comes too late is not kept, and a subscription that was not
     assert.equal(said[2]?.conversation_id, said[3]?.conversation_id);
   }));
 
-test("connecting can be given up, before and after it began", { timeout: 10_000 }, async () => {
+test("connecting can be aborted", { timeout: 10_000 }, async () => {
   const node = new SmallNode();
   await assert.rejects(node.connect(AbortSignal.abort(new Error("never mind"))), /never mind/);
   assert.equal(node.connections, 0);
@@ -316,7 +316,7 @@ test("connecting can be given up, before and after it began", { timeout: 10_000 
   await platform.close();
 });
 
-test("a program is told that the network broke, and when it is there again goes on at once", { timeout: 20_000 }, async () => {
+test("network events are reported and end the back-off", { timeout: 20_000 }, async () => {
   const target = new EventTarget();
   const added = { addEventListener: target.addEventListener.bind(target), removeEventListener: target.removeEventListener.bind(target) };
   const names = Object.keys(added) as (keyof typeof added)[];
@@ -330,13 +330,13 @@ test("a program is told that the network broke, and when it is there again goes 
     node.cut();
     while (heard.length < 1) await pause(5);
     assert.deepEqual([heard[0], platform.isConnected], [[false, "cut"], false]);
-    // By now it waits for about as long as it ever does.
+    // By now the back-off is nearly at its maximum.
     while (node.connections < 7) await pause(20);
     node.isThere = true;
     const since = performance.now();
     target.dispatchEvent(new Event("online"));
     while (heard.length < 2) await pause(5);
-    // Its time would be half of the longest wait at least.
+    // The back-off would take at least half of its maximum.
     assert.ok(performance.now() - since < RECONNECT_MS_MAX * 0.45, "it did not wait for its time");
     assert.deepEqual([heard[1], platform.isConnected], [[true, undefined], true]);
     stop();
@@ -349,7 +349,7 @@ test("a program is told that the network broke, and when it is there again goes 
   }
 });
 
-test("an agent that is suspended handles nothing, and then all of it, in its order", { timeout: 10_000 }, () =>
+test("suspended agent handles everything in order later", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await platform.create("bob");
     const heard: unknown[] = [];
@@ -371,18 +371,18 @@ test("an agent that is suspended handles nothing, and then all of it, in its ord
     assert.deepEqual([bob.waiting, bob.heldBytes, bob.isSuspended], [0, 0, false]);
   }));
 
-/** Returns the open messages of the node's last `open` frame, and the frames around the end in their order. */
+/** Returns the open messages of the last `open` frame, and the frames around the end in order. */
 function lastWords(node: SmallNode, end: "end" | "bye"): { readonly open: readonly number[] | undefined; readonly types: readonly string[] } {
   const types = node.heard.map(({ type }) => type).filter((type) => ["open", "ack", end].includes(type));
   return { open: node.of("open").at(-1)?.messages, types: types.slice(Math.max(0, types.indexOf(end) - 2)) };
 }
 
-/** Gives an agent messages of these performatives, numbered from 2. */
+/** Delivers messages of these performatives to an agent, numbered from 2. */
 function given(node: SmallNode, ...performatives: readonly string[]): void {
   for (const performative of performatives) node.number({ type: "message", agent: 0, message: { performative, sender: "amy", receivers: ["bob"] } });
 }
 
-test("messages that nobody handled are named before an agent ends", { timeout: 10_000 }, () =>
+test("unhandled messages are listed before an end", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await platform.create("bob");
     bob.onMessage({ performative: "request" }, () => new Promise(() => undefined));
@@ -400,7 +400,7 @@ test("messages that nobody handled are named before an agent ends", { timeout: 1
     assert.equal(node.of("ack").at(-1)?.received, 8, "what waits is the node's to answer");
   }));
 
-test("an agent that handled all names nothing", { timeout: 10_000 }, () =>
+test("handled messages are not listed", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await platform.create("bob");
     const told = bob.receive({ performative: "inform" });
@@ -417,7 +417,7 @@ test("an agent that handled all names nothing", { timeout: 10_000 }, () =>
     assert.ok(node.heard.findIndex(({ type }) => type === "end") > node.heard.findLastIndex(({ type, received }) => type === "ack" && received === 3));
   }));
 
-test("a platform that closes acknowledges first", { timeout: 10_000 }, async () => {
+test("closing platform acknowledges first", { timeout: 10_000 }, async () => {
   const node = new SmallNode();
   const platform = await node.connect();
   const bob = await platform.create("bob");
@@ -429,7 +429,7 @@ test("a platform that closes acknowledges first", { timeout: 10_000 }, async () 
   assert.equal(node.of("ack").at(-1)?.received, 2);
 });
 
-test("what an agent was given that cannot be set up is named", { timeout: 10_000 }, () =>
+test("messages of a failed set-up are listed", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const failing = platform.create("bob", async (bob) => {
       given(node, "request");
@@ -440,7 +440,7 @@ test("what an agent was given that cannot be set up is named", { timeout: 10_000
     assert.deepEqual(lastWords(node, "end"), { open: [2, 1], types: ["open", "ack", "end"] });
   }));
 
-test("what is open is said again when a session goes on", { timeout: 10_000 }, () =>
+test("open messages are listed again on resumption", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await platform.create("bob");
     given(node, "inform", "inform");
@@ -452,7 +452,7 @@ test("what is open is said again when a session goes on", { timeout: 10_000 }, (
     assert.ok(platform.isConnected);
   }));
 
-test("a contract net with nobody sends nothing, and calls each once", { timeout: 10_000 }, () =>
+test("contract net calls each participant once, or none", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await platform.create("bob");
     const call = { content: "paint", deadlineMs: 50, select: () => [] };

@@ -1,4 +1,4 @@
-/** Codecs on whatever there may be: what is written is read back, and bytes that are none are told as such. */
+/** Property tests of the codecs: everything written can be read, and invalid bytes are refused. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -103,7 +103,7 @@ const acl: fc.Arbitrary<Message> = fc
     receivers,
   }));
 
-test("values come back from the compact codec, and are always written alike", () => {
+test("compact values survive, with one encoding", () => {
   fc.assert(
     fc.property(value, (some) => {
       const body = encodeBody(some);
@@ -116,7 +116,7 @@ test("values come back from the compact codec, and are always written alike", ()
   );
 });
 
-test("values come back from JSON", () => {
+test("JSON values survive", () => {
   fc.assert(
     fc.property(value, (some) => {
       const json = valueToJson(some);
@@ -128,7 +128,7 @@ test("values come back from JSON", () => {
   );
 });
 
-test("the order of values is one", () => {
+test("order of values is total", () => {
   fc.assert(
     fc.property(value, value, value, (a, b, c) => {
       assert.equal(compareValues(a, a), 0);
@@ -140,7 +140,7 @@ test("the order of values is one", () => {
   );
 });
 
-test("messages come back, alone and on a connection that remembers", () => {
+test("messages survive alone and on a connection", () => {
   fc.assert(
     fc.property(fc.array(acl, { maxLength: 6 }), fc.integer({ min: 0, max: 5 }), (messages, remember) => {
       const [encoder, decoder] = [new Encoder(remember), new Decoder(remember)];
@@ -155,7 +155,7 @@ test("messages come back, alone and on a connection that remembers", () => {
   );
 });
 
-/** Bytes with some changed, cut out or put in. */
+/** Generates bytes with changes, cuts and insertions. */
 const spoilt = (whole: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Uint8Array> =>
   fc.tuple(whole, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }), fc.integer({ min: 0, max: 3 })), { minLength: 1, maxLength: 4 })).map(([bytes_, changes]) => {
     const all = [...bytes_];
@@ -168,7 +168,7 @@ const spoilt = (whole: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Uint8Array> =>
     return Uint8Array.from(all);
   });
 
-/** Anything but a {@link DecodeError} fails. */
+/** Permits a {@link DecodeError}; any other error fails. */
 function refusesOr<T>(read: () => T, check: (read: T) => void): void {
   let result: T;
   try {
@@ -180,7 +180,7 @@ function refusesOr<T>(read: () => T, check: (read: T) => void): void {
   check(result);
 }
 
-test("bytes that are none are refused, and nothing else happens; what is read can be written", () => {
+test("invalid bytes are refused, valid ones rewritten", () => {
   const document = fc.oneof(spoilt(value.map(encodeValue)), fc.uint8Array({ maxLength: 60 }));
   fc.assert(
     fc.property(document, (bytes_) => refusesOr(() => decodeValue(bytes_), (read) => assert.deepEqual(decodeValue(encodeValue(read)), read))),
@@ -194,7 +194,7 @@ test("bytes that are none are refused, and nothing else happens; what is read ca
   );
 });
 
-test("frames that are none are refused, in both forms", () => {
+test("invalid frames are refused in both forms", () => {
   const frame = fc.tuple(fc.integer({ min: 0, max: 26 }), fc.uint8Array({ maxLength: 60 })).map(([kind, fields]) => Uint8Array.from([kind, ...fields]));
   fc.assert(fc.property(frame, (bytes_) => refusesOr(() => new FrameReader(compact, 4).read(bytes_), () => undefined)), { numRuns: RUNS.numRuns * 5 });
   const kinds = fc.constantFrom("hello", "welcome", "ack", "created", "ended", "message", "refused", "error", "bye", "save", "lacks", "code", "yield", "offer", "stays", "challenge", "proof", "__proto__", "constructor");
@@ -202,7 +202,7 @@ test("frames that are none are refused, in both forms", () => {
   fc.assert(fc.property(fc.oneof(json, fc.json(), fc.string()), (text_) => refusesOr(() => new FrameReader("json", 0).read(text_), () => undefined)), { numRuns: RUNS.numRuns * 5 });
 });
 
-test("frames of moves come back, in both forms", () => {
+test("frames of moves survive in both forms", () => {
   const [number, agent] = [fc.integer({ min: 1, max: 2 ** 40 }), fc.integer({ min: 0, max: 63 })];
   const word = fc.string({ unit: "grapheme", maxLength: 20 });
   const plainObject = { noNullPrototype: true };
@@ -225,7 +225,7 @@ test("frames of moves come back, in both forms", () => {
   );
 });
 
-test("JSON that is no message is refused, whatever it is", () => {
+test("invalid JSON messages are refused", () => {
   const member = fc.constantFrom("performative", "sender", "receivers", "content", "reply_to", "user", "reply_by_ms", "atom", "term", "args", "map", "record", "fields", "var", "slot", "list", "tail", "object", "items", "int", "num", "bytes", "__proto__", "toString");
   const { json } = fc.letrec<{ json: fc.JsonValue }>((tie) => ({
     json: fc.oneof({ depthSize: "small" }, fc.jsonValue({ maxDepth: 1 }), fc.array(tie("json"), { maxLength: 3 }), fc.dictionary(member, tie("json"), { maxKeys: 4 }) as fc.Arbitrary<fc.JsonValue>),
@@ -239,7 +239,7 @@ test("JSON that is no message is refused, whatever it is", () => {
   );
 });
 
-test("a few bytes cannot say so much that the memory is full", () => {
+test("short bomb does not fill the memory", () => {
   // A thousand columns of a thousand equal lists, each of a thousand equal lists.
   const bomb = Uint8Array.from([0xb6, 0xce, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x01, 0xc0]);
   assert.throws(() => decodeValue(bomb), { name: "DecodeError" });

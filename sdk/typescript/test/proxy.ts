@@ -1,17 +1,17 @@
-/** What stands between an agent and its node in tests: a network that breaks. */
+/** Network between an agent and its node that can break. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
-/** Passes bytes on, and breaks all connections when it is told to. */
+/** Forwards bytes, and breaks all connections on request. */
 export class Proxy {
   cuts = 0;
-  /** Whether nobody gets through any more who comes anew. */
+  /** True to refuse new connections. */
   isDown = false;
   readonly #sockets = new Set<Socket>();
 
   private constructor(
     readonly server: Server,
     readonly address: string,
-    /** `HOST:PORT` of whom it passes bytes on to. */
+    /** `HOST:PORT` of the destination. */
     public target: string,
   ) {}
 
@@ -37,13 +37,13 @@ export class Proxy {
     });
   }
 
-  /** Breaks what there is, in the middle of a frame or not. */
+  /** Breaks all connections, possibly within a frame. */
   cut(): void {
     if (this.#sockets.size > 0) this.cuts++;
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Passes nothing on any more over what there is, and tells nobody: as a network does that lost its way. */
+  /** Stops forwarding without closing connections, like a network without a route. */
   freeze(): void {
     for (const socket of this.#sockets) socket.unpipe().resume();
   }

@@ -1,4 +1,4 @@
-/** The vectors of `conformance/session`, and what the state machine does when the network, or the node, does not do its part. */
+/** Test of the session with the vectors of `conformance/session`, and with failures of network and node. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { DecodeError, EncodeError } from "../src/acl/errors.js";
@@ -18,25 +18,25 @@ const FORMS: readonly (readonly [string, Form])[] = [
 
 type Frames = { frames: { json: Frame; compact: string }[]; refused: { json?: string; compact?: string; error: string }[] };
 
-test("frames, in both forms and both ways", () => {
+test("frames match in both forms and directions", () => {
   for (const { json, compact: bytes } of vectors<Frames>("session/frames.json").frames) {
     const frame = new FrameReader("json", 0).read(JSON.stringify(json));
     assert.deepEqual(said(new FrameReader(compact, 0).read(fromHex(bytes))), said(frame));
     assert.deepEqual(said(new FrameReader("json", 0).read(new FrameWriter("json", 0).write(outgoing(frame)))), said(frame));
-    // Numbers beyond 2^53, which no session reaches, read as the largest that JavaScript can tell apart.
+    // Numbers beyond 2^53, which no session reaches, are capped.
     if ("credit" in json && (json.credit ?? 0) > Number.MAX_SAFE_INTEGER) continue;
     assert.equal(hex(new FrameWriter(compact, 0).write(outgoing(frame)) as Uint8Array), bytes);
   }
 });
 
-test("what is no frame", () => {
+test("invalid frames are refused", () => {
   for (const { json, compact: bytes, error } of vectors<Frames>("session/frames.json").refused) {
     const read = () => (json === undefined ? new FrameReader(compact, 0).read(fromHex(bytes ?? "")) : new FrameReader("json", 0).read(json));
     assert.throws(read, (thrown) => thrown instanceof DecodeError && thrown.message.includes(error), `${json ?? bytes}: ${error}`);
   }
 });
 
-describe("transcripts, the session as their client", () => {
+describe("transcripts with the session as client", () => {
   let [files, misdeeds] = [0, 0];
   for (const file of vectorFiles("session").filter((name) => name !== "frames.json")) {
     const transcript = vectors<Transcript>(`session/${file}`);
@@ -50,7 +50,7 @@ describe("transcripts, the session as their client", () => {
       });
     }
   }
-  test("all were replayed, and few steps are what a client must not do", () => {
+  test("all transcripts were replayed with few misdeeds", () => {
     assert.ok(files >= 19, `${files}`);
     assert.ok(misdeeds < 30, `${misdeeds}`);
   });
@@ -72,7 +72,7 @@ const WELCOME: Welcome = {
   credit: 8,
 };
 
-/** A session in JSON whose node is the test. */
+/** A session in JSON with a simulated node. */
 class Bench {
   now = 0;
   readonly session: Session;
@@ -93,7 +93,7 @@ class Bench {
     this.session.handleFrame(JSON.stringify(frame), this.now);
   }
 
-  /** Returns what is written now, without the empty list of open messages that each connection begins with. */
+  /** Returns the written frames, without the empty `open` list of each new connection. */
   frames(): Frame[] {
     return this.written().filter((frame) => frame.type !== "open" || frame.messages.length > 0);
   }
@@ -118,7 +118,7 @@ class Bench {
 
 const hello = message({ performative: "inform", receivers: "amy", content: "hello" });
 
-test("what is behind the credit waits for it", () => {
+test("frames beyond the credit wait", () => {
   const bench = new Bench();
   bench.connect();
   for (let n = 0; n < 12; n++) bench.session.send(0, hello);
@@ -132,7 +132,7 @@ test("what is behind the credit waits for it", () => {
   assert.equal(bench.session.unacknowledged, 3);
 });
 
-test("open messages are listed before any message can come", () => {
+test("open messages are listed before any message", () => {
   const bench = new Bench();
   bench.connect();
   bench.session.send(0, hello);
@@ -141,7 +141,7 @@ test("open messages are listed before any message can come", () => {
   assert.deepEqual([first, second?.type, more], [{ type: "open", messages: [] }, "message", []]);
 });
 
-test("list of open messages is in order, joined and bounded", () => {
+test("open list is ordered, joined and bounded", () => {
   const bench = new Bench();
   bench.session.open = () => [9, 4, 3, 1, 8].concat(Array.from({ length: 40_000 }, (_, n) => 11 + 2 * n));
   bench.connect();
@@ -159,7 +159,7 @@ test("list of open messages is in order, joined and bounded", () => {
   assert.ok(JSON.stringify(short).length < 65_536, "the frame is no longer than a message may be");
 });
 
-test("a break is waited out longer and longer, and the session goes on where it was", () => {
+test("breaks back off, session resumes", () => {
   const bench = new Bench();
   bench.connect();
   bench.hear(WELCOME);
@@ -192,7 +192,7 @@ test("a break is waited out longer and longer, and the session goes on where it 
   );
 });
 
-test("a network that is away for ten seconds is waited out, whenever it breaks, and a session goes on soon after the network is there again", () => {
+test("ten-second outage is survived at any time", () => {
   for (const [lease, away, latest] of [[LEASE_MS, 10_000, LEASE_MS / 4], [10_000, 7000, 0]] as const) {
     for (let brokenAt = 0; brokenAt <= latest; brokenAt += 250) {
       const bench = new Bench({ leaseMs: lease });
@@ -219,7 +219,7 @@ test("a network that is away for ten seconds is waited out, whenever it breaks, 
   }
 });
 
-test("a session is given up after its lease, and the first connection after some patience", () => {
+test("session ends after its lease, first connection after patience", () => {
   const bench = new Bench();
   bench.connect();
   bench.hear(WELCOME);
@@ -242,7 +242,7 @@ test("a session is given up after its lease, and the first connection after some
   assert.match(lonely.session.over.message, /nobody is there/);
 });
 
-test("a node that falls silent is left early enough to go on over another connection", () => {
+test("silent node is dropped early enough to reconnect", () => {
   const bench = new Bench();
   bench.connect();
   bench.hear(WELCOME);
@@ -266,7 +266,7 @@ test("a node that falls silent is left early enough to go on over another connec
   assert.equal(bench.session.over, undefined);
 });
 
-test("whenever the network falls silent, there is time for another connection before the node gives up", () => {
+test("silence at any phase leaves time to reconnect", () => {
   const lease = 12_000;
   for (let phase = 0; phase < lease / 3; phase += 250) {
     for (let silentFrom = lease; silentFrom < 2 * lease; silentFrom += 250) {
@@ -287,7 +287,7 @@ test("whenever the network falls silent, there is time for another connection be
   }
 });
 
-test("a connection that does not open is waited for no longer than the session lasts", () => {
+test("hanging connection is dropped within the session", () => {
   const first = new Bench({ patienceMs: 700 });
   assert.deepEqual(first.all(), [{ type: "connect" }]);
   assert.equal(first.session.pollTimeout(), 700);
@@ -314,7 +314,7 @@ test("a connection that does not open is waited for no longer than the session l
   assert.ok(connects > 1, "one that hangs is not all that is tried");
 });
 
-test("what a node says out of turn ends the connection, and in the end the session", () => {
+test("unexpected frames end connection, then session", () => {
   for (const wrong of [
     { type: "message", number: 7, agent: 0, message: { performative: "inform" } },
     { type: "ack", received: 99 },
@@ -337,13 +337,13 @@ test("what a node says out of turn ends the connection, and in the end the sessi
   }
 });
 
-test("a frame that cannot be read ends the session, whatever goes well around it", () => {
+test("repeated unreadable frame ends the session", () => {
   const bench = new Bench();
   const good = { type: "message", number: 1, agent: 0, message: { performative: "inform" } };
   let connections = 0;
   for (; !bench.session.over && connections < 10; connections++) {
     bench.connect();
-    // The node takes something each time.
+    // The node acknowledges something each time.
     bench.session.send(0, hello);
     bench.hear({ ...WELCOME, received: connections, credit: connections + 8 });
     bench.frames();
@@ -357,7 +357,7 @@ test("a frame that cannot be read ends the session, whatever goes well around it
   assert.equal(connections, 3);
 });
 
-test("what the node rejects again and again ends the session, whatever it says besides", () => {
+test("repeated rejection ends the session", () => {
   const bench = new Bench();
   let connections = 0;
   for (; !bench.session.over && connections < 10; connections++) {
@@ -372,7 +372,7 @@ test("what the node rejects again and again ends the session, whatever it says b
   assert.equal(connections, 3);
 });
 
-test("faults far apart do not end a session", () => {
+test("distant faults do not end a session", () => {
   const bench = new Bench();
   for (let number = 1; number <= 5; number++) {
     bench.connect();
@@ -387,7 +387,7 @@ test("faults far apart do not end a session", () => {
 
 const TAKEN_OVER = { type: "error", code: "taken-over", text: "the session goes on over a newer connection" };
 
-test("a session that an older connection took away goes on", () => {
+test("takeover by an older connection is resumed", () => {
   const bench = new Bench();
   bench.connect();
   bench.hear(WELCOME);
@@ -399,7 +399,7 @@ test("a session that an older connection took away goes on", () => {
     assert.ok(hello.type === "hello");
     assert.equal(hello.resume?.session, "s1");
     bench.hear(WELCOME);
-    // Much later such a thing can happen again.
+    // Much later, another takeover is permitted.
     for (const until = bench.now + 2 * WELCOME.lease_ms; bench.now < until; bench.until(bench.now + 500)) bench.hear({ type: "ack", received: 0 });
   }
   bench.all();
@@ -409,7 +409,7 @@ test("a session that an older connection took away goes on", () => {
   assert.equal(early.session.over?.code, "taken-over", "it had none yet");
 });
 
-test("two programs that have one session do not take it from each other for ever", () => {
+test("two clients of one session do not fight for ever", () => {
   for (const delays of [[0, 0], [1400, 0], [1400, 1400], [2900, 2900]]) {
     const [one, other] = [new Bench(), new Bench()];
     for (const bench of [one, other]) {
@@ -420,7 +420,7 @@ test("two programs that have one session do not take it from each other for ever
     let [loser, winner] = [one, other];
     for (; !loser.session.over && taken < 10; taken++) {
       loser.hear(TAKEN_OVER);
-      // As slowly as its lease lets it.
+      // As slowly as its lease permits.
       const back = Math.max(loser.session.pollTimeout(), loser.now + (delays[taken % 2] ?? 0));
       if (loser.session.over) break;
       loser.connect();
@@ -435,7 +435,7 @@ test("two programs that have one session do not take it from each other for ever
   }
 });
 
-test("a message that is too long is refused before it is sent", () => {
+test("too long message is refused before sending", () => {
   const bench = new Bench();
   bench.connect();
   bench.hear(WELCOME);
@@ -448,7 +448,7 @@ test("a message that is too long is refused before it is sent", () => {
   );
 });
 
-test("a good-bye is said when all else is", () => {
+test("bye comes after all frames", () => {
   const bench = new Bench();
   bench.connect();
   bench.hear({ ...WELCOME, credit: 1 });
@@ -462,7 +462,7 @@ test("a good-bye is said when all else is", () => {
   assert.equal(bench.session.over?.code, "bye");
 });
 
-test("a good-bye that may not have arrived is said again", () => {
+test("unconfirmed bye is repeated", () => {
   for (const answer of [{ type: "bye" }, { type: "error", code: "session-gone", text: "it left" }]) {
     const bench = new Bench();
     bench.connect();

@@ -1,4 +1,4 @@
-/** Real nodes of one platform, processes that share their HTTP port. */
+/** Real nodes of one platform, as processes that share an HTTP port. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,16 +7,16 @@ import { TOKEN, WHIMBREL } from "./society.js";
 
 const SHARED = ["--http-reuse-port", "--http-origin", "*", "--agent-port", "0", "--listen", "127.0.0.1:0", "--token", "secret of the nodes"];
 
-/** One of them. */
+/** A node's process. */
 interface Process {
   readonly child: ChildProcess;
-  /** Where others join, where agents connect, and where HTTP is. */
+  /** Addresses for joining nodes, for agents, and for HTTP. */
   readonly joinAt: string;
   readonly agents: string;
   readonly http: string;
 }
 
-/** See the module. The first has these AgentSpeak programs; ended by {@link Several.stop}. */
+/** See the module. The first node has these AgentSpeak programs. End it by {@link Several.stop}. */
 export class Several {
   readonly #folder = mkdtempSync(join(tmpdir(), "whimbrel-several-"));
   readonly nodes: Process[] = [];
@@ -35,7 +35,7 @@ export class Several {
     return several;
   }
 
-  /** What all of them have. */
+  /** The shared HTTP address. */
   get http(): string {
     return this.nodes[0]?.http ?? "";
   }

@@ -1,4 +1,7 @@
-/** A session and a small node on a virtual clock, with a network that loses, delays and breaks as chance has it: each run is its seed's. */
+/**
+ * Simulation of a session and a small node on a virtual clock, with a network that loses, delays and breaks. A seed
+ * determines each run.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -12,7 +15,7 @@ const WINDOW = 8;
 const REMEMBER = 4;
 const LEASE_MS = 5000;
 
-/** What a node does with a session, in small: it sends each message back. */
+/** A minimal node that echoes each message. */
 class SmallNode {
   readonly received: unknown[] = [];
   #number = 0;
@@ -27,7 +30,7 @@ class SmallNode {
     this.#writer = new FrameWriter(form, 0);
   }
 
-  /** A new connection; what was remembered on the last one is forgotten. */
+  /** Begins a new connection, without the previous dictionary. */
   connected(): void {
     this.#reader = new FrameReader(this.form, REMEMBER);
     this.#writer = new FrameWriter(this.form, 0);
@@ -39,7 +42,7 @@ class SmallNode {
     const answers: (string | Uint8Array)[] = [];
     const say = (answer: Frame): void => void answers.push(this.#writer.write(outgoing(answer)));
     if (frame.type === "hello") {
-      // Who never saw its welcome begins anew, and has said nothing before.
+      // A client that never saw its welcome begins anew, and has sent nothing yet.
       if (frame.resume) this.#acknowledge(frame.resume.received);
       else assert.deepEqual([this.#number, this.#last], [0, 0], "it resumes if it was welcomed");
       const limits = { lease_ms: LEASE_MS, window: WINDOW, agents: 4, message_bytes: 1 << 20, messages_per_s: 1000, remember: this.form === "json" ? 0 : REMEMBER };
@@ -72,7 +75,7 @@ interface Fate {
   readonly refuse: boolean;
 }
 
-/** Runs until all came back, or the session is over; what came, in its order. */
+/** Runs until all echoes arrived, or the session is over. Returns the echoes in order. */
 function run(form: Form, count: number, fates: readonly Fate[]): { readonly node: SmallNode; readonly echoes: unknown[]; readonly session: Session } {
   const node = new SmallNode(form);
   const session = new Session({ form, remember: REMEMBER, leaseMs: LEASE_MS }, 0, () => 0.5);
@@ -120,9 +123,9 @@ function run(form: Form, count: number, fates: readonly Fate[]): { readonly node
 }
 
 for (const [name, form] of [["json", "json"], ["compact", compact]] as const) {
-  test(`whatever the network does, each message arrives once and in order, in ${name}`, () => {
+  test(`messages arrive once and in order in ${name}`, () => {
     const fate = fc.record({ delayMs: fc.integer({ min: 0, max: 300 }), cutAfter: fc.integer({ min: 0, max: 40 }), refuse: fc.boolean() });
-    // One of them lets something through, or nothing ever would.
+    // One fate lets frames through; otherwise nothing would ever arrive.
     const fates = fc.array(fate, { minLength: 0, maxLength: 6 }).map((some) => [...some, { delayMs: 5, cutAfter: 60, refuse: false }]);
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fates, (count, chances) => {
@@ -130,7 +133,7 @@ for (const [name, form] of [["json", "json"], ["compact", compact]] as const) {
         const all = Array.from({ length: count }, (_, at) => `item ${(at + 1) % 7}`);
         assert.deepEqual(node.received, all.slice(0, node.received.length));
         assert.deepEqual(echoes, all.slice(0, echoes.length));
-        // A network that is away for longer than the lease ends the session, and nothing else does.
+        // Only an outage longer than the lease may end the session.
         if (session.over) assert.equal(session.over.code, session.welcome ? "lease-over" : "unreachable");
         else assert.equal(echoes.length, count);
       }),

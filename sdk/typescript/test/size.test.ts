@@ -1,9 +1,9 @@
-/** What a page loads. */
+/** Test of the SDK's size. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bundled, BYTES_MAX } from "./sizes.js";
 
-test("the SDK is small, and so is what a page need not load", async (context) => {
+test("SDK and its optional parts are small", async (context) => {
   for (const [entry, most] of Object.entries(BYTES_MAX)) {
     const bytes = await bundled(entry);
     context.diagnostic(`${entry}: ${bytes} bytes, minified and gzipped`);
@@ -11,7 +11,7 @@ test("the SDK is small, and so is what a page need not load", async (context) =>
   }
 });
 
-test("nothing that a browser loads needs Node", async () => {
+test("browser bundles need no Node", async () => {
   await assert.rejects(bundled("node.js"), /node:net/, "this is how it would show");
   await bundled("index.js");
 });

@@ -1,15 +1,15 @@
-/** How long each part of the SDK is that a page loads. */
+/** Sizes of the SDK's parts as pages load them. */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-/** Bytes that each part may take, gzipped. */
+/** Maximum bytes of each part, gzipped. */
 export const BYTES_MAX: Readonly<Record<string, number>> = { "index.js": 25_000, "compact.js": 25_000, "sl.js": 25_000, "agentspeak.js": 15_500, "guest.js": 27_000, "device.js": 30_000 };
 
 const source = join(dirname(fileURLToPath(import.meta.url)), "../src");
 
-/** Bytes of a module with all that it imports, minified and gzipped. */
+/** Returns the bytes of a bundled, minified and gzipped module. */
 export async function bundled(entry: string): Promise<number> {
   const result = await build({
     entryPoints: [join(source, entry)],

@@ -1,4 +1,4 @@
-/** SL: the vectors, what JADE writes, and whatever else there may be. */
+/** Test of SL: vectors, JADE's output, and properties. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -10,7 +10,7 @@ import { vectors } from "./vectors.js";
 
 type Vector = { text: string; profile: SlProfile; value: unknown; canonical: string; error?: string; offset?: number };
 
-test("contents, the least profile that has them, and how they are written", () => {
+test("contents match their least profile and canonical text", () => {
   for (const { text, profile, value: json, canonical, error } of vectors<Vector[]>("acl/sl.json")) {
     if (error !== undefined) continue;
     const value = valueFromJson(json);
@@ -23,14 +23,14 @@ test("contents, the least profile that has them, and how they are written", () =
   }
 });
 
-test("what is no content, and where it shows", () => {
+test("invalid contents are refused at their offset", () => {
   for (const { text, error, offset } of vectors<Vector[]>("acl/sl.json")) {
     if (error === undefined) continue;
     assert.throws(() => slToValue(text), (thrown) => thrown instanceof DecodeError && thrown.message.includes(error) && thrown.offset === offset, `${text}: ${error} at ${offset}`);
   }
 });
 
-test("what JADE writes", () => {
+test("JADE's contents are read", () => {
   const all = vectors<string[]>("acl/jade-sl.json");
   assert.ok(all.length > 3);
   for (const text of all) {
@@ -54,8 +54,8 @@ const { value } = fc.letrec<{ value: Value }>((tie) => ({
   ),
 }));
 
-/** SL has one kind of empty set, and strings where there are names that are no words. */
-test("what is written is read, and written the same again", () => {
+/** Normalises values: SL has one empty set, and strings for names that are not words. */
+test("written SL is read and rewritten", () => {
   fc.assert(
     fc.property(value, (some) => {
       let text: string;
@@ -72,7 +72,7 @@ test("what is written is read, and written the same again", () => {
   );
 });
 
-test("text that is no SL is refused, and nothing else happens", () => {
+test("invalid SL is refused", () => {
   const piece = fc.oneof(fc.constantFrom("(", ")", " ", "(p", "((", "))", '"', '\\"', "#3\"", ":a", "?x", "action", "set", "1", "-", "+00000001T000000000", "20259901T000000000"), fc.string({ maxLength: 3 }));
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join("")), (text) => {

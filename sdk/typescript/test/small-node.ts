@@ -1,9 +1,9 @@
-/** A node that is none: what a platform's node says is what the test says. */
+/** Simulated node, controlled by the test. */
 import { setTimeout as pause } from "node:timers/promises";
 import { connect, type Platform } from "../src/index.js";
 import type { Connect, TransportEvents } from "../src/session/transport.js";
 
-/** A frame that a client wrote. */
+/** A frame of the client. */
 export interface Heard {
   readonly type: string;
   readonly message?: { readonly performative: string; readonly reply_with?: string; readonly conversation_id?: string; readonly content?: unknown };
@@ -27,20 +27,20 @@ export interface Heard {
   readonly received?: number;
 }
 
-/** A node that creates agents, ends them, certifies, and takes all messages. */
+/** A node that creates and ends agents, certifies keys, and accepts all messages. */
 export class SmallNode {
   readonly heard: Heard[] = [];
   isThere = true;
   connections = 0;
   leaseMs = 10_000;
   isDeaf = false;
-  /** What whoever shows a certificate is to sign. */
+  /** Challenge for clients with a certificate. */
   challenge = "";
-  /** How often it does not know yet whether "soon" is free. */
+  /** Number of times that the node does not know yet whether "soon" is free. */
   notYet = 0;
-  /** What agents were that come back: it is said before they are created. */
+  /** Saved states of agents, sent before their creation is confirmed. */
   readonly states = new Map<string, { readonly code: string; readonly state: string; readonly from?: string }>();
-  /** Where agents of these names are, and sessions that somebody wants to go on with: what it says of it. */
+  /** Places of agents at other nodes, and of sessions. */
   readonly agentsElsewhere = new Map<string, string>();
   sessionsElsewhere: string | undefined;
   #follows = false;
@@ -59,7 +59,7 @@ export class SmallNode {
     return connect("ws://node.example", { transport: this.transport, ...(signal && { signal }) });
   }
 
-  /** The connection breaks. */
+  /** Breaks the connection. */
   cut(): void {
     this.#events?.onClose("cut");
   }
@@ -76,13 +76,13 @@ export class SmallNode {
     return this.heard.filter((frame) => frame.type === type);
   }
 
-  /** The frame of this kind that comes next, behind so many. */
+  /** Waits for the next frame of a kind after `behind` of them. */
   async next(type: string, behind = 0): Promise<Heard> {
     while (this.of(type).length <= behind) await pause(2);
     return this.of(type)[behind] as Heard;
   }
 
-  /** Answers whoever says it: one session may leave while the next one comes. */
+  /** Answers the sending connection, because one session may leave while the next begins. */
   #hearBy(events: TransportEvents, frame: Heard): void {
     const last = this.#events;
     this.#events = events;

@@ -1,19 +1,19 @@
-/** A real node in a process of its own. */
+/** Real node in a process of its own. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { repository } from "./vectors.js";
 
-/** The binary: what WHIMBREL says, or the release build. */
+/** Path of the binary: WHIMBREL, or the release build. */
 export const WHIMBREL = process.env["WHIMBREL"] ?? join(repository(), "target/release/whimbrel");
 
-/** Why tests with a real node are skipped; false if they are not. Where WHIMBREL_REQUIRED is set they never are. */
+/** Reason to skip tests with a real node; false to run them. With WHIMBREL_REQUIRED, a node is required. */
 export const WITHOUT_NODE = !existsSync(WHIMBREL) && !process.env["WHIMBREL_REQUIRED"] ? `there is no ${WHIMBREL}: make build, or set WHIMBREL` : false;
 
 export const TOKEN = "a token for tests";
 
-/** A society that runs. */
+/** A running society. */
 export class Society {
   output = "";
 
@@ -26,7 +26,7 @@ export class Society {
     readonly folder: string | undefined,
   ) {}
 
-  /** Of AgentSpeak programs by their names, and options of `whimbrel run`. */
+  /** Starts AgentSpeak programs by name, with options of `whimbrel run`. */
   static async of(programs: Readonly<Record<string, string>>, ...options: string[]): Promise<Society> {
     const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
     const names = Object.keys(programs);
@@ -35,7 +35,7 @@ export class Society {
     return Society.run(folder, folder, ...options);
   }
 
-  /** Of a folder that is there. */
+  /** Starts an existing project. */
   static run(project: string, folder?: string, ...options: string[]): Promise<Society> {
     const process_ = spawn(WHIMBREL, ["run", project, "--agent-port", "0", "--http", "0", "--http-origin", "*", ...options], {
       env: { ...process.env, WHIMBREL_AGENT_TOKEN: TOKEN },
@@ -59,7 +59,7 @@ export class Society {
     });
   }
 
-  /** What it printed, when it ended by itself. */
+  /** Waits for its end, and returns its output. */
   async finished(): Promise<string> {
     if (this.process.exitCode === null) await new Promise((resolve) => this.process.once("close", resolve));
     return this.output;

@@ -1,4 +1,4 @@
-/** What a Worker runs in the test of the AgentSpeak corpus in a browser; the page only starts it. */
+/** Worker program for the AgentSpeak corpus in a browser. The page only starts it. */
 import { compileEngine } from "../src/agentspeak/engine.js";
 import { difference, type Case } from "./agentspeak-cases.js";
 

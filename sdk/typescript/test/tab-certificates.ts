@@ -1,4 +1,4 @@
-/** What a page loads in the test of certificates: it tries to have agents with each of those that it is given, and posts what came of it. */
+/** Page for tests of certificates: tries to create agents with each certificate, and posts the outcomes. */
 import { connect, importKey } from "../src/index.js";
 import { compact } from "../src/compact.js";
 import { Device } from "../src/device.js";
@@ -9,11 +9,11 @@ interface Attempt {
   readonly agent: string;
   readonly certificate?: string;
   readonly key?: string;
-  /** The page is a device of this name, whose Worker has the agent. */
+  /** Name of the device, whose Worker has the agent. */
   readonly device?: string;
 }
 
-/** As {@link outcome}, of a device. */
+/** Does the same as {@link outcome} for a device. */
 async function deviceOutcome({ url, agent, certificate = "", key = "", device: name = "" }: Attempt, isCompact: boolean): Promise<string> {
   const onTrouble = (): void => undefined;
   const createWorker = (): Worker => new Worker("/worker.js", { type: "module" });

@@ -1,4 +1,4 @@
-/** A page that is a device: it does what it is told by the test. */
+/** Page that is a device, controlled by the test. */
 import { Device } from "../src/device.js";
 import { connect, isTerm, textOf, type Value } from "../src/index.js";
 
@@ -23,7 +23,7 @@ const device = await Device.join(url, {
   engine: "/agentspeak.wasm",
   lookers: ["boss"],
   work: { squares: "/device-squares.js" },
-  // The second tab has something else by that name, which cannot be set up.
+  // In the second tab this name is a module that cannot be set up.
   modules: { "kept-agent.js": "/kept-agent.js", "fussy.js": name === "tab-two" ? "/broken.js" : "/fussy.js" },
   accepts: (agent) => agent !== "unwanted",
   onArrival: (agent) => void post({ arrived: agent.name, at: name }),

@@ -1,4 +1,4 @@
-/** What a page loads in the test of browsers, and its Web Worker: an agent in each. */
+/** Page for tests of browsers, and its Web Worker: an agent in each. */
 import { connect } from "../src/index.js";
 import { compact } from "../src/compact.js";
 

@@ -1,4 +1,4 @@
-/** Encrypted connections, certificates instead of tokens, and keys of agents' own: with a real authority and a real node. */
+/** Test of encrypted connections, certificates and agents' keys, with a real authority and a real node. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
@@ -29,7 +29,7 @@ describe("over TLS", { skip: WITHOUT_NODE, concurrency: false, timeout: 120_000 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("a token lets in, and the node's certificate must be the authority's", async () => {
+  test("token admits, node's certificate is verified", async () => {
     const url = `tls://${society.address}`;
     const platform = await connect(url, { token: TOKEN, authority: file("n1/authority.pem") });
     assert.equal((await platform.create("amy")).name, "amy");
@@ -39,7 +39,7 @@ describe("over TLS", { skip: WITHOUT_NODE, concurrency: false, timeout: 120_000 
     await assert.rejects(connect(url, { token: TOKEN, patienceMs: 200 }), /certificate/);
   });
 
-  test("a certificate does instead of a token, for its agent only", async () => {
+  test("certificate admits its agent only", async () => {
     const url = `tls://${society.address}`;
     const platform = await connect(url, { authority: file("bob/authority.pem"), certificate: file("bob/session.pem"), key: file("bob/session.key") });
     assert.equal((await platform.create("bob")).name, "bob");
@@ -49,7 +49,7 @@ describe("over TLS", { skip: WITHOUT_NODE, concurrency: false, timeout: 120_000 
     await assert.rejects(intruder, { name: "SessionError" });
   });
 
-  test("an agent has a key of its own certified", async () => {
+  test("agent's own key is certified", async () => {
     const platform = await connect(`tls://${society.address}`, { token: TOKEN, authority: file("n1/authority.pem") });
     const witness = await platform.create("witness");
     const keys = await createKeys();

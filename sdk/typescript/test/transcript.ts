@@ -1,4 +1,4 @@
-/** Replays a transcript of `conformance/session`: the session under test is its client, and its node is simulated. */
+/** Replay of a transcript of `conformance/session`. The session under test is the client; its node is simulated. */
 import assert from "node:assert/strict";
 import { DecodeError } from "../src/acl/errors.js";
 import { messageFromJson } from "../src/acl/json.js";
@@ -38,12 +38,12 @@ const DEFAULTS: Readonly<Record<string, Json>> = {
   bye: {},
 };
 
-/** A frame as it is written: a message in it is not written yet. */
+/** Returns a frame in the form for writing, with its message not encoded. */
 export function outgoing(frame: Frame): Outgoing {
   return (frame.type === "message" ? { ...frame, message: { message: frame.message } } : frame) as Outgoing;
 }
 
-/** A message of a transcript, "*" and what is missing made something. */
+/** Completes a message of a transcript: `*` and missing parts become values. */
 function fill(json: unknown): unknown {
   if (json === "*") return "anything";
   if (Array.isArray(json)) return json.map(fill);
@@ -51,16 +51,16 @@ function fill(json: unknown): unknown {
   return json;
 }
 
-/** A frame without what a reader found out about it. */
+/** Returns a frame without the reader's additions. */
 export const said = (frame: Frame): object => ({ ...frame, bytes: undefined });
 
 export class Replay {
   now = 1000;
-  /** Steps of the client that a well-behaved one cannot be made to take: only their bytes are checked. */
+  /** Client steps that a correct session cannot take. Only their bytes are checked. */
   misdeeds = 0;
   #session: Session | undefined;
   #isConnected = false;
-  /** Whether the connection is one that no session would make. */
+  /** True if no session would make this connection. */
   #isForeign = false;
   readonly #names = new Map<string, unknown>();
   #reader: FrameReader;
@@ -117,7 +117,7 @@ export class Replay {
     }
   }
 
-  /** Writes and reads again what the session cannot be made to say. */
+  /** Writes and reads a frame that a session cannot send. */
   #misdeed(json: Json): void {
     this.misdeeds++;
     const known = Object.fromEntries(Object.entries(json).map(([name, value]) => [name, this.#known(value)]));
@@ -182,7 +182,7 @@ export class Replay {
     assert.deepEqual(hello.versions, [1]);
     for (const name of ["token", "lease_ms", "window"] as const) if (json[name] !== undefined) assert.equal(hello[name], json[name]);
     const wanted = isNew ? null : { session: this.#known(resume["session"]), secret: this.#known(resume["secret"]), received: this.#fromNode };
-    // A client that lost frames on the way says that it received fewer; this one received all that were written.
+    // A client that lost frames reports fewer received ones. This one received all.
     assert.deepEqual(hello.resume, wanted);
   }
 
@@ -192,7 +192,7 @@ export class Replay {
     this.#live.isStale = true;
     this.now += ACK_DELAY_MS;
     const [before] = this.#written(true);
-    // Changes that were not sent yet go with the next acknowledgement.
+    // Pending changes go with the next acknowledgement.
     const [frame] = before ? [before] : (this.#live.handleTimeout((this.now += ACK_DELAY_MS)), this.#written(true));
     assert.deepEqual(frame, { type: "open", messages });
   }
@@ -262,7 +262,7 @@ export class Replay {
     const frame = new FrameReader("json", 0).read(JSON.stringify(json));
     const written = new FrameWriter(this.form, 0).write(outgoing(frame));
     assert.deepEqual(said(new FrameReader(this.form, 0).read(written)), said(frame));
-    // What a client that had lost it is told again; and what is told a client that is none.
+    // Repetitions for a client that lost frames, and frames for a foreign client.
     if (isAgain || this.#isForeign) return;
     const wasOver = this.#live.over !== undefined;
     this.#live.handleFrame(written, this.now);
@@ -292,7 +292,7 @@ export class Replay {
     assert.equal(this.#isConnected, false, "the session does not believe that it is connected");
   }
 
-  /** Time passes. A client that has nothing else to say gives a sign of life in each third of the lease. */
+  /** Lets time pass. An idle client gives a sign of life in each third of the lease. */
   #wait(ms: number): void {
     const until = this.now + ms;
     const lease = this.#live.welcome?.lease_ms ?? 0;
@@ -302,7 +302,7 @@ export class Replay {
       this.#live.handleTimeout(this.now);
       if (this.#live.pollFrame(this.now)) spokeAt = this.now;
       assert.ok(this.now - spokeAt <= (2 * lease) / 3, "there are signs of life");
-      // So does the node.
+      // The node does the same.
       if (this.form === "json") this.#live.handleFrame(`{"type":"ack","received":${this.#toNode}}`, this.now);
       else this.#live.handleFrame(new FrameWriter(compact, 0).write({ type: "ack", received: this.#toNode, credit: null }), this.now);
     }

@@ -1,16 +1,16 @@
-/** The repository's vectors, read as its README says. */
+/** Reader of the repository's vectors, as their README describes. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The repository's root: the first folder above this one that has `conformance`. */
+/** Returns the repository's root: the first parent folder with `conformance`. */
 export function repository(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, "conformance"))) folder = dirname(folder);
   return folder;
 }
 
-/** `JSON.parse` makes 3.0 a whole number: doubles that are whole are written otherwise before it sees them. */
+/** Parses JSON so that 3.0 stays a double: `JSON.parse` does not distinguish it from 3. */
 export function parseExactly(text: string): unknown {
   return JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\d+\.0+(?![\d.eE])/g, (found) => (found.startsWith('"') ? found : `{"num":${parseInt(found, 10)}}`)));
 }

@@ -1,4 +1,4 @@
-/** A clock that goes on when nothing is left to do: an hour takes no longer than what happens in it. */
+/** Virtual clock that jumps to the next timer when nothing is left to do. */
 import type { Clock } from "../src/agentspeak.js";
 
 export class VirtualClock implements Clock {
@@ -6,7 +6,7 @@ export class VirtualClock implements Clock {
   readonly #lookMs: number;
   #calls: { readonly at: number; readonly call: () => void }[] = [];
 
-  /** What a look at the clock takes, in milliseconds: programs that wait for it to go on get there. */
+  /** Duration of a look at the clock, in milliseconds, so that programs that poll it make progress. */
   constructor(lookMs = 0.001) {
     this.#lookMs = lookMs;
   }
@@ -25,7 +25,7 @@ export class VirtualClock implements Clock {
     return () => void (this.#calls = this.#calls.filter((other) => other !== entry));
   }
 
-  /** Lets so many milliseconds pass, or until nothing is left to do. */
+  /** Lets time pass, at most until nothing is left to do. */
   pass(ms: number): void {
     const end = this.#now + ms;
     for (;;) {

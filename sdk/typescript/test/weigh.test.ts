@@ -1,9 +1,9 @@
-/** What a thread can do, as a clock says that the test has. */
+/** Test of the benchmark, with a simulated clock. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { measure, weigh, type Weight } from "../src/device/weigh.js";
 
-/** What is found where each look at the clock comes `ms` behind the last one, and after each so many a pause of `away` ms. */
+/** Measures with a clock that advances `ms` per look, and `away` ms more after `every` looks. */
 function found(ms: number, every = Infinity, away = 0, tick = 0): Weight & { readonly took: number } {
   let [at, looks] = [0, 0];
   const weight = measure(() => {
@@ -13,20 +13,20 @@ function found(ms: number, every = Infinity, away = 0, tick = 0): Weight & { rea
   return { ...weight, took: at };
 }
 
-test("a thread that nobody holds up does as much as it can", () => {
+test("undisturbed thread reaches its capacity", () => {
   const { units, isBusy, took } = found(0.25);
   assert.deepEqual([units, isBusy], [800, false]);
   assert.ok(took < 150, `${took} ms`);
 });
 
-test("busy moments change little, and are noticed", () => {
-  // Away for 60 ms, as often as not: one run of 60 ms would have found a hundredth.
+test("disturbances change little and are noticed", () => {
+  // Away for 60 ms half of the time: a single run of 60 ms could have found a hundredth.
   const busy = found(0.25, 40, 60);
   assert.deepEqual([busy.units, busy.isBusy], [800, true]);
   // Two threads on one processor.
   const shared = found(0.25, 12, 3);
   assert.ok(shared.units >= 400 && shared.units <= 800, `${shared.units} units`);
-  // Now and then somebody else has a turn: nothing that matters.
+  // Rare interruptions do not matter.
   const calm = found(0.25, 100, 4);
   assert.deepEqual([calm.units, calm.isBusy], [800, false]);
   const worst = found(0.25, 2, 200);
@@ -34,14 +34,14 @@ test("busy moments change little, and are noticed", () => {
   assert.ok(worst.units >= 1);
 });
 
-test("a clock that goes in long steps does not make it long, nor wrong", () => {
+test("coarse clock changes neither duration nor result", () => {
   const { units, took } = found(0.25, Infinity, 0, 16);
   assert.ok(units > 700 && units < 900, `${units} units`);
   assert.ok(took < 200, `${took} ms`);
   assert.ok(found(0.25, Infinity, 0, 100).units > 700);
 });
 
-test("weighed again and again this thread is about the same", (context) => {
+test("repeated measurements agree", (context) => {
   const units = Array.from({ length: 5 }, () => weigh()).sort((one, other) => one - other);
   context.diagnostic(units.join(" "));
   assert.ok(units.every((each) => each >= 1 && Number.isInteger(each)));

@@ -1,4 +1,4 @@
-/** An agent in a Worker, as far as it is one: it has no `process`, no file and no socket of Node's. */
+/** Agent in an imitated Worker, without `process`, files or sockets of Node. */
 import { parentPort, workerData } from "node:worker_threads";
 import { connect } from "../src/index.js";
 import { webSocket, type WebSocketClass } from "../src/session/transport.js";

@@ -1,4 +1,4 @@
-/** An agent that answers. */
+/** An agent that echoes requests. */
 import type { Agent } from "../../src/index.js";
 
 export default function echo(agent: Agent): void {

@@ -1,10 +1,10 @@
-/** An agent that asks another one all the time, for as long as it is told to, and then says how that went. */
+/** An agent that sends requests for a given time, and then reports its measurements. */
 import type { Agent } from "../../src/index.js";
 import { median, quantile } from "../measure.js";
 
-/** What is asked and answered: 64 bytes. */
+/** Content of a request: 64 bytes. */
 const TEXT = "0123456789abcdef".repeat(4);
-/** What is asked before anything is counted. */
+/** Requests before the measurement. */
 const WARM_UP = 200;
 
 export default function pinger(agent: Agent): void {

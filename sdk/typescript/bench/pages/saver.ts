@@ -1,4 +1,4 @@
-/** An agent that has its state saved all the time, for as long as it is told to, and then says how that went. */
+/** An agent that saves its state for a given time, and then reports its measurements. */
 import type { Agent } from "../../src/index.js";
 import { median, quantile } from "../measure.js";
 
@@ -32,7 +32,7 @@ export default function saver(agent: Agent): void {
   });
 }
 
-/** Text by chance, which cannot be packed to much less. */
+/** Returns random text, which hardly compresses. */
 function textOf(bytes: number): string {
   return Array.from({ length: bytes }, () => String.fromCharCode(97 + Math.floor(Math.random() * 26))).join("");
 }

@@ -1,11 +1,11 @@
 /**
- * A page that is a device, and does what the benchmark tells it. Its query says `gateway`, `token`, `name` and `workers`; `kind` and `agents` if it is to have
- * agents at once.
+ * A page that is a device, controlled by the benchmark. Its query has `gateway`, `token`, `name` and `workers`, and
+ * optionally `kind` and `agents` to create at once.
  */
 import { Device } from "../../src/device.js";
 import { connect, term, type Draft, type Keep, type Value } from "../../src/index.js";
 
-/** What agents are written in: each with its module, and what it answers. */
+/** Languages of agents, each with its module and the draft that it answers. */
 const KINDS = {
   typescript: { module: "/echo.js", draft: { performative: "query-ref", content: "ready?" } },
   agentspeak: { module: "/mind.asl", draft: { performative: "askOne", content: term("price", { var: "X", slot: 0 }) } },
@@ -14,7 +14,7 @@ const KINDS = {
 
 export type Kind = keyof typeof KINDS;
 
-/** Milliseconds since the page was asked for, until ... */
+/** Milliseconds from the request for the page to each stage. */
 export interface Begun {
   readonly joinedMs: number;
   readonly spawnedMs: number;
@@ -23,19 +23,19 @@ export interface Begun {
 }
 
 export interface Tab {
-  /** What its query wanted at once. */
+  /** Stages of the start that its query requested. */
   readonly begun: Promise<Begun>;
-  /** Joins once more, with so many Workers: a session of each has a bound of agents. */
+  /** Joins again with this many Workers, because each session has a limit of agents. */
   join(workers: number): Promise<void>;
-  /** Has more agents, where there are the fewest. */
+  /** Creates more agents. */
   spawn(kind: Kind, names: readonly string[]): Promise<void>;
-  /** As many of these as can be: which, and why not the others. */
+  /** Creates as many of these agents as possible. Returns them, and the reason for the rest. */
   spawnMost(kind: Kind, names: readonly string[]): Promise<{ readonly there: string[]; readonly why: string }>;
-  /** Asks these, all at once; how long each answer took. */
+  /** Asks these agents at the same time. Returns the durations. */
   ask(kind: Kind, names: readonly string[]): Promise<number[]>;
-  /** Has an agent of a module of the benchmark. */
+  /** Creates an agent from a module of the benchmark. */
   employ(name: string, module: string, keep?: Keep): Promise<void>;
-  /** What an agent answers to a request. */
+  /** Returns an agent's answer to a request. */
   order(name: string, content: Value): Promise<Value>;
 }
 

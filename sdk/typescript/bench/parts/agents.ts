@@ -1,4 +1,4 @@
-/** How many agents a page holds: more and more, until an answer takes too long. */
+/** Benchmark part: number of agents that a page holds, until an answer takes too long. */
 import type { Page } from "playwright-core";
 import { median, quantile, sleep } from "../measure.js";
 import type { Kind } from "../pages/tab.js";
@@ -6,17 +6,17 @@ import type { Row } from "../report.js";
 import { Stage, type Bench } from "../stage.js";
 
 const KINDS: readonly Kind[] = ["typescript", "agentspeak", "wasm"];
-/** A session, and thus a Worker, may have as many. */
+/** Agents of a session, and so of a Worker. */
 const PER_WORKER = 64;
 const STEPS = [64, 128, 256, 512, 1024, 2048];
-/** No more once an answer takes longer. */
+/** Duration of an answer that ends the part. */
 const SLOW_MS = 1000;
-/** Agents that are asked one after the other, for what one answer takes. */
+/** Agents that are asked in turn for the duration of one answer. */
 const ASKED = 100;
-/** Until memory is looked at: what is no garbage stays. */
+/** Wait before memory is measured, for the garbage collector. */
 const REST_MS = 1500;
 
-/** Milliseconds that one answer takes, of some of these, one after the other. */
+/** Asks some of the agents in turn. Returns the milliseconds of each answer. */
 function askSome(page: Page, kind: Kind, names: readonly string[]): Promise<number[]> {
   const some = names.filter((_, at) => at % Math.ceil(names.length / ASKED) === 0);
   return page.evaluate(

@@ -1,4 +1,7 @@
-/** Frames that the console shows of a large and busy society. The society is the mock node's: it takes less of the processors than agents would. */
+/**
+ * Benchmark part: frames of the console for a large and busy society. A mock node provides the society, because it
+ * needs less of the processors than agents.
+ */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -13,10 +16,10 @@ const VIEWS = ["society", "society/initiator1", "conversations", "mind/initiator
 const AGENTS = 10_000;
 const MESSAGES_PER_S = 5000;
 const TARGET_FPS = 30;
-/** Until a view is there, and has something to show. */
+/** Wait until a view has data. */
 const SETTLE_MS = 4000;
 
-/** Where a mock node is, with so many agents. */
+/** Starts a mock node, and returns its address. */
 function mock({ closers }: Bench, agents: number, rate: number): Promise<string> {
   if (!existsSync(MOCK)) throw new Error(`there is no ${MOCK}: make bench-browser builds it`);
   closers.goOn();
@@ -28,7 +31,7 @@ function mock({ closers }: Bench, agents: number, rate: number): Promise<string>
   });
 }
 
-/** Milliseconds between frames, for so long. */
+/** Returns the milliseconds between frames. */
 function gaps(page: Page, ms: number): Promise<number[]> {
   return page.evaluate(
     (ms) =>
@@ -49,7 +52,7 @@ function gaps(page: Page, ms: number): Promise<number[]> {
   );
 }
 
-/** What the page's thread did since it began, and when that is: seconds. */
+/** Returns the seconds of the page's thread, the time, and the heap. */
 async function worked(session: CDPSession): Promise<{ busy: number; at: number; heap: number }> {
   const { metrics } = await session.send("Performance.getMetrics");
   const value = (of: string): number => metrics.find(({ name }) => name === of)?.value ?? NaN;

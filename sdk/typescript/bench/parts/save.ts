@@ -1,9 +1,9 @@
-/** What it costs that an agent's state is saved at the node. */
+/** Benchmark part: cost of saving an agent's state at the node. */
 import type { Row } from "../report.js";
 import { folder, Stage, type Bench } from "../stage.js";
 
 const BYTES = [256, 16_384];
-/** Agents of the page that save at the same time. */
+/** Agents that save at the same time. */
 const AGENTS = [1, 16];
 
 type Saved = readonly [perS: number, p50Ms: number, p99Ms: number];

@@ -1,4 +1,4 @@
-/** How long is what a page loads, and what the console is. */
+/** Benchmark part: bytes of the SDK and the console. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -14,7 +14,7 @@ const CONSOLE_BYTES_MAX = 150_000;
 
 const zipped = (bytes: Uint8Array): number => gzipSync(bytes, { level: 9 }).length;
 
-/** All files of the console; beside them there is the SDK, for other pages. */
+/** Returns the bytes of the console, without the SDK for other pages. */
 function consoleBytes(): number {
   const files = readdirSync(CONSOLE, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && entry.parentPath !== join(CONSOLE, "sdk"));
   return files.reduce((sum, { parentPath, name }) => sum + zipped(readFileSync(join(parentPath, name))), 0);

@@ -1,11 +1,11 @@
-/** How soon a page has agents that answer. */
+/** Benchmark part: time until a page has agents that answer. */
 import { median } from "../measure.js";
 import type { Kind } from "../pages/tab.js";
 import type { Row, Target } from "../report.js";
 import { Stage, type Bench } from "../stage.js";
 
 const KINDS: readonly Kind[] = ["typescript", "agentspeak", "wasm"];
-/** Loads that the medians are of; one before them makes node and browser warm. */
+/** Measured loads, after one that warms up node and browser. */
 const LOADS = 9;
 const AGENTS = 50;
 const TARGET_MS = 1000;

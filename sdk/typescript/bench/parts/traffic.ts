@@ -1,18 +1,18 @@
-/** Messages between agents of two Workers of one page, and of two tabs: both by way of the node. */
+/** Benchmark part: messages between two Workers of a page, and between two tabs. Both go through the node. */
 import type { Page } from "playwright-core";
 import type { Row } from "../report.js";
 import { Stage, type Bench } from "../stage.js";
 
-/** Questions that are on their way at once. */
+/** Requests in flight. */
 const AT_ONCE = [1, 32, 256];
 
-/** How frames are written. */
+/** Forms of frames. */
 const FORMS = ["json", "compact"] as const;
 
 type Form = (typeof FORMS)[number];
 
 async function measure(bench: Bench, what: string, form: Form, from: Page, to: Page): Promise<Row[]> {
-  // A device has its agents where it has the fewest: the second one is in the other Worker.
+  // A device creates an agent in the emptiest Worker, so the second one is in the other Worker.
   await from.evaluate(() => tab.employ("pinger", "/pinger.js"));
   await to.evaluate(() => tab.employ("echo", "/echo.js"));
   const rows: Row[] = [];

@@ -1,6 +1,6 @@
 /**
- * What somebody who watches costs a busy node. A machine's speed drifts by more than that: each stretch with a watcher is compared with those
- * right before and behind it, and what counts is the median of such pairs.
+ * Benchmark part: cost of a watcher for a busy node. The machine's speed drifts by more than that cost. So each
+ * interval with a watcher is compared with its two neighbours, and the median of these pairs counts.
  */
 import { availableParallelism } from "node:os";
 import WebSocket from "ws";
@@ -10,14 +10,14 @@ import { node, type Bench } from "../stage.js";
 
 const TOKEN = "token-for-watchers";
 const PAIRS = 12;
-/** How long a stretch is, as a part of `--seconds`: with 5 of them longer than what is told each second. */
+/** Length of an interval as a part of `--seconds`. With 5 s it exceeds the interval of reports. */
 const STRETCH = 1 / 4;
-/** After a watcher came or went. */
+/** Wait after a watcher came or went. */
 const SETTLE_MS = 100;
 const WARM_UP_MS = 1500;
 const TARGET = 0.95;
 
-/** 50 agents in a ring, and 400 messages that go round in it. */
+/** A ring of 50 agents with 400 circulating messages. */
 const RING = {
   "society.mas2j": "MAS ring { agents: w #50; starter; }",
   "starter.asl": '!go. +!go <- .wait(500); for (.range(I, 1, 400)) { J = (I mod 50) + 1; .concat("w", J, T); .term2string(A, T); .send(A, achieve, token(I)); }.',
@@ -25,7 +25,10 @@ const RING = {
 +?next(X) <- .my_name(Me); .term2string(Me, S); .delete("w", S, D); .term2string(K, D); J = (K mod 50) + 1; .concat("w", J, T); .term2string(X, T); +next(X).`,
 };
 
-/** What is watched: nothing, which shows the noise; each message, as for conversations; and all that the console watches while it shows its map, with who talks to whom. */
+/**
+ * Sets of watches: none, which shows the noise; all messages, as for conversations; and those of the console with its
+ * map.
+ */
 const WATCHES = {
   nobody: [],
   events: [{ what: "events", wanted: {} }],
@@ -38,7 +41,7 @@ const WATCHES = {
 } as const;
 
 interface Watcher {
-  /** How many frames came. */
+  /** Number of frames received. */
   seen: number;
   readonly close: () => void;
 }
@@ -52,7 +55,7 @@ function watch(gateway: string, wanted: (typeof WATCHES)[keyof typeof WATCHES]):
     socket.once("close", () => reject(new Error("the node does not let anybody watch")));
     socket.once("open", () => socket.send(JSON.stringify({ type: "hello", token: TOKEN })));
     socket.on("message", () => {
-      // The first one says welcome.
+      // The first frame is the welcome.
       if (watcher.seen++ >= 0) return;
       wanted.forEach((one, id) => socket.send(JSON.stringify({ type: "watch", id, ...one })));
       resolve(watcher);
@@ -65,7 +68,7 @@ interface Counted {
   readonly up_us: number;
 }
 
-/** Messages a second that the node's agents handle, for so long. */
+/** Measures the messages a second that the node's agents handle. */
 async function rate(gateway: string, ms: number): Promise<number> {
   const counted = async (): Promise<Counted> => (await (await fetch(`http://${gateway}/api/v1/node`, { headers: { authorization: `Bearer ${TOKEN}` } })).json()) as Counted;
   const before = await counted();
@@ -97,7 +100,7 @@ async function pairs(bench: Bench, gateway: string, what: keyof typeof WATCHES):
 
 export async function run(bench: Bench): Promise<Row[]> {
   const rows: Row[] = [];
-  // With a core that the node's agents leave alone the watcher's own work is not counted; without one it is.
+  // With a spare core the watcher's own work is not counted; without one it is.
   for (const workers of bench.isSmall ? [1] : [1, availableParallelism()]) {
     const { gateway } = await node(bench.closers, RING, "--http-token", TOKEN, "--workers", String(workers));
     await sleep(WARM_UP_MS);

@@ -115,7 +115,6 @@ function messages(desk: Desk): Functions {
 /** True for agents. Topics and groups are checked when a message is sent. */
 const isAgent = ({ name }: Aid): boolean => !["topic:", "group:", "any:"].some((cast) => name.startsWith(cast));
 
-
 // ---- Platform: names, clock, randomness, output
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warning", "severe"];
