@@ -51,7 +51,7 @@ CONSOLE := $(if $(shell command -v npm 2>/dev/null),console/dist/sdk/whimbrel.js
 # Cargo knows best what is out of date.
 .PHONY: $(WHIMBREL)
 $(WHIMBREL): | rust $(CONSOLE)
-	@$(CARGO) build --release --locked --package whimbrel
+	@$(CARGO) build --release --locked --package whimbrel-cli
 
 ##@ Tests, the cheapest failure first
 
@@ -72,7 +72,7 @@ tidy: | rust ## The project's own rules: crate arrows, purity, long functions, n
 .PHONY: clippy
 clippy: | rust ## Lints, none allowed; of a node without WebAssembly and NATS, too
 	@$(CARGO) clippy --quiet --locked --workspace --all-targets -- --deny warnings
-	@$(CARGO) clippy --quiet --locked --package whimbrel --no-default-features --all-targets -- --deny warnings
+	@$(CARGO) clippy --quiet --locked --package whimbrel-cli --no-default-features --all-targets -- --deny warnings
 
 # A page that has grown too large should be known in seconds, not after a release has been built.
 .PHONY: web-check

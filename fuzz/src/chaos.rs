@@ -3,13 +3,10 @@
 
 use std::time::Duration;
 
-#[path = "../../crates/whimbrel/src/duration.rs"]
-#[allow(dead_code, reason = "the command line uses all of it")]
-mod duration;
-#[path = "../../crates/whimbrel/src/chaos/plan.rs"]
-#[allow(dead_code, reason = "the command line uses all of it")]
+#[path = "../../crates/bench/src/chaos/plan.rs"]
+#[allow(dead_code, reason = "the benchmarks use all of it")]
 mod plan;
-#[path = "../../crates/whimbrel/src/chaos/schedule.rs"]
+#[path = "../../crates/bench/src/chaos/schedule.rs"]
 mod schedule;
 
 use plan::{Plan, Wrong};

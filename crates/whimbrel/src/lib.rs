@@ -24,15 +24,21 @@
 
 pub mod cluster;
 pub mod code_cache;
+pub mod control;
 pub mod documents;
 pub mod duration;
 pub mod environment;
+pub mod figures;
 pub mod files;
 mod foreign;
 pub mod guests;
 mod kept;
+pub mod node_secrets;
+pub mod open_files;
 pub mod policy;
 pub mod programs;
+pub mod projects;
+pub mod refusals;
 pub mod shelving;
 pub mod society;
 mod web_sessions;
@@ -53,6 +59,9 @@ pub use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Templ
 pub use whimbrel_runtime::{
     Agent, Context, DurableAgent, DurableContext, Output, Platform, PlatformBuilder, durable, volatile,
 };
+
+/// Version of Whimbrel, with the commit from which it was built if that is known.
+pub const VERSION: &str = env!("WHIMBREL_VERSION");
 
 /// Documents whose Rust is compiled and run as tests.
 #[cfg(doctest)]

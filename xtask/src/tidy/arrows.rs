@@ -1,4 +1,4 @@
-//! Which crate may use which: acl -> platform -> {runtime, bdi, wasm, store, net, gateway} -> whimbrel.
+//! Which crate may use which: acl -> platform -> {runtime, bdi, wasm, store, net, operator -> gateway} -> whimbrel -> terminal -> bench -> cli.
 
 use super::Finding;
 use crate::repo::Repo;
@@ -17,6 +17,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("operator", &["platform"]),
     ("gateway", &["platform", "operator"]),
     ("whimbrel", &["acl", "platform", "runtime", "bdi", "wasm", "store", "net", "operator", "gateway", "files"]),
+    ("terminal", &["acl", "platform", "runtime", "bdi", "net", "whimbrel"]),
+    ("bench", &["acl", "platform", "runtime", "wasm", "store", "net", "operator", "files", "whimbrel", "terminal"]),
+    (
+        "cli",
+        &[
+            "acl", "platform", "runtime", "bdi", "wasm", "store", "net", "operator", "gateway", "files", "whimbrel",
+            "terminal", "bench",
+        ],
+    ),
     ("device", &["acl", "platform", "bdi"]),
     ("testkit", &["acl", "platform", "runtime"]),
 ];
@@ -63,8 +72,10 @@ fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
         if !section.ends_with("dependencies") {
             continue;
         }
-        let Some(used) = line.strip_prefix("whimbrel-") else { continue };
-        let used = used.split(|c: char| !c.is_alphanumeric() && c != '-').next().unwrap_or_default();
+        let named = line.split(|c: char| !c.is_alphanumeric() && c != '-').next().unwrap_or_default();
+        // The library has the project's own name.
+        let library = (named == "whimbrel").then_some(named);
+        let Some(used) = named.strip_prefix("whimbrel-").or(library) else { continue };
         found.push(Dependency { line: index + 1, used, for_tests: section.ends_with("dev-dependencies") });
     }
     found

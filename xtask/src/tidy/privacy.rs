@@ -9,12 +9,12 @@ const OTHERS: &[&str] = &[
     "crates/files/",
     "crates/gateway/build.rs",
     "crates/runtime/src/loader.rs",
-    "crates/whimbrel/src/bench/",
-    "crates/whimbrel/src/commands/agent_build/",
-    "crates/whimbrel/src/commands/bench.rs",
-    "crates/whimbrel/src/commands/codec.rs",
-    "crates/whimbrel/src/commands/new.rs",
+    "crates/bench/src/",
+    "crates/cli/src/commands/agent_build/",
+    "crates/cli/src/commands/codec.rs",
+    "crates/cli/src/commands/new.rs",
     "crates/net/src/authority/file.rs",
+    "crates/testkit/src/scratch.rs",
     "xtask/",
 ];
 /// Functions that make a file or folder.
@@ -69,6 +69,6 @@ mod tests {
     fn private_files_are_left_alone() {
         let source = "fn f() { whimbrel_files::create(p); platform.create(true_agent); store.create_new(2); }\n";
         expect(check, &[("crates/store/src/a.rs", source)], &[]);
-        expect(check, &[("crates/whimbrel/src/bench/a.rs", "fn f() { fs::write(p, b); }\n")], &[]);
+        expect(check, &[("crates/bench/src/a.rs", "fn f() { fs::write(p, b); }\n")], &[]);
     }
 }

@@ -24,7 +24,11 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(15);
 /// How often somebody who waits looks.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The exit code of a process that others took for dead.
+/// Number of partitions of a store in NATS, unless its address says another one. Few partitions let more steps share a
+/// frame and pass on sooner; but no more nodes than these have agents to run.
+pub const ENGINE_PARTITIONS: u16 = 16;
+
+/// Exit status of a process that others took for dead.
 pub const DEPOSED: i32 = 75;
 
 /// Forgets all that is kept in the store, as the owner of all partitions in an epoch.

@@ -5,23 +5,19 @@ use std::cmp::Ordering;
 use std::fmt::Write;
 
 use anyhow::{anyhow, bail};
-use clap::Args;
 use whimbrel_operator::NodeInfo;
 
 use super::client::{Found, Survey, survey};
 use super::natural;
 
-/// Which platform, and which of its nodes, a command is about.
-#[derive(Clone, Debug, Default, Args)]
+/// Choice of a platform and of its nodes.
+#[derive(Clone, Debug, Default)]
 pub struct Target {
-    /// The platform, by its name or its project's, if several run here.
-    #[arg(long, value_name = "NAME", help_heading = "Which platform")]
+    /// Name of the platform, or of its project.
     pub platform: Option<String>,
-    /// Only this node of it.
-    #[arg(long, value_name = "NAME", help_heading = "Which platform")]
+    /// Name of one node.
     pub node: Option<String>,
-    /// The node that is this process.
-    #[arg(long, value_name = "PID", help_heading = "Which platform")]
+    /// Number of one node's process.
     pub pid: Option<u32>,
 }
 
@@ -37,7 +33,8 @@ impl Target {
 ///
 /// # Errors
 /// Nothing runs, nothing that is meant, or several platforms that could be.
-pub fn choose(target: &Target) -> anyhow::Result<Vec<Found>> {
+pub fn choose(target: impl Into<Target>) -> anyhow::Result<Vec<Found>> {
+    let target = target.into();
     let Survey { nodes, problems } = survey();
     let mut platforms = platforms(nodes);
     if platforms.is_empty() {

@@ -9,7 +9,7 @@ use whimbrel_platform::limits::{
 use whimbrel_runtime::{FullMailbox, NodeHealth};
 
 use crate::duration::age;
-use crate::table::bytes;
+use crate::figures::bytes;
 
 /// Returns the faults of a node of this health, which has so much memory of so much that it may have.
 pub(super) fn wrong(health: &NodeHealth, memory: Option<u64>, limit: Option<u64>) -> Vec<String> {

@@ -6,9 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
+use crate::cluster::View;
+use crate::programs::SocietyLoader;
 use rustc_hash::{FxHashMap, FxHashSet};
-use whimbrel::cluster::View;
-use whimbrel::programs::SocietyLoader;
 use whimbrel_acl::{Aid, Name, Symbol};
 use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_operator::{
@@ -287,7 +287,7 @@ impl Panel {
             node: self.node().to_owned(),
             society: self.society.clone(),
             pid: std::process::id(),
-            version: env!("WHIMBREL_VERSION").to_owned(),
+            version: crate::VERSION.to_owned(),
             started_ms: services.wall_clock_ms().saturating_sub(now.as_ms()),
             up_us: now.0,
             agents: agents.unwrap_or_default(),

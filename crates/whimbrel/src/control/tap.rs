@@ -206,6 +206,7 @@ pub fn dead_letters(platform: &Platform, node: &str, agents: Vec<String>, limit:
     DeadLettersFound { letters, total: platform.counters_now().dead }
 }
 
+/// Returns the wall clock, in microseconds since 1970.
 pub fn wall_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }

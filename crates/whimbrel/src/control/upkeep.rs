@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::programs::CodeSeen;
 use rustc_hash::FxHashMap;
-use whimbrel::programs::CodeSeen;
 use whimbrel_acl::Symbol;
 use whimbrel_operator::{CodeForm, CodeInfo, CodesFound, QuotaInfo, QuotasFound, UsageInfo};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};

@@ -6,7 +6,7 @@ use whimbrel::environment::{Environment, Environments};
 use whimbrel::platform::services::LogLevel;
 use whimbrel::{Agent, Aid, Context, MessageBody, Output, Performative, Platform, Society, Value};
 
-use super::Scratch;
+use whimbrel_testkit::Scratch;
 
 /// A counter that can be pressed; everybody sees how often it was.
 struct Counter {
@@ -57,7 +57,7 @@ fn an_environment_can_be_written_in_rust() {
         };
         Ok(Counter { presses: 0.0, limit: *limit })
     });
-    let society = Society::open_with(&scratch.0.join("x.mas2j"), &environments).expect("it is right");
+    let society = Society::open_with(&scratch.path().join("x.mas2j"), &environments).expect("it is right");
     let lines = Lines::default();
     let platform = Platform::builder().output(lines.clone()).loader(society.loader()).build();
     society.start(&platform).expect("the names are free");
@@ -94,7 +94,7 @@ const INITIATOR: &str = "
 #[test]
 fn agents_in_rust_and_in_agentspeak_know_performatives_by_their_own_names() {
     let scratch = Scratch::with(&[("initiator.asl", INITIATOR)]);
-    let society = Society::open(&scratch.0.join("initiator.asl")).expect("it is right");
+    let society = Society::open(&scratch.path().join("initiator.asl")).expect("it is right");
     let lines = Lines::default();
     let platform = Platform::builder().output(lines.clone()).loader(society.loader()).build();
     platform.spawn("bidder", Bidder).expect("the name is free");

@@ -1,0 +1,135 @@
+//! Which of the nodes answer, looked at again and again by a thread of its own: a node that is stopped answers late, and nobody
+//! else is to wait for that.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use serde_json::json;
+use whimbrel_acl::{AclMessage, Aid, Encoding, Performative, Symbol};
+use whimbrel_operator::{AgentOrder, AgentsWanted, Answer, Request, Sending};
+
+use super::schedule::Random;
+use whimbrel::control::content_of;
+use whimbrel::control::{Found, survey};
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// See the module.
+#[derive(Clone)]
+pub struct Lookout {
+    seen: Arc<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    processes: Mutex<Vec<u32>>,
+    nodes: Mutex<Vec<Found>>,
+    ended: AtomicBool,
+}
+
+/// The thread; it ends when this is dropped.
+pub struct Looking {
+    seen: Arc<Seen>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Lookout {
+    /// Begins to look.
+    pub fn begin() -> (Self, Looking) {
+        let seen = Arc::<Seen>::default();
+        let looks = Arc::clone(&seen);
+        let look = move || {
+            while !looks.ended.load(Ordering::Acquire) {
+                let nodes = looks.among(survey().nodes);
+                *looks.nodes.lock().unwrap_or_else(PoisonError::into_inner) = nodes;
+                std::thread::sleep(LOOK);
+            }
+        };
+        (Self { seen: Arc::clone(&seen) }, Looking { seen, thread: Some(std::thread::spawn(look)) })
+    }
+
+    /// Says whose nodes are meant.
+    pub fn watch(&self, processes: Vec<u32>) {
+        *self.seen.processes.lock().unwrap_or_else(PoisonError::into_inner) = processes;
+    }
+
+    /// Those that answered when they were asked last.
+    pub fn nodes(&self) -> Vec<Found> {
+        let nodes = self.seen.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.seen.among(nodes)
+    }
+
+    /// Those that answer now.
+    pub fn look(&self) -> Vec<Found> {
+        self.seen.among(survey().nodes)
+    }
+
+    /// One of those that answered, any of them.
+    pub fn any(&self, random: &mut Random) -> Option<Found> {
+        let mut nodes = self.nodes();
+        (!nodes.is_empty()).then(|| nodes.swap_remove(random.below(nodes.len())))
+    }
+}
+
+impl Seen {
+    fn among(&self, mut nodes: Vec<Found>) -> Vec<Found> {
+        let processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.retain(|node| processes.contains(&node.info.pid));
+        nodes
+    }
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        self.seen.ended.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The agents of a node whose names fit, without the platform's own.
+pub fn agents(node: &Found, names: &str) -> anyhow::Result<Vec<String>> {
+    let wanted = AgentsWanted {
+        name: names.to_owned(),
+        state: None,
+        services: false,
+        sort: AgentOrder::Name,
+        limit: usize::MAX,
+        elsewhere_but: None,
+    };
+    let Answer::Agents(found) = node.ask(&Request::Agents(wanted), Duration::ZERO)? else {
+        bail!("node {} does not tell of its agents", node.info.node);
+    };
+    Ok(found.agents.into_iter().map(|agent| agent.name).collect())
+}
+
+/// A message to an agent through a node, from the client of this number; its answer's content, if one is waited for.
+///
+/// # Errors
+/// It is not known what became of it; or, if it is a [`Refusal`] for another reason than that no answer came, it was not sent.
+pub fn say(
+    node: &Found,
+    client: u8,
+    (performative, agent, text): (&str, &str, &str),
+    wait: Option<Duration>,
+) -> anyhow::Result<Option<String>> {
+    // An agent of its own on each node.
+    let from = format!("chaos-{}-{client}", node.info.pid);
+    let performative = performative.parse().unwrap_or_else(|_| Performative::named(Symbol::new(performative)));
+    let message = AclMessage::new(performative, Aid::local(from.as_str()), Aid::local(agent), content_of(text));
+    let encoded = Encoding::Json.encode(&message).context("the message cannot be sent")?;
+    let wait_ms = wait.map(|wait| wait.as_millis() as u64);
+    let sending = Sending { message: serde_json::from_slice(&encoded)?, wait_ms };
+    match node.ask(&Request::Send(Box::new(sending)), wait.unwrap_or_default())? {
+        Answer::Reply { message } => {
+            let answer = Encoding::Json.decode(json!(message).to_string().as_bytes())?;
+            Ok(Some(answer.content.to_string()))
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,537 @@
+//! Plans: what society is put to the test, what happens to it, and what must be so afterwards; as TOML (docs/guide/chaos.md).
+//! Nothing here knows of files or processes.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+
+use super::schedule::{Random, choose};
+use whimbrel_platform::duration;
+
+/// The longest a run may be asked to last.
+const RUN_MAX: Duration = Duration::from_secs(24 * 3600);
+/// The shortest time between two faults of a kind.
+const EVERY_MIN: Duration = Duration::from_millis(10);
+/// Faults of a kind in one run: all of them are in memory.
+const FAULTS_MAX: u32 = 100_000;
+/// Nodes of a society.
+const NODES_MAX: u8 = 9;
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    pub society: Spanned<Society>,
+    #[serde(default)]
+    pub run: Run,
+    #[serde(default, rename = "fault")]
+    pub faults: Vec<Spanned<Fault>>,
+    #[serde(default)]
+    pub end: Option<End>,
+    #[serde(default, rename = "register")]
+    pub registers: Vec<Register>,
+    #[serde(default, rename = "check")]
+    pub checks: Vec<Check>,
+}
+
+/// What is wrong with a plan, and where: from which byte of the text to which.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wrong {
+    pub place: Range<usize>,
+    pub what: String,
+}
+
+/// The society, and what runs it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Society {
+    /// A project, a program, or a folder with one project; as seen from the plan's folder.
+    pub project: String,
+    /// Nodes: n1, n2, ...; three on an engine if not given.
+    #[serde(default)]
+    pub nodes: Option<u8>,
+    #[serde(default)]
+    pub store: Store,
+    /// Servers of an engine of its own: s1, s2, ...; three if not given.
+    #[serde(default)]
+    pub servers: Option<u8>,
+    /// As `whimbrel up --takeover`.
+    #[serde(default)]
+    pub takeover: Option<Time>,
+    /// As `whimbrel up --agents`.
+    #[serde(default)]
+    pub agents: Option<u32>,
+}
+
+/// Where a society is kept.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Store {
+    /// On servers that are started for it.
+    #[default]
+    Engine,
+    /// In a folder, which one node has for itself.
+    Folder,
+    /// On servers that run already.
+    At(String),
+}
+
+/// How long, and how.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// For how long; until all faults that say `times` or `at` have been, if not given.
+    #[serde(default, rename = "for")]
+    pub time: Option<Time>,
+    /// Where random numbers start.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// How many faults there may be at a time.
+    #[serde(default = "one")]
+    pub together: NonZeroUsize,
+}
+
+fn one() -> NonZeroUsize {
+    NonZeroUsize::MIN
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self { time: None, seed: None, together: one() }
+    }
+}
+
+/// What happens to nodes and servers, once or again and again.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "WrittenFault")]
+pub struct Fault {
+    pub kind: Kind,
+    /// Whom it strikes, all of them at the same time.
+    pub targets: Vec<Target>,
+    pub when: When,
+    /// How long it lasts.
+    pub time: Duration,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Killed as by `kill -9`; afterwards started again.
+    Kill,
+    /// Stopped as by `kill -STOP`; afterwards continued.
+    Pause,
+    /// Cut off from all others.
+    Partition,
+    /// Its network carries so many bits a second, each way.
+    SlowLink { bits_per_s: u64 },
+    /// Its clock is wrong by so much.
+    ClockStep { by_s: i64 },
+    /// There is no room where it keeps things.
+    DiskFull,
+}
+
+/// Whom a fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Target {
+    AnyNode,
+    AnyServer,
+    Any,
+    /// n1, n2, ...: from 1.
+    Node(u8),
+    /// s1, s2, ...: from 1.
+    Server(u8),
+}
+
+/// When a fault happens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum When {
+    /// Once.
+    At(Duration),
+    /// At random instants, on average so far apart; so many times, or as long as the run lasts.
+    Every { mean: Duration, times: Option<u64> },
+}
+
+/// How the society is brought to rest.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// What is told.
+    pub tell: String,
+    /// To the agents whose names fit.
+    pub to: String,
+    /// With which performative.
+    #[serde(default = "tell")]
+    pub performative: String,
+}
+
+fn tell() -> String {
+    "tell".to_owned()
+}
+
+/// Agents that are read and written all the time: what they answer must be linearizable.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Register {
+    /// The agents whose names fit.
+    pub agents: String,
+    /// Who reads and writes, at the same time.
+    #[serde(default = "two")]
+    pub clients: u8,
+}
+
+fn two() -> u8 {
+    2
+}
+
+/// Something that must be so in the end.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "a check has either `ask`, `content` and `expect`; or `lines` and `times`; or `unique`; or `agents` and `count`"
+)]
+pub enum Check {
+    /// An agent that is asked (`query-ref`) answers this.
+    Ask { ask: String, content: String, expect: String },
+    /// So many lines that agents printed have this in them.
+    Lines { lines: String, times: u64 },
+    /// Of the lines that begin so, no two are alike.
+    Unique { unique: String },
+    /// So many agents live whose names fit.
+    Agents { agents: String, count: u64 },
+}
+
+/// A length of time, as one types it: `10s`, `200ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Time(pub Duration);
+
+impl TryFrom<String> for Time {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let time = duration::parse(&text)?;
+        if time > RUN_MAX {
+            return Err(format!("`{text}` is longer than a day"));
+        }
+        Ok(Self(time))
+    }
+}
+
+impl TryFrom<String> for Store {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            "engine" => Ok(Self::Engine),
+            "folder" => Ok(Self::Folder),
+            url if url.contains("://") => Ok(Self::At(text)),
+            other => Err(format!("`{other}` is no store: expected engine, folder, or nats://HOST:PORT/NAME")),
+        }
+    }
+}
+
+impl TryFrom<String> for Target {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let number = |prefix| text.strip_prefix(prefix).and_then(|number| number.parse().ok()).filter(|k| *k > 0);
+        match text.as_str() {
+            "node" => Ok(Self::AnyNode),
+            "server" => Ok(Self::AnyServer),
+            "any" => Ok(Self::Any),
+            _ => number("n").map(Self::Node).or(number("s").map(Self::Server)).ok_or_else(|| {
+                format!("`{text}` is no target: expected node, server, any, or a name as n2 (a node) or s1 (a server)")
+            }),
+        }
+    }
+}
+
+impl Plan {
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, Wrong> {
+        let wrong =
+            |error: toml::de::Error| Wrong { place: error.span().unwrap_or(0..0), what: error.message().to_owned() };
+        let plan: Self = toml::from_str(text).map_err(wrong)?;
+        plan.check_society().map_err(|what| Wrong { place: plan.society.span(), what })?;
+        for fault in &plan.faults {
+            plan.check_fault(fault.get_ref()).map_err(|what| Wrong { place: fault.span(), what })?;
+        }
+        Ok(plan)
+    }
+
+    /// How many nodes run the society.
+    pub fn nodes(&self) -> u8 {
+        let society = self.society.get_ref();
+        society.nodes.unwrap_or(if society.store == Store::Folder { 1 } else { 3 })
+    }
+
+    /// How many servers are started for it.
+    pub fn servers(&self) -> u8 {
+        let society = self.society.get_ref();
+        if society.store == Store::Engine { society.servers.unwrap_or(3) } else { 0 }
+    }
+
+    fn check_society(&self) -> Result<(), String> {
+        let society = self.society.get_ref();
+        if !(1..=NODES_MAX).contains(&self.nodes()) {
+            return Err(format!("`nodes` is from 1 to {NODES_MAX}"));
+        }
+        if society.store == Store::Folder && self.nodes() > 1 {
+            return Err("one node has a folder for itself: say nodes = 1, or another store".to_owned());
+        }
+        if society.store != Store::Engine && society.servers.is_some() {
+            return Err("`servers` are started for store = \"engine\" only".to_owned());
+        }
+        if society.servers.is_some_and(|servers| !matches!(servers, 1 | 3 | 5)) {
+            return Err("`servers` is 1, 3 or 5".to_owned());
+        }
+        Ok(())
+    }
+
+    fn check_fault(&self, fault: &Fault) -> Result<(), String> {
+        let (nodes, servers) = (self.nodes(), self.servers());
+        for target in &fault.targets {
+            match target {
+                Target::Node(k) if *k > nodes => return Err(format!("there is no n{k}: the nodes are n1 to n{nodes}")),
+                Target::Server(k) if *k > servers => {
+                    return Err(format!("there is no s{k}: {servers} servers are started"));
+                }
+                _ => {}
+            }
+        }
+        if choose(self, &fault.targets, Vec::new(), &mut Random(0)).is_none() {
+            return Err(format!(
+                "of {nodes} nodes and {servers} servers that are started there are not as many as targets"
+            ));
+        }
+        match (fault.when, self.run.time.map(|time| time.0)) {
+            (When::Every { times: None, .. }, None) => {
+                Err("a fault that says `every` needs `times`, or `for` in [run]: when does it end?".to_owned())
+            }
+            (When::Every { mean, .. }, Some(run)) if run / FAULTS_MAX > mean => {
+                Err(format!("`every` would make more than {FAULTS_MAX} faults"))
+            }
+            (When::At(at), Some(run)) if at > run => Err("`at` is after the end that `for` in [run] says".to_owned()),
+            _ => self.check_means(fault),
+        }
+    }
+
+    /// Whether what is struck can be struck that way.
+    fn check_means(&self, fault: &Fault) -> Result<(), String> {
+        let store = &self.society.get_ref().store;
+        let all = |may: fn(&Target) -> bool| fault.targets.iter().all(may);
+        let of_nodes = all(|target| matches!(target, Target::AnyNode | Target::Node(_)));
+        let of_servers = all(|target| matches!(target, Target::AnyServer | Target::Server(_)));
+        match (fault.kind, store) {
+            (Kind::Partition | Kind::SlowLink { .. }, Store::Folder | Store::At(_)) => {
+                Err("this is for store = \"engine\": nodes and servers get a network of their own".to_owned())
+            }
+            (Kind::ClockStep { .. }, _) if !of_nodes => {
+                Err("clock-step is for nodes: the servers' program asks the kernel itself".to_owned())
+            }
+            (Kind::DiskFull, Store::At(_)) => Err("disk-full is for store = \"engine\" or \"folder\"".to_owned()),
+            (Kind::DiskFull, Store::Engine) if !of_servers => {
+                Err("disk-full is for servers: nodes keep nothing, unless store = \"folder\"".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum KindName {
+    Kill,
+    Pause,
+    Partition,
+    SlowLink,
+    ClockStep,
+    DiskFull,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a target, as \"node\", or several, as [\"n1\", \"s1\"]")]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+fn targets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Target>, D::Error> {
+    let names = match OneOrMore::deserialize(deserializer)? {
+        OneOrMore::One(name) => vec![name],
+        OneOrMore::More(names) => names,
+    };
+    let targets: Result<Vec<Target>, String> = names.into_iter().map(Target::try_from).collect();
+    let targets = targets.map_err(serde::de::Error::custom)?;
+    if targets.is_empty() {
+        return Err(serde::de::Error::custom("a fault needs a target"));
+    }
+    Ok(targets)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFault {
+    kind: KindName,
+    #[serde(deserialize_with = "targets")]
+    target: Vec<Target>,
+    at: Option<Time>,
+    every: Option<Time>,
+    times: Option<u64>,
+    #[serde(rename = "for")]
+    time: Option<Time>,
+    rate: Option<String>,
+    by: Option<String>,
+}
+
+impl TryFrom<WrittenFault> for Fault {
+    type Error = String;
+
+    fn try_from(written: WrittenFault) -> Result<Self, String> {
+        let when = match (written.at, written.every, written.times) {
+            (Some(at), None, None) => When::At(at.0),
+            (None, Some(every), _) if every.0 < EVERY_MIN => return Err("`every` is 10ms at least".to_owned()),
+            (None, Some(_), Some(times)) if times > FAULTS_MAX.into() => {
+                return Err(format!("`times` is {FAULTS_MAX} at most"));
+            }
+            (None, Some(mean), times) => When::Every { mean: mean.0, times },
+            _ => {
+                return Err(
+                    "a fault happens either once (`at`), or again and again (`every`, perhaps `times`)".to_owned()
+                );
+            }
+        };
+        let kind = match (written.kind, &written.rate, &written.by) {
+            (KindName::SlowLink, Some(rate), None) => Kind::SlowLink { bits_per_s: bits_per_s(rate)? },
+            (KindName::SlowLink, None, _) => return Err("a slow-link needs a `rate`, as \"64kbit\"".to_owned()),
+            (KindName::ClockStep, None, Some(by)) => Kind::ClockStep { by_s: seconds(by)? },
+            (KindName::ClockStep, _, None) => {
+                return Err("a clock-step is wrong `by` something, as \"1h\" or \"-10m\"".to_owned());
+            }
+            (_, Some(_), _) => return Err("`rate` is for slow-link only".to_owned()),
+            (_, _, Some(_)) => return Err("`by` is for clock-step only".to_owned()),
+            (KindName::Kill, ..) => Kind::Kill,
+            (KindName::Pause, ..) => Kind::Pause,
+            (KindName::Partition, ..) => Kind::Partition,
+            (KindName::DiskFull, ..) => Kind::DiskFull,
+        };
+        let time = written
+            .time
+            .map_or(if kind == Kind::Kill { Duration::from_secs(1) } else { Duration::from_secs(5) }, |time| time.0);
+        Ok(Self { kind, targets: written.target, when, time })
+    }
+}
+
+fn bits_per_s(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no rate: expected bits a second, as 64kbit or 2mbit");
+    let (number, factor) = match (text.strip_suffix("kbit"), text.strip_suffix("mbit")) {
+        (Some(number), _) => (number, 1_000),
+        (_, Some(number)) => (number, 1_000_000),
+        _ => (text.strip_suffix("bit").ok_or_else(wrong)?, 1),
+    };
+    let number: u64 = number.trim().parse().map_err(|_| wrong())?;
+    number
+        .checked_mul(factor)
+        .filter(|rate| (1_000..=10_000_000_000).contains(rate))
+        .ok_or_else(|| format!("`{text}` is no rate for a link: from 1kbit to 10000mbit"))
+}
+
+/// Whole seconds, which may be negative.
+fn seconds(text: &str) -> Result<i64, String> {
+    let (sign, rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let time = Time::try_from(rest.to_owned())?.0;
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    if seconds == 0 {
+        return Err(format!("`{text}`: a clock is wrong by a second at least"));
+    }
+    Ok(sign * seconds)
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kill => "kill",
+            Self::Pause => "pause",
+            Self::Partition => "partition",
+            Self::SlowLink { .. } => "slow-link",
+            Self::ClockStep { .. } => "clock-step",
+            Self::DiskFull => "disk-full",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn wrong(text: &str, marked: &str, why: &str) {
+        let Err(Wrong { place, what }) = Plan::parse(text) else { panic!("{text}") };
+        assert!(what.contains(why), "{what}");
+        assert!(text[place].contains(marked), "{what}");
+    }
+
+    const SOCIETY: &str = "[society]\nproject = \"p\"\n";
+
+    fn with(text: &str) -> String {
+        format!("{SOCIETY}{text}")
+    }
+
+    fn fault(text: &str) -> String {
+        with(&format!("[[fault]]\n{text}\n"))
+    }
+
+    #[test]
+    fn a_plan_is_read() {
+        let plan = Plan::parse(SOCIETY).unwrap();
+        assert_eq!((plan.nodes(), plan.servers(), plan.run.together.get()), (3, 3, 1));
+        let text = fault(
+            "kind = \"clock-step\"\ntarget = [\"n2\", \"node\"]\nevery = \"2s\"\ntimes = 7\nfor = \"1m\"\nby = \"-1h\"",
+        );
+        let [fault] = Plan::parse(&text).unwrap().faults.try_into().unwrap();
+        let expected = Fault {
+            kind: Kind::ClockStep { by_s: -3600 },
+            targets: vec![Target::Node(2), Target::AnyNode],
+            when: When::Every { mean: Duration::from_secs(2), times: Some(7) },
+            time: Duration::from_secs(60),
+        };
+        assert_eq!(fault.into_inner(), expected);
+        let text = with("store = \"folder\"\n[[check]]\nlines = \"lost\"\ntimes = 0\n[[check]]\nunique = \"[a\"\n");
+        let plan = Plan::parse(&text).unwrap();
+        assert_eq!((plan.nodes(), plan.servers(), plan.checks.len()), (1, 0, 2));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plan_is_said_with_its_place() {
+        wrong("[run]\nseed = 1\n", "", "missing field `society`");
+        wrong(&with("nodse = 3\n"), "nodse", "unknown field `nodse`, expected one of");
+        wrong(&with("nodes = 12\n"), "[society]", "from 1 to 9");
+        wrong(&with("store = \"foldr\"\n"), "foldr", "expected engine, folder, or nats://");
+        wrong(&with("store = \"folder\"\nnodes = 2\n"), "[society]", "one node has a folder for itself");
+        wrong(&with("[run]\nfor = \"soon\"\n"), "soon", "no unit of time");
+        wrong(
+            &fault("kind = \"kil\"\ntarget = \"n1\"\nat = \"1s\""),
+            "kil",
+            "unknown variant `kil`, expected one of `kill`",
+        );
+        wrong(&fault("kind = \"kill\"\ntarget = \"m1\"\nat = \"1s\""), "m1", "expected node, server, any");
+        wrong(&fault("kind = \"kill\"\ntarget = \"n4\"\nat = \"1s\""), "[[fault]]", "the nodes are n1 to n3");
+        wrong(&fault("kind = \"kill\"\ntarget = [\"n1\", \"n1\"]\nat = \"1s\""), "[[fault]]", "not as many as targets");
+        wrong(&fault("kind = \"kill\"\ntarget = \"n1\""), "[[fault]]", "either once (`at`)");
+        wrong(&fault("kind = \"kill\"\ntarget = \"n1\"\nevery = \"1s\""), "[[fault]]", "when does it end?");
+        wrong(&fault("kind = \"kill\"\ntarget = \"n1\"\nat = \"1s\"\nby = \"1h\""), "[[fault]]", "for clock-step only");
+        wrong(&fault("kind = \"slow-link\"\ntarget = \"n1\"\nat = \"1s\"\nrate = \"fast\""), "[[fault]]", "64kbit");
+        wrong(&fault("kind = \"clock-step\"\ntarget = \"any\"\nat = \"1s\"\nby = \"1h\""), "[[fault]]", "for nodes");
+        wrong(&fault("kind = \"disk-full\"\ntarget = \"node\"\nat = \"1s\""), "[[fault]]", "for servers");
+        wrong(&with("[[check]]\nlines = \"x\"\n"), "[[check]]", "`lines` and `times`");
+    }
+}

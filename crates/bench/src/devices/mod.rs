@@ -1,0 +1,328 @@
+//! Devices over WebSocket, as the Siebog study has them: very many of them, each with an agent whose state the node keeps; nine of ten
+//! operations write it, one asks an agent of the node. The node is a process (or several), the devices another (or several); this one
+//! starts them, ends the node in the middle if that is wanted, and adds up.
+
+mod device;
+mod load;
+mod node;
+mod tally;
+
+use std::io::{BufRead, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use whimbrel_platform::limits::SESSIONS_MAX;
+
+use self::load::Said;
+use self::node::Nodes;
+use self::tally::Tally;
+use super::Metrics;
+use crate::arguments::Devices;
+use whimbrel::open_files;
+
+pub use self::load::run as act;
+
+/// What lets devices in.
+const TOKEN: &str = "a-token-for-benchmarks";
+/// The agent of the node that is asked.
+const ORACLE: &str = "oracle";
+/// Open files that a process needs beside those of its devices' connections.
+const FILES_BESIDE: u64 = 200;
+/// How long a node is left alone before its memory is looked at.
+const REST: Duration = Duration::from_secs(2);
+/// How long devices may take to connect, or to come back, all of them.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(600);
+/// How long it may take until anything is heard, beyond the time of the run.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// What came out.
+pub struct Outcome {
+    pub metrics: Metrics,
+    /// Each minute, or how long else the stretches are.
+    pub minutes: Vec<Tally>,
+}
+
+/// The other processes: devices.
+struct Crowd {
+    children: Vec<(Child, ChildStdin)>,
+    said: Receiver<anyhow::Result<(usize, Said)>>,
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        for (child, _) in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// What was heard so far.
+#[derive(Default)]
+struct Heard {
+    /// Of each process, what it did in each stretch.
+    minutes: Vec<Tally>,
+    /// How many stretches each process told of.
+    told: Vec<usize>,
+    /// How many devices of each process are connected.
+    connected: Vec<usize>,
+    /// When connections broke last.
+    fell_at: Option<Instant>,
+    over: usize,
+    lost: u64,
+    verified: u64,
+    trouble: Option<String>,
+}
+
+impl Devices {
+    /// The parameters, as JSON.
+    pub fn params(&self) -> String {
+        let Self { devices, ops, seconds, bytes, gateways, .. } = self;
+        let kill = self.kill_after.map_or("null".to_owned(), |seconds| seconds.to_string());
+        let store = !self.volatile;
+        format!(
+            "\"devices\": {devices}, \"ops\": {ops}, \"seconds\": {seconds}, \"bytes\": {bytes}, \"store\": {store}, \
+             \"gateways\": {gateways}, \"kill_after\": {kill}"
+        )
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// There are more devices than this system has files for, a process cannot be started or ends, or the devices do not all connect.
+pub fn run(what: &Devices) -> anyhow::Result<Outcome> {
+    let files = open_files::raise();
+    let room = files.saturating_sub(FILES_BESIDE).min(SESSIONS_MAX as u64);
+    let each = u64::from(what.devices).div_ceil(u64::from(what.gateways));
+    if each > room {
+        bail!(
+            "a gateway with {each} devices needs as many open files, and the system lets a process have {files}: \
+             say --gateways {}",
+            u64::from(what.devices).div_ceil(room.max(1))
+        );
+    }
+    let mut nodes = Nodes::start(what)?;
+    let mut memory = vec![nodes.resident_bytes()?];
+    let begun = Instant::now();
+    let mut crowd = Crowd::start(what, &nodes, room)?;
+    crowd.await_connected()?;
+    let connected_s = begun.elapsed().as_secs_f64();
+    std::thread::sleep(REST);
+    memory.push(nodes.resident_bytes()?);
+    let cpu = nodes.cpu_s()?;
+    crowd.children.iter_mut().try_for_each(|(_, orders)| writeln!(orders))?;
+    let (heard, recovered_s) = crowd.hear_out(what, &mut nodes)?;
+    let cpu = if what.kill_after.is_some() { None } else { Some(nodes.cpu_s()? - cpu) };
+    let grown = memory.last().zip(memory.first()).map(|(after, before)| (after - before) / f64::from(what.devices));
+    if let Some(trouble) = &heard.trouble {
+        eprintln!("whimbrel: {trouble}");
+    }
+    let metrics = figures(what, &heard, connected_s, recovered_s, grown, cpu);
+    Ok(Outcome { metrics, minutes: heard.minutes })
+}
+
+fn figures(
+    what: &Devices,
+    heard: &Heard,
+    connected_s: f64,
+    recovered_s: Option<f64>,
+    grown: Option<f64>,
+    cpu: Option<f64>,
+) -> Metrics {
+    let mut all = Tally::default();
+    heard.minutes.iter().for_each(|minute| all.add(&minute.told()));
+    let done = all.done as f64;
+    vec![
+        ("ops_per_s", (what.seconds > 0).then(|| done / what.seconds as f64)),
+        ("p50_ms", all.percentile_ms(50.0)),
+        ("p99_ms", all.percentile_ms(99.0)),
+        ("max_ms", all.max_ms()),
+        ("errors", Some(all.errors as f64)),
+        ("lost", Some(heard.lost as f64)),
+        ("verified", Some(heard.verified as f64)),
+        ("bytes_per_device", grown),
+        ("connected_s", Some(connected_s)),
+        ("recovered_s", recovered_s),
+        ("node_cpu_s_per_million", cpu.filter(|_| done > 0.0).map(|cpu| cpu / done * 1e6)),
+    ]
+}
+
+impl Crowd {
+    /// As many processes as there must be: none has more devices than it may have files, or a gateway.
+    fn start(what: &Devices, nodes: &Nodes, room: u64) -> anyhow::Result<Self> {
+        let processes = u64::from(what.devices).div_ceil(room.max(1)).max(1);
+        let each = u64::from(what.devices).div_ceil(processes) as u32;
+        let program = std::env::current_exe().context("cannot find this program")?;
+        let (tell, said) = channel();
+        let mut children = Vec::new();
+        for (number, first) in (0..what.devices).step_by(each.max(1) as usize).enumerate() {
+            let count = each.min(what.devices - first);
+            let mut child = Command::new(&program)
+                .args(std::env::args_os().skip(1))
+                .args(["--node", &nodes.address, "--share", &format!("{first}+{count}")])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .context("cannot start a process with devices")?;
+            let lines = BufReader::new(child.stdout.take().context("its output is a pipe")?).lines();
+            children.push((child.stdin.take().context("its input is a pipe")?, child));
+            let tell = tell.clone();
+            std::thread::spawn(move || {
+                for line in lines.map_while(Result::ok) {
+                    let said = serde_json::from_str(&line).map(|said| (number, said)).context("not as agreed");
+                    let _ = tell.send(said);
+                }
+            });
+        }
+        let children = children.into_iter().map(|(orders, child)| (child, orders)).collect();
+        Ok(Self { children, said })
+    }
+
+    fn next(&mut self, at_most: Duration) -> anyhow::Result<Option<(usize, Said)>> {
+        match self.said.recv_timeout(at_most) {
+            Ok(said) => said.map(Some),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => bail!("the processes with the devices ended before their time"),
+        }
+    }
+
+    /// Waits until all devices have their agents.
+    fn await_connected(&mut self) -> anyhow::Result<()> {
+        let until = Instant::now() + CONNECT_PATIENCE;
+        let mut waiting = self.children.len();
+        while waiting > 0 {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.next(left)? {
+                Some((_, Said::Connected)) => waiting -= 1,
+                Some(_) => {}
+                None => bail!("the devices are not all connected after {} s", CONNECT_PATIENCE.as_secs()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Hears what the devices do until all is over, and ends the node in the middle if that is wanted: how long it took until all
+    /// devices were back.
+    fn hear_out(&mut self, what: &Devices, nodes: &mut Nodes) -> anyhow::Result<(Heard, Option<f64>)> {
+        let processes = self.children.len();
+        let mut heard = Heard { told: vec![0; processes], connected: self.shares(what), ..Heard::default() };
+        let begun = Instant::now();
+        let until = begun + Duration::from_secs(what.seconds) + PATIENCE;
+        let (mut kill_at, mut killed, mut recovered_s) = (what.kill_after.map(Duration::from_secs), None, None);
+        while heard.over < processes {
+            let now = begun.elapsed();
+            if kill_at.is_some_and(|at| at <= now) {
+                kill_at = None;
+                killed = Some(Instant::now());
+                nodes.kill_and_start()?;
+            }
+            let wait = kill_at.map_or(Duration::from_secs(1), |at| at.saturating_sub(now));
+            if let Some((number, said)) = self.next(wait.min(Duration::from_secs(1)))? {
+                heard.take(number, said, what);
+            }
+            let all = heard.connected.iter().sum::<usize>() >= what.devices as usize;
+            if let Some(killed) = killed.filter(|killed| recovered_s.is_none() && all && heard.has_fallen(killed)) {
+                recovered_s = Some(killed.elapsed().as_secs_f64());
+            }
+            if Instant::now() > until {
+                bail!("nothing more is heard of the devices");
+            }
+        }
+        Ok((heard, recovered_s))
+    }
+
+    fn shares(&self, what: &Devices) -> Vec<usize> {
+        let each = (what.devices as usize).div_ceil(self.children.len().max(1));
+        (0..self.children.len()).map(|number| each.min(what.devices as usize - number * each)).collect()
+    }
+}
+
+impl Heard {
+    /// Whether it was heard since that the connections broke.
+    fn has_fallen(&self, killed: &Instant) -> bool {
+        self.fell_at.is_some_and(|at| at >= *killed)
+    }
+
+    fn take(&mut self, number: usize, said: Said, what: &Devices) {
+        match said {
+            Said::Connected => {}
+            Said::Devices { connected } => {
+                if let Some(place) = self.connected.get_mut(number) {
+                    if connected < *place {
+                        self.fell_at = Some(Instant::now());
+                    }
+                    *place = connected;
+                }
+            }
+            Said::Minute { tally } => {
+                let Some(told) = self.told.get_mut(number) else { return };
+                *told += 1;
+                let at = *told;
+                if self.minutes.len() < at {
+                    self.minutes.resize_with(at, Tally::default);
+                }
+                if let Some(minute) = self.minutes.get_mut(at - 1) {
+                    minute.add(&tally);
+                }
+                self.note_progress(at, what);
+            }
+            Said::Over { lost, verified, trouble } => {
+                self.over += 1;
+                self.lost += lost;
+                self.verified += verified;
+                self.trouble = self.trouble.take().or(trouble);
+            }
+        }
+    }
+
+    /// Says how the stretch was that all processes have told of.
+    fn note_progress(&self, at: usize, what: &Devices) {
+        if what.json || self.told.iter().any(|told| *told < at) {
+            return;
+        }
+        if let Some(minute) = self.minutes.get(at - 1) {
+            let ms = |ms: Option<f64>| ms.map_or("-".to_owned(), |ms| format!("{ms:.2} ms"));
+            let (p50, p99) = (minute.percentile_ms(50.0), minute.percentile_ms(99.0));
+            let (done, errors) = (minute.done, minute.errors);
+            let (p50, p99, max) = (ms(p50), ms(p99), ms(minute.max_ms()));
+            eprintln!("{at:>4}: {done} done, {errors} errors, p50 {p50}, p99 {p99}, max {max}");
+        }
+    }
+}
+
+/// The stretches, as JSON.
+pub fn stretches(minutes: &[Tally]) -> String {
+    let minute = |minute: &Tally| {
+        super::object(&vec![
+            ("done", Some(minute.done as f64)),
+            ("errors", Some(minute.errors as f64)),
+            ("late", Some(minute.late as f64)),
+            ("p50_ms", minute.percentile_ms(50.0)),
+            ("p99_ms", minute.percentile_ms(99.0)),
+            ("max_ms", minute.max_ms()),
+        ])
+    };
+    minutes.iter().map(minute).collect::<Vec<_>>().join(", ")
+}
+
+/// A picture of the latencies over time.
+///
+/// # Errors
+/// Nothing was done.
+pub fn picture(title: &str, every_s: u64, minutes: &[Tally]) -> anyhow::Result<String> {
+    let line = |name: &str, ms: fn(&Tally) -> Option<f64>| {
+        let at = |number: usize| (number as u64 * every_s) as f64;
+        let points = (1..).zip(minutes).filter_map(|(number, minute)| Some((at(number), ms(minute)? * 1e3)));
+        (name.to_owned(), points.collect())
+    };
+    let lines = vec![
+        line("longest", Tally::max_ms),
+        line("99 %", |minute| minute.percentile_ms(99.0)),
+        line("median", |minute| minute.percentile_ms(50.0)),
+    ];
+    let shown = super::Shown { about: "from when an operation was due until it was done", x: "seconds" };
+    Ok(super::times(title, shown, lines)?)
+}

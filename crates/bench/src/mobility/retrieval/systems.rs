@@ -1,0 +1,248 @@
+//! What is compared, as it runs: a process for the server and one for each client, each on its host.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use anyhow::{Context as _, bail};
+use whimbrel_net::{Authority, NODE_DAYS};
+
+use super::network::{Host, Network};
+use super::nodes::{Part, SERVER};
+use whimbrel::node_secrets::NodeSecrets;
+
+/// The client/server program.
+const PEER: &str = include_str!("../../../../../bench/peers/retrieval/retrieval.cpp");
+/// Where servers listen.
+const PORT: &str = "7700";
+
+/// Who does the task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum System {
+    /// A WebAssembly agent that goes to the documents.
+    Agent,
+    /// Client and server in C++.
+    Plain,
+    /// The same, with all documents packed by lz4.
+    Lz4,
+}
+
+impl System {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Plain => "plain",
+            Self::Lz4 => "lz4",
+        }
+    }
+}
+
+/// What came of one query, in microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Query {
+    /// When it began, since 1970.
+    begun_ns: u64,
+    pub total_us: f64,
+    /// Looking for the word.
+    pub task_us: f64,
+    /// The way there, and the way home; of agents.
+    pub out_us: f64,
+    pub back_us: f64,
+    /// Documents.
+    pub found: usize,
+}
+
+/// A process that answers lines.
+struct Process {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Process {
+    fn start(mut command: Command, first: &str) -> anyhow::Result<Self> {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start a process")?;
+        let out = BufReader::new(child.stdout.take().context("its output is a pipe")?);
+        let mut process = Self { child, out };
+        if !first.is_empty() {
+            process.tell(first)?;
+        }
+        match process.hear()?.as_str() {
+            "ready" => Ok(process),
+            other => bail!("a process did not start: {other}"),
+        }
+    }
+
+    fn tell(&mut self, line: &str) -> anyhow::Result<()> {
+        Ok(writeln!(self.child.stdin.as_mut().context("its input is a pipe")?, "{line}")?)
+    }
+
+    fn hear(&mut self) -> anyhow::Result<String> {
+        let mut line = String::new();
+        if self.out.read_line(&mut line)? == 0 {
+            bail!("a process ended too soon");
+        }
+        Ok(line.trim().to_owned())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A system that runs.
+pub struct Running {
+    pub system: System,
+    server: Process,
+    clients: Vec<Process>,
+    asked: u64,
+    /// Bytes that the server's links received and sent until the last query was answered; of agents.
+    pub link_bytes: Option<(u64, u64)>,
+}
+
+impl Running {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// A process cannot be started, or the client/server program not compiled.
+    pub fn start(
+        system: System,
+        network: &Network,
+        clients: usize,
+        folder: &Path,
+        module: &Path,
+    ) -> anyhow::Result<Self> {
+        let (server, clients) = match system {
+            System::Agent => start_nodes(network, clients, folder, module)?,
+            System::Plain | System::Lz4 => start_peer(system, network, clients, folder)?,
+        };
+        Ok(Self { system, server, clients, asked: 0, link_bytes: None })
+    }
+
+    /// Says something to the first client: what it answers.
+    ///
+    /// # Errors
+    /// The process fails.
+    pub fn say(&mut self, line: &str) -> anyhow::Result<String> {
+        let client = self.clients.first_mut().context("there is no client")?;
+        client.tell(line)?;
+        client.hear()
+    }
+
+    /// Has each client ask so often, in this time: with the study's pauses, or none. What came of it.
+    ///
+    /// # Errors
+    /// A process fails.
+    pub fn ask(&mut self, word: &str, queries: u32, seconds: f64, pause: f64) -> anyhow::Result<Vec<Query>> {
+        for client in &mut self.clients {
+            self.asked += 1;
+            client.tell(&format!("{word} {queries} {seconds} {pause} {}", self.asked))?;
+        }
+        let mut all = Vec::new();
+        for client in &mut self.clients {
+            let line = client.hear()?;
+            all.push(line.split_whitespace().map(query).collect::<anyhow::Result<Vec<_>>>()?);
+        }
+        if self.system == System::Agent {
+            self.server.tell("visits")?;
+            let told = self.server.hear()?;
+            let (bytes, visits) = told.split_once(' ').unwrap_or((&told, ""));
+            let (came, went) = bytes.split_once('/').context("the server does not tell of its links")?;
+            self.link_bytes = Some((came.parse()?, went.parse()?));
+            note_visits(&mut all, visits);
+        }
+        Ok(all.into_iter().flatten().collect())
+    }
+}
+
+fn query(text: &str) -> anyhow::Result<Query> {
+    let mut parts = text.split('/');
+    let mut next = || parts.next().with_context(|| format!("a client says {text}"));
+    let begun_ns = next()?.parse()?;
+    let (total_us, task_us) = (next()?.parse()?, next()?.parse()?);
+    Ok(Query { begun_ns, total_us, task_us, found: next()?.parse()?, ..Query::default() })
+}
+
+/// What the server saw of each client's agent tells how long it was under way and how long it worked.
+fn note_visits(all: &mut [Vec<Query>], visits: &str) {
+    for visit in visits.split_whitespace() {
+        let mut parts = visit.split('/');
+        let (Some(agent), Some(what), Some(at)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let number = agent.rsplit('c').next().and_then(|number| number.parse::<usize>().ok()).unwrap_or_default();
+        let at: u64 = at.parse().unwrap_or_default();
+        let queries = number.checked_sub(1).and_then(|client| all.get_mut(client));
+        let query = queries.and_then(|queries| queries.iter_mut().rev().find(|query| query.begun_ns <= at));
+        let Some(query) = query else { continue };
+        let since_us = (at - query.begun_ns) as f64 / 1e3;
+        if what == "came" {
+            query.out_us = since_us;
+        } else {
+            query.task_us = since_us - query.out_us;
+            query.back_us = query.total_us - since_us;
+        }
+    }
+}
+
+fn start_nodes(
+    network: &Network,
+    clients: usize,
+    folder: &Path,
+    module: &Path,
+) -> anyhow::Result<(Process, Vec<Process>)> {
+    let mut authority = Authority::create("whimbrel")?;
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut start = |host: Host, node: String, role: &str| {
+        let credentials = Some(authority.issue(&node, &[], NODE_DAYS)?);
+        let part = Part {
+            node,
+            server: format!("{}:{PORT}", Network::address(Host::Server)),
+            secrets: NodeSecrets { token: String::new(), credentials },
+            module: module.to_owned(),
+            folder: folder.join("documents"),
+        };
+        let mut command = network.command(host, &program);
+        command.args(["bench", "mobility", "--part", "retrieval", "--role", role]);
+        Process::start(command, &serde_json::to_string(&part)?)
+    };
+    let server = start(Host::Server, SERVER.to_owned(), "server")?;
+    let clients = (1..=clients).map(|number| start(Host::Client(number), format!("c{number}"), "client"));
+    Ok((server, clients.collect::<anyhow::Result<_>>()?))
+}
+
+fn start_peer(
+    system: System,
+    network: &Network,
+    clients: usize,
+    folder: &Path,
+) -> anyhow::Result<(Process, Vec<Process>)> {
+    let program = compiled(folder)?;
+    let mut command = network.command(Host::Server, &program);
+    command.args(["server", PORT]).arg(folder.join("documents")).arg(system.name());
+    let server = Process::start(command, "")?;
+    let client = |number: usize| {
+        let mut command = network.command(Host::Client(number), &program);
+        command.args(["client", &Network::address(Host::Server), PORT, system.name()]);
+        Process::start(command, "")
+    };
+    Ok((server, (1..=clients).map(client).collect::<anyhow::Result<_>>()?))
+}
+
+/// The client/server program, compiled.
+fn compiled(folder: &Path) -> anyhow::Result<PathBuf> {
+    let (source, program) = (folder.join("retrieval.cpp"), folder.join("retrieval"));
+    if !program.exists() {
+        std::fs::write(&source, PEER)?;
+        let mut compiler = Command::new("c++");
+        compiler.args(["-O2", "-std=c++20", "-pthread"]).arg(&source).arg("-o").arg(&program).arg("-llz4");
+        let output = compiler.output().context("it needs a C++ compiler")?;
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr).lines().take(3).collect::<Vec<_>>().join("\n");
+            bail!("it needs a C++ compiler and lz4's header and library (liblz4-dev): {why}");
+        }
+    }
+    Ok(program)
+}

@@ -1,0 +1,144 @@
+//! The port where programs in any language have agents.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::bail;
+use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, AskDoors, NodeDoors, TokenFile, Tokens};
+use whimbrel_net::{Credentials, HubView, Level};
+use whimbrel_operator::{Answer, DoorsInfo, Request};
+use whimbrel_platform::audit::Auditor;
+use whimbrel_platform::limits::QUESTION_PATIENCE_MS;
+use whimbrel_platform::session::Grant;
+use whimbrel_runtime::{DEVICES, Devices, Platform, Roll};
+
+use crate::arguments::AgentPortOptions;
+use crate::credentials::{Watched, alone};
+use crate::gateway::{Prepared, door_at};
+use whimbrel_terminal as terminal;
+use whimbrel_terminal::stopping::Farewell;
+
+/// How long good-byes may take.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What stands for the address of sessions that come over HTTP.
+const ON_THIS_MACHINE: &str = "127.0.0.1:0";
+
+/// Opens it, if that is asked for, or if sessions can come over HTTP: there `http_token` lets one have any agents, too.
+pub fn open(
+    options: &AgentPortOptions,
+    level: impl FnOnce(&str) -> anyhow::Result<(Level, Option<Credentials>)>,
+    auditor: Option<Arc<dyn Auditor>>,
+    links: Option<HubView>,
+    http_token: Option<&str>,
+    quiet: bool,
+    platform: &Platform,
+) -> anyhow::Result<Option<Arc<AgentPort>>> {
+    if options.agent_port.is_none() && http_token.is_none() {
+        return Ok(None);
+    }
+    let in_full = |port: &String| if port.contains(':') { port.clone() } else { format!("127.0.0.1:{port}") };
+    let address = options.agent_port.as_ref().map(in_full);
+    let (level, credentials) = match address.as_deref() {
+        Some(address) => level(address)?,
+        // What comes over HTTP is as secure as that is. Who comes with a certificate proves in its session that it is his.
+        None => (Level::Open, level(ON_THIS_MACHINE)?.1),
+    };
+    let operators = http_token.map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
+    let constant = options.agent_token.as_deref().map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
+    // What is wrong with it is told now, not to the first who comes.
+    let file = options.agent_tokens.as_deref().map(TokenFile::open).transpose()?;
+    if address.is_some() && file.is_none() && options.agent_token.is_none() && level == Level::Open {
+        bail!("who may have agents here? Give --agent-token, or --agent-tokens (see `whimbrel help session`)")
+    }
+    let log = move |text: &str| {
+        if !quiet {
+            terminal::note(text);
+        }
+    };
+    let limits = options.limits();
+    let who = move |claim: &whimbrel_net::agent_port::Claim<'_>| {
+        if let Some(name) = claim.certified.first() {
+            // No token's account is called so: these are hashes.
+            let account = format!("cert:{name}");
+            let names = claim.certified.iter().map(ToString::to_string).collect();
+            return Some(Grant { account, ..Grant::new(*name, names) });
+        }
+        let token = claim.token?;
+        let listed = file.as_ref().and_then(|file| {
+            file.grant(token).unwrap_or_else(|error| {
+                log(&error.to_string());
+                None
+            })
+        });
+        constant.grant(token).or(listed).or_else(|| operators.grant(token))
+    };
+    let authorise = move |claim: &whimbrel_net::agent_port::Claim<'_>| who(claim).map(|grant| grant.within(limits));
+    let (authorise, log_there, doors) = (Box::new(authorise), Box::new(log), Some(doors_of(platform)));
+    let config = AgentPortConfig { level, credentials, links, doors, authorise, auditor, log: log_there };
+    let port = match &address {
+        Some(address) => AgentPort::open(config, platform.host(), address)?,
+        None => AgentPort::without_address(config, platform.host())?,
+    };
+    let port = port.with_limits(limits);
+    if address.is_some() {
+        log(&format!("agents can connect at {}", port.address()));
+    }
+    Ok(Some(Arc::new(port)))
+}
+
+/// Asks other nodes where their clients connect.
+fn doors_of(platform: &Platform) -> AskDoors {
+    let platform = platform.clone();
+    Box::new(move |node| {
+        let question = serde_json::to_vec(&Request::Doors).ok()?;
+        let answer = platform.ask_node(node, question, Duration::from_millis(QUESTION_PATIENCE_MS)).ok()?;
+        match serde_json::from_slice(&answer).ok()? {
+            Answer::Doors(DoorsInfo { http, agent_port }) => Some(NodeDoors { stream: agent_port, messages: http }),
+            _ => None,
+        }
+    })
+}
+
+/// Where clients connect with this node and no other.
+///
+/// # Errors
+/// The system does not say where it listens.
+pub fn doors(http: Option<&Prepared>, port: Option<&Arc<AgentPort>>) -> anyhow::Result<DoorsInfo> {
+    let at = |port: &Arc<AgentPort>| Some(door_at(port.address().parse().ok()?));
+    Ok(DoorsInfo { http: http.map(Prepared::door).transpose()?, agent_port: port.and_then(at) })
+}
+
+/// Has there be the agent that shares out work among devices, if programs outside can have agents here. When the society has begun: an agent
+/// of that name of its own, or on another node of the platform, is the one.
+pub fn share_out(port: Option<&Arc<AgentPort>>, roll: &Roll, platform: &Platform) {
+    if port.is_some() {
+        let _ = platform.spawn_service(DEVICES, Devices::enrolled_in(roll.clone()));
+    }
+}
+
+/// Has the port show and trust what is in the folder, whenever that changes.
+pub fn watch(port: Option<&Arc<AgentPort>>, credentials: Watched) {
+    let Some(port) = port.map(Arc::downgrade) else { return };
+    credentials.watch(move |credentials| {
+        let Some(port) = port.upgrade() else { return false };
+        if let Some(Err(error)) = credentials.map(|credentials| port.set_credentials(credentials)) {
+            terminal::note(&format!("the new credentials are of no use to the agent port: {error}"));
+        }
+        true
+    });
+}
+
+/// Says good-bye to the agents there, and does not wait: what carries their sessions can be closed then.
+pub fn end_sessions(port: Option<&Arc<AgentPort>>) {
+    if let Some(port) = port {
+        port.end_sessions();
+    }
+}
+
+/// Ends what is left of it, when nothing carries sessions any more.
+pub fn close(port: Option<Arc<AgentPort>>, farewell: &Farewell) {
+    if let Some(port) = port {
+        alone(port).close(farewell.patience(CLOSE_PATIENCE));
+    }
+}

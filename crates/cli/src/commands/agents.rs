@@ -1,0 +1,105 @@
+//! `whimbrel agents`: who lives on a platform.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use anyhow::bail;
+use whimbrel_operator::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, Request};
+use whimbrel_platform::ams::{AgentKind, AgentState};
+
+use crate::arguments::{Agents, Order};
+use whimbrel::control::{choose, merge};
+use whimbrel::duration::age;
+use whimbrel::figures::count;
+use whimbrel_terminal::screen::{Room, show};
+use whimbrel_terminal::style_of;
+use whimbrel_terminal::table::{Cell, Column, cell, known, left, long, right, table};
+
+/// Shows them.
+pub fn agents(arguments: &Agents) -> anyhow::Result<ExitCode> {
+    show(&arguments.showing, || look(arguments), page)
+}
+
+impl From<Order> for AgentOrder {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Name => Self::Name,
+            Order::Mailbox => Self::Mailbox,
+            Order::Handled => Self::Handled,
+            Order::Age => Self::Age,
+        }
+    }
+}
+
+fn look(arguments: &Agents) -> anyhow::Result<AgentsFound> {
+    let nodes = choose(&arguments.target)?;
+    let only_some = arguments.target.node.is_some() || arguments.target.pid.is_some();
+    // Of nodes that do not run here, the first tells what it knows.
+    let mut elsewhere_but = (!only_some).then(|| nodes.iter().map(|node| node.info.node.clone()).collect());
+    let order = AgentOrder::from(arguments.sort);
+    let mut parts = Vec::new();
+    for node in &nodes {
+        let wanted = AgentsWanted {
+            name: arguments.name.clone(),
+            state: arguments.state,
+            services: arguments.services,
+            sort: order,
+            limit: arguments.limit,
+            elsewhere_but: elsewhere_but.take(),
+        };
+        match node.ask(&Request::Agents(wanted), Duration::ZERO)? {
+            Answer::Agents(found) => parts.push(found),
+            _ => bail!("node {} does not tell of its agents", node.info.node),
+        }
+    }
+    Ok(merge(parts, order, arguments.limit))
+}
+
+const COLUMNS: [Column; 7] =
+    [long("AGENT"), left("KIND"), left("STATE"), left("NODE"), right("MAILBOX"), right("HANDLED"), right("AGE")];
+
+fn page(found: &AgentsFound, room: Room) -> String {
+    if found.total == 0 {
+        return "no such agents".to_owned();
+    }
+    // Below the titles, and with a line left for what is not shown.
+    let shown = room.lines.map_or(found.agents.len(), |lines| lines.saturating_sub(3)).min(found.agents.len());
+    let rows: Vec<Vec<Cell>> = found.agents.iter().take(shown).map(row).collect();
+    let mut text = table(&COLUMNS, &rows, room.columns);
+    let more = found.total.saturating_sub(shown as u64);
+    if more > 0 {
+        let dim = Style::new().dimmed();
+        let hint = if shown < found.agents.len() { "" } else { ": give a pattern, or a higher --limit" };
+        text.push_str(&format!("\n{dim}and {more} more{hint}{dim:#}"));
+    }
+    text
+}
+
+fn row(agent: &AgentInfo) -> Vec<Cell> {
+    let colored = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
+    let kind = match agent.kind {
+        AgentKind::AgentSpeak => "agentspeak",
+        AgentKind::Native => "native",
+        AgentKind::Wasm => "wasm",
+        AgentKind::Session => "session",
+        AgentKind::Service => "service",
+        _ => "other",
+    };
+    let state = match agent.state {
+        _ if agent.ending => Cell::styled("ending", colored(AnsiColor::Red)),
+        Some(AgentState::Active) if agent.passive => Cell::styled("passive", Style::new().dimmed()),
+        Some(state @ AgentState::Active) => cell(state.as_str()),
+        Some(state) => Cell::styled(state.as_str(), colored(AnsiColor::Yellow)),
+        None => known(None::<&str>),
+    };
+    vec![
+        Cell::styled(&agent.name, style_of(&agent.name)),
+        cell(kind),
+        state,
+        cell(&agent.node),
+        known(agent.mailbox.map(|count| count.to_string())),
+        known(agent.handled.map(|handled| count(handled as f64))),
+        known(agent.age_ms.map(|ms| age(Duration::from_millis(ms)))),
+    ]
+}

@@ -1,0 +1,121 @@
+//! `whimbrel check`: all that is wrong with programs, projects and policies, without running them.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use whimbrel::Society;
+use whimbrel::policy::{self, PolicyError};
+use whimbrel::society::OpenError;
+use whimbrel_bdi::syntax::{Diagnostic, Severity};
+
+use crate::arguments::Check;
+use whimbrel::projects::project_in;
+use whimbrel_terminal as terminal;
+
+/// Checks each file, and sums up.
+pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
+    let mut found = CheckTotals::default();
+    for path in &arguments.files {
+        found.check(path);
+    }
+    terminal::say_line(&found.to_string());
+    Ok(if found.errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A project counts as one, with all of its programs.
+#[derive(Default)]
+struct CheckTotals {
+    projects: usize,
+    programs: usize,
+    policies: usize,
+    errors: usize,
+    warnings: usize,
+}
+
+impl CheckTotals {
+    fn check(&mut self, path: &Path) {
+        let is_a = |path: &Path, extension: &str| path.extension().is_some_and(|found| found == extension);
+        if is_a(path, "toml") {
+            self.policies += 1;
+            return self.check_policy(path);
+        }
+        let file = match project_in(path) {
+            Ok(file) => file,
+            Err(error) => {
+                self.errors += 1;
+                return terminal::complain(&error.into());
+            }
+        };
+        match is_a(&file, "mas2j") {
+            true => self.projects += 1,
+            false => self.programs += 1,
+        }
+        match Society::check(&file) {
+            Ok(society) => self.show(society.warnings()),
+            Err(OpenError::Errors { diagnostics, .. }) => self.show(&diagnostics),
+            Err(error) => {
+                self.errors += 1;
+                terminal::complain(&error.into());
+            }
+        }
+    }
+
+    fn check_policy(&mut self, path: &Path) {
+        match policy::open(path) {
+            Ok(_) => {}
+            Err(PolicyError::Errors { diagnostics, .. }) => self.show(&diagnostics),
+            Err(error) => {
+                self.errors += 1;
+                terminal::complain(&error.into());
+            }
+        }
+    }
+
+    fn show(&mut self, diagnostics: &[Diagnostic]) {
+        terminal::show(diagnostics);
+        for diagnostic in diagnostics {
+            match diagnostic.severity {
+                Severity::Error => self.errors += diagnostic.stands_for,
+                Severity::Warning => self.warnings += diagnostic.stands_for,
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for CheckTotals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let plural = |n: usize, what: &str| format!("{what}{}", if n == 1 { "" } else { "s" });
+        let count = |n: usize, what: &str| format!("{n} {}", plural(n, what));
+        let Self { projects, programs, policies, errors, warnings } = *self;
+        let policies = (policies, if policies == 1 { "policy".to_owned() } else { "policies".to_owned() });
+        let kinds = [(projects, "project"), (programs, "program")].map(|(n, what)| (n, plural(n, what)));
+        let looked_at: Vec<String> = kinds
+            .into_iter()
+            .chain([policies])
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, what)| format!("{n} {what}"))
+            .collect();
+        let looked_at = looked_at.join(", ");
+        if errors + warnings == 0 {
+            return write!(f, "{looked_at}: nothing wrong");
+        }
+        write!(f, "{} and {}", count(errors, "error"), count(warnings, "warning"))?;
+        if looked_at.is_empty() { Ok(()) } else { write!(f, " in {looked_at}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_is_summed_up() {
+        let found = |projects, programs, policies, errors, warnings| {
+            CheckTotals { projects, programs, policies, errors, warnings }.to_string()
+        };
+        assert_eq!(found(1, 0, 0, 0, 0), "1 project: nothing wrong");
+        assert_eq!(found(2, 1, 2, 0, 0), "2 projects, 1 program, 2 policies: nothing wrong");
+        assert_eq!(found(0, 2, 1, 1, 0), "1 error and 0 warnings in 2 programs, 1 policy");
+        assert_eq!(found(0, 0, 0, 1, 2), "1 error and 2 warnings");
+    }
+}

@@ -1,0 +1,55 @@
+//! `whimbrel drain`: a node of a cluster hands over what it serves.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use whimbrel_operator::{Answer, MemberState, Request};
+use whimbrel_platform::plain_text::harmless;
+
+use crate::arguments::Drain;
+use whimbrel::control::{Found, choose};
+use whimbrel_terminal::screen::print;
+
+/// How often it is looked how far it is.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Has it done, and waits until it is.
+pub fn drain(arguments: &Drain) -> anyhow::Result<ExitCode> {
+    let Some(asked) = choose(&arguments.target)?.into_iter().next() else { bail!("no such node runs here") };
+    let request = Request::Drain { node: arguments.drained.clone(), drains: !arguments.undo };
+    match asked.ask(&request, Duration::ZERO)? {
+        Answer::Done => {}
+        Answer::Error(refusal) => bail!(refusal),
+        _ => bail!("node {} does not know how", asked.info.node),
+    }
+    let name = harmless(&arguments.drained);
+    if arguments.undo {
+        print(&format!("{name} takes its share again"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let until = Instant::now() + arguments.wait;
+    loop {
+        match left(&asked, &arguments.drained)? {
+            Some(0) => break,
+            Some(left) if Instant::now() > until => {
+                bail!("{name} has {left} partitions still: no other node takes them (`whimbrel nodes` may say why)")
+            }
+            Some(_) => std::thread::sleep(LOOK),
+            None => bail!("{name} is no more"),
+        }
+    }
+    print(&format!("{name} has nothing to do: it can be ended (--undo gives it its share again)"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How many partitions a node has that drains; `None` if it is none any more.
+fn left(asked: &Found, name: &str) -> anyhow::Result<Option<u64>> {
+    let Answer::Nodes { nodes, .. } = asked.ask(&Request::Nodes, Duration::ZERO)? else {
+        bail!("node {} does not tell of other nodes", asked.info.node);
+    };
+    let lives = |state| matches!(state, MemberState::Draining | MemberState::Running);
+    let found = nodes.into_iter().find(|node| node.node == name && lives(node.state));
+    // It may not have heard of it yet.
+    Ok(found.map(|node| if node.state == MemberState::Draining { node.partitions } else { node.partitions.max(1) }))
+}

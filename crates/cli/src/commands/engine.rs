@@ -1,0 +1,151 @@
+//! `whimbrel engine`: the cluster engine that durable agents are kept in.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::bail;
+use serde_json::{Value, json};
+use whimbrel_store::nats::{Cluster, Options, Server, Setup, Status, StreamStatus, find_server, status};
+
+use crate::arguments::{Engine, EngineAction, Sync};
+use whimbrel::figures::{bytes, count};
+use whimbrel_terminal as terminal;
+use whimbrel_terminal::screen::print;
+use whimbrel_terminal::stopping::Stopping;
+use whimbrel_terminal::table::{Cell, Column, cell, known, left, long, right, table};
+
+/// How often to look whether a server ended by itself.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Does it.
+pub fn engine(arguments: &Engine) -> anyhow::Result<ExitCode> {
+    match &arguments.action {
+        EngineAction::Up { servers, dir, port, sync } => up(*servers, dir, *port, *sync),
+        EngineAction::Status { url, json } => show(url, *json),
+    }
+}
+
+fn up(servers: u8, dir: &Path, port: u16, sync: Sync) -> anyhow::Result<ExitCode> {
+    let program = find_server()?;
+    let dir = std::path::absolute(dir)?;
+    let sync_always = sync == Sync::Always;
+    // First, so that Ctrl-C while they start ends them in order, too.
+    let stopping = Stopping::new()?;
+    let mut cluster = Cluster::start(Setup { program, servers, dir: dir.clone(), port, sync_always })?;
+    print(&format!("store = \"{}\"", cluster.url()))?;
+    let pids: Vec<String> = cluster.processes().iter().map(|(name, pid)| format!("{name} (process {pid})")).collect();
+    terminal::note(&format!("{} in {}; Ctrl-C ends them", pids.join(", "), dir.display()));
+    while !stopping.within(LOOK) {
+        if let Some(name) = cluster.ended() {
+            cluster.stop();
+            bail!("{name} ended by itself: see {}", dir.join(format!("{name}.log")).display());
+        }
+    }
+    terminal::note("ending the servers (Ctrl-C again to end at once)");
+    cluster.stop();
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(url: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let status = status(url, Options::default())?;
+    print(&if as_json { line(&status).to_string() } else { text(&status).to_string() })?;
+    let fine = status.refused.is_none() && status.streams.iter().all(|stream| stream.differences.is_empty());
+    Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn line(status: &Status) -> Value {
+    let standing = &status.standing;
+    let server = |server: &Server| {
+        json!({
+            "name": server.name,
+            "version": server.version,
+            "jetstream": server.jetstream,
+            "sync_always": server.sync_always,
+            "storage_bytes": server.storage_bytes,
+            "uptime": server.uptime,
+        })
+    };
+    let stream = |stream: &StreamStatus| {
+        let followers = stream.followers.iter().map(|(name, behind)| json!({ "name": name, "behind": behind }));
+        json!({
+            "name": stream.name,
+            "leader": stream.leader,
+            "followers": followers.collect::<Vec<_>>(),
+            "messages": stream.messages,
+            "bytes": stream.bytes,
+            "differences": stream.differences,
+        })
+    };
+    json!({
+        "version": standing.version,
+        "cluster": standing.cluster,
+        "sync_always": standing.sync_always(),
+        "servers": standing.servers.iter().map(server).collect::<Vec<_>>(),
+        "store": status.store,
+        "partitions": status.partitions,
+        "streams": status.streams.iter().map(stream).collect::<Vec<_>>(),
+        "refused": status.refused,
+    })
+}
+
+fn text(status: &Status) -> String {
+    let standing = &status.standing;
+    let cluster = match standing.cluster.as_str() {
+        "" => "no cluster".to_owned(),
+        name => format!("cluster {name}"),
+    };
+    let mut parts = vec![format!("NATS {}, {cluster}", standing.version)];
+    if standing.servers.is_empty() {
+        let question = "$SYS.REQ.SERVER.PING.VARZ";
+        parts.push(format!(
+            "which servers there are, and when they flush, is not known: this account may not ask {question}"
+        ));
+    } else {
+        parts.push(servers(&standing.servers));
+    }
+    match status.partitions {
+        None => parts.push(format!("store {}: not made yet", status.store)),
+        Some(partitions) => {
+            let copies = status.options.replicas;
+            parts.push(format!("\nstore {}: {partitions} partitions; {copies} copies are asked for", status.store));
+            parts.push(streams(&status.streams));
+        }
+    }
+    for stream in &status.streams {
+        parts.extend(stream.differences.iter().map(|difference| format!("{}: {difference}", stream.name)));
+    }
+    parts.push(match &status.refused {
+        Some(why) => format!("\na platform would not start: {why}"),
+        None => String::new(),
+    });
+    parts.join("\n").trim_end().to_owned()
+}
+
+fn servers(servers: &[Server]) -> String {
+    const COLUMNS: [Column; 5] = [long("server"), left("version"), left("flushes"), right("stored"), left("up for")];
+    let row = |server: &Server| {
+        let flushes = match (server.jetstream, server.sync_always) {
+            (false, _) => "keeps nothing".to_owned(),
+            (true, true) => "always".to_owned(),
+            (true, false) => format!("every {} s", server.sync_interval.as_secs()),
+        };
+        let stored = bytes(server.storage_bytes as f64);
+        vec![cell(&server.name), cell(&server.version), cell(flushes), cell(stored), cell(&server.uptime)]
+    };
+    let rows: Vec<Vec<Cell>> = servers.iter().map(row).collect();
+    table(&COLUMNS, &rows, None)
+}
+
+fn streams(streams: &[StreamStatus]) -> String {
+    const COLUMNS: [Column; 5] = [long("stream"), left("leader"), right("behind"), right("messages"), right("stored")];
+    let row = |stream: &StreamStatus| {
+        let behind = stream.followers.iter().map(|(_, behind)| *behind).max();
+        let leader = Some(&stream.leader).filter(|leader| !leader.is_empty());
+        let messages = count(stream.messages as f64);
+        let behind = known(behind.map(|behind| count(behind as f64)));
+        vec![cell(&stream.name), known(leader), behind, cell(messages), cell(bytes(stream.bytes as f64))]
+    };
+    let rows: Vec<Vec<Cell>> = streams.iter().map(row).collect();
+    table(&COLUMNS, &rows, None)
+}

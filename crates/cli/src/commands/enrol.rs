@@ -1,0 +1,27 @@
+//! `whimbrel enrol`: a certificate for this node, for a token.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use whimbrel_net::{Token, enrolment};
+
+use crate::arguments::Enrol;
+use crate::credentials;
+use whimbrel_terminal::screen::print;
+
+/// Enrols.
+pub fn enrol(arguments: &Enrol) -> anyhow::Result<ExitCode> {
+    let Enrol { address, token, out } = arguments;
+    let token: Token = token.parse()?;
+    if credentials::are_in(out) {
+        bail!("{} has credentials in it already; choose another folder", out.display());
+    }
+    // The token works once: what can go wrong here is to go wrong before.
+    credentials::prepare(out)?;
+    let got = enrolment::enrol(address, &token)?;
+    credentials::write(&got, out)?;
+    credentials::write_authority_address(out, address)?;
+    let line = format!("{} is enrolled; its keys and certificates are in {}", token.node(), out.display());
+    print(&line).context("cannot write to standard output")?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,149 @@
+//! `whimbrel join`: agents of one's own on a platform that runs elsewhere.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, mpsc};
+
+use anyhow::bail;
+use whimbrel::Society;
+use whimbrel::shelving::Shelving;
+use whimbrel_runtime::{Platform, Roll};
+
+use super::{close_ports, code_cache, last_line, open, open_control, society_name};
+use crate::agent_port;
+use crate::arguments::Join;
+use crate::credentials::Watched;
+use crate::gateway::{self, Prepared, Site};
+use crate::guarding::Guards;
+use crate::logging::Logging;
+use crate::membership::{Membership, security_at};
+use crate::offering;
+use crate::watch::Watch;
+use whimbrel::control::Panel;
+use whimbrel::projects::project_in;
+use whimbrel_terminal::stopping::{Farewell, INTERRUPTED, SOCIETY, Stopping};
+use whimbrel_terminal::{Lines, note};
+
+/// What the society of a node is called that has none of its own: its log is in the current folder.
+const VISITORS: &str = "visitors";
+/// Of agents whose names are taken, so many are named.
+const NAMES_SHOWN: usize = 10;
+
+/// Joins, and stays until the platform stops.
+pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
+    let cache = code_cache(arguments.code_cache.as_deref())?;
+    let (file, society) = match &arguments.file {
+        Some(file) => {
+            let file = project_in(file)?;
+            let society = open(&file, cache, None, arguments.strict, arguments.quiet)?;
+            (file, society)
+        }
+        None => (PathBuf::from(VISITORS), Society::empty(cache)),
+    };
+    let (programs, last_line) = (society.loader(), last_line(society.left_out()));
+    let stopping = Stopping::new()?;
+    let mut builder =
+        Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());
+    if let Some(watch) = Watch::new(arguments.trace, false) {
+        builder = builder.observer(watch);
+    }
+    let (guards, builder) = Guards::set(&arguments.guarding, None, builder)?;
+    let offered = offering::environments(&arguments.offering, society.offers(), None)?;
+    // Until the agents are gone.
+    let shelving = offering::storage(&arguments.offering, None)?;
+    let builder = builder.storage(shelving.as_ref().map(Shelving::shelves).unwrap_or_default());
+    let platform = builder.environments(offered.clone()).build();
+    if !arguments.quiet {
+        offering::note_ungranted(&offered, &platform);
+    }
+    let Some(membership) = Membership::join(arguments, &platform, &guards, &stopping)? else {
+        note(&format!("ended before the platform at {} was joined", arguments.address));
+        return Ok(ExitCode::from(INTERRUPTED as u8));
+    };
+    check_names(&society, &platform)?;
+    let logging = Logging::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform)?;
+    let farewell = Farewell::new(logging.is_none() && !guards.record(), last_line);
+    // Before the agents are there: creating many takes long.
+    stopping.watch(Some(SOCIETY), leave_by(&platform, &farewell));
+    society.start(&platform)?;
+    let http = http_of(arguments).prepare()?;
+    let level = |address: &str| security_at(arguments.security, address, arguments.credentials.as_deref());
+    let agents_elsewhere = agent_port::open(
+        &arguments.agents_elsewhere,
+        level,
+        guards.auditor(),
+        Some(membership.view()),
+        http.as_ref().map(Prepared::token),
+        arguments.quiet,
+        &platform,
+    )?;
+    let doors = agent_port::doors(http.as_ref(), agents_elsewhere.as_ref())?;
+    let roll = Roll::default();
+    agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
+    if let Some(folder) = &arguments.credentials {
+        agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder));
+    }
+    let log = logging.as_ref().map(Logging::log);
+    let panel = Panel::new(&platform, society_name(&file), Some(membership.view())).with_log(log);
+    let panel = panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll).with_programs(programs);
+    let panel = Arc::new(panel.with_doors(doors));
+    let control = open_control(&panel, arguments.quiet);
+    let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
+    let code = wait_until_alone(&platform, &membership);
+    farewell.stop(&platform);
+    close_ports(gateway, agents_elsewhere, control, &farewell);
+    logging.into_iter().for_each(Logging::end);
+    membership.end(&farewell);
+    guards.end();
+    Ok(farewell.end(code))
+}
+
+/// Agents of one name on two nodes: those that are there first keep it.
+fn check_names(society: &Society, platform: &Platform) -> anyhow::Result<()> {
+    let taken = platform.namesakes(society.members().into_iter().map(|seat| seat.name));
+    if taken.is_empty() {
+        return Ok(());
+    }
+    let more = taken.len().saturating_sub(NAMES_SHOWN);
+    let mut names: Vec<String> =
+        taken.iter().take(NAMES_SHOWN).map(|(name, node)| format!("{name} (on {node})")).collect();
+    names.extend((more > 0).then(|| format!("and {more} more")));
+    bail!(
+        "already-registered: the platform has agents of these names: {}; give those of this node other names, or end these \
+         first (`whimbrel kill NAME`)",
+        names.join(", ")
+    )
+}
+
+/// The HTTP port that is asked for.
+fn http_of(arguments: &Join) -> Site<'_> {
+    Site {
+        options: &arguments.http,
+        unless_said: false,
+        security: arguments.security,
+        credentials: arguments.credentials.as_deref(),
+        quiet: arguments.quiet,
+    }
+}
+
+/// Returns what ends this process before the society ends: its node leaves.
+fn leave_by(platform: &Platform, farewell: &Farewell) -> impl Fn(i32) + Send + use<> + 'static {
+    let (platform, farewell) = (platform.clone(), farewell.clone());
+    move |code| {
+        farewell.begin(code);
+        platform.leave_with(code);
+    }
+}
+
+/// Waits until the platform is to stop, or all other nodes have left.
+fn wait_until_alone(platform: &Platform, membership: &Membership) -> i32 {
+    let (tell, alone) = mpsc::channel();
+    membership.when_alone(Some(tell));
+    std::thread::scope(|scope| {
+        scope.spawn(move || alone.iter().for_each(|()| platform.leave_with(0)));
+        let code = platform.wait_until_stopped();
+        // The thread hears that nobody tells it more.
+        membership.when_alone(None);
+        code
+    })
+}

@@ -1,0 +1,220 @@
+//! `whimbrel log`: what agents said to each other.
+
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use serde::Serialize;
+use serde_json::json;
+use whimbrel_operator::{Happening, LogLine, LogWanted, Reason, Refusal, Request};
+use whimbrel_platform::conversations::Wanted;
+use whimbrel_store::ConversationLog;
+
+use crate::arguments::Log;
+use crate::logging;
+use crate::sequence::{Clock, Lines};
+use whimbrel::control::{Cursor, Found, Merge, choose, history};
+use whimbrel_terminal as terminal;
+use whimbrel_terminal::screen::{is_closed, print, terminal_size};
+
+/// Lines on their way from the nodes to the terminal.
+const LINES_ON_THE_WAY: usize = 1_024;
+
+/// What reaches the terminal.
+enum News {
+    /// The node of this number tells something.
+    Line(usize, Box<LogLine>),
+    /// It told all, or it, or what asked it, failed.
+    Ended(usize, anyhow::Result<()>),
+    /// Ctrl-C.
+    Enough,
+}
+
+/// Shows it.
+pub fn log(arguments: &Log) -> anyhow::Result<ExitCode> {
+    let (tell, news) = sync_channel(LINES_ON_THE_WAY);
+    let names = match &arguments.folder {
+        Some(folder) => read_folder(arguments, folder, &tell)?,
+        None => ask_nodes(arguments, &tell)?,
+    };
+    if arguments.since.is_lone()
+        && let [first, _, ..] = names.as_slice()
+    {
+        bail!("there are several nodes ({}): say which with a cursor like {first}:5321", names.join(", "));
+    }
+    // Whoever does not take in what is shown is not waited for.
+    ctrlc::set_handler(move || {
+        if tell.try_send(News::Enough).is_err() {
+            std::process::exit(INTERRUPTED);
+        }
+    })?;
+    let mut shower = Shower::new(arguments, names);
+    if shower.show_all(&news)? {
+        shower.end();
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What shells report for a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
+fn wanted(arguments: &Log, node: &str) -> LogWanted {
+    let now_us = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64;
+    let ago_us = |last: Duration| now_us.saturating_sub(last.as_micros() as u64);
+    let wanted = Wanted {
+        conversation: arguments.conversation.clone(),
+        performatives: arguments.performative.clone(),
+        from: arguments.from.clone(),
+        to: arguments.to.clone(),
+        since_us: arguments.last.map(ago_us).unwrap_or_default(),
+    };
+    LogWanted { since: arguments.since.of(node), follow: arguments.follow, wanted }
+}
+
+/// Has the nodes that run here tell; their names.
+fn ask_nodes(arguments: &Log, tell: &SyncSender<News>) -> anyhow::Result<Vec<String>> {
+    let hint = |error| anyhow::anyhow!("{error} (what was said in one that ended: --folder .whimbrel/NAME.log)");
+    let nodes: Vec<Found> = choose(&arguments.target).map_err(hint)?;
+    for (number, node) in nodes.iter().enumerate() {
+        let lines = node.lines::<LogLine>(&Request::Log(wanted(arguments, &node.info.node)))?;
+        let tell = tell.clone();
+        let telling = move || {
+            let mut lines = lines;
+            let outcome = lines.try_for_each(|line| pass_on(&tell, number, line?));
+            let _ = tell.send(News::Ended(number, outcome));
+        };
+        std::thread::Builder::new().spawn(telling).context("no thread to listen")?;
+    }
+    Ok(nodes.into_iter().map(|node| node.info.node).collect())
+}
+
+/// Has the logs in a folder tell; their nodes' names.
+fn read_folder(arguments: &Log, folder: &std::path::Path, tell: &SyncSender<News>) -> anyhow::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for (number, (name, log)) in logging::read(folder)?.into_iter().enumerate() {
+        let (wanted, tell) = (wanted(arguments, &name), tell.clone());
+        names.push(name.clone());
+        let telling = move || {
+            let outcome = read_log(&log, &name, &wanted, &tell, number);
+            let _ = tell.send(News::Ended(number, outcome));
+        };
+        std::thread::Builder::new().spawn(telling).context("no thread to read")?;
+    }
+    Ok(names)
+}
+
+fn read_log(
+    log: &ConversationLog,
+    name: &str,
+    wanted: &LogWanted,
+    tell: &SyncSender<News>,
+    number: usize,
+) -> anyhow::Result<()> {
+    let mut line = |line: &LogLine| pass_on(tell, number, line.clone()).map_err(std::io::Error::other);
+    match history::tell(log, name, wanted, &mut line) {
+        Err(history::Ended::Refused(refusal)) => Err(refusal.into()),
+        // Nobody looks any more.
+        _ => Ok(()),
+    }
+}
+
+fn pass_on(tell: &SyncSender<News>, number: usize, line: LogLine) -> anyhow::Result<()> {
+    Ok(tell.send(News::Line(number, Box::new(line)))?)
+}
+
+/// A line for programs.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    line: LogLine,
+    /// What to go on from after it.
+    cursor: String,
+}
+
+/// Shows lines, and knows how far it came.
+struct Shower {
+    nodes: Vec<String>,
+    json: bool,
+    lines: Lines,
+    cursor: Cursor,
+}
+
+impl Shower {
+    fn new(arguments: &Log, nodes: Vec<String>) -> Self {
+        let width = terminal_size().map(|(columns, _)| columns);
+        let lines = Lines { clock: Clock::Date, nodes: nodes.len() > 1, width };
+        let mut cursor = if arguments.since.is_lone() { Cursor::default() } else { arguments.since.clone() };
+        nodes.iter().for_each(|node| cursor.advance(node, arguments.since.of(node)));
+        Self { nodes, json: arguments.json, lines, cursor }
+    }
+
+    /// Shows what comes, in order of time, until there is enough of it. False if nobody looks any more.
+    fn show_all(&mut self, news: &Receiver<News>) -> anyhow::Result<bool> {
+        let mut merge = Merge::new(self.nodes.len(), None);
+        let mut failed = Ok(());
+        while !merge.has_ended() {
+            let first = news.recv()?;
+            for news in std::iter::once(first).chain(news.try_iter().take(LINES_ON_THE_WAY)) {
+                match news {
+                    News::Line(node, line) => merge.add(node, line.event.at_us, Some(*line)),
+                    News::Ended(node, outcome) => {
+                        merge.end(node);
+                        failed = failed.and(self.judge(node, outcome));
+                    }
+                    News::Enough => return Ok(true),
+                }
+            }
+            if !self.show(merge.take(0))? {
+                return Ok(false);
+            }
+        }
+        failed.map(|()| true)
+    }
+
+    /// A node that keeps no log is no failure if others do.
+    fn judge(&self, node: usize, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
+        let Err(error) = outcome else { return Ok(()) };
+        let Some(name) = self.nodes.get(node).filter(|_| self.nodes.len() > 1) else { return Err(error) };
+        let keeps_none = error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.reason == Reason::NoLog);
+        if !keeps_none {
+            return Err(error.context(format!("node {name}")));
+        }
+        terminal::note(&format!("node {name} keeps no log of conversations"));
+        Ok(())
+    }
+
+    /// Shows some lines. False if nobody looks any more.
+    fn show(&mut self, lines: Vec<LogLine>) -> anyhow::Result<bool> {
+        let mut text = Vec::new();
+        for line in lines {
+            self.cursor.advance(&line.event.node, line.number);
+            if line.event.what == Happening::Tick {
+                continue;
+            }
+            if self.json {
+                text.push(serde_json::to_string(&Shown { line, cursor: self.cursor.to_string() })?);
+            } else {
+                text.extend(self.lines.line(&line.event));
+            }
+        }
+        if text.is_empty() {
+            return Ok(true);
+        }
+        let written = print(&text.join("\n"));
+        if is_closed(&written) {
+            return Ok(false);
+        }
+        written?;
+        Ok(true)
+    }
+
+    /// Says how far it came.
+    fn end(&self) {
+        if self.json {
+            let _ = print(&json!({"event": "end", "cursor": self.cursor.to_string()}).to_string());
+        } else {
+            terminal::note(&format!("go on with --since {}", self.cursor));
+        }
+    }
+}

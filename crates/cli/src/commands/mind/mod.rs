@@ -1,0 +1,36 @@
+//! `whimbrel mind`: what is in an agent.
+
+mod follow;
+mod page;
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use whimbrel_operator::{Answer, MindInfo, Request};
+
+use super::life::{ask, local};
+use crate::arguments::Mind;
+use whimbrel::control::{Found, choose};
+use whimbrel_terminal::screen::show;
+
+pub use page::standing;
+
+/// Shows it.
+pub fn mind(arguments: &Mind) -> anyhow::Result<ExitCode> {
+    let agent = local(&arguments.agent);
+    if arguments.follow {
+        return follow::follow(agent, &arguments.target, arguments.showing.json);
+    }
+    let parts = page::Parts::of(arguments);
+    let watched = arguments.showing.watch.is_some();
+    let look = || look(&choose(&arguments.target)?, agent, watched);
+    show(&arguments.showing, look, |mind, room| page::page(mind, parts, room))
+}
+
+/// Asks for it, the node where the agent is.
+pub fn look(nodes: &[Found], agent: &str, follow: bool) -> anyhow::Result<MindInfo> {
+    match ask(nodes, None, &Request::Mind { agent: agent.to_owned(), follow })? {
+        Answer::Mind(mind) => Ok(*mind),
+        _ => bail!("the node does not tell what is in {agent}"),
+    }
+}

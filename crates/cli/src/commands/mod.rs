@@ -1,0 +1,152 @@
+//! One module per command. Each returns the process's exit code, or an error to show.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::bail;
+use whimbrel::environment::Environments;
+use whimbrel::society::{LeftOut, OpenError};
+use whimbrel::{CodeCache, Society};
+use whimbrel_gateway::Gateway;
+use whimbrel_net::agent_port::AgentPort;
+
+use crate::{agent_port, gateway, terminal};
+use whimbrel::control::{Control, Panel, listen};
+use whimbrel_terminal::stopping::Farewell;
+
+pub mod advise;
+#[cfg(feature = "wasm")]
+pub mod agent_build;
+pub mod agents;
+pub mod ca;
+pub mod check;
+pub mod codec;
+pub mod dead_letters;
+pub mod debug;
+pub mod df;
+pub mod drain;
+#[cfg(feature = "nats")]
+pub mod engine;
+pub mod enrol;
+pub mod join;
+pub mod life;
+pub mod links;
+pub mod log;
+pub mod mind;
+pub mod new;
+pub mod nodes;
+pub mod prove;
+pub mod ps;
+pub mod run;
+pub mod send;
+pub mod session;
+pub mod sniff;
+pub mod store;
+pub mod topics;
+#[cfg(feature = "nats")]
+pub mod up;
+
+/// Entries of a project that a warning names, if agents are left out.
+const LEFT_OUT_SHOWN: usize = 10;
+
+/// Opens the node's control socket, and has what operators of other nodes ask answered. A node without a socket runs as well; it is only not
+/// seen.
+fn open_control(panel: &Arc<Panel>, quiet: bool) -> Option<Control> {
+    listen(panel);
+    match Control::open(Arc::clone(panel)) {
+        Ok(control) => Some(control),
+        Err(error) => {
+            if !quiet {
+                terminal::note(&format!("`whimbrel ps` will not show this node: {error:#}"));
+            }
+            None
+        }
+    }
+}
+
+/// Closes the ports of a node whose agents have ended.
+fn close_ports(
+    gateway: Option<Arc<Gateway>>,
+    agents: Option<Arc<AgentPort>>,
+    control: Option<Control>,
+    farewell: &Farewell,
+) {
+    agent_port::end_sessions(agents.as_ref());
+    gateway::close(gateway, farewell);
+    agent_port::close(agents, farewell);
+    drop(control);
+}
+
+/// What the society of this file is called.
+fn society_name(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Where code from other nodes is kept, as `--code-cache` says.
+pub fn code_cache(asked: Option<&Path>) -> anyhow::Result<Option<Arc<CodeCache>>> {
+    let cache = match asked {
+        Some(off) if off == Path::new("off") => None,
+        Some(folder) => Some(CodeCache::open(folder)?),
+        None => CodeCache::default_folder().map(CodeCache::at),
+    };
+    Ok(cache.map(Arc::new))
+}
+
+/// Opens a society, and shows the faults of its programs. Agents with errors are left out, unless it `is_strict`.
+/// Its populations have so many agents, if `population` says so.
+pub fn open(
+    file: &Path,
+    cache: Option<Arc<CodeCache>>,
+    population: Option<u32>,
+    is_strict: bool,
+    quiet: bool,
+) -> anyhow::Result<Society> {
+    let open = if is_strict { Society::open_cached } else { Society::open_in_part };
+    let mut society = match open(file, &Environments::new(), cache) {
+        Err(OpenError::Errors { diagnostics, path }) => {
+            terminal::show(&diagnostics);
+            bail!("{} has errors", path.display());
+        }
+        opened => opened?,
+    };
+    if let Some(agents) = population {
+        society.set_population(agents as usize);
+    }
+    match society.left_out() {
+        [] if quiet => {}
+        [] => terminal::show(society.warnings()),
+        left_out => {
+            terminal::show(society.warnings());
+            let others = "the others run; --strict refuses all";
+            terminal::complain(&anyhow::anyhow!("{}: {others}", not_started(left_out)));
+        }
+    }
+    if !quiet {
+        society.tell(terminal::show);
+    }
+    Ok(society)
+}
+
+/// `2 agents are not started: ann (ann.asl has errors), bob (there is no file bob.asl)`
+fn not_started(left_out: &[LeftOut]) -> String {
+    let count: usize = left_out.iter().map(|left_out| left_out.agents.len()).sum();
+    let shown: Vec<String> = left_out.iter().take(LEFT_OUT_SHOWN).map(named).collect();
+    let more = left_out.len().saturating_sub(LEFT_OUT_SHOWN);
+    let more = if more == 0 { String::new() } else { format!(", and {more} more entries of the project") };
+    let agents = if count == 1 { "agent is" } else { "agents are" };
+    format!("{count} {agents} not started: {}{more}", shown.join(", "))
+}
+
+/// `ann (ann.asl has errors)`, `worker1 to worker9 (there is no file worker.asl)`
+fn named(left_out: &LeftOut) -> String {
+    let names = match left_out.agents.as_slice() {
+        [first, .., last] => format!("{first} to {last}"),
+        agents => agents.iter().map(ToString::to_string).collect(),
+    };
+    format!("{names} ({})", left_out.why)
+}
+
+/// The last line about a society of which agents were left out.
+pub fn last_line(left_out: &[LeftOut]) -> Option<String> {
+    (!left_out.is_empty()).then(|| not_started(left_out))
+}

@@ -1,0 +1,155 @@
+//! `whimbrel new`: a folder with a small society in it that runs.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+
+use crate::arguments::{Language, New};
+use whimbrel_terminal::screen::print;
+
+/// A file of a scaffold: name and text. In those that are no code `NAME` stands for the project's name.
+type File = (&'static str, &'static str);
+
+/// A gardener and flowers, in AgentSpeak.
+const GARDEN: [File; 4] = [
+    ("NAME.mas2j", include_str!("../scaffold/project.mas2j")),
+    ("gardener.asl", include_str!("../scaffold/gardener.asl")),
+    ("flower.asl", include_str!("../scaffold/flower.asl")),
+    ("README.md", include_str!("../scaffold/README.md")),
+];
+
+/// A pupil, and a README that tells how calculators are built of `PROGRAM`.
+const SCHOOL: [File; 3] = [
+    ("NAME.mas2j", include_str!("../scaffold/wasm/project.mas2j")),
+    ("pupil.asl", include_str!("../scaffold/wasm/pupil.asl")),
+    ("README.md", include_str!("../scaffold/wasm/README.md")),
+];
+
+/// The calculators, by language.
+const RUST: [File; 2] = [
+    ("calculator/Cargo.toml", include_str!("../scaffold/wasm/Cargo.toml")),
+    ("calculator/src/lib.rs", include_str!("../scaffold/wasm/calculator.rs")),
+];
+const ASSEMBLYSCRIPT: [File; 1] = [("calculator.ts", include_str!("../scaffold/wasm/calculator.ts"))];
+const C: [File; 1] = [("calculator.c", include_str!("../scaffold/wasm/calculator.c"))];
+
+macro_rules! guest_crate {
+    ($($file:literal)*) => {
+        /// The crate `whimbrel-guest`, which agents in Rust are written with.
+        const GUEST_CRATE: &[File] = &[$((
+            concat!("calculator/whimbrel-guest/", $file),
+            include_str!(concat!("../../../../guest/rust/", $file)),
+        )),*];
+    };
+}
+
+guest_crate! {
+    "Cargo.toml" "macro/Cargo.toml" "macro/src/lib.rs" "src/advice.rs" "src/agent.rs" "src/allocator.rs" "src/blocking.rs" "src/calls.rs"
+    "src/context.rs" "src/documents.rs" "src/error.rs" "src/frame.rs" "src/heap.rs" "src/host.rs" "src/lib.rs" "src/message.rs" "src/patterns.rs"
+    "src/storage.rs" "src/tasks.rs" "src/testing.rs" "src/value.rs"
+}
+
+/// Makes the folder.
+pub fn new(arguments: &New) -> anyhow::Result<ExitCode> {
+    let folder = &arguments.name;
+    let name = project_name(folder)?;
+    if folder.exists() {
+        bail!("{} exists already; choose another name", folder.display());
+    }
+    let (project, code, program): (&[File], Vec<File>, &str) = match arguments.wasm {
+        None => (&GARDEN, Vec::new(), ""),
+        Some(Language::Rust) => (&SCHOOL, [&RUST, GUEST_CRATE].concat(), "calculator"),
+        Some(Language::AssemblyScript) => (&SCHOOL, ASSEMBLYSCRIPT.to_vec(), "calculator.ts"),
+        Some(Language::C) => (&SCHOOL, C.to_vec(), "calculator.c"),
+    };
+    let project = project
+        .iter()
+        .map(|(file, text)| (file.replace("NAME", &name), text.replace("NAME", &name).replace("PROGRAM", program)));
+    let code = code.into_iter().map(|(file, text)| (file.to_owned(), text.to_owned()));
+    for (file, text) in project.chain(code) {
+        if let Err(error) = write(&folder.join(file), &text) {
+            // It was not there before. Half a society is of no use, and in the way of the next try.
+            let _ = std::fs::remove_dir_all(folder);
+            return Err(error);
+        }
+    }
+    say_made(folder, program)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what was made, and what to type next.
+fn say_made(folder: &Path, program: &str) -> std::io::Result<()> {
+    let shown = quoted(&folder.to_string_lossy());
+    let mut text = String::new();
+    if program.is_empty() {
+        let _ = writeln!(text, "Made {}: a gardener and three flowers.", folder.display());
+        let _ = writeln!(text);
+    } else {
+        let _ = writeln!(text, "Made {}: a pupil and two calculators.", folder.display());
+        let _ = writeln!(text);
+        let (from, to) = (folder.join(program), folder.join("calculator.wasm"));
+        let (from, to) = (quoted(&from.to_string_lossy()), quoted(&to.to_string_lossy()));
+        let _ = writeln!(text, "  whimbrel agent build {from} -o {to}");
+    }
+    let _ = writeln!(text, "  whimbrel run {shown}              let them live");
+    let _ = writeln!(text, "  whimbrel run {shown} --trace      see what they say to each other");
+    let _ = write!(text, "  whimbrel check {shown}            look for errors after a change");
+    print(&text)
+}
+
+/// As a shell takes it for one word.
+fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The folder's name as a project's name, which is an atom.
+fn project_name(folder: &Path) -> anyhow::Result<String> {
+    let name = folder.file_name().and_then(|name| name.to_str()).context("that is no name for a folder")?;
+    let atom: String = name.chars().map(|c| if c == '-' || c == ' ' { '_' } else { c }).collect();
+    let begins_well = atom.starts_with(|c: char| c.is_ascii_lowercase());
+    if !begins_well || !atom.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        bail!("`{name}` cannot name a project: begin with a small letter, go on with letters, digits, `_` or `-`");
+    }
+    Ok(atom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_projects_name_is_an_atom() {
+        assert_eq!(project_name(Path::new("a/b/my-garden")).expect("good"), "my_garden");
+        assert!(project_name(Path::new("Garden")).is_err());
+        assert!(project_name(Path::new("9lives")).is_err());
+        assert!(project_name(Path::new("a.b")).is_err());
+        assert!(project_name(Path::new("..")).is_err());
+    }
+
+    #[test]
+    fn what_is_to_be_typed_is_quoted_if_it_must_be() {
+        assert_eq!(quoted("a/my-garden"), "a/my-garden");
+        assert_eq!(quoted("my gardens/a"), "'my gardens/a'");
+        assert_eq!(quoted("ada's/a"), r"'ada'\''s/a'");
+    }
+
+    #[test]
+    fn the_guest_crate_is_whole() {
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest/rust/src");
+        for entry in std::fs::read_dir(sources).expect("the crate is there") {
+            let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
+            let file = format!("calculator/whimbrel-guest/src/{name}");
+            assert!(GUEST_CRATE.iter().any(|(known, _)| *known == file), "{file} is missing");
+        }
+    }
+}

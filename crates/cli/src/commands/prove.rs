@@ -1,0 +1,72 @@
+//! `whimbrel prove` and `whimbrel verify`: who said what in a conversation, and in which order.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use serde_json::json;
+use whimbrel_net::Trust;
+use whimbrel_net::signing::{self, Bundle, Said};
+use whimbrel_platform::plain_text::harmless;
+
+use crate::arguments::{Prove, Verify};
+use whimbrel_terminal::screen::print;
+
+/// Writes a conversation down.
+pub fn prove(arguments: &Prove) -> anyhow::Result<ExitCode> {
+    let bundle = signing::prove(&arguments.evidence, &arguments.conversation)?;
+    match &arguments.output {
+        Some(file) => {
+            // What agents said is not for everybody's eyes.
+            let written = whimbrel_files::write(file, bundle.to_json().as_bytes());
+            written.with_context(|| format!("cannot write {}", file.display()))?;
+            let conversation = harmless(&arguments.conversation);
+            say(&format!("{} messages of {conversation} are in {}", bundle.len(), file.display()))?;
+        }
+        None => say(bundle.to_json().trim_end())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Verifies it.
+pub fn verify(arguments: &Verify) -> anyhow::Result<ExitCode> {
+    let Verify { file, authority, revoked, json } = arguments;
+    let revoked_pem = revoked.as_deref().map_or_else(|| Ok(String::new()), read)?;
+    let trust = Trust { authority_pem: read(authority)?, revoked_pem };
+    let verified = Bundle::from_json(&read(file)?)
+        .and_then(|bundle| bundle.verify(&trust))
+        .with_context(|| format!("{} proves nothing", file.display()))?;
+    if *json {
+        verified.said.iter().try_for_each(|said| say(&line_of(said)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let conversation = harmless(&verified.conversation);
+    say(&format!("{conversation}: {} messages, as they were signed", verified.said.len()))?;
+    say(verified.to_string().trim_end())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line_of(said: &Said) -> String {
+    let receivers: Vec<String> = said.message.receivers.iter().map(|to| to.name.to_string()).collect();
+    json!({
+        "entry": said.entry,
+        "time": said.time(),
+        "sender": said.message.sender.name.as_str(),
+        "node": said.node,
+        "platform": said.platform,
+        "receivers": receivers,
+        "performative": said.message.performative.to_string(),
+        "content": said.message.content.to_string(),
+        "sequence": said.sequence,
+        "after": said.after,
+    })
+    .to_string()
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn say(line: &str) -> anyhow::Result<()> {
+    print(line).context("cannot write to standard output")
+}

@@ -1,0 +1,125 @@
+//! `whimbrel ps`: the nodes that run on this machine.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use whimbrel_operator::NodeInfo;
+use whimbrel_platform::plain_text::harmless;
+
+use crate::arguments::Ps;
+use whimbrel::control::{Survey, platforms, survey};
+use whimbrel::duration::age;
+use whimbrel::figures::{bytes, count};
+use whimbrel_terminal as terminal;
+use whimbrel_terminal::screen::{Room, show};
+use whimbrel_terminal::table::{Cell, Column, cell, known, left, long, right, table};
+
+/// Between two looks at figures that tell how much happens.
+pub const MOMENT: Duration = Duration::from_millis(150);
+
+/// What is shown.
+#[derive(Serialize)]
+struct Seen {
+    nodes: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    info: NodeInfo,
+    /// Messages handled in a second, just now; unknown of a node that was not there a moment ago.
+    messages_per_s: Option<f64>,
+}
+
+/// How many messages each process handled until when.
+type Before = FxHashMap<u32, (u64, u64)>;
+
+/// Shows them.
+pub fn ps(arguments: &Ps) -> anyhow::Result<ExitCode> {
+    let mut before = Before::default();
+    show(
+        &arguments.showing,
+        || {
+            if before.is_empty() {
+                before = figures(&survey());
+                std::thread::sleep(if before.is_empty() { Duration::ZERO } else { MOMENT });
+            }
+            let survey = survey();
+            survey.problems.iter().for_each(|problem| terminal::note(&format!("{problem:#}")));
+            let now = figures(&survey);
+            let nodes = platforms(survey.nodes).into_iter().flatten();
+            let rows = nodes.map(|found| {
+                let messages_per_s = rate(before.get(&found.info.pid), now.get(&found.info.pid));
+                Row { info: found.info, messages_per_s }
+            });
+            let seen = Seen { nodes: rows.collect() };
+            before = now;
+            Ok(seen)
+        },
+        page,
+    )
+}
+
+fn figures(survey: &Survey) -> Before {
+    survey.nodes.iter().map(|found| (found.info.pid, (found.info.handled, found.info.up_us))).collect()
+}
+
+/// How much a figure grew in a second, from two looks: the figure, and when it was so in microseconds.
+pub fn rate(before: Option<&(u64, u64)>, now: Option<&(u64, u64)>) -> Option<f64> {
+    let (before, now) = (before?, now?);
+    let us = now.1.checked_sub(before.1).filter(|us| *us > 0)?;
+    Some(now.0.saturating_sub(before.0) as f64 * 1e6 / us as f64)
+}
+
+const COLUMNS: [Column; 11] = [
+    left("PLATFORM"),
+    left("NODE"),
+    long("SOCIETY"),
+    right("PID"),
+    right("UP"),
+    right("AGENTS"),
+    right("MSG/S"),
+    right("WAITING"),
+    right("MEMORY"),
+    left("SECURITY").if_room(),
+    left("ADDRESS").if_room(),
+];
+
+fn page(seen: &Seen, room: Room) -> String {
+    if seen.nodes.is_empty() {
+        return "nothing runs here".to_owned();
+    }
+    let row = |Row { info, messages_per_s }: &Row| -> Vec<Cell> {
+        vec![
+            cell(&info.platform),
+            cell(&info.node),
+            cell(&info.society),
+            cell(info.pid.to_string()),
+            cell(age(Duration::from_micros(info.up_us))),
+            cell(count(info.agents as f64)),
+            known(messages_per_s.map(count)),
+            cell(count(info.queued as f64)),
+            known(info.memory_bytes.map(|memory| bytes(memory as f64))),
+            known(info.security.as_ref()),
+            known(info.address.as_ref()),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = seen.nodes.iter().map(row).collect();
+    let wrong = seen.nodes.iter().flat_map(|row| row.info.wrong.iter().map(|what| (&row.info.node, what)));
+    let wrong = wrong.map(|(node, what)| format!("\n{}: {}", harmless(node), harmless(what)));
+    table(&COLUMNS, &rows, room.columns) + &wrong.collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_come_from_two_looks() {
+        assert_eq!(rate(Some(&(100, 1_000_000)), Some(&(400, 1_150_000))), Some(2_000.0));
+        assert_eq!(rate(None, Some(&(400, 1_150_000))), None);
+        assert_eq!(rate(Some(&(400, 7)), Some(&(400, 7))), None);
+    }
+}

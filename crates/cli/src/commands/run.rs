@@ -1,0 +1,298 @@
+//! `whimbrel run`: a society, until it ends.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
+
+use anyhow::bail;
+use whimbrel::Society;
+use whimbrel::cluster::View;
+use whimbrel::shelving::Shelving;
+use whimbrel_gateway::Gateway;
+use whimbrel_net::HubView;
+use whimbrel_net::agent_port::AgentPort;
+use whimbrel_operator::DoorsInfo;
+use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
+
+use super::{close_ports, code_cache, last_line, open, open_control, society_name};
+use crate::agent_port;
+use crate::arguments::Run;
+use crate::credentials::Watched;
+use crate::gateway::{self, ConsoleAt, Prepared, Site};
+use crate::guarding::Guards;
+use crate::keeping::{Begun, Keeping, hand_over};
+use crate::logging::Logging;
+use crate::membership::{Membership, security_at};
+use crate::nodes::{Nodes, name_of};
+use crate::offering;
+use crate::opening::Opened;
+use crate::watch::Watch;
+use whimbrel::control::Panel;
+use whimbrel::projects::project_in;
+use whimbrel_terminal as terminal;
+use whimbrel_terminal::Lines;
+use whimbrel_terminal::options::SecurityLevel;
+use whimbrel_terminal::screen::print;
+use whimbrel_terminal::stopping::{Farewell, SOCIETY, Stopping, end_after};
+
+/// Runs it.
+pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
+    let file = project_in(&arguments.file)?;
+    let society = society_of(arguments, &file)?;
+    let last_line = told_here(arguments, &society);
+    let (stopping, programs) = (Stopping::new()?, society.loader());
+    let mut watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
+    let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
+    let number = arguments.node.map(name_of);
+    let (guards, builder) = Guards::set(&arguments.guarding, number.as_deref(), builder)?;
+    let (keeping, builder) = match Keeping::begin(arguments, &file, &society, builder, &stopping)? {
+        Begun::No(builder) => (None, builder),
+        Begun::Yes(keeping, builder) => (Some(keeping), builder),
+        Begun::Over(code) => return Ok(code),
+    };
+    let node = lives_at(arguments, keeping.as_ref());
+    let offered = offering::environments(&arguments.offering, society.offers(), node.as_deref())?;
+    // Until the agents are gone.
+    let shelving = offering::storage(&arguments.offering, node.as_deref())?;
+    let began = Instant::now();
+    let builder = builder.storage(shelving.as_ref().map(Shelving::shelves).unwrap_or_default());
+    let platform = builder.environments(offered.clone()).build();
+    (!arguments.quiet).then(|| offering::note_ungranted(&offered, &platform));
+    // Before the agents begin: what cannot be had at all should not end a society that has done something.
+    let membership = become_member(arguments, keeping.as_ref(), &platform, &guards)?;
+    let (http, agents_elsewhere, doors) =
+        open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
+    let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
+    let console = http.as_ref().map(Prepared::console).transpose()?;
+    let farewell = Farewell::new(is_forced(keeping.as_ref(), logging.as_ref(), &guards), last_line);
+    let cluster = keeping.as_ref().map(Keeping::view);
+    // Before the agents are there: creating many takes long.
+    let reasons = stopping.watch(arguments.node.is_none().then_some(SOCIETY), end_by(&platform, &cluster, &farewell));
+    let roll = Roll::default();
+    let begin = |society| {
+        let nodes = begin(arguments, society, keeping.as_ref(), membership.as_ref(), &platform, &guards)?;
+        agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
+        anyhow::Ok(nodes)
+    };
+    let (at_once, later) = if arguments.open { (None, Some(society)) } else { (Some(society), None) };
+    let nodes = at_once.map(begin).transpose()?.flatten();
+    let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
+    let panel = Panel::new(&platform, society_name(&file), links).with_cluster(cluster.clone());
+    let panel = panel.with_log(logging.as_ref().map(Logging::log)).with_refusals(Arc::clone(&guards.refusals));
+    let panel = Arc::new(panel.with_devices(roll.clone()).with_programs(programs).with_doors(doors));
+    let control = open_control(&panel, arguments.quiet);
+    let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
+    let opened = open_console(arguments, gateway.as_ref().zip(console.as_ref()), reasons)?;
+    let later = later.filter(|_| opened.as_ref().is_none_or(Opened::wait));
+    let failed = later.and_then(|society| begin(society).err());
+    if failed.is_some() {
+        platform.stop_with(1);
+    } else if let Some(time) = arguments.time.filter(|_| arguments.node.is_none()) {
+        end_after(time, end_by(&platform, &cluster, &farewell));
+    }
+    let code = platform.wait_until_stopped();
+    farewell.stop(&platform);
+    if let Some(opened) = opened {
+        summarise(watch.take(), &platform, began);
+        opened.stay();
+    }
+    close_ports(gateway, agents_elsewhere, control, &farewell);
+    logging.into_iter().for_each(Logging::end);
+    nodes.into_iter().for_each(|nodes| nodes.end(&farewell));
+    membership.into_iter().for_each(|membership| membership.end(&farewell));
+    guards.end();
+    keeping.into_iter().for_each(|keeping| keeping.end(&platform));
+    summarise(watch, &platform, began);
+    failed.map_or_else(|| Ok(farewell.end(code)), Err)
+}
+
+/// Returns the line about agents that are not started, for the process that reports them: the first of several nodes in
+/// one command.
+fn told_here(arguments: &Run, society: &Society) -> Option<String> {
+    last_line(society.left_out()).filter(|_| arguments.node.is_none())
+}
+
+/// Says what there was, if that was asked for.
+fn summarise(watch: Option<Watch>, platform: &Platform, began: Instant) {
+    if let Some(table) = watch.and_then(|watch| watch.summary(platform.counters(), began.elapsed())) {
+        // Nobody may be reading any more.
+        let _ = print(&table);
+    }
+}
+
+/// The society as it is written, and with as many agents as are wanted.
+fn society_of(arguments: &Run, file: &Path) -> anyhow::Result<Society> {
+    if arguments.name.is_some() && arguments.store.is_none() && arguments.listen.is_none() {
+        bail!(
+            "--name is what other nodes call this one, and none can link with it: let others join with --listen ADDRESS, or keep \
+             the society with --store"
+        );
+    }
+    let quiet = arguments.quiet || arguments.node.is_some();
+    let cache = code_cache(arguments.code_cache.as_deref())?;
+    let society = open(file, cache, arguments.agents, arguments.strict, quiet)?;
+    if (arguments.store.is_some() || arguments.durable) && !society.left_out().is_empty() {
+        bail!(
+            "a society that is kept cannot run in part, for messages to agents that are not started would be settled as \
+             failures: mend the errors above, or take these agents out of {}",
+            file.display()
+        );
+    }
+    Ok(society)
+}
+
+/// Has a browser show the console, if that was asked for.
+fn open_console(
+    arguments: &Run,
+    console: Option<(&Arc<Gateway>, &ConsoleAt)>,
+    reasons: Receiver<()>,
+) -> anyhow::Result<Option<Opened>> {
+    match console {
+        _ if !arguments.open => Ok(None),
+        Some((gateway, console)) => Ok(Opened::open(gateway, console, reasons)),
+        None => bail!("there is no console to open: the node has no HTTP port (--http)"),
+    }
+}
+
+/// Brings the society's agents to life, as far as they are to live here.
+fn begin(
+    arguments: &Run,
+    society: Society,
+    keeping: Option<&Keeping>,
+    membership: Option<&Membership>,
+    platform: &Platform,
+    guards: &Guards,
+) -> anyhow::Result<Option<Nodes>> {
+    if let Some(keeping) = keeping {
+        keeping.serve(platform, society, membership, arguments.quiet);
+        return Ok(None);
+    }
+    match arguments.nodes {
+        Some(count) if count > 1 || arguments.node.is_some() => {
+            let nodes = Nodes::start(arguments, count, platform, &society, guards)?;
+            society.start_some(platform, |name| nodes.lives_here(name))?;
+            Ok(Some(nodes.open()?))
+        }
+        _ => {
+            society.start(platform)?;
+            Ok(None)
+        }
+    }
+}
+
+/// The name of the node that this process is, if the society has several.
+fn lives_at(arguments: &Run, keeping: Option<&Keeping>) -> Option<String> {
+    let of_cluster = keeping.filter(|keeping| keeping.listen().is_some()).map(|keeping| keeping.node().to_owned());
+    of_cluster.or(arguments.nodes.map(|_| name_of(arguments.node.unwrap_or(1))))
+}
+
+/// Returns whether the end of this process may be forced. Where other nodes wait until this one hands over, or something is
+/// recorded that people read later, the end takes as long as it takes.
+fn is_forced(keeping: Option<&Keeping>, logging: Option<&Logging>, guards: &Guards) -> bool {
+    keeping.is_none_or(Keeping::is_alone) && logging.is_none() && !guards.record()
+}
+
+/// Returns what ends this process before the society ends itself. In a cluster, other nodes continue the society.
+fn end_by(platform: &Platform, cluster: &Option<View>, farewell: &Farewell) -> impl Fn(i32) + Send + use<> + 'static {
+    let (platform, cluster, farewell) = (platform.clone(), cluster.clone(), farewell.clone());
+    move |code| {
+        if let Some(cluster) = cluster.as_ref().filter(|_| !farewell.is_forced()) {
+            hand_over(cluster);
+        }
+        farewell.begin(code);
+        if cluster.is_some() {
+            platform.leave_with(code);
+        } else {
+            platform.stop_with(code);
+        }
+    }
+}
+
+/// The links to other nodes, if there may be any.
+fn become_member(
+    arguments: &Run,
+    keeping: Option<&Keeping>,
+    platform: &Platform,
+    guards: &Guards,
+) -> anyhow::Result<Option<Membership>> {
+    let of_cluster = keeping.and_then(|keeping| Some((keeping, keeping.listen()?)));
+    let membership = match (of_cluster, &arguments.listen) {
+        (Some((keeping, address)), _) => Membership::of_cluster(arguments, keeping, address, platform, guards)?,
+        (None, Some(address)) => Membership::listen(arguments, address, platform, guards)?,
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(membership))
+}
+
+fn platform_to_be(arguments: &Run, society: &Society, stopping: &Stopping, watch: Option<&Watch>) -> PlatformBuilder {
+    let mut builder =
+        Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());
+    if let Some(workers) = arguments.workers.map(usize::from).or(society.workers()) {
+        builder = builder.workers(workers);
+    }
+    if let Some(seed) = arguments.seed {
+        builder = builder.seed(seed);
+    }
+    if let Some(idle) = arguments.passivate {
+        builder = builder.passivate_after(idle);
+    }
+    if let Some(watch) = watch {
+        builder = builder.observer(watch.clone());
+    }
+    builder
+}
+
+fn begin_log(
+    arguments: &Run,
+    file: &Path,
+    membership: Option<&Membership>,
+    platform: &Platform,
+) -> anyhow::Result<Option<Logging>> {
+    let name = membership.map(|membership| membership.view().node().to_owned());
+    let name = name.unwrap_or_else(|| name_of(arguments.node.unwrap_or(1)));
+    match Logging::begin(arguments.log.as_ref(), file, &name, platform) {
+        // A process that hangs may have the folder: that must not keep anybody from going on with the society.
+        Err(error) if arguments.standby => {
+            terminal::note(&format!("{error:#}: nothing is kept of what is said"));
+            Ok(None)
+        }
+        begun => begun,
+    }
+}
+
+/// The ports for those who are no nodes: where the console is to be, and where programs outside have agents. Of nodes that one
+/// command starts, the first has them. And where clients find this node there.
+fn open_ports(
+    arguments: &Run,
+    guards: &Guards,
+    links: Option<HubView>,
+    platform: &Platform,
+) -> anyhow::Result<(Option<Prepared>, Option<Arc<AgentPort>>, DoorsInfo)> {
+    if arguments.node.is_some() {
+        return Ok((None, None, DoorsInfo::default()));
+    }
+    let folder = arguments.credentials.as_deref();
+    // The authority of `--nodes` is known to nobody else.
+    let asked = arguments.security.filter(|asked| arguments.nodes.is_none() || *asked == SecurityLevel::Open);
+    let site = Site {
+        options: &arguments.http,
+        unless_said: arguments.shows_console,
+        security: asked,
+        credentials: folder,
+        quiet: arguments.quiet,
+    };
+    let http = site.prepare()?;
+    let level = |address: &str| security_at(asked, address, folder);
+    let is_member = links.is_some();
+    let (options, token) = (&arguments.agents_elsewhere, http.as_ref().map(Prepared::token));
+    let port = agent_port::open(options, level, guards.auditor(), links, token, arguments.quiet, platform)?;
+    if let Some(folder) = folder {
+        let is_looked_after = is_member;
+        let watched = if is_looked_after { Watched::following(folder) } else { Watched::new(folder) };
+        agent_port::watch(port.as_ref(), watched);
+    }
+    let doors = agent_port::doors(http.as_ref(), port.as_ref())?;
+    Ok((http, port, doors))
+}

@@ -1,0 +1,315 @@
+//! The node's HTTP port: which address, which tokens, which certificate.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use rustls::ServerConfig;
+use tokio::net::TcpSocket;
+use whimbrel::WebSessions;
+use whimbrel_gateway::{Access, Gateway, GatewayConfig, Role};
+use whimbrel_net::agent_port::{AgentPort, new_token};
+use whimbrel_net::{Credentials, https};
+use whimbrel_operator::Operator;
+use whimbrel_platform::audit::Auditor;
+
+use crate::arguments::{Http, HttpOptions};
+use crate::credentials::{self, Watched, alone};
+use whimbrel::open_files;
+use whimbrel_terminal as terminal;
+use whimbrel_terminal::options::SecurityLevel;
+use whimbrel_terminal::stopping::Farewell;
+
+/// Where the console is if nobody says otherwise: here, or at any port that is free.
+const USUAL: &str = "127.0.0.1:8420";
+const ANY: &str = "127.0.0.1:0";
+/// How long good-byes may take.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
+/// The name that certificates of all nodes have.
+const NODE: &str = "node.whimbrel";
+
+/// What is to be known of a node so that it can have an HTTP port.
+pub struct Site<'a> {
+    /// What was asked for.
+    pub options: &'a HttpOptions,
+    /// Whether it is to have one if nothing was said about it.
+    pub unless_said: bool,
+    /// How links are to be secured, if that was said.
+    pub security: Option<SecurityLevel>,
+    /// The node's credentials, if it has some.
+    pub credentials: Option<&'a Path>,
+    /// Whether nothing is to be said.
+    pub quiet: bool,
+}
+
+impl Site<'_> {
+    /// Where to listen, if at all.
+    fn listener(&self) -> anyhow::Result<Option<TcpListener>> {
+        match &self.options.http {
+            Some(Http::Off) => Ok(None),
+            Some(Http::At(address)) => {
+                let listening = bind(address, self.options.http_reuse_port);
+                Ok(Some(listening.with_context(|| format!("cannot listen at {address}"))?))
+            }
+            // Nobody would learn the address.
+            None if !self.unless_said || self.quiet => Ok(None),
+            None => Ok(bind(USUAL, false).or_else(|_| bind(ANY, false)).ok()),
+        }
+    }
+
+    /// What connections at this address are encrypted with, if they are.
+    fn tls(&self, listener: &TcpListener) -> anyhow::Result<Option<Arc<ServerConfig>>> {
+        let read =
+            |path: &Path| std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+        if let (Some(certificate), Some(key)) = (&self.options.http_certificate, &self.options.http_key) {
+            return Ok(Some(https(&read(certificate)?, &read(key)?)?));
+        }
+        let is_here = listener.local_addr()?.ip().is_loopback();
+        if is_here || self.security == Some(SecurityLevel::Open) {
+            return Ok(None);
+        }
+        let Some(folder) = self.credentials else {
+            bail!(
+                "beyond this machine the console is to be encrypted: say --http-certificate and --http-key, or --credentials \
+                 (or --security open)"
+            );
+        };
+        let Credentials { certificate_pem, key_pem, .. } = credentials::read(folder)?;
+        Ok(Some(https(&certificate_pem, &key_pem)?))
+    }
+
+    /// Who may come in; and what lets one do everything.
+    fn access(&self) -> anyhow::Result<(Access, String)> {
+        let admin = match &self.options.http_token {
+            Some(token) => token.clone(),
+            None => new_token(&["*".to_owned()])?.0,
+        };
+        let mut access = Access::none().with_token(&admin, Role::Admin).with_host(NODE);
+        if let Some(viewer) = &self.options.http_viewer_token {
+            access = access.with_token(viewer, Role::Viewer);
+        }
+        for origin in &self.options.http_origins {
+            access = access.with_origin(origin);
+        }
+        if let Some(public) = &self.options.http_public {
+            access = access.with_public_name(public);
+        }
+        Ok((access, admin))
+    }
+
+    /// Takes the address, and finds out who may come in. Whoever connects waits until the node is there.
+    ///
+    /// # Errors
+    /// The address is not to be had, or there is nothing to encrypt connections with that are to be.
+    pub fn prepare(&self) -> anyhow::Result<Option<Prepared>> {
+        // Each of those who connect is an open file.
+        open_files::raise();
+        let Some(listener) = self.listener()? else { return Ok(None) };
+        let tls = self.tls(&listener)?;
+        let (access, token) = self.access()?;
+        let follows = self.options.http_certificate.is_none();
+        let credentials = self.credentials.filter(|_| follows && tls.is_some()).map(Path::to_owned);
+        let pages = self.options.pages.clone();
+        if let Some(pages) = pages.as_deref().filter(|pages| !pages.is_dir()) {
+            bail!("{} is no folder of pages", pages.display());
+        }
+        let (own, access) = if self.options.http_reuse_port {
+            let shared = listener.local_addr()?;
+            // Whatever is free, where the shared one is.
+            let own = bind_at(SocketAddr::new(shared.ip(), 0), false)?;
+            (Some(own), access.with_shared_port(shared.port()))
+        } else {
+            (None, access)
+        };
+        let (public, quiet) = (self.options.http_public.clone(), self.quiet);
+        Ok(Some(Prepared { listener, own, public, tls, access, token, pages, credentials, quiet }))
+    }
+}
+
+/// Connections that wait to be accepted: thousands come at once, if a node was away for a moment. Who finds no room there tries again
+/// after a second, then two, then four.
+const BACKLOG: u32 = 4_096;
+
+/// What clients are told so that they connect there: the port only, if the node is at the host that they know already, as at all of a machine's.
+pub fn door_at(address: SocketAddr) -> String {
+    let ip = address.ip();
+    if ip.is_loopback() || ip.is_unspecified() { format!(":{}", address.port()) } else { address.to_string() }
+}
+
+/// Listens at an address; if it is shared, other processes may, too (`SO_REUSEPORT`).
+fn bind(address: &str, is_shared: bool) -> std::io::Result<TcpListener> {
+    let mut refused = std::io::ErrorKind::AddrNotAvailable.into();
+    for address in address.to_socket_addrs()? {
+        match bind_at(address, is_shared) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+fn bind_at(address: SocketAddr, is_shared: bool) -> std::io::Result<TcpListener> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _context = runtime.enter();
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    #[cfg(unix)]
+    {
+        // As the standard library does: connections that just ended do not keep their address from the next node.
+        socket.set_reuseaddr(true)?;
+        socket.set_reuseport(is_shared)?;
+    }
+    socket.bind(address)?;
+    socket.listen(BACKLOG)?.into_std()
+}
+
+/// Where the console is, and what lets one in.
+pub struct ConsoleAt {
+    scheme: &'static str,
+    address: SocketAddr,
+    /// The token that lets one do everything.
+    pub token: String,
+}
+
+impl ConsoleAt {
+    /// The same for a browser of this machine, without the token: at all addresses is nowhere in particular.
+    pub fn here(&self) -> String {
+        let ip = match self.address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            ip => ip,
+        };
+        format!("{}://{}", self.scheme, SocketAddr::new(ip, self.address.port()))
+    }
+}
+
+impl std::fmt::Display for ConsoleAt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}://{}/#token={}", self.scheme, self.address, self.token)
+    }
+}
+
+/// An HTTP port to be.
+pub struct Prepared {
+    listener: TcpListener,
+    /// Where it is this process that answers, if others share the listener's port.
+    own: Option<TcpListener>,
+    /// Where clients reach it, if that is somewhere else.
+    public: Option<String>,
+    tls: Option<Arc<ServerConfig>>,
+    access: Access,
+    token: String,
+    pages: Option<PathBuf>,
+    /// The folder with the certificate, if that is the node's own.
+    credentials: Option<PathBuf>,
+    quiet: bool,
+}
+
+impl Prepared {
+    /// The token that lets one do everything.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Where clients connect with this node and no other.
+    ///
+    /// # Errors
+    /// The system does not say where it listens.
+    pub fn door(&self) -> std::io::Result<String> {
+        if let Some(public) = &self.public {
+            return Ok(public.clone());
+        }
+        Ok(door_at(self.own.as_ref().unwrap_or(&self.listener).local_addr()?))
+    }
+
+    /// Where the console is.
+    pub fn console(&self) -> std::io::Result<ConsoleAt> {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        Ok(ConsoleAt { scheme, address: self.listener.local_addr()?, token: self.token.clone() })
+    }
+
+    fn open(
+        self,
+        operator: Arc<dyn Operator>,
+        sessions: &Arc<AgentPort>,
+        auditor: Option<Arc<dyn Auditor>>,
+    ) -> anyhow::Result<Arc<Gateway>> {
+        let console = self.console()?;
+        let Self { listener, own, tls, access, pages, credentials, quiet, .. } = self;
+        let held = Arc::new(WebSessions::of(sessions));
+        let config = GatewayConfig { operator, sessions: Some(held), access, pages, tls, auditor };
+        let gateway = Arc::new(Gateway::open(config, listener, sessions.threads())?);
+        own.map(|own| gateway.listen_also(own, sessions.threads())).transpose()?;
+        if !quiet {
+            terminal::note(&format!("the console is at {console}"));
+        }
+        if let Some(folder) = credentials {
+            watch(&gateway, Watched::following(&folder));
+        }
+        Ok(gateway)
+    }
+}
+
+/// Opens the port that was prepared, if one was.
+///
+/// # Errors
+/// The socket is of no use.
+pub fn open(
+    prepared: Option<Prepared>,
+    operator: Arc<dyn Operator>,
+    sessions: Option<&Arc<AgentPort>>,
+    auditor: Option<Arc<dyn Auditor>>,
+) -> anyhow::Result<Option<Arc<Gateway>>> {
+    let both = prepared.zip(sessions);
+    both.map(|(prepared, sessions)| prepared.open(operator, sessions, auditor)).transpose()
+}
+
+/// Has connections encrypted with what is in the folder, whenever that changes.
+fn watch(gateway: &Arc<Gateway>, credentials: Watched) {
+    let gateway = Arc::downgrade(gateway);
+    credentials.watch(move |credentials| {
+        let Some(gateway) = gateway.upgrade() else { return false };
+        let Some(credentials) = credentials else { return true };
+        match https(&credentials.certificate_pem, &credentials.key_pem) {
+            Ok(tls) => gateway.set_tls(tls),
+            Err(error) => terminal::note(&format!("the new credentials are of no use to the console: {error}")),
+        }
+        true
+    });
+}
+
+/// Says good-bye to those who look.
+pub fn close(gateway: Option<Arc<Gateway>>, farewell: &Farewell) {
+    if let Some(gateway) = gateway {
+        alone(gateway).close(farewell.patience(CLOSE_PATIENCE));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn processes_that_say_so_share_a_port() {
+        let first = bind("127.0.0.1:0", true).expect("a free port");
+        let address = first.local_addr().expect("an address").to_string();
+        let second = bind(&address, true).expect("they share it");
+        assert_eq!(second.local_addr().expect("an address").to_string(), address);
+        assert!(bind(&address, false).is_err(), "who does not say so has no part in it");
+        assert!(bind("nowhere", true).is_err());
+    }
+
+    #[test]
+    fn many_may_come_before_anybody_is_let_in() {
+        let listener = bind("127.0.0.1:0", false).expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        // Whoever finds no room is not heard for a second.
+        let coming: Vec<_> =
+            (0..500).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(900))).collect();
+        assert!(coming.iter().all(Result::is_ok), "{} of them", coming.iter().filter(|came| came.is_ok()).count());
+    }
+}

@@ -1,0 +1,123 @@
+//! What guards a node: its policy, and the record of what it refused.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use whimbrel::policy::{self, PolicyError};
+use whimbrel_net::authority::file::AUTHORITY;
+use whimbrel_net::signing::Evidence;
+use whimbrel_net::{AuditLog, HubConfig, Level};
+use whimbrel_platform::audit::{Act, Auditor, Party};
+use whimbrel_runtime::PlatformBuilder;
+
+use crate::arguments::Guarding;
+use crate::{credentials, terminal};
+use whimbrel::refusals::Refusals;
+
+/// How long the end waits for the disk.
+const SETTLE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What guards a node.
+pub struct Guards {
+    /// Where refusals are recorded, if they are.
+    pub audit: Option<Arc<AuditLog>>,
+    /// Where signed messages are kept, if they are.
+    pub evidence: Option<Arc<Evidence>>,
+    /// What was refused lately.
+    pub refusals: Arc<Refusals>,
+    folder: Option<PathBuf>,
+}
+
+impl Guards {
+    /// Gives a platform its policy and its record. `node` is this node's name, or number, if several use one file name.
+    pub fn set(
+        arguments: &Guarding,
+        node: Option<&str>,
+        builder: PlatformBuilder,
+    ) -> anyhow::Result<(Self, PlatformBuilder)> {
+        let mut builder = builder;
+        if let Some(file) = &arguments.policy {
+            builder = match policy::open(file) {
+                Ok(policy) => builder.policy(policy),
+                Err(PolicyError::Errors { diagnostics, .. }) => {
+                    terminal::show(&diagnostics);
+                    bail!("{} has errors", file.display());
+                }
+                Err(error) => return Err(error.into()),
+            };
+        }
+        let file = arguments.audit.as_deref().map(|file| of_node(file, node));
+        let open = |file: &PathBuf| AuditLog::open(file).with_context(|| format!("cannot write {}", file.display()));
+        let audit = file.as_ref().map(open).transpose()?.map(Arc::new);
+        let record = audit.clone().map(|audit| audit as Arc<dyn Auditor>);
+        let refusals = Arc::new(Refusals::new(record).in_file(file));
+        builder = builder.auditor(Arc::clone(&refusals) as Arc<dyn Auditor>);
+        if let Some(file) = &arguments.policy {
+            // A policy changes with a new start only: the record says with which one that was.
+            let object = format!("{} sha256:{}", file.display(), policy::digest(file)?);
+            let from = "command line";
+            refusals.allowed(&Act {
+                who: Party::Operator("operator"),
+                from,
+                action: "policy",
+                object: &object,
+                detail: "",
+            });
+        }
+        let folder = arguments.evidence.as_deref().map(|folder| of_node(folder, node));
+        let evidence = folder.as_deref().map(|folder| Evidence::open(folder, Box::new(terminal::note)));
+        Ok((Self { audit, evidence: evidence.transpose()?.map(Arc::new), refusals, folder }, builder))
+    }
+
+    /// Gives a node's links what guards them.
+    ///
+    /// # Errors
+    /// There is to be evidence of what is not signed; or it cannot be written.
+    pub fn guard(&self, config: &mut HubConfig) -> anyhow::Result<()> {
+        config.auditor = self.auditor();
+        let Some(folder) = &self.folder else { return Ok(()) };
+        if config.level != Level::Signed {
+            bail!("--evidence is of signed messages: say --security signed");
+        }
+        config.evidence.clone_from(&self.evidence);
+        // Whoever verifies has the authority's certificate from elsewhere, but for authorities that live as long as a run.
+        let authority = config.credentials.as_ref().map_or("", |credentials| credentials.authority_pem.as_str());
+        // What earlier runs signed is in the same folder, and must be believed as long.
+        let file = folder.join(AUTHORITY);
+        let known = std::fs::read_to_string(&file).unwrap_or_default();
+        if known.contains(authority) { Ok(()) } else { credentials::write_text(&file, &format!("{known}{authority}")) }
+    }
+
+    /// Returns whether refusals or signed messages are recorded in files.
+    pub fn record(&self) -> bool {
+        self.evidence.is_some() || self.audit.is_some()
+    }
+
+    /// Waits until what was recorded is written. To be called when the links are closed.
+    pub fn end(&self) {
+        if let Some(evidence) = &self.evidence {
+            evidence.settle(SETTLE_PATIENCE);
+            if evidence.lost() > 0 {
+                terminal::note(&format!("{} signed messages are not in the evidence", evidence.lost()));
+            }
+        }
+        if let Some(audit) = &self.audit {
+            audit.settle(SETTLE_PATIENCE);
+        }
+    }
+
+    /// Who records what links refuse.
+    pub fn auditor(&self) -> Option<Arc<dyn Auditor>> {
+        Some(Arc::clone(&self.refusals) as Arc<dyn Auditor>)
+    }
+}
+
+/// The file of one of several nodes that were given the same name: `audit.jsonl.n2`.
+fn of_node(file: &Path, node: Option<&str>) -> PathBuf {
+    match node {
+        Some(node) => PathBuf::from(format!("{}.{node}", file.display())),
+        None => file.to_owned(),
+    }
+}

@@ -1,0 +1,249 @@
+//! `--durable`, `--store`: a society that is kept, so that it goes on however this process ends. In a folder it is this
+//! process's alone; on an engine it is a cluster's (docs/design/cluster.md).
+
+mod links;
+mod local;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use whimbrel::Society;
+use whimbrel::cluster::weight::Weighing;
+use whimbrel::cluster::{self, Cluster, Forget, Joined, View};
+use whimbrel_platform::cluster::{LEVEL, Nonce, Terms};
+use whimbrel_platform::durable::Layout;
+use whimbrel_platform::limits::{PROGRAM_NAME_BYTES_MAX, PROGRAMS_COMPARED_MAX};
+use whimbrel_platform::store::{Coord, Journal, StoreError};
+use whimbrel_runtime::{Platform, PlatformBuilder, RecoverError, erase};
+use whimbrel_store::{Embedded, Options};
+
+use self::links::default_address;
+use self::local::Local;
+use crate::arguments::Run;
+use crate::credentials;
+use crate::membership::Membership;
+use whimbrel_terminal as terminal;
+use whimbrel_terminal::stopping::{INTERRUPTED, Stopping};
+
+/// The folder beside a project in which its society is kept.
+const FOLDER: &str = ".whimbrel";
+/// How long an owner may be silent if nobody says otherwise.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a node that leaves may take to hand over what it serves.
+const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A store: a folder, or an engine.
+trait Store: Journal + Coord {}
+impl<S: Journal + Coord> Store for S {}
+
+/// A store, and this process's part in what goes on there.
+pub struct Keeping {
+    cluster: Cluster,
+    place: String,
+    /// Where others reach this node, if it is one of several.
+    listen: Option<String>,
+    /// The society had ended before this process began.
+    over: Arc<AtomicBool>,
+}
+
+/// What a society's keeping begins with.
+pub enum Begun {
+    /// It is not kept.
+    No(PlatformBuilder),
+    /// It is.
+    Yes(Keeping, PlatformBuilder),
+    /// This process is not needed.
+    Over(ExitCode),
+}
+
+impl Keeping {
+    /// Opens the society's store, if it is to be kept, asks to be let in, and gives the platform to be what is in the store.
+    pub fn begin(
+        arguments: &Run,
+        file: &Path,
+        society: &Society,
+        builder: PlatformBuilder,
+        stopping: &Stopping,
+    ) -> anyhow::Result<Begun> {
+        let place = match &arguments.store {
+            Some(place) => place.clone(),
+            None if arguments.durable => default_folder(file).to_string_lossy().into_owned(),
+            None if arguments.fresh => {
+                anyhow::bail!("--fresh is for societies that are kept: with --durable or --store")
+            }
+            None if arguments.passivate.is_some() => {
+                anyhow::bail!("--passivate is for societies that are kept: with --durable or --store")
+            }
+            None => return Ok(Begun::No(builder)),
+        };
+        if let Some((agent, _)) = society.lifetimes().next() {
+            anyhow::bail!("{agent} has a `lifetime`: agents of societies that are kept have none");
+        }
+        let on_engine = place.contains("://");
+        let listen = match &arguments.listen {
+            _ if !on_engine => None,
+            Some(listen) => Some(listen.clone()),
+            None => Some(default_address(&place)?),
+        };
+        let store = open(&place, on_engine, arguments.takeover.unwrap_or(PATIENCE))?;
+        // In a folder all agents live in one process, whatever the project says of nodes.
+        let layout = match on_engine {
+            true => society.layout(store.partitions())?,
+            false => Layout::from(store.partitions()),
+        };
+        let terms = Terms {
+            name: asked_name(arguments, on_engine)?,
+            ..terms(arguments, file, society, on_engine, layout.clone())
+        };
+        let quiet = arguments.quiet;
+        let note = move |text: &str| {
+            if !quiet {
+                terminal::note(text);
+            }
+        };
+        let coord: Arc<dyn Coord> = Arc::clone(&store) as _;
+        let weighing = (on_engine && arguments.weight.is_none()).then(Weighing::begin);
+        let joined = Cluster::join(coord, terms, weighing, forget(&store), |time| stopping.within(time), note);
+        match joined.with_context(|| format!("cannot run the society that is kept in {}", shown(&place)))? {
+            Joined::In(cluster) => {
+                let keeping = Self { cluster, place, listen, over: Arc::default() };
+                Ok(Begun::Yes(keeping, builder.clustered_by(store as _, layout)))
+            }
+            Joined::Interrupted => Ok(Begun::Over(ExitCode::from(INTERRUPTED as u8))),
+        }
+    }
+
+    /// Where other nodes reach this one, if there may be any: an address to listen at.
+    pub fn listen(&self) -> Option<&str> {
+        self.listen.as_deref()
+    }
+
+    /// Returns whether no other node may serve the society.
+    pub fn is_alone(&self) -> bool {
+        self.listen.is_none()
+    }
+
+    /// This node's name.
+    pub fn node(&self) -> &str {
+        &self.cluster.name
+    }
+
+    /// What links between nodes are opened with.
+    pub fn token(&self) -> &str {
+        &self.cluster.token
+    }
+
+    /// Begins to serve, on this platform, linked with other nodes as a member of theirs.
+    pub fn serve(&self, platform: &Platform, society: Society, membership: Option<&Membership>, quiet: bool) {
+        let dialler = membership.map(Membership::dialler);
+        let local = Local::new(platform, society, dialler, &self.place, quiet, &self.over);
+        let address = membership.and_then(Membership::address);
+        platform.moved_by(Arc::new(self.cluster.view()));
+        self.cluster.begin(address.as_deref().unwrap_or_default(), Arc::new(local));
+    }
+
+    /// The nodes, as this one sees them.
+    pub fn view(&self) -> View {
+        self.cluster.view()
+    }
+
+    /// The platform has stopped: if its society ended itself, there is nothing to go on with.
+    pub fn end(self, platform: &Platform) {
+        self.cluster.end(platform.has_concluded() || self.over.load(Ordering::Acquire));
+    }
+}
+
+/// Hands over to other nodes, if there are any, what this one serves.
+pub fn hand_over(view: &View) {
+    view.hand_over(HAND_OVER_PATIENCE);
+}
+
+/// The name that is asked for, else the one in the node's certificate, if any.
+fn asked_name(arguments: &Run, on_engine: bool) -> anyhow::Result<Option<String>> {
+    let folder = arguments.credentials.as_deref().filter(|_| on_engine && arguments.name.is_none());
+    let Some(folder) = folder else { return Ok(arguments.name.clone()) };
+    Ok(credentials::read(folder)?.node()?)
+}
+
+fn terms(arguments: &Run, file: &Path, society: &Society, on_engine: bool, layout: Layout) -> Terms {
+    let random = cluster::random;
+    let token = arguments.token.clone().unwrap_or_else(|| format!("{:016x}{:016x}", random(), random()));
+    Terms {
+        me: Nonce(random()),
+        name: None,
+        level: arguments.level.unwrap_or(LEVEL),
+        weight: arguments.weight.unwrap_or(1),
+        standby: arguments.standby,
+        fresh: arguments.fresh,
+        alone: !on_engine,
+        patience: arguments.takeover.unwrap_or(PATIENCE),
+        project: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        programs: compared(society.programs()),
+        token,
+        process: cluster::this_process(),
+        layout,
+        labels: arguments.labels.clone(),
+    }
+}
+
+/// As many of these programs as have room in what a society's nodes share.
+fn compared(programs: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    programs.into_iter().take(PROGRAMS_COMPARED_MAX).filter(|(file, _)| file.len() <= PROGRAM_NAME_BYTES_MAX).collect()
+}
+
+fn forget(store: &Arc<dyn Store>) -> Forget {
+    let journal: Arc<dyn Journal> = Arc::clone(store) as _;
+    Box::new(move |epoch| {
+        erase(&*journal, epoch).map_err(|error| match error {
+            RecoverError::Store(error) => error,
+            other => StoreError::Away(other.to_string()),
+        })
+    })
+}
+
+/// A store's address, without what nobody should see.
+fn shown(place: &str) -> String {
+    #[cfg(feature = "nats")]
+    let place = &whimbrel_store::nats::without_password(place);
+    place.to_string()
+}
+
+fn open(place: &str, on_engine: bool, patience: Duration) -> anyhow::Result<Arc<dyn Store>> {
+    if on_engine {
+        return open_engine(place, patience);
+    }
+    let store = Embedded::open(place, &Options::default());
+    let store = store.with_context(|| format!("cannot keep the society in {place}"))?;
+    terminal::note_exposed(store.found().exposed.as_deref());
+    Ok(Arc::new(store))
+}
+
+/// Requests to an engine that can get no answer before a node is taken for dead.
+#[cfg(feature = "nats")]
+const TRIES: u32 = 3;
+
+#[cfg(feature = "nats")]
+fn open_engine(place: &str, patience: Duration) -> anyhow::Result<Arc<dyn Store>> {
+    use whimbrel_store::nats::{Nats, Options};
+    let usual = Options::default();
+    // Whose request got lost is to have tried again before others take this node for dead.
+    let request_timeout = usual.request_timeout.min(patience / TRIES);
+    let options = Options { partitions: cluster::ENGINE_PARTITIONS, request_timeout, ..usual };
+    Ok(Arc::new(Nats::connect(place, options)?))
+}
+
+#[cfg(not(feature = "nats"))]
+fn open_engine(place: &str, _: Duration) -> anyhow::Result<Arc<dyn Store>> {
+    anyhow::bail!("cannot keep the society in {place}: this program was built without NATS")
+}
+
+/// Where a society is kept if nobody says where: beside its file.
+fn default_folder(file: &Path) -> PathBuf {
+    let stem = file.file_stem().unwrap_or_default();
+    file.parent().unwrap_or(Path::new("")).join(FOLDER).join(stem)
+}

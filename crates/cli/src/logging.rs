@@ -1,0 +1,107 @@
+//! `--log`: what agents say to each other, kept for `whimbrel log`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use whimbrel_platform::store::{Coord, Epoch, Journal, Revision};
+use whimbrel_runtime::{Observation, Platform};
+use whimbrel_store::{ConversationKeeper, ConversationLog, Embedded, Options};
+
+use whimbrel::control::began_us;
+use whimbrel_terminal as terminal;
+
+/// The folder beside a project where its log is kept.
+const FOLDER: &str = ".whimbrel";
+/// The key that counts who wrote a log.
+const EPOCH: &str = "epoch";
+/// Bytes of a log's files: the oldest goes as a whole.
+const SEGMENT_BYTES: u64 = 16 << 20;
+
+/// A log that is being written.
+pub struct Logging {
+    log: ConversationLog,
+    keeper: ConversationKeeper,
+    observation: Observation,
+}
+
+impl Logging {
+    /// Begins to write down what is said on this node, if that is wanted: in this folder, or in one beside the society's file.
+    /// Nobody may have said anything yet.
+    ///
+    /// # Errors
+    /// The folder cannot be written, or another process writes there.
+    pub fn begin(
+        wanted: Option<&Option<PathBuf>>,
+        file: &Path,
+        node: &str,
+        platform: &Platform,
+    ) -> anyhow::Result<Option<Self>> {
+        let Some(folder) = wanted else { return Ok(None) };
+        let folder = folder.clone().unwrap_or_else(|| default_folder(file)).join(node);
+        let cannot = || format!("cannot keep what is said in {}", folder.display());
+        let store = open(&folder, true).with_context(cannot)?;
+        let epoch = next_epoch(&*store).with_context(cannot)?;
+        let log = ConversationLog::open(store as Arc<dyn Journal>).with_context(cannot)?;
+        let keeper = log.keep(epoch, began_us(platform), terminal::note).with_context(cannot)?;
+        let observation = platform.observe(keeper.observer());
+        Ok(Some(Self { log, keeper, observation }))
+    }
+
+    /// The log.
+    pub fn log(&self) -> ConversationLog {
+        self.log.clone()
+    }
+
+    /// The platform has ended: all that was said is written before this returns.
+    pub fn end(self) {
+        let Self { log: _, keeper, observation } = self;
+        drop(observation);
+        keeper.end();
+    }
+}
+
+/// Where a society's log is kept if nobody says where: beside its file.
+fn default_folder(file: &Path) -> PathBuf {
+    let name = format!("{}.log", file.file_stem().unwrap_or_default().to_string_lossy());
+    file.parent().unwrap_or(Path::new("")).join(FOLDER).join(name)
+}
+
+/// The logs of a society's nodes, by the nodes' names.
+///
+/// # Errors
+/// There are none, one cannot be read, or a process is writing it.
+pub fn read(folder: &Path) -> anyhow::Result<Vec<(String, ConversationLog)>> {
+    let cannot = || format!("cannot read the log in {}", folder.display());
+    let mut nodes = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(cannot)? {
+        let path = entry.with_context(cannot)?.path();
+        if path.is_dir() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let log = ConversationLog::open(open(&path, false).with_context(cannot)?).with_context(cannot)?;
+            nodes.push((name, log));
+        }
+    }
+    if nodes.is_empty() {
+        bail!("there is no log in {}: `whimbrel run --log` keeps one", folder.display());
+    }
+    nodes.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    Ok(nodes)
+}
+
+fn open(folder: &Path, create: bool) -> anyhow::Result<Arc<Embedded>> {
+    let options = Options { partitions: Some(1), segment_bytes: SEGMENT_BYTES, create };
+    let store = Embedded::open(folder, &options)?;
+    terminal::note_exposed(store.found().exposed.as_deref());
+    Ok(Arc::new(store))
+}
+
+/// An epoch later than those of all who wrote before.
+fn next_epoch(coord: &dyn Coord) -> anyhow::Result<Epoch> {
+    let (revision, last) = match coord.read(EPOCH)? {
+        None => (Revision(0), 0),
+        Some((revision, bytes)) => (revision, u64::from_le_bytes(bytes.try_into().unwrap_or_default())),
+    };
+    coord.write(EPOCH, revision, &(last + 1).to_le_bytes())?;
+    Ok(Epoch(last + 1))
+}

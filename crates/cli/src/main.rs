@@ -1,0 +1,87 @@
+//! The command line.
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+mod agent_port;
+mod allocator;
+mod arguments;
+mod commands;
+mod credentials;
+mod gateway;
+mod guarding;
+mod keeping;
+mod logging;
+mod membership;
+mod nodes;
+mod offering;
+mod opening;
+mod sequence;
+mod watch;
+
+use arguments::{Arguments, Command};
+use whimbrel_terminal as terminal;
+
+#[global_allocator]
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut command = arguments::with_summary(Arguments::command());
+    let misplaced = arguments::faults::misplaced_value(&mut command, &words);
+    let typed = misplaced.map_or_else(|| command.try_get_matches_from_mut(std::env::args_os()), Err);
+    let exit = |error: clap::Error| -> ! { arguments::faults::explained(error, &words).exit() };
+    let typed = typed.unwrap_or_else(|error| exit(error));
+    let arguments = Arguments::from_arg_matches(&typed).unwrap_or_else(|error| exit(error));
+    arguments.color.apply();
+    let done = match &arguments.command {
+        Command::Run(run) => commands::run::run(run),
+        #[cfg(feature = "nats")]
+        Command::Up(up) => commands::up::up(up),
+        Command::Join(join) => commands::join::join(join),
+        Command::Ps(ps) => commands::ps::ps(ps),
+        Command::Nodes(nodes) => commands::nodes::nodes(nodes),
+        Command::Drain(drain) => commands::drain::drain(drain),
+        #[cfg(feature = "wasm")]
+        Command::Agent(agent) => commands::agent_build::agent(agent),
+        Command::Agents(agents) => commands::agents::agents(agents),
+        Command::Df(df) => commands::df::df(df),
+        Command::Topics(topics) => commands::topics::topics(topics),
+        Command::DeadLetters(letters) => commands::dead_letters::dead_letters(letters),
+        Command::Links(links) => commands::links::links(links),
+        Command::Sniff(sniff) => commands::sniff::sniff(sniff),
+        Command::Log(log) => commands::log::log(log),
+        Command::Send(send) => commands::send::send(send),
+        Command::Kill(kill) => commands::life::kill(&kill.whom),
+        Command::Recall(recall) => commands::life::recall(&recall.whom),
+        Command::Advise(advise) => commands::advise::advise(advise),
+        Command::Move(order) => commands::life::move_to(order),
+        Command::Mind(mind) => commands::mind::mind(mind),
+        Command::Debug(debug) => commands::debug::debug(debug),
+        Command::Suspend(suspend) => commands::life::suspend(&suspend.whom),
+        Command::Resume(resume) => commands::life::resume(&resume.whom),
+        Command::Stop(stop) => commands::life::stop(stop),
+        Command::Check(check) => commands::check::check(check),
+        Command::New(new) => commands::new::new(new),
+        Command::Codec(codec) => commands::codec::codec(codec),
+        Command::Ca(ca) => commands::ca::ca(ca),
+        #[cfg(feature = "nats")]
+        Command::Engine(engine) => commands::engine::engine(engine),
+        #[cfg(feature = "nats")]
+        Command::Chaos(plan) => whimbrel_bench::chaos(plan),
+        Command::Session(session) => commands::session::session(session),
+        Command::Prove(prove) => commands::prove::prove(prove),
+        Command::Verify(verify) => commands::prove::verify(verify),
+        Command::Enrol(enrol) => commands::enrol::enrol(enrol),
+        Command::Store(store) => commands::store::store(store),
+        Command::Bench(bench) => whimbrel_bench::bench(bench),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            terminal::complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}

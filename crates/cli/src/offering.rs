@@ -1,0 +1,62 @@
+//! `--offer`, and what a project's `offers:` say: folders of documents that agents act on at this node.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use whimbrel::documents::Documents;
+use whimbrel::shelving::Shelving;
+use whimbrel::society::Offer;
+use whimbrel_platform::environment::Environments;
+use whimbrel_runtime::Platform;
+
+use crate::arguments::Offering;
+use whimbrel_terminal as terminal;
+
+/// What this node offers: what the command line says, and what the project says of each node, or of `node`. All that the project says, if
+/// there is one node only.
+///
+/// # Errors
+/// A folder cannot be offered, or two have one name.
+pub fn environments(arguments: &Offering, offers: &[Offer], node: Option<&str>) -> anyhow::Result<Environments> {
+    let is_here = |offer: &&Offer| match (&offer.host, node) {
+        (Some(host), Some(node)) => host.as_str() == node,
+        _ => true,
+    };
+    let of_project = offers.iter().filter(is_here).map(|offer| (&offer.name, &offer.folder));
+    let of_command = arguments.offers.iter().map(|(name, folder)| (name, folder));
+    let mut environments = Environments::default();
+    for (name, folder) in of_project.chain(of_command) {
+        if !environments.add(name.clone(), documents(name, folder)?) {
+            bail!(
+                "two offers of this node have the name {name} (`at \"n2\"` in a project is heeded with --nodes only)"
+            );
+        }
+    }
+    Ok(environments)
+}
+
+fn documents(name: &str, folder: &Path) -> anyhow::Result<Arc<Documents>> {
+    Ok(Arc::new(Documents::open(folder).with_context(|| format!("cannot offer {name}"))?))
+}
+
+/// What agents leave here, and the folder in which it is kept, if there is one.
+///
+/// # Errors
+/// The folder cannot be used.
+pub fn storage(arguments: &Offering, node: Option<&str>) -> anyhow::Result<Option<Shelving>> {
+    let folder = arguments.storage.as_ref().map(|folder| node.map_or_else(|| folder.clone(), |node| folder.join(node)));
+    Ok(folder.map(|folder| Shelving::open(&folder, terminal::note)).transpose()?)
+}
+
+/// Says so if something is offered that nobody is granted.
+pub fn note_ungranted(environments: &Environments, platform: &Platform) {
+    for name in environments.names() {
+        if !platform.services().policy().offers_environment(name) {
+            terminal::note(&format!(
+                "{name} is offered, but no agent may act on it: grant it in a policy file (--policy) by \
+                 [[grant]] who = \"*\" environments = \"{name}\""
+            ));
+        }
+    }
+}

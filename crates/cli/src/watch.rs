@@ -1,0 +1,159 @@
+//! What `--trace` shows and `--summary` counts: one observer of the platform for both.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use whimbrel_acl::{Performative, Symbol};
+use whimbrel_operator::Event as Happened;
+use whimbrel_platform::{Counters, Event, Observer, Time};
+use whimbrel_runtime::DEVICES;
+
+use crate::sequence::{Clock, Lines};
+use whimbrel::control::happening;
+use whimbrel::duration::readable;
+use whimbrel_terminal as terminal;
+
+/// A trace looks as what `whimbrel sniff` shows, but for the time, which begins with the platform.
+const TRACE: Lines = Lines { clock: Clock::Since(0), nodes: false, width: None };
+
+/// How many agents the summary names; of the others it tells the number.
+const NAMES_SHOWN: usize = 8;
+
+/// The platform's own agents, which are no part of the society.
+const SERVICES: [&str; 3] = ["ams", "df", DEVICES];
+
+/// Watches a platform.
+#[derive(Clone)]
+pub struct Watch {
+    trace: bool,
+    tally: Option<Arc<Mutex<Tally>>>,
+}
+
+/// What the summary counts.
+#[derive(Default)]
+struct Tally {
+    agents: Vec<Symbol>,
+    messages: BTreeMap<String, u64>,
+    /// Proposals accepted, by who made them.
+    awards: BTreeMap<&'static str, u64>,
+}
+
+impl Watch {
+    /// A watch, if there is anything to watch for.
+    pub fn new(trace: bool, summary: bool) -> Option<Self> {
+        (trace || summary).then(|| Self { trace, tally: summary.then(Arc::default) })
+    }
+
+    /// The table at the end of a run; `None` if nothing was to be counted.
+    pub fn summary(&self, counters: Counters, time: Duration) -> Option<String> {
+        let tally = self.tally.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(tally.table(counters, time))
+    }
+}
+
+impl Observer for Watch {
+    fn observe(&self, at: Time, event: Event<'_>) {
+        if let Some(tally) = &self.tally {
+            tally.lock().unwrap_or_else(PoisonError::into_inner).note(&event);
+        }
+        if self.trace
+            && !matches!(event, Event::Delivered(_))
+            && let Some(what) = happening(&event)
+            && let Some(line) = TRACE.line(&Happened { at_us: at.0, node: String::new(), what })
+        {
+            terminal::say_line(&line);
+        }
+    }
+}
+
+impl Tally {
+    fn note(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Sent(envelope) => {
+                let performative = envelope.body.performative;
+                let name = performative.as_str().replace('_', "-");
+                if name == Performative::AcceptProposal.as_str() {
+                    *self.awards.entry(envelope.to.name.as_str()).or_default() += 1;
+                }
+                *self.messages.entry(name).or_default() += 1;
+            }
+            Event::Agent(change) if change.from.is_none() && change.to.is_some() => {
+                let name = change.agent.name;
+                if !SERVICES.contains(&name.as_str()) {
+                    self.agents.push(name);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn table(&self, counters: Counters, time: Duration) -> String {
+        let shown: Vec<&str> = self.agents.iter().take(NAMES_SHOWN).map(|name| name.as_str()).collect();
+        let more = self.agents.len().saturating_sub(NAMES_SHOWN);
+        let names = shown.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() };
+        let mut rows = vec![row("agents", self.agents.len(), &names)];
+        let mut messages: Vec<(&String, &u64)> = self.messages.iter().collect();
+        messages.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
+        let total: u64 = self.messages.values().sum();
+        for (index, (name, count)) in messages.into_iter().enumerate() {
+            if index == 0 {
+                rows.push(row("messages", total, &format!("{count:>6}  {name}")));
+            } else {
+                rows.push(row("", "", &format!("{count:>6}  {name}")));
+            }
+        }
+        let mut awards: Vec<(&&str, &u64)> = self.awards.iter().collect();
+        awards.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), **name));
+        for (index, (name, count)) in awards.into_iter().enumerate() {
+            rows.push(row(if index == 0 { "won" } else { "" }, "", &format!("{count:>6}  {name}")));
+        }
+        let Counters { sent, handled, dead, queued, came, left } = counters;
+        let lost = (sent + came).saturating_sub(handled + dead + queued + left);
+        let elsewhere = |count, what| if came + left > 0 { format!(" + {count} {what}") } else { String::new() };
+        let (came, left) = (elsewhere(came, "from other nodes"), elsewhere(left, "to other nodes"));
+        let all =
+            format!("{sent} sent{came} = {handled} handled + {dead} undeliverable{left} + {queued} waiting at the end");
+        rows.push(row("lost", lost, &all));
+        rows.push(row("time", readable(time), ""));
+        let width = rows.iter().map(|row| row.chars().count()).max().unwrap_or_default();
+        let line = "─".repeat(width);
+        let mut table = format!("{line}\n");
+        for row in rows {
+            table.push_str(row.trim_end());
+            table.push('\n');
+        }
+        table + &line
+    }
+}
+
+fn row(what: &str, count: impl ToString, more: &str) -> String {
+    format!(" {what:<9} {:>8}  {more}", count.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_adds_up() {
+        let agents = ["ada", "bruno"].map(Symbol::new).to_vec();
+        let mut tally = Tally { agents, ..Tally::default() };
+        tally.messages.extend([("cfp".to_owned(), 6), ("inform".to_owned(), 1), ("propose".to_owned(), 6)]);
+        tally.awards.insert("ada", 1);
+        let counters = Counters { sent: 13, handled: 12, queued: 1, ..Counters::default() };
+        let expected = "\
+─────────────────────────────────────────────────────────────────────────────────
+ agents           2  ada, bruno
+ messages        13       6  cfp
+                          6  propose
+                          1  inform
+ won                      1  ada
+ lost             0  13 sent = 12 handled + 0 undeliverable + 1 waiting at the end
+ time        1.25 s
+─────────────────────────────────────────────────────────────────────────────────";
+        let table = tally.table(counters, Duration::from_millis(1250));
+        let trimmed = |text: &str| text.trim_matches('─').to_owned();
+        assert_eq!(trimmed(&table), trimmed(expected));
+    }
+}

@@ -1,0 +1,129 @@
+//! The binary from outside: what one types, and what one sees.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod advice;
+#[cfg(feature = "wasm")]
+mod agent_build;
+mod agent_port;
+mod bench;
+#[cfg(feature = "nats")]
+mod chaos;
+mod check;
+mod cluster;
+mod code_travels;
+mod codec;
+mod control;
+mod conversations;
+mod documents;
+mod durable;
+mod durable_rust;
+#[cfg(unix)]
+mod endings;
+#[cfg(feature = "nats")]
+mod engine;
+mod examples;
+mod external_agents;
+mod gateway;
+mod hop_faults;
+mod journeys;
+mod kept_durable;
+mod last_words;
+mod log;
+mod minds;
+mod moves;
+mod moving;
+mod namespaces;
+mod new;
+mod nodes;
+mod own_keys;
+#[cfg(feature = "nats")]
+mod partitions_move;
+mod partitions_order;
+mod partitions_wished;
+mod run;
+mod sent_elsewhere;
+mod societies;
+#[cfg(feature = "nats")]
+mod standby;
+mod store;
+mod topics;
+mod transcripts;
+#[cfg(feature = "nats")]
+mod up;
+#[cfg(feature = "wasm")]
+mod wasm_agents;
+#[cfg(feature = "wasm")]
+mod wasm_tours;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The binary, ready to be given arguments; plain output, whatever the terminal.
+fn whimbrel() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whimbrel"));
+    command.stdin(Stdio::null()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("TERM", "dumb");
+    // What it prints would be another address each time; tests of the console say where it is to be.
+    command.env("WHIMBREL_HTTP", "off");
+    command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
+    command
+}
+
+/// What came of a command.
+struct Seen {
+    out: String,
+    err: String,
+    code: Option<i32>,
+}
+
+impl From<Output> for Seen {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+        Self { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+    }
+}
+
+/// Runs `whimbrel` with these arguments in `folder`.
+fn run_in(folder: &Path, arguments: &[&str]) -> Seen {
+    let mut command = whimbrel();
+    if arguments.first() == Some(&"agent") {
+        // What agents are built with is where it was installed.
+        match std::env::var_os("XDG_CACHE_HOME") {
+            Some(caches) => command.env("XDG_CACHE_HOME", caches),
+            None => command.env_remove("XDG_CACHE_HOME"),
+        };
+    }
+    command.args(arguments).current_dir(folder).output().expect("the binary runs").into()
+}
+
+/// A folder of its own for one test, removed at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("whimbrel-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        Self(folder)
+    }
+
+    /// With files in it.
+    fn with(files: &[(&str, &str)]) -> Self {
+        let scratch = Self::new();
+        for (name, text) in files {
+            std::fs::write(scratch.0.join(name), text).expect("the file can be written");
+        }
+        scratch
+    }
+
+    fn run(&self, arguments: &[&str]) -> Seen {
+        run_in(&self.0, arguments)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,41 @@
+//! Options that commands share.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+/// Form in which a command shows what it found.
+#[derive(Debug, Args)]
+pub struct Showing {
+    /// Print one line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Show it again and again, each second or as often as this.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "1s")]
+    #[arg(value_parser = whimbrel::duration::parse)]
+    pub watch: Option<Duration>,
+}
+
+/// Security of links between nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SecurityLevel {
+    /// Plain bytes; a token lets nodes in.
+    Open,
+    /// Encrypted.
+    Tls,
+    /// Encrypted, and nodes show certificates.
+    Authenticated,
+    /// The same, and agents sign their messages.
+    Signed,
+}
+
+impl From<SecurityLevel> for whimbrel_net::Level {
+    fn from(level: SecurityLevel) -> Self {
+        match level {
+            SecurityLevel::Open => Self::Open,
+            SecurityLevel::Tls => Self::Tls,
+            SecurityLevel::Authenticated => Self::Authenticated,
+            SecurityLevel::Signed => Self::Signed,
+        }
+    }
+}
