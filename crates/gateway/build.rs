@@ -10,7 +10,8 @@ fn main() -> io::Result<()> {
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../console/dist");
     let mut files = Vec::new();
     if env::var_os("CARGO_FEATURE_CONSOLE").is_some() {
-        // Who builds the console touches this file: a folder that is not there cannot be watched without building all again each time.
+        // Building the console touches this file. A missing folder cannot be watched: everything would be built again
+        // each time.
         if folder.is_dir() {
             list(&folder, &mut files)?;
             println!("cargo::rerun-if-changed={}", folder.display());

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_somebody_made_lead_here_are_refused() {
+    fn rebound_host_is_refused() {
         let access = Access::none().with_origin("https://bees.example:8443").with_host("node.whimbrel");
         for host in [
             "127.0.0.1:8420",
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_decide_stand_once() {
+    fn repeated_headers_are_refused() {
         let access = Access::none().with_origin("https://bees.example");
         for (name, value) in [(HOST, "127.0.0.1"), (ORIGIN, "https://bees.example"), (AUTHORIZATION, "Bearer x")] {
             let mut doubled = headers("127.0.0.1", Some("https://bees.example"));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_others_are_refused() {
+    fn foreign_pages_are_refused() {
         let access = Access::none().with_origin("https://bees.example/");
         let check = |host: &str, origin: &str| access.check(&Uri::default(), &headers(host, Some(origin))).is_ok();
         assert!(check("127.0.0.1:8420", "http://127.0.0.1:8420"));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_a_shared_port_are_those_of_all_who_share_it() {
+    fn pages_of_shared_port_are_accepted() {
         let access = Access::none().with_shared_port(8420);
         let check = |host: &str, origin: &str| access.check(&Uri::default(), &headers(host, Some(origin))).is_ok();
         assert!(check("127.0.0.1:40001", "http://127.0.0.1:8420"));
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_may_connect_to_the_nodes_whose_pages_are_let_in() {
+    fn page_policy_allows_accepted_origins() {
         let access =
             Access::none().with_origin("https://n2.example").with_origin("http://n3.example:81").with_origin("*");
         let policy = access.page_policy(&headers("n1.example", None)).expect("more than usual");
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_name_is_this_nodes() {
+    fn public_name_is_accepted() {
         let access = Access::none().with_public_name("N2.example:443").with_public_name(":8421");
         assert_eq!(access.check(&Uri::default(), &headers("n2.example", None)), Ok(()));
         assert!(
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn those_at_one_address_join_at_a_steady_pace() {
+    fn joins_of_address_are_rate_limited() {
         let (mut joining, begin) = (Joining::default(), Instant::now());
         let (one, other) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         assert_eq!((0..10_000).filter(|_| joining.admits(one, begin)).count(), HTTP_JOINS_AT_ONCE_MAX as usize);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_addresses_are_remembered_as_may_be() {
+    fn number_of_addresses_is_limited() {
         let (mut joining, begin) = (Joining::default(), Instant::now());
         let address = |number: usize| IpAddr::from((number as u32).to_be_bytes());
         assert!((0..HTTP_ADDRESSES_MAX).all(|number| joining.admits(address(number), begin)));

@@ -141,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_left_in_good_order_is_nothing_wrong() {
+    fn link_to_left_node_is_healthy() {
         assert!(wrong(&[link("n2", false, true)], &[]).is_empty());
         assert_eq!(wrong(&[link("n2", false, false)], &[]), ["there is no connection to n2"]);
         assert!(wrong(&[link("n2", true, false)], &[]).is_empty());
     }
 
     #[test]
-    fn what_became_of_a_member_is_said_once_and_only_until_others_have_what_it_had() {
+    fn silent_member_is_reported_once() {
         let (here, down) = (member("n1", "running"), [link("n2", false, false)]);
         assert_eq!(wrong(&down, &[here.clone(), member("n2", "running")]), ["there is no connection to n2"]);
         assert_eq!(wrong(&down, &[here.clone(), member("n2", "silent")]), ["node n2 gives no sign of life"]);

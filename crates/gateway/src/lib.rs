@@ -1,7 +1,7 @@
 //! HTTP interface of a node: the console and its requests, sessions of programs outside over WebSocket, health.
 //!
-//! The gateway reaches the node through the port [`Operator`](whimbrel_operator::Operator), and the sessions through the
-//! port [`sessions::Sessions`]. docs/design/gateway.md lists the routes, and the reasons for which requests are refused.
+//! The gateway reaches the node through the port [`Operator`](whimbrel_operator::Operator), and the sessions through
+//! the port [`sessions::Sessions`]. docs/design/gateway.md lists the routes, and the reasons of refusals.
 #![forbid(unsafe_code)]
 
 mod access;

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_looks_at_the_same_time_looks_once() {
+    fn simultaneous_looks_share_one_answer() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let (look, worked) = (Look::default(), AtomicU32::new(0));
         let work = || async {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_are_kept_as_long_as_somebody_looks() {
+    fn look_lives_while_watched() {
         let looks = Looks::default();
         let one = looks.of(&Request::Node);
         assert!(Arc::ptr_eq(&one, &looks.of(&Request::Node)) && !Arc::ptr_eq(&one, &looks.of(&Request::Topics)));

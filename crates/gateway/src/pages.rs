@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_the_folder_are_read_and_no_others() {
+    fn only_files_of_folder_are_served() {
         let around = std::env::temp_dir().join(format!("whimbrel-pages-{}", std::process::id()));
         let folder = around.join("pages");
         fs::create_dir_all(folder.join("maps")).expect("it can be made");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_page_already_is_told_that_it_is_the_same() {
+    fn known_page_is_not_modified() {
         let folder = std::env::temp_dir().join(format!("whimbrel-known-pages-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("it can be made");
         fs::write(folder.join("a.html"), "first").expect("it can be written");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_is_read_as_it_is_taken() {
+    async fn file_is_streamed() {
         let folder = std::env::temp_dir().join(format!("whimbrel-long-pages-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("it can be made");
         let text: Vec<u8> = (0..3 * HTTP_PAGE_PIECE_BYTES + 7).map(|at| at as u8).collect();

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_takes_nothing_is_cut_off() {
+    async fn stalled_reader_is_cut_off() {
         let (near, _far) = duplex(8);
         let mut near = Patient::new(near, Duration::from_millis(20));
         let error = near.write_all(&[7; 24]).await.expect_err("nobody reads");
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_takes_something_again_and_again_is_not() {
+    async fn slow_reader_stays_connected() {
         let (near, mut far) = duplex(1);
         let mut near = Patient::new(near, Duration::from_secs(60));
         let writing = async {

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_protocol_is_one_of_those_offered() {
+    fn protocol_must_be_offered() {
         let mut headers = HeaderMap::new();
         assert!(!offers(&headers, "whimbrel.v1"));
         headers.append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("chat, whimbrel.v1"));

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn newcomer_gets_the_place_of_an_idle_stranger() {
+    async fn newcomer_replaces_idle_stranger() {
         let visitors = Visitors::of(100, 3);
         let all: Vec<Visit> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
         all[0].set_busy(true);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn visitor_idle_longest_goes_first() {
+    fn visitor_idle_longest_leaves_first() {
         let visitors = Visitors::of(100, 3);
         let all: Vec<Visit> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
         // The visitor that came first was answered last.
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn viewers_do_not_lock_an_administrator_out() {
+    fn administrator_displaces_viewer() {
         let visitors = Visitors::of(100, 3);
         let all: Vec<Visit> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
         all.iter().for_each(|visit| visit.prove(Role::Viewer));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_bounded_over_all_addresses() {
+    fn number_of_places_is_limited() {
         let visitors = Visitors::of(5, 3);
         let all: Vec<Visit> = (0..9).filter_map(|last| visitors.enter(address(last))).collect();
         assert_eq!((all.len(), visitors.there().all.len()), (9, 5));

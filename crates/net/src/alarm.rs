@@ -1,4 +1,4 @@
-//! An alarm that is exact: tokio's goes off at whole milliseconds, and agents' times are finer.
+//! Alarm with exact times. Those of tokio ring at whole milliseconds, and agents' times are finer.
 
 use std::io;
 use std::time::Duration;
@@ -15,11 +15,11 @@ mod exact {
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    /// See the module.
+    /// Alarm with exact times.
     pub(crate) struct Alarm(AsyncFd<OwnedFd>);
 
     impl Alarm {
-        /// An alarm of the runtime in whose context this is called.
+        /// Makes an alarm of the current runtime.
         #[allow(
             deprecated,
             reason = "what takes its place is unsafe for types that give out other descriptors than their own"
@@ -29,9 +29,9 @@ mod exact {
             Ok(Self(AsyncFd::with_interest(timer, Interest::READABLE)?))
         }
 
-        /// Waits for so long.
+        /// Waits for this time.
         pub async fn rings_in(&mut self, wait: Duration) {
-            // Nothing at all would mean never.
+            // A time of zero would mean never.
             let wait = wait.max(Duration::from_nanos(1));
             let none = Timespec { tv_sec: 0, tv_nsec: 0 };
             let Ok(seconds) = wait.as_secs().try_into() else { return std::future::pending().await };
@@ -43,7 +43,7 @@ mod exact {
             let mut times = [0; 8];
             loop {
                 let Ok(mut ready) = self.0.readable().await else { return };
-                // What is there may be left from the last time: setting the alarm took that back.
+                // A ring may be left from the last time: setting the alarm took it back.
                 if ready.try_io(|timer| Ok(rustix::io::read(timer.get_ref(), &mut times)?)).is_ok() {
                     return;
                 }
@@ -56,16 +56,16 @@ mod exact {
 mod exact {
     use super::{Duration, io};
 
-    /// See the module.
+    /// Alarm with exact times.
     pub(crate) struct Alarm;
 
     impl Alarm {
-        /// An alarm of the runtime in whose context this is called.
+        /// Makes an alarm of the current runtime.
         pub fn new() -> io::Result<Self> {
             Ok(Self)
         }
 
-        /// Waits for so long.
+        /// Waits for this time.
         pub async fn rings_in(&mut self, wait: Duration) {
             tokio::time::sleep(wait).await;
         }
@@ -88,7 +88,7 @@ mod tests {
             alarm.rings_in(wait).await;
             assert!(begun.elapsed() >= wait);
         }
-        // Not waited for, though it rings: the next time is not cut short by that.
+        // Nobody waits for this ring. It does not cut the next time short.
         let given_up = tokio::time::timeout(Duration::ZERO, alarm.rings_in(Duration::from_millis(20))).await;
         assert!(given_up.is_err());
         tokio::time::sleep(Duration::from_millis(30)).await;

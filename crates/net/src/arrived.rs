@@ -1,26 +1,26 @@
-//! What came over a link, on its way to the scheduler: messages in a row are one thing.
+//! Items that arrived over a link, on their way to the scheduler. Like messages in a row are one element.
 
 use whimbrel_acl::{Aid, Envelope, MessageBody};
 use whimbrel_platform::link::{Basket, Item};
 
-/// Messages that are one row at most: whether there is room for more is asked for each.
+/// Maximal number of messages in a row: room for more is asked for each.
 const ROW_MAX: usize = 1_024;
 
-/// In the order it came.
+/// Items of a link, in order of arrival.
 #[derive(Default)]
 pub(crate) struct Arrived {
     all: Vec<Came>,
-    /// Items, those in rows counted one by one.
+    /// Number of items, each message of a row counted.
     count: usize,
 }
 
-/// An item, or several of them.
+/// An item, or a row of messages.
 pub(crate) enum Came {
     Item(Item),
     Row(Row),
 }
 
-/// Plain messages from one agent to another one that are alike but for their contents.
+/// Row: plain messages from one agent to another that differ in their contents only.
 pub(crate) struct Row {
     pub to: Aid,
     pub bodies: Vec<MessageBody>,
@@ -34,13 +34,13 @@ impl Row {
 }
 
 impl Arrived {
-    /// Takes all of it, and how many items that are.
+    /// Takes all elements, and their number of items.
     pub fn take(&mut self) -> (usize, Vec<Came>) {
         let Self { all, count } = std::mem::take(self);
         (count, all)
     }
 
-    /// The room of what was taken is used again.
+    /// Reuses the memory of taken elements.
     pub fn keep_room(&mut self, mut taken: Vec<Came>) {
         taken.clear();
         self.all = taken;

@@ -69,7 +69,7 @@ const fn room_of(standing: Standing) -> usize {
     }
 }
 
-/// See the module. What was handed over is written before it is dropped.
+/// Audit log. Dropping it writes all entries that were handed over.
 pub struct AuditLog {
     counts: RefusalCounts,
     lines: Option<SyncSender<Written>>,
@@ -137,7 +137,7 @@ impl AuditLog {
         }
     }
 
-    /// How often which reason was given.
+    /// Counts of refusals, by reason.
     pub fn counts(&self) -> &RefusalCounts {
         &self.counts
     }
@@ -187,7 +187,7 @@ impl Drop for AuditLog {
 fn line_of(folded: &Folded, now: OffsetDateTime) -> String {
     let Folded { outcome, who, from, action, object, detail, count, .. } = folded;
     let line = Line { time: rfc3339(now), reason: outcome.as_str(), who, from, action, object, detail, count: *count };
-    // Texts and nothing else: there is nothing in it that cannot be written.
+    // Texts alone can always be encoded.
     serde_json::to_string(&line).unwrap_or_default()
 }
 
@@ -252,7 +252,7 @@ impl Writer {
     }
 }
 
-/// The present file, and those that were put aside.
+/// Current file of the log, with its rotated predecessors.
 struct Files {
     path: PathBuf,
     file: File,

@@ -14,46 +14,46 @@ use whimbrel_platform::limits::{AUDIT_FILES_MAX, AUDIT_READ_BYTES_MAX};
 use crate::audit::file_of;
 use crate::authority::hex;
 
-/// Bytes that are read at a time. No line has as many.
+/// Bytes read at a time; no line is as long.
 const BLOCK_BYTES: usize = 64 << 10;
-/// Bytes of a file's first line by which it is known, whatever it is called by then.
+/// Bytes of a file's first line that identify the file, even after it is renamed.
 const MARK_BYTES: usize = 1_024;
 
-/// Why a log cannot be read back.
+/// Error of reading an audit log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditReadError {
     /// The files cannot be read.
     #[error("cannot read {path}")]
     File {
-        /// The newest of them.
+        /// Path of the newest file.
         path: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// What was read last is not in the log any more, or never was.
+    /// The cursor is not in the log, or no longer.
     #[error("that place is not in the audit log, or not any more")]
     BadCursor,
 }
 
-/// One entry of the log.
+/// Entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct AuditLine {
     time: String,
     /// Reason of a refusal, in one word; `allowed` for an act.
     pub reason: String,
-    /// Whom.
+    /// Principal or address.
     pub who: String,
     /// Way of the request.
     #[serde(default)]
     pub from: String,
-    /// What was to be done.
+    /// Attempted action.
     #[serde(default)]
     pub action: Option<String>,
-    /// To what.
+    /// Object of the action.
     #[serde(default)]
     pub object: String,
-    /// What else there is to say.
+    /// Details.
     #[serde(default)]
     pub detail: String,
     /// Number of equal entries that the line stands for.
@@ -66,18 +66,18 @@ const fn one() -> u64 {
 }
 
 impl AuditLine {
-    /// When it was: milliseconds since 1970-01-01 UTC; 0 if it does not say.
+    /// Time in milliseconds since 1970-01-01 UTC; 0 if the line has none.
     pub fn at_ms(&self) -> u64 {
         millis_of(&self.time).unwrap_or_default()
     }
 }
 
-/// Some lines of a log.
+/// Page of an audit log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditPage {
-    /// The newest first.
+    /// Lines, the newest first.
     pub lines: Vec<AuditLine>,
-    /// What to go on before, if there is more.
+    /// Cursor of the next page, if there is more.
     pub next: Option<String>,
 }
 
@@ -195,7 +195,7 @@ impl Trail {
     }
 }
 
-/// The files of a log, the newest first, each with what it is known by.
+/// Opens the files of a log, the newest first, each with its mark.
 fn open(path: &Path) -> io::Result<Vec<(String, File)>> {
     let name = |number: usize| match number {
         0 => path.to_owned(),
@@ -213,7 +213,7 @@ fn open(path: &Path) -> io::Result<Vec<(String, File)>> {
             Err(error) => return Err(error),
         };
         let mark = mark_of(&mut file)?;
-        // It may be put aside just now, and be met again.
+        // The file may be renamed just now, and be met again.
         if all.iter().all(|(other, _)| *other != mark) {
             all.push((mark, file));
         }
@@ -236,22 +236,22 @@ fn place_of(text: &str) -> Option<(&str, u64)> {
     Some((mark, offset.parse().ok()?))
 }
 
-/// The lines of a file, the last one first.
+/// Lines of a file, the last one first.
 struct Backwards {
     file: File,
-    /// Where `bytes` begin, which are all that was read and not given.
+    /// Offset of `bytes`: read from the file, and not returned yet.
     begin: u64,
     bytes: Vec<u8>,
 }
 
 impl Backwards {
-    /// Those before a place, or all.
+    /// Makes a reader of the lines before an offset, or of all.
     fn of(mut file: File, end: Option<u64>) -> io::Result<Self> {
         let bytes = file.seek(SeekFrom::End(0))?;
         Ok(Self { file, begin: end.unwrap_or(bytes).min(bytes), bytes: Vec::new() })
     }
 
-    /// The next one, and where it begins.
+    /// Returns the next line, and its offset.
     fn next_line(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
         loop {
             let body = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
@@ -269,7 +269,7 @@ impl Backwards {
     }
 
     fn read_before(&mut self) -> io::Result<()> {
-        // That long is no line.
+        // No line is that long.
         if self.bytes.len() >= BLOCK_BYTES {
             self.bytes.clear();
         }
@@ -284,7 +284,7 @@ impl Backwards {
     }
 }
 
-/// Milliseconds since 1970 of what `audit::rfc3339` writes.
+/// Reads a time that `audit::rfc3339` wrote, in milliseconds since 1970.
 fn millis_of(text: &str) -> Option<u64> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<u16>().ok();
     let small = |from: usize| u8::try_from(number(from, from + 2)?).ok();
@@ -318,7 +318,7 @@ mod tests {
         numbers.map(line).collect()
     }
 
-    /// All that is read, so many at a time; what is done after each page.
+    /// Reads all lines in pages of this size, and calls `meanwhile` after each page.
     fn all(path: &Path, most: usize, mut meanwhile: impl FnMut()) -> Vec<usize> {
         let (mut read, mut before) = (Vec::new(), None);
         loop {

@@ -1,4 +1,4 @@
-//! The certificates of a node as those see them who look.
+//! Certificates of a node, for operators.
 
 use rustls::pki_types::CertificateDer;
 use x509_parser::extensions::GeneralName;
@@ -7,24 +7,24 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use crate::Credentials;
 use crate::security::{certificates, revoked};
 
-/// Whose certificate it is.
+/// Role of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CertificateOf {
-    /// This node's own.
+    /// Certificate of this node.
     Node,
-    /// The authority's.
+    /// Certificate of the authority.
     Authority,
-    /// That of the key with which the node certifies its agents.
+    /// Certificate of the key with which the node certifies its agents.
     Certifier,
-    /// An agent's of this node.
+    /// Certificate of an agent of this node.
     Agent,
-    /// That of an agent outside, which keeps its key itself.
+    /// Certificate of an agent outside, which keeps its key itself.
     Session,
 }
 
 impl CertificateOf {
-    /// In a word.
+    /// Name of the role.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Node => "node",
@@ -36,45 +36,45 @@ impl CertificateOf {
     }
 }
 
-/// What a certificate says.
+/// Content of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateSeen {
-    /// Whose it is.
+    /// Role of the certificate.
     pub of: CertificateOf,
-    /// Whom it names: its subject, or the names that are more than that.
+    /// Subject, or the alternative names, which are more specific.
     pub subject: String,
-    /// Who signed it.
+    /// Issuer.
     pub issuer: String,
-    /// Its serial number, in hexadecimal.
+    /// Serial number, in hexadecimal.
     pub serial: String,
-    /// From when it is good: milliseconds since 1970-01-01 UTC.
+    /// Start of validity, in milliseconds since 1970-01-01 UTC.
     pub from_ms: u64,
-    /// Until when.
+    /// End of validity, in milliseconds since 1970-01-01 UTC.
     pub until_ms: u64,
-    /// Whether it was taken back, by the list that the node has.
+    /// True if the certificate is on the node's revocation list.
     pub is_revoked: bool,
 }
 
-/// A certificate that was taken back.
+/// Revoked certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevokedSeen {
-    /// Its serial number, in hexadecimal.
+    /// Serial number, in hexadecimal.
     pub serial: String,
-    /// When: milliseconds since 1970-01-01 UTC.
+    /// Time of revocation, in milliseconds since 1970-01-01 UTC.
     pub at_ms: u64,
 }
 
-/// All that a node shows and trusts.
+/// Own and trusted certificates of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certified {
-    /// Its own certificates first, then those of its agents.
+    /// Certificates of the node first, then those of its agents.
     pub certificates: Vec<CertificateSeen>,
-    /// What was taken back.
+    /// Revoked certificates.
     pub revoked: Vec<RevokedSeen>,
 }
 
 impl Certified {
-    /// What these credentials say. What cannot be read is left out: with it there would be no links.
+    /// Reads the certificates of credentials. Unreadable ones are left out: with them there would be no links.
     pub(crate) fn of(credentials: &Credentials) -> Self {
         let revoked = revoked(&credentials.revoked_pem).unwrap_or_default();
         let revoked = revoked.into_iter().map(|(serial, at_ms)| RevokedSeen { serial: hex(&serial), at_ms }).collect();
@@ -84,7 +84,7 @@ impl Certified {
             (CertificateOf::Certifier, &credentials.agents_pem),
             (CertificateOf::Authority, &credentials.authority_pem),
         ] {
-            // Behind the first stands who signed it, which is told of for itself.
+            // Behind the first certificate is its issuer's, which is listed by itself.
             let most = if of == CertificateOf::Authority { usize::MAX } else { 1 };
             let chain = certificates(pem, "a certificate").unwrap_or_default();
             chain.iter().take(most).for_each(|certificate| seen.add(of, certificate));
@@ -109,7 +109,7 @@ impl Certified {
     }
 }
 
-/// Whom it names.
+/// Names in a certificate.
 fn names_of(certificate: &X509Certificate<'_>) -> String {
     let names = certificate.subject_alternative_name().ok().flatten();
     let names = names.into_iter().flat_map(|names| names.value.general_names.iter()).filter_map(|name| match name {

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nodes_counted_is_put_together_the_busiest_first() {
+    fn traffic_of_nodes_is_merged() {
         let pair = |from: &str, to: &str, count| PairInfo { from: from.into(), to: to.into(), count };
         let part = |pairs, unseen| TrafficFound { pairs, unseen, silent: Vec::new() };
         let parts = vec![

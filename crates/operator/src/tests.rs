@@ -12,7 +12,7 @@ fn check(request: Request, json: &str) {
 }
 
 #[test]
-fn requests_stay_as_they_are() {
+fn request_encoding_is_stable() {
     check(Request::Node, r#"{"version":1,"request":"node"}"#);
     let agents = AgentsWanted {
         name: "b*".to_owned(),
@@ -51,7 +51,7 @@ fn requests_stay_as_they_are() {
 }
 
 #[test]
-fn what_is_left_out_of_a_request_matches_any() {
+fn missing_members_match_any() {
     let read = |json: &str| serde_json::from_str::<Call>(json).map(|call| call.request).ok();
     let sniff = read(r#"{"version":1,"request":"sniff"}"#);
     assert_eq!(sniff, Some(Request::Sniff(SniffWanted::default())));
@@ -64,7 +64,7 @@ fn what_is_left_out_of_a_request_matches_any() {
 }
 
 #[test]
-fn lines_of_logs_stay_as_they_are() {
+fn log_line_encoding_is_stable() {
     let what = Happening::Dropped { count: 3 };
     let line = LogLine { number: 9, event: Event { at_us: 7, node: "n1".to_owned(), what } };
     let json = r#"{"number":9,"at_us":7,"node":"n1","event":"dropped","count":3}"#;
@@ -75,7 +75,7 @@ fn lines_of_logs_stay_as_they_are() {
 }
 
 #[test]
-fn events_stay_as_they_are() {
+fn event_encoding_is_stable() {
     let message = MessageInfo {
         from: "a".to_owned(),
         to: "b".to_owned(),
@@ -96,7 +96,7 @@ fn events_stay_as_they_are() {
 }
 
 #[test]
-fn minds_stay_as_they_are() {
+fn mind_encoding_is_stable() {
     let frame = FrameSeen {
         trigger: "+!serve(amy)".to_owned(),
         plan: "p3".to_owned(),
@@ -137,18 +137,18 @@ fn minds_stay_as_they_are() {
 
 proptest::proptest! {
     #[test]
-    fn anything_can_be_said(line in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+    fn arbitrary_bytes_are_read(line in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
         let _ = read_call(&line);
     }
 
     #[test]
-    fn anything_can_be_asked(rest in "[a-z\":,{}\\[\\]0-9-]{0,60}") {
+    fn arbitrary_requests_are_read(rest in "[a-z\":,{}\\[\\]0-9-]{0,60}") {
         let _ = read_call(format!("{{\"version\":1,\"request\":\"agents\",{rest}\n").as_bytes());
     }
 }
 
 #[test]
-fn requests_are_read_and_others_refused() {
+fn malformed_requests_are_refused() {
     assert_eq!(read_call(b"{\"version\": 1, \"request\": \"node\"}\n"), Ok(Request::Node));
     let kill = read_call(b"{\"version\": 1, \"request\": \"kill\", \"agent\": \"bob\", \"new\": 1}\n");
     assert_eq!(kill, Ok(Request::Kill { agent: "bob".to_owned() }));

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changed_is_told() {
+    fn unchanged_agents_are_left_out() {
         let mut told = Told::default();
         let first = [agent("a", 0, 1), agent("b", 0, 1), agent("c", 0, 1)];
         assert_eq!(told.changes(&first), (first.to_vec(), vec![]));

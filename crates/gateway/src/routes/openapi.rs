@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_route_is_in_the_document_with_what_it_answers() {
+    fn document_has_every_route() {
         let document: Value = serde_json::from_slice(&document()).expect("it is JSON");
         let routes = routes();
         for route in &routes {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_look_as_the_document_says() {
+    fn messages_match_the_document() {
         let document: Value = serde_json::from_slice(&document()).expect("it is JSON");
         let shape = &document["components"]["schemas"]["Message"];
         assert_eq!(shape["required"], json!(["performative"]));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_referred_to_is_there() {
+    fn document_references_resolve() {
         let text = String::from_utf8(document().to_vec()).expect("text");
         let document: Value = serde_json::from_str(&text).expect("it is JSON");
         let references: Vec<&str> =

@@ -121,7 +121,7 @@ impl Port {
 }
 
 #[test]
-fn act_is_recorded_after_its_client_hung_up() {
+fn act_of_gone_client_is_recorded() {
     let port = Port::open();
     port.node.awaits_hang_up.store(true, Ordering::Release);
     let client = port.say("DELETE", "/api/v1/agents/bob", "");
@@ -133,7 +133,7 @@ fn act_is_recorded_after_its_client_hung_up() {
 }
 
 #[test]
-fn kill_waits_for_no_answer_of_agents() {
+fn kill_waits_for_no_agent() {
     let port = Port::open();
     let body = r#"{"message":{"performative":"request","receivers":["bob"]},"wait_ms":60000}"#;
     let waiting: Vec<TcpStream> =

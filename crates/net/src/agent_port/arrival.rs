@@ -1,4 +1,4 @@
-//! A connection that a client made, and what it said first.
+//! Arrival: a connection of a client, with its first frame.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -14,25 +14,25 @@ use crate::connection::HANDSHAKE_PATIENCE;
 use crate::security::{Identity, Tls};
 use crate::stream::Stream;
 
-/// See the module.
+/// Connection of a client that has said hello.
 pub(super) struct Arrival {
     pub wire: Wire,
     pub framing: Framing,
     pub hello: Hello,
-    /// Whom its certificate names, if it showed one.
+    /// Identity in the client's certificate, if it showed one.
     pub identity: Option<Identity>,
-    /// The certificates that it showed in its hello, and proved to be its own.
+    /// Certificates from the client's hello, whose key the client has proved to own.
     proven: Option<Vec<CertificateDer<'static>>>,
 }
 
-/// Why a connection is none of a client's, and what its other end is still to be told.
+/// Connection that is no client's: the reason, and the last frame to its other end.
 pub(super) struct NoHello {
     pub why: io::Error,
     last_word: Option<(Wire, Framing, Fault)>,
 }
 
 impl NoHello {
-    /// Tells the other end, if it is there to hear it, and closes the connection.
+    /// Writes the last frame, if there is one, and closes the connection.
     pub async fn say(self) {
         if let Some((wire, framing, fault)) = self.last_word {
             say_why(wire, framing, fault).await;
@@ -47,17 +47,17 @@ impl From<io::Error> for NoHello {
 }
 
 impl Arrival {
-    /// Waits for what a client says first on a socket.
+    /// Waits for the hello of a client on a socket.
     ///
     /// # Errors
-    /// It says nothing in time, or something else than hello.
+    /// The client says nothing in time, or something else than hello.
     pub async fn hear(socket: TcpStream, tls: Option<&Tls>) -> Result<Self, NoHello> {
         in_time(async {
             // Frames are put together here, not by the kernel.
             socket.set_nodelay(true)?;
             let stream = Stream::accept(socket, tls).await?;
             let mut arrival = Self::hear_hello(Wire::Stream(Box::new(Framed::new(stream)))).await?;
-            // Some send the authority's certificate along.
+            // Some clients send the authority's certificate along.
             let authority = tls.map(|tls| tls.authority.as_slice()).unwrap_or_default();
             arrival.identity = arrival.wire.certificates().and_then(|chain| Identity::of_chain(chain, authority));
             Ok(arrival)
@@ -65,7 +65,7 @@ impl Arrival {
         .await
     }
 
-    /// Waits for what a client says first in messages.
+    /// Waits for the hello of a client in messages.
     ///
     /// # Errors
     /// As [`Arrival::hear`].
@@ -81,7 +81,7 @@ impl Arrival {
                     let fault = |error: ReadError| (Framing::of(frame), Fault::new(Code::Protocol, error.to_string()));
                     Some(FrameReader::read_hello(frame).map_err(fault))
                 }
-                // Whatever it is, people can read JSON.
+                // Framing is unknown: people can read JSON.
                 Err(fault) => Some(Err((Framing::Json, fault))),
             };
             match read {
@@ -97,20 +97,20 @@ impl Arrival {
         }
     }
 
-    /// What the client may call this node, if certificates are to be shown in its hello here.
+    /// Names by which the client may call this node, if its certificates are in its hello.
     pub fn places(&self) -> Option<&[String]> {
         self.wire.places()
     }
 
-    /// What carries its frames.
+    /// Transport of the client's frames.
     pub fn carrier(&self) -> Carrier {
         self.wire.carrier()
     }
 
-    /// Has the client sign what nobody could have signed before: its signature.
+    /// Challenges the client to sign a text that nobody could have signed before. Returns the signature.
     ///
     /// # Errors
-    /// It says nothing in time, or something else.
+    /// The client says nothing in time, or something else.
     pub async fn challenge(&mut self, text: &str) -> io::Result<Vec<u8>> {
         let mut writer = FrameWriter::new(self.framing, 0, SESSION_FRAME_BYTES_MAX);
         let challenge = Frame::Challenge(Challenge { text: text.to_owned() });
@@ -134,28 +134,28 @@ impl Arrival {
         }
     }
 
-    /// The client proved that these are its own.
+    /// Notes that the client has proved to own these certificates.
     pub fn shows(&mut self, chain: Vec<CertificateDer<'static>>, identity: Identity) {
         (self.proven, self.identity) = (Some(chain), Some(identity));
     }
 
-    /// The certificates that it showed, whichever way.
+    /// Certificates that the client showed in its handshake or its hello.
     pub fn certificates(&self) -> Option<&[CertificateDer<'static>]> {
         self.proven.as_deref().or_else(|| self.wire.certificates())
     }
 
-    /// Where the client is.
+    /// Address of the client.
     pub fn from(&self) -> Option<IpAddr> {
         self.wire.from().map(|address| address.ip())
     }
 
-    /// Tells the client why not, and closes the connection.
+    /// Writes the fault to the client, and closes the connection.
     pub async fn turn_away(self, why: Fault) {
         say_why(self.wire, self.framing, why).await;
     }
 }
 
-/// Tells the other end why its connection is of no use, and closes it.
+/// Writes a fault to the other end of a connection, and closes it.
 async fn say_why(mut wire: Wire, framing: Framing, why: Fault) {
     let mut writer = FrameWriter::new(framing, 0, SESSION_FRAME_BYTES_MAX);
     let _ = wire.put(framing, |out| writer.write(&Frame::Error(why), out));

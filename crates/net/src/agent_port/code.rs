@@ -1,4 +1,4 @@
-//! What a node does about the code of a session's agents. All of it may take its time.
+//! Code of a session's agents: requests that may read the disk or compile.
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::audit::Refused;
@@ -7,7 +7,7 @@ use whimbrel_platform::session::{CodeName, SessionEvent, SharedSession};
 
 use super::Inner;
 
-/// Does what a session wants done about an agent's code.
+/// Carries out a session's event about an agent's code.
 pub(super) fn see_to(port: &Inner, session: &SharedSession, event: SessionEvent) {
     match event {
         SessionEvent::Code { agent, name, code } => {
@@ -25,7 +25,7 @@ pub(super) fn see_to(port: &Inner, session: &SharedSession, event: SessionEvent)
             }
             session.handle_code(agent);
             drop(session);
-            // Its session may have been over before.
+            // The session may have ended before.
             port.host.wake(Aid::local(name));
         }
         SessionEvent::Lack { number, agent, name, code, is_given } => {
@@ -39,7 +39,8 @@ pub(super) fn see_to(port: &Inner, session: &SharedSession, event: SessionEvent)
     }
 }
 
-/// Whether an agent of a session may run here with this code, and so see it. If not, that is recorded.
+/// Returns true if this code runs here already for an agent of this name, so that a session may see it. Otherwise
+/// records a refusal.
 fn may_run(port: &Inner, name: Symbol, code: &CodeName) -> bool {
     let may = code.origin().is_some_and(|origin| port.host.has_code(name, &origin).is_some());
     if !may {

@@ -1,4 +1,5 @@
-//! Where the clients of other nodes connect: those come here, too, where several nodes have one port, or stand behind one address.
+//! Doors: ports of other nodes, to which a client is sent whose session or agent is there. Several nodes may share a
+//! port, or an address.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,38 +7,38 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use whimbrel_platform::limits::NODES_MAX;
 
-/// How long it is not asked again where a node's clients connect; and if it did not say.
+/// Time for which a node's doors are remembered; and for which a failed question is.
 const KNOWN: Duration = Duration::from_secs(10);
 const UNKNOWN: Duration = Duration::from_secs(1);
 
-/// What carries a session's frames.
+/// Transport of a session's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// A connection to the agent port.
     Stream,
-    /// Messages that somebody else receives: a WebSocket's.
+    /// WebSocket, or another transport of messages that somebody else receives.
     Messages,
 }
 
-/// Where the clients of one node, and of no other, connect: `HOST:PORT`, or `:PORT` if that is at any host by which it is known.
+/// Doors of one node and no other: `HOST:PORT`, or `:PORT` at any host name of the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeDoors {
-    /// Its agent port.
+    /// Agent port.
     pub stream: Option<String>,
-    /// Its WebSockets.
+    /// Port for WebSocket.
     pub messages: Option<String>,
 }
 
-/// Finds out where the clients of the node of this name connect. Takes its time.
+/// Function that finds the doors of the node of this name. It may block.
 pub type AskDoors = Box<dyn Fn(&str) -> Option<NodeDoors> + Send + Sync>;
 
-/// What a node said last, and when.
+/// Last answer of a node, and its time.
 type Said = Arc<tokio::sync::Mutex<Option<(Instant, Option<NodeDoors>)>>>;
 
-/// See the module.
+/// Cache of the doors of other nodes.
 pub(super) struct Doors {
     ask: Option<Arc<AskDoors>>,
-    /// By the names of nodes that there are.
+    /// Answers, by the names of nodes.
     said: Mutex<FxHashMap<String, Said>>,
 }
 
@@ -49,13 +50,13 @@ impl Doors {
     fn said_by(&self, node: &str) -> Said {
         let mut all = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= NODES_MAX && !all.contains_key(node) {
-            // Entries that no task waits for are dropped: most are of nodes that are gone, the others are asked again.
+            // Drop entries that no task waits for: most are of nodes that are gone, and the others are asked again.
             all.retain(|_, said| Arc::strong_count(said) > 1);
         }
         Arc::clone(all.entry(node.to_owned()).or_default())
     }
 
-    /// Where clients of this node connect; nothing if it does not say. Asked once for all who want to know at the same time.
+    /// Returns the door of a node for a transport; empty if unknown. One question serves all tasks that wait for it.
     pub async fn of(&self, node: &str, carrier: Carrier) -> String {
         let Some(ask) = &self.ask else { return String::new() };
         let said = self.said_by(node);

@@ -1,4 +1,4 @@
-//! The agent port: where programs that are no nodes connect, and have agents here. The sockets around
+//! Agent port: programs that are no nodes connect here, and have agents on this node. It has the sockets around
 //! [`whimbrel_platform::session`].
 
 mod arrival;
@@ -52,87 +52,87 @@ use crate::security::{Credentials, Identity, Level, SecurityError, Tls};
 use crate::signing::AgentAuthority;
 use crate::threads::Threads;
 
-/// What a client shows so that it is let in.
+/// Claim of a client that wants to be admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim<'a> {
-    /// The token in its hello.
+    /// Token in its hello.
     pub token: Option<&'a str>,
-    /// The agents that its certificate names, and patterns of such names, if it showed one. It is called as the first.
+    /// Agents that its certificate names, and patterns of such names; the client is called as the first.
     pub certified: Vec<&'a str>,
-    /// Where it comes from.
+    /// Address of the client.
     pub address: Option<IpAddr>,
 }
 
-/// Who may come in, and with what: none if this one may not.
+/// Authorisation of clients: returns a grant, or `None` to refuse the client.
 pub type Authorise = Box<dyn Fn(&Claim<'_>) -> Option<Grant> + Send + Sync>;
 
-/// What an agent port is to be.
+/// Configuration of an agent port.
 pub struct AgentPortConfig {
-    /// How connections are secured: encrypted beyond [`Level::Open`].
+    /// Security level of connections: encrypted beyond [`Level::Open`].
     pub level: Level,
-    /// What this node shows, if connections are secured; and with what it certifies agents' keys.
+    /// Credentials of this node, if connections are secured. Agents' keys are certified with them, too.
     pub credentials: Option<Credentials>,
-    /// The node's links: other nodes are to know the certificates of agents here.
+    /// Links of the node: other nodes hear of the certificates of agents here.
     pub links: Option<HubView>,
-    /// Finds out where the clients of other nodes connect, if there may be other nodes.
+    /// Finds the doors of other nodes, if there may be other nodes.
     pub doors: Option<AskDoors>,
-    /// Who may come in.
+    /// Authorisation of clients.
     pub authorise: Authorise,
-    /// Who keeps a record of what is refused.
+    /// Recorder of refusals.
     pub auditor: Option<Arc<dyn Auditor>>,
-    /// Told of what an operator wants to know.
+    /// Log for operators.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-/// Why an agent port cannot be opened.
+/// Error of opening an agent port.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentPortError {
-    /// Its threads cannot be made.
+    /// Threads cannot be started.
     #[error("cannot start the threads of the agent port")]
     Threads(#[source] io::Error),
-    /// Its credentials are of no use.
+    /// The credentials cannot be used.
     #[error(transparent)]
     Security(#[from] SecurityError),
-    /// It cannot listen there.
+    /// The address cannot be listened at.
     #[error("cannot listen for agents at {address}")]
     Listen {
-        /// Where.
+        /// The address.
         address: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// What an operator wants to know of a session.
+/// State of a session, for operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionStatus {
-    /// Who it is.
+    /// Principal of the session.
     pub principal: String,
-    /// The names of its agents.
+    /// Names of its agents.
     pub agents: Vec<String>,
-    /// Whether there is a connection now.
+    /// True while a client is connected.
     pub connected: bool,
 }
 
-/// What stands in the name of a session between that of its node and the rest.
+/// Separator in the name of a session, after the name of its node.
 const SESSION_OF: char = '.';
 
-/// Whose quotas a session uses up: who shows one token or certificate at one address. Many strangers may have one token, as the
-/// visitors of a page have; one of them is not to use up what is for the others.
+/// Key of an account: a token or certificate, and an address. Many strangers may share a token, as the visitors of a
+/// page do; none of them may use up the quotas of the others.
 type AccountKey = (String, Option<IpAddr>);
 
-/// What is counted for each account, over all its sessions.
+/// Counts of an account over all its sessions.
 #[derive(Debug, Default)]
 struct Account {
-    /// Bytes of names that were never heard before.
+    /// Bytes of names that were new to this process.
     name_bytes: AtomicU64,
-    /// Sessions that there are now.
+    /// Number of present sessions.
     sessions: AtomicU64,
 }
 
-/// Forgets accounts without sessions: half of them, those first that made the fewest names. So of those who come and never come again
-/// none is in anybody's way, and who made many names is remembered longest.
+/// Forgets half of the accounts without sessions, those with the fewest names first. So accounts of visitors who never
+/// return take no room, and an account that made many names is remembered longest.
 fn forget_idle(accounts: &mut FxHashMap<AccountKey, Arc<Account>>) {
     let idle = |account: &Account| account.sessions.load(Ordering::Relaxed) == 0;
     let names = |account: &Account| account.name_bytes.load(Ordering::Relaxed);
@@ -148,18 +148,18 @@ fn forget_idle(accounts: &mut FxHashMap<AccountKey, Arc<Account>>) {
     });
 }
 
-/// Where connections for a session wait for its task: one at most, since only the newest counts.
+/// Door of a session's task: holds the newest connection until the task takes it.
 struct Door<A = Box<Arrival>> {
     waiting: Mutex<Threshold<A>>,
-    /// There is something to do for the session.
+    /// Woken when the session has work.
     wake: Notify,
 }
 
-/// What is at a door.
+/// State of a door.
 enum Threshold<A> {
     Nobody,
     Somebody(A),
-    /// The task is over: nobody opens any more. Whoever waited here would do so for as long as anything knows the session.
+    /// The task has ended. A connection that waited here would never be taken.
     Shut,
 }
 
@@ -170,10 +170,10 @@ impl<A> Default for Door<A> {
 }
 
 impl<A> Door<A> {
-    /// Has the task take this one. The one before it, if it was not taken.
+    /// Offers a connection to the task. Returns the older one, if the task did not take it.
     ///
     /// # Errors
-    /// The task is over: it is given back.
+    /// The task has ended: the connection is given back.
     fn put(&self, arrival: A) -> Result<Option<A>, A> {
         let mut waiting = self.lock();
         if matches!(*waiting, Threshold::Shut) {
@@ -184,7 +184,7 @@ impl<A> Door<A> {
         Ok(if let Threshold::Somebody(older) = older { Some(older) } else { None })
     }
 
-    /// The one that waits.
+    /// Takes the connection that waits.
     fn take(&self) -> Option<A> {
         let mut waiting = self.lock();
         match std::mem::replace(&mut *waiting, Threshold::Nobody) {
@@ -196,7 +196,7 @@ impl<A> Door<A> {
         }
     }
 
-    /// Nobody opens any more: whoever waits sees that the connection closes.
+    /// Shuts the door: the connection that waits is closed.
     fn shut(&self) {
         let waiting = std::mem::replace(&mut *self.lock(), Threshold::Shut);
         drop(waiting);
@@ -207,11 +207,11 @@ impl<A> Door<A> {
     }
 }
 
-/// A session, and how to reach its task.
+/// Session with the door of its task.
 struct Entry {
     session: Arc<SharedSession>,
     door: Arc<Door>,
-    /// Those that its client showed, if they name an agent of a session.
+    /// Certificates of the client, if they name an agent of a session.
     certificates: Option<Vec<CertificateDer<'static>>>,
 }
 
@@ -227,26 +227,26 @@ struct Inner {
     authorise: Authorise,
     level: Level,
     tls: Mutex<Option<Arc<Tls>>>,
-    /// Certifies agents' keys.
+    /// Authority that certifies agents' keys.
     certifier: Mutex<Option<Arc<AgentAuthority>>>,
     links: Option<HubView>,
     guard: Arc<PortGuard>,
     sessions: Mutex<FxHashMap<String, Entry>>,
     accounts: Mutex<FxHashMap<AccountKey, Arc<Account>>>,
-    /// Bytes of names that were never heard before, of all accounts.
+    /// Bytes of names that were new to this process, over all accounts.
     name_bytes: AtomicU64,
     strangers: Arc<Crowd>,
-    /// Sessions end, and none begins any more.
+    /// True once sessions end and none begins.
     closing: AtomicBool,
-    /// Agents that are kept when their sessions are over.
+    /// Agents that outlive their sessions.
     shelf: Arc<Shelf>,
-    /// Places for those whose code is being looked for, or taken in.
+    /// Permits for clients whose code is being searched or stored.
     admissions: Semaphore,
-    /// Where clients are sent whose sessions or agents are elsewhere.
+    /// Doors of other nodes.
     doors: Doors,
 }
 
-/// See the module. Ends its sessions when it is dropped.
+/// Agent port of a node. Dropping it ends its sessions.
 pub struct AgentPort {
     inner: Arc<Inner>,
     limits: SessionLimits,
@@ -258,15 +258,15 @@ impl AgentPort {
     /// Opens a port at `address`; port 0 takes any free one.
     ///
     /// # Errors
-    /// The address is not to be had, threads are not, or the credentials are of no use.
+    /// The address cannot be listened at, threads cannot be started, or the credentials cannot be used.
     pub fn open(config: AgentPortConfig, host: Arc<dyn Host>, address: &str) -> Result<Self, AgentPortError> {
         Self::begin(config, host, Some(address))
     }
 
-    /// A port to which nobody can connect: somebody else hands over connections.
+    /// Opens a port without an address: connections are handed over to it.
     ///
     /// # Errors
-    /// Threads are not to be had, or the credentials are of no use.
+    /// Threads cannot be started, or the credentials cannot be used.
     pub fn without_address(config: AgentPortConfig, host: Arc<dyn Host>) -> Result<Self, AgentPortError> {
         Self::begin(config, host, None)
     }
@@ -278,7 +278,7 @@ impl AgentPort {
         self
     }
 
-    /// Bytes of the longest frame that any client may say.
+    /// Maximal length of any client's frame, in bytes.
     pub fn frame_bytes_max(&self) -> usize {
         self.limits.message_bytes as usize + SESSION_FRAME_BYTES_MORE
     }
@@ -321,19 +321,18 @@ impl AgentPort {
         Ok(Self { inner, limits: SessionLimits::default(), address, threads })
     }
 
-    /// Where it listens; empty if it does not.
+    /// Address of the port; empty if it does not listen.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// The threads that its sessions run on, for those who bring connections.
+    /// Runtime of the sessions, for callers that hand connections over.
     pub fn threads(&self) -> &tokio::runtime::Handle {
         self.threads.handle()
     }
 
-    /// Takes a connection that somebody else accepted, as secure as that is. Done when it belongs to a session, or is
-    /// closed.
-    /// Until then it has `place` among the newcomers of whoever accepted it.
+    /// Takes a connection that was accepted elsewhere, as secure as that is. The future ends when the connection
+    /// belongs to a session or is closed. Until then the connection has `place` among the newcomers of its listener.
     pub fn receive_messages(
         &self,
         messages: Box<dyn Messages>,
@@ -344,11 +343,11 @@ impl AgentPort {
         async move { inner.take_in(Arrival::hear_messages(messages, from).await, from, place).await }
     }
 
-    /// Shows and trusts these from now on, for connections made later. Present ones go on; but sessions that began with
-    /// a certificate which is not trusted any more end.
+    /// Sets the credentials for later connections. Present connections stay; but sessions that began with a certificate
+    /// that is no longer trusted end.
     ///
     /// # Errors
-    /// They are of no use: nothing changed.
+    /// The credentials cannot be used; nothing has changed.
     pub fn set_credentials(&self, credentials: &Credentials) -> Result<(), SecurityError> {
         let tls = Tls::of_agent_port(self.inner.level, Some(credentials))?.map(Arc::new);
         let certifier = certifier(&*self.inner.host, credentials)?.map(Arc::new);
@@ -360,7 +359,7 @@ impl AgentPort {
         Ok(())
     }
 
-    /// All sessions.
+    /// States of all sessions.
     pub fn status(&self) -> Vec<SessionStatus> {
         let status = |entry: &Entry| {
             let session = entry.session.lock();
@@ -373,28 +372,29 @@ impl AgentPort {
         self.inner.sessions().values().map(status).collect()
     }
 
-    /// How many sessions there are.
+    /// Number of sessions.
     pub fn sessions(&self) -> usize {
         self.inner.sessions().len()
     }
 
-    /// What was refused so far, by reason.
+    /// Counts of refusals, by reason.
     pub fn refusals(&self) -> &RefusalCounts {
         self.inner.guard.counts()
     }
 
-    /// Says good-bye to all clients, and waits until that is written, for as long as this. Their agents end.
+    /// Ends all sessions and waits until the good-byes are written, at most for this time. Agents of the sessions end.
     pub fn close(self, at_most: Duration) {
         self.end_sessions();
         let Self { inner, threads, .. } = self;
         threads.end_when(at_most, || inner.sessions().is_empty());
     }
 
-    /// Says good-bye to all clients, and does not wait. Who carries their connections has nothing to wait for afterwards.
+    /// Ends all sessions without waiting. Callers that hold the connections themselves have nothing to wait for
+    /// afterwards.
     pub fn end_sessions(&self) {
         let now = self.inner.host.now();
         let sessions = self.inner.sessions();
-        // Whoever holds the sessions sees it, or begins before they are gone through.
+        // A new session sees the flag, or is registered before this loop.
         self.inner.closing.store(true, Ordering::Relaxed);
         for entry in sessions.values() {
             entry.end(now, EndReason::Killed, stopping());
@@ -402,7 +402,7 @@ impl AgentPort {
     }
 }
 
-/// What certifies agents' keys with these credentials; nothing if they are not for that.
+/// Makes the authority that certifies agents' keys; `None` if the credentials are not for that.
 fn certifier(host: &dyn Host, credentials: &Credentials) -> Result<Option<AgentAuthority>, SecurityError> {
     let Some(node) = credentials.node()?.filter(|_| !credentials.agents_pem.is_empty()) else { return Ok(None) };
     let certifier = AgentAuthority::new(host.platform().as_str(), &node, credentials);
@@ -412,7 +412,7 @@ fn certifier(host: &dyn Host, credentials: &Credentials) -> Result<Option<AgentA
 async fn accept(listener: TcpListener, inner: Arc<Inner>) {
     loop {
         let Ok((socket, from)) = listener.accept().await else {
-            // No more files, most likely: let some go first.
+            // The process has no more file descriptors, most likely: wait until some are closed.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
@@ -430,14 +430,14 @@ impl Inner {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hears what a client says first on a socket.
+    /// Hears a client on a socket, and takes it in.
     async fn receive(self: &Arc<Self>, socket: TcpStream, from: SocketAddr, place: Place) {
         let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let arrived = Arrival::hear(socket, tls.as_deref()).await;
         self.take_in(arrived, from, place).await;
     }
 
-    /// Gives a client's connection, which has `place` among newcomers until then, to a session, or closes it.
+    /// Gives a client's connection to a session, or closes it. Until then the connection has `place` among newcomers.
     async fn take_in(self: &Arc<Self>, arrived: Result<Arrival, NoHello>, from: SocketAddr, mut place: Place) {
         let mut arrival = match arrived {
             Ok(arrival) => arrival,
@@ -453,7 +453,7 @@ impl Inner {
                 Err(arrival) => arrival.turn_away(Fault::new(Code::SessionGone, "the session is over")).await,
             },
             Err(Rejected { fault, reason }) => {
-                // Thousands may be sent elsewhere at once, and nothing is wrong with them.
+                // Thousands of clients may be sent elsewhere at once, and nothing is wrong with them.
                 if fault.code != Code::Elsewhere {
                     self.note_closed(from, reason, &fault.text);
                 }
@@ -469,13 +469,13 @@ impl Inner {
         drop(place);
     }
 
-    /// A connection from there came to nothing: why, and whether that counts as refused.
+    /// Records and logs that a connection was closed; counts it as refused, if there is a reason for that.
     fn note_closed(&self, from: SocketAddr, reason: Option<RefusalReason>, why: &str) {
         let line = || format!("an agent's connection from {from} was closed: {why}");
         self.guard.close_stranger(from.ip(), reason, why, line);
     }
 
-    /// Certifies the key of an agent that is here: its certificate and this node's, as PEM.
+    /// Certifies the key of an agent of this node. Returns its certificate and the node's, as PEM.
     fn certify(&self, agent: Symbol, request: &str) -> Result<String, Fault> {
         let certifier = self.certifier.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let certifier = certifier.ok_or_else(|| {
@@ -492,7 +492,7 @@ impl Inner {
         Ok([&certificate, certifier.certificate()].map(|certificate| pem_of(certificate)).concat())
     }
 
-    /// Lets a client in, if it may.
+    /// Admits a client, or says why not.
     async fn welcome(self: &Arc<Self>, arrival: &mut Arrival) -> Result<Arc<Door>, Rejected> {
         check_version(&arrival.hello)?;
         if let Some(node) = self.session_elsewhere(&arrival.hello) {
@@ -503,18 +503,18 @@ impl Inner {
         Ok(self.admit(arrival)?)
     }
 
-    /// The other node that has the session which a client wants to go on with, if that follows: its name says which.
+    /// Returns the other node that has the session which a client wants to resume, by the name of the session.
     fn session_elsewhere<'a>(&self, hello: &'a Hello) -> Option<&'a str> {
         let (node, _) = hello.resume.as_ref().filter(|_| hello.follows)?.session.rsplit_once(SESSION_OF)?;
         (node != self.host.node().as_str() && self.host.has_neighbour(node)).then_some(node)
     }
 
-    /// A name for a session, unlike any other, which says with which node it is.
+    /// Makes a unique name for a session. The name begins with that of this node.
     fn new_session_name(&self) -> Option<String> {
         Some(format!("{}{SESSION_OF}{}", self.host.node(), new_secret()?))
     }
 
-    /// Has a client that shows a certificate in its hello prove that it is its own. Over TLS they are shown, and proven, before.
+    /// Has a client prove that it owns the certificate in its hello. Over TLS, the handshake has proved that already.
     async fn examine(&self, arrival: &mut Arrival) -> Result<(), Rejected> {
         let (None, Some(pem)) = (&arrival.hello.resume, &arrival.hello.certificate) else { return Ok(()) };
         let Some(places) = arrival.places().map(<[String]>::to_vec) else { return Ok(()) };
@@ -527,7 +527,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The session that a client may have, made if it is to be a new one.
+    /// Returns the door of the session that a client resumes, or of a new one.
     fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<Arc<Door>, Fault> {
         let hello = &arrival.hello;
         if let Some(resume) = &hello.resume {
@@ -599,26 +599,26 @@ impl Inner {
         Some(Arc::clone(accounts.entry(key).or_default()))
     }
 
-    /// An account's session made names, so many bytes of them: whether that is more than may be.
+    /// Counts new names of an account's session. Returns true if the account has too many.
     fn is_too_much_named(&self, account: &Account, bytes: u64) -> bool {
         if bytes == 0 {
             return false;
         }
         let own = account.name_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let all = self.name_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        // Whoever made few suffers for nobody else's, as long as the process can bear it at all.
+        // An account with few names does not suffer for others, as long as the process has room.
         let shares = all > SESSIONS_NAME_BYTES_MAX && own > SESSION_NAME_BYTES_SPARE;
         own > SESSION_NAME_BYTES_MAX || shares || all > SESSIONS_NAME_BYTES_HARD_MAX
     }
 
-    /// A session is over.
+    /// Removes a session that has ended.
     fn strike_out(&self, name: &str, account: &Account) {
         let mut sessions = self.sessions();
         sessions.remove(name);
         account.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Ends the sessions whose certificates are not trusted any more.
+    /// Ends the sessions whose certificates are no longer trusted.
     fn end_distrusted(&self, tls: &Tls) {
         let now = self.host.now();
         let mut distrusted = Vec::new();
@@ -640,19 +640,19 @@ fn stopping() -> Fault {
     Fault::new(Code::Stopping, "the node stops")
 }
 
-/// What the client is told at the end of a connection that it made before another one.
+/// Fault that closes a client's older connection.
 fn taken_over() -> Fault {
     Fault::new(Code::TakenOver, "the session goes on over another connection")
 }
 
-/// A certificate as PEM (RFC 7468).
+/// Encodes a certificate as PEM (RFC 7468).
 pub(crate) fn pem_of(certificate: &[u8]) -> String {
     let text = BASE64.encode(certificate);
     let lines = text.as_bytes().chunks(64).map(String::from_utf8_lossy).collect::<Vec<_>>().join("\n");
     format!("-----BEGIN CERTIFICATE-----\n{lines}\n-----END CERTIFICATE-----\n")
 }
 
-/// Sixteen random bytes in hexadecimal digits.
+/// Makes sixteen random bytes, in hexadecimal digits.
 fn new_secret() -> Option<String> {
     let mut bytes = [0; 16];
     SystemRandom::new().fill(&mut bytes).ok()?;

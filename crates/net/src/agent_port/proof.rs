@@ -1,5 +1,5 @@
-//! Certificates over connections whose encryption knows nothing of them, as a browser's WebSocket: whoever shows one in its hello proves that it
-//! has the key of it.
+//! Proof of a certificate's key over connections whose encryption does not know the certificate, such as a browser's
+//! WebSocket.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use crate::refusal;
 use crate::security::{Identity, Tls, certificates};
 
-/// Why a client is turned away, as it is told; and as what that counts, if as anything.
+/// Rejection of a client: the fault that it is told, and the reason to count, if any.
 pub(super) struct Rejected {
     pub fault: Fault,
     pub reason: Option<RefusalReason>,
@@ -24,7 +24,7 @@ impl Rejected {
         Self { fault: Fault::new(Code::Unauthorised, text), reason: Some(reason) }
     }
 
-    /// It said nothing, or something else.
+    /// Rejection of a client that said nothing, or something else.
     pub fn unheard(error: &io::Error) -> Self {
         let fault = Fault::new(Code::Protocol, format!("no proof came: {error}"));
         Self { fault, reason: refusal::of_connection(error) }
@@ -37,17 +37,17 @@ impl From<Fault> for Rejected {
     }
 }
 
-/// A certificate of the authority's that lets its holder have an agent, and those that came with it.
+/// Chain of the authority that lets its holder have an agent.
 pub(super) struct Shown {
     pub chain: Vec<CertificateDer<'static>>,
     pub identity: Identity,
 }
 
 impl Shown {
-    /// Looks a certificate over. Whose it is says its holder only.
+    /// Checks a certificate. Its owner is not proved by that.
     ///
     /// # Errors
-    /// It is over, was taken back, is somebody else's work, or names no agent of a session.
+    /// The certificate has expired, was revoked, is not signed by the authority, or names no agent of a session.
     pub fn of(pem: &str, tls: Option<&Tls>) -> Result<Self, Rejected> {
         let bad = |text: &str| Rejected::unproven(RefusalReason::BadCertificate, text);
         let tls = tls.ok_or_else(|| bad("this node has no credentials: it knows nobody's certificates"))?;
@@ -62,10 +62,10 @@ impl Shown {
         Ok(Self { chain, identity })
     }
 
-    /// Whether this is a signature with the certificate's key for this challenge, and for this node by one of its names.
+    /// Checks a signature with the certificate's key for this challenge, and for this node by one of its names.
     ///
     /// # Errors
-    /// It is not.
+    /// The signature is not valid.
     pub fn check(&self, places: &[String], challenge: &str, signature: &[u8]) -> Result<(), Rejected> {
         let is_for = |place: &String| {
             let said = statement(place, challenge);
@@ -80,7 +80,7 @@ impl Shown {
     }
 }
 
-/// What is signed. It names the node, so that no other one to which the client connects can show it here.
+/// Text that a client signs. The text names the node, so that another node cannot replay the signature here.
 pub(super) fn statement(place: &str, challenge: &str) -> String {
     format!("whimbrel session\n{}\n{challenge}", place.to_ascii_lowercase())
 }
@@ -88,7 +88,7 @@ pub(super) fn statement(place: &str, challenge: &str) -> String {
 fn verifies(certificate: &CertificateDer<'_>, said: &[u8], signature: &[u8]) -> bool {
     let Ok((_, parsed)) = X509Certificate::from_der(certificate) else { return false };
     let key = parsed.public_key();
-    // As WebCrypto writes signatures: of ECDSA two numbers, one behind the other.
+    // WebCrypto writes an ECDSA signature as two numbers, one after the other.
     let algorithm: &dyn VerificationAlgorithm = match &key.algorithm.algorithm {
         kind if *kind == OID_SIG_ED25519 => &ED25519,
         kind if *kind == OID_KEY_TYPE_EC_PUBLIC_KEY => &ECDSA_P256_SHA256_FIXED,
@@ -117,10 +117,10 @@ mod tests {
     use crate::{Authority, SessionCredentials};
 
     const PLACE: &str = "node.example:8420";
-    /// Its name before a proxy.
+    /// Name of the node before a proxy.
     const PUBLIC: &str = "bees.example";
 
-    /// A WebSocket without the socket.
+    /// WebSocket without a socket.
     struct Socket {
         coming: UnboundedReceiver<Vec<u8>>,
         going: UnboundedSender<Vec<u8>>,
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// A client with a certificate, and how it answers what it is to sign.
+    /// Connects with a certificate, and answers the challenge.
     async fn ask(port: &AgentPort, framing: Framing, certificate: &str, answer: impl FnOnce(&str) -> Frame) -> Frame {
         let ((say, coming), (going, mut heard)) = (unbounded_channel(), unbounded_channel());
         let from = SocketAddr::from(([127, 0, 0, 1], 9));
@@ -185,7 +185,7 @@ mod tests {
         Frame::Proof(Proof { signature: signature.as_ref().to_vec() })
     }
 
-    /// Why somebody is not let in who shows this certificate, and has this key.
+    /// Returns the refusal of a client with this certificate and this key.
     async fn refusal_of(port: &AgentPort, one: &SessionCredentials, key_pem: &str, place: &str) -> String {
         match ask(port, Framing::Json, &one.certificate_pem, |text| signed(key_pem, place, text)).await {
             Frame::Error(fault) => {
@@ -243,7 +243,7 @@ mod tests {
                 let text = refusal_of(&port, one, key, place).await.to_lowercase();
                 assert!(text.contains(why), "{why}: {text}");
             }
-            // What somebody signed once is of no use again.
+            // A signature of an earlier challenge is refused.
             let mut first = String::new();
             ask(&port, Framing::Json, &bob.certificate_pem, |text| {
                 first = text.to_owned();
@@ -257,7 +257,7 @@ mod tests {
         });
         let reasons =
             [RefusalReason::Expired, RefusalReason::Revoked, RefusalReason::BadCertificate, RefusalReason::Malformed];
-        // They are counted when their connections are closed.
+        // Refusals are counted when their connections are closed.
         let until = Instant::now() + Duration::from_secs(20);
         while reasons.map(|reason| port.refusals().of(reason)) != [1, 1, 6, 1] {
             assert!(Instant::now() < until, "{:?}", reasons.map(|reason| port.refusals().of(reason)));

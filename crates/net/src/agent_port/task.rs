@@ -1,4 +1,4 @@
-//! A session's task: it moves bytes between its client's connection, when there is one, and the session.
+//! Task of a session: moves bytes between the session and its client's connection, when there is one.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -33,26 +33,26 @@ struct Task {
     session: Arc<SharedSession>,
     account: Arc<Account>,
     door: Arc<Door>,
-    /// What carries, or carried last, what its client says, if that goes to other nodes when it is told to.
+    /// Transport of the client, if the client follows when it is sent to another node.
     follows: Option<Carrier>,
 }
 
 impl Drop for Task {
     fn drop(&mut self) {
-        // Also where its threads end with the port.
+        // This runs also when the threads end with the port.
         self.door.shut();
     }
 }
 
-/// What happened to a connection.
+/// Event of a connection.
 enum Happening {
-    /// Bytes came, or there is something to do.
+    /// Bytes arrived, or there is work.
     Go,
-    /// The client is gone.
+    /// The client has gone.
     Gone,
 }
 
-/// Runs a session until it is over.
+/// Runs a session until its end.
 pub(super) async fn run(port: Arc<Inner>, session: Arc<SharedSession>, account: Arc<Account>, door: Arc<Door>) {
     let mut task = Task { port, session, account, door, follows: None };
     let mut arrival = None;
@@ -86,7 +86,7 @@ impl Task {
         None
     }
 
-    /// Exchanges frames until the connection is of no use any more. The one to go on with, if there is one.
+    /// Exchanges frames until the connection ends. Returns the next connection, if there is one.
     async fn converse(&mut self, arrival: Box<Arrival>) -> Option<Box<Arrival>> {
         let now = self.port.host.now();
         let greeted = self.session.lock().handle_hello(now, &arrival.hello);
@@ -145,7 +145,7 @@ impl Task {
         }
     }
 
-    /// Takes all frames that came.
+    /// Takes all frames that have arrived.
     fn take_frames(&mut self, connection: &mut Connection) -> Result<(), Fault> {
         let now = self.port.host.now();
         while self.session.lock().has_room(now) {
@@ -173,7 +173,7 @@ impl Task {
         Ok(())
     }
 
-    /// Lets the session's time pass, and does what it says.
+    /// Advances the session's time, and carries out its events.
     fn look_after(&mut self) {
         let now = self.port.host.now();
         {
@@ -220,12 +220,13 @@ impl Task {
         }
     }
 
-    /// Has a session's agent be: the one that is kept for it, or a new one; or says with which other node it is, or had better be. Only a session's
-    /// first agent decides where that is: one that has others has this one with them, if it is nowhere.
+    /// Creates an agent of the session: the one that was kept for it, or a new one. Otherwise names the node that has
+    /// the agent, or should have it. Only the session's first agent decides about the node; the others are created
+    /// beside it.
     fn create(&self, agent: u32, name: Symbol) {
         let host = &self.port.host;
         let allowed = host.may_lodge(name);
-        // Before it is looked for here: it may leave meanwhile.
+        // Before the agent is looked for here, since it may leave meanwhile.
         let place = host.whereabouts(name);
         let node = match place {
             Whereabouts::With(node) => Some(node),
@@ -246,7 +247,7 @@ impl Task {
         self.session.lock().handle_created(agent, outcome);
     }
 
-    /// Refuses an agent, and says where to connect to the node that it is with.
+    /// Refuses an agent, and names the door of the node that has it.
     fn send_elsewhere(&self, agent: u32, node: Symbol, carrier: Carrier) {
         let (port, session, door) = (Arc::clone(&self.port), Arc::clone(&self.session), Arc::clone(&self.door));
         tokio::spawn(async move {
@@ -256,11 +257,11 @@ impl Task {
         });
     }
 
-    /// Does what is to be done about an agent's code, where that holds up nobody: it is read from the disk, and compiled.
+    /// Carries out an event about an agent's code on a thread that may read the disk and compile.
     fn see_to_code(&self, event: SessionEvent) {
         let (port, session, door) = (Arc::clone(&self.port), Arc::clone(&self.session), Arc::clone(&self.door));
         tokio::spawn(async move {
-            // Nobody closes it.
+            // Nobody closes the semaphore.
             let _place = port.admissions.acquire().await;
             let at_work = Arc::clone(&port);
             let _ = tokio::task::spawn_blocking(move || code::see_to(&at_work, &session, event)).await;
@@ -268,12 +269,12 @@ impl Task {
         });
     }
 
-    /// Who an agent of this session is to the policy.
+    /// Principal of an agent of this session.
     fn principal(&self, agent: Symbol) -> Principal {
         Principal::Session { name: agent, node: self.port.host.node() }
     }
 
-    /// Puts together what is to be written, if the last is.
+    /// Encodes further frames, if the last ones are written.
     fn fill_out(&mut self, connection: &mut Connection) {
         let Connection { writer, framing, wire, .. } = connection;
         if !wire.is_free() {
@@ -288,14 +289,14 @@ impl Task {
         }
     }
 
-    /// A message that cannot be written keeps its number: the client is told, and its sender.
+    /// Reports a message that cannot be encoded to the client and the sender. The message keeps its number.
     fn unwritable(&self, frame: &Frame, error: &WriteError) {
         let Frame::Message(message) = frame else { return };
         let code = if matches!(error, WriteError::TooLong { .. }) { Code::TooLong } else { Code::BadMessage };
         self.session.lock().handle_unwritable(message.number, code, &error.to_string());
     }
 
-    /// Tells the client why its connection is of no use any more, and closes it.
+    /// Writes a fault to the client, and closes the connection.
     fn hang_up(&mut self, mut connection: Connection, fault: Fault) {
         let (principal, first) = {
             let mut session = self.session.lock();
@@ -314,7 +315,7 @@ impl Task {
                 let who = self.principal(agent.name).to_string();
                 self.port.guard.refuse_and_say(&Refused::somebody(reason, &who, &fault.text), line);
             }
-            // Who has no agent has no name by which the policy could mean it.
+            // A client without an agent has no name by which the policy could mean it.
             (Some(reason), None) => self.port.guard.close_stranger(from, Some(reason), &fault.text, line),
         }
         let Connection { writer, framing, wire, .. } = &mut connection;
@@ -329,12 +330,13 @@ struct Connection {
     framing: Framing,
     reader: FrameReader,
     writer: FrameWriter,
-    /// Bytes of the longest frame of the client.
+    /// Maximal length of the client's frames, in bytes.
     frame_bytes_max: usize,
 }
 
 impl Connection {
-    /// Of a client that was let in. What else came with it is forgotten here: a session that lives for days has no use for it.
+    /// Connection of an admitted client. The rest of its arrival is dropped: a session that lives for days has no use
+    /// for it.
     fn of(arrival: Box<Arrival>, grant: &Grant) -> Self {
         let Arrival { mut wire, framing, .. } = *arrival;
         wire.release();
@@ -348,7 +350,7 @@ impl Connection {
     }
 }
 
-/// Why an agent cannot be, as its client is told.
+/// Fault for a client whose agent cannot be created.
 fn fault_of(error: &CreateError) -> Fault {
     let code = match error {
         CreateError::NameTaken(_) => Code::NameTaken,

@@ -55,7 +55,7 @@ fn open_at(level: Level, credentials: Option<Credentials>, host: Nobody) -> Agen
     AgentPort::open(config, Arc::new(host), "127.0.0.1:0").unwrap()
 }
 
-/// A client that is not to be let in, or with its welcome.
+/// Client before its welcome, or with it.
 struct Client {
     stream: Stream,
     incoming: Incoming,
@@ -74,7 +74,7 @@ impl Client {
         Self { stream, incoming: Incoming::default(), reader: FrameReader::new(Framing::Json, 0) }
     }
 
-    /// The code of the next frame if it is an error, and whether it is a welcome.
+    /// Reads the next frame: the code of an error, and whether it is a welcome.
     async fn hear(&mut self) -> (Option<Code>, bool) {
         loop {
             if let Some(frame) = self.incoming.frame(4096).unwrap() {
@@ -166,7 +166,7 @@ fn tokens_for_the_same_names_are_accounts_of_their_own_and_so_are_addresses() {
     assert!(!Arc::ptr_eq(&mine, &account(&one, [10, 0, 0, 2])));
     assert!(port.inner.is_too_much_named(&mine, SESSION_NAME_BYTES_MAX + 1));
     assert!(!port.inner.is_too_much_named(&account(&one, [10, 0, 0, 2]), 1), "others may go on");
-    // When there are too many of all, those go on who made few, and nobody else.
+    // When names run out over all accounts, accounts with few names go on.
     let many = (1..=200u8).map(|n| account(&two, [10, 0, 1, n]));
     let refused = many.filter(|many| port.inner.is_too_much_named(many, SESSIONS_NAME_BYTES_MAX / 100));
     assert!(refused.count() > 99);
@@ -205,7 +205,7 @@ fn visitors_who_are_gone_are_in_nobodys_way() {
 }
 
 impl Client {
-    /// One that says this first.
+    /// Client whose first bytes are these.
     async fn saying(port: &AgentPort, framing: Framing, first: &[u8]) -> Self {
         let socket = TcpStream::connect(port.address()).await.unwrap();
         let mut stream = Stream::connect(socket, None).await.unwrap();
@@ -245,7 +245,7 @@ fn who_floods_a_session_hears_what_is_wrong() {
             let end = Frame::End(whimbrel_platform::session::End { number, agent: 0 });
             write_frame(&mut bytes, |out| writer.write(&end, out)).unwrap();
         }
-        // All of it is said before anything is heard.
+        // All of it is written before anything is read.
         client.stream.write_all(&bytes).await.unwrap();
         client.stream.flush().await.unwrap();
         let code = loop {

@@ -1,5 +1,5 @@
-//! Tokens that let programs have agents of certain names, as a file: a line for each, with the token's hash and the
-//! names. Who reads the file can let nobody in.
+//! Tokens of programs, as a file: each line has the hash of a token and the names of its agents. The file reveals no
+//! token.
 
 use std::fs;
 use std::io;
@@ -15,35 +15,35 @@ use whimbrel_platform::session::Grant;
 
 use crate::authority::hex;
 
-/// Why tokens cannot be had.
+/// Error of reading or making tokens.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
     /// The file cannot be read or written.
     #[error("cannot use {path}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// A line of the file is none.
+    /// A line of the file is malformed.
     #[error("{path}, line {line}: expected the hash of a token, 64 hexadecimal digits, and names")]
     BadLine {
-        /// Which file.
+        /// Path of the file.
         path: String,
         /// The line, from 1.
         line: usize,
     },
-    /// The file is longer than it may be.
+    /// The file is too long.
     #[error("{path} has {bytes} bytes: {SESSION_TOKEN_FILE_BYTES_MAX} are the most")]
     TooLong {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// How long it is.
+        /// Length of the file.
         bytes: u64,
     },
-    /// A name that no agent can have.
+    /// The name is no name of an agent.
     #[error("{name:?} cannot name agents: {why}")]
     BadName {
         /// The name.
@@ -51,31 +51,31 @@ pub enum TokenError {
         /// Fault of the name.
         why: String,
     },
-    /// A token that can be guessed.
+    /// The token is short enough to be guessed.
     #[error("the token is too short: {SESSION_TOKEN_BYTES_MIN} bytes at least")]
     ShortToken,
-    /// There is no randomness to be had.
+    /// The system has no random numbers.
     #[error("the system gives no random numbers")]
     NoRandomness,
 }
 
-/// Who is let in by which token.
+/// Accepted tokens, with the names of agents for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// By the token's hash: which agents it is for.
+    /// Names of agents, by the hash of the token.
     lines: Vec<(String, Vec<String>)>,
 }
 
 impl Tokens {
-    /// Nobody.
+    /// Accepts no token.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// One token for agents of any name.
+    /// Accepts one token, for agents of any name.
     ///
     /// # Errors
-    /// It can be guessed.
+    /// The token is short enough to be guessed.
     pub fn one(token: &str) -> Result<Self, TokenError> {
         if token.len() < SESSION_TOKEN_BYTES_MIN {
             return Err(TokenError::ShortToken);
@@ -83,10 +83,10 @@ impl Tokens {
         Ok(Self { lines: vec![(hash(token), vec!["*".to_owned()])] })
     }
 
-    /// Those of a file.
+    /// Reads the tokens of a file.
     ///
     /// # Errors
-    /// It cannot be read, or has lines that are none.
+    /// The file cannot be read, or has a malformed line.
     pub fn read(path: &Path) -> Result<Self, TokenError> {
         let shown = || path.display().to_string();
         let failed = |source| TokenError::File { path: shown(), source };
@@ -98,10 +98,10 @@ impl Tokens {
         Self::parse(&text).map_err(|line| TokenError::BadLine { path: shown(), line })
     }
 
-    /// Those of a file's text.
+    /// Reads the tokens of a file's text.
     ///
     /// # Errors
-    /// The number of a line that is none, from 1.
+    /// The number of a malformed line, from 1.
     pub fn parse(text: &str) -> Result<Self, usize> {
         let mut tokens = Self::none();
         for (index, line) in text.lines().enumerate() {
@@ -116,42 +116,43 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// What a session may have that shows this token.
+    /// Returns the grant of a token.
     pub fn grant(&self, token: &str) -> Option<Grant> {
-        // What is compared are hashes: the time it takes tells nothing of the token.
+        // Comparing hashes takes a time that reveals nothing of the token.
         let shown = hash(token);
         let (hash, names) = self.lines.iter().find(|(hash, _)| *hash == shown)?;
         Some(Grant { account: hash.clone(), ..Grant::new(names.join(" "), names.clone()) })
     }
 }
 
-/// A file that was changed so lately may be changed again without looking otherwise: its time is not exact.
+/// Age from which a file's modification time can be trusted: the time is not exact, so a younger file may change
+/// unnoticed.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// A file of tokens that is read again when it has changed.
+/// File of tokens, read again when it has changed.
 pub struct TokenFile {
     path: PathBuf,
-    /// What was read, and how the file looked.
+    /// State of the file when it was read, and its tokens.
     kept: Mutex<Option<(Look, Tokens)>>,
 }
 
-/// How a file looks from outside: its number, bytes, and when it was changed.
+/// State of a file: its inode, length and modification time.
 type Look = (u64, u64, SystemTime);
 
 impl TokenFile {
-    /// This one.
+    /// Opens a file of tokens.
     ///
     /// # Errors
-    /// It cannot be read, or has lines that are none.
+    /// The file cannot be read, or has a malformed line.
     pub fn open(path: &Path) -> Result<Self, TokenError> {
         Tokens::read(path)?;
         Ok(Self { path: path.to_owned(), kept: Mutex::default() })
     }
 
-    /// What a session may have that shows this token, as the file is now.
+    /// Returns the grant of a token, by the file's present content.
     ///
     /// # Errors
-    /// It cannot be read any more, or has lines that are none: then it lets nobody in.
+    /// The file can no longer be read, or has a malformed line. No token is accepted then.
     pub fn grant(&self, token: &str) -> Result<Option<Grant>, TokenError> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let look = self.look();
@@ -163,7 +164,7 @@ impl TokenFile {
         *kept = None;
         let tokens = Tokens::read(&self.path)?;
         let grant = tokens.grant(token);
-        // The look from before it was read: what changed since then is noticed.
+        // The state from before the file was read: a change since then is noticed.
         *kept =
             look.filter(|(.., changed)| changed.elapsed().is_ok_and(|age| age > SETTLED)).map(|look| (look, tokens));
         Ok(grant)
@@ -179,13 +180,13 @@ impl TokenFile {
     }
 }
 
-/// A new token for agents of these names, and the line that lets it in.
+/// Makes a token for agents of these names. Returns it with its line for the file.
 ///
 /// # Errors
-/// A name is none, or there is no randomness.
+/// A name is invalid, or the system has no random numbers.
 pub fn new_token(names: &[String]) -> Result<(String, String), TokenError> {
     for name in names {
-        // `*` and `?` stand for others here.
+        // `*` and `?` stand for other characters here.
         let why = match name_fault(&name.replace(['*', '?'], "x")) {
             _ if name.contains(char::is_whitespace) => "it has white space, which stands between names".to_owned(),
             Some(fault) => fault.to_string(),
@@ -221,7 +222,7 @@ mod tests {
         let long_ago = SystemTime::now() - Duration::from_secs(60);
         fs::File::options().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
         assert!(lets_in(&two) && file.kept.lock().unwrap().is_some());
-        // Nobody reads it now: it would say otherwise.
+        // Nobody may read the file now: it would be read wrong.
         let mut changed = fs::File::options().write(true).open(&path).unwrap();
         io::Write::write_all(&mut changed, first.as_bytes()).unwrap();
         changed.set_modified(long_ago).unwrap();

@@ -1,5 +1,4 @@
-//! What carries a session's frames: a stream of bytes with lengths between them, or messages that somebody else hands over (a
-//! WebSocket's, most likely).
+//! Wire of a session: a stream of frames with their lengths, or a transport of messages, such as a WebSocket.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,73 +16,73 @@ use crate::connection::HANDSHAKE_PATIENCE;
 use crate::refusal::ForeignProtocol;
 use crate::stream::Stream;
 
-/// Bytes before each frame of a stream: how long it is, the highest byte first.
+/// Bytes before each frame of a stream: its length, the highest byte first.
 const LENGTH_BYTES: usize = 4;
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 4 << 10;
-/// Bytes that are put together before they are written.
+/// Bytes that are collected before they are written.
 pub(super) const WRITE_BYTES: usize = 64 << 10;
 
-/// Bytes that are read of a connection that closes, at most.
+/// Maximal number of bytes read of a connection that closes.
 const PASSED_OVER_BYTES_MAX: usize = 4 << 20;
 
-/// A connection whose frames are messages already. Each is JSON, as text, or compact; the first byte tells which (`{` is JSON).
+/// Transport of messages. Each is one frame, either JSON as text or compact; the first byte tells which (`{` is JSON).
 pub trait Messages: Send {
-    /// The next message; `None` when the other end closed the connection.
+    /// Polls for the next message; `None` when the other end closed the connection.
     ///
     /// # Errors
-    /// The connection broke, or its other end says what means nothing ([`io::ErrorKind::InvalidData`]) or too much at once
+    /// The connection broke; or the other end sent something meaningless ([`io::ErrorKind::InvalidData`]) or too long
     /// ([`io::ErrorKind::FileTooLarge`]).
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>>;
 
-    /// Ready when another message may be sent.
+    /// Polls until another message may be sent.
     ///
     /// # Errors
     /// The connection broke.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Sends a message, when it is ready for one.
+    /// Sends a message after `poll_ready` returned ready.
     ///
     /// # Errors
     /// The connection broke.
     fn send(&mut self, message: Vec<u8>, framing: Framing) -> io::Result<()>;
 
-    /// Ready when all that was sent is written.
+    /// Polls until all messages are written.
     ///
     /// # Errors
     /// The connection broke.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Ready when it is closed in order.
+    /// Polls until the connection is closed in order.
     ///
     /// # Errors
     /// The connection broke.
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// The other end said who it is, and was let in: it may say more from now on.
+    /// Lifts the limit on bytes, since the client was admitted.
     fn release(&mut self);
 
-    /// What the other end may call this node: the host, and the port if it is not the usual one, that it asked for; and the names that the node has
-    /// behind a proxy that asks for another one.
+    /// Names by which the client may call this node: the host of its request, with an unusual port, and the names of
+    /// the node behind a proxy that asks for another one.
     fn places(&self) -> &[String];
 }
 
-/// See the module.
+/// Wire of a session.
 pub(super) enum Wire {
     Stream(Box<Framed>),
     Messages(Box<Letters>),
 }
 
-/// What came of waiting for a wire.
+/// Outcome of waiting for a wire.
 pub(super) enum Moved {
-    /// Bytes came, or went.
+    /// Bytes were read or written.
     Some,
-    /// The other end is gone.
+    /// The other end has gone.
     Gone,
 }
 
 impl Wire {
-    /// Where the other end is.
+    /// Address of the other end.
     pub fn from(&self) -> Option<SocketAddr> {
         match self {
             Self::Stream(framed) => framed.stream.socket().peer_addr().ok(),
@@ -91,7 +90,7 @@ impl Wire {
         }
     }
 
-    /// What it is.
+    /// Transport of the wire.
     pub fn carrier(&self) -> Carrier {
         match self {
             Self::Stream(_) => Carrier::Stream,
@@ -99,7 +98,7 @@ impl Wire {
         }
     }
 
-    /// The certificates that it showed.
+    /// Certificates from the TLS handshake.
     pub fn certificates(&self) -> Option<&[CertificateDer<'static>]> {
         match self {
             Self::Stream(framed) => framed.stream.certificates(),
@@ -107,7 +106,7 @@ impl Wire {
         }
     }
 
-    /// What its other end may call this node, where it can show certificates in its hello only.
+    /// Names by which the client may call this node, if its certificates are in its hello.
     pub fn places(&self) -> Option<&[String]> {
         match self {
             Self::Stream(_) => None,
@@ -115,17 +114,17 @@ impl Wire {
         }
     }
 
-    /// The other end was let in.
+    /// Lifts the limit on bytes, since the client was admitted.
     pub fn release(&mut self) {
         if let Self::Messages(letters) = self {
             letters.messages.release();
         }
     }
 
-    /// The next frame, if all of it is there.
+    /// Returns the next frame, if it has arrived whole.
     ///
     /// # Errors
-    /// It is longer than this.
+    /// The frame is longer than `bytes_max`.
     pub fn frame(&mut self, bytes_max: usize) -> Result<Option<&[u8]>, Fault> {
         match self {
             Self::Stream(framed) => framed.incoming.frame(bytes_max),
@@ -133,10 +132,10 @@ impl Wire {
         }
     }
 
-    /// Puts a frame among what is to be written; nothing if it cannot be made.
+    /// Adds a frame to the bytes to be written.
     ///
     /// # Errors
-    /// It cannot.
+    /// The frame cannot be encoded; nothing is added.
     pub fn put<E>(&mut self, framing: Framing, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Stream(framed) => framed.outgoing.put(write),
@@ -144,7 +143,7 @@ impl Wire {
         }
     }
 
-    /// Whether everything that was put was taken to be written: if not, more had better wait.
+    /// Returns true if all frames are being written already; otherwise more frames had better wait.
     pub fn is_free(&mut self) -> bool {
         match self {
             Self::Stream(framed) => framed.outgoing.is_free(),
@@ -152,7 +151,7 @@ impl Wire {
         }
     }
 
-    /// Bytes that were put and not written yet.
+    /// Number of bytes that wait to be written.
     pub fn put_bytes(&self) -> usize {
         match self {
             Self::Stream(framed) => framed.outgoing.bytes.len(),
@@ -160,7 +159,7 @@ impl Wire {
         }
     }
 
-    /// Waits until something came or was written. Reads only if that is `wanted`. Can be given up at any moment.
+    /// Waits until bytes were read or written. Reads only if `wanted`. The future may be dropped at any moment.
     pub async fn exchange(&mut self, wanted: bool) -> Moved {
         let moved = std::future::poll_fn(|cx| match self {
             Self::Stream(framed) => framed.poll_exchange(cx, wanted),
@@ -169,8 +168,8 @@ impl Wire {
         moved.await.unwrap_or(Moved::Gone)
     }
 
-    /// Writes what was put, and closes. What the other end says until it has read that is passed over: it would not hear the last of it if what it
-    /// says met a closed connection.
+    /// Writes what waits, and closes. Reads and drops further bytes of the other end until it closes: bytes that meet a
+    /// closed connection would destroy the last frame before it is read.
     pub async fn close(mut self) {
         let closing = async {
             let closing = std::future::poll_fn(|cx| match &mut self {
@@ -216,7 +215,7 @@ impl Framed {
         Poll::Ready(Ok(if count == 0 { Moved::Gone } else { Moved::Some }))
     }
 
-    /// Ready when something was written; pending if there is nothing to write.
+    /// Polls until something was written; pending if nothing waits.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Outgoing { bytes, written, flushed } = &mut self.outgoing;
         let rest = bytes.get(*written..).unwrap_or_default();
@@ -240,27 +239,27 @@ impl Framed {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 
-    /// Reads what nobody wants: how many bytes, nothing at the end.
+    /// Reads and drops bytes. Returns their number, or `None` at the end.
     fn poll_pass_over(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<usize>>> {
         self.incoming = Incoming::default();
         self.incoming.poll_read(&mut self.stream, cx).map_ok(|bytes| Some(bytes).filter(|bytes| *bytes > 0))
     }
 }
 
-/// Bytes that came and are not used yet.
+/// Received bytes that are not used yet.
 #[derive(Default)]
 pub(super) struct Incoming {
     bytes: Vec<u8>,
     used: usize,
-    /// True once a frame came: then a length that cannot be is one all the same.
+    /// True once a frame arrived: a malformed length is no sign of another protocol then.
     is_framed: bool,
 }
 
 impl Incoming {
-    /// The next frame, if all of it is there.
+    /// Returns the next frame, if it has arrived whole.
     ///
     /// # Errors
-    /// It is longer than this.
+    /// The frame is longer than `bytes_max`.
     pub fn frame(&mut self, bytes_max: usize) -> Result<Option<&[u8]>, Fault> {
         let Some((length, rest)) =
             self.bytes.get(self.used..).and_then(|bytes| bytes.split_first_chunk::<LENGTH_BYTES>())
@@ -278,7 +277,7 @@ impl Incoming {
         Ok(Some(frame))
     }
 
-    /// Reads what there is; how many bytes that was.
+    /// Reads what has arrived. Returns the number of bytes.
     pub fn poll_read(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let room = self.room();
         let before = room.len();
@@ -290,7 +289,7 @@ impl Incoming {
         read.map_ok(|()| count)
     }
 
-    /// Where the next bytes go.
+    /// Buffer for further bytes.
     fn room(&mut self) -> &mut Vec<u8> {
         self.bytes.drain(..self.used);
         self.used = 0;
@@ -304,9 +303,9 @@ impl Incoming {
 /// Bytes to be written to a stream.
 struct Outgoing {
     bytes: Vec<u8>,
-    /// How many of them were.
+    /// Number of written bytes.
     written: usize,
-    /// Nothing written waits in the stream.
+    /// True if the stream holds no unwritten bytes.
     flushed: bool,
 }
 
@@ -338,7 +337,7 @@ impl Outgoing {
     }
 }
 
-/// Appends a frame with its length before it; nothing if it cannot be written.
+/// Appends a frame with its length; nothing if the frame cannot be encoded.
 pub(super) fn write_frame<E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
     let start = out.len();
     out.extend_from_slice(&[0; LENGTH_BYTES]);
@@ -354,17 +353,17 @@ pub(super) fn write_frame<E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)
     Ok(())
 }
 
-/// A connection of messages.
+/// Wire over a transport of messages.
 pub(super) struct Letters {
     messages: Box<dyn Messages>,
     from: Option<SocketAddr>,
-    /// What came and is not used yet, and what is in use.
+    /// Received messages that are not used yet; and the one in use.
     came: VecDeque<Vec<u8>>,
     came_bytes: usize,
     used: Vec<u8>,
-    /// What came was longer than may be.
+    /// True once a message was too long.
     is_too_long: bool,
-    /// Nothing more comes.
+    /// True once no more messages arrive.
     is_gone: bool,
     waiting: VecDeque<(Vec<u8>, Framing)>,
     waiting_bytes: usize,
@@ -425,7 +424,7 @@ impl Letters {
             return Poll::Pending;
         }
         let mut moved = Poll::Pending;
-        // As much as is there, up to what a stream would have given at once.
+        // Read as many bytes as a stream would at once.
         while self.came_bytes < READ_BYTES {
             match self.messages.poll_message(cx) {
                 Poll::Pending => break,
@@ -434,7 +433,7 @@ impl Letters {
                     self.came.push_back(message);
                 }
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::FileTooLarge => self.is_too_long = true,
-                // What came before it is used first.
+                // Earlier messages are used first.
                 Poll::Ready(Ok(None) | Err(_)) => self.is_gone = true,
             }
             moved = Poll::Ready(Ok(Moved::Some));
@@ -445,7 +444,7 @@ impl Letters {
         moved
     }
 
-    /// Ready when something was written; pending if there is nothing to write.
+    /// Polls until something was written; pending if nothing waits.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut moved = Poll::Pending;
         while !self.waiting.is_empty() {
@@ -474,7 +473,7 @@ impl Letters {
         self.messages.poll_close(cx)
     }
 
-    /// Reads what nobody wants: how many bytes, nothing at the end.
+    /// Reads and drops bytes. Returns their number, or `None` at the end.
     fn poll_pass_over(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<usize>>> {
         self.messages.poll_message(cx).map_ok(|message| message.map(|message| message.len().max(1)))
     }

@@ -1,6 +1,7 @@
-//! An authority as a folder: `authority.json` (certificates, what was issued, tokens), `authority.key`, its keys encrypted
-//! with one made of a passphrase (PBKDF2-HMAC-SHA256, then ChaCha20-Poly1305), and for nodes `authority.pem` and
-//! `revoked.pem`: whom to trust, and whom not any more. Several processes may use one folder: see [`Folder`].
+//! Folder of an authority. `authority.json` has its certificates, issued certificates and tokens. `authority.key` has
+//! its keys, encrypted with one derived from a passphrase (PBKDF2-HMAC-SHA256, then ChaCha20-Poly1305). `authority.pem`
+//! and `revoked.pem` are for nodes: trusted and revoked certificates. Several processes may use one folder: see
+//! [`Folder`].
 
 use std::fs;
 use std::io::{self, Write};
@@ -16,13 +17,13 @@ use super::{Authority, AuthorityError, Register, Token, Trust, hex, unhex};
 
 const REGISTER: &str = "authority.json";
 const KEY: &str = "authority.key";
-/// The certificates of the authority: of its own folder, and of its nodes'.
+/// Name of the file with the authority's certificates, in its own folder and in those of its nodes.
 pub const AUTHORITY: &str = "authority.pem";
-/// Its lists of certificates that were taken back.
+/// Name of the file with the authority's revocation lists.
 pub const REVOKED: &str = "revoked.pem";
-/// Locked while a process changes something.
+/// Name of the lock file of a process that changes something.
 const LOCK: &str = "authority.lock";
-/// The first line of an encrypted key.
+/// First line of an encrypted key.
 const MAGIC: &str = "whimbrel-authority-keys-2";
 /// Rounds of PBKDF2, as OWASP advises for HMAC-SHA256 (2023).
 const ROUNDS: NonZeroU32 = match NonZeroU32::new(600_000) {
@@ -30,19 +31,19 @@ const ROUNDS: NonZeroU32 = match NonZeroU32::new(600_000) {
     None => NonZeroU32::MIN,
 };
 
-/// Why an authority's folder cannot be read or written.
+/// Error of reading or writing an authority's folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorityFileError {
     /// A file cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The authority itself is at fault.
+    /// The authority failed.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
 }
@@ -51,7 +52,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> AuthorityFileError {
     move |source| AuthorityFileError::File { path: path.display().to_string(), source }
 }
 
-/// Writes an authority into a folder, which is made if it is not there.
+/// Writes an authority into a folder, which is created if it is missing.
 ///
 /// # Errors
 /// The files cannot be written.
@@ -63,7 +64,7 @@ pub fn save(authority: &mut Authority, folder: &Path, passphrase: &str) -> Resul
     let text = serde_json::to_vec_pretty(&register).map_err(|_| AuthorityError::BadFile(REGISTER))?;
     let numbers = |register: &Register| register.signers.iter().map(|signer| signer.number).collect::<Vec<_>>();
     let (now, before) = (numbers(&register), read_register(folder).map(|before| numbers(&before)).unwrap_or_default());
-    // Whatever happens in between, the keys of all certificates are there.
+    // In this order, the folder has the keys of all certificates after any crash.
     if now.len() > before.len() {
         save_keys(authority, folder, passphrase)?;
     }
@@ -75,7 +76,7 @@ pub fn save(authority: &mut Authority, folder: &Path, passphrase: &str) -> Resul
     publish(&trust, folder)
 }
 
-/// Writes for nodes whom to trust, as far as that has changed.
+/// Writes the files for nodes, if their content has changed.
 fn publish(trust: &Trust, folder: &Path) -> Result<(), AuthorityFileError> {
     for (file, text) in [(AUTHORITY, &trust.authority_pem), (REVOKED, &trust.revoked_pem)] {
         let path = folder.join(file);
@@ -96,7 +97,7 @@ fn save_keys(authority: &Authority, folder: &Path, passphrase: &str) -> Result<(
 /// Reads an authority.
 ///
 /// # Errors
-/// The files are not there or are no authority's, or the passphrase is wrong.
+/// The files are missing or malformed, or the passphrase is wrong.
 pub fn load(folder: &Path, passphrase: &str) -> Result<Authority, AuthorityFileError> {
     Folder::new(folder, passphrase).load()
 }
@@ -107,13 +108,13 @@ fn read_register(folder: &Path) -> Result<Register, AuthorityFileError> {
     Ok(serde_json::from_slice(&text).map_err(|_| AuthorityError::BadFile(REGISTER))?)
 }
 
-/// An authority's folder, and the passphrase that opens its key: what one process does with the authority is not lost
-/// on another.
+/// Folder of an authority, with the passphrase of its keys. Changes of several processes are serialised, so that none
+/// is lost.
 #[derive(Clone)]
 pub struct Folder {
     path: PathBuf,
     passphrase: String,
-    /// The keys as they were opened last, and the file they were in: to open it takes long, and is meant to.
+    /// Keys of the last time, with their encrypted text: decryption is slow by design.
     opened: Arc<Mutex<Option<Opened>>>,
 }
 
@@ -123,7 +124,7 @@ struct Opened {
 }
 
 impl Folder {
-    /// The authority in this folder.
+    /// Names the folder and the passphrase.
     pub fn new(path: &Path, passphrase: &str) -> Self {
         Self { path: path.to_owned(), passphrase: passphrase.to_owned(), opened: Arc::default() }
     }
@@ -143,11 +144,11 @@ impl Folder {
         Ok(authority)
     }
 
-    /// Does something with the authority and keeps what became of it, unless `work` fails, or changes nothing. Others wait
+    /// Runs `work` on the authority and saves the result, unless `work` fails or changes nothing. Other processes wait
     /// meanwhile.
     ///
     /// # Errors
-    /// The files are not there or are no authority's, the passphrase is wrong, or `work` fails.
+    /// The files are missing or malformed, the passphrase is wrong, or `work` fails.
     pub fn with<R>(
         &self,
         work: impl FnOnce(&mut Authority) -> Result<R, AuthorityError>,
@@ -167,17 +168,17 @@ impl Folder {
         Ok(result)
     }
 
-    /// How far the authority is: something else whenever a certificate was taken back or another key signs.
+    /// Version of the authority: changes whenever a certificate is revoked or another key signs.
     pub(crate) fn epoch(&self) -> Result<(u32, usize, usize), AuthorityFileError> {
         let register = read_register(&self.path)?;
         let revoked = register.issued.iter().filter(|one| one.revoked_s.is_some()).count();
         Ok((register.signing, register.signers.len(), revoked))
     }
 
-    /// Whether the authority would let the bearer of this token in; no key is opened for that.
+    /// Checks that the authority would accept this token, without opening a key.
     ///
     /// # Errors
-    /// It would not; or the files are not there or are no authority's.
+    /// The token is refused, or the files are missing or malformed.
     pub fn check(&self, token: &Token) -> Result<(), AuthorityFileError> {
         let now_s = time::OffsetDateTime::now_utc().unix_timestamp();
         token.find(&read_register(&self.path)?.permits, now_s).map_err(AuthorityError::from)?;
@@ -188,40 +189,40 @@ impl Folder {
 /// Writes a file that only its owner can read.
 ///
 /// # Errors
-/// It is there already, or cannot be written.
+/// The file exists already, or cannot be written.
 pub fn write_secret(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = whimbrel_files::create_new(path)?;
     file.write_all(content)?;
     file.sync_all()
 }
 
-/// Replaces a file's content, all or nothing, also when the power fails.
+/// Replaces a file's content atomically, even if the power fails.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     replace(path, content, |fresh| fs::File::options().write(true).create_new(true).open(fresh))
 }
 
-/// The same with a file that only its owner can read.
+/// Replaces the content of a file that only its owner can read.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn replace_secret(path: &Path, content: &[u8]) -> io::Result<()> {
     replace(path, content, whimbrel_files::create_new)
 }
 
 fn replace(path: &Path, content: &[u8], make: impl FnOnce(&Path) -> io::Result<fs::File>) -> io::Result<()> {
-    // Beside it, under a name of its own: others may be replacing its neighbours.
+    // The temporary file is beside the target under a name of its own: other processes may be replacing its neighbours.
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(".new");
-    // Left over by a process that was killed, with whatever rights.
+    // A process that was killed may have left the file, with any permissions.
     let _ = fs::remove_file(&fresh);
     let mut file = make(Path::new(&fresh))?;
     file.write_all(content)?;
     file.sync_all()?;
     fs::rename(&fresh, path)?;
-    // The new name counts only when the folder is written, too.
+    // The new name is durable only when the folder is written, too.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     whimbrel_files::sync_folder(folder)
 }
@@ -300,7 +301,7 @@ mod tests {
         fs::remove_dir_all(path).unwrap();
     }
 
-    /// Whoever revokes last may not be who writes last.
+    /// The process that revokes last need not be the one that writes last.
     #[test]
     fn what_was_taken_back_is_not_given_again() {
         const NODES: usize = 12;

@@ -1,6 +1,6 @@
-//! The certification authority of a platform: it says which process is which node.
+//! Certification authority of a platform: certifies which process is which node.
 //!
-//! It may have several keys: while one takes over from another, nodes trust both, and one of them signs.
+//! An authority may have several keys. While one takes over from another, nodes trust both, and one of them signs.
 
 pub mod file;
 mod session;
@@ -23,102 +23,102 @@ use crate::security::{Credentials, agents_dns_name, node_dns_name};
 pub use session::SessionCredentials;
 pub use token::{Permit, Token, TokenError};
 
-/// How long an authority's own certificate is good for.
+/// Validity of an authority's own certificate.
 const AUTHORITY_DAYS: i64 = 3650;
-/// How long a node's certificate is good for, if nothing else is said.
+/// Default validity of a node's certificate.
 pub const NODE_DAYS: u32 = 90;
-/// Clocks differ: certificates are good from somewhat before they were made.
+/// Time by which validity begins before a certificate is made, since clocks differ.
 pub(crate) const CLOCK_SKEW: Duration = Duration::minutes(5);
 
-/// Why an authority cannot do something, or does not want to.
+/// Error of an authority.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorityError {
     /// A certificate or list cannot be made.
     #[error("cannot make the certificate")]
     Certificate(#[from] rcgen::Error),
-    /// There is no randomness to be had.
+    /// The system has no random numbers.
     #[error("the system gives no random numbers")]
     NoRandomness,
-    /// The address is none.
+    /// The text is no IP address.
     #[error("{0:?} is no IP address")]
     BadAddress(String),
-    /// The name cannot be a node's.
+    /// The name is no name of a node.
     #[error("{0:?} cannot name a node: letters, digits, `-`, `_` and `.`, {NODE_NAME_BYTES_MAX} at most")]
     BadName(String),
-    /// A certificate is to name more agents than it may.
+    /// The certificate would name too many agents.
     #[error("a certificate names {CERTIFIED_NAMES_MAX} agents at most")]
     TooManyNames,
-    /// A file of it is not what it should be.
+    /// A file of the authority is malformed.
     #[error("this is no authority's file: {0}")]
     BadFile(&'static str),
-    /// The key does not open with this passphrase, or was tampered with.
+    /// The passphrase does not open the key, or the key was tampered with.
     #[error("the passphrase does not open the authority's key")]
     BadPassphrase,
-    /// A certificate is asked for in a way that it cannot be given, or for somebody else.
+    /// The request for a certificate is malformed, or is for another node.
     #[error("this is no request for a certificate of {node}: {why}")]
     BadRequest {
-        /// Who may ask for one.
+        /// Node that the request must be for.
         node: String,
-        /// What is wrong.
+        /// Fault of the request.
         why: String,
     },
-    /// A token does not let anybody in.
+    /// The token is refused.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// It is not the time for this step.
+    /// The step of a key rotation is out of order.
     #[error("{0}")]
     Rotation(String),
 }
 
-/// A certificate that was issued.
+/// Issued certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issued {
-    /// Its serial number, in hexadecimal digits.
+    /// Serial number, in hexadecimal digits.
     pub serial: String,
-    /// The node that it names.
+    /// Node that the certificate names.
     pub node: String,
-    /// Until when it is good, in seconds since 1970-01-01 UTC.
+    /// End of validity, in seconds since 1970-01-01 UTC.
     pub not_after_s: i64,
-    /// When it was revoked, if it was.
+    /// Time of revocation, if the certificate was revoked.
     pub revoked_s: Option<i64>,
-    /// Which of the authority's keys signed it, from 1.
+    /// Number of the key that signed the certificate, from 1.
     pub key: u32,
-    /// Where the node may come from; from anywhere if this is empty.
+    /// Addresses that the node may connect from; any if empty.
     pub addresses: Vec<String>,
-    /// Whether it is that with which the node certifies its agents.
+    /// True for the certificate with which the node certifies its agents.
     pub agents: bool,
 }
 
-/// One of an authority's keys.
+/// Key of an authority.
 struct Signer {
     number: u32,
     certificate_pem: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// See the module.
+/// Certification authority of a platform.
 pub struct Authority {
     platform: String,
-    /// Never empty; the oldest first.
+    /// Keys, the oldest first; never empty.
     signers: Vec<Signer>,
-    /// The number of the one that signs.
+    /// Number of the key that signs.
     signing: u32,
     issued: Vec<Issued>,
     permits: Vec<Permit>,
-    /// How many lists of revoked certificates were made, and the present one of each key, if it still fits.
+    /// Number of revocation lists made so far, and the present list of each key, if it is up to date.
     lists: u64,
     revoked_pem: Option<String>,
 }
 
-/// A certificate of one of the authority's keys.
+/// Certificate of one of the authority's keys.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptSigner {
     pub number: u32,
     pub certificate_pem: String,
 }
 
-/// All of an authority but its keys, as it is kept.
+/// Stored state of an authority, without its keys.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Register {
     pub platform: String,
@@ -131,43 +131,43 @@ pub(crate) struct Register {
     pub revoked_pem: Option<String>,
 }
 
-/// What a node asks to be certified: its own key, and that with which it certifies its agents.
+/// Request of a node: for its own key, and for the key with which it certifies its agents.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NodeRequest {
-    /// A certificate signing request (PKCS #10) as PEM.
+    /// Certificate signing request (PKCS #10) for the node's key, as PEM.
     pub csr_pem: String,
-    /// Another, for the key that certifies the node's agents.
+    /// Certificate signing request for the key that certifies the node's agents.
     pub agents_csr_pem: String,
 }
 
-/// The keys of a node that is to be certified. They never leave the node.
+/// Keys of a node that is to be certified. They never leave the node.
 pub struct NodeKeys {
     key: KeyPair,
     agents_key: KeyPair,
 }
 
-/// What an authority answers to a request.
+/// Answer of an authority to a node's request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeCertificates {
-    /// The node's certificate, as PEM.
+    /// Certificate of the node, as PEM.
     pub certificate_pem: String,
-    /// The certificate of the key that certifies its agents.
+    /// Certificate of the key that certifies the node's agents.
     pub agents_pem: String,
-    /// See [`Trust`].
+    /// Trust of the node; see [`Trust`].
     pub trust: Trust,
 }
 
-/// Whom a node trusts.
+/// Trusted and revoked certificates of a platform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trust {
-    /// The certificates of the platform's authority; several while one key takes over from another.
+    /// Certificates of the platform's authority; several while one key takes over from another.
     pub authority_pem: String,
-    /// Its lists of certificates that were taken back, one for each key.
+    /// Revocation lists of the authority, one for each key.
     pub revoked_pem: String,
 }
 
 impl NodeKeys {
-    /// New ones.
+    /// Makes new keys.
     ///
     /// # Errors
     /// No keys can be made.
@@ -175,10 +175,10 @@ impl NodeKeys {
         Ok(Self { key: KeyPair::generate()?, agents_key: KeyPair::generate_for(&PKCS_ED25519)? })
     }
 
-    /// Asks for certificates that say that these are the keys of the node of this name.
+    /// Makes a request for certificates of these keys, for the node of this name.
     ///
     /// # Errors
-    /// The name is none.
+    /// The name is no name of a node.
     pub fn request(&self, node: &str) -> Result<NodeRequest, AuthorityError> {
         let csr = |name: String, key: &KeyPair| -> Result<String, AuthorityError> {
             Ok(CertificateParams::new(vec![name])?.serialize_request(key)?.pem()?)
@@ -189,7 +189,7 @@ impl NodeKeys {
         })
     }
 
-    /// These keys with the certificates that came for them.
+    /// Combines the keys with their certificates.
     pub fn with(self, certificates: NodeCertificates) -> Credentials {
         let NodeCertificates { certificate_pem, agents_pem, trust } = certificates;
         Credentials {
@@ -207,7 +207,7 @@ impl Signer {
     fn create(platform: &str, number: u32) -> Result<Self, AuthorityError> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::default();
-        // Names differ, so that whoever looks for an issuer finds the right one.
+        // Names differ, so that the right issuer is found.
         params.distinguished_name.push(DnType::CommonName, format!("{platform} authority {number}"));
         params.distinguished_name.push(DnType::OrganizationName, platform);
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(1));
@@ -226,7 +226,7 @@ impl Signer {
 }
 
 impl Authority {
-    /// A new authority for the platform of this name.
+    /// Creates an authority for the platform of this name.
     ///
     /// # Errors
     /// No key can be made.
@@ -236,7 +236,7 @@ impl Authority {
         Ok(Self { platform, signers, signing: 1, issued, permits, lists: 0, revoked_pem: None })
     }
 
-    /// From what was kept, and its keys by number.
+    /// Restores an authority from its stored state, and its keys by number.
     pub(crate) fn restore(register: Register, keys_pem: &[(u32, String)]) -> Result<Self, AuthorityError> {
         let Register { platform, signers, signing, issued, permits, lists, revoked_pem } = register;
         let restore = |kept: KeptSigner| {
@@ -271,49 +271,50 @@ impl Authority {
         signing.ok_or(AuthorityError::BadFile("none of its keys signs"))
     }
 
-    /// The key that has been known for the longest time: all nodes trust it, also those that have not heard of another yet.
+    /// Key that has been known for the longest time. All nodes trust it, even those that have not heard of another yet.
     fn eldest(&self) -> Result<&Signer, AuthorityError> {
         self.signers.first().ok_or(AuthorityError::BadFile("it has no key"))
     }
 
-    /// The platform it is for.
+    /// Platform of the authority.
     pub fn platform(&self) -> &str {
         &self.platform
     }
 
-    /// The certificates of its keys, the one that signs last: whoever trusts these trusts the authority.
+    /// Certificates of the authority's keys, that of the signing key last. Trusting them means trusting the authority.
     pub fn certificates_pem(&self) -> String {
         let (signing, others): (Vec<_>, Vec<_>) = self.signers.iter().partition(|one| one.number == self.signing);
         others.into_iter().chain(signing).map(|signer| signer.certificate_pem.as_str()).collect()
     }
 
-    /// The SHA-256 digest of the certificate by which its service is known, in hexadecimal digits: that of the oldest key.
+    /// SHA-256 digest of the certificate that identifies the authority's service, in hexadecimal digits: that of the
+    /// oldest key.
     ///
     /// # Errors
-    /// There is none.
+    /// The authority has no key.
     pub fn fingerprint(&self) -> Result<String, AuthorityError> {
         fingerprint_of(&self.eldest()?.certificate_pem)
     }
 
-    /// All certificates it issued, oldest first.
+    /// Issued certificates, the oldest first.
     pub fn issued(&self) -> &[Issued] {
         &self.issued
     }
 
-    /// A key and a certificate for a node. If `addresses` are given, the node may only come from these.
+    /// Issues a key and a certificate for a node. If `addresses` are given, the node may only connect from these.
     ///
     /// # Errors
-    /// The name or an address is none, or no key can be made.
+    /// The name or an address is invalid, or no key can be made.
     pub fn issue(&mut self, node: &str, addresses: &[String], days: u32) -> Result<Credentials, AuthorityError> {
         let keys = NodeKeys::generate()?;
         let certificates = self.certify(node, addresses, days, &keys.request(node)?)?;
         Ok(keys.with(certificates))
     }
 
-    /// Certificates for the keys of a node, if the request names that node and no other.
+    /// Issues certificates for the keys of a node, if the request names that node and no other.
     ///
     /// # Errors
-    /// It does not, or is no request; or a name or an address is none.
+    /// The request is malformed or names another node; or the name or an address is invalid.
     pub fn certify(
         &mut self,
         node: &str,
@@ -343,7 +344,7 @@ impl Authority {
         Ok(NodeCertificates { certificate_pem, agents_pem, trust: self.trust()? })
     }
 
-    /// Signs a certificate for a node, and keeps a record of it.
+    /// Signs a certificate for a node, and records it.
     fn sign(
         &mut self,
         mut params: CertificateParams,
@@ -371,8 +372,8 @@ impl Authority {
         Ok(pem)
     }
 
-    /// A certificate for the authority's own service, which nodes enrol with: good for a day, not recorded. Its chain
-    /// and key as PEM.
+    /// Issues a certificate for the authority's own service, with which nodes enrol: valid for a day, and not recorded.
+    /// Returns its chain and key as PEM.
     pub(crate) fn service_certificate(&self) -> Result<(String, String), AuthorityError> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::new(vec![crate::enrolment::SERVICE_NAME.to_owned()])?;
@@ -387,7 +388,7 @@ impl Authority {
         Ok((format!("{pem}{}", signer.certificate_pem), key.serialize_pem()))
     }
 
-    /// Takes back all certificates of this node, or the one of this serial number; returns how many.
+    /// Revokes all certificates of this node, or the one of this serial number. Returns their number.
     pub fn revoke(&mut self, node_or_serial: &str) -> usize {
         let now = OffsetDateTime::now_utc().unix_timestamp();
         let meant =
@@ -399,18 +400,18 @@ impl Authority {
         count
     }
 
-    /// Whom nodes are to trust now.
+    /// Returns the present trust, for nodes.
     ///
     /// # Errors
-    /// A list cannot be made.
+    /// A revocation list cannot be made.
     pub fn trust(&mut self) -> Result<Trust, AuthorityError> {
         Ok(Trust { authority_pem: self.certificates_pem(), revoked_pem: self.revocation_lists()? })
     }
 
-    /// The lists of certificates that were taken back, one of each key: the same until another one is.
+    /// Returns the revocation lists, one of each key. They stay the same until another certificate is revoked.
     ///
     /// # Errors
-    /// They cannot be made.
+    /// The lists cannot be made.
     pub fn revocation_lists(&mut self) -> Result<String, AuthorityError> {
         if let Some(lists) = &self.revoked_pem {
             return Ok(lists.clone());
@@ -441,15 +442,16 @@ impl Authority {
         Ok(lists)
     }
 
-    /// Whether a certificate of this node was signed by another key than signs now, so that it is to be renewed.
+    /// Returns true if the node's certificate was signed by another key than the one that signs now, and must be
+    /// renewed.
     pub fn is_outdated(&self, node: &str) -> bool {
         self.issued.iter().rev().find(|one| one.node == node).is_none_or(|newest| newest.key != self.signing)
     }
 
-    /// The first step to a new key: it is made, and nodes are to trust it, but the present one signs.
+    /// Takes the first step to a new key: makes it, so that nodes trust it; the present key signs.
     ///
     /// # Errors
-    /// Another key is taking over already, or none can be made.
+    /// Another key is taking over already, or no key can be made.
     pub fn begin_rotation(&mut self) -> Result<(), AuthorityError> {
         if self.signers.len() > 1 {
             return Err(AuthorityError::Rotation("another key is taking over already".to_owned()));
@@ -460,10 +462,11 @@ impl Authority {
         Ok(())
     }
 
-    /// The second step, when all nodes trust the new key: it signs from now on, and nodes renew their certificates.
+    /// Takes the second step, when all nodes trust the new key: it signs from now on, and nodes renew their
+    /// certificates.
     ///
     /// # Errors
-    /// There is no new key, or it signs already.
+    /// There is no new key, or the new key signs already.
     pub fn switch_rotation(&mut self) -> Result<(), AuthorityError> {
         let newest = self.signers.last().map_or(self.signing, |signer| signer.number);
         if newest == self.signing {
@@ -473,10 +476,11 @@ impl Authority {
         Ok(())
     }
 
-    /// The last step, when all nodes have certificates by the new key: the old one is forgotten.
+    /// Takes the last step, when all nodes have certificates by the new key: forgets the old key.
     ///
     /// # Errors
-    /// The new key does not sign yet; or nodes have good certificates by the old key only, and it is not `forced`.
+    /// The new key does not sign yet; or nodes have valid certificates by the old key only, and the step is not
+    /// `forced`.
     pub fn finish_rotation(&mut self, forced: bool) -> Result<(), AuthorityError> {
         let oldest = self.signers.first().map_or(self.signing, |signer| signer.number);
         if oldest == self.signing {
@@ -497,11 +501,11 @@ impl Authority {
         Ok(())
     }
 
-    /// A token with which the node of this name can enrol, once and within `valid`. If `addresses` are given, its
-    /// certificate will be for these.
+    /// Makes a token with which the node of this name can enrol, once and within `valid`. If `addresses` are given, its
+    /// certificate is for these.
     ///
     /// # Errors
-    /// The name or an address is none.
+    /// The name or an address is invalid.
     pub fn permit(
         &mut self,
         node: &str,
@@ -522,11 +526,11 @@ impl Authority {
         Ok(token)
     }
 
-    /// Lets the bearer of a token in: certificates for the node that it is for, and the token is used up.
+    /// Enrols the bearer of a token: returns certificates for its node, and uses the token up.
     ///
     /// # Errors
-    /// The token is none of this authority's, was used, or is too old; or the request is not for its node: then it is not
-    /// used up.
+    /// The token is unknown, was used, or has expired; or the request is for another node, which does not use the token
+    /// up.
     pub fn admit(&mut self, token: &Token, request: &NodeRequest) -> Result<NodeCertificates, AuthorityError> {
         let now_s = OffsetDateTime::now_utc().unix_timestamp();
         let permit = token.find(&self.permits, now_s)?.clone();
@@ -537,10 +541,10 @@ impl Authority {
         Ok(certificates)
     }
 
-    /// New certificates for a node that has some: for the same addresses.
+    /// Renews the certificates of a node, for the same addresses.
     ///
     /// # Errors
-    /// It has none that are good, or the request is not for it.
+    /// The node has no valid certificate, or the request is for another node.
     pub fn renew(&mut self, node: &str, request: &NodeRequest) -> Result<NodeCertificates, AuthorityError> {
         let bad = |why: &str| AuthorityError::BadRequest { node: node.to_owned(), why: why.to_owned() };
         let mut newest_first = self.issued.iter().rev();
@@ -550,8 +554,8 @@ impl Authority {
     }
 }
 
-/// What a request asks for, if it asks for a certificate of this name and nothing else. That whoever asks has the key is
-/// checked by its signature.
+/// Reads a request for a certificate of this name and no other. The signature of the request proves that the sender has
+/// the key.
 fn read_request(pem: &str, node: &str, name: &str) -> Result<CertificateSigningRequestParams, AuthorityError> {
     let bad = |why: String| AuthorityError::BadRequest { node: node.to_owned(), why };
     if pem.len() > CERTIFICATE_REQUEST_BYTES_MAX {
@@ -579,12 +583,12 @@ fn fingerprint_of(pem: &str) -> Result<String, AuthorityError> {
     Ok(fingerprint(&der.map_err(|_| AuthorityError::BadFile("a certificate"))?))
 }
 
-/// A certificate's SHA-256 digest, in hexadecimal digits.
+/// Returns a certificate's SHA-256 digest, in hexadecimal digits.
 pub(crate) fn fingerprint(certificate: &[u8]) -> String {
     hex(ring::digest::digest(&ring::digest::SHA256, certificate).as_ref())
 }
 
-/// Sixteen random bytes, the first bit clear: a positive number.
+/// Makes sixteen random bytes, the first bit clear: a positive number.
 pub(crate) fn new_serial() -> Result<[u8; 16], AuthorityError> {
     let mut serial = random::<16>()?;
     if let Some(first) = serial.first_mut() {
@@ -647,7 +651,7 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(1_100));
         assert_eq!(why(authority.admit(&late, &request("n2"))), "the token is too old");
         let good = authority.permit("n2", &[], 5, HOUR).unwrap().to_string();
-        // Another name with the same secret.
+        // Token with another name and the same secret.
         let renamed: Token = good.replace(".n2", ".n1").parse().unwrap();
         assert_eq!(why(authority.admit(&renamed, &request("n1"))), "the token is not one of this authority");
         let at = good.find('.').unwrap() + 20;
@@ -680,7 +684,7 @@ mod tests {
         ] {
             assert!(authority.certify("n2", &[], 1, &NodeRequest { csr_pem, agents_csr_pem }).is_err());
         }
-        // Signed by another key than the one it is for: whoever asks does not have it.
+        // A request signed by another key than its own: the sender does not have the key.
         let flipped = honest.csr_pem.lines().map(|line| format!("{line}\n")).collect::<Vec<_>>();
         let mut broken = flipped.clone();
         let last = broken.len() - 2;

@@ -7,23 +7,22 @@ use whimbrel_platform::limits::CERTIFIED_NAMES_MAX;
 use super::{Authority, AuthorityError, is_node_name};
 use crate::security::session_dns_name;
 
-/// What a program shows at an agent port, and whom it trusts; as PEM.
+/// Credentials of a program at an agent port, as PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SessionCredentials {
-    /// Its certificate.
+    /// Certificate of the program.
     pub certificate_pem: String,
-    /// Its private key.
+    /// Private key of the program.
     pub key_pem: String,
-    /// The certificates of the platform's authority.
+    /// Certificates of the platform's authority.
     pub authority_pem: String,
 }
 
 impl Authority {
-    /// A key and a certificate that let a program have the agent of this name, and others, of names or patterns (`*`, `?`). It is recorded, and
-    /// revoked, as `session:NAME`.
+    /// Issues a key and a certificate that let a program have the agent of this name, and others, by names or patterns
+    /// (`*`, `?`). The certificate is recorded and revoked as `session:NAME`.
     ///
-    /// # Errors
-    /// A name has characters that are no part of names in certificates, there are too many of them, or no key can be made.
+    /// A name has characters that certificates do not allow, there are too many names, or no key can be made.
     pub fn issue_session(
         &mut self,
         name: &str,
@@ -74,7 +73,7 @@ mod tests {
         }
         assert_eq!(authority.revoke("session:bob"), 1);
 
-        // A node that goes bad signs certificates with the key for its agents.
+        // A malicious node signs certificates with the key for its agents.
         let node = authority.issue("n2", &[], 1).unwrap();
         let key = KeyPair::from_pem(&node.agents_key_pem).unwrap();
         let issuer = Issuer::from_ca_cert_pem(&node.agents_pem, key).unwrap();

@@ -1,7 +1,8 @@
-//! Tokens with which nodes enrol: each lets one node in, once, and tells it which authority to believe.
+//! Tokens for enrolment: each enrols one node, once, and tells the node which authority to trust.
 //!
-//! `FINGERPRINT.ID.SECRET.NODE`: the SHA-256 digest of the authority's certificate, which the node compares before it says
-//! anything (as kubeadm and step-ca do); a number; a secret; the node's name. The authority keeps the secret's digest only.
+//! Form: `FINGERPRINT.ID.SECRET.NODE`. The fingerprint is the SHA-256 digest of the authority's certificate, which the
+//! node compares before it sends anything (as kubeadm and step-ca do). The authority keeps the digest of the secret
+//! only.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,13 +12,13 @@ use time::OffsetDateTime;
 
 use super::{AuthorityError, fingerprint, hex, is_node_name, random, unhex};
 
-/// How long an authority remembers tokens that were used or ran out, to tell whoever comes with one what is wrong.
+/// Time for which an authority remembers used and expired tokens, to name the reason of a refusal.
 const REMEMBERED_S: i64 = 7 * 86_400;
 const FINGERPRINT_BYTES: usize = 32;
 const ID_BYTES: usize = 6;
 const SECRET_BYTES: usize = 16;
 
-/// See the module.
+/// Token for enrolment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     fingerprint: String,
@@ -26,39 +27,39 @@ pub struct Token {
     node: String,
 }
 
-/// What an authority keeps of a token.
+/// Record of a token in the authority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permit {
-    /// The token's number.
+    /// Number of the token.
     pub id: String,
-    /// The digest of its secret and of the name of the node.
+    /// Digest of the secret and the name of the node.
     pub digest: String,
-    /// Which node it lets in.
+    /// Node that the token enrols.
     pub node: String,
-    /// Where that node may come from.
+    /// Addresses that the node may connect from.
     pub addresses: Vec<String>,
-    /// How long its certificate will be good for.
+    /// Validity of the node's certificate, in days.
     pub days: u32,
-    /// Until when it can be used, in seconds since 1970-01-01 UTC.
+    /// End of the token's validity, in seconds since 1970-01-01 UTC.
     pub expires_s: i64,
-    /// When it was used, if it was.
+    /// Time at which the token was used, if it was.
     pub used_s: Option<i64>,
 }
 
-/// Why a token lets nobody in.
+/// Reason for which a token is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// It is not written as tokens are.
+    /// The text is no token.
     #[error("this is no token: expected what `whimbrel ca token` printed")]
     Unreadable,
-    /// This authority never made it.
+    /// The authority did not make the token.
     #[error("the token is not one of this authority")]
     Unknown,
-    /// Its time is over.
+    /// The token has expired.
     #[error("the token is too old")]
     Expired,
-    /// Somebody enrolled with it.
+    /// The token was used already.
     #[error("the token was used already")]
     Used,
 }
@@ -69,17 +70,17 @@ impl Token {
         Ok(Self { fingerprint: fingerprint.to_owned(), id, secret, node: node.to_owned() })
     }
 
-    /// The node that it is for.
+    /// Node that the token enrols.
     pub fn node(&self) -> &str {
         &self.node
     }
 
-    /// The digest of the certificate of the authority that made it.
+    /// Digest of the certificate of the authority that made the token.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// Of a secret of 128 random bits: nobody can guess it from its digest.
+    /// Digest of the secret. Its 128 random bits cannot be guessed from the digest.
     fn digest(&self) -> String {
         fingerprint(format!("{}.{}.{}", self.id, self.secret, self.node).as_bytes())
     }
@@ -89,7 +90,7 @@ impl Token {
         Permit { id, digest: self.digest(), node, addresses, days, expires_s, used_s: None }
     }
 
-    /// What an authority keeps of it, if it lets its bearer in.
+    /// Returns the record of a valid token.
     pub(crate) fn find<'a>(&self, permits: &'a [Permit], now_s: i64) -> Result<&'a Permit, TokenError> {
         let digest = self.digest();
         let known = permits.iter().find(|permit| permit.id == self.id && permit.digest == digest);
