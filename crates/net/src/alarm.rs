@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn it_rings_when_it_should_and_can_be_set_anew() {
+    async fn alarm_rings_and_is_set_anew() {
         let mut alarm = Alarm::new().unwrap();
         for wait in [Duration::ZERO, Duration::from_micros(300), Duration::from_millis(3)] {
             let begun = Instant::now();

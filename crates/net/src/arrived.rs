@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn alike_messages_are_a_row_with_the_one_before_them() {
+    fn alike_messages_form_a_row() {
         let mut arrived = Arrived::default();
         arrived.put(Item::Void);
         for row in [1, 4, ROW_MAX + 2] {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_bulky_is_in_no_row() {
+    fn bulky_messages_form_no_row() {
         let (mut arrived, bulky) = (Arrived::default(), || message(vec![7_u8; 10_000]));
         arrived.put(Item::Message(bulky()));
         [message(1), message(2), bulky(), message(3)].into_iter().for_each(|envelope| arrived.put_alike(envelope));

@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_refusals_are_one_line_and_a_count() {
+    fn equal_refusals_are_folded() {
         let folder = folder("equal");
         let path = folder.join("audit.jsonl");
         let log = AuditLog::open(&path).unwrap();
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written_as_rfc_3339() {
+    fn times_are_rfc_3339() {
         let at = OffsetDateTime::from_unix_timestamp_nanos(1_784_000_000_123_456_789).unwrap();
         assert_eq!(rfc3339(at), "2026-07-14T03:33:20.123Z");
     }

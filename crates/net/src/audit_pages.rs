@@ -81,10 +81,10 @@ pub struct AuditPage {
     pub next: Option<String>,
 }
 
-/// Returns the newest lines of the log at `path`, `most` of them; or of those before a place that an earlier page named.
+/// Returns the newest `most` lines of the log at `path`; with the cursor of an earlier page, of the lines before it.
 ///
 /// # Errors
-/// The files cannot be read, or there is no such place in them any more.
+/// The files cannot be read, or the cursor is no longer in them.
 pub fn read_back(path: &Path, before: Option<&str>, most: usize) -> Result<AuditPage, AuditReadError> {
     let mut places: Option<Vec<&str>> = before.map(|before| before.split(BETWEEN_PLACES).collect());
     if places.as_ref().is_some_and(|places| places.len() != Standing::ALL.len()) {
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_read_from_its_end_over_all_its_files() {
+    fn log_is_read_across_files() {
         let folder = folder("files");
         let path = folder.join("audit.jsonl");
         assert!(matches!(read_back(&path, None, 5), Err(AuditReadError::File { .. })));
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_or_put_aside_meanwhile_changes_nothing_of_what_comes_next() {
+    fn reading_survives_writing_and_rotation() {
         let folder = folder("rotated");
         let (path, aside) = (folder.join("audit.jsonl"), folder.join("audit.jsonl.1"));
         fs::write(&path, lines(0..9)).unwrap();
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_file_of_one_standing_ends_no_reading() {
+    fn missing_file_ends_no_reading() {
         let folder = folder("lost");
         let path = folder.join("audit.jsonl");
         let outside = file_of(&path, Standing::Outside);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_as_they_are_written() {
+    fn written_times_are_read() {
         for ms in (0..4_000_000_000_000_u64).step_by(39_916_801_001) {
             let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).unwrap();
             assert_eq!(millis_of(&rfc3339(at)), Some(ms));

@@ -130,7 +130,7 @@ mod tests {
     use crate::{Authority, NODE_DAYS};
 
     #[test]
-    fn what_a_node_shows_is_told() {
+    fn certificates_of_credentials_are_listed() {
         let mut authority = Authority::create("estuary").expect("an authority");
         let credentials = authority.issue("n1", &[], NODE_DAYS).expect("credentials");
         let seen = Certified::of(&credentials);

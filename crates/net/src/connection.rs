@@ -1,4 +1,4 @@
-//! A connection: a socket and the frames that come from it.
+//! Connection of a link: a socket and its received frames.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,16 +14,16 @@ use whimbrel_platform::crowd::Place;
 use whimbrel_platform::limits::LINK_HELLO_BYTES_MAX;
 use whimbrel_platform::link::{Frame, FrameError, FrameKind, Hello};
 
-/// How long a connection may take to be made, and to say who is there.
+/// Time limit for connecting, and for the hello of the other end.
 pub(crate) const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes read at once.
 const READ_BYTES: usize = 64 << 10;
 
-/// A connection that a peer made, and what it said first.
+/// Connection that a peer made, with its hello.
 pub(crate) struct Accepted {
     pub connection: Connection,
     pub hello: Hello,
-    /// Taken until the connection is a link's, or closed: so many wait at most.
+    /// Place among strangers, held until the connection belongs to a link or is closed.
     pub place: Place,
 }
 
@@ -33,7 +33,8 @@ impl Accepted {
         self.connection.socket.socket().peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |address| address.ip())
     }
 
-    /// Where the peer listens: what it says, and if that is any address of its machine, the one that it came from.
+    /// Address at which the peer listens: the one in its hello; if that is unspecified, the one that the peer connected
+    /// from.
     pub fn address(&self) -> Option<String> {
         let said = self.hello.address.as_deref()?;
         let (Ok(mut address), Ok(from)) = (said.parse::<SocketAddr>(), self.connection.socket.socket().peer_addr())
@@ -47,10 +48,10 @@ impl Accepted {
     }
 }
 
-/// Bytes that came and are not used yet.
+/// Received bytes that are not used yet.
 pub(crate) struct Incoming {
     bytes: Vec<u8>,
-    /// Up to here they are used; up to there they are filled.
+    /// Bounds of the received bytes: used before `used`, filled before `filled`.
     used: usize,
     filled: usize,
 }
@@ -60,7 +61,7 @@ impl Incoming {
         Self { bytes: vec![0; READ_BYTES], used: 0, filled: 0 }
     }
 
-    /// Room for more bytes, at the end. What is used up is dropped.
+    /// Buffer for further bytes. Used bytes are dropped.
     pub fn room(&mut self) -> &mut [u8] {
         if self.used > 0 {
             self.bytes.copy_within(self.used..self.filled, 0);
@@ -77,41 +78,41 @@ impl Incoming {
         self.bytes.get_mut(self.filled..).unwrap_or_default()
     }
 
-    /// So many bytes came into the room.
+    /// Notes that so many bytes were received.
     pub fn fill(&mut self, count: usize) {
         self.filled += count;
     }
 
-    /// The next frame; `None` if not all of it is there.
+    /// Returns the next frame; `None` if it has not arrived whole.
     pub fn frame(&self) -> Result<Option<Frame<'_>>, FrameError> {
         Frame::first(self.unused())
     }
 
-    /// The frame is done with.
+    /// Drops a frame of so many bytes.
     pub fn use_up(&mut self, bytes: usize) {
         self.used = (self.used + bytes).min(self.filled);
     }
 
-    /// What came and was not used.
+    /// Received bytes that were not used.
     pub fn unused(&self) -> &[u8] {
         self.bytes.get(self.used..self.filled).unwrap_or_default()
     }
 }
 
-/// What `work` comes to, if that does not take too long.
+/// Limits a future by [`HANDSHAKE_PATIENCE`].
 async fn within<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let in_time = tokio::time::timeout(HANDSHAKE_PATIENCE, work).await;
     in_time.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
-/// See the module.
+/// Connection of a link.
 pub(crate) struct Connection {
     pub socket: Stream,
     pub incoming: Incoming,
 }
 
 impl Connection {
-    /// Over a socket that was accepted.
+    /// Accepts a connection over a socket.
     pub async fn accept(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
         within(async {
             // Batches are made by the link, not by the kernel.
@@ -121,7 +122,7 @@ impl Connection {
         .await
     }
 
-    /// Connects.
+    /// Connects to an address.
     pub async fn open(address: &str, tls: Option<&Tls>) -> io::Result<Self> {
         within(async {
             let socket = TcpStream::connect(address).await?;
@@ -131,12 +132,12 @@ impl Connection {
         .await
     }
 
-    /// The same, told of what happens by the runtime in whose context this is called.
+    /// Moves the connection to the current runtime.
     pub fn move_here(self) -> io::Result<Self> {
         Ok(Self { socket: self.socket.move_here()?, incoming: self.incoming })
     }
 
-    /// The address of the peer's machine.
+    /// IP address of the peer.
     pub fn host(&self) -> Option<IpAddr> {
         self.socket.socket().peer_addr().ok().map(|address| address.ip())
     }
@@ -146,7 +147,8 @@ impl Connection {
         self.socket.socket().peer_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string())
     }
 
-    /// Why the peer is not the node of this name, if it showed a certificate that says so; or if it had to and did not.
+    /// Returns why the peer is not the node of this name: its certificate says so, or a required certificate is
+    /// missing.
     pub fn contradicts(&self, node: &str, level: Level) -> Option<(RefusalReason, String)> {
         let from = self.socket.socket().peer_addr().ok().map(|address| address.ip());
         match self.socket.identity() {
@@ -156,7 +158,7 @@ impl Connection {
         }
     }
 
-    /// What the peer says first. The frame stays where it is: the link wants to see it, too.
+    /// Waits for the peer's hello. The frame stays in the buffer for the link.
     pub async fn hello(&mut self) -> io::Result<Hello> {
         let heard = within(self.hear()).await;
         heard.map_err(|error| match refusal::of_first_bytes(self.incoming.unused()) {

@@ -1,10 +1,10 @@
-//! Who moves the bytes of links: whoever has time.
+//! Driver of links: moves their bytes on whichever thread has time.
 //!
-//! The tasks of links live in runtimes of one thread each, which any thread can lend itself to. A worker of the scheduler
-//! does so when it has nothing else to do (it *attends*), when it has just sent something, and now and then while it is
-//! busy: so that a message goes from its sender's turn to the socket, and from the socket to its receiver's turn, on one
-//! thread, and what was made by one thread is freed by it. Each driver has a thread of its own besides, which sees to the
-//! links while no worker does: before workers come, while all of them are in long turns, and after they left.
+//! The tasks of links live in runtimes of one thread each, which any thread can drive. A worker of the scheduler drives
+//! one when it has nothing else to do (it *attends*), when it has just sent something, and now and then while it is
+//! busy. So a message goes from its sender's turn to the socket, and from the socket to its receiver's turn, on one
+//! thread; and memory is freed by the thread that allocated it. Each driver also has a thread of its own, which drives
+//! while no worker does: before workers come, while all of them are in long turns, and after they left.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -22,37 +22,38 @@ use tokio::sync::futures::Notified;
 use crate::alarm::Alarm;
 use crate::peer::Peer;
 
-/// How long links may be neglected by the workers that drove them, before the driver's own thread sees to them.
+/// Time without a worker after which the driver's own thread drives.
 const NEGLECT_MAX: Duration = Duration::from_millis(2);
-/// How long the end waits for tasks that block.
+/// Time limit for blocking tasks when a driver closes.
 const CLOSE_PATIENCE: Duration = Duration::from_millis(100);
 
 thread_local! {
-    /// This thread drives or attends soon: see [`gather`].
+    /// True if this thread drives or attends soon: see [`gather`].
     static GATHERS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread promises to drive or attend soon: then what it hands to links waits for that. Who wakes a link's task
-/// from outside interrupts the wait of the thread that drives it, itself as a rule. What was so before.
+/// Sets whether this thread promises to drive or attend soon, and returns the former promise. With the promise,
+/// messages that the thread hands to links wait until then. Waking a link's task from outside would interrupt the
+/// thread that drives it, as a rule this very thread.
 pub(crate) fn gather(gathers: bool) -> bool {
     GATHERS.replace(gathers)
 }
 
-/// See the module.
+/// Driver of some links of a node.
 pub(crate) struct Driver {
-    /// Whoever holds it drives.
+    /// Engine; its holder drives.
     engine: Mutex<Option<Engine>>,
     handle: Handle,
-    /// A worker attends, or is about to.
+    /// True while a worker attends, or is about to.
     attended: AtomicBool,
     /// Ends the attendance.
     recall: Notify,
-    /// Has the driver's own thread make way for a worker.
+    /// Makes the driver's own thread give way to a worker.
     relief: Notify,
-    /// Whose tasks whoever drives next is to wake first, and whether there are any.
+    /// Peers to wake before the next poll; and whether there are any.
     due: Mutex<Vec<Arc<Peer>>>,
     is_due: AtomicBool,
-    /// How often something came on its links.
+    /// Number of arrivals on its links.
     came: AtomicU64,
     watch: Mutex<Watch>,
     changed: Condvar,
@@ -64,14 +65,14 @@ struct Engine {
     watcher: Watcher,
 }
 
-/// How long whoever attends looks for what comes before it sleeps. A core that sleeps takes a third of that to wake; a node answers
-/// another one in less.
+/// Time for which an attending thread polls before it sleeps. Waking a core takes a third of that; a node replies to
+/// another one sooner.
 const LOOK: Duration = Duration::from_micros(100);
-/// How often in a row that must not have paid until it is given up, and of how many times then it is tried once.
+/// Number of vain polls in a row after which polling is given up. Then one wait in [`LOOK_TRIED_ONCE_IN`] polls.
 const LOOK_CREDIT_MAX: u32 = 8;
 const LOOK_TRIED_ONCE_IN: u32 = 128;
 
-/// Whether it pays to look for what comes before sleeping, by experience: not if the one that it comes from waits for this core.
+/// Experience with polling before sleeping: it does not pay if the sender waits for this very core.
 #[derive(Default)]
 struct Watcher {
     credit: u32,
@@ -79,7 +80,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Whether it is to be looked now.
+    /// Returns true if this wait is to poll first.
     fn is_worth_it(&mut self) -> bool {
         self.waits = self.waits.wrapping_add(1);
         self.credit > 0 || self.waits.is_multiple_of(LOOK_TRIED_ONCE_IN)
@@ -90,16 +91,16 @@ impl Watcher {
     }
 }
 
-/// What the driver's own thread knows of what workers do.
+/// State of workers, as the driver's own thread sees it.
 #[derive(Default)]
 struct Watch {
-    /// How often a worker drove.
+    /// Number of times that a worker drove.
     drives: u64,
-    /// A worker waits for the driver's own thread to make way.
+    /// True while a worker waits for the driver's own thread to give way.
     wants: bool,
-    /// A worker waits for what happens on the links.
+    /// True while a worker waits for events on the links.
     attends: bool,
-    /// The driver's own thread sleeps until the worker does not.
+    /// True while the driver's own thread sleeps until the worker stops attending.
     dozes: bool,
     closed: bool,
 }
@@ -135,12 +136,12 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Gives the driver one task more.
+    /// Adds a task to the driver.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         drop(self.handle.spawn(task));
     }
 
-    /// Has the task of a link of this driver's see what was handed to it; not before this thread drives, if it [gathers](gather).
+    /// Wakes the task of a link for new messages; if this thread [gathers](gather), not before it drives.
     pub fn wake(&self, peer: &Arc<Peer>) {
         if !GATHERS.get() {
             return peer.wake.notify_one();
@@ -149,19 +150,19 @@ impl Driver {
         self.is_due.store(true, Ordering::Release);
     }
 
-    /// Whether tasks wait for whoever drives next.
+    /// Returns true if tasks wait for the next thread that drives.
     pub fn is_due(&self) -> bool {
         self.is_due.load(Ordering::Acquire)
     }
 
-    /// Wakes those tasks.
+    /// Wakes the tasks that wait for the next thread that drives.
     fn wake_due(&self) {
         if self.is_due() && self.is_due.swap(false, Ordering::AcqRel) {
             locked(&self.due).drain(..).for_each(|peer| peer.wake.notify_one());
         }
     }
 
-    /// Has what waits for whoever drives next written now: by this thread, or by the one that drives.
+    /// Writes what waits for the next thread that drives: on this thread, or on the one that drives.
     pub fn see_off(&self) {
         if self.is_due() && !self.drive(|| (), 1) {
             self.wake_due();
@@ -194,7 +195,7 @@ impl Driver {
             }
             seen = Some(watch.drives);
             watch = if nothing_happened && watch.attends {
-                // All is quiet: whoever attends says when that is over.
+                // While a worker attends, that worker wakes this thread.
                 watch.dozes = true;
                 self.changed.wait(watch).unwrap_or_else(PoisonError::into_inner)
             } else {
@@ -204,8 +205,8 @@ impl Driver {
         false
     }
 
-    /// Does what there is to do on the links, `first` before everything else, and waits for nothing. False if another
-    /// thread does so, or this one cannot.
+    /// Drives the links without waiting: first calls `first`, then does what is ready. False if another thread drives,
+    /// or this one cannot.
     pub fn drive(&self, first: impl FnOnce(), passes: u32) -> bool {
         if Handle::try_current().is_ok() {
             return false;
@@ -227,8 +228,8 @@ impl Driver {
         true
     }
 
-    /// Has this thread see to the links until it is [recalled](Driver::recall), or for `at_most`. `begin` is called when
-    /// nothing stands in the way of that any more, and says whether to. False if another thread attends.
+    /// Drives the links on this thread until it is [recalled](Driver::recall), or for `at_most`. `begin` is called when
+    /// nothing stands in the way any more, and decides whether to. False if another thread attends.
     pub fn attend(&self, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
         if Handle::try_current().is_ok() || self.attended.swap(true, Ordering::Acquire) {
             return false;
@@ -243,7 +244,7 @@ impl Driver {
             Ok(engine) => engine,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                // In this order: the own thread does not come back before this one was there.
+                // In this order, the own thread does not come back before this thread was there.
                 locked(&self.watch).wants = true;
                 self.relief.notify_one();
                 locked(&self.engine)
@@ -258,7 +259,7 @@ impl Driver {
             watch.attends = true;
             engine
         };
-        // What calls this thread back from here on, the closing of the driver among it, is not missed.
+        // From here on this thread misses no recall, nor the closing of the driver.
         if begin() {
             self.wait_on_links(engine, at_most);
         }
@@ -288,12 +289,12 @@ impl Driver {
         });
     }
 
-    /// Something came on one of its links.
+    /// Notes an arrival on one of the links.
     pub fn note_came(&self) {
         self.came.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Looks for what comes before it sleeps, as long as that pays. True if this thread is recalled.
+    /// Polls for arrivals before sleeping, as long as that pays. True if this thread is recalled.
     async fn look(
         &self,
         watcher: &mut Watcher,
@@ -302,7 +303,7 @@ impl Driver {
     ) -> bool {
         let end = at_most.map(|at_most| Instant::now() + at_most);
         while watcher.is_worth_it() {
-            // What is there already is no merit of looking.
+            // Bytes that have arrived already are no merit of polling.
             tokio::task::yield_now().await;
             if is_ready(recalled.as_mut()).await {
                 return true;
@@ -327,12 +328,12 @@ impl Driver {
         false
     }
 
-    /// Has the thread that attends go back to its work. To be called by whoever gave it some.
+    /// Recalls the attending thread, since it has got work.
     pub fn recall(&self) {
         self.recall.notify_one();
     }
 
-    /// Ends all tasks.
+    /// Closes the driver and ends all its tasks.
     pub fn close(&self) {
         locked(&self.watch).closed = true;
         self.changed.notify_one();
@@ -345,16 +346,16 @@ impl Driver {
     }
 }
 
-/// Whether what is waited for has come.
+/// Returns true if a notification has come.
 async fn is_ready(mut waited: Pin<&mut Notified<'_>>) -> bool {
     std::future::poll_fn(|cx| Poll::Ready(waited.as_mut().poll(cx).is_ready())).await
 }
 
-/// Drivers, closed when this is dropped.
+/// Drivers of a hub; closed when this is dropped.
 pub(crate) struct Drivers(Vec<Arc<Driver>>);
 
 impl Drivers {
-    /// Starts so many.
+    /// Starts so many drivers.
     pub fn start(count: usize) -> io::Result<Self> {
         let mut drivers = Self(Vec::new());
         for number in 0..count {
@@ -363,7 +364,7 @@ impl Drivers {
         Ok(drivers)
     }
 
-    /// All of them.
+    /// All drivers.
     pub fn all(&self) -> Vec<Arc<Driver>> {
         self.0.clone()
     }
@@ -384,7 +385,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(20);
 
-    /// A driver with one task, which tells which thread it runs on each time that it is woken.
+    /// Driver with one task, which sends the name of its thread each time that it is woken.
     fn driver() -> (Arc<Driver>, Arc<Notify>, Receiver<String>) {
         let (driver, wake) = (Driver::start(0).unwrap(), Arc::new(Notify::new()));
         let (tell, told) = channel();
@@ -405,7 +406,7 @@ mod tests {
     const OWN: &str = "whimbrel-link-0";
 
     #[test]
-    fn its_own_thread_drives_when_nobody_does() {
+    fn own_thread_drives_without_workers() {
         let (driver, wake, told) = driver();
         wake.notify_one();
         assert_eq!(told.recv_timeout(LONG).unwrap(), OWN);
@@ -413,14 +414,14 @@ mod tests {
     }
 
     #[test]
-    fn who_attends_drives_until_recalled_and_the_own_thread_comes_back() {
+    fn recalled_worker_stops_driving() {
         let (driver, wake, told) = driver();
         wake.notify_one();
         told.recv_timeout(LONG).unwrap();
         std::thread::scope(|s| {
             let attending = std::thread::Builder::new().name("attends".into());
             let worker = attending.spawn_scoped(s, || assert!(driver.attend(None, &|| true))).unwrap();
-            // The own thread makes way some time; what is done until then is done, too.
+            // The own thread gives way at some time; what is done until then is done, too.
             let deadline = Instant::now() + LONG;
             loop {
                 wake.notify_one();
@@ -440,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn who_attends_comes_back_in_time_and_who_has_work_does_not_begin() {
+    fn attendance_ends_in_time() {
         let (driver, _, _told) = driver();
         let begun = Instant::now();
         assert!(driver.attend(Some(LONG), &|| false));
@@ -453,21 +454,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_driven_is_done_here_and_at_once() {
+    fn driving_runs_tasks_here() {
         let (driver, wake, told) = driver();
         wake.notify_one();
         told.recv_timeout(LONG).unwrap();
-        // Attending makes the own thread give way; it comes back when neglected, as it is if this one sleeps in between.
+        // Attending makes the own thread give way. It comes back when neglected, as it is if this thread sleeps in
+        // between.
         while !(driver.attend(Some(Duration::ZERO), &|| true) && driver.drive(|| wake.notify_one(), 1)) {}
         assert_eq!(told.try_recv().unwrap(), here());
-        // Within a runtime nothing is driven: it may be this one.
+        // Within a runtime nothing is driven: it may be this very runtime.
         let other = Builder::new_current_thread().build().unwrap();
         assert!(!other.block_on(async { driver.drive(|| (), 1) }));
         driver.close();
     }
 
     #[test]
-    fn it_is_looked_as_long_as_that_pays_and_now_and_then() {
+    fn polling_stops_when_it_is_vain() {
         let mut watcher = Watcher::default();
         let tries = |watcher: &mut Watcher| (0..10 * LOOK_TRIED_ONCE_IN).filter(|_| watcher.is_worth_it()).count();
         assert_eq!(tries(&mut watcher), 10);

@@ -1,9 +1,9 @@
-//! Counts of what went wrong, by reason.
+//! Counts of faults, by reason.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// See the module.
+/// Counts of faults, by reason.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     by_reason: Mutex<BTreeMap<&'static str, u64>>,
@@ -14,12 +14,12 @@ impl Faults {
         self.by_reason.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more.
+    /// Counts a fault.
     pub fn note(&self, reason: &'static str) {
         *self.by_reason().entry(reason).or_default() += 1;
     }
 
-    /// All so far, in the order of their names.
+    /// Counts of all faults, sorted by reason.
     pub fn counts(&self) -> Vec<(&'static str, u64)> {
         self.by_reason().iter().map(|(reason, count)| (*reason, *count)).collect()
     }

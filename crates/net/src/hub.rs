@@ -1,4 +1,4 @@
-//! A node's switchboard: who its peers are.
+//! Hub of a node: its listener, and its links to all peers.
 
 use std::io;
 use std::net::IpAddr;
@@ -35,39 +35,39 @@ use crate::strangers::Strangers;
 use crate::task;
 use crate::threads::Threads;
 
-/// Threads that see to links, if no worker does, at most.
+/// Maximal number of threads that drive links while no worker does.
 const DRIVERS_MAX: usize = 4;
 
-/// What a hub is to be.
+/// Configuration of a hub.
 pub struct HubConfig {
-    /// The platform's name.
+    /// Name of the platform.
     pub platform: String,
-    /// This node's name, unlike any other's.
+    /// Unique name of this node.
     pub node: String,
-    /// A random number that no other process has.
+    /// Random number that identifies this process.
     pub incarnation: u64,
-    /// The secret that peers must know, if there is one.
+    /// Secret that peers must show, if there is one.
     pub token: Option<String>,
-    /// How links are secured.
+    /// Security level of links.
     pub level: Level,
-    /// What this node shows and trusts, if links are secured.
+    /// Credentials of this node, if links are secured.
     pub credentials: Option<Credentials>,
-    /// Where evidence of what is signed is kept, if it is.
+    /// Store of evidence of signed messages, if evidence is kept.
     pub evidence: Option<Arc<Evidence>>,
-    /// How this node writes messages on its links: how it reads them, each peer says.
+    /// Encoding of sent messages; each peer names its own for the messages that it sends.
     pub encoding: Encoding,
-    /// How long a link may be broken until its peer is taken for lost.
+    /// Time without a connection after which a peer counts as lost.
     pub patience: Duration,
-    /// Bytes of names that each peer may make this node keep.
+    /// Maximal number of bytes of names that each peer may make this node keep.
     pub name_bytes_max: u64,
-    /// Who keeps a record of what is refused.
+    /// Recorder of refusals.
     pub auditor: Option<Arc<dyn Auditor>>,
-    /// Told of what an operator wants to know.
+    /// Log for operators.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl HubConfig {
-    /// For a node of this name, of this platform.
+    /// Makes a configuration for a node of this platform.
     pub fn new(platform: impl Into<String>, node: impl Into<String>, incarnation: u64) -> Self {
         Self {
             platform: platform.into(),
@@ -86,58 +86,58 @@ impl HubConfig {
     }
 }
 
-/// Why a hub cannot do what it is to.
+/// Error of a hub.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HubError {
-    /// Its threads cannot be made.
+    /// Threads cannot be started.
     #[error("cannot start the network threads")]
     Threads(#[source] io::Error),
-    /// Its credentials are of no use.
+    /// The credentials cannot be used.
     #[error(transparent)]
     Security(#[from] SecurityError),
     /// Agents cannot be certified, so that they cannot sign.
     #[error(transparent)]
     Signing(#[from] AgentCertificateError),
-    /// It cannot listen there.
+    /// The address cannot be listened at.
     #[error("cannot listen at {address}")]
     Listen {
-        /// Where.
+        /// The address.
         address: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// A node's name is empty, too long, or has characters that are no part of names.
+    /// The name of the node is empty, too long, or has characters that names do not allow.
     #[error("{0:?} cannot name a node: letters, digits, `-`, `_` and `.`, {NODE_NAME_BYTES_MAX} at most")]
     BadName(String),
 }
 
-/// What an operator wants to know of a link.
+/// State of a link, for operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkStatus {
-    /// The peer's name, if it has been there.
+    /// Name of the peer, once it has connected.
     pub node: Option<String>,
-    /// Where it listens, if that is known.
+    /// Address at which the peer listens, if it is known.
     pub address: Option<String>,
-    /// Whether there is a connection now.
+    /// True while the link is connected.
     pub up: bool,
-    /// Whether the peer left in good order: nobody waits for it.
+    /// True if the peer left in good order: no message waits for it.
     pub left: bool,
-    /// Connections made so far.
+    /// Number of connections so far.
     pub connections: u64,
-    /// Messages that wait, unacknowledged ones included.
+    /// Number of messages that wait, unacknowledged ones included.
     pub waiting: u64,
-    /// Messages and news received and sent, sent again included.
+    /// Number of received messages and updates, repeated ones included.
     pub items_in: u64,
-    /// See `items_in`.
+    /// Number of sent messages and updates, repeated ones included.
     pub items_out: u64,
-    /// Bytes received and sent.
+    /// Number of received bytes.
     pub bytes_in: u64,
-    /// See `bytes_in`.
+    /// Number of sent bytes.
     pub bytes_out: u64,
-    /// Microseconds that a question to the peer takes to be answered, smoothed, if that is known.
+    /// Smoothed round-trip time in microseconds, if it is known.
     pub round_trip_us: Option<u64>,
-    /// Why connections ended that were of no use any more, and how often: see [`LinkError::reason`].
+    /// Counts of faults that ended connections, by [`LinkError::reason`].
     pub faults: Vec<(&'static str, u64)>,
 }
 
@@ -146,11 +146,11 @@ pub(crate) struct Inner {
     pub station: Arc<dyn Station>,
     pub level: Level,
     tls: Mutex<Option<Arc<Tls>>>,
-    /// What the certificates say that it is made of.
+    /// Certificates of the current credentials, for operators.
     certified: Mutex<Certified>,
-    /// Signs what leaves and verifies what comes, at the level that asks for it.
+    /// Signs sent messages and verifies received ones, at the level that requires it.
     pub signing: Option<Signing>,
-    /// How often that changed.
+    /// Number of changes of the TLS configuration.
     pub tls_changes: AtomicU64,
     pub encoding: Encoding,
     pub patience: Duration,
@@ -159,23 +159,23 @@ pub(crate) struct Inner {
     pub peers: Peers,
     by_name: Mutex<FxHashMap<String, NodeId>>,
     strangers: Strangers,
-    /// Each has some of the links.
+    /// Drivers; each has some of the links.
     drivers: Vec<Arc<Driver>>,
 }
 
-/// See the module. Ends its links when it is dropped.
+/// Hub of a node. Dropping it ends its links.
 pub struct Hub {
     inner: Arc<Inner>,
-    /// Where strangers are heard.
+    /// Threads for connections of strangers.
     threads: Threads,
     drivers: Drivers,
 }
 
 impl Hub {
-    /// A hub without peers. With `listen`, others can connect there: an address with port 0 takes any free port.
+    /// Starts a hub without peers. With `listen`, others can connect there; port 0 takes any free port.
     ///
     /// # Errors
-    /// The name is no name, the address is not to be had, or threads are not.
+    /// The name is invalid, the address cannot be listened at, or threads cannot be started.
     pub fn start(config: HubConfig, station: Arc<dyn Station>, listen: Option<&str>) -> Result<Self, HubError> {
         let HubConfig {
             platform,
@@ -231,22 +231,22 @@ impl Hub {
         Ok(Self { inner, threads, drivers })
     }
 
-    /// Where this node listens, if it does.
+    /// Address at which this node listens, if it does.
     pub fn address(&self) -> Option<&str> {
         self.inner.me.address.as_deref()
     }
 
-    /// The links, for the scheduler.
+    /// Links of the hub, for the scheduler.
     pub fn links(&self) -> Arc<dyn Links> {
         Arc::clone(&self.inner) as Arc<dyn Links>
     }
 
-    /// Connects to the node that listens there, now and whenever the connection breaks. Returns its number.
+    /// Connects to the node that listens at an address, now and whenever the connection breaks. Returns its number.
     pub fn connect(&self, address: &str) -> NodeId {
         self.inner.dial(address, None)
     }
 
-    /// Connects to the node of this name that listens there; it may be known already. Returns its number.
+    /// Connects to the node of this name that listens at an address. The node may be known already. Returns its number.
     pub fn connect_to(&self, node: &str, address: &str) -> NodeId {
         self.inner.dial(address, Some(node))
     }
@@ -262,16 +262,15 @@ impl Hub {
         }
     }
 
-    /// The number of the node of this name, which is to connect later: messages for its agents wait until then.
+    /// Returns the number of a node that will connect later. Messages for its agents wait until then.
     pub fn expect(&self, node: &str) -> NodeId {
         self.inner.peer_named(node, false).id
     }
 
-    /// Shows and trusts these from now on, for connections made later. Present ones go on, unless their peers are not
-    /// trusted any more.
+    /// Sets the credentials of later connections. Present connections stay, unless their peers are no longer trusted.
     ///
     /// # Errors
-    /// They are of no use: nothing changed.
+    /// The credentials cannot be used; nothing has changed.
     pub fn set_credentials(&self, credentials: &Credentials) -> Result<(), SecurityError> {
         let tls = Tls::new(self.inner.level, Some(credentials))?.map(Arc::new);
         if let Some(signing) = &self.inner.signing {
@@ -284,33 +283,33 @@ impl Hub {
         Ok(())
     }
 
-    /// What was refused on links and connections, by reason.
+    /// Counts of refusals on links and connections, by reason.
     pub fn refusals(&self) -> &RefusalCounts {
         self.inner.guard.counts()
     }
 
-    /// Messages that were refused because their senders were not agents of the nodes they came from.
+    /// Number of messages that were refused because their senders were not agents of the sending nodes.
     pub fn forged(&self) -> u64 {
         self.inner.guard.counts().of(RefusalReason::Forged)
     }
 
-    /// All links.
+    /// States of all links.
     pub fn status(&self) -> Vec<LinkStatus> {
         self.inner.status()
     }
 
-    /// The links as an operator sees them, for others than the hub's owner.
+    /// View of the links for operators, for others than the hub's owner.
     pub fn view(&self) -> HubView {
         HubView(Arc::clone(&self.inner))
     }
 
-    /// Why a node that this one connects to does not want it, if one does not.
+    /// Reason for which a node that this one connects to refuses it, if one does.
     pub fn refusal(&self) -> Option<String> {
         self.inner.peers.known().all().find_map(|peer| peer.refused.get().cloned())
     }
 
-    /// What is wrong with what answers where this node connects, if that is no node; and what is in the way otherwise, if
-    /// no connection has come to anything yet.
+    /// Obstacles to connecting: the reason why something at a peer's address is no node; and the last failure of a
+    /// connection, before any has succeeded.
     pub fn obstacle(&self) -> (Option<String>, Option<String>) {
         let known = self.inner.peers.known();
         let no_node = known.all().find_map(|peer| peer.no_node.get().cloned());
@@ -323,17 +322,18 @@ impl Hub {
         self.inner.peers.is_alone()
     }
 
-    /// Tells this channel, in place of the one before, whenever this node is [alone](Self::is_alone).
+    /// Sends to this channel, which replaces the former one, whenever this node is [alone](Self::is_alone).
     pub fn when_alone(&self, tell: Option<std::sync::mpsc::Sender<()>>) {
         self.inner.peers.when_alone(tell);
     }
 
-    /// Whether this many links are up.
+    /// Returns true if at least so many links are connected.
     pub fn has_links(&self, count: usize) -> bool {
         self.inner.peers.known().there().filter(|peer| peer.up.load(Ordering::Acquire)).count() >= count
     }
 
-    /// Says good-bye on all links, after all that waits there was written; waits for that as long as this.
+    /// Leaves the platform: writes all waiting messages and a good-bye on every link. Waits for that at most for this
+    /// time.
     pub fn leave(self, at_most: Duration) {
         let Self { inner, threads, drivers } = self;
         inner.peers.known().there().for_each(|peer| peer.leave());
@@ -342,23 +342,23 @@ impl Hub {
     }
 }
 
-/// What an operator may see of a hub. It may outlive the hub: then its links are down.
+/// View of a hub for operators. It may outlive the hub: then its links are down.
 #[derive(Clone)]
 pub struct HubView(Arc<Inner>);
 
 impl HubView {
-    /// This node's name.
+    /// Name of this node.
     pub fn node(&self) -> &str {
         &self.0.me.node
     }
 
-    /// Where this node listens, if it does.
+    /// Address at which this node listens, if it does.
     pub fn address(&self) -> Option<&str> {
         self.0.me.address.as_deref()
     }
 
-    /// An agent of this node that keeps its key itself (a connected program) got this certificate for it. Where messages
-    /// are signed, other nodes hear of it, and what the agent signs leaves as it is.
+    /// Takes the certificate of an agent of this node that keeps its own key, in a connected program. At the level
+    /// `signed`, other nodes hear of the certificate, and messages that the agent signed leave unchanged.
     pub fn adopt(&self, agent: Symbol, certificate: &CertificateDer<'static>, node: &CertificateDer<'static>) {
         let Some(signing) = &self.0.signing else { return };
         if let Some(news) = signing.signer.adopt(agent, certificate, node) {
@@ -366,7 +366,7 @@ impl HubView {
         }
     }
 
-    /// The certificates that this node shows and trusts, and of so many of its agents.
+    /// Certificates that this node has and trusts, and those of at most so many of its agents.
     pub fn certified(&self, agents_max: usize) -> Certified {
         let mut certified = self.0.certified.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(signing) = &self.0.signing {
@@ -375,12 +375,12 @@ impl HubView {
         certified
     }
 
-    /// How links are secured.
+    /// Security level of links.
     pub fn level(&self) -> Level {
         self.0.level
     }
 
-    /// All links.
+    /// States of all links.
     pub fn status(&self) -> Vec<LinkStatus> {
         self.0.status()
     }
@@ -405,7 +405,7 @@ fn status_of(peer: &Peer) -> LinkStatus {
     }
 }
 
-/// Tells a peer why, and closes its connection.
+/// Writes an error to a peer, and closes its connection.
 pub(crate) fn close(accepted: Accepted, why: &LinkError) {
     let refusal = why.refusal().unwrap_or_default();
     tokio::spawn(async move {
@@ -425,7 +425,7 @@ fn check_name(node: &str) -> Result<(), HubError> {
 async fn accept(listener: TcpListener, inner: Arc<Inner>) {
     loop {
         let Ok((socket, from)) = listener.accept().await else {
-            // No more files, most likely: let some go first.
+            // The process has no more file descriptors, most likely: wait until some are closed.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
@@ -458,13 +458,13 @@ impl Inner {
         self.strangers.enter(from, self.peers.is_known(from))
     }
 
-    /// Somebody connected: gives the connection to its link.
+    /// Gives a connection that a peer made to its link.
     fn welcome(self: &Arc<Self>, accepted: Accepted) {
         let name = accepted.hello.node.clone();
-        // Before anything is made for them, or taken from a link of that name: they may be nobody.
+        // Check before anything is allocated for the peer, or taken from a link of that name: the peer may be nobody.
         if let Err(error) = self.me.admits(&accepted.hello) {
             if error.is_of_other_node() {
-                // A node that left, or was started again under another name, is looked for: no harm is meant.
+                // The peer looks for a node that left, or restarted under another name: no harm is meant.
                 return close(accepted, &error);
             }
             let reason = crate::refusal::of_link(&error).unwrap_or(RefusalReason::Malformed);
@@ -485,7 +485,7 @@ impl Inner {
         let _ = self.peer_named(&name, false).accepted.send(Box::new(accepted));
     }
 
-    /// Tells somebody who connected why not, and closes the connection.
+    /// Writes an error to a peer that connected, and closes the connection.
     pub fn turn_away(self: &Arc<Self>, accepted: Accepted, reason: RefusalReason, error: &LinkError) {
         let why = match error {
             LinkError::Impostor(why) => why.clone(),
@@ -536,7 +536,7 @@ impl Inner {
         shown.into_iter().map(|peer| status_of(peer)).collect()
     }
 
-    /// What encrypts links made from now on.
+    /// TLS configuration of later links.
     pub fn tls(&self) -> Option<Arc<Tls>> {
         self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -550,7 +550,7 @@ impl Inner {
         self.peer(id)
     }
 
-    /// The peer of this name, made if it is new.
+    /// Returns the peer of this name, made if it is new.
     fn peer_named(self: &Arc<Self>, name: &str, dials: bool) -> Arc<Peer> {
         let mut names = self.names();
         if let Some(peer) = names.get(name).and_then(|id| self.peer(*id)) {
@@ -561,7 +561,8 @@ impl Inner {
         peer
     }
 
-    /// A peer that was dialled said its name. False if it is there already, or is this node itself.
+    /// Sets the name of a peer that was dialled. False if a peer of this name is present already, or the name is this
+    /// node's.
     pub fn christen(&self, peer: &Peer, name: &str) -> bool {
         if peer.name.get().is_some_and(|known| known == name) {
             return true;
@@ -574,7 +575,7 @@ impl Inner {
         true
     }
 
-    /// Connects there, unless that node is known already.
+    /// Connects to an address, unless the node is known already.
     fn dial(self: &Arc<Self>, address: &str, name: Option<&str>) -> NodeId {
         let is_it = |peer: &Peer| peer.name.get().is_none_or(|known| name.is_none_or(|name| name == known));
         let is_there = |peer: &Peer| {
@@ -602,7 +603,7 @@ impl Inner {
     fn add(self: &Arc<Self>, name: Option<&str>, address: Option<&str>, dials: bool) -> Arc<Peer> {
         let (accepting, accepted) = mpsc::unbounded_channel();
         let peer = self.peers.add(|id| Peer::new(id, dials, accepting));
-        // Known before its task connects: a connection says whom it means.
+        // The peer is known before its task connects: a connection names its peer.
         if let Some(name) = name {
             let _ = peer.name.set(name.to_owned());
         }
@@ -610,7 +611,7 @@ impl Inner {
             peer.listens_at(address.to_owned());
         }
         let seed = self.me.incarnation.rotate_left(17) ^ u64::from(peer.id.0);
-        // Whether it dials, the peer says, and may say later.
+        // Whether this end dials is in `Peer::dials`, since it may change.
         let mut link = Link::new(self.me.clone(), self.encoding, false, seed, self.station.now());
         link.set_patience(self.patience);
         link.set_name_bytes_max(self.name_bytes_max);
@@ -624,13 +625,13 @@ impl Inner {
         self.drivers.get(peer.0 as usize % self.drivers.len().max(1))
     }
 
-    /// The driver that this shard's worker lends itself to; none if what links do takes longer than an agent should have
-    /// to wait for its turn.
+    /// Returns the driver that a shard's worker may drive; `None` if links take longer than an agent should wait for
+    /// its turn.
     fn driver_for(&self, shard: ShardIndex) -> Option<&Arc<Driver>> {
         self.drivers.get(usize::from(shard) % self.drivers.len().max(1)).filter(|_| self.signing.is_none())
     }
 
-    /// Something came from this peer.
+    /// Notes an arrival from this peer.
     pub fn note_came(&self, peer: &Peer) {
         if let Some(driver) = self.driver_of(peer.id) {
             driver.note_came();
@@ -643,7 +644,7 @@ impl Inner {
         }
     }
 
-    /// Has a link's task see what was handed to it.
+    /// Wakes the task of a link for new messages.
     fn wake(&self, peer: &Arc<Peer>) {
         match self.driver_of(peer.id) {
             Some(driver) => driver.wake(peer),
@@ -655,7 +656,7 @@ impl Inner {
         self.peers.get(id)
     }
 
-    /// A peer is gone for good: its name is free.
+    /// Frees the name of a peer that is gone for good.
     pub fn strike_out(&self, peer: &Peer) {
         let mut names = self.names();
         if let Some(name) = peer.name.get().filter(|name| names.get(*name) == Some(&peer.id)) {
@@ -666,11 +667,11 @@ impl Inner {
         }
     }
 
-    /// News from a peer: about links, or for the scheduler.
+    /// Handles news from a peer: about links, or for the scheduler.
     pub fn hear(self: &Arc<Self>, from: NodeId, news: News) {
         match news {
             News::Members(members) => {
-                // Of those that this node knows already, it knows better.
+                // Addresses that this node knows already are better than those in the news.
                 let is_known = |node: &str| self.peer_of(node).is_some_and(|peer| peer.address().is_some());
                 for Member { node, address } in members {
                     if node != self.me.node && !is_known(&node) {
@@ -686,7 +687,7 @@ impl Inner {
                 self.station.hear(from, News::AgentEnded(name, reason));
             }
             News::Hop(HopNews::Departed(hop, to)) => {
-                // From now on it is its new node that certifies it.
+                // From now on its new node certifies it.
                 if let (Some(signing), Some(node)) = (&self.signing, self.name_of(from)) {
                     signing.verifier.forget(&node, hop.agent);
                 }
@@ -696,7 +697,7 @@ impl Inner {
         }
     }
 
-    /// Takes the certificates of a node's agents, or says why not.
+    /// Takes the certificates of a node's agents, or logs why not.
     fn learn(&self, from: NodeId, node: &[u8], agents: &[Vec<u8>]) {
         let (Some(signing), Some(name)) = (&self.signing, self.name_of(from)) else { return };
         if let Err(error) = signing.verifier.learn(&name, node, agents) {
@@ -710,10 +711,10 @@ impl Inner {
         }
     }
 
-    /// Signs what is about to leave, and hands it to the link. What cannot be signed does not leave.
+    /// Signs messages and hands them to the link. Messages that cannot be signed do not leave.
     #[cold]
     fn send_signed(&self, signing: &Signing, peer: &Peer, batch: &mut Vec<Envelope>) -> bool {
-        // The platform's own agents speak from every shard, and their numbers have to leave in order.
+        // The platform's own agents send from every shard, and their numbers must leave in order.
         let common = batch.iter().any(|envelope| is_everywhere(envelope.body.sender.name));
         let _turn = common.then(|| signing.turn());
         let mut signed = signing.signer.sign(batch, |news| self.tell_all(news));
@@ -725,8 +726,8 @@ impl Inner {
         peer.send(batch, |taken| signing.signer.record(&signed, taken))
     }
 
-    /// Counts `peer` among those that are there. What it should link with: all that were there before, so that of any
-    /// two the one that came later connects.
+    /// Counts `peer` as present. Returns the peers that it should link with: all that were present before. So of any
+    /// two nodes, the later one connects.
     pub fn enlist(&self, peer: &Peer) -> News {
         let _one_at_a_time = self.names();
         let known = self.peers.known();
@@ -749,11 +750,11 @@ impl Links for Inner {
         if !taken {
             return usize::MAX;
         }
-        // What is sent now is written now, if this thread can do that: whom it would wake has farther to go.
+        // Write at once, if this thread can: a woken thread has farther to go.
         if !driver.is_some_and(|driver| driver.drive(|| peer.wake.notify_one(), 1)) {
             peer.wake.notify_one();
         }
-        // What was written just now takes no room any more.
+        // Written messages take no room any more.
         peer.room_for(from)
     }
 
@@ -770,7 +771,7 @@ impl Links for Inner {
     }
 
     fn gather(&self, gathers: bool) -> bool {
-        // Who signs does not drive.
+        // A node that signs does not drive.
         self.signing.is_none() && gather(gathers)
     }
 

@@ -1,8 +1,7 @@
 //! Links between the nodes of a platform: the sockets around [`whimbrel_platform::link::Link`].
 //!
-//! A [`Hub`] is a node's switchboard: it listens, connects, and runs one task per peer. The scheduler hands it messages
-//! through [`Links`](whimbrel_platform::Links) and takes what comes through
-//! [`Station`](whimbrel_platform::Station).
+//! A [`Hub`] listens, connects, and runs one task per peer. The scheduler hands messages to it through
+//! [`Links`](whimbrel_platform::Links), and takes received ones through [`Station`](whimbrel_platform::Station).
 #![forbid(unsafe_code)]
 
 pub mod agent_port;

@@ -1,4 +1,4 @@
-//! A peer: what other threads may touch of its link.
+//! Peer: state of a link that all threads share.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -13,52 +13,52 @@ use whimbrel_platform::route::{NodeId, ShardIndex};
 use crate::connection::Accepted;
 use crate::faults::Faults;
 
-/// See the module.
+/// Peer of this node, with the shared state of its link.
 pub(crate) struct Peer {
     pub id: NodeId,
-    /// Its name, as soon as it is known: a peer that was dialled says it when it answers.
+    /// Name of the peer, once it is known: a peer that was dialled names itself in its hello.
     pub name: OnceLock<String>,
-    /// Where it listens, if it does: a node that is started again may listen elsewhere.
+    /// Address at which the peer listens, if it does. A restarted node may listen elsewhere.
     address: Mutex<Option<String>>,
     /// Address of the present connection's other end, or of the last one's.
     host: Mutex<Option<IpAddr>>,
-    /// Whether this node connects, or the peer does.
+    /// True if this node connects, false if the peer does.
     pub dials: AtomicBool,
-    /// Wakes the link's task.
+    /// Wakes the task of the link.
     pub wake: Notify,
     /// Connections that the peer made.
     pub accepted: mpsc::UnboundedSender<Box<Accepted>>,
     outbox: Mutex<Outbox>,
-    /// Messages in the outbox and in the link's window.
+    /// Number of messages in the outbox and in the link's window.
     waiting: AtomicUsize,
-    /// How many messages wait to be written, at most, before their senders wait.
+    /// Maximal number of messages that wait to be written before their senders wait.
     soft: AtomicUsize,
-    /// Shards wait until those are written.
+    /// True while shards wait until messages are written.
     has_waiters: AtomicBool,
-    /// The link's node had no room when it was asked last.
+    /// True if the link's node had no room when it was asked last.
     pub no_room: AtomicBool,
-    /// What was measured of the way to it; and that somebody wants it measured.
+    /// Measurements of the link; and a request for measuring.
     measured: Mutex<Measured>,
     pub to_measure: AtomicBool,
     pub up: AtomicBool,
     pub leaving: AtomicBool,
-    /// The link is no more.
+    /// True once the link has ended.
     pub ended: AtomicBool,
-    /// Because the peer said good-bye.
+    /// True if the peer ended the link by a good-bye.
     pub left: AtomicBool,
     /// True if the peer was lost and did not come back in time.
     pub forgotten: AtomicBool,
-    /// Why the peer does not want this node.
+    /// Reason for which the peer refuses this node.
     pub refused: OnceLock<String>,
-    /// Why what answered where it should be is no node.
+    /// Reason why something at the peer's address is no node.
     pub no_node: OnceLock<String>,
-    /// What was said last of a connection that cannot be made: it is not said again and again.
+    /// Last logged failure to connect. It is not logged again and again.
     pub complaint: Mutex<String>,
     pub figures: Figures,
     pub faults: Faults,
 }
 
-/// What a link did so far.
+/// Figures of a link.
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
     pub bytes_out: AtomicU64,
@@ -66,23 +66,23 @@ pub(crate) struct Figures {
     pub items_out: AtomicU64,
     pub items_in: AtomicU64,
     pub connections: AtomicU64,
-    /// Microseconds that the peer takes to answer, smoothed; 0 if that is not known.
+    /// Smoothed round-trip time in microseconds; 0 if unknown.
     pub round_trip_us: AtomicU64,
 }
 
-/// What was handed to the link and is not in its window yet.
+/// Messages that were handed to the link, and are not in its window yet.
 #[derive(Default)]
 struct Outbox {
     items: Vec<Item>,
-    /// Items taken from here and not written yet.
+    /// Number of items that were taken from here and are not written yet.
     unsent: usize,
-    /// Shards to be told when most of all that is written.
+    /// Shards to wake when most of the items are written.
     waiters: Vec<ShardIndex>,
-    /// The peer knows this node's agents: it hears of all changes.
+    /// True once the peer knows this node's agents: it hears of all changes.
     introduced: bool,
-    /// It was, and is lost; unset when it comes back.
+    /// True while a known peer is lost.
     lost: bool,
-    /// The link is gone for good.
+    /// True once the link has ended for good.
     closed: bool,
 }
 
@@ -120,28 +120,28 @@ impl Peer {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this node connects.
+    /// Returns true if this node connects.
     pub fn dials(&self) -> bool {
         self.dials.load(Ordering::Acquire)
     }
 
-    /// Where it listens, if that is known.
+    /// Address at which the peer listens, if it is known.
     pub fn address(&self) -> Option<String> {
         self.address.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes where it listens. Whether it was thought to be elsewhere.
+    /// Sets the address at which the peer listens. Returns true if the address has changed.
     pub fn listens_at(&self, address: String) -> bool {
         let mut known = self.address.lock().unwrap_or_else(PoisonError::into_inner);
         known.replace(address.clone()).is_some_and(|before| before != address)
     }
 
-    /// Notes the address of its connections. Returns the one before.
+    /// Sets the address of the peer's connections. Returns the former one.
     pub fn set_host(&self, host: Option<IpAddr>) -> Option<IpAddr> {
         std::mem::replace(&mut *self.host.lock().unwrap_or_else(PoisonError::into_inner), host)
     }
 
-    /// Has the link's task connect there, if there is no connection.
+    /// Has the link's task connect to an address, if there is no connection.
     pub fn dial(&self, address: &str) {
         if !self.up.load(Ordering::Acquire) {
             self.listens_at(address.to_owned());
@@ -150,12 +150,12 @@ impl Peer {
         }
     }
 
-    /// What was measured of the way to it.
+    /// Measurements of the link.
     pub fn measured(&self) -> Measured {
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes it.
+    /// Sets the measurements of the link.
     pub fn note_measured(&self, measured: Measured) {
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = measured;
     }
@@ -166,8 +166,8 @@ impl Peer {
         self.wake.notify_one();
     }
 
-    /// Takes messages from a shard, as far as there is room: `taken` hears how many, before they leave. The link's task is
-    /// to be woken then. False if the link is gone for good.
+    /// Takes messages from a shard, as far as there is room. `taken` gets their number before they leave. The link's
+    /// task must be woken then. False if the link has ended for good.
     pub fn send(&self, batch: &mut Vec<Envelope>, taken: impl FnOnce(usize)) -> bool {
         let waiting = self.waiting.load(Ordering::Relaxed);
         let room = LINK_HARD_MESSAGES.saturating_sub(waiting).min(batch.len());
@@ -181,8 +181,8 @@ impl Peer {
         true
     }
 
-    /// How many more messages of a shard may follow before their senders should wait; if none, the shard is told when they
-    /// may go on.
+    /// Number of further messages that a shard may send before their senders should wait. If there are none, the shard
+    /// is woken when its senders may go on.
     pub fn room_for(&self, shard: ShardIndex) -> usize {
         let mut outbox = self.outbox();
         if outbox.closed {
@@ -196,8 +196,8 @@ impl Peer {
         left
     }
 
-    /// Takes messages that are passed on for an agent that left, as far as there is room; what stays in `batch` is not taken. The
-    /// link's task is to be woken then.
+    /// Takes messages that are forwarded for an agent that left, as far as there is room; the others stay in `batch`.
+    /// The link's task must be woken then.
     pub fn forward(&self, batch: &mut Vec<Envelope>) {
         let room = LINK_HARD_MESSAGES.saturating_sub(self.waiting.load(Ordering::Relaxed)).min(batch.len());
         let mut outbox = self.outbox();
@@ -207,7 +207,7 @@ impl Peer {
         }
     }
 
-    /// Whether it is linked, or expected to be: not if it was lost, as long as it does not come back.
+    /// Returns true if the peer is present: named, and neither lost nor ended.
     pub fn is_there(&self) -> bool {
         let outbox = self.outbox();
         self.name.get().is_some() && !outbox.lost && !outbox.closed
@@ -221,8 +221,8 @@ impl Peer {
         }
     }
 
-    /// Takes news, if the peer knows of this node. What is told of agents on their way waits for that, as messages do. True if the
-    /// link's task is to be woken.
+    /// Takes news, if the peer knows this node. News about travelling agents wait for an introduction, as messages do.
+    /// Returns true if the link's task must be woken.
     pub fn tell(&self, news: News) -> bool {
         let mut outbox = self.outbox();
         let waits = matches!(news, News::Hop(_)) && !outbox.lost;
@@ -233,7 +233,7 @@ impl Peer {
         takes
     }
 
-    /// From now on the peer hears of changes; news from before are told otherwise.
+    /// Introduces this node: from now on the peer hears of changes. Earlier news are in the introduction.
     pub fn introduce(&self) {
         let mut outbox = self.outbox();
         outbox.introduced = true;
@@ -242,14 +242,15 @@ impl Peer {
         outbox.items.retain(|item| item.is_message() || is_hop(item));
     }
 
-    /// Everything that was handed over, for `into`, which is empty and gives its room in exchange.
+    /// Moves all items into `into`, which is empty and gives its memory in exchange.
     pub fn take(&self, into: &mut Vec<Item>) {
         let mut outbox = self.outbox();
         std::mem::swap(&mut outbox.items, into);
         outbox.unsent += into.len();
     }
 
-    /// So many items that were taken are not written yet. The shards that are to be told that there is room again.
+    /// Notes that so many of the taken items are not written yet. Returns the shards to wake, since there is room
+    /// again.
     pub fn handle_written(&self, unsent: usize) -> Vec<ShardIndex> {
         let mut outbox = self.outbox();
         outbox.unsent = unsent;
@@ -261,13 +262,13 @@ impl Peer {
         std::mem::take(&mut outbox.waiters)
     }
 
-    /// An item takes so many bytes, as things are: as many may wait as make [`LINK_SOFT_BYTES`].
+    /// Sets the usual size of an item. As many items may wait as have [`LINK_SOFT_BYTES`].
     pub fn set_item_bytes(&self, bytes: usize) {
         let soft = (LINK_SOFT_BYTES / bytes.max(1)).clamp(LINK_SOFT_MESSAGES_MIN, LINK_SOFT_MESSAGES);
         self.soft.store(soft, Ordering::Relaxed);
     }
 
-    /// The peer is gone; what was handed over meanwhile is lost, too.
+    /// Forgets a peer that is gone. Returns the messages that were handed over, which are lost.
     pub fn forget(&self, closed: bool) -> Vec<Envelope> {
         let mut outbox = self.outbox();
         outbox.introduced = false;
@@ -276,7 +277,7 @@ impl Peer {
         std::mem::take(&mut outbox.items).into_iter().filter_map(Item::into_message).collect()
     }
 
-    /// So many messages wait no more.
+    /// Notes that so many messages wait no longer.
     pub fn done(&self, messages: usize) {
         self.waiting.fetch_sub(messages, Ordering::Relaxed);
     }

@@ -15,7 +15,7 @@ use whimbrel_platform::route::NodeId;
 
 use crate::peer::Peer;
 
-/// See the module.
+/// Peers of a node.
 #[derive(Default)]
 pub(crate) struct Peers {
     known: RwLock<PeerTable>,
@@ -30,7 +30,7 @@ pub(crate) struct Peers {
 pub(crate) struct PeerTable {
     last: u32,
     there: BTreeMap<u32, Arc<Peer>>,
-    /// The oldest first.
+    /// Ended peers, the oldest first.
     ended: VecDeque<Arc<Peer>>,
 }
 
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_present_peers_are_known() {
+    fn present_peers_addresses_are_known() {
         let (peers, host) = (Peers::default(), IpAddr::from([10, 0, 0, 1]));
         let (one, two) = (add(&peers, "one"), add(&peers, "two"));
         [&one, &two, &one].into_iter().for_each(|peer| peers.note_host(peer, host));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn last_peer_that_leaves_is_told() {
+    fn last_leaving_peer_is_reported() {
         let (peers, (tell, hears)) = (Peers::default(), mpsc::channel());
         let (lost, left) = (add(&peers, "lost"), add(&peers, "left"));
         peers.when_alone(Some(tell));

@@ -15,7 +15,7 @@ use whimbrel_platform::limits::{AUDIT_FOLD_MS, WRONG_SECRETS_WAITING_EACH_MAX, W
 /// Taker of lines for an operator.
 type Log = Box<dyn Fn(&str) + Send + Sync>;
 
-/// See the module.
+/// Guard of a port.
 pub(crate) struct PortGuard {
     counts: RefusalCounts,
     auditor: Option<Arc<dyn Auditor>>,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_said_without_another_refusal() {
+    fn due_counts_are_logged() {
         let lines = Arc::<Mutex<Vec<String>>>::default();
         let told = Arc::clone(&lines);
         let guard = PortGuard::new(None, Box::new(move |line| lock(&told).push(line.to_owned())));

@@ -1,4 +1,4 @@
-//! Which errors of connections are refusals, and for what reason: for the counters and the audit log.
+//! Refusals among the errors of connections, with their reasons, for the counters and the audit log.
 
 use std::io;
 
@@ -7,7 +7,8 @@ use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::link::LinkError;
 use whimbrel_platform::session::{Code, Fault};
 
-/// Why this node closed a connection that did not get as far as a link; `None` if the other end, or the network, did.
+/// Reason for which this node closed a connection before it became a link; `None` if the other end or the network
+/// closed it.
 pub(crate) fn of_connection(error: &io::Error) -> Option<RefusalReason> {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
         Some(error) => of_tls(error),
@@ -26,7 +27,7 @@ pub(crate) fn of_tls(error: &Error) -> Option<RefusalReason> {
             _ => RefusalReason::BadCertificate,
         }),
         Error::NoCertificatesPresented => Some(RefusalReason::BadCertificate),
-        // Whoever speaks no TLS, an old version of it, or another level's.
+        // The peer speaks no TLS, an old version of it, or that of another level.
         Error::InvalidMessage(_)
         | Error::PeerIncompatible(_)
         | Error::NoApplicationProtocol
@@ -38,7 +39,7 @@ pub(crate) fn of_tls(error: &Error) -> Option<RefusalReason> {
     }
 }
 
-/// Why what answered can be no node that this one could link with, if that is why a connection did not get as far as a link.
+/// Reason why the other end can be no node to link with, if a connection failed for that.
 pub(crate) fn of_no_node(error: &io::Error) -> Option<String> {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>())? {
         Error::InvalidMessage(_) => Some("what answers there does not speak TLS".to_owned()),
@@ -50,7 +51,7 @@ pub(crate) fn of_no_node(error: &io::Error) -> Option<String> {
     }
 }
 
-/// Protocol that somebody speaks at the wrong port.
+/// Protocol of a client at the wrong port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ForeignProtocol {
     Json,
@@ -70,7 +71,7 @@ impl ForeignProtocol {
     }
 }
 
-/// Reason why the first bytes of a connection to the link port are none of a node's, if they are known.
+/// Reason why the first bytes of a connection to the link port are no node's, if it is known.
 pub(crate) fn of_first_bytes(bytes: &[u8]) -> Option<&'static str> {
     Some(match ForeignProtocol::of(bytes)? {
         ForeignProtocol::Json => "these bytes look like JSON: programs connect to the agent port (--agent-port)",
@@ -81,10 +82,10 @@ pub(crate) fn of_first_bytes(bytes: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Characters that are shown of what came.
+/// Maximal number of received characters that an error shows.
 const SHOWN_CHARS: usize = 60;
 
-/// Why the first bytes of a connection are not a node's; `None` if nothing came.
+/// Reason why the first bytes of a connection are no node's; `None` if nothing arrived.
 pub(crate) fn of_answer(bytes: &[u8]) -> Option<String> {
     match bytes {
         [] => None,
@@ -98,7 +99,7 @@ pub(crate) fn of_answer(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Why this node closed a connection of a link; `None` if that was no refusal.
+/// Reason for which this node closed a connection of a link; `None` if that was no refusal.
 pub(crate) fn of_link(error: &LinkError) -> Option<RefusalReason> {
     match error {
         LinkError::NotNext { .. } => Some(RefusalReason::Replayed),
@@ -116,7 +117,7 @@ pub(crate) fn of_link(error: &LinkError) -> Option<RefusalReason> {
     }
 }
 
-/// Why this node closed a connection of a session; `None` if that was no refusal.
+/// Reason for which this node closed a connection of a session; `None` if that was no refusal.
 pub(crate) fn of_fault(fault: &Fault) -> Option<RefusalReason> {
     match fault.code {
         Code::Unauthorised | Code::SessionGone => Some(RefusalReason::BadToken),
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_protocols_are_told_by_first_bytes() {
+    fn first_bytes_reveal_foreign_protocols() {
         assert_eq!(ForeignProtocol::of(b"{\"type\":\"hello\""), Some(ForeignProtocol::Json));
         assert_eq!(ForeignProtocol::of(b"GET / HTTP/1.1"), Some(ForeignProtocol::Http));
         assert_eq!(ForeignProtocol::of(&[0x16, 3, 1, 2, 0]), Some(ForeignProtocol::Tls));
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_node_is_shown_as_it_is() {
+    fn foreign_answer_is_shown() {
         assert_eq!(of_answer(b""), None);
         let http = of_answer(b"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n").unwrap();
         assert_eq!(http, "what answers there says \"HTTP/1.1 400 Bad Request\"");

@@ -1,7 +1,7 @@
 //! A socket with a TLS session on it, after the handshake.
 //!
-//! Other than the stream that does the handshake, it reads as many records at a time as came, and can be handed from one
-//! runtime to another.
+//! Unlike the stream that does the handshake, it reads as many records at a time as have arrived, and can be moved from
+//! one runtime to another.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::pin::Pin;
@@ -14,15 +14,15 @@ use tokio::net::TcpStream;
 /// Encrypted bytes read at once: four full records.
 const READ_BYTES: usize = 64 << 10;
 
-/// See the module.
+/// Socket with a TLS session, after the handshake.
 pub(crate) struct Secure {
     socket: TcpStream,
     session: Session,
-    /// Encrypted bytes that came; those before `used` are decrypted, those from `filled` on mean nothing.
+    /// Received encrypted bytes: decrypted before `used`, meaningless from `filled` on.
     came: Box<[u8]>,
     used: usize,
     filled: usize,
-    /// The other end sends no more.
+    /// True once the other end sends no more.
     ended: bool,
     closing: bool,
 }
@@ -33,7 +33,7 @@ impl Secure {
         Self { socket, session, came, used: 0, filled: 0, ended: false, closing: false }
     }
 
-    /// The same over what this makes of the socket.
+    /// Replaces the socket by what `change` makes of it.
     pub fn with_socket(self, change: impl FnOnce(TcpStream) -> io::Result<TcpStream>) -> io::Result<Self> {
         let Self { socket, session, came, used, filled, ended, closing } = self;
         Ok(Self { socket: change(socket)?, session, came, used, filled, ended, closing })
@@ -47,7 +47,7 @@ impl Secure {
         &self.session
     }
 
-    /// Has the session take in what came, more of it first if all is taken in.
+    /// Decrypts the received bytes; receives more first, if all are decrypted.
     fn poll_take_in(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.used == self.filled && !self.ended {
             let mut room = ReadBuf::new(&mut self.came);
@@ -57,18 +57,18 @@ impl Secure {
         }
         let mut rest = self.came.get(self.used..self.filled).unwrap_or_default();
         let before = rest.len();
-        // Nothing left to read tells the session that the other end sends no more.
+        // Reading nothing tells the session that the other end sends no more.
         self.session.read_tls(&mut rest)?;
         self.used += before - rest.len();
         if let Err(error) = self.session.process_new_packets() {
-            // The session has something to say about that. Whether it gets there is of no account any more.
+            // The session has an alert to send. Nobody minds if the alert is lost.
             let _ = self.poll_send(cx);
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Writes all that is encrypted.
+    /// Writes all encrypted bytes.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.session.wants_write() {
             let mut socket = Blocking { socket: &mut self.socket, cx };
@@ -83,7 +83,7 @@ impl Secure {
     }
 }
 
-/// A socket that says so when it would have to wait.
+/// Socket that returns `WouldBlock` instead of waiting.
 struct Blocking<'a, 'b> {
     socket: &'a mut TcpStream,
     cx: &'a mut Context<'b>,
@@ -122,7 +122,7 @@ impl AsyncRead for Secure {
                         return Poll::Ready(Ok(()));
                     }
                 }
-                // As many records at once as are here already.
+                // As many records at once as have arrived.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => match (some, this.used < this.filled) {
                     (true, false) => return Poll::Ready(Ok(())),
                     _ => ready!(this.poll_take_in(cx))?,
@@ -137,10 +137,10 @@ impl AsyncWrite for Secure {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         loop {
-            // What is taken is encrypted, and counts as written even if it cannot leave yet.
+            // Taken bytes are encrypted, and count as written even if they cannot leave yet.
             let count = this.session.writer().write(bytes)?;
             match this.poll_send(cx)? {
-                // There was no room for it, and now there is.
+                // There was no room for the bytes, and now there is.
                 Poll::Ready(()) if count == 0 && !bytes.is_empty() => {}
                 Poll::Pending if count == 0 => return Poll::Pending,
                 _ => return Poll::Ready(Ok(count)),

@@ -1,4 +1,4 @@
-//! How links are secured: not at all, encrypted, or with both ends known by their certificates.
+//! Security of links: none, encryption, or certificates at both ends.
 
 use std::fmt;
 use std::io;
@@ -18,56 +18,56 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::revocation_list::CertificateRevocationList;
 
-/// How links are secured.
+/// Security level of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Not at all: for one machine, and to find faults.
+    /// No security: for one machine, and to find faults.
     Open,
-    /// Encrypted. Who connects is known by the platform's secret only.
+    /// Encryption. A peer is known by the platform's secret only.
     Tls,
-    /// Encrypted, both ends known by their certificates; a message whose sender is not an agent of the node that it
-    /// comes from is refused.
+    /// Encryption, with certificates at both ends. A message whose sender is not an agent of the sending node is
+    /// refused.
     Authenticated,
-    /// The same, and every message that leaves a node is signed by its sender.
+    /// As `Authenticated`, and every message that leaves a node is signed by its sender.
     Signed,
 }
 
-/// What links of the level `signed` agree on in their handshake: they link with their like only.
+/// Application protocol of links at the level `signed`: they link with their like only.
 const SIGNED_PROTOCOL: &[u8] = b"whimbrel-signed/1";
 
-/// What a node shows and trusts, as PEM.
+/// Certificates and keys of a node, and its trust, as PEM.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credentials {
-    /// Its certificate.
+    /// Certificate of the node.
     pub certificate_pem: String,
-    /// Its private key.
+    /// Private key of the node.
     pub key_pem: String,
-    /// The certificate of the key that certifies the node's agents; empty if it certifies none.
+    /// Certificate of the key that certifies the node's agents; empty if it certifies none.
     #[serde(default)]
     pub agents_pem: String,
-    /// That key.
+    /// Private key that certifies the node's agents.
     #[serde(default)]
     pub agents_key_pem: String,
-    /// The certificates of the platform's authority; several while one takes over from another.
+    /// Certificates of the platform's authority; several while one takes over from another.
     pub authority_pem: String,
-    /// The authority's list of certificates that were taken back; empty if there is none.
+    /// Revocation lists of the authority; empty if there are none.
     pub revoked_pem: String,
 }
 
 impl Credentials {
-    /// The node that the certificate names; `None` if it names none.
+    /// Returns the node that the certificate names; `None` if it names none.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The certificate cannot be read.
     pub fn node(&self) -> Result<Option<String>, SecurityError> {
         let chain = certificates(&self.certificate_pem, "the node's certificate")?;
         Ok(chain.first().and_then(|certificate| Identity::of(certificate).node().map(ToOwned::to_owned)))
     }
 
-    /// Whether less than a third is left of the time that the certificate is good for.
+    /// Returns true if less than a third of the certificate's validity is left.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The certificate cannot be read.
     pub fn wants_renewal(&self) -> Result<bool, SecurityError> {
         let unreadable = || SecurityError::Unreadable("the node's certificate");
         let chain = certificates(&self.certificate_pem, "the node's certificate")?;
@@ -77,7 +77,7 @@ impl Credentials {
         Ok(now > until - (until - from) / 3)
     }
 
-    /// Whether they trust the same authorities, and nobody else whose certificate was taken back.
+    /// Returns true if these credentials trust the same authorities, and have the same revocations.
     ///
     /// # Errors
     /// Certificates or lists cannot be read.
@@ -87,14 +87,14 @@ impl Credentials {
     }
 }
 
-/// The serial numbers on lists of certificates that were taken back.
+/// Serial numbers on revocation lists.
 fn revoked_serials(pem: &str) -> Result<Vec<Vec<u8>>, SecurityError> {
     let mut serials: Vec<Vec<u8>> = revoked(pem)?.into_iter().map(|(serial, _)| serial).collect();
     serials.sort_unstable();
     Ok(serials)
 }
 
-/// What lists of certificates that were taken back say: serial numbers, and when that was, in milliseconds since 1970.
+/// Serial numbers on revocation lists, with the times of revocation in milliseconds since 1970.
 pub(crate) fn revoked(pem: &str) -> Result<Vec<(Vec<u8>, u64)>, SecurityError> {
     let mut all = Vec::new();
     for list in revocation_lists(pem)? {
@@ -114,22 +114,22 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Why credentials are of no use.
+/// Error of credentials.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecurityError {
-    /// Something in them is not PEM, or not what it should be.
+    /// A part of the credentials is malformed.
     #[error("{0} cannot be read")]
     Unreadable(&'static str),
-    /// They do not fit together.
+    /// The parts of the credentials do not match.
     #[error("the certificate, its key and the authority do not fit together: {0}")]
     Unfit(String),
-    /// This level needs credentials.
+    /// The level needs credentials.
     #[error("links that are encrypted need credentials: a certificate of the platform's authority")]
     NoCredentials,
 }
 
-/// The name in certificates of any node, or of this one.
+/// Name in the certificates of this node, or of any.
 pub(crate) fn node_dns_name(node: Option<&str>) -> String {
     match node {
         Some(node) => format!("{node}.node.whimbrel"),
@@ -137,17 +137,17 @@ pub(crate) fn node_dns_name(node: Option<&str>) -> String {
     }
 }
 
-/// The name in the certificate with which a node certifies its agents.
+/// Name in the certificate with which a node certifies its agents.
 pub(crate) fn agents_dns_name(node: &str) -> String {
     format!("{node}.agents.whimbrel")
 }
 
-/// The name in the certificate of a program that has an agent of this name.
+/// Name in the certificate of a program that has an agent of this name.
 pub(crate) fn session_dns_name(agent: &str) -> String {
     format!("{agent}.session.whimbrel")
 }
 
-/// Who has to show a certificate to whoever accepts connections.
+/// Clients that must show a certificate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Showing {
     Nobody,
@@ -155,24 +155,24 @@ enum Showing {
     Everybody,
 }
 
-/// What TLS needs.
+/// TLS configuration of a node.
 pub(crate) struct Tls {
     pub server: Arc<ServerConfig>,
     pub client: Arc<ClientConfig>,
     pub name: ServerName<'static>,
-    /// What both ends must agree on, if anything.
+    /// Application protocol that both ends must agree on, if there is one.
     protocol: Option<&'static [u8]>,
-    /// The authority's own certificates.
+    /// Certificates of the authority.
     pub authority: Vec<CertificateDer<'static>>,
-    /// Looks over certificates of nodes, whichever end they are at.
+    /// Verifier of nodes' certificates, at both ends.
     verifier: Arc<dyn ClientCertVerifier>,
 }
 
 impl Tls {
-    /// Whether a handshake came to what this level needs.
+    /// Checks that a handshake agreed on the application protocol of this level.
     ///
     /// # Errors
-    /// It did not: the other end is of another level.
+    /// The other end is of another level.
     pub fn check_level(&self, agreed: Option<&[u8]>) -> io::Result<()> {
         if agreed == self.protocol {
             return Ok(());
@@ -180,7 +180,7 @@ impl Tls {
         Err(io::Error::new(io::ErrorKind::InvalidData, rustls::Error::NoApplicationProtocol))
     }
 
-    /// Why this certificate of a peer is not, or not any more, one to be trusted; `None` if it is.
+    /// Reason why a peer's certificate is not trusted, or no longer; `None` if it is trusted.
     pub fn distrusts(&self, chain: &[CertificateDer<'_>]) -> Option<rustls::Error> {
         let Some((certificate, others)) = chain.split_first() else {
             return Some(rustls::Error::NoCertificatesPresented);
@@ -188,15 +188,15 @@ impl Tls {
         self.verifier.verify_client_cert(certificate, others, UnixTime::now()).err()
     }
 
-    /// What links of this level ask for; `None` if that is nothing.
+    /// Makes the configuration for links of this level; `None` if the level is open.
     pub fn new(level: Level, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
         let showing = if level >= Level::Authenticated { Showing::Everybody } else { Showing::Nobody };
         Self::with(level, showing, credentials)
     }
 
-    /// What an agent port of this level asks for: programs without a certificate have tokens.
+    /// Makes the configuration for an agent port of this level. Programs without a certificate have tokens.
     pub fn of_agent_port(level: Level, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
-        // That messages are signed concerns nodes.
+        // Signatures of messages concern nodes.
         Self::with(level.min(Level::Authenticated), Showing::WhoLikes, credentials)
     }
 
@@ -230,15 +230,15 @@ impl Tls {
     }
 }
 
-/// What HTTP is encrypted with that shows this certificate: nobody has to show one of its own.
+/// Makes the TLS configuration for HTTP with this certificate. Clients need none.
 ///
 /// # Errors
-/// The certificate or its key is of no use.
+/// The certificate or its key cannot be used.
 pub fn https(certificate_pem: &str, key_pem: &str) -> Result<Arc<ServerConfig>, SecurityError> {
     let unfit = |error: rustls::Error| SecurityError::Unfit(error.to_string());
     let chain = certificates(certificate_pem, "the certificate")?;
     let building = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    // Browsers of these years speak at least this.
+    // All current browsers speak this version.
     let building = building.with_protocol_versions(&[&rustls::version::TLS13]).map_err(unfit)?;
     let mut config = building.with_no_client_auth().with_single_cert(chain, key(key_pem)?).map_err(unfit)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -259,7 +259,7 @@ pub(crate) fn key(pem: &str) -> Result<PrivateKeyDer<'static>, SecurityError> {
     PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| SecurityError::Unreadable("the node's key"))
 }
 
-/// AES-128 first: it takes two thirds of the time of AES-256, and who speaks TLS 1.3 has it (RFC 8446 9.1).
+/// AES-128 first: it takes two thirds of the time of AES-256, and every TLS 1.3 implementation has it (RFC 8446 9.1).
 fn provider() -> CryptoProvider {
     let mut provider = ring::default_provider();
     provider.cipher_suites.sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
@@ -282,7 +282,7 @@ fn server_config(
     };
     let chain = certificates(&credentials.certificate_pem, "the node's certificate")?;
     let mut config = building.with_single_cert(chain, key(&credentials.key_pem)?).map_err(|error| unfit(&error))?;
-    // Links last: what resumption costs a server is of no use to them.
+    // Links last long: session resumption would only cost the server.
     config.send_tls13_tickets = 0;
     Ok(config)
 }
@@ -310,7 +310,7 @@ fn client_config(
     building.with_client_auth_cert(chain, key(&credentials.key_pem)?).map_err(|error| unfit(&error))
 }
 
-/// Whom a certificate names.
+/// Names in a certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
     nodes: Vec<String>,
@@ -318,20 +318,20 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Whom these certificates name, which were verified already: none if the authority itself did not sign the first,
-    /// behind which only its own may stand. Nodes have certificates to sign others with, of their agents; what these say
-    /// of nodes and sessions is nothing.
+    /// Reads the identity in a verified chain; `None` unless the authority itself signed the first certificate, so that
+    /// only its own follow. Nodes have certificates to certify their agents; a statement of such a certificate about
+    /// nodes and sessions is worthless.
     pub fn of_chain(chain: &[CertificateDer<'_>], authority: &[CertificateDer<'_>]) -> Option<Self> {
         let (first, others) = chain.split_first()?;
         others.iter().all(|other| authority.contains(other)).then(|| Self::of(first))
     }
 
-    /// The agents of a session that it names, and patterns of such names, the first first: that is what its holder is called.
+    /// Agents of a session that the certificate names, and patterns of such names. The holder is called as the first.
     pub fn sessions(&self) -> impl Iterator<Item = &str> {
         self.nodes.iter().filter_map(|name| name.strip_suffix(".session.whimbrel"))
     }
 
-    /// What this certificate says, which was verified already; nothing if it cannot be read.
+    /// Reads a verified certificate; empty if it is malformed.
     pub fn of(certificate: &CertificateDer<'_>) -> Self {
         let mut identity = Self::default();
         let Ok((_, parsed)) = X509Certificate::from_der(certificate) else { return identity };
@@ -346,12 +346,12 @@ impl Identity {
         identity
     }
 
-    /// The node that it names, if it names one.
+    /// Returns the node that the certificate names, if it names one.
     pub fn node(&self) -> Option<&str> {
         self.nodes.iter().find_map(|name| name.strip_suffix(".node.whimbrel"))
     }
 
-    /// Why it is not the node of this name, coming from there; `None` if it is.
+    /// Reason why the identity is not that of a node, connecting from an address; `None` if it is.
     pub fn contradicts(&self, node: &str, from: Option<IpAddr>) -> Option<(RefusalReason, String)> {
         if !self.nodes.contains(&node_dns_name(Some(node))) {
             return Some((RefusalReason::Impostor, format!("its certificate does not name the node {node}")));
@@ -378,7 +378,7 @@ mod tests {
     use crate::Authority;
 
     #[test]
-    fn links_agree_on_the_quickest_cipher() {
+    fn links_use_quickest_cipher() {
         let credentials = Authority::create("p").unwrap().issue("n1", &[], 1).unwrap();
         for level in [Level::Tls, Level::Authenticated, Level::Signed] {
             let tls = Tls::new(level, Some(&credentials)).unwrap().unwrap();

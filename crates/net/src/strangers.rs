@@ -6,10 +6,10 @@ use std::sync::Arc;
 use whimbrel_platform::crowd::{Crowd, Place};
 use whimbrel_platform::limits::{LINK_KNOWN_EACH_MAX, LINK_KNOWN_MAX, LINK_STRANGERS_EACH_MAX, LINK_STRANGERS_MAX};
 
-/// See the module. Strangers take no places of nodes that are known, unless they are where one of these is.
+/// Places of strangers. Strangers take no places of known nodes, unless they connect from an address of one.
 pub(crate) struct Strangers {
     anywhere: Arc<Crowd>,
-    /// For addresses of nodes that are linked, or were.
+    /// Places for addresses of nodes that are linked, or were.
     known: Arc<Crowd>,
 }
 
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strangers_leave_room_for_others_and_known_nodes() {
+    fn strangers_leave_room_for_nodes() {
         let (strangers, mut there) = (Strangers::default(), Vec::new());
         let address = |host: usize| IpAddr::from([10, 1, (host / 256) as u8, (host % 256) as u8]);
         let mut crowd = |host: usize| {

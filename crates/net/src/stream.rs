@@ -1,4 +1,4 @@
-//! A socket, encrypted or not.
+//! Stream: a socket, encrypted or not.
 
 use std::io;
 use std::pin::Pin;
@@ -13,14 +13,14 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use crate::secure::Secure;
 use crate::security::{Identity, Tls};
 
-/// See the module.
+/// Socket, encrypted or not.
 pub(crate) enum Stream {
     Plain(TcpStream),
     Secure(Box<Secure>),
 }
 
 impl Stream {
-    /// The end that was connected to.
+    /// Does the handshake of the end that was connected to.
     pub async fn accept(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
         let Some(tls) = tls else { return Ok(Self::Plain(socket)) };
         let (socket, session) = TlsAcceptor::from(Arc::clone(&tls.server)).accept(socket).await?.into_inner();
@@ -28,7 +28,7 @@ impl Stream {
         Ok(Self::Secure(Box::new(Secure::new(socket, session.into()))))
     }
 
-    /// The end that connected.
+    /// Does the handshake of the end that connected.
     pub async fn connect(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
         let Some(tls) = tls else { return Ok(Self::Plain(socket)) };
         let connector = TlsConnector::from(Arc::clone(&tls.client));
@@ -37,7 +37,7 @@ impl Stream {
         Ok(Self::Secure(Box::new(Secure::new(socket, session.into()))))
     }
 
-    /// The same socket, from now on told of what happens to it by the runtime in whose context this is called.
+    /// Moves the socket to the current runtime.
     pub fn move_here(self) -> io::Result<Self> {
         let moved = |socket: TcpStream| TcpStream::from_std(socket.into_std()?);
         Ok(match self {
@@ -46,7 +46,7 @@ impl Stream {
         })
     }
 
-    /// The socket under it.
+    /// Socket under the stream.
     pub fn socket(&self) -> &TcpStream {
         match self {
             Self::Plain(socket) => socket,
@@ -54,7 +54,7 @@ impl Stream {
         }
     }
 
-    /// The certificates that the peer showed.
+    /// Certificates that the peer showed.
     pub fn certificates(&self) -> Option<&[CertificateDer<'static>]> {
         match self {
             Self::Plain(_) => None,
@@ -62,7 +62,7 @@ impl Stream {
         }
     }
 
-    /// Whom the peer's certificate names, if it showed one.
+    /// Identity in the peer's certificate, if it showed one.
     pub fn identity(&self) -> Option<Identity> {
         Identity::of_chain(self.certificates()?, &[])
     }

@@ -1,4 +1,4 @@
-//! A link's task: it moves bytes between a socket and the link's state machine.
+//! Task of a link: moves bytes between a socket and the link's state machine.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -26,79 +26,79 @@ use crate::refusal;
 use crate::security::Level;
 use crate::signing::Digest;
 
-/// How long a link waits until it looks again whether its node has room, if it is not told.
+/// Interval at which a link checks whether its node has room again, if it is not woken.
 const NO_ROOM_WAIT: Duration = Duration::from_millis(20);
-/// How much of what an item took before counts for how much one takes: all but one part of so many.
+/// Weight of former items in the average size of an item: all but one part of so many.
 const ITEM_BYTES_INERTIA: usize = 4;
-/// The longest that a task sleeps: a bound for timers, not a period.
+/// Maximal time that a task sleeps: a bound for timers, not a period.
 pub(crate) const SLEEP_MAX: Duration = Duration::from_secs(3600);
 const PEER_CLOSED: &str = "the peer closed the connection";
 
-/// See the module.
+/// Task of a link.
 struct Task {
     hub: Arc<Inner>,
     peer: Arc<Peer>,
     link: Link,
     accepted: UnboundedReceiver<Box<Accepted>>,
-    /// Connection by the peer's name, whoever made it, until its claim is decided.
+    /// Connection by the peer's name, whichever end made it, until its claim is decided.
     claimant: Option<Box<Accepted>>,
     /// True once the claimant's connection is the link's.
     granted: bool,
-    /// Since when another node is where the peer should be.
+    /// Time since which another node is at the peer's address.
     absent_since: Option<Time>,
-    /// Since when the peer is lost.
+    /// Time since which the peer is lost.
     lost_since: Option<Time>,
     /// Place of the next chunk of this node's introduction to the peer.
     introducing: Option<u64>,
     /// Address of the present connection's other end.
     host: Option<IpAddr>,
-    /// From the outbox, on its way to the link.
+    /// Items from the outbox, on their way to the link.
     fresh: Vec<Item>,
-    /// From the wire, on its way to the scheduler.
+    /// Items from the wire, on their way to the scheduler.
     arrived: Arrived,
     messages: Vec<Envelope>,
-    /// Of these, whose senders the peer may not speak for.
+    /// Messages whose senders the peer may not speak for.
     forged: Vec<Envelope>,
-    /// And those that are not as their senders signed them, and why.
+    /// Messages that are not as their senders signed them, with the reason.
     unsigned: Vec<(Envelope, &'static str)>,
-    /// Bytes to be written, and how many of them were.
+    /// Bytes to be written, and the number of written ones.
     out: Vec<u8>,
     written: usize,
-    /// The scheduler had no room for more when it was asked last.
+    /// True if the scheduler had no room for more when it was asked last.
     no_room: bool,
-    /// How many bytes an item takes, of late.
+    /// Average size of recent items, in bytes.
     item_bytes: usize,
-    /// What is to be done next about the connection.
+    /// Next step about the connection.
     next: Next,
-    /// This end connects.
+    /// True if this end connects.
     dials: bool,
-    /// How often the hub's credentials had changed when the peer was looked over last.
+    /// Number of credential changes when the peer was checked last.
     tls_changes: u64,
-    /// True while a connection is replaced because of one message, which nobody needs to hear of again.
+    /// True while a connection is replaced because of one message, which is logged once only.
     is_renewing: bool,
 }
 
-/// What was found out of what came, as far as what follows may be alike.
+/// Last results of checks that the following messages may share.
 #[derive(Default)]
 struct LastAnswers {
-    /// Whether the peer speaks for the sender that it was asked about last: messages of one sender mostly come in a row.
+    /// Last sender, and whether the peer speaks for it: messages of one sender mostly come in a row.
     speaks: Option<(Aid, bool)>,
-    /// The message whose signature was looked at last, if it may be for several.
+    /// Last message whose signature was verified, if it may be for several receivers.
     verified: Option<(Arc<AclMessage>, Digest)>,
 }
 
 enum Next {
-    /// Nothing.
+    /// Nothing to do.
     Go,
-    /// Make one.
+    /// Make a connection.
     Connect,
-    /// This one is of no use any more.
+    /// Close the connection for this error.
     Close(LinkError),
-    /// The peer will not come back, or should not.
+    /// End the link: the peer will not come back, or should not.
     End,
 }
 
-/// What happened to a connection.
+/// Event of a connection.
 enum Happening {
     Came(usize),
     Wrote,
@@ -106,7 +106,7 @@ enum Happening {
     Accepted(Box<Accepted>),
 }
 
-/// Runs a link until its peer leaves for good, or this node does.
+/// Runs a link until its peer or this node leaves for good.
 pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: UnboundedReceiver<Box<Accepted>>) {
     let mut task = Task {
         dials: false,
@@ -165,7 +165,7 @@ impl Task {
         self.peer.name.get().cloned().or_else(|| self.peer.address()).unwrap_or_else(|| "?".to_owned())
     }
 
-    /// Says what is in the way of a connection, once.
+    /// Logs a failure to connect, once.
     fn complain(&self, what: &str) {
         let mut complaint = self.peer.complaint.lock().unwrap_or_else(PoisonError::into_inner);
         if *complaint != what {
@@ -175,7 +175,7 @@ impl Task {
         }
     }
 
-    /// What answers where the peer should be was never heard as a node, and is none.
+    /// Notes why something at the peer's address is no node, unless a node was heard there before.
     fn note_no_node(&self, why: &str) {
         if self.peer.dials() && self.peer.figures.items_in.load(Ordering::Relaxed) == 0 {
             let _ = self.peer.no_node.set(why.to_owned());
@@ -186,7 +186,7 @@ impl Task {
         self.hub.guard.say(&format!("link to {}: {what}", self.peer_name()));
     }
 
-    /// Waits until there is a connection, or the link is at its end.
+    /// Waits for a connection; `None` when the link ends.
     async fn find_connection(&mut self) -> Option<Connection> {
         self.look_after();
         match std::mem::replace(&mut self.next, Next::Go) {
@@ -242,7 +242,7 @@ impl Task {
 
     fn begin(&mut self, connection: Connection) -> Option<Connection> {
         let now = self.now();
-        // Where it was accepted is not where its link is.
+        // A connection is accepted on another runtime than that of its link.
         let Ok(connection) = connection.move_here() else {
             self.link.handle_disconnected(now);
             return None;
@@ -254,7 +254,7 @@ impl Task {
         Some(connection)
     }
 
-    /// The connection is the link's from now on.
+    /// Makes an accepted connection the link's.
     fn begin_accepted(&mut self, accepted: Accepted) -> Option<Connection> {
         if let Some(address) = accepted.address() {
             self.peer.listens_at(address);
@@ -275,24 +275,24 @@ impl Task {
         None
     }
 
-    /// The connection that waited is the link's.
+    /// Makes the waiting connection the link's.
     fn begin_claimant(&mut self) -> Option<Connection> {
         let claimant = self.claimant.take()?;
         self.begin_accepted(*claimant)
     }
 
-    /// The connection that waited is not the link's.
+    /// Refuses the waiting connection.
     fn refuse_claimant(&mut self, why: Option<LinkError>) {
         if let (Some(claimant), Some(why)) = (self.claimant.take(), why) {
             match refusal::of_link(&why) {
                 Some(reason) => self.hub.turn_away(*claimant, reason, &why),
-                // The two are linked already: no harm was meant.
+                // The two nodes are linked already: no harm was meant.
                 None => hub::close(*claimant, &why),
             }
         }
     }
 
-    /// Exchanges bytes until something about the connection changes. Returns the connection that is to be used then.
+    /// Exchanges bytes until something about the connection changes. Returns the connection to use then.
     async fn converse(&mut self, mut connection: Connection) -> Option<Connection> {
         let hub = Arc::clone(&self.hub);
         let peer = Arc::clone(&self.peer);
@@ -346,7 +346,7 @@ impl Task {
                     if let Some(why) = refusal::of_no_node(&error) {
                         self.note_no_node(&why);
                     }
-                    // What rustls says of it is of no use to who runs nodes.
+                    // The text of rustls would not help an operator.
                     let gone = error.kind() == io::ErrorKind::UnexpectedEof;
                     let why = if gone { PEER_CLOSED.to_owned() } else { error.to_string() };
                     return self.lost_connection(&why);
@@ -355,7 +355,7 @@ impl Task {
         }
     }
 
-    /// Writes what can be written, then reads what can be read.
+    /// Writes as much as possible, then reads as much as possible.
     fn poll_connection(&mut self, cx: &mut Context<'_>, connection: &mut Connection) -> Poll<io::Result<Happening>> {
         let mut wrote = false;
         while let Some(rest) = self.out.get(self.written..).filter(|rest| !rest.is_empty()) {
@@ -382,7 +382,7 @@ impl Task {
         }
     }
 
-    /// Takes all frames that came, and hands on what was in them.
+    /// Takes all frames that have arrived, and hands on their items.
     fn take_frames(&mut self, connection: &mut Connection) -> Result<(), LinkError> {
         let now = self.now();
         let outcome = loop {
@@ -406,7 +406,7 @@ impl Task {
             connection.incoming.use_up(used);
         };
         self.hand_on();
-        // Said first: if there is room only after it was asked for, this is told.
+        // Note the lack of room first: if there is room only after this question, the task is woken.
         self.peer.no_room.store(true, Ordering::Release);
         self.no_room = !self.hub.station.has_room();
         if !self.no_room {
@@ -416,7 +416,7 @@ impl Task {
         outcome
     }
 
-    /// Closes a connection whose peer is not trusted any more, since the credentials changed.
+    /// Closes the connection if the peer is no longer trusted after a change of credentials.
     fn look_over(&mut self, connection: &Connection) {
         let changes = self.hub.tls_changes.load(Ordering::Acquire);
         if changes == self.tls_changes {
@@ -433,7 +433,7 @@ impl Task {
         }
     }
 
-    /// Checks, when it says who it is, that the peer is who it was, or somebody new.
+    /// Checks at a hello that the peer is the same node as before, or a new one.
     fn check_hello(&self, connection: &Connection, frame: &Frame<'_>) -> Result<(), LinkError> {
         if frame.kind != FrameKind::Hello {
             return Ok(());
@@ -454,12 +454,12 @@ impl Task {
         Err(LinkError::Linked(hello.node.clone()))
     }
 
-    /// Hands on what arrived, in order.
+    /// Hands on the items that arrived, in order.
     fn hand_on(&mut self) {
         if self.arrived.is_empty() {
             return;
         }
-        // What begins comes before what is said: whoever hears it may answer, and is heard only when introduced.
+        // Introductions come before messages: a receiver may reply, and is heard only when introduced.
         self.react_to_all();
         let (count, mut all) = self.arrived.take();
         let mut known = LastAnswers::default();
@@ -491,14 +491,14 @@ impl Task {
         }
     }
 
-    /// Hands on the messages that are sorted out so far.
+    /// Hands on the messages that were sorted so far.
     fn let_arrive(&mut self) {
         if !self.messages.is_empty() {
             self.hub.station.arrive(self.peer.id, &mut self.messages);
         }
     }
 
-    /// Whether the peer may speak for this sender.
+    /// Returns true if the peer may speak for this sender.
     fn speaks_for(&self, sender: Aid, known: &mut LastAnswers) -> bool {
         if self.hub.level < Level::Authenticated {
             return true;
@@ -509,7 +509,7 @@ impl Task {
         }
     }
 
-    /// Messages in a row are all from one sender: if they are from who they say, and none is signed, no more is to be known.
+    /// Hands on a row. All its messages are from one sender: one check serves all, if none is signed.
     fn hand_on_row(&mut self, row: Row, known: &mut LastAnswers) {
         let sender = row.bodies.first().map(|first| first.sender);
         if self.hub.signing.is_some() || !sender.is_some_and(|sender| self.speaks_for(sender, known)) {
@@ -519,7 +519,7 @@ impl Task {
         self.hub.station.arrive_row(self.peer.id, row.to, row.bodies);
     }
 
-    /// Puts a message to those that are good, or to those that are not.
+    /// Sorts a message: into the accepted ones, or into those to refuse.
     fn sort_out(&mut self, envelope: Envelope, known: &mut LastAnswers) {
         let speaks = self.speaks_for(envelope.body.sender, known);
         let signing = self.hub.signing.as_ref().zip(self.peer.name.get());
@@ -552,7 +552,7 @@ impl Task {
         self.hub.station.refuse_forged(refused.collect());
     }
 
-    /// Takes what was handed to the link, lets its time pass, and does what it says.
+    /// Takes new items, advances the link's time, and carries out its events.
     fn look_after(&mut self) {
         if self.peer.leaving.load(Ordering::Acquire) {
             self.link.leave();
@@ -587,7 +587,8 @@ impl Task {
         }
     }
 
-    /// Returns when a lost peer is forgotten, which frees its place: never while this end connects, or messages wait.
+    /// Returns the time at which a lost peer is forgotten, which frees its place: never while this end connects, or
+    /// messages wait.
     fn forget_at(&self) -> Time {
         let is_away = !self.dials && !self.link.is_up() && self.link.waiting() == 0;
         let lost_since = self.lost_since.filter(|_| is_away);
@@ -658,7 +659,7 @@ impl Task {
         let (peer, link, signing) = (&self.peer, &mut self.link, &self.hub.signing);
         self.hub.station.introduce(&mut |mut news| {
             peer.introduce();
-            // Before all that it hears of this node: it links with the others, and waits for what they say.
+            // Before all other items: the peer links with the others, and waits for their introductions.
             news.splice(0..0, members.clone());
             news.extend(signing.iter().flat_map(|signing| signing.signer.introductions()));
             link.introduce(news);
@@ -668,8 +669,8 @@ impl Task {
         self.say("up");
     }
 
-    /// Asks for the next chunk of the introduction if all before it is written. The chunk goes the way of later changes,
-    /// lest it overtakes one.
+    /// Asks for the next chunk of the introduction, if all before it is written. The chunk takes the way of later
+    /// changes, so that it overtakes none.
     fn introduce_more(&mut self) {
         let Some(place) = self.introducing.filter(|_| self.written >= self.out.len() && self.link.unsent() == 0) else {
             return;
@@ -685,7 +686,7 @@ impl Task {
         }
     }
 
-    /// Encodes what is to be written, if the last is.
+    /// Encodes further items, if the last ones are written.
     fn fill_out(&mut self) {
         if self.written < self.out.len() {
             return;
@@ -705,7 +706,7 @@ impl Task {
         self.tell_waiters();
     }
 
-    /// Tells shards that wait until most of what they sent is written, when it is.
+    /// Wakes shards that wait, once most of their messages are written.
     fn tell_waiters(&self) {
         let waiters = self.peer.handle_written(self.link.unsent());
         if !waiters.is_empty() {
@@ -726,15 +727,14 @@ impl Task {
         None
     }
 
-    /// Notes that what came is not what nodes say, if anything did.
+    /// Notes that the received bytes are no node's, if there are any.
     fn note_answer(&self, connection: &Connection) {
         if let Some(why) = refusal::of_answer(connection.incoming.unused()) {
             self.note_no_node(&why);
         }
     }
 
-    /// Notes that another node is where the peer should be. The peer is looked for there as long as a link may be
-    /// broken.
+    /// Notes that another node is at the peer's address. The peer is looked for there as long as a link may be broken.
     fn note_absence(&mut self, error: &LinkError) {
         let now = self.now();
         self.complain(&error.to_string());
@@ -744,7 +744,7 @@ impl Task {
         }
     }
 
-    /// Closes a connection that is of no use any more, or ends the link if no other would be.
+    /// Closes a connection after an error, or ends the link if no other connection would succeed.
     async fn hang_up(&mut self, connection: Connection, error: &LinkError) -> Option<Connection> {
         self.peer.up.store(false, Ordering::Release);
         if error.is_of_other_node() {
@@ -752,7 +752,7 @@ impl Task {
             connection.close(&error.refusal().unwrap_or_default()).await;
             return None;
         }
-        // What came is no frame, or part of one and nothing more.
+        // The received bytes are no frame, or the beginning of one.
         self.note_answer(&connection);
         self.is_renewing = error.is_of_names();
         match self.peer.figures.items_in.load(Ordering::Relaxed) {
@@ -779,7 +779,7 @@ impl Task {
         None
     }
 
-    /// The link is no more.
+    /// Ends the link.
     fn end(&mut self) {
         self.peer.up.store(false, Ordering::Release);
         let mut messages = self.link.abandon();
@@ -792,7 +792,7 @@ impl Task {
     }
 }
 
-/// Has the alarm go off in this time, or somewhat earlier: it is only moved if it must be.
+/// Sets the alarm to ring within this time, or somewhat earlier: it is only moved if necessary.
 fn set_alarm(alarm: &mut Pin<&mut Sleep>, wait: Duration) {
     let at = Instant::now() + wait;
     if alarm.is_elapsed() || alarm.deadline() > at || alarm.deadline() + Duration::from_millis(50) < at {

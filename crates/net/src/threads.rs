@@ -1,4 +1,4 @@
-//! Threads for sockets, for as long as somebody needs them.
+//! Threads for sockets.
 
 use std::io;
 use std::ops::Deref;
@@ -6,28 +6,28 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 
-/// How long tasks may take to end when the threads do.
+/// Time limit for tasks when the threads end.
 const END_PATIENCE: Duration = Duration::from_millis(100);
-/// How often one looks whether what is waited for has happened.
+/// Interval at which a condition is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// A runtime whose tasks end when it is dropped, without anybody waiting for them.
+/// Runtime whose tasks end without being waited for when it is dropped.
 pub(crate) struct Threads(Option<Runtime>);
 
 impl Threads {
-    /// Half as many threads as there are cores, four at most: the others are for agents.
+    /// Starts half as many threads as there are cores, at most four: the others are for agents.
     pub fn half(name: &str) -> io::Result<Self> {
         let half = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
         Self::start(half, name)
     }
 
-    /// So many.
+    /// Starts so many threads.
     pub fn start(threads: usize, name: &str) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(threads).thread_name(name).enable_all().build()?;
         Ok(Self(Some(runtime)))
     }
 
-    /// Ends them when this is so, or when it takes too long.
+    /// Ends the threads once a condition holds, or after a time limit.
     pub fn end_when(mut self, at_most: Duration, mut so: impl FnMut() -> bool) {
         let until = Instant::now() + at_most;
         while !so() && Instant::now() < until {
@@ -43,7 +43,7 @@ impl Deref for Threads {
     type Target = Runtime;
 
     fn deref(&self) -> &Runtime {
-        // It is taken only by what also takes these threads themselves.
+        // The runtime is taken only by what also takes these threads themselves.
         self.0.as_ref().unwrap_or_else(|| unreachable!("the threads have ended"))
     }
 }

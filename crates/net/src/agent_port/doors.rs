@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_node_is_asked_once_for_all_who_come() {
+    async fn concurrent_questions_ask_once() {
         let asked = Arc::new(AtomicU32::new(0));
         let count = Arc::clone(&asked);
         let doors = Doors::new(Some(Box::new(move |node| {

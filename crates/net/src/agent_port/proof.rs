@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn who_proves_that_a_certificate_is_its_own_has_the_agent_that_it_names() {
+    fn proven_certificate_grants_its_agent() {
         let mut authority = Authority::create("home").unwrap();
         let port = open(Level::Authenticated, Some(authority.issue("n1", &[], 1).unwrap()));
         let bob = authority.issue_session("bob", &[], 1).unwrap();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_certificate_is_refused_with_its_reason_and_counted() {
+    fn bad_certificate_is_refused_with_reason() {
         let (mut authority, mut other) = (Authority::create("home").unwrap(), Authority::create("home").unwrap());
         let node = authority.issue("n1", &[], 1).unwrap();
         let [bob, ann, old] =
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_began_with_a_proof_ends_when_its_certificate_is_revoked() {
+    fn revocation_ends_proven_session() {
         let mut authority = Authority::create("home").unwrap();
         let node = authority.issue("n1", &[], 1).unwrap();
         let port = open(Level::Authenticated, Some(node.clone()));

@@ -98,7 +98,7 @@ pub(super) fn block_on<R>(work: impl Future<Output = R>) -> R {
 }
 
 #[test]
-fn one_account_leaves_room_for_the_sessions_of_others() {
+fn full_account_leaves_room_for_others() {
     let port = open(Level::Open, None);
     let account = port.inner.account(("greedy".to_owned(), Some([127, 0, 0, 1].into()))).unwrap();
     account.sessions.store(SESSIONS_PER_ACCOUNT_MAX - 1, Ordering::Relaxed);
@@ -117,7 +117,7 @@ fn one_account_leaves_room_for_the_sessions_of_others() {
 }
 
 #[test]
-fn a_session_ends_when_its_certificate_is_revoked() {
+fn revocation_ends_session() {
     let mut authority = Authority::create("home").unwrap();
     let node = authority.issue("n1", &[], 1).unwrap();
     let mut tls_of = |name| {
@@ -149,7 +149,7 @@ fn a_session_ends_when_its_certificate_is_revoked() {
 }
 
 #[test]
-fn tokens_for_the_same_names_are_accounts_of_their_own_and_so_are_addresses() {
+fn tokens_and_addresses_are_separate_accounts() {
     let [(one, first), (two, second)] = [(); 2].map(|()| new_token(&["*".to_owned()]).unwrap());
     let tokens = Tokens::parse(&(first + &second)).unwrap();
     let [one, two] = [one, two].map(|token| tokens.grant(&token).unwrap());
@@ -176,7 +176,7 @@ fn tokens_for_the_same_names_are_accounts_of_their_own_and_so_are_addresses() {
 }
 
 #[test]
-fn no_session_begins_at_a_port_that_closes() {
+fn closing_port_begins_no_session() {
     let port = open(Level::Open, None);
     block_on(async {
         let mut before = Client::begin(&port, None, Some("ann")).await;
@@ -189,7 +189,7 @@ fn no_session_begins_at_a_port_that_closes() {
 }
 
 #[test]
-fn visitors_who_are_gone_are_in_nobodys_way() {
+fn idle_accounts_are_forgotten() {
     let mut accounts: FxHashMap<AccountKey, Arc<Account>> = FxHashMap::default();
     for number in 0..100_u64 {
         let account = Account { name_bytes: AtomicU64::new(number), sessions: AtomicU64::new(u64::from(number < 10)) };
@@ -216,7 +216,7 @@ impl Client {
 }
 
 #[test]
-fn who_begins_with_garbage_hears_what_is_wrong() {
+fn garbage_gets_an_error() {
     let port = open(Level::Open, None);
     let framed = |frame: &[u8]| [&(frame.len() as u32).to_be_bytes()[..], frame].concat();
     block_on(async {
@@ -234,7 +234,7 @@ fn who_begins_with_garbage_hears_what_is_wrong() {
 }
 
 #[test]
-fn who_floods_a_session_hears_what_is_wrong() {
+fn flooding_session_gets_an_error() {
     // Frames beyond the credit are charged to the session's rate, which recovers with time.
     let port = open_at(Level::Open, None, Nobody { begun: Some(Instant::now()) });
     block_on(async {
@@ -258,7 +258,7 @@ fn who_floods_a_session_hears_what_is_wrong() {
 }
 
 #[test]
-fn who_waits_at_a_door_is_let_go_when_nobody_opens_any_more() {
+fn shut_door_closes_waiting_connection() {
     let door = Door::default();
     let (first, second, third) = (Arc::new(1), Arc::new(2), Arc::new(3));
     assert_eq!(door.put(Arc::clone(&first)), Ok(None));

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_again_only_when_it_has_changed() {
+    fn changed_token_file_is_read_again() {
         let path = std::env::temp_dir().join(format!("whimbrel-tokens-{}", std::process::id()));
         let ((one, first), (two, second)) = (new_token(&["a".into()]).unwrap(), new_token(&["b".into()]).unwrap());
         fs::write(&path, &first).unwrap();

@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn other_protocols_are_told_by_their_first_bytes() {
+    fn first_bytes_reveal_other_protocols() {
         let first = |bytes: &[u8]| fault(&mut Incoming::default(), bytes, SESSION_HELLO_BYTES_MAX);
         for (bytes, what) in [
             (&b"{\"type\":\"hello\"}"[..], "look like JSON without a length"),
@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn long_frame_after_hello_is_no_other_protocol() {
+    fn long_later_frame_is_too_long() {
         let mut incoming = Incoming::default();
         incoming.bytes.extend_from_slice(&[0, 0, 0, 2, b'{', b'}']);
         assert_eq!(incoming.frame(SESSION_HELLO_BYTES_MAX), Ok(Some(&b"{}"[..])));

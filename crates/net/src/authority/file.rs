@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sealed_key_opens_with_its_passphrase_only() {
+    fn key_needs_its_passphrase() {
         let sealed = seal("the key", "open sesame").unwrap();
         assert_eq!(open(&sealed, "open sesame").unwrap(), "the key");
         assert!(matches!(open(&sealed, "open barley"), Err(AuthorityError::BadPassphrase)));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_nothing_writes_nothing() {
+    fn unchanged_authority_is_not_written() {
         let path = scratch("same");
         save(&mut Authority::create("p").unwrap(), &path, "open sesame").unwrap();
         let folder = Folder::new(&path, "open sesame");
@@ -303,7 +303,7 @@ mod tests {
 
     /// The process that revokes last need not be the one that writes last.
     #[test]
-    fn what_was_taken_back_is_not_given_again() {
+    fn revocation_survives_older_write() {
         const NODES: usize = 12;
         let path = scratch("revoke");
         let mut authority = Authority::create("p").unwrap();

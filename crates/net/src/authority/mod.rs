@@ -628,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_lets_one_node_in_once() {
+    fn token_enrols_one_node_once() {
         let mut authority = Authority::create("p").unwrap();
         let token = authority.permit("n2", &["127.0.0.1".to_owned()], 5, HOUR).unwrap();
         let read: Token = token.to_string().parse().unwrap();
@@ -643,7 +643,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_are_wrong_let_nobody_in() {
+    fn wrong_tokens_are_refused() {
         let (mut authority, mut other) = (Authority::create("p").unwrap(), Authority::create("p").unwrap());
         let theirs = other.permit("n2", &[], 5, HOUR).unwrap();
         assert_eq!(why(authority.admit(&theirs, &request("n2"))), "the token is not one of this authority");
@@ -663,7 +663,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_for_its_node_and_nothing_else() {
+    fn request_for_another_node_is_refused() {
         let mut authority = Authority::create("p").unwrap();
         let keys = NodeKeys::generate().unwrap();
         let honest = keys.request("n2").unwrap();
@@ -696,7 +696,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_takes_over_from_another_step_by_step() {
+    fn key_rotation_takes_three_steps() {
         let mut authority = Authority::create("p").unwrap();
         authority.issue("n1", &["127.0.0.1".to_owned()], 5).unwrap();
         assert!(why(authority.switch_rotation()).contains("no new key"));

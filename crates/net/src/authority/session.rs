@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_authority_itself_signed_says_who_somebody_is() {
+    fn only_authority_certifies_sessions() {
         let mut authority = Authority::create("home").unwrap();
         let bob = authority.issue_session("bob", &["bob-*".to_owned()], 1).unwrap();
         let roots = chain(&[&bob.authority_pem]);

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_token_is_told() {
+    fn malformed_token_is_refused() {
         for text in
             ["", "a.b.c.d", "00.11.22.n1", &format!("{}.{}.{}.", "0".repeat(64), "1".repeat(12), "2".repeat(32))]
         {

@@ -1,4 +1,4 @@
-//! A node that talks to the authority's service.
+//! Client of the authority's service, used by nodes.
 
 use std::io;
 use std::sync::Arc;
@@ -19,39 +19,39 @@ use super::{Answer, Question, SERVICE_NAME, read_line};
 use crate::authority::{AuthorityError, NodeKeys, Token, TokenError, Trust, fingerprint};
 use crate::security::{Credentials, Identity, Level, SecurityError, Tls, certificates};
 
-/// Why a node does not get what it asks the authority's service for.
+/// Error of a request to the authority's service.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnrolError {
-    /// The token is none.
+    /// The token is malformed.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// The service cannot be reached, or is not that of the authority that made the token.
+    /// The service cannot be reached, or does not belong to the authority that made the token.
     #[error("cannot talk to the authority at {address}")]
     Connection {
-        /// Where.
+        /// Address of the service.
         address: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// It says no.
+    /// The authority refuses the request.
     #[error("the authority refuses: {0}")]
     Refused(String),
-    /// It answers something else.
+    /// The answer is malformed.
     #[error("what came from {0} is no answer of an authority")]
     NoAnswer(String),
-    /// The node's credentials are of no use.
+    /// The node's credentials cannot be used.
     #[error(transparent)]
     Security(#[from] SecurityError),
     /// Keys cannot be made.
     #[error(transparent)]
     Keys(#[from] AuthorityError),
-    /// There are no threads to be had.
+    /// Threads cannot be started.
     #[error("cannot start the network threads")]
     Threads(#[source] io::Error),
 }
 
-/// Enrols with a token: makes keys, which stay here, and gets certificates for them.
+/// Enrols with a token: makes keys, which stay on the node, and gets certificates for them.
 ///
 /// # Errors
 /// See [`EnrolError`].
@@ -72,7 +72,7 @@ pub fn enrol(address: &str, token: &Token) -> Result<Credentials, EnrolError> {
     }
 }
 
-/// Renews a node's credentials: new keys, new certificates, for the same name.
+/// Renews a node's credentials: new keys and new certificates, for the same name.
 ///
 /// # Errors
 /// See [`EnrolError`].
@@ -85,7 +85,7 @@ pub fn renew(address: &str, present: &Credentials) -> Result<Credentials, EnrolE
     }
 }
 
-/// Whom a node is to trust by now, and whether its own certificate was signed by a key that another one took over from.
+/// Gets the present trust, and whether the node's own certificate was signed by a key that another one took over from.
 ///
 /// # Errors
 /// See [`EnrolError`].
@@ -108,7 +108,7 @@ fn client_of(credentials: &Credentials) -> Result<Arc<ClientConfig>, EnrolError>
     Ok(tls.client)
 }
 
-/// The node that credentials are of.
+/// Returns the node that credentials name.
 fn node_of(credentials: &Credentials) -> Result<String, SecurityError> {
     let chain = certificates(&credentials.certificate_pem, "the node's certificate")?;
     let identity = chain.first().map(Identity::of).unwrap_or_default();
@@ -135,8 +135,8 @@ fn ask(address: &str, config: Arc<ClientConfig>, question: &Question) -> Result<
     serde_json::from_slice(&line.ok_or_else(no_answer)?).map_err(|_| no_answer())
 }
 
-/// Believes the authority whose certificate has a certain digest, and nobody else: its certificate is looked for in the
-/// chain that the service shows, and then everything is verified as if it had been known from the first.
+/// Verifier that trusts the authority whose certificate has a known digest. It searches that certificate in the chain
+/// that the service shows, and then verifies everything with the certificate as its root.
 #[derive(Debug)]
 struct Pinned {
     fingerprint: String,

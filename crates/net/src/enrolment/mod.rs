@@ -1,7 +1,7 @@
-//! How nodes get their certificates from the authority over the network.
+//! Enrolment: nodes get their certificates from the authority over the network.
 //!
-//! One conversation is one line of JSON each way over TLS 1.3. Whoever enrols knows the authority by the fingerprint in
-//! the token and proves itself by the token's secret; whoever renews shows the certificate that it has.
+//! A conversation is one line of JSON each way over TLS 1.3. A node that enrols knows the authority by the fingerprint
+//! in its token, and proves itself by the token's secret. A node that renews shows its present certificate.
 
 mod client;
 mod server;
@@ -15,50 +15,50 @@ use crate::authority::{NodeCertificates, NodeRequest, Trust};
 pub use client::{EnrolError, enrol, look_after, renew};
 pub use server::{Enrolment, EnrolmentConfig};
 
-/// The name in the certificate of the authority's service.
+/// Name in the certificate of the authority's service.
 pub(crate) const SERVICE_NAME: &str = "ca.whimbrel";
 
-/// What is said to the service.
+/// Question to the service.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Question {
-    /// With a token, for a node that has no certificate.
+    /// Enrols a node that has no certificate, with a token.
     Enrol {
-        /// What `whimbrel ca token` printed.
+        /// Token, as `whimbrel ca token` printed it.
         token: String,
-        /// The keys that are to be certified.
+        /// Keys to certify.
         request: NodeRequest,
     },
-    /// For the node that the certificate of this connection names.
+    /// Renews the certificates of the node that the connection's certificate names.
     Renew {
-        /// The keys that are to be certified.
+        /// Keys to certify.
         request: NodeRequest,
     },
-    /// Whom to trust by now.
+    /// Asks for the present trust.
     Trust {},
 }
 
-/// What it answers.
+/// Answer of the service.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The certificates that were asked for.
+    /// Certificates.
     Issued(NodeCertificates),
-    /// Whom to trust.
+    /// Trusted and revoked certificates.
     Trust {
-        /// The authority, and whom not any more.
+        /// Certificates of the authority, and its revocation lists.
         trust: Trust,
-        /// The node's certificate was signed by a key that another one took over from.
+        /// True if the node's certificate was signed by a key that another one took over from.
         outdated: bool,
     },
-    /// It says no.
+    /// Refusal.
     Refused {
-        /// Why.
+        /// Reason of the refusal.
         why: String,
     },
 }
 
-/// A line, as far as its length goes; `None` if there is none.
+/// Reads a line up to the maximal length; `None` at the end.
 async fn read_line(from: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let mut some = [0; 4096];

@@ -1,4 +1,4 @@
-//! The authority's service.
+//! Service of the authority: enrols nodes and renews their certificates.
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,20 +25,20 @@ use crate::refusal;
 use crate::security::{Identity, SecurityError, certificates, key, revocation_lists};
 use crate::threads::Threads;
 
-/// How long what the service shows and trusts is used at most before it is made anew: its certificate is for a day.
+/// Maximal age of the service's TLS configuration: its certificate is valid for a day.
 const FRESH: Duration = Duration::from_secs(12 * 3_600);
 
-/// What the service is to be.
+/// Configuration of the service.
 pub struct EnrolmentConfig {
-    /// The authority.
+    /// Folder of the authority.
     pub folder: Folder,
-    /// Who keeps a record of what is refused.
+    /// Recorder of refusals.
     pub auditor: Option<Arc<dyn Auditor>>,
-    /// Told of what an operator wants to know.
+    /// Log for operators.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-/// The authority's service, for as long as this lives.
+/// Service of the authority; it runs until this is dropped.
 pub struct Enrolment {
     inner: Arc<Inner>,
     address: SocketAddr,
@@ -51,7 +51,7 @@ struct Inner {
     tls: Mutex<Option<Shown>>,
 }
 
-/// What the service shows and trusts.
+/// TLS configuration of the service, and the version of the authority that it was made from.
 struct Shown {
     made: Instant,
     epoch: (u32, usize, usize),
@@ -59,10 +59,10 @@ struct Shown {
 }
 
 impl Enrolment {
-    /// Listens at this address; port 0 takes any free one.
+    /// Starts the service at this address; port 0 takes any free one.
     ///
     /// # Errors
-    /// The address is not to be had, or threads are not; or the folder holds no authority that opens.
+    /// The address cannot be listened at, threads cannot be started, or the folder holds no authority that opens.
     pub fn start(config: EnrolmentConfig, address: &str) -> Result<Self, EnrolmentError> {
         let EnrolmentConfig { folder, auditor, log } = config;
         let inner = Arc::new(Inner { folder, guard: PortGuard::new(auditor, log), tls: Mutex::default() });
@@ -76,28 +76,28 @@ impl Enrolment {
         Ok(Self { inner, address, _threads: threads })
     }
 
-    /// Where it listens.
+    /// Address of the service.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What was refused, by reason.
+    /// Counts of refusals, by reason.
     pub fn refusals(&self) -> &RefusalCounts {
         self.inner.guard.counts()
     }
 }
 
-/// Why the service cannot begin.
+/// Error of starting the service.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnrolmentError {
-    /// It cannot listen.
+    /// The address cannot be listened at, or threads cannot be started.
     #[error(transparent)]
     Listen(#[from] HubError),
     /// The authority cannot be used.
     #[error(transparent)]
     Authority(#[from] AuthorityFileError),
-    /// What the authority made for it does not fit together.
+    /// The certificates that the authority made for the service do not match.
     #[error(transparent)]
     Security(#[from] SecurityError),
 }
@@ -129,7 +129,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
 }
 
 impl Inner {
-    /// What the service shows and trusts: made anew when the authority has changed.
+    /// Returns the TLS configuration, made anew when the authority has changed.
     fn tls(&self) -> Result<Arc<ServerConfig>, EnrolmentError> {
         let mut kept = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
         let epoch = self.folder.epoch()?;
@@ -161,10 +161,10 @@ impl Inner {
         Ok(config)
     }
 
-    /// Answers what is asked over one connection, which has `place` among those of its address.
+    /// Answers the question of a connection, which has `place` among those of its address.
     async fn talk(self: &Arc<Self>, socket: TcpStream, from: SocketAddr, mut place: Place) -> io::Result<()> {
         let inner = Arc::clone(self);
-        // The authority's key is opened with a passphrase, which is to take a while.
+        // Opening the authority's key with a passphrase is slow by design.
         let tls = tokio::task::spawn_blocking(move || inner.tls()).await?.map_err(io::Error::other)?;
         let mut stream = TlsAcceptor::from(tls).accept(socket).await?;
         let identity = stream.get_ref().1.peer_certificates().and_then(|chain| Identity::of_chain(chain, &[]));
@@ -228,7 +228,7 @@ impl Inner {
         Ok((token.node().to_owned(), Answer::Issued(certificates)))
     }
 
-    /// What `work` answers to the node that the connection's certificate names.
+    /// Runs `work` for the node that the connection's certificate names.
     fn of_node(
         &self,
         identity: Option<&Identity>,

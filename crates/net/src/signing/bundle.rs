@@ -1,5 +1,5 @@
-//! A conversation with all that it takes to verify who said what in it, and in which order: without any node, by whoever
-//! has the authority's certificate.
+//! Bundle: a conversation with everything that proves its senders and its order. Anybody who has the authority's
+//! certificate can verify it without a node.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,74 +16,74 @@ use super::{Digest, NOTHING, conversation_of, sha256};
 use crate::authority::{Trust, hex};
 use crate::security::SecurityError;
 
-/// The version of the form that bundles are written in.
+/// Version of the bundle's format.
 const VERSION: u32 = 1;
 
-/// See the module.
+/// Conversation with its proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bundle {
     bundle: u32,
     conversation: String,
     entries: Vec<Entry>,
-    /// By digest.
+    /// Certificates, by digest.
     certificates: BTreeMap<String, Chain>,
 }
 
-/// One message that is proven to have been said.
+/// Message of a verified conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
-    /// Its number in the conversation as it was recorded.
+    /// Number of the entry in the recorded conversation.
     pub entry: u64,
-    /// The node of its sender.
+    /// Node of the sender.
     pub node: String,
-    /// The platform of its sender.
+    /// Platform of the sender.
     pub platform: String,
-    /// When it was signed, by the sender's clock: milliseconds since 1970-01-01 UTC.
+    /// Time of the signature, by the sender's clock, in milliseconds since 1970-01-01 UTC.
     pub time_ms: u64,
-    /// Its number among its sender's messages of the conversation.
+    /// Number among the sender's messages of the conversation.
     pub sequence: u64,
-    /// Whether it left the node that kept the evidence, or came to it.
+    /// Direction at the node that kept the evidence.
     pub direction: Direction,
-    /// The number of the message that the sender's node had seen last when it was signed, if that is among these.
+    /// Entry that the sender's node had seen last when the message was signed, if it is in the bundle.
     pub after: Option<u64>,
     /// The message.
     pub message: AclMessage,
 }
 
-/// What a bundle proves.
+/// Content of a verified bundle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verified {
-    /// The conversation.
+    /// Name of the conversation.
     pub conversation: String,
-    /// What was said, in the order in which it was recorded.
+    /// Messages, in the order in which they were recorded.
     pub said: Vec<Said>,
-    /// What is not there, though other messages say that it was said: numbers of senders' messages that went to others
-    /// than the node that kept the evidence, or were not kept.
+    /// Numbers of missing messages, whose existence other messages prove. They went to others than the node that kept
+    /// the evidence, or were not kept.
     pub missing: Vec<String>,
-    /// What the node that kept the evidence could not keep, as it says itself.
+    /// Gaps that the node itself recorded: messages that it could not keep.
     pub gaps: Vec<String>,
 }
 
-/// Why a bundle proves nothing.
+/// Error of verifying a bundle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BundleError {
-    /// It is not one.
+    /// The text is no bundle.
     #[error("this is no bundle")]
     Unreadable(#[from] serde_json::Error),
-    /// It is of another version.
+    /// The bundle is of another version.
     #[error("this is a bundle of version {0}; known is {VERSION}")]
     Version(u32),
-    /// The authority's certificate is of no use.
+    /// The authority's certificate cannot be used.
     #[error(transparent)]
     Security(#[from] SecurityError),
-    /// An entry is not what it was.
+    /// An entry was changed.
     #[error("entry {entry}: {why}")]
     Tampered {
-        /// Which, as it says.
+        /// Number that the entry claims.
         entry: u64,
-        /// What is wrong with it.
+        /// Fault of the entry.
         why: String,
     },
 }
@@ -93,35 +93,35 @@ impl Bundle {
         Self { bundle: VERSION, conversation: conversation.to_owned(), entries, certificates }
     }
 
-    /// Reads what [`Bundle::to_json`] wrote.
+    /// Reads a bundle that [`Bundle::to_json`] wrote.
     ///
     /// # Errors
-    /// It is something else.
+    /// The text is no bundle.
     pub fn from_json(text: &str) -> Result<Self, BundleError> {
         let bundle: Self = serde_json::from_str(text)?;
         if bundle.bundle == VERSION { Ok(bundle) } else { Err(BundleError::Version(bundle.bundle)) }
     }
 
-    /// As JSON, for a file.
+    /// Encodes the bundle as JSON, for a file.
     pub fn to_json(&self) -> String {
-        // Texts and numbers: there is nothing in it that cannot be written.
+        // Texts and numbers can always be encoded.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// How many messages there are.
+    /// Number of messages.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if the bundle has no messages.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Verifies everything, believing these authorities.
+    /// Verifies everything, trusting these authorities.
     ///
     /// # Errors
-    /// Something is not what it was when it was recorded, or was not said by whom it says.
+    /// An entry was changed since it was recorded, or its sender did not send it.
     pub fn verify(&self, trust: &Trust) -> Result<Verified, BundleError> {
         let trust = AgentTrust::new(&trust.authority_pem, &trust.revoked_pem)?;
         let mut reading = Reading { bundle: self, trust, chain: None, at: FxHashMap::default(), last: BTreeMap::new() };
@@ -139,15 +139,15 @@ impl Bundle {
     }
 }
 
-/// How far one is with a bundle.
+/// State of a verification.
 struct Reading<'a> {
     bundle: &'a Bundle,
     trust: AgentTrust,
-    /// The number and digest of the entry before.
+    /// Number and digest of the entry before.
     chain: Option<(u64, Digest)>,
-    /// The entries by the digests of what was signed.
+    /// Entries, by the digests of their signed bytes.
     at: FxHashMap<Digest, u64>,
-    /// The number and digest of each sender's last message; by node, agent and process.
+    /// Number and digest of each sender's last message, by node, agent and process.
     last: BTreeMap<(String, String, u64), (u64, Digest)>,
 }
 
@@ -200,7 +200,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Each entry builds upon the one before. The first may be a later one, if those before it are kept no more.
+    /// Checks that an entry builds upon the one before. The first entry may have a later number, if those before it are
+    /// no longer kept.
     fn link(&mut self, entry: &Entry, verified: &mut Verified) -> Result<(), String> {
         if entry.conversation != self.bundle.conversation {
             return Err(format!("it is of the conversation {}", entry.conversation));
@@ -262,7 +263,7 @@ impl fmt::Display for Verified {
 }
 
 impl Said {
-    /// When it was signed, as RFC 3339.
+    /// Time of the signature, in the format of RFC 3339.
     pub fn time(&self) -> String {
         let at = time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.time_ms) * 1_000_000);
         at.map(crate::audit::rfc3339).unwrap_or_default()

@@ -1,7 +1,7 @@
-//! Certificates of agents: made by the node that they live on, which the authority lets certify its own agents.
+//! Certificates of agents, made by their node, which the authority lets certify its own agents.
 //!
-//! A certificate names the agent (its AID) and the node (its address) in one URI, `whimbrel://NODE/AGENT@PLATFORM`. It is
-//! believed only if it was signed by the key that the authority certified for that very node.
+//! A certificate names the agent (its AID) and the node (its address) in one URI, `whimbrel://NODE/AGENT@PLATFORM`. It
+//! is trusted only if it was signed by the key that the authority certified for that very node.
 
 use rcgen::{
     CertificateParams, CertificateSigningRequestParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair,
@@ -27,53 +27,53 @@ use crate::security::{Credentials, SecurityError, agents_dns_name, certificates,
 
 const SCHEME: &str = "whimbrel://";
 
-/// Why an agent gets no certificate, or why one is not believed.
+/// Error of making or verifying an agent's certificate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentCertificateError {
-    /// This node has no key to certify agents with.
+    /// The node has no key to certify agents with.
     #[error("this node cannot certify agents: it has no certificate for that (agents.pem)")]
     NoKey,
-    /// The credentials are of no use.
+    /// The credentials cannot be used.
     #[error(transparent)]
     Security(#[from] SecurityError),
-    /// It cannot be made.
+    /// The certificate cannot be made.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
-    /// A request for a certificate is none.
+    /// The request for a certificate is malformed.
     #[error("this is no request for a certificate: {0}")]
     BadRequest(String),
-    /// The request is for somebody else.
+    /// The request is for another agent.
     #[error("the request is for {asked}, and may be for {agent} only")]
     NotYours {
-        /// Whom it may be for.
+        /// Agent that the request may be for.
         agent: String,
-        /// Whom it is for.
+        /// Agent that the request is for.
         asked: String,
     },
-    /// The certificate is none of an agent.
+    /// The certificate is no agent's.
     #[error("it is no certificate of an agent: {0}")]
     NoAgent(&'static str),
-    /// The certificate is for an agent of another node than the one whose key signed it, or that showed it.
+    /// The certificate names an agent of another node than the one whose key signed it, or that showed it.
     #[error("it says that its agent is of the node {says}, and comes from {signed}")]
     OtherNode {
-        /// What it says.
+        /// Node that the certificate names.
         says: String,
-        /// Whose key signed it, or who showed it.
+        /// Node whose key signed the certificate, or that showed it.
         signed: String,
     },
-    /// A certificate is longer than any may be.
+    /// The certificate is too long.
     #[error("it has {0} bytes: {CERTIFICATE_BYTES_MAX} are the most")]
     TooLong(usize),
-    /// A node shows more certificates of its agents than it may make others keep.
+    /// The node shows too many certificates of its agents.
     #[error("there is no room for more certificates of agents of {0}")]
     TooMany(String),
-    /// It is not to be trusted.
+    /// The certificate is not trusted.
     #[error("it is not to be trusted: {0}")]
     Untrusted(#[from] rustls::Error),
 }
 
-/// An agent's identity as its certificate says it.
+/// Identity of an agent in its certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AgentName {
     pub agent: String,
@@ -94,7 +94,7 @@ impl AgentName {
     }
 }
 
-/// As RFC 3986 2.1 has it: everything but letters, digits, `-`, `.` and `_` as `%` and two digits.
+/// Escapes everything but letters, digits, `-`, `.` and `_` as `%` and two digits (RFC 3986 2.1).
 fn escaped(text: &str) -> String {
     let one = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
@@ -118,26 +118,26 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// An agent's key and certificate.
+/// Key and certificate of an agent.
 pub(crate) struct AgentIdentity {
     pub key: Ed25519KeyPair,
     pub certificate: CertificateDer<'static>,
     pub digest: Digest,
-    /// From when on it is to be made anew: milliseconds since 1970-01-01 UTC.
+    /// Time from which the certificate is renewed, in milliseconds since 1970-01-01 UTC.
     pub renew_ms: u64,
 }
 
-/// The key of an agent that is not its node's: a connected program makes it, and keeps it.
+/// Key that an agent keeps itself: a connected program makes and keeps it.
 pub struct AgentKey {
     pair: KeyPair,
     key: Ed25519KeyPair,
 }
 
 impl AgentKey {
-    /// A new one.
+    /// Makes a new key.
     ///
     /// # Errors
-    /// There is no randomness to be had.
+    /// The system has no random numbers.
     pub fn generate() -> Result<Self, AgentCertificateError> {
         let failed = |error: rcgen::Error| AgentCertificateError::from(AuthorityError::from(error));
         let pair = KeyPair::generate_for(&PKCS_ED25519).map_err(failed)?;
@@ -146,11 +146,11 @@ impl AgentKey {
         Ok(Self { pair, key })
     }
 
-    /// A request that this key be certified, as PEM: for the agent of this URI (`whimbrel://NODE/AGENT@PLATFORM`), or for
-    /// whoever asks.
+    /// Makes a request for a certificate of this key, as PEM: for the agent of this URI
+    /// (`whimbrel://NODE/AGENT@PLATFORM`), or for the agent that asks.
     ///
     /// # Errors
-    /// This is no URI.
+    /// The URI is malformed.
     pub fn request(&self, uri: Option<&str>) -> Result<String, AgentCertificateError> {
         let failed = |error: rcgen::Error| AgentCertificateError::from(AuthorityError::from(error));
         let mut params = CertificateParams::default();
@@ -160,12 +160,12 @@ impl AgentKey {
         params.serialize_request(&self.pair).and_then(|request| request.pem()).map_err(failed)
     }
 
-    /// Signs a message with this key, for which a node gave these certificates (PEM): the one of this number in its
-    /// conversation, of this `run` (a random number of the program), after the message of that digest, if there was one. The
-    /// message's own digest.
+    /// Signs a message with this key and the certificates (PEM) that a node issued for it. The message has this number
+    /// in its conversation and in this `run` (a random number of the program), and follows the message of the given
+    /// digest, if there was one. Returns the digest of the message.
     ///
     /// # Errors
-    /// The message cannot be written, or this is no certificate.
+    /// The message cannot be encoded, or the certificate is malformed.
     pub fn sign(
         &self,
         message: &mut AclMessage,
@@ -187,7 +187,7 @@ impl AgentKey {
     }
 }
 
-/// Certifies the agents of one node.
+/// Authority of a node over its agents: certifies their keys.
 pub struct AgentAuthority {
     platform: String,
     node: String,
@@ -196,10 +196,10 @@ pub struct AgentAuthority {
 }
 
 impl AgentAuthority {
-    /// With what the authority gave the node for that.
+    /// Makes an authority from the node's credentials.
     ///
     /// # Errors
-    /// It gave nothing, or that is of no use.
+    /// The credentials have no key for agents, or cannot be used.
     pub fn new(platform: &str, node: &str, credentials: &Credentials) -> Result<Self, AgentCertificateError> {
         if credentials.agents_pem.is_empty() {
             return Err(AgentCertificateError::NoKey);
@@ -212,7 +212,7 @@ impl AgentAuthority {
         Ok(Self { platform: platform.to_owned(), node: node.to_owned(), issuer, certificate })
     }
 
-    /// The certificate that says that this node may certify its agents.
+    /// Certificate by which this node may certify its agents.
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
@@ -221,7 +221,7 @@ impl AgentAuthority {
         AgentName { agent: agent.to_owned(), platform: self.platform.clone(), node: self.node.clone() }
     }
 
-    /// A key and a certificate for an agent of this node.
+    /// Makes a key and a certificate for an agent of this node.
     pub(crate) fn identify(&self, agent: Symbol, now_ms: u64) -> Result<AgentIdentity, AgentCertificateError> {
         let AgentKey { pair, key } = AgentKey::generate()?;
         let certificate = self.sign(&self.name_of(agent.as_str()), &pair)?;
@@ -230,11 +230,11 @@ impl AgentAuthority {
         Ok(AgentIdentity { key, certificate, digest, renew_ms })
     }
 
-    /// A certificate for an agent of this node that made its key itself (a program that is connected): only for itself,
-    /// whoever else the request names.
+    /// Certifies a key that an agent of this node keeps itself, in a connected program. The certificate is for this
+    /// agent only, whatever else the request names.
     ///
     /// # Errors
-    /// The request is for somebody else or for another kind of key, or is none.
+    /// The request is malformed, for another agent, or for another kind of key.
     pub fn certify(&self, agent: &str, csr_pem: &str) -> Result<CertificateDer<'static>, AgentCertificateError> {
         let bad = AgentCertificateError::BadRequest;
         if csr_pem.len() > CERTIFICATE_REQUEST_BYTES_MAX {
@@ -245,7 +245,7 @@ impl AgentAuthority {
             return Err(bad("its key is no Ed25519 key".to_owned()));
         }
         let name = self.name_of(agent);
-        // Its client need not know which node it is connected to.
+        // The client need not know which node it is connected to.
         let asked = match request.params.subject_alt_names.as_slice() {
             [] => None,
             [SanType::URI(uri)] if uri.as_str() == name.uri() => None,
@@ -277,7 +277,7 @@ impl AgentAuthority {
     }
 }
 
-/// The key that a certificate is for.
+/// Returns the public key of a certificate.
 pub(super) fn public_key_of(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
     let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
     Some(parsed.public_key().subject_public_key.data.to_vec())
@@ -288,23 +288,23 @@ fn uri_of(name: &AgentName) -> Result<SanType, AgentCertificateError> {
     Ok(SanType::URI(uri))
 }
 
-/// Believes certificates of agents, or does not.
+/// Verifier of agents' certificates.
 pub(crate) struct AgentTrust {
     verifier: Arc<dyn ClientCertVerifier>,
 }
 
-/// What a certificate that is believed says.
+/// Content of a trusted certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct Believed {
     pub name: AgentName,
-    /// The agent's public key, 32 bytes.
+    /// Public key of the agent, 32 bytes.
     pub key: Vec<u8>,
-    /// Until when: milliseconds since 1970-01-01 UTC.
+    /// End of validity, in milliseconds since 1970-01-01 UTC.
     pub until_ms: u64,
 }
 
 impl AgentTrust {
-    /// Whoever these authorities certified, unless it is on one of these lists.
+    /// Trusts certificates by these authorities, unless they are on these revocation lists.
     pub fn new(authority_pem: &str, revoked_pem: &str) -> Result<Self, SecurityError> {
         let unfit = |error: &dyn std::fmt::Display| SecurityError::Unfit(error.to_string());
         let mut roots = RootCertStore::empty();
@@ -313,15 +313,16 @@ impl AgentTrust {
         }
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::new(default_provider()))
             .with_crls(revocation_lists(revoked_pem)?)
-            // Nodes keep no lists: the certificates of their agents are good for an hour, and die with their agents.
+            // Nodes keep no revocation lists: the certificates of their agents are valid for an hour, and end with
+            // their agents.
             .allow_unknown_revocation_status()
             .build()
             .map_err(|error| unfit(&error))?;
         Ok(Self { verifier })
     }
 
-    /// What an agent's certificate says, if it was good at that time and `node` is the certificate of the key of the very
-    /// node that it names.
+    /// Returns the content of an agent's certificate, if it was valid at that time, and `node` is the certificate for
+    /// the key of the very node that it names.
     pub fn believe(
         &self,
         agent: &CertificateDer<'_>,
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_is_known_by_its_certificate() {
+    fn certificate_names_its_agent() {
         let mut authority = Authority::create("p").unwrap();
         let (n1, credentials) = node(&mut authority, "n1");
         let trust = AgentTrust::new(&credentials.authority_pem, &credentials.revoked_pem).unwrap();
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_certifies_its_own_agents_only() {
+    fn node_certifies_only_its_agents() {
         let mut authority = Authority::create("p").unwrap();
         let (n1, credentials) = node(&mut authority, "n1");
         let (mut liar, _) = node(&mut authority, "n2");
@@ -400,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_of_nodes_that_are_not_trusted_are_not_believed() {
+    fn untrusted_nodes_agents_are_refused() {
         let (mut authority, mut other) = (Authority::create("p").unwrap(), Authority::create("p").unwrap());
         let (thief, _) = node(&mut authority, "thief");
         let (stranger, _) = node(&mut other, "n1");
@@ -412,7 +413,7 @@ mod tests {
             let refused = trust.believe(&identity.certificate, node.certificate(), now_ms());
             assert!(matches!(refused, Err(AgentCertificateError::Untrusted(_))), "{refused:?}");
         }
-        // A node's own certificate is not one that agents' can be signed with.
+        // A node's own certificate cannot sign those of agents.
         let credentials = authority.issue("n3", &[], 1).unwrap();
         let abused = Credentials {
             agents_pem: credentials.certificate_pem.clone(),
@@ -427,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_for_somebody_elses_name_is_refused() {
+    fn request_for_another_name_is_refused() {
         let mut authority = Authority::create("p").unwrap();
         let (n1, credentials) = node(&mut authority, "n1");
         let trust = AgentTrust::new(&credentials.authority_pem, &credentials.revoked_pem).unwrap();

@@ -1,9 +1,10 @@
-//! Evidence: every signed message that left a node or came to it, kept in a folder, each conversation a chain of digests.
+//! Evidence: every signed message that left a node or arrived, kept in a folder. Each conversation is a chain of
+//! digests.
 //!
-//! Files of lines of JSON, only ever appended to; a new one is begun after [`EVIDENCE_FILE_BYTES_MAX`], and of
-//! [`EVIDENCE_FILES_MAX`] the oldest is deleted. Whoever records waits if the disk is slower than the messages are. What the
-//! disk does not take (it is full) is lost, and agents go on talking: the next entry of the conversation says how many
-//! messages there are not.
+//! The files are lines of JSON, and are only ever appended to. After [`EVIDENCE_FILE_BYTES_MAX`] a new file begins; of
+//! more than [`EVIDENCE_FILES_MAX`] files, the oldest is deleted. Recording waits if the disk is slower than the
+//! messages are. A message that the disk does not take (it is full) is lost, and agents go on: the next entry of the
+//! conversation says how many messages are missing.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -29,50 +30,50 @@ use super::recent::Recent;
 use super::{Claims, Digest, Signature, sha256};
 use crate::authority::{hex, unhex};
 
-/// What entries' digests begin with.
+/// Prefix of the hashed bytes of entries.
 const DOMAIN: &[u8] = b"whimbrel-evidence-1\0";
 
-/// Whether a message left the node that keeps the evidence, or came to it.
+/// Direction of a message at the node that keeps the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// It left.
+    /// The message left.
     Sent,
-    /// It came, and was verified.
+    /// The message arrived, and was verified.
     Received,
 }
 
-/// A message to be recorded.
+/// Message to record.
 pub(crate) struct Record {
     pub direction: Direction,
     pub conversation: Text,
     pub signature: Signature,
-    /// The message without its signature.
+    /// Message without its signature.
     pub document: Vec<u8>,
     pub agent: CertificateDer<'static>,
     pub node: CertificateDer<'static>,
 }
 
 impl Record {
-    /// The memory that it takes, roughly.
+    /// Approximate memory of the record.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.conversation.len() + self.document.len() + self.agent.len() + self.node.len()
     }
 }
 
-/// One message in its conversation's chain. Digests are hexadecimal digits, bytes are base64.
+/// Entry of a conversation's chain. Digests are hexadecimal digits, bytes are base64.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
     pub conversation: String,
-    /// From 1.
+    /// Number of the entry, from 1.
     pub entry: u64,
-    /// The digest of the entry before; zeros for the first.
+    /// Digest of the entry before; zeros for the first.
     pub chain: String,
-    /// Messages before it that could not be kept.
+    /// Number of messages before this one that could not be kept.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub lost: u64,
-    /// It is the first because it is not known any more where the conversation was: there may be others before it.
+    /// True if the node had forgotten the end of the conversation: there may be entries before this first one.
     #[serde(default, skip_serializing_if = "is_no")]
     pub anew: bool,
     pub direction: Direction,
@@ -96,7 +97,7 @@ fn is_no(yes: &bool) -> bool {
     !yes
 }
 
-/// An agent's certificate, and that of its node for certifying agents, as base64 of DER.
+/// Certificate of an agent, and that of its node for certifying agents, as base64 of DER.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Chain {
@@ -111,32 +112,32 @@ enum Line {
     Certificate { certificate: String, issued: Chain },
 }
 
-/// Why evidence cannot be kept or read.
+/// Error of keeping or reading evidence.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvidenceError {
     /// A file cannot be read or written.
     #[error("cannot use {path}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Another process keeps its evidence there: its chains would be torn.
+    /// Another process keeps its evidence in the folder: its chains would be torn.
     #[error("another process keeps its evidence in {0}")]
     InUse(String),
-    /// A file holds something else.
+    /// A file is malformed.
     #[error("{path}:{line}: this is no evidence: {why}")]
     NoEvidence {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// Where, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong.
+        /// Fault of the line.
         why: String,
     },
-    /// Nothing is known of a conversation.
+    /// The conversation has no evidence.
     #[error("there is no evidence of the conversation {0}")]
     NoConversation(String),
 }
@@ -147,7 +148,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> EvidenceError {
 }
 
 impl Entry {
-    /// What the next entry of the conversation builds upon.
+    /// Digest that the next entry of the conversation builds upon.
     pub fn digest(&self) -> Digest {
         let mut bytes = DOMAIN.to_vec();
         for text in [
@@ -172,9 +173,9 @@ impl Entry {
         sha256(&bytes)
     }
 
-    /// What was said about the message, and the signature of that; `None` if it is not written as it should be.
+    /// Returns the signature and the claims that it signs; `None` if they are not in canonical form.
     pub fn signature(&self) -> Option<Signature> {
-        // In one form only: whatever is written otherwise was changed.
+        // In one form only: another form was changed by somebody.
         let digest = |text: &str| unhex(text)?.try_into().ok().filter(|digest: &Digest| hex(digest) == text);
         let claims = Claims {
             certificate: digest(&self.certificate)?,
@@ -187,7 +188,7 @@ impl Entry {
         Some(Signature { claims, signature: BASE64.decode(&self.signature).ok()?.try_into().ok()? })
     }
 
-    /// The message's bytes.
+    /// Returns the message's bytes.
     pub fn document(&self) -> Option<Vec<u8>> {
         BASE64.decode(&self.message).ok()
     }
@@ -200,19 +201,19 @@ impl Chain {
     }
 }
 
-/// See the module. What was recorded is written before it is dropped.
+/// Evidence of a node. Dropping it writes all records.
 pub struct Evidence {
     queue: Arc<Queue>,
     writer: Option<JoinHandle<()>>,
-    /// Locked for as long as this lives.
+    /// Lock of the folder, held for as long as this lives.
     _lock: File,
 }
 
 impl Evidence {
-    /// Evidence in this folder, which is made if it is not there; chains go on where they ended.
+    /// Opens evidence in this folder, which is created if it is missing. Chains continue where they ended.
     ///
     /// # Errors
-    /// The folder cannot be read or written, or holds something else.
+    /// The folder cannot be read or written, or holds other files.
     pub fn open(folder: &Path, log: Box<dyn Fn(&str) + Send>) -> Result<Self, EvidenceError> {
         Self::bounded(folder, EVIDENCE_FILE_BYTES_MAX, log)
     }
@@ -236,12 +237,12 @@ impl Evidence {
         self.queue.put(record);
     }
 
-    /// How many messages could not be kept so far.
+    /// Number of messages that could not be kept so far.
     pub fn lost(&self) -> u64 {
         self.queue.lost()
     }
 
-    /// Waits until all that was recorded is in its file, this long at most.
+    /// Waits until all records are in their files, at most for this time.
     pub fn settle(&self, at_most: Duration) {
         self.queue.settle(at_most);
     }
@@ -256,7 +257,7 @@ impl Drop for Evidence {
     }
 }
 
-/// Writes what is to be recorded until nothing more will be.
+/// Writes records until the queue closes.
 fn run(chains: &mut Chains, due: &Queue, log: &dyn Fn(&str)) {
     let mut is_well = true;
     while let Some(records) = due.take() {
@@ -271,31 +272,31 @@ fn run(chains: &mut Chains, due: &Queue, log: &dyn Fn(&str)) {
     }
 }
 
-/// Where a conversation's chain ends.
+/// End of a conversation's chain.
 #[derive(Clone, Copy, Default)]
 struct End {
     entry: u64,
     digest: Digest,
-    /// What could not be kept since then.
+    /// Number of messages since then that could not be kept.
     lost: u64,
-    /// There may be entries before the first.
+    /// True if there may be entries before the first.
     anew: bool,
 }
 
-/// Where each conversation's chain ends, and where entries go.
+/// Ends of all chains, and the files for their entries.
 struct Chains {
-    /// By the digests of conversations' names.
+    /// Ends of chains, by the digests of conversations' names.
     ends: Recent<Digest, End>,
-    /// Some are not known any more.
+    /// True once ends were forgotten.
     forgot: bool,
     files: Files,
 }
 
-/// Entries that are about to be written: all of them are, or none.
+/// Entries that are written together: all of them, or none.
 #[derive(Default)]
 struct Piece {
     bytes: Vec<u8>,
-    /// Whose conversations they are of, and where those ended before.
+    /// Conversations of the entries, and the ends of their chains before.
     before: Vec<(Digest, End)>,
 }
 
@@ -311,13 +312,13 @@ impl Chains {
         Ok(Self { ends, forgot, files: Files::open(folder, bytes_max)? })
     }
 
-    /// Writes what it can. What was wrong last, and how many messages were lost.
+    /// Writes what it can. Returns the last error, and the number of lost messages.
     fn write(&mut self, records: &[Record]) -> (io::Result<()>, u64) {
         let (mut outcome, mut lost, mut piece) = (Ok(()), 0, Piece::default());
         let mut records = records.iter().peekable();
         while let Some(record) = records.next() {
             if piece.bytes.is_empty() {
-                // If there is no other file to be had, this one becomes longer.
+                // If no other file can be opened, this one becomes longer.
                 let _ = self.files.make_room();
             }
             self.append(record, &mut piece);
@@ -333,7 +334,7 @@ impl Chains {
         (outcome, lost)
     }
 
-    /// Appends a message, and its certificate if this file does not have it, to what is to be written.
+    /// Appends a message to a piece, with its certificate if this file does not have it.
     fn append(&mut self, record: &Record, piece: &mut Piece) {
         let Record { direction, conversation, signature, document, agent, node } = record;
         let Signature { claims, signature } = signature;
@@ -366,7 +367,8 @@ impl Chains {
         write_line(&Line::Entry(Box::new(entry)), &mut piece.bytes);
     }
 
-    /// These entries are not: their conversations go on where they were, and say so. How many entries that is.
+    /// Takes back entries that were not written. Their conversations continue where they were, and record the loss.
+    /// Returns the number of entries.
     fn take_back(&mut self, piece: &Piece) -> u64 {
         for (place, before) in piece.before.iter().rev() {
             self.ends.insert(*place, *before);
@@ -382,26 +384,26 @@ impl Chains {
 }
 
 fn write_line(line: &Line, out: &mut Vec<u8>) {
-    // Texts and numbers: there is nothing in it that cannot be written.
+    // Texts and numbers can always be encoded.
     out.extend(serde_json::to_vec(line).unwrap_or_default());
     out.push(b'\n');
 }
 
-/// The file that is written, and those before it.
+/// Current file of the evidence, and its predecessors.
 struct Files {
     folder: PathBuf,
     number: u64,
     file: File,
-    /// What is in it and counts.
+    /// Number of valid bytes in the file.
     bytes: u64,
     bytes_max: u64,
-    /// There may be more in it, which does not: part of what could not be written.
+    /// True if invalid bytes may follow them: a part of entries that could not be written.
     is_torn: bool,
-    /// Those in this file: each file is of use by itself.
+    /// Certificates in this file: each file is complete by itself.
     certificates: FxHashSet<Digest>,
 }
 
-/// The files of a folder, the oldest first.
+/// Returns the files of a folder, the oldest first.
 fn files_in(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -430,7 +432,7 @@ impl Files {
         Ok(Self { folder, number, file, bytes: 0, bytes_max, is_torn: false, certificates })
     }
 
-    /// How much is written at once.
+    /// Maximal number of bytes written at once.
     fn piece_bytes(&self) -> usize {
         EVIDENCE_WRITE_BYTES.min(self.bytes_max as usize)
     }
@@ -443,7 +445,7 @@ impl Files {
         *self = Self::begin(&self.folder, self.number + 1, self.bytes_max)?;
         let present = files_in(&self.folder)?;
         for (_, path) in present.iter().take(present.len().saturating_sub(EVIDENCE_FILES_MAX)) {
-            // If one cannot be deleted now, it is tried again with the next.
+            // A file that cannot be deleted now is tried again with the next.
             let _ = fs::remove_file(path);
         }
         Ok(())
@@ -461,7 +463,7 @@ impl Files {
     }
 }
 
-/// Reads all evidence of a folder, in order. A last line without an end is one that was being written.
+/// Reads all evidence of a folder, in order. A last line without an end was being written.
 fn read_all(folder: &Path, mut take: impl FnMut(Line)) -> Result<(), EvidenceError> {
     for (_, path) in files_in(folder).map_err(failed(folder))? {
         let mut reader = BufReader::new(File::open(&path).map_err(failed(&path))?);
@@ -484,11 +486,11 @@ fn read_all(folder: &Path, mut take: impl FnMut(Line)) -> Result<(), EvidenceErr
     Ok(())
 }
 
-/// All that a folder of evidence has of a conversation, for others to verify. One without a name is that of two agents, in either order
-/// (`amy~bob`).
+/// Returns the evidence of a conversation in a folder as a bundle, for others to verify. A conversation without a name
+/// is that of two agents, in either order (`amy~bob`).
 ///
 /// # Errors
-/// The folder cannot be read or holds something else, or knows nothing of the conversation.
+/// The folder cannot be read, is malformed, or has no evidence of the conversation.
 pub fn prove(folder: &Path, conversation: &str) -> Result<Bundle, EvidenceError> {
     match (prove_named(folder, conversation), conversation.split_once('~')) {
         (Err(EvidenceError::NoConversation(name)), Some((one, other))) => {
@@ -559,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_go_on_after_a_restart() {
+    fn chains_continue_after_restart() {
         let (folder, mut authority) = (folder("restart"), Authority::create("p").unwrap());
         for round in 1..=3 {
             let evidence = open(&folder, EVIDENCE_FILE_BYTES_MAX);
@@ -569,7 +571,7 @@ mod tests {
             let second = Evidence::open(&folder, Box::new(|_| ()));
             assert!(matches!(second, Err(EvidenceError::InUse(_))), "one process at a time");
         }
-        // Each process has keys of its own, so that its numbers begin anew: that is no contradiction.
+        // Each process has keys of its own, so its numbers begin anew: that is no contradiction.
         let trust = authority.trust().unwrap();
         let verified = prove(&folder, "amy~bob").unwrap().verify(&trust).unwrap();
         let numbers: Vec<(u64, u64)> = verified.said.iter().map(|said| (said.entry, said.sequence)).collect();
@@ -578,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn old_files_go_and_what_is_left_can_be_proven() {
+    fn remaining_files_prove_after_deletion() {
         let (folder, mut authority) = (folder("bounded"), Authority::create("p").unwrap());
         let evidence = open(&folder, 4_000);
         sign(&mut authority, &evidence, 500);
@@ -618,7 +620,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_disk_does_not_take_is_missed_and_the_rest_is_good() {
+    fn full_disk_loses_only_its_messages() {
         let (folder, mut authority) = (folder("full"), Authority::create("p").unwrap());
         fs::create_dir_all(&folder).unwrap();
         let records = records(&mut authority, 9);
@@ -647,9 +649,9 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// A whole node's evidence, on a file system that is too small.
+    /// Evidence of a whole node, on a file system that is too small.
     #[test]
-    fn what_is_lost_is_told_once_and_counted() {
+    fn lost_messages_are_logged_once() {
         let (folder, mut authority) = (folder("told"), Authority::create("p").unwrap());
         fs::create_dir_all(&folder).unwrap();
         let chains = Chains::open(&folder, EVIDENCE_FILE_BYTES_MAX).unwrap();
@@ -666,9 +668,9 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// A conversation that is not known any more begins anew, and whoever verifies is told.
+    /// A forgotten conversation begins anew, and its bundle says so.
     #[test]
-    fn there_are_never_too_many_conversations() {
+    fn number_of_conversations_is_limited() {
         let (folder, mut authority) = (folder("many"), Authority::create("p").unwrap());
         fs::create_dir_all(&folder).unwrap();
         let records = records(&mut authority, 4);
@@ -694,10 +696,10 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Whichever byte of a bundle somebody changes, it proves nothing any more, and nothing breaks.
+    /// A bundle with any one byte changed proves nothing, and breaks nothing.
     #[test]
-    fn no_byte_of_a_bundle_can_be_changed() {
-        /// Every so many bytes one is tried: all of them would take a minute.
+    fn changed_bundle_byte_is_detected() {
+        /// Step between the tried bytes: trying all of them would take a minute.
         const STEP: usize = 17;
         let (folder, mut authority) = (folder("bytes"), Authority::create("p").unwrap());
         let evidence = open(&folder, EVIDENCE_FILE_BYTES_MAX);
@@ -717,7 +719,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_evidence_is_told() {
+    fn malformed_evidence_is_reported() {
         let folder = folder("none");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("evidence-000001.jsonl"), "nonsense\n").unwrap();

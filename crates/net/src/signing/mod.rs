@@ -1,9 +1,9 @@
-//! Messages that their senders sign: at the level `signed`, each that leaves a node.
+//! Signatures of messages: at the level `signed`, every message that leaves a node is signed by its sender.
 //!
 //! A signature covers the platform, the whole message (sender, receivers, conversation, content and all else, in the
-//! compact codec's canonical form), its number among the sender's messages of the conversation, and the digests of what
-//! the sender said before it and of what its node had seen last. It travels in the message, as the parameter
-//! [`PARAMETER`], so that it stays with it. `docs/design/security.md` draws the bytes.
+//! compact codec's canonical form), and its number among the sender's messages of the conversation. It also covers the
+//! digests of the sender's message before it and of the message that the sender's node had seen last. It is the
+//! parameter [`PARAMETER`] of the message. `docs/design/security.md` draws the bytes.
 
 mod bundle;
 mod certificates;
@@ -28,15 +28,15 @@ pub use evidence::{Direction, Evidence, EvidenceError, prove};
 use signer::Signer;
 use verifier::{Place, Verifier};
 
-/// The user-defined parameter (FIPA00061 2.13) that a signature is in.
+/// User-defined parameter (FIPA00061 2.13) that holds a signature.
 pub const PARAMETER: &str = "X-whimbrel-signature";
-/// What signed bytes begin with, so that none of them mean anything elsewhere.
+/// Prefix of signed bytes, so that none of them mean anything elsewhere.
 const DOMAIN: &[u8] = b"whimbrel-signed-message-1\0";
 const SIGNATURE_BYTES: usize = 64;
-/// Of a signature as it travels: certificate, run, sequence, time, previous, seen, signature.
+/// Length of a signature with its claims: certificate, run, sequence, time, previous, seen, signature.
 const ALL_BYTES: usize = 32 + 8 + 8 + 8 + 32 + 32 + SIGNATURE_BYTES;
 
-/// Both sides of signing, as a node has them.
+/// Signer and verifier of a node.
 pub(crate) struct Signing {
     pub signer: Signer,
     pub verifier: Verifier,
@@ -55,13 +55,14 @@ impl Signing {
         Ok(Self { signer, verifier: Verifier::new(platform, credentials, evidence)?, turns: Mutex::new(()) })
     }
 
-    /// To be held from signing until what was signed is handed over, if others may sign for the same agent meanwhile.
+    /// Lock to hold from signing until the signed messages are handed over, if other threads may sign for the same
+    /// agent.
     pub fn turn(&self) -> MutexGuard<'_, ()> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why a message of that node is not what its sender signed. Of a message to many, all copies follow each other, and
-    /// the first is looked at: `verified` is that.
+    /// Checks that a message of that node is as its sender signed it. The copies of a message to many follow each
+    /// other, and only the first is verified: `verified` remembers it.
     pub fn check(
         &self,
         node: &str,
@@ -90,10 +91,10 @@ impl Signing {
     }
 }
 
-/// A SHA-256 digest.
+/// SHA-256 digest.
 pub(crate) type Digest = [u8; 32];
 
-/// No message before this one.
+/// Digest for a missing predecessor.
 const NOTHING: Digest = [0; 32];
 
 pub(crate) fn sha256(bytes: &[u8]) -> Digest {
@@ -102,24 +103,24 @@ pub(crate) fn sha256(bytes: &[u8]) -> Digest {
     out
 }
 
-/// What a sender says about a message, and signs.
+/// Claims of a sender about a message, which its signature covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claims {
-    /// The digest of the certificate that the signature fits.
+    /// Digest of the certificate for the signature.
     pub certificate: Digest,
-    /// A random number of the process: numbers begin anew with each.
+    /// Random number of the process: message numbers begin anew with each.
     pub run: u64,
-    /// The message's number among the sender's in this conversation, from 1.
+    /// Number of the message among the sender's in this conversation, from 1.
     pub sequence: u64,
-    /// When it was signed: milliseconds since 1970-01-01 UTC.
+    /// Time of the signature, in milliseconds since 1970-01-01 UTC.
     pub time_ms: u64,
-    /// The digest of the sender's message before it in this conversation; zero if there is none.
+    /// Digest of the sender's message before it in this conversation; zero if there is none.
     pub previous: Digest,
-    /// The digest of the last message of this conversation that the sender's node had seen; zero if there is none.
+    /// Digest of the last message of this conversation that the sender's node had seen; zero if there is none.
     pub seen: Digest,
 }
 
-/// A signature as it travels.
+/// Signature with its claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
     pub claims: Claims,
@@ -154,7 +155,7 @@ impl Signature {
         Some(Self { claims, signature })
     }
 
-    /// That of a message, which is without it afterwards; `None` if it has none, or one that is none.
+    /// Takes the signature out of a message; `None` if it has none, or a malformed one.
     pub fn take_from(message: &mut AclMessage) -> Option<Self> {
         let extras = message.extras.as_mut()?;
         let at = extras.user.iter().position(|(name, _)| name.as_str() == PARAMETER)?;
@@ -168,7 +169,7 @@ impl Signature {
         }
     }
 
-    /// Gives it to a message.
+    /// Puts the signature into a message.
     pub fn put_into(self, message: &mut AclMessage) {
         let value = Value::from(self.to_bytes());
         message.extras_mut().user.push((Symbol::new(PARAMETER), value));
@@ -185,7 +186,7 @@ impl Claims {
         out.extend_from_slice(&self.seen);
     }
 
-    /// What is signed. `document` is the message without its signature, as a document of the compact codec.
+    /// Bytes that are signed. `document` is the message without its signature, in the compact codec.
     pub fn signed_bytes(&self, platform: &str, document: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(DOMAIN.len() + platform.len() + document.len() + ALL_BYTES);
         out.extend_from_slice(DOMAIN);
@@ -197,15 +198,15 @@ impl Claims {
     }
 }
 
-/// A message as a document of the compact codec.
+/// Encodes a message in the compact codec.
 pub(crate) fn document_of(message: &AclMessage) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     compact::encode_message(message, &mut out).ok()?;
     Some(out)
 }
 
-/// The conversation a message belongs to: what `:conversation-id` says, or else the talk of its sender and its first
-/// receiver, `amy~bob`, whoever of them speaks.
+/// Conversation of a message: its `:conversation-id`, or else the talk of its sender and its first receiver, `amy~bob`,
+/// whichever of them sends.
 pub(crate) fn conversation_of(message: &AclMessage) -> Text {
     if let Some(id) = &message.extras().conversation_id {
         return id.clone();
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_travels_in_its_message() {
+    fn message_carries_its_signature() {
         let claims = Claims { certificate: [1; 32], run: 9, sequence: 2, time_ms: 3, previous: [4; 32], seen: [5; 32] };
         let signature = Signature { claims, signature: [6; 64] };
         let plain = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), "hello");
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn talk_without_a_conversation_is_that_of_the_two() {
+    fn unnamed_conversation_has_both_names() {
         let message =
             |from: &str, to: &str| AclMessage::new(Performative::Inform, Aid::local(from), Aid::local(to), "hello");
         assert_eq!(conversation_of(&message("bob", "amy")), "amy~bob");

@@ -1,4 +1,4 @@
-//! What waits to be recorded.
+//! Queue of records that wait to be written.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use whimbrel_platform::limits::EVIDENCE_QUEUE_BYTES_MAX;
 
 use super::evidence::Record;
 
-/// A queue of so many bytes: whoever puts something in waits until there is room.
+/// Queue of so many bytes: putting waits until there is room.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -18,7 +18,7 @@ pub(super) struct Queue {
 struct State {
     records: Vec<Record>,
     bytes: usize,
-    /// Some were taken and are not written yet.
+    /// True while taken records are being written.
     is_writing: bool,
     is_closed: bool,
     lost: u64,
@@ -29,7 +29,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for as long as this is so.
+    /// Waits while a condition holds.
     fn wait<'a>(&'a self, state: MutexGuard<'a, State>, so: impl FnMut(&mut State) -> bool) -> MutexGuard<'a, State> {
         self.changed.wait_while(state, so).unwrap_or_else(PoisonError::into_inner)
     }
@@ -41,14 +41,14 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// All that waits, as soon as there is something; `None` when nothing more will be put in.
+    /// Takes all records, as soon as there are some; `None` once the queue is closed.
     pub fn take(&self) -> Option<Vec<Record>> {
         let mut state = self.wait(self.state(), |state| state.records.is_empty() && !state.is_closed);
         state.is_writing = !state.records.is_empty();
         state.is_writing.then(|| std::mem::take(&mut state.records))
     }
 
-    /// What was taken is written, or so many of it are lost.
+    /// Notes that the taken records are written, or that so many of them are lost.
     pub fn written(&self, lost: u64) {
         let mut state = self.state();
         state.bytes = state.records.iter().map(Record::bytes).sum();
@@ -66,7 +66,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits until nothing waits, this long at most.
+    /// Waits until the queue is empty and written, at most for this time.
     pub fn settle(&self, at_most: Duration) {
         let busy = |state: &mut State| state.is_writing || !state.records.is_empty();
         let _ = self.changed.wait_timeout_while(self.state(), at_most, busy);

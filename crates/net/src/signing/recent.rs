@@ -1,10 +1,11 @@
-//! What was used lately.
+//! Map of recent entries.
 
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-/// A map that forgets what was not put in for the longest time. It has as many entries as it may, or half of them.
+/// Map that forgets the entries that were not inserted for the longest time. It keeps the maximal number of entries, or
+/// at least half of it.
 pub(super) struct Recent<K, V> {
     new: FxHashMap<K, V>,
     old: FxHashMap<K, V>,
@@ -20,7 +21,7 @@ impl<K: Eq + Hash, V> Recent<K, V> {
         self.new.get(key).or_else(|| self.old.get(key))
     }
 
-    /// True if others were forgotten for it.
+    /// Inserts an entry. Returns true if others were forgotten for it.
     pub fn insert(&mut self, key: K, value: V) -> bool {
         let full = self.new.len() >= self.entries_max / 2 && !self.new.contains_key(&key);
         let forgets = full && !self.old.is_empty();
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used_stays_and_there_is_never_too_much() {
+    fn recent_entries_stay_within_limit() {
         let mut recent = Recent::new(8);
         let mut forgot = 0;
         for number in 0..1_000 {

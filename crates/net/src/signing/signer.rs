@@ -1,4 +1,4 @@
-//! Signs what leaves a node, for its agents.
+//! Signer: signs messages that leave a node, for its agents.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,12 +19,12 @@ use super::{Claims, Digest, NOTHING, Signature, conversation_of, document_of, no
 use crate::certified::{CertificateOf, Certified};
 use crate::security::Credentials;
 
-/// Certificates told at once.
+/// Maximal number of certificates in one message to a peer.
 const CERTIFICATES_AT_ONCE: usize = 200;
 /// Number of identities from which expired ones are looked for.
 const SWEEP_FROM: usize = 1_024;
 
-/// See the module.
+/// Signer of a node.
 pub(crate) struct Signer {
     platform: String,
     node: String,
@@ -33,26 +33,26 @@ pub(crate) struct Signer {
 }
 
 struct State {
-    /// Tells the present numbers from others that a node of this name gave.
+    /// Random number that tells message numbers of this process from those of another process of the node.
     run: u64,
     authority: Arc<AgentAuthority>,
     identities: FxHashMap<Symbol, Arc<AgentIdentity>>,
-    /// Agents that ended, each with the time until which its last messages may leave, and its certificate if it keeps
-    /// its own key.
+    /// Ended agents, each with the time until which its last messages may leave, and its certificate if it keeps its
+    /// own key.
     ending: VecDeque<(u64, Symbol, Option<Digest>)>,
-    /// Identities are looked over when there are so many: those whose time is over go.
+    /// Number of identities at which expired ones are removed.
     sweep_at: usize,
-    /// Certificates of agents that keep their keys themselves: connected programs'.
+    /// Certificates of agents that keep their own keys, in connected programs.
     guests: FxHashMap<Symbol, Arc<Guest>>,
-    /// The last message of each sender in each conversation; conversations by the digests of their names.
+    /// Last message of each sender in each conversation. Conversations are known by the digests of their names.
     said: Recent<(Symbol, Digest), Said>,
-    /// The last message of each conversation that this node has seen.
+    /// Last message of each conversation that this node has seen.
     seen: Recent<Digest, Digest>,
-    /// Messages to many that were signed; the newest last. They come once for each node.
+    /// Signed messages to many, the newest last. They come once for each node.
     shared: VecDeque<Shared>,
 }
 
-/// Where a sender is in a conversation.
+/// Last message of a sender in a conversation.
 #[derive(Clone, Copy)]
 struct Said {
     run: u64,
@@ -60,22 +60,22 @@ struct Said {
     digest: Digest,
 }
 
-/// An agent that keeps its key itself.
+/// Agent that keeps its own key.
 struct Guest {
     digest: Digest,
-    /// Its public key.
+    /// Public key of the agent.
     key: Vec<u8>,
     certificate: CertificateDer<'static>,
-    /// That which it is signed with.
+    /// Certificate of the key that signed the agent's.
     node: CertificateDer<'static>,
 }
 
-/// A message to many.
+/// Signed message to many.
 struct Shared {
     plain: Arc<AclMessage>,
     signed: Arc<AclMessage>,
     due: Option<Arc<Due>>,
-    /// Of it, as a document.
+    /// Length of the encoded message.
     bytes: usize,
 }
 
@@ -112,22 +112,22 @@ impl Guest {
     }
 }
 
-/// What is to be recorded of a message when it was handed to a link: once, if it goes to several receivers or nodes.
+/// Record of a message, due once a link has taken it: once only, if the message goes to several receivers or nodes.
 pub(crate) struct Due(Mutex<Option<Record>>);
 
-/// Messages that were signed on their way out.
+/// Result of signing a batch.
 #[derive(Default)]
 pub(crate) struct Signed {
-    /// Those that cannot be.
+    /// Messages that could not be signed.
     pub unsigned: Vec<Envelope>,
-    /// What is to be recorded of each of the others, in their order, if this node keeps evidence.
+    /// Records of the signed messages, in their order, if this node keeps evidence.
     due: Vec<Option<Arc<Due>>>,
 }
 
-/// What is signed and how, as far as it must be decided one after the other.
+/// Claims of a message and the key to sign them with: the part of signing that must happen in order.
 struct Prepared {
     identity: Arc<AgentIdentity>,
-    /// That which the identity's certificate was signed with.
+    /// Certificate of the key that signed the identity's certificate.
     node: CertificateDer<'static>,
     claims: Claims,
     signed: Vec<u8>,
@@ -158,7 +158,7 @@ impl Signer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Certifies with these from now on: agents get new certificates when they sign next.
+    /// Certifies with these credentials from now on. Agents get new certificates when they sign next.
     pub fn set_credentials(&self, credentials: &Credentials) -> Result<(), AgentCertificateError> {
         let authority = Arc::new(AgentAuthority::new(&self.platform, &self.node, credentials)?);
         let mut state = self.state();
@@ -167,7 +167,7 @@ impl Signer {
         Ok(())
     }
 
-    /// The certificates of all agents that have signed something, or may, for a new peer.
+    /// Returns the certificates of all agents that may sign, for a new peer.
     pub fn introductions(&self) -> Vec<News> {
         let state = self.state();
         let all: Vec<Vec<u8>> = state.identities.values().map(|identity| identity.certificate.to_vec()).collect();
@@ -175,12 +175,12 @@ impl Signer {
             node: state.authority.certificate().to_vec(),
             agents: some.to_vec(),
         };
-        // What certified them may be another one by now.
+        // The certifying key may have changed since.
         let guests = state.guests.values().map(|guest| guest.introduction());
         all.chunks(CERTIFICATES_AT_ONCE).map(news).chain(guests).collect()
     }
 
-    /// Adds the certificates of all agents here, so many at most.
+    /// Adds the certificates of this node's agents, at most so many.
     pub fn tell_certificates(&self, told: &mut Certified, most: usize) {
         let state = self.state();
         let own = state.identities.values().map(|identity| (CertificateOf::Agent, &identity.certificate));
@@ -188,8 +188,8 @@ impl Signer {
         guests.chain(own).take(most).for_each(|(of, certificate)| told.add(of, certificate));
     }
 
-    /// An agent that keeps its key itself got this certificate for it: what it signs leaves as it is. What other nodes are
-    /// to hear; nothing if this is no certificate for a key that can be used.
+    /// Takes the certificate of an agent that keeps its own key: messages that it signed leave unchanged. Returns the
+    /// news for other nodes; `None` if the certificate has no usable key.
     pub fn adopt(
         &self,
         agent: Symbol,
@@ -204,7 +204,7 @@ impl Signer {
         Some(news)
     }
 
-    /// Ends an agent: its key goes as soon as its last messages have left its shard.
+    /// Ends an agent. Its key is deleted once its last messages have left its shard.
     pub fn end(&self, agent: Symbol) {
         self.end_at(agent, now_ms());
     }
@@ -218,25 +218,25 @@ impl Signer {
         }
     }
 
-    /// An agent is another node's: its key goes with it, at once.
+    /// Deletes the key of an agent that has moved to another node, at once.
     pub fn forget(&self, agent: Symbol) {
         self.state().forget(agent);
     }
 
-    /// A message of another node was verified.
+    /// Notes that a message of another node was verified.
     pub fn saw(&self, conversation: &Text, digest: Digest) {
         self.state().seen.insert(sha256(conversation.as_bytes()), digest);
     }
 
-    /// Remembers so many conversations from now on.
+    /// Sets the number of remembered conversations.
     #[cfg(test)]
     pub fn keep_conversations(&self, count: usize) {
         let mut state = self.state();
         (state.said, state.seen) = (Recent::new(count), Recent::new(count));
     }
 
-    /// Signs messages on their way to another node. What cannot be signed is taken out and returned. New certificates are
-    /// told by `tell`, before the messages that they are for are sent. What was handed to a link then is to be
+    /// Signs messages on their way to another node. Removes and returns those that cannot be signed. Passes new
+    /// certificates to `tell`, which must send them before the messages. Messages that a link has taken must be
     /// [recorded](Self::record).
     pub fn sign(&self, batch: &mut Vec<Envelope>, mut tell: impl FnMut(News)) -> Signed {
         let mut all = Signed::default();
@@ -261,7 +261,7 @@ impl Signer {
         all
     }
 
-    /// So many of these, the first ones, were handed to a link.
+    /// Records the first `taken` messages, which a link has taken.
     pub fn record(&self, signed: &Signed, taken: usize) {
         let Some(evidence) = &self.evidence else { return };
         for due in signed.due.iter().take(taken).flatten() {
@@ -296,14 +296,14 @@ impl Signer {
         Ok((MessageBody::Shared(signed), due))
     }
 
-    /// A message with its signature, what is to be recorded of it, and the bytes of it that were signed.
+    /// Signs a message. Returns it with its record and the length of its signed bytes.
     #[allow(clippy::type_complexity, reason = "what there is to say of one message, once")]
     fn sign_one(
         &self,
         mut message: Box<AclMessage>,
         tell: &mut impl FnMut(News),
     ) -> Result<(Box<AclMessage>, Option<Arc<Due>>, usize), Box<AclMessage>> {
-        // Whatever was signed before on the way is somebody else's word, if it is not its sender's own.
+        // A signature that was put in before is not the sender's, unless the sender keeps its own key.
         let own = Signature::take_from(&mut message);
         let Some(document) = document_of(&message) else { return Err(message) };
         let conversation = conversation_of(&message);
@@ -330,7 +330,7 @@ impl Signer {
         self.evidence.as_ref().map(|_| Arc::new(Due(Mutex::new(Some(record)))))
     }
 
-    /// The signature that an agent put under its message itself, with a key that was certified here, if it fits.
+    /// Returns the signature that an agent with its own key put into its message, if it is valid.
     fn own_word(
         &self,
         sender: Symbol,
@@ -349,7 +349,7 @@ impl Signer {
         Some((guest, own))
     }
 
-    /// Gives a message its number and its place, in the order in which messages are signed.
+    /// Gives a message its number and its predecessor, in the order in which messages are signed.
     fn prepare(
         &self,
         sender: Symbol,
@@ -385,7 +385,7 @@ impl Signer {
         let digest = sha256(&signed);
         let said = Said { run: said.run, number: claims.sequence, digest };
         if state.said.insert((sender, place), said) {
-            // Of what was forgotten numbers begin anew.
+            // Numbers begin anew in conversations that were forgotten.
             state.run = state.run.wrapping_add(1);
         }
         state.seen.insert(place, digest);
@@ -399,7 +399,7 @@ mod tests {
     use crate::Authority;
 
     #[test]
-    fn identities_of_ended_agents_are_forgotten() {
+    fn ended_agents_identities_are_forgotten() {
         let credentials = Authority::create("p").unwrap().issue("n1", &[], 1).unwrap();
         let signer = Signer::new(("p", "n1"), 1, &credentials, None).unwrap();
         let sign = |agent: &str| {

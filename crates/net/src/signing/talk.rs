@@ -1,4 +1,4 @@
-//! What one node signs and another verifies, with somebody in between who changes it.
+//! Tests of signing at one node and verifying at another, with changes in between.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use whimbrel_platform::link::News;
 use super::{AgentAuthority, AgentKey, Signature, Signing};
 use crate::Authority;
 
-/// Two nodes of one platform, and an agent of the first that writes to one of the second.
+/// Two nodes of one platform, with an agent of the first that writes to one of the second.
 struct Pair {
     authority: Authority,
     here: Signing,
     there: Signing,
 }
 
-/// Why nobody is believed who shows no certificate of the sender's.
+/// Error for a signature without a known certificate of the sender.
 const UNKNOWN: &str = "it is signed with no certificate of its sender's that is known";
 
 fn signing(authority: &mut Authority, node: &str) -> Signing {
@@ -38,7 +38,7 @@ impl Pair {
         Self { authority, here, there }
     }
 
-    /// The message as it leaves, its certificate told before.
+    /// Signs a message. Its certificate is sent before.
     fn sign(&self, content: i64) -> AclMessage {
         let mut batch = vec![envelope(message(content))];
         let unsigned = self.here.signer.sign(&mut batch, |news| {
@@ -55,7 +55,7 @@ impl Pair {
 }
 
 #[test]
-fn what_was_signed_is_taken_once() {
+fn signed_message_is_accepted_once() {
     let pair = Pair::new();
     let (first, second) = (pair.sign(1), pair.sign(2));
     assert_eq!(pair.check("here", first.clone()), Ok(()));
@@ -65,7 +65,7 @@ fn what_was_signed_is_taken_once() {
 }
 
 #[test]
-fn whatever_is_altered_is_refused() {
+fn altered_message_is_refused() {
     let pair = Pair::new();
     let refused = |why: &str, alter: &dyn Fn(&mut AclMessage)| {
         let mut altered = pair.sign(1);
@@ -92,7 +92,7 @@ fn whatever_is_altered_is_refused() {
 }
 
 #[test]
-fn another_node_cannot_pass_it_on_as_its_own() {
+fn message_of_another_node_is_refused() {
     let mut pair = Pair::new();
     let said = pair.sign(1);
     assert_eq!(pair.check("third", said), Err(UNKNOWN));
@@ -108,18 +108,18 @@ fn another_node_cannot_pass_it_on_as_its_own() {
 }
 
 #[test]
-fn an_agent_that_ended_is_believed_no_more() {
+fn ended_agents_messages_are_refused() {
     let pair = Pair::new();
     let last = pair.sign(1);
     pair.there.verifier.forget("here", "amy".into());
     assert_eq!(pair.check("here", last), Err(UNKNOWN));
-    // Another one of that name has another key.
+    // A later agent of that name has another key.
     pair.here.signer.forget("amy".into());
     assert_eq!(pair.check("here", pair.sign(2)), Ok(()));
 }
 
 #[test]
-fn credentials_change_while_agents_talk() {
+fn credentials_change_during_talk() {
     let mut pair = Pair::new();
     assert_eq!(pair.check("here", pair.sign(1)), Ok(()));
     pair.authority.begin_rotation().unwrap();
@@ -138,7 +138,7 @@ fn credentials_change_while_agents_talk() {
 }
 
 #[test]
-fn a_message_to_many_is_signed_once() {
+fn message_to_many_is_signed_once() {
     let pair = Pair::new();
     let shared = Arc::new(message(1).to(Aid::local("cat")));
     let copies = |to: &str| Envelope { to: Aid::local(to), body: MessageBody::Shared(Arc::clone(&shared)) };
@@ -151,7 +151,7 @@ fn a_message_to_many_is_signed_once() {
 }
 
 #[test]
-fn conversations_take_bounded_memory_and_go_on() {
+fn memory_of_conversations_is_bounded() {
     let pair = Pair::new();
     pair.here.signer.keep_conversations(8);
     let say = |conversation: String| {
@@ -164,7 +164,7 @@ fn conversations_take_bounded_memory_and_go_on() {
     };
     for round in 0..3 {
         for number in 0..50 {
-            // One that never rests, and many that were forgotten when they are heard of again.
+            // One conversation never rests, and many were forgotten when they continue.
             assert_eq!(say("busy".to_owned()), Ok(()), "{round} {number}");
             assert_eq!(say(format!("{number}{}", "long".repeat(100))), Ok(()), "{round} {number}");
         }
@@ -172,7 +172,7 @@ fn conversations_take_bounded_memory_and_go_on() {
 }
 
 #[test]
-fn a_node_makes_others_keep_only_so_many_certificates() {
+fn certificates_of_node_are_limited() {
     const BYTES_MAX: usize = 8 << 10;
     let mut pair = Pair::new();
     let greedy = signing(&mut pair.authority, "greedy");
@@ -195,14 +195,14 @@ fn a_node_makes_others_keep_only_so_many_certificates() {
 }
 
 #[test]
-fn the_rest_of_a_messages_receivers_may_follow_and_nobody_gets_it_twice() {
+fn each_receiver_gets_one_copy() {
     let pair = Pair::new();
     pair.sign(0);
     let mut shared = Arc::new(message(1).to(Aid::local("cat")).to(Aid::local("dan")));
     let mut batch = vec![Envelope { to: Aid::local("bob"), body: MessageBody::Shared(Arc::clone(&shared)) }];
     pair.here.signer.sign(&mut batch, |_| ());
     let signed = *batch.remove(0).body.into_message();
-    // Each time it is read from another frame.
+    // Each time, the message is read from another frame.
     let check = |to: &str| {
         let body = MessageBody::Owned(Box::new(signed.clone()));
         pair.there.check("here", &Envelope { to: Aid::local(to), body }, &mut None)
@@ -210,7 +210,7 @@ fn the_rest_of_a_messages_receivers_may_follow_and_nobody_gets_it_twice() {
     assert_eq!((check("bob"), check("cat")), (Ok(()), Ok(())));
     assert_eq!((check("cat"), check("bob")), (Err("it came before"), Err("it came before")));
     assert_eq!(check("dan"), Ok(()));
-    // However many others come in between, as the signer remembers them, too.
+    // Even after as many other messages as the signer remembers.
     Arc::make_mut(&mut shared).content = Value::Int(2);
     for _ in 0..SIGNED_SHARED_MAX {
         let other = Arc::new((*shared).clone());
@@ -222,7 +222,7 @@ fn the_rest_of_a_messages_receivers_may_follow_and_nobody_gets_it_twice() {
 }
 
 #[test]
-fn what_no_link_took_is_no_evidence() {
+fn untaken_message_is_no_evidence() {
     let (folder, mut authority) =
         (std::env::temp_dir().join(format!("whimbrel-taken-{}", std::process::id())), Authority::create("p").unwrap());
     let _ = std::fs::remove_dir_all(&folder);
@@ -249,7 +249,7 @@ fn repeated_end_is_remembered_once() {
 }
 
 #[test]
-fn who_keeps_its_key_itself_is_believed_by_its_own_signature() {
+fn own_key_signature_is_accepted() {
     let mut pair = Pair::new();
     let credentials = pair.authority.issue("here", &[], 1).unwrap();
     pair.here.set_credentials(&credentials).unwrap();
@@ -277,7 +277,7 @@ fn who_keeps_its_key_itself_is_believed_by_its_own_signature() {
         assert_eq!(left, said, "it leaves as it is");
         assert_eq!((certified(&left), pair.check("here", left)), (super::sha256(&certificate), Ok(())));
     }
-    // What does not fit is nobody's own word: the node says it for its agent, as it does for all others.
+    // An invalid signature is replaced: the node signs for its agent, as it does for all others.
     let altered = AclMessage { content: Value::Int(3), ..first };
     for said in [altered, message(4)] {
         let left = leave(said);

@@ -1,4 +1,4 @@
-//! Verifies what comes from other nodes.
+//! Verifier of messages from other nodes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,10 +18,10 @@ use super::recent::Recent;
 use super::{Claims, Digest, Signature, conversation_of, document_of, now_ms, sha256};
 use crate::security::{Credentials, SecurityError};
 
-/// Bytes that a certificate takes beside its own, roughly: what was read in it.
+/// Approximate memory of a certificate's content, beside its own bytes.
 const KNOWN_BYTES: usize = 256;
 
-/// See the module.
+/// Verifier of a node.
 pub(crate) struct Verifier {
     platform: String,
     state: Mutex<State>,
@@ -30,36 +30,36 @@ pub(crate) struct Verifier {
 
 struct State {
     trust: Arc<AgentTrust>,
-    /// By name: what one makes this node keep is not at the expense of others.
+    /// Other nodes, by name. The memory for one node is not at the expense of others.
     nodes: FxHashMap<String, Node>,
 }
 
-/// What is known of another node.
+/// Known state of another node.
 struct Node {
-    /// The certificates of its agents, by their names; the newest last.
+    /// Certificates of its agents, by their names; the newest last.
     known: FxHashMap<String, VecDeque<Arc<KnownCertificate>>>,
-    /// The bytes of these, roughly, and the most that there may be.
+    /// Approximate bytes of these certificates, and their maximum.
     bytes: usize,
     bytes_max: usize,
-    /// The certificate that certifies them, as it was shown last.
+    /// Certificate that certifies its agents, as it was shown last.
     certificate: Arc<CertificateDer<'static>>,
-    /// The number that came last with each key in each conversation, by [`place_of`].
+    /// Last number of each key in each conversation, by [`place_of`].
     last: Recent<Digest, u64>,
-    /// Messages to several receivers, the newest last: more receivers of theirs may follow.
+    /// Messages to several receivers, the newest last: further receivers may follow.
     spread: VecDeque<Spread>,
-    /// Agents that ended, each with the time until which its certificates are believed.
+    /// Ended agents, each with the time until which its certificates are trusted.
     ending: VecDeque<(u64, String, Vec<Digest>)>,
-    /// The certificates of these. A node that says an end again adds nothing.
+    /// Certificates of the ended agents. A node that repeats an end adds nothing.
     ends: FxHashSet<Digest>,
 }
 
-/// A message to several receivers, and for whom it came.
+/// Message to several receivers, and those that it came for.
 struct Spread {
     digest: Digest,
     to: FxHashSet<Aid>,
 }
 
-/// A certificate that is believed.
+/// Trusted certificate of an agent.
 struct KnownCertificate {
     digest: Digest,
     believed: Believed,
@@ -67,14 +67,14 @@ struct KnownCertificate {
     node: Arc<CertificateDer<'static>>,
 }
 
-/// What was verified: the conversation, the digest of the message, and whether it came for the first time.
+/// Verified message: its conversation, its digest, and whether it came for the first time.
 pub(crate) struct Place {
     pub conversation: Text,
     pub digest: Digest,
     pub is_first: bool,
 }
 
-/// Where the numbers of one key in one conversation are counted: no longer than this, whatever its name.
+/// Digest under which the numbers of a key in a conversation are counted. Its length does not depend on names.
 fn place_of(claims: &Claims, conversation: &Text) -> Digest {
     sha256(&[&claims.certificate, &claims.run.to_le_bytes()[..], conversation.as_bytes()].concat())
 }
@@ -126,7 +126,7 @@ impl Node {
         }
     }
 
-    /// Forgets the certificates of which this is not so.
+    /// Forgets the certificates for which a condition does not hold.
     fn retain(&mut self, mut so: impl FnMut(&KnownCertificate) -> bool) {
         for known in self.known.values_mut() {
             known.retain(|known| so(known));
@@ -161,8 +161,8 @@ impl Node {
         true
     }
 
-    /// A key's numbers in a conversation only rise; but a message to several receivers may come more than once, for others
-    /// each time. Whether it came for the first time.
+    /// Checks the number of a message: a key's numbers in a conversation only rise. A message to several receivers may
+    /// come more than once, for others each time. Returns true if it came for the first time.
     fn count(
         &mut self,
         message: &AclMessage,
@@ -207,7 +207,7 @@ impl Verifier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Trusts these from now on; certificates that are not good any more are forgotten.
+    /// Sets the trusted authorities. Certificates that are no longer valid are forgotten.
     pub fn set_credentials(&self, credentials: &Credentials) -> Result<(), SecurityError> {
         let trust = Arc::new(AgentTrust::new(&credentials.authority_pem, &credentials.revoked_pem)?);
         let now_ms = now_ms();
@@ -219,12 +219,12 @@ impl Verifier {
         Ok(())
     }
 
-    /// Takes the certificates that a node showed of its agents.
+    /// Takes the certificates of a node's agents.
     pub fn learn(&self, from: &str, node: &[u8], agents: &[Vec<u8>]) -> Result<(), AgentCertificateError> {
         self.learn_bounded(from, node, agents, SIGNED_CERTIFICATES_BYTES_MAX)
     }
 
-    /// The same, with room for so many bytes of that node's.
+    /// Takes the certificates of a node's agents, at most so many bytes of them.
     pub(super) fn learn_bounded(
         &self,
         from: &str,
@@ -258,7 +258,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// Notes that an agent ended. Its last messages are believed as long as they may be on their way.
+    /// Notes that an agent ended. Its last messages are accepted as long as they may be on their way.
     pub fn end(&self, from: &str, agent: &str) {
         if let Some(node) = self.state().nodes.get_mut(from) {
             node.end(agent, now_ms());
@@ -271,12 +271,12 @@ impl Verifier {
         self.state().nodes.get(from).map_or(0, |node| node.ending.len())
     }
 
-    /// A node is no more, or is another one by now: nothing of it is known.
+    /// Forgets a node that is gone, or was replaced by another.
     pub fn forget_node(&self, from: &str) {
         self.state().nodes.remove(from);
     }
 
-    /// Notes that an agent is another node's: messages that this node would send in its name are not believed.
+    /// Notes that an agent has moved to another node: messages of its former node in its name are refused.
     pub fn forget(&self, from: &str, agent: Symbol) {
         if let Some(node) = self.state().nodes.get_mut(from)
             && let Some(gone) = node.known.remove(agent.as_str())
@@ -293,7 +293,8 @@ impl Verifier {
         of_agent.iter().find(|known| known.digest == *digest).cloned()
     }
 
-    /// Why a message of that node is not what its sender signed. The signature stays in the message, for its receiver.
+    /// Checks that a message of a node is as its sender signed it. The signature stays in the message, for its
+    /// receiver.
     pub fn verify(&self, from: &str, envelope: &Envelope) -> Result<Place, &'static str> {
         let mut message: AclMessage = (*envelope.body).clone();
         let signature = Signature::take_from(&mut message).ok_or("it is not signed")?;
@@ -329,7 +330,7 @@ impl Verifier {
         Ok(Place { conversation, digest, is_first })
     }
 
-    /// Another copy of a message that was just verified is for somebody else.
+    /// Notes that another copy of a message that was just verified is for another receiver.
     pub fn also_for(&self, from: &str, digest: &Digest, to: Aid) {
         let mut state = self.state();
         let Some(node) = state.nodes.get_mut(from) else { return };

@@ -68,7 +68,7 @@ fn node(name: &str, credentials: &Credentials) -> TestNode {
     TestNode::start(name, setting)
 }
 
-/// Whether these two nodes link.
+/// Starts two nodes, and waits until they are linked.
 fn link(one: (&str, &Credentials), other: (&str, &Credentials)) -> (TestNode, TestNode) {
     let (one, other) = (node(one.0, one.1), node(other.0, other.1));
     other.hub.connect(one.address());
@@ -77,7 +77,7 @@ fn link(one: (&str, &Credentials), other: (&str, &Credentials)) -> (TestNode, Te
 }
 
 #[test]
-fn nodes_enrol_with_tokens_and_link() {
+fn enrolled_nodes_link() {
     let service = Service::start("enrol");
     let (one, other) = (service.enrolled("n1"), service.enrolled("n2"));
     let (one, other) = link(("n1", &one), ("n2", &other));
@@ -87,7 +87,7 @@ fn nodes_enrol_with_tokens_and_link() {
 }
 
 #[test]
-fn tokens_work_once_in_time_and_with_their_own_authority_only() {
+fn used_expired_foreign_tokens_are_refused() {
     let service = Service::start("tokens");
     let token = service.token("n1");
     enrol(&service.address(), &token).unwrap();
@@ -107,7 +107,7 @@ fn tokens_work_once_in_time_and_with_their_own_authority_only() {
 }
 
 #[test]
-fn renewal_is_for_nodes_whose_certificates_are_good() {
+fn renewal_needs_valid_certificate() {
     let service = Service::start("renewal");
     let first = service.enrolled("n1");
     let second = renew(&service.address(), &first).unwrap();
@@ -125,7 +125,7 @@ fn renewal_is_for_nodes_whose_certificates_are_good() {
 }
 
 #[test]
-fn a_node_whose_certificate_is_taken_back_loses_its_links() {
+fn revocation_ends_links() {
     let mut authority = Authority::create("p").unwrap();
     let (host, thief) = (authority.issue("host", &[], 1).unwrap(), authority.issue("thief", &[], 1).unwrap());
     let (one, _thief) = link(("host", &host), ("thief", &thief));
@@ -143,7 +143,7 @@ fn a_node_whose_certificate_is_taken_back_loses_its_links() {
 }
 
 #[test]
-fn a_new_key_is_taken_into_use_while_nodes_run() {
+fn key_rotates_while_nodes_run() {
     let service = Service::start("rotate");
     let (mut a, mut b) = (service.enrolled("n1"), service.enrolled("n2"));
     let (one, other) = link(("n1", &a), ("n2", &b));
@@ -212,7 +212,7 @@ fn ask(service: &Service, question: &serde_json::Value) -> serde_json::Value {
 
 /// Wrong tokens whose answers wait take no places of their address.
 #[test]
-fn guesses_keep_nobody_from_enrolling() {
+fn guessing_does_not_block_enrolment() {
     let service = Service::start("guesses");
     let request = NodeKeys::generate().unwrap().request("n1").unwrap();
     let question = serde_json::json!({"enrol": {"token": "wrong", "request": request}});
@@ -227,7 +227,7 @@ fn guesses_keep_nobody_from_enrolling() {
 }
 
 #[test]
-fn a_request_for_somebody_elses_name_is_refused() {
+fn request_for_another_name_is_refused() {
     let service = Service::start("names");
     let token = service.token("n2");
     let enrol = |node: &str| {

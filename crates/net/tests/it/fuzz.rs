@@ -10,21 +10,21 @@ mod replay;
 use replay::{change, replay};
 
 #[test]
-fn bundles_of_evidence_are_replayed() {
+fn bundle_corpus_is_replayed() {
     replay("evidence_bundle", evidence::evidence_bundle);
 }
 
 #[test]
-fn changed_bundles_do_no_harm() {
+fn mutated_bundles_do_no_harm() {
     change(&evidence::seeds(), 500, evidence::evidence_bundle);
 }
 
 #[test]
-fn what_comes_to_an_authority_is_replayed() {
+fn authority_corpus_is_replayed() {
     replay("enrolment", enrolment::enrolment);
 }
 
 #[test]
-fn changed_requests_do_no_harm() {
+fn mutated_requests_do_no_harm() {
     change(&enrolment::seeds(), 100, enrolment::enrolment);
 }

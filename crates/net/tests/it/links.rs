@@ -13,7 +13,7 @@ use whimbrel_platform::link::Frame;
 use super::{Rest, Setting, TestNode, numbers, until};
 
 #[test]
-fn messages_arrive_once_and_in_order_at_every_level() {
+fn messages_arrive_once_in_order() {
     for level in [Level::Open, Level::Tls, Level::Authenticated] {
         let mut authority = Authority::create("p").unwrap();
         let mut node = |name: &str| {
@@ -34,7 +34,7 @@ fn messages_arrive_once_and_in_order_at_every_level() {
 }
 
 #[test]
-fn long_introduction_goes_chunk_by_chunk() {
+fn long_introduction_is_chunked() {
     let (chunks, bytes) = (400, 256 << 10);
     let rest = Arc::new(Rest { speaker: "agent-of-long".to_owned(), chunks, bytes, ..Rest::default() });
     let node = |name| TestNode::start(name, Setting { rest: Some(Arc::clone(&rest)), ..Setting::default() });
@@ -47,7 +47,7 @@ fn long_introduction_goes_chunk_by_chunk() {
 }
 
 #[test]
-fn a_node_that_joins_finds_all_others() {
+fn joining_node_finds_all_others() {
     let nodes: Vec<TestNode> = ["a", "b", "c", "d"].map(|name| TestNode::start(name, Setting::default())).into();
     for node in &nodes[1..] {
         node.hub.connect(nodes[0].address());
@@ -59,7 +59,7 @@ fn a_node_that_joins_finds_all_others() {
 
 /// Of two connections that cross, one stays.
 #[test]
-fn nodes_that_connect_to_each_other_at_once_are_linked() {
+fn simultaneous_connections_make_one_link() {
     for _ in 0..20 {
         let (a, b) = (TestNode::start("a", Setting::default()), TestNode::start("b", Setting::default()));
         let of_a = a.hub.connect_to("b", b.address());
@@ -71,9 +71,9 @@ fn nodes_that_connect_to_each_other_at_once_are_linked() {
     }
 }
 
-/// It listens elsewhere, and it is the one that connects: whoever connected to the node before has to notice.
+/// The restarted node listens elsewhere, and is the one that connects: its peers must notice.
 #[test]
-fn a_node_that_is_started_again_under_its_name_is_linked_again() {
+fn restarted_node_is_linked_again() {
     // Those whose names come first, and those whose names come later.
     for (survivor, restarted) in [("a", "b"), ("b", "a")] {
         let survivor = TestNode::start(survivor, Setting::default());
@@ -126,7 +126,7 @@ impl Proxy {
         Self::renaming(target, "", "")
     }
 
-    /// A wire on which a text of the end that connects arrives as another one of its length: nodes of one process have no
+    /// Proxy that replaces a text of the connecting end by another one of its length: nodes of one process have no
     /// names that are new to each other.
     fn renaming(target: &str, from: &'static str, to: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -182,7 +182,7 @@ fn rename(mut from: TcpStream, mut to: TcpStream, text: &str, other: &str) {
 }
 
 #[test]
-fn link_outlives_new_names_over_bound() {
+fn link_survives_too_many_names() {
     let setting = Setting { name_bytes_max: Some(1_000), ..Setting::default() };
     let (host, guest) = (TestNode::start("host", setting), TestNode::start("guest", Setting::default()));
     let proxy = Proxy::renaming(host.address(), "sent-here", "sent-away");
@@ -203,7 +203,7 @@ fn link_outlives_new_names_over_bound() {
 }
 
 #[test]
-fn a_cable_that_is_cut_again_and_again_costs_nothing() {
+fn cut_connections_lose_nothing() {
     let (one, two) = (TestNode::start("one", Setting::default()), TestNode::start("two", Setting::default()));
     let proxy = Proxy::to(one.address());
     let to = two.hub.connect(&proxy.address);
@@ -223,7 +223,7 @@ fn a_cable_that_is_cut_again_and_again_costs_nothing() {
 }
 
 #[test]
-fn a_busy_node_is_not_flooded() {
+fn busy_node_is_not_flooded() {
     let (one, two) = (TestNode::start("one", Setting::default()), TestNode::start("two", Setting::default()));
     one.desk.busy.store(true, Ordering::Relaxed);
     let to = two.hub.connect(one.address());
@@ -240,9 +240,9 @@ fn a_busy_node_is_not_flooded() {
     until("the rest arrives", || one.desk.messages.lock().unwrap().len() == 600_000);
 }
 
-/// Who sends hears when to wait, after some milliseconds' worth of messages, and when to go on.
+/// A sender is told when to wait, after some milliseconds' worth of messages, and when to go on.
 #[test]
-fn senders_wait_for_a_full_link_and_are_told_when_to_go_on() {
+fn senders_wait_for_full_link() {
     let (one, two) = (TestNode::start("one", Setting::default()), TestNode::start("two", Setting::default()));
     one.desk.busy.store(true, Ordering::Relaxed);
     let to = two.hub.connect(one.address());

@@ -28,9 +28,9 @@ struct Desk {
     lost: Mutex<Vec<AclMessage>>,
     agents: Mutex<Vec<(NodeId, String)>>,
     busy: std::sync::atomic::AtomicBool,
-    /// How often it heard that senders may go on.
+    /// Number of times that senders were told to go on.
     drained: std::sync::atomic::AtomicUsize,
-    /// The rest of its introduction, or of that of the one that it hears.
+    /// Rest of the node's introduction, or of that of its peer.
     rest: Option<Arc<Rest>>,
 }
 
@@ -137,7 +137,7 @@ struct TestNode {
     log: Arc<Mutex<Vec<String>>>,
 }
 
-/// What a test changes about a node.
+/// Settings that a test changes.
 #[derive(Default)]
 struct Setting {
     level: Option<Level>,

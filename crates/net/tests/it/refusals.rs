@@ -1,4 +1,4 @@
-//! What must be refused, and is: with a reason, and no harm to others.
+//! Refusals: each has a reason, and does no harm to others.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -40,7 +40,7 @@ fn refused(
 }
 
 #[test]
-fn a_certificate_of_another_authority() {
+fn foreign_authority_is_refused() {
     let (mut ours, mut theirs) = (Authority::create("p").unwrap(), Authority::create("p").unwrap());
     let host = ours.issue("host", &[], 1).unwrap();
     let mut stranger = theirs.issue("stranger", &[], 1).unwrap();
@@ -51,7 +51,7 @@ fn a_certificate_of_another_authority() {
 }
 
 #[test]
-fn a_certificate_that_was_taken_back() {
+fn revoked_certificate_is_refused() {
     let mut authority = Authority::create("p").unwrap();
     let thief = authority.issue("thief", &[], 1).unwrap();
     assert_eq!(authority.revoke("thief"), 2, "its own, and that for its agents");
@@ -60,7 +60,7 @@ fn a_certificate_that_was_taken_back() {
 }
 
 #[test]
-fn a_certificate_whose_time_is_over() {
+fn expired_certificate_is_refused() {
     let mut authority = Authority::create("p").unwrap();
     let old = authority.issue("old", &[], 0).unwrap();
     std::thread::sleep(Duration::from_millis(2_100));
@@ -69,7 +69,7 @@ fn a_certificate_whose_time_is_over() {
 }
 
 #[test]
-fn a_certificate_from_the_wrong_address() {
+fn wrong_address_is_refused() {
     let mut authority = Authority::create("p").unwrap();
     let mover = authority.issue("mover", &["192.0.2.7".to_owned()], 1).unwrap();
     let host = authority.issue("host", &[], 1).unwrap();
@@ -77,7 +77,7 @@ fn a_certificate_from_the_wrong_address() {
 }
 
 #[test]
-fn a_certificate_of_another_node() {
+fn other_nodes_certificate_is_refused() {
     let mut authority = Authority::create("p").unwrap();
     let credentials = authority.issue("honest", &[], 1).unwrap();
     let host = authority.issue("host", &[], 1).unwrap();
@@ -91,7 +91,7 @@ fn a_certificate_of_another_node() {
 }
 
 #[test]
-fn a_downgrade() {
+fn downgrade_is_refused() {
     for level in [Level::Open, Level::Tls] {
         let mut authority = Authority::create("p").unwrap();
         let credentials = authority.issue("weak", &[], 1).unwrap();
@@ -103,7 +103,7 @@ fn a_downgrade() {
 }
 
 #[test]
-fn a_forged_sender() {
+fn forged_sender_is_refused() {
     let mut authority = Authority::create("p").unwrap();
     let host = TestNode::start("host", secure(authority.issue("host", &[], 1).unwrap()));
     let other = TestNode::start("other", secure(authority.issue("other", &[], 1).unwrap()));
@@ -122,7 +122,7 @@ fn a_forged_sender() {
 
 /// Messages that differ in their contents alone are sorted out as one.
 #[test]
-fn forged_senders_of_messages_in_a_row() {
+fn forged_senders_in_row_are_refused() {
     let mut authority = Authority::create("p").unwrap();
     let host = TestNode::start("host", secure(authority.issue("host", &[], 1).unwrap()));
     let other = TestNode::start("other", secure(authority.issue("other", &[], 1).unwrap()));
@@ -135,7 +135,7 @@ fn forged_senders_of_messages_in_a_row() {
 }
 
 #[test]
-fn a_node_that_does_not_know_the_secret() {
+fn wrong_secret_is_refused() {
     let host = TestNode::start("host", Setting { token: Some("right"), ..Setting::default() });
     for (name, token) in [("wrong", Some("wrong")), ("none", None)] {
         let other = TestNode::start(name, Setting { token, ..Setting::default() });
@@ -147,7 +147,7 @@ fn a_node_that_does_not_know_the_secret() {
 }
 
 #[test]
-fn a_node_of_another_version_of_the_protocol() {
+fn other_protocol_version_is_refused() {
     let host = TestNode::start("host", Setting::default());
     for version in [LINK_VERSION - 1, LINK_VERSION + 1] {
         let mut socket = TcpStream::connect(host.address()).unwrap();
@@ -210,7 +210,7 @@ fn strangers_take_nothing() {
 
 /// A process that is linked and connects once more, not knowing to whom, is told so; it is nobody else.
 #[test]
-fn second_connection_of_linked_process_is_no_impostor() {
+fn second_connection_is_no_impostor() {
     let host = TestNode::start("host", Setting::default());
     let friend = TestNode::start("friend", Setting { incarnation: Some(1), ..Setting::default() });
     friend.hub.connect(host.address());
@@ -226,7 +226,7 @@ fn second_connection_of_linked_process_is_no_impostor() {
 
 /// A link whose peer is not where it should be is tried again, and goes on when it is.
 #[test]
-fn link_is_tried_again_after_another_node_answered() {
+fn wrong_node_is_dialled_again() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let one = TestNode::start("one", Setting::default());
     one.hub.connect_to("two", &listener.local_addr().unwrap().to_string());
@@ -239,7 +239,7 @@ fn link_is_tried_again_after_another_node_answered() {
 }
 
 #[test]
-fn two_nodes_of_one_name() {
+fn duplicate_node_name_is_refused() {
     let (host, one) = (TestNode::start("host", Setting::default()), TestNode::start("twin", Setting::default()));
     one.hub.connect(host.address());
     until("the first is there", || host.hub.has_links(1));
@@ -252,7 +252,7 @@ fn two_nodes_of_one_name() {
 /// Connections that say nothing, from one address, take none of the places of others.
 #[test]
 #[cfg(target_os = "linux")]
-fn strangers_of_one_address_shut_nobody_out() {
+fn strangers_shut_nobody_out() {
     let host = TestNode::start("host", Setting::default());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let to = host.address().parse().unwrap();
@@ -297,7 +297,7 @@ fn second_process_of_a_node_is_refused() {
 
 /// A node that is looked for where another one is: the link between the two that are there goes on.
 #[test]
-fn connection_for_another_node_touches_no_link() {
+fn misdirected_connection_touches_no_link() {
     let (one, two) = (TestNode::start("one", Setting::default()), TestNode::start("two", Setting::default()));
     let to = two.hub.connect_to("one", one.address());
     until("they are linked", || one.hub.has_links(1) && two.hub.has_links(1));
@@ -317,7 +317,7 @@ fn connection_for_another_node_touches_no_link() {
 }
 
 #[test]
-fn hostile_bytes_close_their_own_connection_only() {
+fn hostile_bytes_close_one_connection() {
     let (host, friend) = (TestNode::start("host", Setting::default()), TestNode::start("friend", Setting::default()));
     let to = friend.hub.connect(host.address());
     until("the friend is there", || host.hub.has_links(1));
@@ -339,7 +339,7 @@ fn hostile_bytes_close_their_own_connection_only() {
 
 /// A peer that said who it is and then does not keep to the rules: its connection is closed, and the reason counted.
 #[test]
-fn hostile_frames_after_a_hello_are_counted_by_reason() {
+fn hostile_frames_are_counted() {
     let (host, friend) = (TestNode::start("host", Setting::default()), TestNode::start("friend", Setting::default()));
     let to = friend.hub.connect(host.address());
     until("the friend is there", || host.hub.has_links(1));

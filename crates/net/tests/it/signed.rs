@@ -1,4 +1,4 @@
-//! Messages that are signed: who said what can be proven, and what is not as it was signed is refused.
+//! Signed messages: their senders can be proven, and altered messages are refused.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ fn say(from: &TestNode, to: NodeId, content: Value) {
 }
 
 #[test]
-fn a_conversation_can_be_proven_and_not_altered() {
+fn conversation_is_proven_unaltered() {
     let mut authority = Authority::create("p").unwrap();
     let (folder, kept) = evidence("prove");
     let host = Setting { evidence: Some(kept), ..signed(authority.issue("host", &[], 1).unwrap()) };
@@ -117,7 +117,7 @@ fn altered_bundles_are_refused(json: &str, trust: &Trust) {
 }
 
 #[test]
-fn a_node_that_does_not_sign_is_turned_away() {
+fn unsigned_node_is_refused() {
     let mut authority = Authority::create("p").unwrap();
     let host = TestNode::start("host", signed(authority.issue("host", &[], 1).unwrap()));
     let weak = Setting { level: Some(Level::Authenticated), ..signed(authority.issue("weak", &[], 1).unwrap()) };
@@ -130,7 +130,7 @@ fn a_node_that_does_not_sign_is_turned_away() {
 }
 
 #[test]
-fn messages_to_many_nodes_are_signed_once_and_arrive_at_all() {
+fn broadcast_is_signed_once() {
     let mut authority = Authority::create("p").unwrap();
     let names = ["a", "b", "c"];
     let nodes = names.map(|name| TestNode::start(name, signed(authority.issue(name, &[], 1).unwrap())));
@@ -155,7 +155,7 @@ fn messages_to_many_nodes_are_signed_once_and_arrive_at_all() {
 
 /// More than stand with one message on a link: it is written twice.
 #[test]
-fn a_message_to_very_many_of_one_node_arrives_at_all_of_them() {
+fn large_multicast_arrives_everywhere() {
     const RECEIVERS: usize = 2 * LINK_RECEIVERS_MAX + 7;
     let mut authority = Authority::create("p").unwrap();
     let (folder, kept) = evidence("many");
@@ -183,8 +183,7 @@ fn a_message_to_very_many_of_one_node_arrives_at_all_of_them() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// A node whose process is in the hands of somebody who has all of its keys, and its agents': it speaks the link protocol
-/// itself, and sends what it likes.
+/// Malicious node with valid keys of its own and of its agents: it speaks the link protocol itself, and sends anything.
 struct Crook {
     link: Link,
     stream: rustls::StreamOwned<rustls::ClientConnection, std::net::TcpStream>,
@@ -259,7 +258,7 @@ fn certificates_in(folder: &std::path::Path) -> News {
 }
 
 #[test]
-fn what_a_node_changes_of_its_agents_words_is_refused() {
+fn message_altered_by_node_is_refused() {
     let mut authority = Authority::create("p").unwrap();
     let credentials = authority.issue("crook", &[], 1).unwrap();
     // What its agent really said, to a friend.
@@ -294,7 +293,7 @@ fn what_a_node_changes_of_its_agents_words_is_refused() {
 
 /// The AMS answers from every shard: its numbers leave in order all the same.
 #[test]
-fn who_speaks_from_several_shards_is_believed() {
+fn sender_on_several_shards_is_accepted() {
     let mut authority = Authority::create("p").unwrap();
     let host = TestNode::start("host", signed(authority.issue("host", &[], 1).unwrap()));
     let other = TestNode::start("other", signed(authority.issue("other", &[], 1).unwrap()));
@@ -312,7 +311,7 @@ fn who_speaks_from_several_shards_is_believed() {
 
 /// The news of an agent's end leaves before the agent's last messages in its shard.
 #[test]
-fn last_words_of_ended_agent_arrive() {
+fn ended_agents_last_messages_arrive() {
     let mut authority = Authority::create("p").unwrap();
     let mut node = |name: &str| TestNode::start(name, signed(authority.issue(name, &[], 1).unwrap()));
     let (host, other) = (node("host"), node("other"));
