@@ -1,9 +1,9 @@
-//! How the platform's service agents reach the directories of their node.
+//! Directory: the access of the platform's service agents to the AMS and DF of their node.
 
 use crate::ams::Ams;
 use crate::df::Df;
 
-/// The AMS and the DF of a node, lent for a moment. Whoever implements it takes the machine's outputs (commands,
+/// Directory of a node: lends its AMS and its DF for a moment. The implementation takes the outputs (commands,
 /// messages, changes) when the work is done, and carries them out.
 pub trait Directory {
     /// Runs `work` on the AMS.
@@ -14,14 +14,14 @@ pub trait Directory {
 }
 
 impl dyn Directory + '_ {
-    /// What `work` makes of the AMS; `None` if it is not to be had.
+    /// Runs `work` on the AMS and returns its result; `None` if the AMS is not available.
     pub fn with_ams<R>(&self, work: impl FnOnce(&mut Ams) -> R) -> Option<R> {
         let (mut work, mut result) = (Some(work), None);
         self.ams(&mut |ams| result = work.take().map(|work| work(ams)));
         result
     }
 
-    /// What `work` makes of the DF; `None` if it is not to be had.
+    /// Runs `work` on the DF and returns its result; `None` if the DF is not available.
     pub fn with_df<R>(&self, work: impl FnOnce(&mut Df) -> R) -> Option<R> {
         let (mut work, mut result) = (Some(work), None);
         self.df(&mut |df| result = work.take().map(|work| work(df)));

@@ -1,4 +1,4 @@
-//! How nodes name code that goes with agents.
+//! Code hashes: how nodes name code that moves with agents.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,12 +8,12 @@ use whimbrel_acl::compact::{Decode, DecodeError, Encode, Reader, Writer};
 use crate::ams::AgentKind;
 use crate::durable::Origin;
 
-/// What an agent's code is known by everywhere: SHA-256 of the bytes by which it travels.
+/// Identity of an agent's code: SHA-256 of the bytes by which it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CodeHash(pub [u8; 32]);
 
 impl CodeHash {
-    /// As it is written: 64 hexadecimal digits.
+    /// Reads a hash as it is written: 64 hexadecimal digits.
     pub fn read(text: &str) -> Option<Self> {
         let (pairs, rest) = text.as_bytes().as_chunks::<2>();
         if !rest.is_empty() || pairs.len() != 32 {
@@ -35,7 +35,7 @@ impl fmt::Display for CodeHash {
 }
 
 impl Origin {
-    /// By what the code travels; `None` if it does not: a Rust type is compiled into a node, or it is not.
+    /// Returns the hash by which the code travels; `None` if it does not: a Rust type is compiled into a node.
     pub fn code(&self) -> Option<CodeHash> {
         match self {
             Self::Program { code, .. } => code.map(CodeHash),
@@ -44,7 +44,7 @@ impl Origin {
         }
     }
 
-    /// What runs an agent of it on a node; `None` if no node does.
+    /// Returns the kind of an agent with this code on a node; `None` if no node runs it.
     pub fn kind(&self) -> Option<AgentKind> {
         match self {
             Self::Program { .. } => Some(AgentKind::AgentSpeak),
@@ -54,7 +54,8 @@ impl Origin {
         }
     }
 
-    /// What a policy's rules call the code ([`Action::Code`](crate::policy::Action::Code)): `asl:HASH` or `wasm:HASH`.
+    /// Returns the name of the code in a policy's rules ([`Action::Code`](crate::policy::Action::Code)): `asl:HASH` or
+    /// `wasm:HASH`.
     pub fn code_object(&self) -> Option<String> {
         let kind = match self {
             Self::Program { .. } => "asl",
@@ -65,8 +66,8 @@ impl Origin {
     }
 }
 
-/// Where the code of an agent is that goes to another node. On a link a hash is a text, which is said once and by a number when
-/// the next agent of the same code goes there: all else that is said of an agent takes fewer bytes than the hash.
+/// Place of the code of an agent that moves to another node. On a link a hash is a text, sent once, and a number after
+/// that for further agents with the same code. All other news of a move takes fewer bytes than the hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whence(pub Origin);
 
@@ -78,7 +79,7 @@ impl Deref for Whence {
     }
 }
 
-/// See [`Whence`].
+/// Form of [`Whence`] on a link.
 #[derive(PartialEq, Encode, Decode)]
 enum Said {
     Program { path: String, fingerprint: u64, code: Option<String> },
@@ -94,7 +95,7 @@ impl Said {
             }
             Origin::Type(name) => Self::Type(name),
             Origin::Module { path, hash } => Self::Module { path, hash: CodeHash(hash).to_string() },
-            // They stay where they are written down, and have no code of their own: nobody knows a type of no name.
+            // These stay where they are written, and have no code: no node has a type without a name.
             Origin::Kept { .. } | Origin::GoneOn { .. } => Self::Type(String::new()),
         }
     }
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_code_is_comes_back() {
+    fn code_place_round_trips() {
         let hash: [u8; 32] = std::array::from_fn(|at| (at * 37) as u8);
         let program = |code| Origin::Program { path: "a.asl".to_owned(), fingerprint: u64::MAX, code };
         let module = Origin::Module { path: "a.wasm".to_owned(), hash };
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_has_64_digits() {
+    fn code_hash_has_64_digits() {
         let digits = CodeHash([0xaf; 32]).to_string();
         assert_eq!(CodeHash::read(&digits), Some(CodeHash([0xaf; 32])));
         for bad in

@@ -1,9 +1,9 @@
-//! Code that comes with agents: a node that lacks an agent's code gets it from the node that the agent leaves.
+//! Code fetches: a node that lacks an agent's code gets it from the node that the agent leaves.
 //!
-//! [`Fetches`] is a state machine without I/O. Each code is looked for once and fetched once, however many agents of it come: the
-//! others wait. The node that is asked is that of one agent that waits, its *bearer*, as nobody else may have the code; if it
-//! is lost, fails, or gives something else, the next one is asked. Whatever comes is checked by who carries out
-//! [`FetchStep::Admit`]: it has the hash that was asked for, or it is none.
+//! [`Fetches`] is a state machine without I/O. Each code is looked for and fetched once, however many agents with it
+//! arrive; the others wait. The node that is asked is that of one waiting agent, its *bearer*, because no other node
+//! may have the code. If that node is lost, fails, or gives something else, the next one is asked. The driver checks
+//! the bytes when it carries out [`FetchStep::Admit`]: they must have the hash that was asked for.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,86 +15,91 @@ use crate::Time;
 use crate::limits::{CODE_BYTES_MAX, CODE_FETCH_MS, CODE_FETCHES_MAX, CODE_PART_BYTES, CODE_PART_MS};
 use crate::route::NodeId;
 
-/// An agent that comes from this node by this hop.
+/// Agent that arrives from this node by this hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bearer {
-    /// Where it is.
+    /// Node of the agent.
     pub node: NodeId,
-    /// Which.
+    /// Hop.
     pub hop: HopId,
 }
 
-/// A part of an agent's code, or of its state.
+/// Part of an agent's code, or of its state.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Part {
-    /// Where it begins, in bytes.
+    /// Offset of the part, in bytes.
     pub at: u64,
-    /// How many bytes there are of it all; 0 if there are none to be had.
+    /// Bytes of the whole; 0 if it is not available.
     pub of: u64,
-    /// The bytes.
+    /// Bytes of the part.
     pub bytes: Vec<u8>,
 }
 
 impl Part {
-    /// What is sent to somebody who has all up to there: so many bytes at most.
+    /// Returns the part from this offset on, with this number of bytes at most.
     pub fn of(all: &[u8], at: u64, bytes_max: usize) -> Self {
         let from = usize::try_from(at).unwrap_or(usize::MAX).min(all.len());
         let to = all.len().min(from.saturating_add(bytes_max));
         Self { at, of: all.len() as u64, bytes: all.get(from..to).unwrap_or_default().to_vec() }
     }
 
-    /// The code is not to be had.
+    /// Returns the part that says that the code is not available.
     pub fn none(at: u64) -> Self {
         Self { at, of: 0, bytes: Vec::new() }
     }
 }
 
-/// Why there is no code for an agent that came.
+/// Reason why an agent that arrives has no code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// The source has not got it either, or it is larger than what travels.
+    /// Source without the code, or code too large to travel.
     #[error("the node that it comes from cannot give its code")]
     None,
-    /// It is larger than [`CODE_BYTES_MAX`].
+    /// Code larger than [`CODE_BYTES_MAX`].
     #[error("its code has {0} bytes: {CODE_BYTES_MAX} are the most")]
     TooLarge(u64),
-    /// What came is no part of a code that is due.
+    /// Bytes that are no part of a code that is due.
     #[error("its code came in parts that do not fit together")]
     Malformed,
-    /// What came has another hash.
+    /// Code with another hash.
     #[error("what came as its code is something else")]
     WrongHash,
-    /// The source took too long.
+    /// Source that took too long.
     #[error("its code did not come in time")]
     Late,
-    /// There are too many already: [`CODE_FETCHES_MAX`].
+    /// Too many fetches already: [`CODE_FETCHES_MAX`].
     #[error("too many programs are fetched already")]
     TooMany,
-    /// It has the hash that it should have, and cannot be run here: why.
+    /// Code with the right hash that cannot run here.
     #[error("its code cannot be run here: {0}")]
     Inadmissible(String),
 }
 
-/// What is to be done.
+/// Step of a fetch for its driver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FetchStep {
-    /// See whether it was kept of an earlier time; then [`Fetches::handle_looked`].
+    /// Look for the code among that of earlier times, then call [`Fetches::handle_looked`].
     Look(CodeHash, Bearer),
-    /// Ask a node for a part of it, from this byte on; then [`Fetches::handle_part`].
+    /// Ask a node for a part of the code, from this byte on, then call [`Fetches::handle_part`].
     Ask(Bearer, u64),
-    /// See whether these bytes have that hash, and can be run; then [`Fetches::handle_admitted`].
+    /// Check that these bytes have that hash and can run, then call [`Fetches::handle_admitted`].
     Admit(CodeHash, Bearer, Vec<u8>),
-    /// The code of this agent is there: it can be made.
+    /// Make this agent: its code is here.
     Go(Bearer),
-    /// There is no code for this agent.
+    /// Refuse this agent: there is no code for it.
     Refuse(Bearer, FetchError),
 }
 
-/// See the module.
+/// Code fetches of a node, as a state machine; see the module.
+///
+/// Inputs: [`Fetches::handle_wanted`] for each agent whose code is missing, [`Fetches::handle_cancelled`] and
+/// [`Fetches::handle_lost`] for agents that no longer arrive, [`Fetches::handle_timeout`] when
+/// [`Fetches::poll_timeout`] is due, and the outcomes that each [`FetchStep`] names. Outputs: [`Fetches::poll_step`].
+/// After each input, take all steps.
 #[derive(Clone, Debug, Default)]
 pub struct Fetches {
-    /// In the order in which they were first wanted.
+    /// Fetches in the order in which they were first wanted.
     fetches: Vec<Fetch>,
     steps: VecDeque<FetchStep>,
 }
@@ -103,31 +108,31 @@ pub struct Fetches {
 struct Fetch {
     code: CodeHash,
     stage: Stage,
-    /// Those who wait for it. The first is the one that is asked.
+    /// Agents that wait for the code. The node of the first one is asked.
     bearers: VecDeque<Bearer>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Stage {
-    /// Another one comes from the same node.
+    /// Waiting, because another code is coming from the same node.
     Queued,
     Looking,
     Coming(Coming),
-    /// What came from that node is looked at.
+    /// Being checked, after it came from that node.
     Admitting(NodeId),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Coming {
     bytes: Vec<u8>,
-    /// How many there are to be, since the first part.
+    /// Bytes of the whole code, known from the first part on.
     of: Option<u64>,
     part_until: Time,
     until: Time,
 }
 
 impl Fetch {
-    /// Which node is at work for it.
+    /// Returns the node that is at work for it.
     fn source(&self) -> Option<NodeId> {
         match self.stage {
             Stage::Queued => None,
@@ -145,7 +150,7 @@ impl Fetch {
 }
 
 impl Coming {
-    /// Takes a part; whether it was the last.
+    /// Takes a part. Returns true if it was the last.
     fn take(&mut self, part: &Part) -> Result<bool, FetchError> {
         if part.of == 0 {
             return Err(FetchError::None);
@@ -165,22 +170,22 @@ impl Coming {
 }
 
 impl Fetches {
-    /// What is to be done next.
+    /// Returns the next step.
     pub fn poll_step(&mut self) -> Option<FetchStep> {
         self.steps.pop_front()
     }
 
-    /// When [`Fetches::handle_timeout`] is due.
+    /// Returns when [`Fetches::handle_timeout`] is due.
     pub fn poll_timeout(&self) -> Time {
         self.fetches.iter().map(Fetch::deadline).min().unwrap_or(Time::NEVER)
     }
 
-    /// Whether nobody waits for any.
+    /// Returns true if no agent waits for code.
     pub fn is_quiet(&self) -> bool {
         self.fetches.is_empty()
     }
 
-    /// An agent came whose code is not in use here.
+    /// Takes in an agent that arrived and whose code is not in use here.
     pub fn handle_wanted(&mut self, code: CodeHash, bearer: Bearer) {
         if let Some(fetch) = self.fetches.iter_mut().find(|fetch| fetch.code == code) {
             return fetch.bearers.push_back(bearer);
@@ -192,7 +197,7 @@ impl Fetches {
         self.begin_queued();
     }
 
-    /// It was kept, and is in use now; or it has to be fetched.
+    /// Takes in the outcome of a look: the code was found and is in use now, or it has to be fetched.
     pub fn handle_looked(&mut self, code: CodeHash, is_found: bool, now: Time) {
         let Some(at) = self.place(code, |stage| *stage == Stage::Looking) else { return };
         if is_found {
@@ -201,9 +206,9 @@ impl Fetches {
         self.ask_anew(at, now);
     }
 
-    /// A part came from a node, for the agent that comes by this hop.
+    /// Takes in a part from a node, for the agent that arrives by this hop.
     pub fn handle_part(&mut self, bearer: Bearer, part: &Part, now: Time) {
-        // Whoever is not asked, or not any more, is not listened to.
+        // Parts from nodes that are not asked, or not any more, are ignored.
         let asked = |fetch: &Fetch| fetch.bearers.front() == Some(&bearer) && matches!(fetch.stage, Stage::Coming(_));
         let Some(at) = self.fetches.iter().position(asked) else { return };
         let Some(Fetch { stage, code, .. }) = self.fetches.get_mut(at) else { return };
@@ -222,25 +227,25 @@ impl Fetches {
         }
     }
 
-    /// What came was looked at.
+    /// Takes in the outcome of a check.
     pub fn handle_admitted(&mut self, code: CodeHash, outcome: Result<(), FetchError>) {
         let Some(at) = self.place(code, |stage| matches!(stage, Stage::Admitting(_))) else { return };
         match (outcome, self.fetches.get(at).and_then(Fetch::source)) {
             (Ok(()), _) => self.finish(at, FetchStep::Go),
             (Err(FetchError::WrongHash), Some(liar)) => self.blame(at, liar, &FetchError::WrongHash),
-            // Whoever gives it, it is the same.
+            // Any other source would give the same bytes.
             (Err(why), _) => self.finish(at, |bearer| FetchStep::Refuse(bearer, why.clone())),
         }
     }
 
-    /// An agent does not come any more.
+    /// Takes in that an agent does not arrive any more.
     pub fn handle_cancelled(&mut self, bearer: Bearer) {
         let Some(at) = self.fetches.iter().position(|fetch| fetch.bearers.contains(&bearer)) else { return };
         self.forget(at, |other| *other == bearer);
         self.begin_queued();
     }
 
-    /// A node is lost.
+    /// Takes in that a node is lost.
     pub fn handle_lost(&mut self, node: NodeId) {
         for at in (0..self.fetches.len()).rev() {
             self.forget(at, |bearer| bearer.node == node);
@@ -248,7 +253,7 @@ impl Fetches {
         self.begin_queued();
     }
 
-    /// Time passed.
+    /// Takes in that time passed.
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(at) = self.fetches.iter().position(|fetch| fetch.deadline() <= now) {
             let Some(source) = self.fetches.get(at).and_then(Fetch::source) else { return };
@@ -260,7 +265,7 @@ impl Fetches {
         self.fetches.iter().position(|fetch| fetch.code == code && is_due(&fetch.stage))
     }
 
-    /// Begins what waits, one for each node: what a node gives takes no more memory than that.
+    /// Begins waiting fetches, one for each node, so that no node's code takes more memory than that.
     fn begin_queued(&mut self) {
         let mut busy: Vec<NodeId> = self.fetches.iter().filter_map(Fetch::source).collect();
         for fetch in self.fetches.iter_mut().filter(|fetch| fetch.stage == Stage::Queued) {
@@ -274,7 +279,7 @@ impl Fetches {
         }
     }
 
-    /// Asks the first bearer's node for all of it.
+    /// Asks the first bearer's node for the whole code.
     fn ask_anew(&mut self, at: usize, now: Time) {
         let Some(fetch) = self.fetches.get_mut(at) else { return };
         let Some(bearer) = fetch.bearers.front() else {
@@ -293,7 +298,8 @@ impl Fetches {
         self.begin_queued();
     }
 
-    /// A node did not give what it should: its agents stay where they are. For those of others, another node is asked.
+    /// Blames a node that did not give what it should: its agents are refused. For those of other nodes, the next node
+    /// is asked.
     fn blame(&mut self, at: usize, node: NodeId, why: &FetchError) {
         let Some(fetch) = self.fetches.get_mut(at) else { return };
         let (its, others) = fetch.bearers.drain(..).partition(|bearer: &Bearer| bearer.node == node);
@@ -307,7 +313,7 @@ impl Fetches {
         self.begin_queued();
     }
 
-    /// Those do not wait any more. If one of them was asked, the next one is.
+    /// Drops bearers that no longer wait. If one of them was asked, the next one is.
     fn forget(&mut self, at: usize, is_gone: impl Fn(&Bearer) -> bool) {
         let Some(fetch) = self.fetches.get_mut(at) else { return };
         let asked = fetch.bearers.front().copied();
@@ -316,7 +322,7 @@ impl Fetches {
         match (&mut fetch.stage, next) {
             (Stage::Queued | Stage::Coming(_), None) => drop(self.fetches.remove(at)),
             (Stage::Coming(coming), Some(next)) if Some(next) != asked => {
-                // The same node goes on where it was, for another agent.
+                // The same node continues, for another agent.
                 let same = fetch.bearers.iter().position(|other| asked.is_some_and(|it| it.node == other.node));
                 let Some(same) = same else {
                     fetch.stage = Stage::Queued;
@@ -327,12 +333,12 @@ impl Fetches {
                     self.steps.push_back(FetchStep::Ask(*bearer, coming.bytes.len() as u64));
                 }
             }
-            // What is looked at may be of use to those who come next.
+            // Code that is being checked may be of use to later agents.
             _ => {}
         }
     }
 
-    /// The platform stops: nobody comes any more.
+    /// Ends all fetches, because the platform stops.
     pub fn stop(&mut self) {
         self.fetches.clear();
     }

@@ -1,59 +1,60 @@
-//! What an agent's body and the scheduler say to each other about a hop.
+//! Hops: the dialogue of an agent's body with the scheduler about a move.
 
 use std::time::Duration;
 
 use whimbrel_acl::Symbol;
 use whimbrel_acl::compact::{Decode, Encode};
 
-/// Where an agent wants to be, or its clone: what a turn ends with that returns [`Next::Hop`](crate::Next::Hop).
+/// Request to move an agent, or a clone of it: the end of a turn with [`Next::Hop`](crate::Next::Hop).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HopRequest {
-    /// The node's name.
+    /// Name of the destination.
     pub to: Symbol,
-    /// Who is to be there.
+    /// Kind of move.
     pub mode: HopMode,
 }
 
-/// Who goes.
+/// Kinds of moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HopMode {
-    /// The agent itself.
+    /// Move of the agent itself.
     Move,
-    /// A second agent of the same code and state, of this name; the first one stays where it is. An empty name is made from the
-    /// agent's own, with a number.
+    /// Clone: a second agent with the same code and state, of this name; the first one stays where it is. An empty name
+    /// is made from the agent's own, with a number.
     Clone(Symbol),
-    /// A clone of this name that ends when it has lived for so long: it does something for the agent, and leaves nothing behind.
+    /// Minion: a clone of this name that ends after this time. It does something for the agent, and leaves nothing
+    /// behind.
     Minion(Symbol, Duration),
-    /// The agent itself, which somebody calls [home](crate::ams::Ties::home): a journey that it is on is over, even if it cannot get
-    /// there.
+    /// Recall [home](crate::ams::Ties::home) of the agent itself. A journey that it is on is over, even if it cannot
+    /// get there.
     Recall,
 }
 
-/// That somebody else wants an agent to be at another place. Whoever has it says once what became of it; who drops it says that the agent is
-/// not there any more.
+/// Wish from outside that an agent move to another place. Its holder tells the outcome once; dropping it says that the
+/// agent is no longer there.
 pub struct Wish {
-    /// The node, or the agent of a client, where it is wanted.
+    /// Destination: a node, or the agent of a client.
     pub to: Symbol,
     then: Option<WishCall>,
 }
 
-/// Called with what became of a wish.
+/// Call with the outcome of a wish.
 pub type WishCall = Box<dyn FnOnce(Result<(), HopError>) + Send>;
 
 impl Wish {
-    /// Somebody wants an agent there, and is told by `then` what became of that.
+    /// Returns a wish that an agent move to `to`; `then` is told the outcome.
     pub fn new(to: Symbol, then: WishCall) -> Self {
         Self { to, then: Some(then) }
     }
 
-    /// It is known what became of it.
+    /// Tells the outcome.
     pub fn over(mut self, outcome: Result<(), HopError>) {
         if let Some(then) = self.then.take() {
             then(outcome);
         }
     }
 
-    /// Whoever is told, for somebody else to tell.
+    /// Returns the call that is to be told the outcome.
     pub fn into_call(mut self) -> WishCall {
         self.then.take().unwrap_or_else(|| Box::new(|_| ()))
     }
@@ -78,88 +79,88 @@ impl Drop for Wish {
 pub enum Hop {
     /// To the agent that moved: it is on another node now.
     Arrived {
-        /// The node that it left.
+        /// Node that it left.
         from: Symbol,
     },
-    /// To the agent that was to move, or to be cloned: nothing of that happened.
+    /// To the agent that was to move, or to be cloned: nothing happened.
     Stayed {
-        /// The node where it, or its clone, was to be.
+        /// Node where it, or its clone, was to be.
         to: Symbol,
-        /// Why.
+        /// Reason.
         why: HopError,
     },
     /// To the agent that was cloned: its clone lives there.
     Cloned {
-        /// The clone's name.
+        /// Name of the clone.
         clone: Symbol,
-        /// Its node.
+        /// Node of the clone.
         to: Symbol,
     },
     /// To the clone, before its first turn.
     IsClone {
-        /// The agent whose clone it is.
+        /// Agent whose clone it is.
         of: Symbol,
-        /// That one's node.
+        /// Node of that agent.
         from: Symbol,
     },
 }
 
-/// Why an agent stayed where it was.
+/// Reason why an agent stayed where it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Encode, Decode)]
 #[non_exhaustive]
 pub enum HopError {
-    /// Agents do not move on this platform: it is a node by itself.
+    /// Platform of one node, where agents cannot move.
     #[error("this platform is one node: there is nowhere to go")]
     OneNode,
-    /// No node of this name is linked with this one.
+    /// Unknown node: no node of this name is linked with this one.
     #[error("there is no node named {0}")]
     NoSuchNode(Symbol),
-    /// The agent is on this node already.
+    /// Destination that the agent is on already.
     #[error("it is on node {0} already")]
     AlreadyThere(Symbol),
-    /// Agents of this kind cannot move, or this one cannot just now: why.
+    /// Agent that cannot move, or not now, for this reason.
     #[error("it cannot move: {0}")]
     NotMovable(String),
-    /// It is written out, and larger than what can move.
+    /// State too large to move.
     #[error("its state is too large to move: {bytes} bytes, {bytes_max} are the most")]
     TooLarge {
         /// Bytes of its state and its mailbox.
         bytes: u64,
-        /// Bytes it may have.
+        /// Most bytes that may move.
         bytes_max: u64,
     },
-    /// The policy of one of the two nodes forbids it.
+    /// Policy of one of the two nodes that forbids the move.
     #[error("the policy of node {0} forbids it")]
     Forbidden(Symbol),
-    /// The destination cannot make the agent: why.
+    /// Destination that cannot make the agent.
     #[error("node {node} cannot take it: {reason}")]
     Refused {
-        /// The destination.
+        /// Destination.
         node: Symbol,
-        /// Why, in its words.
+        /// Reason, in the destination's words.
         reason: String,
     },
-    /// The destination has too much to do just now: it may be tried again.
+    /// Destination that is busy now: the agent may try again.
     #[error("node {node} cannot take it now: {reason}")]
     Busy {
-        /// The destination, or the agent that stands for a client.
+        /// Destination, or the agent that stands for a client.
         node: Symbol,
-        /// Of what there is too much.
+        /// Resource that is exhausted.
         reason: String,
     },
-    /// The link to the destination, or the destination, was lost before the agent had left.
+    /// Destination, or link to it, that was lost before the agent had left.
     #[error("node {0} is lost")]
     Unreachable(Symbol),
-    /// An agent of the clone's name exists.
+    /// Name of the clone that another agent has.
     #[error("an agent named {0} exists already")]
     NameTaken(Symbol),
-    /// The platform is stopping.
+    /// Platform that stops.
     #[error("the platform is stopping")]
     Stopping,
 }
 
 impl HopError {
-    /// A word for programs: what AgentSpeak plans find in `error(..)`.
+    /// Returns a word for programs, which AgentSpeak plans find in `error(..)`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::OneNode | Self::NoSuchNode(_) => "no_such_node",

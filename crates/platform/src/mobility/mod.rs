@@ -1,4 +1,4 @@
-//! Agents that go from one node of a platform to another, in the middle of what they do.
+//! Mobility: agents that move from one node of a platform to another, in the middle of what they do.
 
 mod code;
 mod fetches;

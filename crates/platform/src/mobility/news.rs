@@ -1,4 +1,4 @@
-//! What nodes tell each other about an agent that goes from one to another.
+//! News between nodes about an agent that moves.
 
 use whimbrel_acl::Symbol;
 use whimbrel_acl::compact::{Decode, DecodeError, Encode, Reader, Writer};
@@ -7,18 +7,18 @@ use super::{HopError, Part, Whence};
 use crate::ams::AgentKind;
 use crate::durable::{Origin, Standing};
 
-/// Which hop of which agent.
+/// Identifier of a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HopId {
-    /// The agent.
+    /// Agent that moves.
     pub agent: Symbol,
-    /// A random number, so that no two hops are ever taken for each other.
+    /// Random number that tells the agent's hops apart.
     pub number: u64,
 }
 
 impl Encode for HopId {
     fn encode(&self, w: &mut Writer<'_>) {
-        // Without the names of its fields: it is said four times in a hop.
+        // Without the names of its fields, because a hop's news contain it four times.
         (self.agent, self.number).encode(w);
     }
 
@@ -33,103 +33,107 @@ impl Decode for HopId {
     }
 }
 
-/// What one node tells another about a hop; `docs/design/mobility.md` has the order.
+/// News of one node to another about a hop; `docs/design/mobility.md` has the order.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 #[non_exhaustive]
 pub enum HopNews {
-    /// Source to destination: can you go on with this agent?
+    /// Source to destination: offer of an agent that would continue there.
     Offer(Box<Offer>),
-    /// Destination to source: it is made, and waits for what follows.
+    /// Destination to source: the agent is made, and waits for the commit.
     Ready(HopId),
     /// Destination to source: the clone lives here, and has this name.
     Cloned(HopId, Symbol),
-    /// Destination to source: no.
+    /// Destination to source: refusal of the offer.
     Refuse(HopId, HopError),
-    /// Destination to source: it lacks the agent's code, and wants it from this byte on.
+    /// Destination to source: request for the agent's code, from this byte on.
     Lacks {
-        /// Which.
+        /// Hop.
         hop: HopId,
-        /// The first byte that it has not.
+        /// First byte that is missing.
         at: u64,
     },
-    /// Source to destination: a part of the agent's code. Of what it has not, a part that is empty is told.
+    /// Source to destination: part of the agent's code; an empty part if the source does not have it.
     Code(HopId, Part),
-    /// Destination to source: the agent may come as far as that is known, and the rest of its state is wanted, from this byte on.
+    /// Destination to source: request for the rest of the agent's state, from this byte on. As far as known, the agent
+    /// may come.
     More {
-        /// Which.
+        /// Hop.
         hop: HopId,
-        /// The first byte that it has not.
+        /// First byte that is missing.
         at: u64,
     },
-    /// Source to destination: a piece of the agent's state.
+    /// Source to destination: piece of the agent's state.
     State(HopId, Part),
     /// Source to destination: the agent stays after all.
     Cancel(HopId),
-    /// Source to every other node: an agent is about to leave for this node that is in these topics and groups.
+    /// Source to every other node: an agent in these topics and groups is about to leave for this node.
     Roams(HopId, Symbol, Vec<Symbol>),
-    /// Any other node, and the source, to the destination: what is published here in these places comes to you for the agent from now on.
+    /// Any other node, and the source, to the destination: messages to these topics and groups from here come to you
+    /// for the agent from now on.
     Clear(HopId, Vec<Symbol>),
-    /// Destination to every other node: the agent is among those of whose topics and groups it tells, or in none any more.
+    /// Destination to every other node: the destination's own news of topics and groups include the agent, or it is in
+    /// none any more.
     Settled(HopId),
-    /// Source to destination: from now on it is yours. It begins when all these nodes, and the source, have followed.
+    /// Source to destination: the agent is yours. It begins when all these nodes, and the source, have followed.
     Commit {
-        /// Which.
+        /// Hop.
         hop: HopId,
-        /// What the platform knows of the agent; `None` if that is [nothing](Standing::is_plain).
+        /// Registrations of the agent; `None` if it has [none](Standing::is_plain).
         standing: Option<Box<Standing>>,
-        /// The other nodes that are told, by name.
+        /// Names of the other nodes that are told.
         told: Vec<Symbol>,
     },
-    /// The node where somebody calls an agent home to the node that has it: have it come. The number is the asker's.
+    /// Node that recalls an agent to the node that has it: send the agent home. The number is the asking node's.
     Recall(Symbol, u64),
-    /// Back: it is home, or stays where it is. Of an agent that was to go on to a client of the destination, under its hop's number: it is with that
-    /// client, or is not, and why.
+    /// Answer: the agent is home, or stays where it is. For an agent that was to go on to a client of the destination,
+    /// under its hop's number: it is with that client, or the reason why not.
     Recalled(u64, Option<HopError>),
     /// Source to every other node: the agent is at this node from now on.
     Departed(HopId, Symbol),
-    /// Any other node to the source: nothing follows from here for the agent.
+    /// Any other node to the source: no more messages for the agent follow from here.
     Follow(HopId),
-    /// Source to destination: nothing follows for the agent by way of here from this node.
+    /// Source to destination: no more messages for the agent follow from this node by way of the source.
     Followed(HopId, Symbol),
 }
 
-/// An agent as it leaves, between two turns. Its messages follow when it is committed.
+/// Offer of an agent as it leaves, between two turns. Its messages follow when it is committed.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct Offer {
-    /// Which.
+    /// Hop.
     pub hop: HopId,
-    /// What runs it.
+    /// Kind of body.
     pub kind: AgentKind,
-    /// Who owns it; empty if nobody does.
+    /// Owner of the agent; empty if it has none.
     pub owner: Symbol,
-    /// Root agent of its family: of an agent that nobody created, itself.
+    /// Root agent of its family; the agent itself if nobody created it.
     pub root: Symbol,
-    /// Where its code is.
+    /// Place of its code.
     pub origin: Whence,
-    /// Its state as it travels, or the first piece of it.
+    /// State of the agent as it travels, or the first piece of it.
     pub state: Vec<u8>,
     /// Bytes of all pieces.
     pub of: u64,
-    /// Bytes of the state when it is unpacked (LZ4); 0 if it travels as it is.
+    /// Bytes of the unpacked state (LZ4); 0 if it is not packed.
     pub unpacked: u64,
-    /// It is to be a clone of this name, or if that is empty of one made from the agent's: the destination's as soon as it is made.
+    /// Name of the clone, if it is one; an empty name is made from the agent's. A clone belongs to the destination as
+    /// soon as it is made.
     pub clone: Option<Symbol>,
-    /// The node that it was created on; of a clone the one where its original is.
+    /// Node on which it was created; for a clone, the node of its original.
     pub home: Symbol,
-    /// How long it may live from now on, if that is bounded, in milliseconds.
+    /// Remaining lifetime in milliseconds, if it is bounded.
     pub lifetime_ms: Option<u64>,
-    /// How long it has lived, in milliseconds; nothing of a clone, which begins.
+    /// Age in milliseconds; 0 for a clone, which begins.
     pub age_ms: u64,
-    /// How many messages it has handled, likewise.
+    /// Number of messages it has handled; 0 for a clone.
     pub handled: u64,
-    /// It is [called home](super::HopMode::Recall).
+    /// True if it is [recalled home](super::HopMode::Recall).
     pub recalled: bool,
-    /// The agent of a client of the destination to which it goes on from there; empty if it goes no further.
+    /// Agent of a client of the destination to which it goes on from there; empty if it goes no further.
     pub onward: Symbol,
 }
 
 impl Offer {
-    /// Bytes of memory that it takes while it waits for something else than its state.
+    /// Returns the bytes of memory that the offer takes while it waits for anything but its state.
     pub fn footprint(&self) -> usize {
         let path = match &*self.origin {
             Origin::Program { path, .. } | Origin::Module { path, .. } | Origin::Type(path) => path.len(),
@@ -138,12 +142,12 @@ impl Offer {
         size_of::<Self>() + self.state.len() + path
     }
 
-    /// Whether all of its state is there.
+    /// Returns true if the whole state has arrived.
     pub fn is_whole(&self) -> bool {
         self.state.len() as u64 == self.of
     }
 
-    /// Takes another piece of its state. False if it is none that is due.
+    /// Takes the next piece of its state. Returns false if the piece is not the next.
     pub fn take_piece(&mut self, piece: &Part) -> bool {
         let due = piece.at == self.state.len() as u64 && piece.of == self.of && !piece.bytes.is_empty();
         let fits = due && piece.bytes.len() as u64 <= self.of.saturating_sub(piece.at);

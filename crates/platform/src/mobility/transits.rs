@@ -1,8 +1,7 @@
-//! A node's part in agents' hops: as the node that they leave, as that which takes them, and as any other.
+//! Transits: a node's part in agents' hops, as the source, as the destination, and as any other node.
 //!
-//! [`Transits`] is a state machine without I/O. Its inputs are what the scheduler wants and saw, and what other nodes
-//! tell; its outputs are [`Step`]s, to be carried out in order ([`Transits::poll_step`]). `docs/design/mobility.md` says what each
-//! phase is for, and what becomes of a hop whose nodes are lost in it.
+//! [`Transits`] is a state machine without I/O. `docs/design/mobility.md` explains the purpose of each phase, and the
+//! fate of a hop whose nodes are lost in it.
 
 use std::collections::VecDeque;
 
@@ -14,62 +13,70 @@ use super::{CodeHash, HopError};
 use crate::durable::Standing;
 use crate::route::{NodeId, ShardIndex};
 
-/// See the module.
+/// Hops that a node takes part in, as a state machine; see the module.
+///
+/// Inputs: as the source, [`Transits::handle_offered`], [`Transits::handle_gone`], [`Transits::handle_emptied`] and
+/// [`Transits::cancel`]. As the destination, [`Transits::handle_offer`] (or [`Transits::handle_clone_offer`]), then
+/// [`Transits::handle_made`] or [`Transits::refuse`]. In any role, [`Transits::handle_news`] for news from other nodes,
+/// [`Transits::handle_crossed`] when a [`Crossing`] is done, and [`Transits::handle_lost`] for lost nodes.
+///
+/// Outputs: [`Step`]s from [`Transits::poll_step`]. After each input, take all steps and carry them out in order; a
+/// step that needs an answer names the function that takes it.
 #[derive(Clone, Debug, Default)]
 pub struct Transits {
     leaving: FxHashMap<Symbol, Leaving>,
     departed: FxHashMap<Symbol, Departed>,
     coming: FxHashMap<Symbol, Coming>,
-    /// Clones that are offered by these nodes, and still to be made.
+    /// Clones that these nodes offer, and that are still to be made.
     clones: FxHashSet<(NodeId, HopId)>,
     steps: VecDeque<Step>,
 }
 
-/// An agent that is offered to another node, and has no turns.
+/// Agent that is offered to another node, and has no turns.
 #[derive(Clone, Debug)]
 struct Leaving {
     hop: HopId,
     to: NodeId,
     door: ShardIndex,
     stage: Leave,
-    /// What the destination may be given if it lacks it.
+    /// Code that the destination may be given if it lacks it.
     code: Option<CodeHash>,
-    /// Where the part of it begins that is due, once one was given.
+    /// Offset of the next part of the code, once one was given.
     code_at: Option<u64>,
 }
 
-/// How far an offer is.
+/// Progress of an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leave {
     /// The destination makes the agent.
     Offered,
-    /// It is ready, and the scheduler was asked to let the agent go.
+    /// The destination is ready, and the scheduler was asked to let the agent go.
     Granted,
     /// The destination makes a clone: the agent itself stays.
     Clone,
 }
 
-/// An agent that is another node's: what comes for it is passed on.
+/// Agent that belongs to another node: messages for it are passed on.
 #[derive(Clone, Debug)]
 struct Departed {
     hop: HopId,
     to: NodeId,
-    /// The shard that passes on.
+    /// Shard that passes messages on.
     door: ShardIndex,
-    /// What waited for it here is passed on.
+    /// True once the messages that waited for it here are passed on.
     emptied: bool,
-    /// Other nodes that may send something here, and whether they said that nothing follows.
+    /// Other nodes that may send messages here, and if they said that nothing follows.
     others: Vec<(NodeId, Other)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Other {
     Awaited,
-    /// It said so; what it said before is on its way to the door.
+    /// Node that has followed; messages that it sent before are on their way to the entry shard.
     Followed,
 }
 
-/// An agent that comes.
+/// Agent that is arriving.
 #[derive(Clone, Debug)]
 struct Coming {
     hop: HopId,
@@ -81,9 +88,9 @@ struct Coming {
 enum Stage {
     /// Its body is being made.
     Offered,
-    /// It is made, and the source may commit.
+    /// Its body is made, and the source may commit.
     Made,
-    /// It is this node's, and begins when these nodes have followed, the source by its name among them.
+    /// It belongs to this node, and begins when these nodes have followed, the source among them.
     Committed(Vec<Symbol>),
 }
 
@@ -93,65 +100,66 @@ impl Coming {
     }
 }
 
-/// What has to pass through all shards of this node, so that nothing that was under way in them is overtaken.
+/// Barrier that has to pass through all shards of this node, so that nothing under way in them is overtaken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crossing {
-    /// Destination: before it is ready. What its agents sent to the one that comes is on the link.
+    /// Destination, before it is ready: messages of its agents to the one that arrives are on the link.
     Prepare(HopId, NodeId),
-    /// Source: after it committed. What its agents sent to the one that left is in that one's mailbox.
+    /// Source, after it committed: messages of its agents to the one that left are in that one's mailbox.
     Depart(HopId),
-    /// Source: a node has followed. What it sent is at the door.
+    /// Source, after a node has followed: messages of that node are at the entry shard.
     Pass(HopId, NodeId),
-    /// Any other node: before it follows. What its agents sent is on the link.
+    /// Any other node, before it follows: messages of its agents are on the link.
     Follow(HopId, NodeId),
 }
 
-/// What is to be done.
+/// Step of a hop for its driver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Tell a node.
+    /// Send news to a node.
     Tell(NodeId, HopNews),
-    /// Have this pass through all shards; then [`Transits::handle_crossed`].
+    /// Pass this barrier through all shards, then call [`Transits::handle_crossed`].
     Cross(Crossing),
-    /// Source: let it go ([`Transits::handle_gone`]), or say that it cannot ([`Transits::cancel`]).
+    /// Source: let the agent go ([`Transits::handle_gone`]), or say that it cannot ([`Transits::cancel`]).
     LetGo(HopId, ShardIndex, NodeId),
-    /// Source: it stays.
+    /// Source: keep the agent, for this reason.
     Stay(HopId, ShardIndex, HopError),
-    /// Source: it has a clone.
+    /// Source: tell the agent that it has a clone.
     Cloned {
-        /// Which.
+        /// Hop.
         hop: HopId,
-        /// Its shard.
+        /// Shard of the agent.
         door: ShardIndex,
-        /// The clone's name.
+        /// Name of the clone.
         clone: Symbol,
     },
-    /// Source: pass on what waited for it, then [`Transits::handle_emptied`].
+    /// Source: pass on the messages that waited for the agent, then call [`Transits::handle_emptied`].
     Empty(HopId, ShardIndex, NodeId),
-    /// Source: tell this behind all that the door passed on.
+    /// Source: send this news behind all messages that the entry shard passed on.
     TellBehind(ShardIndex, NodeId, HopNews),
-    /// Destination: from now on it is an agent of this node. If it is in topics or groups, these nodes still publish by way of its source.
+    /// Destination: make it an agent of this node from now on. If it is in topics or groups, these nodes still publish
+    /// by way of its source.
     Own(HopId, NodeId, Box<Standing>, Vec<Symbol>),
-    /// Destination: it begins.
+    /// Destination: begin its turns.
     Begin(HopId, NodeId),
-    /// Destination: it does not come. Its source may be lost: then it has ended.
+    /// Destination: drop the agent, which does not come. If its source is lost, it has ended.
     Drop {
-        /// Which.
+        /// Hop.
         hop: HopId,
-        /// Where it stays.
+        /// Node where it stays.
         from: NodeId,
-        /// Whether that is lost.
+        /// True if that node is lost.
         lost: bool,
     },
 }
 
 impl Transits {
-    /// What is to be done next.
+    /// Returns the next step.
     pub fn poll_step(&mut self) -> Option<Step> {
         self.steps.pop_front()
     }
 
-    /// Whether an agent is on its way, or passed on.
+    /// Returns true if no agent is on its way, or passed on.
     pub fn is_quiet(&self) -> bool {
         self.leaving.is_empty() && self.departed.is_empty() && self.coming.is_empty()
     }
@@ -165,10 +173,10 @@ impl Transits {
     }
 }
 
-/// The source's part.
+/// Part of the source.
 impl Transits {
-    /// An agent of this code that has no turns from now on is offered to a node, or a clone of it. False if one of its name is on its way
-    /// already.
+    /// Notes that an agent with this code, which has no turns from now on, or a clone of it, is offered to a node.
+    /// Returns false if one of its name is on its way already.
     pub fn handle_offered(
         &mut self,
         hop: HopId,
@@ -185,31 +193,32 @@ impl Transits {
         free
     }
 
-    /// The shard of an agent that is offered to this node.
+    /// Returns the shard of an agent that is offered to this node.
     pub fn door_for(&mut self, to: NodeId, hop: HopId) -> Option<ShardIndex> {
         self.leaving_to(to, hop).map(|leaving| leaving.door)
     }
 
-    /// The code of which this node may be given the part that begins there: that of an agent which is offered to it. Each part is given
-    /// once, in their order: what is asked for takes a byte, and what is given takes memory until it has left.
+    /// Returns the code of an agent that is offered to this node, if that node may be given the part at this offset.
+    /// Each part is given once, in order: a request takes few bytes, but a part takes memory until it has left.
     pub fn code_for(&mut self, to: NodeId, hop: HopId, at: u64) -> Option<CodeHash> {
         let leaving = self.leaving_to(to, hop)?;
         leaving.code.filter(|_| leaving.code_at.is_none_or(|due| due == at))
     }
 
-    /// It is given, and this is where the next part begins.
+    /// Notes that a part of the code was given, and the offset of the next one.
     pub fn handle_code_given(&mut self, to: NodeId, hop: HopId, next: u64) {
         if let Some(leaving) = self.leaving_to(to, hop) {
             leaving.code_at = Some(next);
         }
     }
 
-    /// Whether it is leaving by this hop, and not gone yet.
+    /// Returns true if an agent is leaving by this hop, and not gone yet.
     pub fn is_leaving(&self, hop: HopId) -> bool {
         self.leaving.get(&hop.agent).is_some_and(|leaving| leaving.hop == hop)
     }
 
-    /// It stays after all: it ends, or the platform does. False if it is gone, or was not leaving.
+    /// Cancels a hop: the agent stays, because it or the platform ends. Returns false if it is gone, or was not
+    /// leaving.
     pub fn cancel(&mut self, agent: Symbol) -> bool {
         let leaving = self.leaving.remove(&agent);
         if let Some(Leaving { hop, to, .. }) = &leaving {
@@ -218,11 +227,11 @@ impl Transits {
         leaving.is_some()
     }
 
-    /// It was let go: it is the destination's. `others` are told, by name and number.
+    /// Notes that the agent was let go and belongs to the destination. `others` are told, by name and number.
     pub fn handle_gone(&mut self, hop: HopId, name: Symbol, standing: Box<Standing>, others: &[(NodeId, Symbol)]) {
         let Some(Leaving { to, door, .. }) = self.leaving.remove(&hop.agent) else { return };
         let places = standing.places.clone();
-        // What the destination's own agents publish comes here, too, until it says otherwise.
+        // Messages that the destination's own agents publish come here, too, until it says otherwise.
         let waits = |node: NodeId| node != to || !places.is_empty();
         let others: Vec<(NodeId, Symbol)> = others.iter().copied().filter(|(node, _)| waits(*node)).collect();
         let told = others.iter().map(|(_, name)| *name).collect();
@@ -239,7 +248,7 @@ impl Transits {
         self.cross(Crossing::Depart(hop));
     }
 
-    /// What waited for it is passed on. `me` is this node's name.
+    /// Notes that the messages that waited for the agent are passed on. `me` is this node's name.
     pub fn handle_emptied(&mut self, hop: HopId, me: Symbol, name_of: impl Fn(NodeId) -> Symbol) {
         let Some(departed) = self.departed_of(hop) else { return };
         departed.emptied = true;
@@ -251,7 +260,7 @@ impl Transits {
         self.forget_departed(hop);
     }
 
-    /// By which shard what comes late for this agent is passed on, and to which node.
+    /// Returns the shard that passes on late messages for this agent, and the node to which it does.
     pub fn door_of(&self, agent: Symbol) -> Option<(ShardIndex, NodeId)> {
         self.departed.get(&agent).map(|departed| (departed.door, departed.to))
     }
@@ -260,11 +269,11 @@ impl Transits {
         self.departed.get_mut(&hop.agent).filter(|departed| departed.hop == hop)
     }
 
-    /// Nothing more comes from this node for the agent, and all that came is at the door.
+    /// Notes that a node has followed, and that all its messages for the agent are at the entry shard.
     fn handle_followed(&mut self, hop: HopId, node: NodeId, name: Symbol) {
         let Some(departed) = self.departed_of(hop) else { return };
         match departed.others.iter_mut().find(|(other, _)| *other == node) {
-            // What it sent may be among what waits.
+            // Its messages may be among those that wait.
             Some((_, other)) if !departed.emptied => *other = Other::Followed,
             Some(_) => {
                 self.pass(hop, node, name);
@@ -307,9 +316,10 @@ impl Transits {
     }
 }
 
-/// The destination's part.
+/// Part of the destination.
 impl Transits {
-    /// An agent is offered by that node, and its body is about to be made. False if one of its name comes already.
+    /// Takes in an offer of an agent whose body is about to be made. Returns false if one of its name is arriving
+    /// already.
     pub fn handle_offer(&mut self, from: NodeId, hop: HopId) -> bool {
         let free = !self.coming.contains_key(&hop.agent);
         if free {
@@ -318,17 +328,18 @@ impl Transits {
         free
     }
 
-    /// A node offers a clone. False if it has offered it before.
+    /// Takes in an offer of a clone. Returns false for a repeated offer.
     pub fn handle_clone_offer(&mut self, from: NodeId, hop: HopId) -> bool {
         self.clones.insert((from, hop))
     }
 
-    /// A clone is about to be made, or cannot be. False if it does not come any more.
+    /// Notes that a clone is about to be made, or cannot be. Returns false if it does not come any more.
     pub fn handle_clone_done(&mut self, from: NodeId, hop: HopId) -> bool {
         self.clones.remove(&(from, hop))
     }
 
-    /// Its body is made, and what this node's agents send to it waits from now on. False if it does not come any more.
+    /// Notes that the agent's body is made, so that messages from this node's agents wait for it from now on. Returns
+    /// false if it does not come any more.
     pub fn handle_made(&mut self, hop: HopId) -> bool {
         let Some(coming) = self.coming_of(hop).filter(|coming| coming.stage == Stage::Offered) else { return false };
         coming.stage = Stage::Made;
@@ -337,7 +348,7 @@ impl Transits {
         true
     }
 
-    /// It cannot be made, or may not come.
+    /// Refuses an agent that cannot be made, or may not come.
     pub fn refuse(&mut self, from: NodeId, hop: HopId, why: HopError) {
         if self.coming_of(hop).is_some_and(|coming| coming.stage == Stage::Offered) {
             self.coming.remove(&hop.agent);
@@ -345,18 +356,18 @@ impl Transits {
         self.tell(from, HopNews::Refuse(hop, why));
     }
 
-    /// Where an agent comes from that is not here yet, but may be: what is passed on for it goes to its mailbox.
+    /// Returns the source of an agent that is arriving: messages that are passed on for it go to its mailbox.
     pub fn comes_from(&self, agent: Symbol) -> Option<NodeId> {
         self.coming.get(&agent).map(|coming| coming.from)
     }
 
-    /// Where the agent of this hop comes from that is not this node's yet.
+    /// Returns the source of this hop's agent, if it does not belong to this node yet.
     pub fn source_before_commit(&self, hop: HopId) -> Option<NodeId> {
         let coming = self.coming.get(&hop.agent).filter(|coming| coming.hop == hop && !coming.is_committed());
         coming.map(|coming| coming.from)
     }
 
-    /// Whether an agent is offered by that node, or a clone, and its body is still to be made.
+    /// Returns true if an agent, or a clone, is offered by that node, and its body is still to be made.
     pub fn is_offered(&self, from: NodeId, hop: HopId) -> bool {
         let offered = |coming: &Coming| coming.hop == hop && coming.from == from && coming.stage == Stage::Offered;
         self.coming.get(&hop.agent).is_some_and(offered) || self.clones.contains(&(from, hop))
@@ -367,7 +378,7 @@ impl Transits {
     }
 
     fn handle_commit(&mut self, from: NodeId, me: Symbol, hop: HopId, standing: Box<Standing>, told: Vec<Symbol>) {
-        // Who commits to what is not made, or twice, did not wait to be told: that is not how agents come.
+        // A node that commits twice, or before the agent is made, breaks the protocol and is ignored.
         let made = |coming: &&mut Coming| coming.from == from && coming.stage == Stage::Made;
         let Some(coming) = self.coming_of(hop).filter(made) else { return };
         let awaited: Vec<Symbol> = told.into_iter().chain([me]).collect();
@@ -388,7 +399,7 @@ impl Transits {
         }
     }
 
-    /// The platform stops: nobody comes any more.
+    /// Ends all arrivals, because the platform stops.
     pub fn stop(&mut self) {
         self.coming.clear();
     }
@@ -404,9 +415,10 @@ impl Transits {
     }
 }
 
-/// What other nodes tell, and when they are lost.
+/// News of other nodes, and their loss.
 impl Transits {
-    /// Another node, of this name, has news. Offers come by [`Transits::handle_offer`], code goes to [`Fetches`](super::Fetches).
+    /// Takes in news from another node of this name. Offers go to [`Transits::handle_offer`], code to
+    /// [`Fetches`](super::Fetches).
     pub fn handle_news(&mut self, from: NodeId, name: Symbol, news: HopNews) {
         match news {
             HopNews::Ready(hop) => self.handle_ready(from, hop),
@@ -441,7 +453,7 @@ impl Transits {
         }
     }
 
-    /// Something passed through all shards; `name_of` names nodes.
+    /// Takes in that a barrier passed through all shards; `name_of` names nodes.
     pub fn handle_crossed(&mut self, crossing: Crossing, name_of: impl Fn(NodeId) -> Symbol) {
         match crossing {
             Crossing::Prepare(hop, from) => {
@@ -460,7 +472,7 @@ impl Transits {
         }
     }
 
-    /// Another node is lost. To be told before its agents are forgotten.
+    /// Takes in that another node is lost. Call it before that node's agents are forgotten.
     pub fn handle_lost(&mut self, node: NodeId, name: Symbol) {
         let leaving: Vec<Symbol> =
             self.leaving.values().filter(|leaving| leaving.to == node).map(|leaving| leaving.hop.agent).collect();
@@ -468,7 +480,7 @@ impl Transits {
         let awaited = |it: &Departed| it.others.contains(&(node, Other::Awaited));
         let departed: Vec<HopId> = self.departed.values().filter(|it| awaited(it)).map(|it| it.hop).collect();
         departed.into_iter().for_each(|hop| self.cross(Crossing::Pass(hop, node)));
-        // What waits for those that are on that node is still passed on, which fails.
+        // Messages for agents on that node are still passed on, which fails.
         self.departed.values_mut().filter(|it| it.to == node).for_each(|it| it.others.clear());
         self.departed.retain(|_, it| it.to != node || !it.emptied);
         self.clones.retain(|(from, _)| *from != node);

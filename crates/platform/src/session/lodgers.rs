@@ -48,9 +48,9 @@ pub(super) struct Lodger {
     parts: bool,
     /// Departure from its client, if it is leaving.
     pub departing: Option<Departure>,
-    /// Somebody wants it elsewhere, and until when the client can answer.
+    /// Wish that it move elsewhere, and the end of the client's time to answer.
     pub wish: Option<(Wish, Time)>,
-    /// It was offered to the client: where it was before.
+    /// Former place, if it was offered to the client.
     pub arrived: Option<Symbol>,
 }
 

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_runs_are_bounded_and_cost() {
+    fn run_lists_are_bounded_and_charged() {
         let mut open = OpenMessages::new(Weight::default());
         let apart: Vec<u64> = (0..SESSION_OPEN_MESSAGES_MAX as u64).flat_map(|n| [3 * n, 1]).collect();
         let cost = open.list(&apart).unwrap();

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn results_in_sl_are_answered_in_sl() {
+    fn sl_results_get_sl_failure() {
         let text = "((result (action (agent-identifier :name df@home) (search (df-agent-description) (search-constraints))) (set (df-agent-description :name (agent-identifier :name bob@home)))))";
         let answer = answer("df", text).with_language("fipa-sl0");
         let (sender, content) = instead(&answer).unwrap();
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn message_that_answers_nothing_has_no_stand_in() {
+    fn unanswering_message_has_no_substitute() {
         let news = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), "long");
         assert_eq!(instead(&news), None);
     }

@@ -1,4 +1,4 @@
-//! Who is kept on a node, and for whom: agents whose session is over wait here for their client to come back.
+//! Shelf: the kept agents of a node. Agents whose session is over wait here for their client.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,35 +27,35 @@ use crate::limits::{
 use crate::mobility::{HopError, Wish};
 use crate::{AgentBody, Time};
 
-/// What is kept of an agent.
+/// Kept state of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// What becomes of it when its session is over.
+    /// Leave policy: the fate of the agent when its session is over.
     pub on_leave: OnLeave,
-    /// Whether it holds what it says.
+    /// True if its messages are withheld until the next save.
     pub holds: bool,
-    /// What it was when it said so last; `None` if it never did.
+    /// Last saved state; `None` if there never was one.
     pub saved: Option<SavedState>,
-    /// Its code came to its client from here, or from its client.
+    /// True if the code came to the client from this node, or to the node from the client.
     pub is_given: bool,
 }
 
-/// The kept agents of a node, with a session and without. Shared by all its sessions.
+/// Kept agents of a node, with a session and without. Shared by all its sessions.
 pub struct Shelf {
     books: Mutex<Books>,
-    /// The agents of clients, and their sessions; and whether others can go there.
+    /// Sessions of clients by the names of their agents, and whether other agents can move there.
     clients: Mutex<FxHashMap<Symbol, (Weak<SharedSession>, bool)>>,
-    /// Agents that are offered to a client, by their names; and whose that is: another session of theirs may take them, too.
+    /// Offers of agents to clients, by the agents' names. Another session of the same account may take them, too.
     offers: Mutex<FxHashMap<Symbol, Open>>,
-    /// Where agents go on, if they can, while that is there.
+    /// Host on which agents continue, if they can, while it exists.
     host: Mutex<Option<Weak<dyn Host>>>,
-    /// What is kept may be written down there.
+    /// True if kept agents may be written to a journal.
     has_journal: AtomicBool,
-    /// Bytes of code that clients bring.
+    /// Allowances for bytes of code that clients bring.
     uploads: Mutex<Allowances>,
-    /// How often they have code looked for.
+    /// Allowances for searches for code.
     lookups: Mutex<Allowances>,
-    /// What waits for clients.
+    /// Burdens of accounts: bytes that wait for clients.
     burdens: Mutex<Burdens>,
 }
 
@@ -86,21 +86,21 @@ impl fmt::Debug for Shelf {
 struct Books {
     entries: FxHashMap<Symbol, Entry>,
     accounts: FxHashMap<String, KeptUsage>,
-    /// Of all their states.
+    /// Bytes of all states.
     bytes: usize,
-    /// When those that went on here are looked through again.
+    /// Time of the next search for agents that continued here and have ended.
     prune_at: Time,
 }
 
 #[derive(Debug)]
 struct Entry {
-    /// Whose it is: only they get it back.
+    /// Account that owns the agent: only its clients get the agent back.
     account: String,
     bytes: usize,
     place: Place,
 }
 
-/// For whom, in which life of its name and how an agent is kept that the node runs.
+/// Tenure of a kept agent that the node runs: its account, the life of its name, and its kept state.
 #[derive(Clone, Debug)]
 pub(super) struct Tenure {
     account: String,
@@ -108,21 +108,21 @@ pub(super) struct Tenure {
     kept: Kept,
 }
 
-/// Where a kept agent is.
+/// Place of a kept agent.
 #[derive(Debug)]
 enum Place {
-    /// With a session.
+    /// Session of its client.
     Session,
-    /// It waits there.
+    /// Slot where it waits for its client.
     Waiting(Arc<Cell>),
-    /// It waited there, and is being given to a session.
+    /// Passage from a waiting body to a session.
     Passing(Arc<Cell>),
-    /// The node runs it, in this life of its name, if that is not over; and how it was kept, but for its state. No life, if it did so
-    /// before the node began anew and [is not there yet](Shelf::note_life).
+    /// Node that runs it, in this life of its name, with its kept state but for the state proper. The life is unknown
+    /// while an agent from before a restart [is not there yet](Shelf::note_life).
     GoneOn(Option<u32>, Kept),
 }
 
-/// An agent that is offered to a session.
+/// Agent that is offered to a session.
 #[derive(Debug)]
 struct Open {
     offer: Arc<Invitation>,
@@ -130,7 +130,7 @@ struct Open {
     account: String,
 }
 
-/// What one token or certificate has here.
+/// Usage of one token or certificate.
 #[derive(Debug, Default)]
 struct KeptUsage {
     agents: usize,
@@ -143,8 +143,8 @@ fn too_many_bytes() -> Fault {
     Fault::new(Code::TooManyKept, text)
 }
 
-/// Whether states may take so many bytes: those of one account, and of all. When all take as much as they may, those who have little still
-/// have a place.
+/// Returns true if states may take these bytes, of one account and of all. When all together are full, accounts with
+/// little still have room.
 fn have_place(own: usize, all: usize) -> bool {
     own <= KEPT_BYTES_PER_PRINCIPAL_MAX && (all <= KEPT_BYTES_MAX || own <= KEPT_BYTES_SPARE)
 }
@@ -161,7 +161,7 @@ impl Books {
         }
     }
 
-    /// An agent is kept, instead of any of its name.
+    /// Enters a kept agent, in place of any of its name.
     fn enter(&mut self, name: Symbol, account: &str, bytes: usize, place: Place) {
         self.strike(name);
         let of = self.accounts.entry(account.to_owned()).or_default();
@@ -176,7 +176,7 @@ impl Books {
         agents >= KEPT_AGENTS_PER_PRINCIPAL_MAX || self.entries.len() >= KEPT_AGENTS_MAX
     }
 
-    /// Strikes those that went on here and have ended since: nobody says so when they do.
+    /// Strikes agents that continued here and have ended since, because no event tells of their end.
     fn prune(&mut self, host: &dyn Host) {
         let now = host.now();
         if now < self.prune_at {
@@ -192,7 +192,7 @@ impl Books {
         over.into_iter().for_each(|name| self.strike(name));
     }
 
-    /// So many bytes are kept of an agent from now on.
+    /// Sets the bytes of an agent's kept state.
     fn weigh(&mut self, name: Symbol, bytes: usize) -> Result<(), Fault> {
         let Self { entries, accounts, bytes: everybodys, .. } = self;
         let Some(entry) = entries.get_mut(&name) else { return Ok(()) };
@@ -207,43 +207,43 @@ impl Books {
 }
 
 impl Shelf {
-    /// Has agents go on here from now on, if they can.
+    /// Sets the host on which agents continue, if they can.
     pub fn attach(&self, host: &Arc<dyn Host>) {
         *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(host));
         self.has_journal.store(host.has_journal(), Ordering::Release);
     }
 
-    /// Whether what is kept may be written down here, as far as that is the same for all agents.
+    /// Returns true if kept agents may be written to a journal here, as far as that is the same for all of them.
     pub(super) fn has_journal(&self) -> bool {
         self.has_journal.load(Ordering::Acquire)
     }
 
-    /// Code is about to be looked for because of a client of this account; false if that is too often for now.
+    /// Counts a search for code for a client of this account. Returns false if there are too many now.
     pub(super) fn count_lookup(&self, account: &str, now: Time) -> bool {
         self.lookups.lock().unwrap_or_else(PoisonError::into_inner).take(account, 1, now)
     }
 
-    /// What waits for the clients of this account.
+    /// Returns the burden of this account.
     pub(super) fn burden(&self, account: &str) -> Arc<Burden> {
         self.burdens.lock().unwrap_or_else(PoisonError::into_inner).of(account)
     }
 
-    /// The same for whoever this agent is kept.
+    /// Returns the burden of the account for which this agent is kept.
     pub(super) fn burden_of(&self, name: Symbol) -> Option<Arc<Burden>> {
         let account = self.books().entries.get(&name)?.account.clone();
         Some(self.burden(&account))
     }
 
-    /// A client of this account is about to bring so many bytes of code; false if that is too much for now.
+    /// Counts code that a client of this account brings. Returns false if it is too much now.
     pub(super) fn count_code(&self, account: &str, bytes: u64, now: Time) -> bool {
         self.uploads.lock().unwrap_or_else(PoisonError::into_inner).take(account, bytes, now)
     }
 
-    /// An agent that was kept before its node ended, as its [origin](Origin) and states are written, the last of them so long ago while somebody had it: it waits
-    /// for its client.
+    /// Resumes an agent that was kept before its node ended, from its journal. It waits for its client. `age` is the
+    /// time since its last written change while the partition was served.
     ///
     /// # Errors
-    /// That is none, or cannot be read: why.
+    /// The reason why the origin is not of a kept agent, or the states cannot be read.
     pub fn resume(
         self: &Arc<Self>,
         name: Symbol,
@@ -258,7 +258,8 @@ impl Shelf {
         Ok(Box::new(KeptBody::resumed(name, kept, Arc::clone(self), origin.clone(), waits.then_some(age))))
     }
 
-    /// The node runs this agent, as it did before it began anew: its client may have it back. Of no account if the origin says nothing of that.
+    /// Notes that the node runs this agent, as it did before a restart: its client may have it back. Does nothing if
+    /// the origin does not say so.
     pub fn note_gone_on(&self, name: Symbol, origin: &Origin) {
         if let Origin::GoneOn { account, on_leave, holds, .. } = origin {
             let kept = Kept { on_leave: *on_leave, holds: *holds, saved: None, is_given: true };
@@ -266,18 +267,18 @@ impl Shelf {
         }
     }
 
-    /// An agent that was made again is there, in this life of its name: another one of its name is not its client's.
+    /// Notes that a resumed agent is there, in this life of its name. Another agent of its name is not its client's.
     pub fn note_life(&self, name: Symbol, life: u32) {
         if let Some(Entry { place: Place::GoneOn(noted @ None, _), .. }) = self.books().entries.get_mut(&name) {
             *noted = Some(life);
         }
     }
 
-    /// The agent as the node runs it, from now on; and as what it is written down then, if it is by now. It is still counted: whoever comes back gets
-    /// it again.
+    /// Returns the body with which the node runs the agent from now on, and its origin in the journal, if it is
+    /// written. The agent still counts as kept: its client gets it back.
     ///
     /// # Errors
-    /// The node cannot, or may not: why.
+    /// The reason why the node cannot run it, or may not.
     pub(super) fn go_on(
         &self,
         name: Symbol,
@@ -308,7 +309,8 @@ impl Shelf {
         Ok((body, written))
     }
 
-    /// Whether an agent of this name that went on at this node for this account is still there: in which life of its name, and how it was kept.
+    /// Returns the life and the kept state of an agent that continued at this node for this account, if it is still
+    /// there.
     pub(super) fn went_on(&self, name: Symbol, account: &str) -> Option<(u32, Kept)> {
         let host = self.host()?;
         let mut books = self.books();
@@ -321,10 +323,10 @@ impl Shelf {
         None
     }
 
-    /// An agent that went on at this node in this life is a session's again, and its state has so many bytes.
+    /// Takes an agent back for a session. It continued at this node in this life, and its state has this many bytes.
     ///
     /// # Errors
-    /// That is too much, or it is that no more. It goes on at the node.
+    /// The state is too large, or the agent is no longer there. It continues at the node.
     pub(super) fn take_back(&self, name: Symbol, life: u32, bytes: usize) -> Result<(), Fault> {
         let mut books = self.books();
         let place = books.entries.get(&name).map(|entry| &entry.place);
@@ -346,12 +348,12 @@ impl Shelf {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A session has an agent of this name from now on, which stands for its client; to which others can go, or not.
+    /// Lists the agent that stands for a session's client, and whether other agents can move to that client.
     pub(super) fn list_client(&self, name: Symbol, session: &Arc<SharedSession>, takes_agents: bool) {
         self.clients().insert(name, (Arc::downgrade(session), takes_agents));
     }
 
-    /// Whose agent has this name: of one that has a session, or is kept.
+    /// Returns the account of the agent with this name, if it has a session or is kept.
     pub fn account_of(&self, name: Symbol) -> Option<String> {
         let session = self.clients().get(&name).and_then(|(session, _)| session.upgrade());
         match session {
@@ -360,7 +362,7 @@ impl Shelf {
         }
     }
 
-    /// It has it no more.
+    /// Strikes an agent that no longer stands for the session's client.
     pub(super) fn strike_client(&self, name: Symbol, session: &Arc<SharedSession>) {
         let mut clients = self.clients();
         if clients.get(&name).is_some_and(|(listed, _)| std::ptr::eq(listed.as_ptr(), Arc::as_ptr(session))) {
@@ -368,7 +370,7 @@ impl Shelf {
         }
     }
 
-    /// The session that has an agent of this name, if others can go there.
+    /// Returns the session with an agent of this name, if other agents can move there.
     pub(super) fn client(&self, name: Symbol) -> Option<Arc<SharedSession>> {
         self.clients().get(&name).filter(|(_, takes_agents)| *takes_agents)?.0.upgrade()
     }
@@ -377,13 +379,13 @@ impl Shelf {
         self.offers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An agent is offered to a session of this account from now on.
+    /// Lists an offer to a session of this account.
     pub(super) fn list_offer(&self, offer: &Arc<Invitation>, session: &Arc<SharedSession>, account: String) {
         let open = Open { offer: Arc::clone(offer), session: Arc::downgrade(session), account };
         self.offers().insert(offer.name, open);
     }
 
-    /// It is so no more.
+    /// Strikes an offer.
     pub(super) fn strike_offer(&self, offer: &Arc<Invitation>) {
         let mut offers = self.offers();
         if offers.get(&offer.name).is_some_and(|open| Arc::ptr_eq(&open.offer, offer)) {
@@ -391,30 +393,32 @@ impl Shelf {
         }
     }
 
-    /// The session that an agent is offered to, if that is of this account.
+    /// Returns the session to which an agent is offered, if it is of this account.
     pub(super) fn offered_to(&self, name: Symbol, account: &str) -> Option<Arc<SharedSession>> {
         self.offers().get(&name).filter(|open| open.account == account)?.session.upgrade()
     }
 
-    /// Whether a session to which others can go has an agent of this name here.
+    /// Returns true if a session here has an agent of this name, and other agents can move there.
     pub fn has_client(&self, name: Symbol) -> bool {
         self.clients().get(&name).is_some_and(|(_, takes_agents)| *takes_agents)
     }
 
-    /// Whether the client that has the agent `to` could be offered one: to be asked before one sets out for here on its way there.
+    /// Checks if an agent could be offered to the client that has the agent `to`. Asked before an agent sets out for
+    /// this node.
     ///
     /// # Errors
-    /// It could not: why.
+    /// The reason why it could not.
     pub fn may_invite(&self, to: Symbol) -> Result<(), HopError> {
         let client = self.client(to).ok_or(HopError::NoSuchNode(to))?;
         client.lock().takes_agents(to)
     }
 
-    /// What an agent of this node is while it is offered to the client that has the agent `to`: `origin` is where its code is, `state` what it is. It is that
-    /// again if the client does not take it, and told so.
+    /// Offers an agent of this node to the client that has the agent `to`. Returns its body meanwhile; `origin` and
+    /// `state` are its code and state. If the client does not take it, the agent gets its former body back, and is
+    /// told.
     ///
     /// # Errors
-    /// It cannot be offered: why. The wish comes back.
+    /// The reason why it cannot be offered, and the wish.
     pub fn invite(
         &self,
         name: Symbol,
@@ -446,7 +450,7 @@ impl Shelf {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An agent that a session has is to be kept for this account.
+    /// Admits an agent of a session as kept for this account.
     pub(super) fn admit(&self, name: Symbol, account: &str) -> Result<(), Fault> {
         let mut books = self.books();
         match books.entries.get_mut(&name) {
@@ -454,7 +458,7 @@ impl Shelf {
                 entry.place = Place::Session;
                 return Ok(());
             }
-            // One of that name ended, and this is another.
+            // That agent of the name ended; this is another.
             Some(_) => books.strike(name),
             None => {}
         }
@@ -470,10 +474,11 @@ impl Shelf {
         Ok(())
     }
 
-    /// An agent that was offered to a session of this account is that session's from now on. For whom the node ran it, if it was for somebody.
+    /// Gives an agent that was offered to a session of this account to that session. Returns its tenure, if the node
+    /// ran it for an account.
     ///
     /// # Errors
-    /// There is no place for it. Whoever kept it before keeps it.
+    /// There is no room for it. Its tenure stays.
     pub(super) fn adopt(&self, name: Symbol, account: &str, bytes: usize) -> Result<Option<Tenure>, Fault> {
         let mut books = self.books();
         let tenure = books.entries.get(&name).and_then(|entry| match &entry.place {
@@ -495,7 +500,7 @@ impl Shelf {
         Ok(tenure)
     }
 
-    /// An agent is the node's again, and kept for whom it was before, if it was for somebody.
+    /// Gives an agent back to the node, with its former tenure, if it had one.
     pub(super) fn hand_back(&self, name: Symbol, before: Option<Tenure>) {
         let mut books = self.books();
         match before {
@@ -504,24 +509,24 @@ impl Shelf {
         }
     }
 
-    /// The state of an agent has so many bytes from now on.
+    /// Sets the bytes of an agent's kept state.
     pub(super) fn weigh(&self, name: Symbol, bytes: usize) -> Result<(), Fault> {
         self.books().weigh(name, bytes)
     }
 
-    /// An agent waits there from now on.
+    /// Notes that an agent waits in its slot from now on.
     pub(super) fn put(&self, name: Symbol, cell: &Arc<Cell>) {
         if let Some(entry) = self.books().entries.get_mut(&name) {
             entry.place = Place::Waiting(Arc::clone(cell));
         }
     }
 
-    /// It is kept no more.
+    /// Strikes an agent that is no longer kept.
     pub(super) fn strike(&self, name: Symbol) {
         self.books().strike(name);
     }
 
-    /// It is kept no more, if it waits there.
+    /// Strikes an agent that waits with this cell.
     pub(super) fn strike_waiting(&self, name: Symbol, cell: &Arc<Cell>) {
         let mut books = self.books();
         let place = books.entries.get(&name).map(|entry| &entry.place);
@@ -530,8 +535,8 @@ impl Shelf {
         }
     }
 
-    /// Gives an agent that waits to a session of its account. Returns what is kept of it, and why it did not go on at its
-    /// node, if it was to. At its next turn it is that session's.
+    /// Gives a waiting agent to a session of its account. Returns its kept state, and why it could not continue on its
+    /// node, if it should have. At its next turn it is that session's.
     pub(super) fn claim(
         &self,
         name: Symbol,
@@ -547,7 +552,7 @@ impl Shelf {
             entry.place = Place::Passing(Arc::clone(&cell));
             cell
         };
-        // Not under the lock of the books: who has the cell may want that.
+        // Not under the lock of the books, which the cell's holder may want.
         let kept = cell.pass_on(|| SessionBody::new(Arc::clone(session), agent));
         let mut books = self.books();
         if let Some(entry) = books.entries.get_mut(&name)
@@ -562,12 +567,12 @@ impl Shelf {
         kept.map(|kept| (kept, cell.stranded().map(str::to_owned)))
     }
 
-    /// How many agents are kept, with a session, without, and as the node runs them.
+    /// Returns the number of kept agents: with a session, without, and those that the node runs.
     pub fn len(&self) -> usize {
         self.books().entries.len()
     }
 
-    /// Whether nobody is kept.
+    /// Returns true if no agents are kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -588,11 +593,11 @@ mod tests {
 
     const CODE: &str = "asl:0000000000000000000000000000000000000000000000000000000000000000/bob.asl";
 
-    /// A node on which everything can go on, and the agents of which can be written out, or cannot.
+    /// Node on which any agent can continue; its agents can be written out, or cannot.
     #[derive(Default)]
     struct Node {
         life: AtomicU32,
-        /// What is asked of it waits for the test.
+        /// Requests that wait for the test.
         asked: Mutex<Vec<(u32, Exchange)>>,
     }
 
@@ -632,7 +637,7 @@ mod tests {
         }
     }
 
-    /// A shelf on which bob, who is ann's, went on at the node.
+    /// Returns a shelf on which bob, an agent of ann's account, continued at the node.
     fn gone_on() -> (Arc<Node>, Arc<Shelf>) {
         let node = Arc::new(Node::default());
         let shelf = Arc::<Shelf>::default();
@@ -644,7 +649,7 @@ mod tests {
         (node, shelf)
     }
 
-    /// A session of this account that asked for bob, and has nobody yet.
+    /// Returns a session of this account that asked for bob and does not have him yet.
     fn asking(shelf: &Arc<Shelf>, account: &str) -> Arc<SharedSession> {
         let grant = Grant { account: account.to_owned(), ..Grant::new("*", vec!["*".into()]) };
         let (session, secret, platform) = ("s".to_owned(), "x".to_owned(), "home".into());
@@ -656,7 +661,7 @@ mod tests {
         Arc::new(SharedSession::new(session, || ()))
     }
 
-    /// What its client is told, of one kind.
+    /// Returns the frames of one kind that the client is told.
     fn told<T>(session: &SharedSession, of: impl Fn(Frame) -> Option<T>) -> Vec<T> {
         let mut session = session.lock();
         std::iter::from_fn(|| session.poll_frame(Time::default())).filter_map(of).collect()
@@ -675,7 +680,7 @@ mod tests {
     }
 
     #[test]
-    fn who_went_on_is_given_back_to_its_account_and_to_no_other() {
+    fn continued_agent_returns_to_its_account() {
         let (node, shelf) = gone_on();
         assert!(!asking(&shelf, "eve").claim(0, "bob".into()));
         let session = asking(&shelf, "ann");
@@ -687,7 +692,7 @@ mod tests {
     }
 
     #[test]
-    fn another_agent_of_the_name_is_nobodys() {
+    fn agent_of_later_life_is_unclaimed() {
         let (node, shelf) = gone_on();
         node.life.store(1, Ordering::Relaxed);
         assert!(!asking(&shelf, "ann").claim(0, "bob".into()));
@@ -695,7 +700,7 @@ mod tests {
     }
 
     #[test]
-    fn who_went_on_before_the_node_began_anew_is_given_back_in_that_life_only() {
+    fn resumed_agent_returns_in_noted_life() {
         let gone_on = || {
             let (node, shelf) = gone_on();
             shelf.strike("bob".into());
@@ -717,7 +722,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_given_back_while_its_partition_passes_on_goes_on_at_another_node() {
+    fn partition_move_ends_returned_agent() {
         let shelf = Arc::<Shelf>::default();
         shelf.attach(&(Arc::new(Node::default()) as Arc<dyn Host>));
         shelf.admit("bob".into(), "ann").unwrap();
@@ -727,7 +732,7 @@ mod tests {
         let session = asking(&shelf, "ann");
         assert!(session.claim(0, "bob".into()));
         assert_eq!(session.lock().agents().count(), 1, "it is told that it has it");
-        // Its node stops to serve its partition before it has had a turn as what it is now.
+        // Its node stops serving its partition before its first turn with the new body.
         waiting.yielded(&mut Mailbox::default());
         assert!(ends(&session).is_empty(), "its name is not free yet");
         drop(waiting);
@@ -735,7 +740,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_taken_while_its_partition_passes_on_goes_on_at_another_node() {
+    fn partition_move_ends_taken_agent() {
         let node: Arc<dyn Host> = Arc::new(Node::default());
         let shelf = Arc::<Shelf>::default();
         shelf.attach(&node);
@@ -754,7 +759,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_be_written_out_now_goes_on_and_can_be_asked_for_again() {
+    fn unwritable_agent_continues_at_node() {
         let (node, shelf) = gone_on();
         for _ in 0..2 {
             let session = asking(&shelf, "ann");
@@ -773,7 +778,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_session_is_over_by_then_leaves_the_agent_at_the_node() {
+    fn ended_session_leaves_agent_at_node() {
         let (node, shelf) = gone_on();
         let session = asking(&shelf, "ann");
         assert!(session.claim(0, "bob".into()));
@@ -784,7 +789,7 @@ mod tests {
     }
 
     #[test]
-    fn who_went_on_is_counted_until_it_ends() {
+    fn continued_agent_counts_until_its_end() {
         let (node, shelf) = gone_on();
         for n in 1..KEPT_AGENTS_PER_PRINCIPAL_MAX {
             shelf.admit(format!("bob{n}").as_str().into(), "ann").unwrap();

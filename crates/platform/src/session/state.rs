@@ -1,4 +1,4 @@
-//! The node's end of a session; see [`Session`].
+//! State machine of the node's end of a session; see [`Session`].
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -24,169 +24,179 @@ use crate::limits::{
 use crate::rate::Rate;
 use crate::{EndReason, Time};
 
-/// What a session begins with.
+/// Parameters of a new session.
 #[derive(Clone, Debug)]
 pub struct Opening {
-    /// What it is called in frames.
+    /// Identifier of the session in frames.
     pub session: String,
-    /// What its client must show to go on with it over another connection: random, and known to nobody else.
+    /// Secret with which its client resumes the session over another connection: random, and known to nobody else.
     pub secret: String,
-    /// The platform's name.
+    /// Name of the platform.
     pub platform: Symbol,
-    /// What it may have.
+    /// Rights and limits of the session.
     pub grant: Grant,
-    /// Who is kept on its node.
+    /// Kept agents of its node.
     pub shelf: Arc<Shelf>,
 }
 
-/// What the shell around a session is to do, or to know.
+/// Event of a session: an action for its driver, or information.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SessionEvent {
     /// Create an agent with a [body](super::SessionBody) of this number, then call [`Session::handle_created`].
     Create {
-        /// What it is called in frames.
+        /// Number of the agent in frames.
         agent: u32,
-        /// Its local name.
+        /// Local name of the agent.
         name: Symbol,
     },
     /// Give this agent a turn.
     Wake(Aid),
     /// Certify an agent's key, then call [`Session::handle_certified`].
     Certify {
-        /// The number of the frame that asks for it.
+        /// Number of the frame that asks for it.
         number: u64,
-        /// What the agent is called in frames.
+        /// Number of the agent in frames.
         agent: u32,
-        /// Its local name.
+        /// Local name of the agent.
         name: Symbol,
-        /// The certificate signing request, as PEM.
+        /// Certificate signing request, as PEM.
         request: String,
     },
-    /// An agent that is to go on at this node has this code from now on: if it can run here, and is not here, call
+    /// Note the code of an agent that is to continue on this node. If the code can run here and is not here, call
     /// [`Session::ask_for_code`], else [`Session::handle_code`].
     Code {
-        /// What the agent is called in frames.
+        /// Number of the agent in frames.
         agent: u32,
-        /// Its local name.
+        /// Local name of the agent.
         name: Symbol,
-        /// Its code.
+        /// Name of its code.
         code: Arc<CodeName>,
     },
-    /// An agent's code came: take it in, then call [`Session::handle_code`].
-    /// If that is so, call [`Session::note_brought`] before.
+    /// Admit code of an agent, then call [`Session::handle_code`]; if it was admitted, call [`Session::note_brought`]
+    /// before.
     Admit {
-        /// The number of the last frame of it.
+        /// Number of the last frame with the code.
         number: u64,
-        /// What the agent is called in frames.
+        /// Number of the agent in frames.
         agent: u32,
-        /// The agent's local name.
+        /// Local name of the agent.
         name: Symbol,
-        /// Its code.
+        /// Name of its code.
         code: Arc<CodeName>,
-        /// What is said to be that.
+        /// Bytes that the client sent as that code.
         bytes: Vec<u8>,
     },
-    /// The client has not got an agent's code: look whether it is here, then call [`Session::give_code`]; or [`Session::deny_code`], if it was not given to it before and
-    /// the agent may not [run here](super::Host::has_code) with it.
+    /// Look for the code of an agent, which the client lacks, then call [`Session::give_code`]. Call
+    /// [`Session::deny_code`] instead if the client did not have that code before and the agent may not [run
+    /// here](super::Host::has_code) with it.
     Lack {
-        /// The number of the frame that asks for it.
+        /// Number of the frame that asks for it.
         number: u64,
-        /// What the agent is called in frames.
+        /// Number of the agent in frames.
         agent: u32,
-        /// Its local name.
+        /// Local name of the agent.
         name: Symbol,
-        /// Its code.
+        /// Name of its code.
         code: Arc<CodeName>,
-        /// It came to the client from here, or from the client.
+        /// True if the code came to the client from this node, or to the node from the client.
         is_given: bool,
     },
-    /// The client brings more code than it may; it was refused.
+    /// Note that code from the client was refused, because it exceeds the allowance.
     TooMuchCode {
-        /// The local name of the agent whose it is.
+        /// Local name of the agent.
         agent: Symbol,
-        /// The code.
+        /// Name of the code.
         code: Arc<CodeName>,
     },
-    /// A message said that somebody else sends it; it was refused.
+    /// Note that a message with a forged sender was refused.
     Forged {
-        /// Who sent it.
+        /// Agent that sent it.
         agent: Symbol,
-        /// Whom it named.
+        /// Sender that it named.
         sender: Aid,
     },
 }
 
-/// What a connection knows.
+/// State of one connection of a session.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// It is still to be welcomed.
+    /// True until the welcome is written.
     pub welcome: bool,
-    /// How many of the window were written on it.
+    /// Number of frames of the window that were written on it.
     pub sent: usize,
-    /// The highest number the client lets the node send, if it said one.
+    /// Highest number that the client lets the node send, if it named one.
     pub credit: Option<u64>,
-    /// What the client was told of `received` and `granted`, and when more is due.
+    /// Values of `received` and `granted` that the client was told; `ack_due` is when it is to be told again.
     pub told: (u64, u64),
     pub ack_due: Time,
     pub spoke_at: Time,
 }
 
-/// The node's end of a session: everything about it but sockets.
+/// Node's end of a session, without sockets.
 ///
-/// Inputs: `handle_*`, and what the bodies of its agents do in their turns ([`SessionBody`](super::SessionBody)); outputs:
-/// [`Session::poll_frame`], [`Session::poll_event`], [`Session::poll_timeout`]. After each input, take outputs until
-/// there are none.
+/// Inputs: the `handle_*` functions, with the time, and the turns of its agents' bodies
+/// ([`SessionBody`](super::SessionBody)).
 ///
-/// What each end sends that must not be lost or doubled is numbered from 1. It stays in the sender's window until it is
-/// acknowledged; after a break both say what they received, and go on from there. A client that is not heard of for as
-/// long as its lease loses the session, and its agents end.
+/// Commands: [`Session::end`], and the answers to events, which each event names.
+///
+/// Outputs: [`Session::poll_frame`] (frames to write), [`Session::poll_event`], [`Session::poll_timeout`] (when to call
+/// [`Session::handle_timeout`]).
+///
+/// Order: [`Session::handle_hello`] begins each connection, [`Session::handle_frame`] follows for each frame, as long
+/// as [`Session::has_room`], and [`Session::handle_disconnected`] ends it. After each input or command, take all frames
+/// and events until there are none, then the timeout.
+///
+/// Frames that must not be lost or doubled are numbered from 1, each way. A frame stays in its sender's window until it
+/// is acknowledged; after a break both ends say what they received, and resume from there. A client that is silent for
+/// as long as its lease loses the session, and its agents end or are kept.
 pub struct Session {
     pub(super) opening: Opening,
-    /// Apart from the map, whose nodes have room for eleven: most sessions have one agent, and there are very many of them.
+    /// Agents of the session, boxed because a node of the map has room for eleven. Most sessions have one agent, and
+    /// there are very many sessions.
     pub(super) lodgers: BTreeMap<u32, Box<Lodger>>,
-    /// Agents that are no more, but still in their slots; and why.
+    /// Agents that are gone, but still in their slots, with the reasons.
     pub(super) parting: Vec<(u32, String)>,
-    /// The number of the last numbered frame received.
+    /// Number of the last numbered frame received.
     pub(super) received: u64,
     /// Deliveries received for agents that had no turn yet, and their bytes.
     pub(super) queued: u64,
     pub(super) queued_bytes: usize,
-    /// The highest number the client may send.
+    /// Highest number that the client may send.
     pub(super) granted: u64,
-    /// Code that is being looked for because of it, or taken in: each counts against its credit.
+    /// Number of searches for code, and of code being taken in, for the client: each counts against its credit.
     pub(super) looking: u64,
     pub(super) rate: Rate,
     pub(super) certificates: Rate,
-    /// From the oldest that is not acknowledged, whose number is `first`.
+    /// Frames from the oldest unacknowledged one on; its number is `first`.
     pub(super) window: VecDeque<Outgoing>,
-    /// What the messages in it take.
+    /// Bytes of the messages in the window.
     pub(super) weight: Weight,
     /// Messages that the client has and its agents have not handled.
     pub(super) open: OpenMessages,
-    /// What waits for the clients of its account.
+    /// Burden of the account: bytes that wait for its clients.
     pub(super) burden: Arc<Burden>,
     pub(super) first: u64,
-    /// The highest number ever written.
+    /// Highest number ever written.
     pub(super) written: u64,
     pub(super) connection: Option<Connection>,
-    /// The highest number that a client gave a connection.
+    /// Highest number that the client gave a connection.
     attempt: u32,
     pub(super) heard_at: Time,
-    /// The session is over, for this reason.
+    /// Reason of the session's end, once it is over.
     pub(super) over: Option<EndReason>,
-    /// When a session that is over closes its connection, whatever its client has not read.
+    /// Time at which a session that is over closes its connection, even if its client has not read everything.
     close_at: Time,
-    /// How the connection is to end: with good-bye, or with a fault.
+    /// Last frame of the connection: good-bye or an error.
     pub(super) last: Option<Frame>,
     pub(super) events: VecDeque<SessionEvent>,
     pub(super) moves: Moves,
-    /// Of each agent messages that are handled, which it was given earlier.
+    /// Tickets of handled messages, by the agent that was given them earlier.
     pub(super) covered: FxHashMap<u32, Vec<Ticket>>,
 }
 
 impl Session {
-    /// A session that begins now, without a connection yet.
+    /// Returns a session that begins now, without a connection yet.
     pub fn new(opening: Opening, now: Time) -> Self {
         let grant = &opening.grant;
         let mut rate = Rate::new(grant.messages_per_s, grant.window, now);
@@ -222,33 +232,33 @@ impl Session {
         }
     }
 
-    /// What it is called.
+    /// Returns the identifier of the session.
     pub fn name(&self) -> &str {
         &self.opening.session
     }
 
-    /// What it may have.
+    /// Returns the rights and limits of the session.
     pub fn grant(&self) -> &Grant {
         &self.opening.grant
     }
 
-    /// Whether there is a connection.
+    /// Returns true if there is a connection.
     pub fn is_connected(&self) -> bool {
         self.connection.is_some()
     }
 
-    /// Messages to its agents that its client has not acknowledged.
+    /// Returns the number of frames to the client that it has not acknowledged.
     pub fn unacknowledged(&self) -> usize {
         self.window.len()
     }
 
-    /// Whether it is over, and all its agents have ended.
+    /// Returns true if the session is over and all its agents have ended.
     pub fn is_over(&self) -> bool {
         self.over.is_some() && self.lodgers.is_empty() && self.parting.is_empty()
     }
 
-    /// True if the session takes more frames now; grants the client the credit that is due. While it is false, read no
-    /// frames: a client that sends beyond its credit waits, and the lease does not run.
+    /// Returns true if the session takes more frames now; grants the client the credit that is due. While it is false,
+    /// read no frames: a client that sends beyond its credit waits, and the lease does not run.
     pub fn has_room(&mut self, now: Time) -> bool {
         self.grow_credit(now);
         let is_taken_in = self.queued_bytes < SESSION_QUEUE_BYTES_MAX && self.queued <= self.window_max();
@@ -260,12 +270,12 @@ impl Session {
         u64::from(self.opening.grant.window)
     }
 
-    /// Answers for which the window has no place.
+    /// Returns the number of answers without room in the window.
     fn behind(&self) -> u64 {
         (self.window.len() as u64).saturating_sub(self.window_max())
     }
 
-    /// Grants the client all credit that is due. Returns whether its rate holds some of it back.
+    /// Grants the client all credit that is due. Returns true if its rate withholds some of it.
     pub(super) fn grow_credit(&mut self, now: Time) -> bool {
         // Answers behind the window count, so a client that acknowledges none cannot cause more.
         let taken = self.queued + self.looking + self.behind() + self.granted;
@@ -275,17 +285,18 @@ impl Session {
         given < wanted
     }
 
-    /// Whether this is the secret that its client was told.
+    /// Returns true if this is the secret that the client was told.
     pub fn knows(&self, secret: &str) -> bool {
         let (ours, theirs) = (self.opening.secret.as_bytes(), secret.as_bytes());
-        // In a time that does not tell where they differ.
+        // In a time that does not depend on where they differ.
         ours.len() == theirs.len() && ours.iter().zip(theirs).fold(0, |all, (one, other)| all | (one ^ other)) == 0
     }
 
-    /// Whether a client that says this is the one whose connection counts, as far as is known: none with a higher number has said hello.
+    /// Checks that no newer connection of the client has said hello, as far as known.
     ///
     /// # Errors
-    /// An older connection's hello came late: tell the client why, and close it. The session goes on over the newer one.
+    /// The hello of an older connection came late: tell the client why, and close that connection. The session
+    /// continues over the newer one.
     pub fn note_attempt(&mut self, hello: &Hello) -> Result<(), Fault> {
         match hello.attempt {
             Some(attempt) if attempt < self.attempt => {
@@ -298,10 +309,10 @@ impl Session {
         }
     }
 
-    /// A client connected and said this. A connection that was there before is of no account any more.
+    /// Takes in the hello of a new connection. It replaces an earlier connection.
     ///
     /// # Errors
-    /// The two cannot go on: tell the client why, and close the connection.
+    /// The session cannot continue: tell the client why, and close the connection.
     pub fn handle_hello(&mut self, now: Time, hello: &Hello) -> Result<(), Fault> {
         check_version(hello)?;
         let gone = |text: &str| Fault::new(Code::SessionGone, text);
@@ -326,15 +337,15 @@ impl Session {
         Ok(())
     }
 
-    /// The connection is gone.
+    /// Notes that the connection is gone.
     pub fn handle_disconnected(&mut self) {
         self.connection = None;
     }
 
-    /// A frame came that took this many bytes.
+    /// Takes in a frame of this many bytes.
     ///
     /// # Errors
-    /// The connection is of no use any more: tell the client why, and close it. The session goes on.
+    /// The connection has failed: tell the client why, and close it. The session continues.
     pub fn handle_frame(&mut self, now: Time, frame: Frame, bytes: usize) -> Result<(), Fault> {
         let outcome = self.take_frame(now, frame, bytes);
         if outcome.is_err() {
@@ -404,7 +415,7 @@ impl Session {
         Ok(())
     }
 
-    /// A numbered frame came.
+    /// Counts a numbered frame.
     fn count(&mut self, now: Time, number: u64) -> Result<(), Fault> {
         let due = self.received + 1;
         if number != due {
@@ -434,7 +445,8 @@ impl Session {
         }
     }
 
-    /// The client has everything up to this number, and `knows` which messages of that are open.
+    /// Removes frames that the client acknowledges from the window. `knows` says if it has listed the open messages
+    /// among them.
     fn acknowledge(&mut self, received: u64, knows: bool) -> Result<(), Fault> {
         if received > self.written {
             let text = format!("frame {received} is acknowledged; {} is the last that was sent", self.written);
@@ -458,7 +470,7 @@ impl Session {
         Ok(())
     }
 
-    /// The session is over: its agents end, and the connection, with this as the last frame.
+    /// Ends the session: its agents end, and the connection, with this last frame.
     pub fn end(&mut self, now: Time, reason: EndReason, last: Frame) {
         if self.over.is_none() {
             self.close_at = now + Duration::from_millis(SESSION_LAST_FRAMES_MS);
@@ -468,7 +480,7 @@ impl Session {
         }
     }
 
-    /// The next thing to do or to know.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
         self.events.pop_front()
     }
@@ -477,7 +489,7 @@ impl Session {
         Duration::from_millis(self.opening.grant.lease_ms)
     }
 
-    /// When the node has something to say though nothing happened: a third of the lease after it spoke.
+    /// Returns the time of the node's next sign of life: a third of the lease after it last wrote.
     fn sign_of_life_at(&self) -> Time {
         self.connection.as_ref().map_or(Time::NEVER, |connection| connection.spoke_at + self.lease() / 3)
     }
@@ -491,7 +503,7 @@ impl Session {
         (self.heard_at + self.lease()).min(self.moves.due())
     }
 
-    /// When [`Session::handle_timeout`] is due.
+    /// Returns when [`Session::handle_timeout`] is due.
     pub fn poll_timeout(&self) -> Time {
         if self.over.is_some() {
             return if self.is_connected() { self.close_at } else { Time::NEVER };
@@ -500,7 +512,7 @@ impl Session {
         (self.heard_at + self.lease()).min(ack_due).min(self.sign_of_life_at()).min(self.moves.due())
     }
 
-    /// The time that [`Session::poll_timeout`] told has come.
+    /// Takes in that the time of [`Session::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.over.is_some() {
             if now >= self.close_at {
@@ -523,7 +535,7 @@ impl Session {
     }
 }
 
-/// Whether a client speaks a version that this node speaks.
+/// Checks that a client speaks a version that this node speaks.
 ///
 /// # Errors
 /// It does not.
@@ -561,7 +573,7 @@ mod tests {
         Hello { resume: Some(resume), ..hello() }
     }
 
-    /// A session with a client that was welcomed.
+    /// Returns a session with a client that was welcomed.
     fn session(window: u32) -> Session {
         let mut session = Session::new(opening(window), Time::ZERO);
         session.handle_hello(Time::ZERO, &hello()).unwrap();
@@ -569,7 +581,7 @@ mod tests {
         session
     }
 
-    /// The same, with an agent, which the client knows of.
+    /// Returns such a session with an agent, which the client knows of.
     fn lodging(window: u32) -> Session {
         let mut session = session(window);
         hear(&mut session, create(1, BOB, "bob")).unwrap();
@@ -602,7 +614,7 @@ mod tests {
         Frame::Message(MessageFrame { number, agent: BOB, message: MessageBody::Owned(Box::new(message)) })
     }
 
-    /// What the session says now, in a few words each; acknowledgements aside.
+    /// Returns the frames that the session writes now, in a few words each, without acknowledgements.
     fn said(session: &mut Session) -> Vec<String> {
         let frames = std::iter::from_fn(|| session.poll_frame(Time::ZERO));
         let shown = |frame| match frame {
@@ -618,7 +630,8 @@ mod tests {
         frames.filter_map(shown).collect()
     }
 
-    /// A turn of the agent with such messages in its mailbox: how many are left there, and what it sends.
+    /// Gives the agent a turn with these messages in its mailbox. Returns what it sends; messages that it leaves stay
+    /// in the mailbox.
     fn turn(session: &mut Session, mailbox: &mut Vec<i64>) -> (Vec<String>, Outlook) {
         session.begin_turn(BOB);
         let done = std::iter::from_fn(|| session.next_to_do(BOB)).collect::<Vec<_>>();
@@ -640,7 +653,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_sends_as_itself() {
+    fn agent_sends_as_itself() {
         let mut session = lodging(8);
         hear(&mut session, message_frame(2, message(1))).unwrap();
         assert_eq!(session.poll_event(), Some(SessionEvent::Wake(Aid::local("bob"))));
@@ -658,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_refused_and_the_rest_goes_on() {
+    fn impossible_frames_are_refused_alone() {
         let mut session = lodging(16);
         let nobody = AclMessage { receivers: [].into_iter().collect(), ..message(0) };
         for frame in [
@@ -681,7 +694,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_kept_and_what_is_behind_it_waits_in_the_mailbox() {
+    fn full_window_keeps_mailbox_waiting() {
         let mut session = lodging(3);
         let mut mailbox: Vec<i64> = (0..6).collect();
         assert_eq!(turn(&mut session, &mut mailbox).1, Outlook::Stay);
@@ -699,7 +712,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_goes_on_where_it_was() {
+    fn session_resumes_where_it_was() {
         let mut session = lodging(8);
         turn(&mut session, &mut vec![10, 11, 12]);
         assert_eq!(said(&mut session).len(), 3);
@@ -723,13 +736,13 @@ mod tests {
     }
 
     #[test]
-    fn an_older_connection_that_comes_late_takes_nothing_over() {
+    fn late_connection_takes_nothing_over() {
         let mut session = lodging(16);
         let attempt = |n| Hello { attempt: Some(n), ..resume(1) };
         session.handle_hello(Time::ZERO, &attempt(3)).unwrap();
         assert_eq!(session.handle_hello(Time::ZERO, &attempt(2)).unwrap_err().code, Code::TakenOver);
         assert!(session.is_connected(), "the newer one has it");
-        // Whoever counts nothing is as new as can be.
+        // A client that counts no connections is always the newest.
         session.handle_hello(Time::ZERO, &resume(1)).unwrap();
         assert_eq!(session.handle_hello(Time::ZERO, &attempt(2)).unwrap_err().code, Code::TakenOver);
         session.handle_hello(Time::ZERO, &attempt(3)).unwrap();
@@ -737,7 +750,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_end_the_connection_and_not_the_session() {
+    fn fault_leaves_session_alive() {
         for (frame, code) in [
             (message_frame(3, message(0)), Code::Protocol),
             (message_frame(1, message(0)), Code::Protocol),
@@ -753,7 +766,7 @@ mod tests {
     }
 
     #[test]
-    fn credit_is_given_as_agents_have_their_turns_and_as_fast_as_the_quota_lets() {
+    fn credit_follows_turns_and_quota() {
         let mut session = lodging(4);
         for number in 2..=4 {
             hear(&mut session, message_frame(number, message(0))).unwrap();
@@ -789,7 +802,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_silent_for_as_long_as_the_lease_is_gone() {
+    fn silent_client_loses_session() {
         let mut session = lodging(4);
         turn(&mut session, &mut vec![7]);
         said(&mut session);
@@ -809,7 +822,7 @@ mod tests {
     }
 
     #[test]
-    fn while_nothing_is_read_the_lease_does_not_run() {
+    fn unread_session_keeps_its_lease() {
         let mut session = lodging(4);
         session.handle_frame(Time::ZERO, message_frame(2, message(0)), SESSION_QUEUE_BYTES_MAX).unwrap();
         assert!(!session.has_room(Time::ZERO));
@@ -822,7 +835,7 @@ mod tests {
     }
 
     #[test]
-    fn who_acknowledges_nothing_fills_the_window_and_no_more() {
+    fn unacknowledged_frames_stop_at_window() {
         let mut session = session(8);
         let mut now = Time::ZERO;
         let mut credit = 0;
@@ -843,7 +856,7 @@ mod tests {
     }
 
     #[test]
-    fn unacknowledged_answers_beyond_credit_end_the_connection() {
+    fn unacknowledged_answers_end_connection() {
         let mut session = session(8);
         let refused = 8 + SESSION_ANSWERS_MAX;
         for number in 1..=refused {
@@ -857,7 +870,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_beyond_credit_wait_to_be_read() {
+    fn frames_beyond_credit_wait() {
         let mut session = lodging(4);
         assert!(session.has_room(Time::ZERO));
         hear(&mut session, message_frame(2, to_many(5))).unwrap();
@@ -873,7 +886,7 @@ mod tests {
     }
 
     #[test]
-    fn each_receiver_counts_against_credit_and_rate() {
+    fn each_receiver_uses_credit() {
         let mut session = lodging(4);
         hear(&mut session, message_frame(2, to_many(1_000))).unwrap();
         assert_eq!(session.queued, 1_000);
@@ -887,7 +900,7 @@ mod tests {
     }
 
     #[test]
-    fn open_frames_count_against_the_rate() {
+    fn open_frames_use_rate() {
         let mut session = lodging(4);
         let per_s = u64::from(session.grant().messages_per_s);
         let open = || Frame::Open(OpenFrame { messages: vec![1, 1] });
@@ -899,7 +912,7 @@ mod tests {
     }
 
     #[test]
-    fn message_to_too_many_receivers_is_refused() {
+    fn excess_receivers_are_refused() {
         let mut session = lodging(4);
         hear(&mut session, message_frame(2, to_many(MESSAGE_RECEIVERS_MAX + 1))).unwrap();
         assert_eq!(said(&mut session), ["refused 2 2 TooManyReceivers"]);
@@ -910,7 +923,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_is_over_waits_only_so_long_for_its_client_to_read() {
+    fn ended_session_closes_in_time() {
         let mut session = lodging(4);
         let over = Time::from_ms(9_000);
         session.handle_timeout(over);
@@ -924,7 +937,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_bye_is_answered_when_all_agents_ended() {
+    fn bye_is_answered_after_agents() {
         let mut session = lodging(4);
         hear(&mut session, message_frame(2, message(5))).unwrap();
         hear(&mut session, Frame::Bye).unwrap();
@@ -936,7 +949,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_may_be_killed_before_its_creation_is_known() {
+    fn killed_agent_is_still_created_first() {
         let mut session = session(4);
         hear(&mut session, create(1, BOB, "bob")).unwrap();
         hear(&mut session, message_frame(2, message(5))).unwrap();
@@ -947,7 +960,7 @@ mod tests {
     }
 
     #[test]
-    fn killed_agents_unsent_messages_are_refused() {
+    fn killed_agents_unsent_is_refused() {
         let mut session = lodging(4);
         hear(&mut session, message_frame(2, message(5))).unwrap();
         hear(&mut session, message_frame(3, message(6))).unwrap();
@@ -959,7 +972,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_agents_are_certified_and_not_too_many() {
+    fn certificates_are_rate_limited() {
         let mut session = lodging(200);
         let certify = |number: u64, agent: u32| Frame::Certify(Certify { number, agent, request: "please".into() });
         hear(&mut session, certify(2, BOB)).unwrap();
@@ -986,7 +999,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_cannot_be_written_is_answered_and_keeps_its_number() {
+    fn unwritable_message_fails_with_number() {
         let mut session = lodging(4);
         turn(&mut session, &mut vec![1]);
         assert_eq!(said(&mut session), ["message 2 1"]);

@@ -1,4 +1,4 @@
-//! What goes to the client, in which order.
+//! Frames to the client, in their order.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::state::Session;
 use crate::Time;
 use crate::limits::SESSION_ACK_DELAY_MS;
 
-/// Something numbered, on its way to the client.
+/// Numbered frame on its way to the client.
 #[derive(Clone, Debug)]
 pub(super) enum Outgoing {
     Created { agent: u32, name: String },
@@ -63,7 +63,7 @@ impl Outgoing {
 }
 
 impl Session {
-    /// The next frame to write, if there is one. After an error or good-bye the connection is to be closed.
+    /// Returns the next frame to write, if there is one. After an error or good-bye the connection must be closed.
     pub fn poll_frame(&mut self, now: Time) -> Option<Frame> {
         let frame = self.next_frame(now)?;
         if let Some(connection) = &mut self.connection {
@@ -121,7 +121,7 @@ impl Session {
         if !much && now < connection.ack_due {
             return None;
         }
-        // What the rate holds back is told later.
+        // Credit that the rate withholds is told later.
         let later = now + Duration::from_millis(SESSION_ACK_DELAY_MS);
         connection.ack_due = if is_held_back { later } else { Time::NEVER };
         connection.told = (self.received, self.granted);

@@ -1,4 +1,4 @@
-//! How much code clients bring to a node, and how often they have it look for some.
+//! Allowances of clients for code: the bytes that they bring, and the searches that they cause.
 
 use rustc_hash::FxHashMap;
 
@@ -6,7 +6,7 @@ use crate::Time;
 use crate::limits::SESSION_ACCOUNTS_MAX;
 use crate::rate::Rate;
 
-/// What each token or certificate may have: so much a second, and at once.
+/// Allowance of each token or certificate: an amount a second, and at once.
 #[derive(Debug)]
 pub(super) struct Allowances {
     per_s: u32,
@@ -19,10 +19,10 @@ impl Allowances {
         Self { per_s, at_once, by_account: FxHashMap::default() }
     }
 
-    /// So much is about to be had; false if it is too much for now: nothing is counted then.
+    /// Takes an amount from an account's allowance. Returns false, and takes nothing, if it is too much now.
     pub fn take(&mut self, account: &str, wanted: u64, now: Time) -> bool {
         if self.by_account.len() >= SESSION_ACCOUNTS_MAX && !self.by_account.contains_key(account) {
-            // Who has had nothing for long enough is as good as new.
+            // An account whose allowance is full again counts as new.
             self.by_account.retain(|_, rate| !rate.is_full(now));
             if self.by_account.len() >= SESSION_ACCOUNTS_MAX {
                 return false;
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_account_has_so_much_at_once_and_more_with_time() {
+    fn account_allowance_refills_with_time() {
         let (mut uploads, now) = (Allowances::new(64, 1_000), Time::ZERO);
         let all = 1_000;
         assert!(uploads.take("ann", all - 1, now));

@@ -1,4 +1,4 @@
-//! How an agent that came to a client goes back where it was, if its client finds that it cannot have it after all.
+//! Rollback of an agent's move to a client: the agent returns if its client cannot have it after all.
 
 use std::sync::Arc;
 
@@ -14,22 +14,22 @@ use crate::mobility::{Hop, HopError, Wish};
 use crate::services::LogLevel;
 use crate::{AgentBody, Time, Turn};
 
-/// What is remembered of an agent that came to a client.
+/// Record of an agent that came to a client.
 pub(super) struct WayBack {
-    /// What it was when it came.
+    /// State of the agent when it came.
     pub saved: SavedState,
-    /// Whom it was sent to.
+    /// Agent of the client to which it was sent.
     pub to: Symbol,
-    /// Who makes it again and of what, if it was the node's.
+    /// Host and origin that make it again, if it was the node's.
     pub node: Option<(Arc<dyn Host>, Origin)>,
-    /// Whom it was kept for before.
+    /// Former tenure of the agent, if it was kept.
     pub before: Option<Tenure>,
-    /// Who sent it there and was not told yet whether it came, which is known when its client says something of it, or says nothing until then.
+    /// Wish that sent it there, until its outcome is known: when its client acknowledges it, or at this time.
     pub wish: Option<(Wish, Time)>,
 }
 
 impl WayBack {
-    /// The agent as the node had it, if its client said nothing of what it is since.
+    /// Returns the agent as the node had it, if its client has not saved another state since.
     fn remade(&self, name: Symbol, kept: &Kept, shelf: &Shelf) -> Option<Result<Box<dyn AgentBody>, String>> {
         let (host, origin) = self.node.as_ref()?;
         let is_same = |saved: &SavedState| Arc::ptr_eq(&saved.state, &self.saved.state);
@@ -43,7 +43,8 @@ impl WayBack {
 }
 
 impl SessionBody {
-    /// Tells who sent the agent here that it came, if its client said something of it, or nothing for long enough. Until when that is waited for.
+    /// Fulfils the wish that sent the agent here, once its client says anything about it, or is silent for long enough.
+    /// Returns the end of that time.
     pub(super) fn note_came(&mut self, was_heard: bool, now: Time) -> Option<Time> {
         let back = self.back.as_mut()?;
         let until = back.wish.as_ref()?.1;
@@ -56,7 +57,7 @@ impl SessionBody {
         None
     }
 
-    /// Tells who sent the agent here that its client is gone before it said anything of it.
+    /// Fails the wish that sent the agent here, because its client is gone before it said anything about it.
     pub(super) fn note_client_gone(&mut self) {
         if let Some(back) = &mut self.back
             && let Some((wish, _)) = back.wish.take()
@@ -65,7 +66,8 @@ impl SessionBody {
         }
     }
 
-    /// In the agent's turn: its client does not have it after all, and says why. It is what it was again, and if it cannot be, it waits.
+    /// Returns the agent in its turn, because its client cannot have it after all. It gets its former body; if that
+    /// fails, it waits.
     pub(super) fn go_back(&mut self, number: u64, why: &str, turn: &mut Turn<'_>) {
         let (kept, shelf) = {
             let mut session = self.session.lock();

@@ -1,7 +1,7 @@
-//! Kept agents as they are written down, where what agents do is: see [`crate::durable`].
+//! Kept agents in the journal: see [`crate::durable`].
 //!
-//! A piece is a byte, and what it says of the agent: all, or its state alone if nothing else changed, which is most often so, or that it waits from now on.
-//! A state is written as it is, so that a save costs little more than its own bytes.
+//! A piece is a tag byte and its data: all, or the state alone if nothing else changed (the usual case), or that the
+//! agent waits from now on. A state is written as it is, so a save costs little more than its own bytes.
 
 use std::sync::Arc;
 
@@ -17,35 +17,35 @@ const ALL: u8 = 1;
 const STATE: u8 = 2;
 const WAITS: u8 = 3;
 
-/// What of an agent differs from what is written.
+/// Change of a kept agent that is not written yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Perhaps everything: nothing may be written of it yet.
+    /// Anything: nothing may be written of it yet.
     #[default]
     All,
-    /// Its state.
+    /// State alone.
     State,
-    /// That it waits for its client.
+    /// Start of the wait for its client.
     Waits,
-    /// Nothing.
+    /// No change.
     None,
 }
 
-/// All that is kept of an agent.
+/// Kept state of an agent, as written.
 #[derive(Encode, Decode)]
 struct Form {
     on_leave: OnLeave,
     holds: bool,
-    /// None if it never said what it is.
+    /// Name of its code; `None` if the agent never saved a state.
     code: Option<String>,
     state: Vec<u8>,
-    /// Its code was given to its client, or brought by it.
+    /// True if the code came to the client from this node, or to the node from the client.
     is_given: bool,
-    /// It waits for its client.
+    /// True if it waits for its client.
     waits: bool,
 }
 
-/// Appends what changed, of an agent that waits or does not; false if it cannot be written.
+/// Appends the change of an agent that waits or does not. Returns false if it cannot be written.
 pub(super) fn write(kept: &Kept, waits: bool, change: Change, out: &mut Vec<u8>) -> bool {
     match (change, &kept.saved) {
         (Change::None, _) => true,
@@ -69,10 +69,11 @@ pub(super) fn write(kept: &Kept, waits: bool, change: Change, out: &mut Vec<u8>)
     }
 }
 
-/// What was kept of an agent, by what was written of it: all, then what changed, in order. And whether it waited for its client by then.
+/// Reads the kept state of an agent from its pieces: the whole, then its changes, in order. Returns true with it if the
+/// agent waited for its client.
 ///
 /// # Errors
-/// That is not what it is: why.
+/// The reason why the pieces are malformed.
 pub(super) fn read(states: &[State]) -> Result<(Kept, bool), String> {
     let mut kept = None;
     for state in states {
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_read_whatever_was_written_in_between() {
+    fn kept_agent_round_trips() {
         let never = Kept { saved: None, ..kept(b"") };
         let all = State::Whole(written(&never, Change::State));
         assert_eq!(read(std::slice::from_ref(&all)), Ok((never.clone(), false)));
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_stays_readable() {
+    fn written_form_stays_readable() {
         let hex: String = written(&kept(b"one"), Change::All).iter().map(|byte| format!("{byte:02x}")).collect();
         let golden = "01e3fa023109466f726d116f6e5f6c656176650b686f6c647309636f64650b73746174651169735f676976656e0b776169747323476f4f6e5374733a636f756e74657290a0c261cb076f6e65c2c1";
         assert_eq!(hex, golden);
@@ -149,12 +150,12 @@ mod tests {
     }
 
     #[test]
-    fn a_save_costs_a_byte_more_than_its_state() {
+    fn save_costs_one_extra_byte() {
         assert_eq!(written(&kept(&[7; 256]), Change::State).len(), 257);
     }
 
     #[test]
-    fn what_is_no_agent_is_told() {
+    fn malformed_pieces_are_refused() {
         let whole = written(&kept(b"one"), Change::All);
         let state = written(&kept(b"one"), Change::State);
         for states in [vec![], vec![State::Whole(state.clone())], vec![State::Whole(whole[..whole.len() - 3].to_vec())]]
