@@ -135,7 +135,7 @@ test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
 ";
 
     #[test]
-    fn a_run_says_which_tests_failed() {
+    fn failed_tests_are_named() {
         let seen = outcome(&format!("{ONE}\nerror: 1 target failed:\n    `-p whimbrel --test it`\n"));
         assert_eq!(seen.failed.iter().map(String::as_str).collect::<Vec<_>>(), ["a::b", "c::d"]);
         assert_eq!((seen.passed, seen.counted, seen.programs), (1, 2, (1, 1)));
@@ -143,7 +143,7 @@ test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
     }
 
     #[test]
-    fn there_is_no_second_try_for_a_program_that_was_killed_or_does_not_compile() {
+    fn killed_program_gets_no_second_try() {
         let killed = "error: 2 targets failed:\n    `-p whimbrel --test it`\n    `-p whimbrel-acl --lib`\n";
         assert!(!outcome(&format!("{ONE}{killed}")).names_all());
         assert!(outcome("error: could not compile `whimbrel` (lib) due to 1 previous error").failed.is_empty());

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn contacts_differ_as_those_of_their_resolvers_do() {
+    fn contacts_differ_with_their_resolvers() {
         let resolved_by = |address: &str| {
             let contact = Contact { addresses: vec![address.into()], ..Contact::default() };
             let resolvers = vec![Aid::local("ams").with_contact(contact)];

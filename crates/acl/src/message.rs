@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_refilled_has_nothing_of_the_one_before() {
+    fn refilled_message_keeps_nothing() {
         let (amy, bob, eve) = (Aid::local("amy"), Aid::local("bob"), Aid::local("eve"));
         let before = AclMessage::new(Performative::Request, amy, bob, "now");
         for mut message in [before.clone(), before.to(eve).in_conversation("c1")] {
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn alike_are_messages_that_differ_in_their_content_alone() {
+    fn alike_messages_differ_in_content_only() {
         let (amy, bob) = (Aid::local("amy"), Aid::local("bob"));
         let one = AclMessage::new(Performative::Inform, amy, bob, 1);
         assert!(one.is_alike(&one.clone().with_content("x")));
@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_quotes_and_goes_to_reply_to() {
+    fn reply_quotes_and_honours_reply_to() {
         let (amy, bob, eve) = (Aid::local("amy"), Aid::local("bob"), Aid::local("eve"));
         let ask = AclMessage::new(Performative::Request, amy, bob, "now");
         assert_eq!(ask.make_reply(bob, Performative::Agree).receivers.as_slice(), [amy]);
@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_weighed_knows_what_it_takes_if_that_is_much() {
+    fn weighed_bulky_message_knows_its_size() {
         let message =
             |text: String| Box::new(AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("b"), text));
         let light = MessageBody::Owned(message("x".repeat(BULKY_BYTES / 2))).weighed();
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn one_message_to_many_is_shared() {
+    fn message_to_many_is_shared() {
         let mut message = AclMessage::new(Performative::Inform, Aid::local("a"), Aid::local("b"), 1.0);
         message.receivers.push(Aid::local("c"));
         let mut seen = Vec::new();
@@ -561,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn receiver_named_twice_gets_one_copy() {
+    fn repeated_receiver_gets_one_copy() {
         for send in SENDERS {
             let mut to = Vec::new();
             let names = ["ann", "bob", "ann", "bob@away", "bob", "ann"].map(String::from);
@@ -577,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn many_receivers_share_messages_with_short_lists() {
+    fn many_receivers_share_short_lists() {
         for (send, bulky) in SENDERS.into_iter().zip([false, true]) {
             let names = (0..2 * MESSAGE_RECEIVERS_MAX + 1).map(|n| format!("a{n}"));
             let (message, mut to, mut shared) = (addressed(names), Vec::new(), Vec::<Arc<AclMessage>>::new());

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn key_of_ended_name_is_given_again() {
+    fn key_of_dropped_name_is_reused() {
         let texts = |round: u32| (0..1_000).map(move |at| format!("counted-{round}-{at}"));
         let mut all = std::collections::BTreeSet::new();
         for round in 0..100 {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn symbol_of_a_counted_name_keeps_it() {
+    fn symbol_keeps_counted_name() {
         let name = Name::new("counted-then-kept");
         assert_eq!(name.known(), None);
         let made = Symbol::bytes_made_here();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn symbol_is_known_while_its_name_lives() {
+    fn symbol_lives_as_long_as_name() {
         let name = Name::new("counted-and-asked-for");
         assert_eq!(Symbol::known("counted-and-asked-for"), Some(name.symbol()));
         drop(Name::new("counted-and-gone"));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_agree_on_names_that_come_and_go() {
+    fn threads_agree_on_short_lived_names() {
         // Each holder of a name or its symbol sees the same text and key as all other holders at that time.
         let work = |thread: u64| {
             let (mut kept, mut seed) = (Vec::<Name>::new(), thread);

@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_for_a_name_does_not_make_it() {
+    fn lookup_makes_no_symbol() {
         let before = Symbol::bytes_made_here();
         assert_eq!(Symbol::known("nobody ever said this"), None);
         assert_eq!(Symbol::bytes_made_here(), before);
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn same_text_is_the_same_symbol() {
+    fn equal_texts_share_a_symbol() {
         assert_eq!(Symbol::new("bob"), Symbol::new("bob"));
         assert_ne!(Symbol::new("bob"), Symbol::new("amy"));
         assert_eq!(Symbol::new("self"), sym::SELF);
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_made_once_by_many_threads() {
+    fn threads_make_each_name_once() {
         let made: Vec<Vec<Symbol>> = std::thread::scope(|s| {
             let threads: Vec<_> =
                 (0..4).map(|_| s.spawn(|| (0..1000).map(|i| Symbol::new(&format!("t{i}"))).collect())).collect();

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_told() {
+    fn truncated_token_is_reported() {
         for text in ["\"abc", "\"abc\\\"", "#4\"abc", "#99999999999999999999999\"a"] {
             let error = Tokens::new(text.as_bytes()).next().expect_err("cut off");
             assert!(matches!(error.kind, DecodeErrorKind::Truncated(_)), "{text}: {error}");

@@ -88,7 +88,7 @@ mod tests {
     use crate::Performative;
 
     #[test]
-    fn an_envelope_says_what_its_message_says() {
+    fn envelope_copies_its_message() {
         let (amy, bob, eve) = (Aid::new("amy", "here"), Aid::new("bob", "there"), Aid::new("eve", "there"));
         let message = AclMessage::new(Performative::Inform, amy, bob, 1.0).to(eve);
         let mut envelope = TransportEnvelope::of(&message, "fipa.acl.rep.string.std", 1_700_000_000_000);

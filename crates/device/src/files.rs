@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_included_is_found_beside_the_file_then_in_the_folders() {
+    fn include_is_found_beside_then_folders() {
         let mut files = files(&[
             ("src/p.asl", "{ include(\"q.asl\") } { include(\"inc/r.asl\") } !a."),
             ("src/q.asl", "+!a <- !b."),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_came_as_bytes_is_the_program_it_was() {
+    fn packed_program_survives_travel() {
         let mut here = files(&[("src/p.asl", "{ include(\"q.asl\") } !a."), ("src/q.asl", "+!a <- !b.")]);
         let (code, bytes) = here.code("src/p.asl").unwrap();
         let mut there = Files::default();

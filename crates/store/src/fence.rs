@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_next_frame_of_the_open_epoch_is_appended() {
+    fn only_next_frame_is_appended() {
         let mut owned = Ownership::default();
         let not_open =
             |epoch| Admission::Refused(AppendError::NotOpen { partition: Partition(3), epoch: Epoch(epoch) });
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_appended_is_found_again_also_in_later_epochs() {
+    fn repeated_append_is_found_in_later_epochs() {
         let mut owned = Ownership::default();
         owned.open(Epoch(1));
         (0..5).for_each(|_| owned.appended());

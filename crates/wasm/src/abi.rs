@@ -112,7 +112,7 @@ mod tests {
     use super::IMPORTS;
 
     #[test]
-    fn the_guest_of_the_fuzzers_has_each_import() {
+    fn fuzzed_guest_has_each_import() {
         let scripted = include_str!("../../../fuzz/src/guest.wat");
         let has = |name: &&str| scripted.contains(&format!(r#"(import "whim" "{name}" "#));
         assert_eq!(IMPORTS.iter().filter(|name| !has(name)).collect::<Vec<_>>(), [&""; 0]);

@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn affairs_come_back_with_what_is_left_of_their_times() {
+    fn call_state_keeps_remaining_times() {
         let mut affairs =
             Affairs { started: true, held: vec![1, 2], unwind_at: 65536, recalls: 300, ..Affairs::default() };
         (affairs.life, affairs.last_words, affairs.wants) = (u64::MAX - 5, vec![6, 5], Some("n2".into()));
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_agent_has_a_byte_of_affairs() {
+    fn idle_agent_takes_one_byte() {
         let mut bytes = Vec::new();
         Affairs { started: true, ..Affairs::default() }.write(Time(9), &mut bytes);
         assert_eq!(bytes.len(), 1);
@@ -358,7 +358,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hostile_affairs_are_refused_or_read(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        fn hostile_call_state_does_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
             let _ = Affairs::read(&mut Input::new(&bytes), Time(5));
         }
     }

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_compiled_is_read_back_and_nothing_else() {
+    fn only_sealed_modules_are_read() {
         let place = Arc::new(Last::default());
         let forms = CompiledForms::new(&[7; 32], Arc::clone(&place) as _);
         let bytes = module(0);

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_meter_counts_each_moment_once() {
+    fn meter_counts_each_moment_once() {
         let ms = Duration::from_millis;
         let mut meter = Meter::default();
         assert_eq!(meter.took(ms(100)), ms(0), "nobody asked for it");

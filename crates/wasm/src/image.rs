@@ -215,7 +215,7 @@ mod tests {
         }
 
         #[test]
-        fn hostile_changes_are_refused_or_stay_inside(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn hostile_changes_stay_inside_memory(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut memory = vec![0; 1000];
             let checked = check_changes(1000, &mut Input::new(&bytes));
             prop_assert_eq!(apply_changes(&mut memory, &mut Input::new(&bytes)), checked);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_change_takes_nothing() {
+    fn unchanged_memory_takes_nothing() {
         let initial: Vec<u8> = (0..3 * BLOCK).map(|n| n as u8).collect();
         assert_eq!(round_trip(&initial, &initial), 0);
         let mut memory = initial.clone();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_the_stack_pointer_is_left_out() {
+    fn dead_stack_is_left_out() {
         let (image, mut memory) = (First::of(&[0; BLOCK]), vec![0; BLOCK]);
         memory[..200].fill(7);
         let mut changes = Vec::new();

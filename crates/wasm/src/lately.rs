@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_back_soon_goes_on_with_what_he_had_used() {
+    fn guest_back_soon_keeps_usage() {
         let lately = Lately::default();
         lately.leaves("ann".into(), tally(3));
         assert_eq!(lately.comes("bob".into()), None);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn not_more_are_remembered_than_may_be() {
+    fn remembered_guests_are_bounded() {
         let lately = Lately::default();
         for number in 0..GUESTS_AWAY_MAX + 10 {
             lately.leaves(Symbol::new(&format!("guest{number}")), tally(1));

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clones_of_clones_are_of_the_first() {
+    fn clones_of_clones_keep_the_ancestor() {
         let first = Line::of("boss".into(), "n1".into());
         assert_eq!(first.first_name("scout".into()), Symbol::new("scout"));
         let second = first.of_clone("scout".into());

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_goes_takes_what_he_added_along() {
+    fn ended_guest_takes_its_share_along() {
         let (owners, terms) = (Owners::default(), terms());
         let mut shares: Vec<_> = (0..4).map(|_| owners.enter(&owner(1), false, NOW, &terms).unwrap()).collect();
         let mut send = |which: usize, count, ms: u64| shares[which].add_messages(count, Time(ms * 1_000), &terms);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_used_is_not_forgotten_because_he_left() {
+    fn departed_guests_usage_still_counts() {
         let (owners, terms) = (Owners::default(), terms());
         let now = Time(7_000_000);
         owners.enter(&owner(1), false, NOW, &terms).unwrap().add_cpu(9_000, now, &terms).unwrap();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_clones_are_given_back() {
+    fn memory_and_clones_are_freed() {
         let (owners, terms) = (Owners::default(), terms());
         let enter = || owners.enter(&owner(1), true, NOW, &terms);
         let (mut one, mut other) = (enter().unwrap(), enter().unwrap());
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_an_owner_begins_with_the_first_who_is_there() {
+    fn owner_lifetime_begins_with_first_guest() {
         let (owners, terms) = (Owners::default(), OwnerTerms { lifetime: Some(Duration::from_secs(60)), ..terms() });
         let enter = |seconds: u64| owners.enter(&owner(1), false, Time::from_ms(seconds * 1_000), &terms);
         let first = enter(100).unwrap();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_owner_uses_is_told() {
+    fn owner_usage_is_listed() {
         let (owners, terms, now) = (Owners::default(), terms(), Time::from_ms(5_000));
         let mut share = owners.enter(&owner(1), true, NOW, &terms).unwrap();
         share.add_messages(3, now, &terms).unwrap();

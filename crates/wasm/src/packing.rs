@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_packed_as_it_is_shortest() {
+    fn shortest_packing_is_chosen() {
         // The TypeScript SDK has the same (`guest.test.ts`).
         assert_eq!(packed(&[]), [0]);
         assert_eq!(packed(&[0x55]), [0, 0x55]);
@@ -226,7 +226,7 @@ mod tests {
         }
 
         #[test]
-        fn hostile_bytes_are_refused_or_read(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        fn hostile_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
             let _ = unpacked(&bytes);
         }
     }

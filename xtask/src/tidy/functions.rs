@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn declarations_and_function_types_have_no_body() {
+    fn declarations_have_no_body() {
         let source = format!("trait T {{ fn f(&self, g: fn(u8) -> u8); }}\n{}", "const A: u8 = { 1 };\n".repeat(100));
         expect(check, &[("crates/acl/src/a.rs", &source)], &[]);
     }

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn uses_of_others_names_are_not() {
+    fn foreign_names_are_ignored() {
         let source = "fn f(w: &Manager) { w.get_or_insert(1); }\n// struct Helper\nfn get() {}\n";
         expect(check, &[("crates/acl/src/a.rs", source)], &[]);
     }

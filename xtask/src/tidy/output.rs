@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_past_the_screen_is_found() {
+    fn direct_output_is_found() {
         let source = "fn f() {\n    println!(\"{name}\");\n    writeln!(anstream::stdout().lock(), \"x\");\n}\n";
         let found = |path: &str, expected: &[&str]| expect(check, &[(path, source)], expected);
         found(

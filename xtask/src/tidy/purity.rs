@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_tests_and_other_words_are_not() {
+    fn comments_and_tests_are_ignored() {
         let source = "// no std::fs here\nuse std::time::Duration;\nuse std::fmt::{fs, net};\nlet random = 1;\n\
                       #[cfg(test)]\nmod tests { use std::fs; }\n";
         expect(check, &[("crates/acl/src/a.rs", source), ("crates/acl/tests/it/a.rs", "use std::fs;")], &[]);

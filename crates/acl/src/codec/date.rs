@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_moment_is_refused() {
+    fn invalid_time_is_refused() {
         for text in [
             "",
             "2025",

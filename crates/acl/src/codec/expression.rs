@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_as_they_were() {
+    fn values_survive_a_round_trip() {
         let term = Value::term("f", [Value::Int(1), Value::Nil]);
         for value in [
             Value::Null,
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_lists_are_written_another_way() {
+    fn deep_lists_are_written_as_json() {
         let deep = (0..60).fold(Value::Nil, |inner, _| Value::list([inner]));
         assert_eq!(round_trip(&deep), deep);
     }

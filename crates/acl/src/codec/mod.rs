@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn encodings_are_told_by_their_beginning() {
+    fn first_bytes_tell_the_encoding() {
         for (bytes, encoding) in [
             (&b" \n(inform)"[..], Some(Encoding::String)),
             (b"\xef\xbb\xbf<?xml", Some(Encoding::Xml)),

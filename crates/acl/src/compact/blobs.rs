@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_packing_would_save_is_known_before() {
+    fn packed_size_is_estimated_exactly() {
         let grey: Vec<u8> = (0..700_u32).map(|n| (n / 40 + n % 7) as u8).collect();
         for stride in STRIDES {
             for length in [0, 1, 2, 15, 16, 17, 31, 32, 33, 64, 100, 699, 700] {

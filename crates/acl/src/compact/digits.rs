@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_as_text_are_told_from_other_text() {
+    fn numeric_texts_are_recognized() {
         let tens = (0..19).flat_map(|power| [10_i64.pow(power) - 1, 10_i64.pow(power), 10_i64.pow(power) + 1]);
         let others = [7, 12_345_678, 1_234_567_890_123_456_789, i64::MAX];
         let numbers: Vec<i64> = tens.chain(others).flat_map(|n| [n, -n]).chain([i64::MIN]).collect();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_digit_is_found_wherever_it_stands() {
+    fn nondigit_is_found_anywhere() {
         for digits in 1..=19 {
             for at in 0..digits {
                 for byte in 0..128_u8 {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn many_numbers_are_read_as_each_of_them_is() {
+    fn batch_of_numbers_reads_like_singles() {
         let one_by_one = |texts: &[&str]| texts.iter().map(|text| numeric(text)).collect::<Option<Vec<i64>>>();
         let check = |texts: &[String]| {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn each_form_is_used_where_it_is_best() {
+    fn shortest_form_is_chosen() {
         check(&[7; 1000], 2);
         check(&[0, 1, 2, 3, 4, 5, 6, 7], 3);
         check(&[5, 1, 9, 3], 1 + 1 + 2);
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_longer_than_a_block_are_read_as_they_were_written() {
+    fn long_columns_survive_a_round_trip() {
         let count = 3 * bits::BLOCK as i64 + 5;
         let values = |value: fn(i64) -> i64| (0..count).map(value).collect::<Vec<i64>>();
         check(&values(|n| n * n % 1000), 1 + 1 + 487);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_and_the_most_of_narrow_and_wide_numbers_are_found_wherever_they_stand() {
+    fn least_and_most_are_found_anywhere() {
         assert_eq!(<i32 as Whole>::range(&[]), None);
         let edges = [i32::MIN, -32_769, -32_768, -32_767, -1, 0, 32_766, 32_767, 32_768, i32::MAX];
         for (edge, count) in edges.into_iter().flat_map(|edge| [1, 7, 300, 600].map(|count| (edge, count))) {
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn varints_are_used_wherever_they_are_the_shortest() {
+    fn varints_are_used_where_shortest() {
         let mut state = 1_u64;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -539,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_alone_share_what_was_said_in_messages() {
+    fn contents_share_the_links_memory() {
         let mut ends = (Encoder::default(), Decoder::default());
         let list = || Value::list([Value::from("a text of some length"), Value::atom("atom")]);
         let message = AclMessage::new(crate::Performative::Inform, Aid::local("amy"), Aid::local("bob"), list());
@@ -566,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_of_names_makes_nobody_forget_what_is_said_often() {
+    fn long_list_evicts_no_frequent_names() {
         let mut ends = (Encoder::default(), Decoder::default());
         let often = names(3, 0);
         let first = said(&mut ends, &often);
@@ -579,7 +579,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_that_a_long_body_took_is_given_back() {
+    fn room_of_long_body_is_freed() {
         let mut ends = (Encoder::default(), Decoder::default());
         said(&mut ends, &names(50_000, 0));
         let Encoder { scratch, dictionary, .. } = &ends.0;

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_back_in_as_many_bytes_as_said() {
+    fn varint_length_is_exact() {
         let borders = (0..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + 1]).chain([u64::MAX]);
         for value in borders {
             for padding in [0, 9] {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn longer_forms_and_ends_are_refused() {
+    fn overlong_or_truncated_varint_is_refused() {
         for bytes in [&[0b10, 0][..], &[0b1111_1110, 0], &[0, 1, 0, 0, 0, 0, 0, 0, 0]] {
             assert!(matches!(read(bytes, &mut 0), Err(DecodeError::Malformed { .. })), "{bytes:?}");
         }

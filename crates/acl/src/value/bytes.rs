@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_what_they_were_made_of_and_shared() {
+    fn bytes_keep_content_and_share_it() {
         for length in [0, 1, 7, 8, 64, 1_000] {
             let made: Vec<u8> = (0..length).map(|n| n as u8).collect();
             let bytes = Bytes::from(made.as_slice());
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_written_as_a_vector_is() {
+    fn bytes_print_like_a_vector() {
         let bytes = Bytes::from(vec![0, 7, 255]);
         let json = serde_json::to_string(&bytes).unwrap_or_default();
         assert_eq!(json, "[0,7,255]");

@@ -200,7 +200,7 @@ mod tests {
     use crate::value::{Contents, Object};
 
     #[test]
-    fn a_value_counts_with_all_its_parts() {
+    fn footprint_includes_all_parts() {
         let text = Value::from("x".repeat(1_000));
         let near = |value: &Value, bytes: usize| {
             let found = value.footprint(usize::MAX);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_enormous_is_not_counted_to_the_end() {
+    fn counting_stops_at_the_limit() {
         let mut deep = Value::Int(0);
         for _ in 0..200 {
             deep = Value::list([deep.clone(), deep]);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_parts_count_once_on_a_scale() {
+    fn shared_parts_count_once() {
         let list = Value::list((0..1_000).map(|n| Value::Num(f64::from(n))));
         let mut once = Scale::new(usize::MAX);
         once.add_value(&list);

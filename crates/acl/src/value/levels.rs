@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_counted_as_values_are_made() {
+    fn levels_are_counted_at_construction() {
         assert_eq!((Value::Num(1.0).levels(), nested(1).levels(), nested(5).levels()), (0, 1, 5));
         let long = Value::list((0..100).map(|n| Value::Num(f64::from(n))).collect::<Vec<_>>());
         assert_eq!((long.levels(), Value::list([nested(3), long]).levels()), (1, 4));

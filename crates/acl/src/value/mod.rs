@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_and_deep_terms_are_freed_without_recursion() {
+    fn deep_terms_are_freed_without_recursion() {
         let mut list = Value::Nil;
         let mut term = Value::atom("z");
         for i in 0..1_000_000 {
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_within_containers_are_freed_without_recursion() {
+    fn deep_containers_are_freed_without_recursion() {
         let object = |contents| Value::Object(Arc::new(Object::new(contents)));
         let mut value = Value::Nil;
         for i in 0..300_000 {
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn values_become_others_and_are_exchanged_whatever_they_are() {
+    fn any_two_values_are_exchanged() {
         let held = Arc::new(Structure::new("f".into(), Args::from_iter([Value::Nil])));
         let term = Value::Term(Arc::clone(&held));
         let flat =

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_seen_by_every_holder() {
+    fn change_is_seen_by_all_holders() {
         let one = Value::Object(Arc::new(Object::new(Contents::Set(BTreeSet::new()))));
         let other = one.clone();
         let (Value::Object(a), Value::Object(b)) = (&one, &other) else { return };
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_leave_in_their_order() {
+    fn equal_priorities_leave_in_order() {
         let named = |name: &str| {
             let annots = [crate::Annot::new(Value::atom(name))].into_iter().collect();
             let mut pair = crate::Structure::new("p".into(), [Value::Num(1.0)].into_iter().collect());

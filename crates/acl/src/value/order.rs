@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_sort_as_jason_sorts_them() {
+    fn kinds_sort_as_in_jason() {
         let mut values = [
             Value::Var(super::super::Var { slot: 0, name: "X".into() }),
             Value::term("f", [Value::Num(0.0)]),

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_values_become_terms_at_every_depth() {
+    fn foreign_values_become_terms() {
         let term = |value: Value| {
             let mut term = Structure::new("f".into(), [Value::list([value.clone()])].into_iter().collect());
             term.set_annots([Annot::new(Value::term("a", [value.clone()]))].into_iter().collect());
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_that_no_double_holds_are_noted() {
+    fn inexact_integers_are_noted() {
         let rounded = |n: i64| {
             let mut door = TermConversion::default();
             assert_eq!(door.value(Value::Int(n)).as_f64(), Some(n as f64));

@@ -111,14 +111,14 @@ fn decoded_within_budget(bytes: &[u8]) {
 }
 
 #[test]
-fn short_bytes_that_say_much_are_stopped() {
+fn short_input_cannot_exceed_budget() {
     for bomb in bombs() {
         decoded_within_budget(&bomb);
     }
 }
 
 #[test]
-fn changed_bytes_stay_within_the_budget() {
+fn mutated_input_stays_within_budget() {
     let mut random = 1_u64;
     for bomb in bombs() {
         for _ in 0..60 {

@@ -36,7 +36,7 @@ fn bytes_of(thing: &impl Encode) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_written_while_something_is_written_is_by_itself() {
+fn nested_writes_are_independent() {
     let alone = bytes_of(&pair());
     let (around, inside) = ((pair(), (Sealed(pair()), pair())), Value::from(alone.as_slice()));
     assert_eq!(bytes_of(&around), bytes_of(&(pair(), (inside, pair()))));
@@ -44,7 +44,7 @@ fn what_is_written_while_something_is_written_is_by_itself() {
 }
 
 #[test]
-fn nothing_of_a_body_is_in_the_next_one() {
+fn bodies_share_nothing() {
     let first = bytes_of(&pair());
     // Too deep, long, and none that went wrong halfway.
     let deep = (0..200).fold(Value::Null, |value, _| Value::list([value]));

@@ -43,7 +43,7 @@ fn comes_back(message: &AclMessage) {
 
 proptest! {
     #[test]
-    fn every_message_comes_back_from_every_encoding(message in message()) {
+    fn messages_survive_every_encoding(message in message()) {
         comes_back(&message);
     }
 
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_messages_are_read_or_refused(
+    fn mutated_messages_do_no_harm(
         message in message(), place in any::<prop::sample::Index>(), byte in any::<u8>(),
     ) {
         for encoding in Encoding::ALL {
@@ -150,7 +150,7 @@ fn hard_texts_come_back() {
 }
 
 #[test]
-fn what_is_too_deep_is_refused_at_both_ends() {
+fn deep_value_is_refused_both_ways() {
     let deep = |levels: usize| (0..levels).fold(Value::Nil, |inner, _| Value::list([inner]));
     let message = |content| AclMessage::new(Performative::Inform, Aid::local("a"), Aid::local("b"), content);
     comes_back(&message(deep(VALUE_DEPTH_MAX)));
@@ -176,7 +176,7 @@ fn what_is_too_deep_is_refused_at_both_ends() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told() {
+fn unwritable_message_is_refused() {
     let message = AclMessage::new(Performative::Inform, Aid::local("a"), Aid::local("b"), 1.0);
     for encoding in [Encoding::String, Encoding::Xml, Encoding::BitEfficient] {
         let never = message.clone().with_reply_by_ms(u64::MAX);

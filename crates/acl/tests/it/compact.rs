@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn messages_come_back_through_a_link(
+    fn messages_survive_a_link(
         messages in prop::collection::vec(message().prop_map(plain), 1..20), items in 0..6_u32
     ) {
         for limits in [LinkLimits::DEFAULT, LinkLimits { items, item_bytes: 200 }] {
@@ -75,7 +75,7 @@ proptest! {
 
     /// Signatures are over documents: whoever verifies one writes the document anew from what came over a link.
     #[test]
-    fn what_came_over_a_link_is_the_same_document(messages in prop::collection::vec(message(), 1..20)) {
+    fn link_message_equals_its_document(messages in prop::collection::vec(message(), 1..20)) {
         let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
         for message in messages {
             let (mut bytes, mut before, mut after) = (Vec::new(), Vec::new(), Vec::new());
@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn what_types_say_shares_a_links_memory_with_messages(
+    fn typed_values_share_the_links_memory(
         messages in prop::collection::vec(message().prop_map(plain), 1..20),
     ) {
         let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_nobody_wrote_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+    fn random_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         let _ = decode_body(&bytes, Limits::DEFAULT.with_budget_bytes(1 << 20));
         let _ = compact::decode_message(&bytes);
         let _ = Decoder::default().decode_message(&bytes);
@@ -131,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_cut_off_or_goes_on_is_refused(message in message(), cut in 0..1000_usize) {
+    fn truncated_or_trailing_bytes_are_refused(message in message(), cut in 0..1000_usize) {
         let mut document = Vec::new();
         compact::encode_message(&message, &mut document).unwrap();
         let cut = cut % document.len();
@@ -142,7 +142,7 @@ proptest! {
 }
 
 #[test]
-fn agents_that_have_talked_before_need_few_bytes() {
+fn repeated_conversation_is_short() {
     let content = "x".repeat(60);
     let mut messages = Vec::new();
     for _ in 0..3 {
@@ -169,7 +169,7 @@ fn a_reset_starts_anew() {
 }
 
 #[test]
-fn depth_is_limited_at_both_ends() {
+fn depth_is_limited_both_ways() {
     let nest = |levels| (0..levels).fold(Value::Int(1), |inner, _| Value::term("s", [inner]));
     assert_eq!(read_body(&body_of(&nest(96))), nest(96));
     let mut out = vec![7];

@@ -54,7 +54,7 @@ fn update(vectors: &mut Json) {
 }
 
 #[test]
-fn values_and_messages_are_the_bytes_they_are_said_to_be() {
+fn encodings_match_the_vectors() {
     let vectors = vectors();
     for case in items(&vectors["values"]) {
         let value = read_value(&case["value"]);
@@ -77,7 +77,7 @@ fn values_and_messages_are_the_bytes_they_are_said_to_be() {
 }
 
 #[test]
-fn a_link_says_what_it_said_before_by_number() {
+fn link_refers_to_items_by_number() {
     let vectors = vectors();
     let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
     for case in items(&vectors["link"]) {
@@ -90,7 +90,7 @@ fn a_link_says_what_it_said_before_by_number() {
 }
 
 #[test]
-fn what_is_no_document_is_refused_for_the_reason_given() {
+fn invalid_documents_fail_as_expected() {
     for case in items(&vectors()["refused"]) {
         let error = decode_value(&bytes(&case["document"]), Limits::DEFAULT).unwrap_err();
         let kind = match error {

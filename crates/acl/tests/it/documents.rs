@@ -22,7 +22,7 @@ fn bytes_of(encoding: Encoding, block: &str) -> Vec<u8> {
 }
 
 #[test]
-fn one_message_is_shown_in_each_encoding() {
+fn example_shows_every_encoding() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/acl-encodings.md");
     let document = std::fs::read_to_string(path).unwrap();
     let mut first: Option<AclMessage> = None;

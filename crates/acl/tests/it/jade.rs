@@ -44,7 +44,7 @@ fn read_json(json: &Json) -> AclMessage {
 }
 
 #[test]
-fn what_jade_writes_is_read_as_jade_means_it() {
+fn jade_messages_are_read_correctly() {
     let mut count = 0;
     for case in items(&vectors("jade-messages.json")) {
         let meant = read_json(&case["message"]);
@@ -64,7 +64,7 @@ fn what_jade_writes_is_read_as_jade_means_it() {
 }
 
 #[test]
-fn jades_xml_is_read_as_jade_means_it() {
+fn jade_xml_is_read_correctly() {
     for case in items(&vectors("jade-xml.json")) {
         let meant = read_json(&case["message"]);
         let bytes = BASE64.decode(text(&case["xml"])).unwrap();
@@ -92,7 +92,7 @@ fn jades_code_table_is_ours() {
 }
 
 #[test]
-fn what_jade_says_in_sl_is_understood() {
+fn jade_sl_is_understood() {
     for case in items(&vectors("jade-sl.json")) {
         let tree = Content::parse(text(case), Profile::Sl0).unwrap();
         assert_eq!(tree.to_string(), text(case), "it is printed as JADE prints it");

@@ -58,14 +58,14 @@ proptest! {
     }
 
     #[test]
-    fn annotations_are_ordered_as_their_terms(a in value(), b in value()) {
+    fn annotations_sort_like_their_terms(a in value(), b in value()) {
         let (left, right) = (Annot::new(a), Annot::new(b));
         prop_assert_eq!(left.cmp(&right), right.cmp(&left).reverse());
         prop_assert_eq!(left.to_value() == right.to_value(), left == right);
     }
 
     #[test]
-    fn a_clone_is_equal_and_hashes_alike(value in value()) {
+    fn clone_is_equal_and_hashes_alike(value in value()) {
         let clone = value.clone();
         prop_assert_eq!(hash_of(&clone), hash_of(&value));
         prop_assert_eq!(clone, value);
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reply_goes_back_in_the_same_conversation(message in message(), from in aid()) {
+    fn reply_keeps_the_conversation(message in message(), from in aid()) {
         let reply = message.make_reply(from, Performative::Agree);
         let (asked, answered) = (message.extras(), reply.extras());
         prop_assert_eq!(&answered.conversation_id, &asked.conversation_id);
@@ -111,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn every_receiver_gets_the_message_once(message in message()) {
+    fn each_receiver_gets_one_copy(message in message()) {
         let mut envelopes = Vec::new();
         Envelope::for_each_receiver(Box::new(message.clone()), |envelope| envelopes.push(envelope));
         let mut message = message;

@@ -317,7 +317,7 @@ fn objects() -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn no_object_is_larger_than_in_messagepack() {
+fn objects_never_exceed_messagepack() {
     let mut larger = Vec::new();
     for (name, value) in objects() {
         let (mut own, mut other) = (Vec::new(), Vec::new());

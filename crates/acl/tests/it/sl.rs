@@ -36,7 +36,7 @@ const CANONICAL: &[(&str, Profile)] = &[
 const PROFILES: [Profile; 4] = [Profile::Sl0, Profile::Sl1, Profile::Sl2, Profile::Sl];
 
 #[test]
-fn trees_print_as_they_were_read_in_their_profiles_only() {
+fn trees_survive_printing_in_their_profile() {
     for (text, least) in CANONICAL {
         for profile in PROFILES {
             match Content::parse(text, profile) {
@@ -121,7 +121,7 @@ fn values_follow_the_table() {
 }
 
 #[test]
-fn what_sl_cannot_say_is_refused() {
+fn unwritable_sl_is_refused() {
     for value in [
         Value::Null,
         Value::Nil,

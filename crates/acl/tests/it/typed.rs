@@ -213,7 +213,7 @@ struct Node {
 }
 
 #[test]
-fn what_is_shared_comes_back_shared() {
+fn shared_values_stay_shared() {
     let end = Rc::new(Node { name: "the end of many".into(), next: None, others: vec![] });
     let nodes: Vec<Rc<Node>> = (0..5)
         .map(|n| {
@@ -233,14 +233,14 @@ fn what_is_shared_comes_back_shared() {
 }
 
 #[test]
-fn equal_rows_share_a_long_text_and_are_charged_for_it_once() {
+fn equal_rows_share_long_text() {
     let text = Text::from("x".repeat(70_000).as_str());
     let rows = (text.clone(), vec![(text, 7_u8); 1024]);
     assert_eq!(read::<(Text, Vec<(Text, u8)>)>(&bytes_of(&rows)), Ok(rows));
 }
 
 #[test]
-fn copies_of_a_text_said_before_are_charged() {
+fn copies_of_known_text_are_charged() {
     let text = Text::from("x".repeat(1 << 20).as_str());
     let texts = (text.clone(), vec![text; 1000]);
     let bytes = bytes_of(&texts);

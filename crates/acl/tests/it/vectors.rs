@@ -125,7 +125,7 @@ fn other_ways_to_write_messages() {
 }
 
 #[test]
-fn times_that_count_from_the_arrival() {
+fn relative_times_count_from_arrival() {
     let later = b"(inform :reply-by +00000001T000010000)";
     let error = Encoding::String.decode(later).unwrap_err();
     assert_eq!((error.offset, error.kind), (18, DecodeErrorKind::RelativeTime));

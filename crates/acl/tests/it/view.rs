@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_nobody_wrote_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+    fn random_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         if let Ok(view) = View::open_body(&bytes, Limits::DEFAULT.with_budget_bytes(1 << 20)) {
             let _ = format!("{:?}", view.root());
         }
@@ -195,7 +195,7 @@ fn columns_of_every_kind() {
 }
 
 #[test]
-fn what_is_no_document_is_refused() {
+fn invalid_document_is_refused() {
     assert!(matches!(View::open(b"{}", Limits::DEFAULT), Err(DecodeError::Version { .. })));
     assert!(matches!(View::open(&[0xB6, 0xC0, 0], Limits::DEFAULT), Err(DecodeError::Trailing { .. })));
 }

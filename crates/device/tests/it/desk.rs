@@ -14,7 +14,7 @@ fn order(desk: &mut Desk, order: &str) -> serde_json::Value {
 }
 
 #[test]
-fn orders_are_carried_out_and_what_happened_is_told() {
+fn orders_return_answers_and_events() {
     let mut desk = desk();
     let files = r#"{"files":[{"path":"b.asl","text":"!go. +!go <- .print(1.5, \"ä\"); .wait(30)."}]}"#;
     assert_eq!(order(&mut desk, files)["answer"], "done");
@@ -29,7 +29,7 @@ fn orders_are_carried_out_and_what_happened_is_told() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place_in_utf16() {
+fn diagnostics_have_utf16_columns() {
     let mut desk = desk();
     order(&mut desk, r#"{"files":[{"path":"a.asl","text":"x(\"😀\").\n y(\"😀\") oops."}]}"#);
     let checked = order(&mut desk, r#"{"check":{"path":"a.asl"}}"#);
@@ -45,7 +45,7 @@ fn what_is_wrong_is_told_with_its_place_in_utf16() {
 }
 
 #[test]
-fn orders_that_are_none_are_refused() {
+fn invalid_order_is_refused() {
     let mut desk = desk();
     for wrong in ["", "{", "\"dance\"", "{\"spawn\":{}}", "{\"deliver\":{\"messages\":[{\"performative\":7}]}}", "[]"] {
         let answer = order(&mut desk, wrong);
@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_ordered_the_desk_answers(
+    fn every_order_gets_an_answer(
         name in "[a-z@:.]{0,6}",
         text in ".{0,80}",
         turns in any::<u32>(),

@@ -6,7 +6,7 @@ use whimbrel_platform::inspection::{DebugOrder, Instruction};
 use super::Bench;
 
 #[test]
-fn a_mind_goes_on_in_another_society_with_what_waited_for_it() {
+fn restored_mind_keeps_its_mailbox() {
     let files = [("bob.asl", "!tick(0). +!tick(N) <- .print(N); .wait(100); !tick(N+1). +hi[source(A)] <- .print(A).")];
     let (mut here, mut there) = (Bench::new(&files), Bench::new(&files));
     here.society.spawn("bob", "bob.asl", &[]).expect("it is created");
@@ -57,7 +57,7 @@ fn leaving(bench: &mut Bench) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_mind_that_is_kept_leaves_in_the_middle_of_a_plan_and_goes_on_behind_that_step() {
+fn moved_mind_continues_after_step() {
     let (mut here, mut there) = places();
     here.society.spawn("bob", "wanderer.asl", &[]).expect("it is created");
     assert!(here.society.set_kept("bob", true));
@@ -81,7 +81,7 @@ fn a_mind_that_is_kept_leaves_in_the_middle_of_a_plan_and_goes_on_behind_that_st
 }
 
 #[test]
-fn a_mind_whose_move_is_refused_hears_why_and_goes_on() {
+fn refused_move_tells_the_mind() {
     let words = [
         "no_such_node",
         "already_there",
@@ -110,7 +110,7 @@ fn a_mind_whose_move_is_refused_hears_why_and_goes_on() {
 }
 
 #[test]
-fn a_mind_that_cannot_leave_hears_why() {
+fn impossible_move_tells_the_mind() {
     let hear = |attached: Option<&str>, kept: bool, place: &str| {
         let (mut here, _) = places();
         here.society.attach(attached, place);
@@ -130,7 +130,7 @@ fn a_mind_that_cannot_leave_hears_why() {
 }
 
 #[test]
-fn somebody_else_may_have_a_mind_leave_but_whoever_debugs_it() {
+fn debugged_mind_cannot_leave() {
     let (mut here, mut there) = places();
     here.society
         .put_file("wanderer.asl", "!tick(0). +!tick(N) <- .print(N); .wait(100); !tick(N + 1).")

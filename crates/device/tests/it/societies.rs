@@ -6,7 +6,7 @@ use whimbrel_platform::inspection::{DebugOrder, Instruction, Look};
 use super::Bench;
 
 #[test]
-fn a_project_is_opened_whole_or_not_at_all() {
+fn faulty_project_creates_no_agents() {
     let project = "MAS s { environment: asl(\"env.asl\") agents: bob b.asl [beliefs=\"n(1)\"]; w b.asl #2; aslSourcePath: \"src\"; }";
     let program = "!go. +!go : n(N) <- .print(N); act(N). +!go <- .print(none). +seen(X) <- .print(seen, X).";
     let environment = "+!act(A)[source(B)] <- +done.";
@@ -27,7 +27,7 @@ fn a_project_is_opened_whole_or_not_at_all() {
 }
 
 #[test]
-fn agents_create_and_kill_others_and_names_are_free_again() {
+fn killed_agent_frees_its_name() {
     let amy = "!go. +!go <- .create_agent(bob, \"bob.asl\"); .wait(10); .kill_agent(bob); .wait(10); .all_names(L); .print(L).";
     let mut bench = Bench::new(&[("amy.asl", amy), ("bob.asl", "!x. +!x <- .print(here).")]);
     bench.society.open("amy.asl").expect("it is fine");
@@ -55,7 +55,7 @@ fn topics_reach_their_subscribers() {
 }
 
 #[test]
-fn a_message_to_an_agent_that_ended_comes_back() {
+fn message_to_ended_agent_fails() {
     let asking = "!go. +!go <- .send(bob, achieve, sleep); .wait(20); .kill_agent(bob).
                   +!kqml_received(A, failure, C, _) <- .print(A).";
     let mut bench = Bench::new(&[("a.asl", asking), ("bob.asl", "x.")]);
@@ -68,7 +68,7 @@ fn a_message_to_an_agent_that_ended_comes_back() {
 }
 
 #[test]
-fn a_society_that_is_stopped_gives_no_more_turns() {
+fn stopped_society_gives_no_turns() {
     let mut bench =
         Bench::new(&[("a.asl", "!go. +!go <- .stopMAS(50, 3); !tick. +!tick <- .print(t); .wait(20); !tick.")]);
     bench.society.open("a.asl").expect("it is fine");
@@ -78,7 +78,7 @@ fn a_society_that_is_stopped_gives_no_more_turns() {
 }
 
 #[test]
-fn a_busy_agent_does_not_keep_the_others_from_their_turns() {
+fn busy_agent_starves_no_other() {
     let mut bench = Bench::new(&[("busy.asl", "!go. +!go <- !go."), ("calm.asl", "!go. +!go <- .print(done).")]);
     bench.society.spawn("busy", "busy.asl", &[]).expect("it is created");
     bench.society.spawn("calm", "calm.asl", &[]).expect("it is created");
@@ -88,7 +88,7 @@ fn a_busy_agent_does_not_keep_the_others_from_their_turns() {
 }
 
 #[test]
-fn an_agent_that_may_live_for_so_long_ends_then() {
+fn agent_ends_with_its_lifetime() {
     let mut bench = Bench::new(&[("s.mas2j", "MAS s { agents: a [lifetime=\"50ms\"]; }"), ("a.asl", "x.")]);
     bench.society.open("s.mas2j").expect("it is fine");
     bench.pass(40);
@@ -98,7 +98,7 @@ fn an_agent_that_may_live_for_so_long_ends_then() {
 }
 
 #[test]
-fn somebody_looks_into_an_agent_has_it_pause_and_step_and_changes_its_mind() {
+fn inspector_steps_and_changes_mind() {
     let mut bench = Bench::new(&[(
         "bob.asl",
         "likes(tea). !go. +!go <- .wait(10); !go. +sun <- .print(sun). @rain +rain <- .print(rain).",
@@ -134,7 +134,7 @@ fn somebody_looks_into_an_agent_has_it_pause_and_step_and_changes_its_mind() {
 }
 
 #[test]
-fn no_message_to_others_is_forgotten_however_late_the_host_asks() {
+fn late_host_loses_no_messages() {
     let talker = "!go(0). +!go(N) : N < 150000 <- .send(\"far@home\", tell, n(N)); .print(N); !go(N + 1). +!go(_) <- .print(done).";
     let mut bench = Bench::new(&[("t.asl", talker)]);
     bench.society.attach(Some("home"), "");
@@ -158,7 +158,7 @@ fn no_message_to_others_is_forgotten_however_late_the_host_asks() {
 }
 
 #[test]
-fn who_listens_hears_what_agents_say_to_each_other() {
+fn listening_host_hears_messages() {
     let amy = "!go. +!go <- .send(bob, tell, likes(tea)).";
     let mut bench = Bench::new(&[("amy.asl", amy), ("bob.asl", "x.")]);
     bench.society.spawn("bob", "bob.asl", &[]).expect("it is created");

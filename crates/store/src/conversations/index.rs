@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_frame_is_found_that_has_the_next_number() {
+    fn frame_of_next_number_is_found() {
         let mut index = Index::default();
         assert_eq!(index.find(0), None);
         for (first, count, lsn) in [(1, 3, 10), (4, 1, 11), (5, 5, 15)] {

@@ -287,7 +287,7 @@ mod tests {
     const STORE: u64 = 0x1234_5678_9ABC_DEF0;
 
     #[test]
-    fn headers_come_back_and_no_bit_may_differ() {
+    fn header_with_changed_bit_is_refused() {
         let header = SegmentHeader { store: STORE, segment: 7, first_batch: 99, partitions: 256 };
         let bytes = header.write();
         assert_eq!(SegmentHeader::read(&bytes), Ok(header));

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn garbled_sector_leaves_the_mark_before() {
+    fn garbled_sector_leaves_earlier_mark() {
         let folder = Scratch::new("sector");
         let mut file = MarkFile::begin(&folder.0, 9, mark(1)).unwrap();
         for batch in 2..6 {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn mark_of_earlier_releases_is_read_once() {
+    fn earlier_releases_mark_is_read_once() {
         let folder = Scratch::new("former");
         let path = folder.0.join(FLUSHED);
         let mut former = vec![0; FORMER_OFFSET as usize + SLOT];

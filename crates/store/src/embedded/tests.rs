@@ -54,7 +54,7 @@ fn open(folder: &Folder) -> Embedded {
 }
 
 #[test]
-fn what_a_failing_disk_did_not_take_is_certainly_not_there() {
+fn failed_write_leaves_no_frame() {
     for which in [WRITES, FLUSHES] {
         let folder = Folder::new();
         let store = open(&folder);
@@ -76,7 +76,7 @@ fn what_a_failing_disk_did_not_take_is_certainly_not_there() {
 }
 
 #[test]
-fn after_a_flush_that_failed_nothing_is_written_before_it_is_known_what_is_there() {
+fn failed_flush_stops_later_writes() {
     let folder = Folder::new();
     let store = open(&folder);
     append(&store, 1).unwrap();
@@ -91,7 +91,7 @@ fn after_a_flush_that_failed_nothing_is_written_before_it_is_known_what_is_there
 }
 
 #[test]
-fn a_process_that_ends_after_such_a_flush_loses_nothing() {
+fn process_end_after_flush_failure_loses_nothing() {
     let folder = Folder::new();
     let store = open(&folder);
     append(&store, 1).unwrap();

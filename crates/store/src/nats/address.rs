@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_says_servers_name_and_options() {
+    fn address_has_servers_name_and_options() {
         let address = parse("nats://a,b:1234,[::1]:5/garden?replicas=1&partitions=8&streams=2&timeout_ms=500").unwrap();
         assert_eq!(address.servers, ["nats://a:4222", "nats://b:1234", "nats://[::1]:5"]);
         assert_eq!((address.tls, address.user), (false, None));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_without_the_password() {
+    fn error_omits_the_password() {
         let cases = [
             ("localhost:4222", "it begins with nats:// or tls://"),
             ("http://a", "not http://"),

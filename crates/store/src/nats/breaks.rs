@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_break_is_one_also_if_there_is_another_connection_before_anybody_looked() {
+    fn break_counts_after_quick_reconnect() {
         let breaks = Breaks::default();
         let mut before = breaks.connection();
         assert!(before.broke().now_or_never().is_none());
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_before_is_no_break_of_a_connection_that_is_yet_to_come() {
+    fn earlier_break_spares_later_connection() {
         let breaks = Breaks::default();
         breaks.count(&Event::Disconnected);
         let mut next = breaks.connection();

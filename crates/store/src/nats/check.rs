@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_promises_what_is_asked_is_taken() {
+    fn engine_with_enough_guarantees_is_accepted() {
         let both = standing("2.15.1", vec![server("a", true), server("b", true)]);
         let lazy = standing("2.12.0", vec![server("a", true), server("b", false)]);
         let silent = standing("3.0.0-beta.1", Vec::new());

@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_an_answer_over_a_connection_that_is_gone() {
+    fn request_fails_when_connection_breaks() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = format!("nats://{}", listener.local_addr().unwrap());
         std::thread::spawn(move || hang_up_when_asked(&listener));

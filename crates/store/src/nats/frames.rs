@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_the_description() {
+    fn bytes_match_the_description() {
         let (_, bytes) = message(&[b"ab".to_vec(), Vec::new()]);
         let crc = crc32c::crc32c(&bytes[..bytes.len() - 4]).to_le_bytes();
         let expected: &[&[u8]] = &[
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_without_frames_is_none() {
+    fn message_without_frames_is_refused() {
         assert!(unpack(&message(&[]).1).is_err());
     }
 
@@ -162,7 +162,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_taken_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80), sealed: bool) {
+        fn random_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..80), sealed: bool) {
             let mut bytes = bytes;
             if sealed {
                 let crc = crc32c::crc32c(&bytes);

@@ -72,7 +72,7 @@ fn what_is_exported_is_imported() {
 }
 
 #[test]
-fn only_an_empty_store_is_imported_into() {
+fn import_needs_an_empty_store() {
     let folder = Folder::new("occupied");
     let (from, file, to) = (rich(&folder), folder.path().join("file"), folder.path().join("to"));
     export(&from, &file, false, &mut on).unwrap();
@@ -88,7 +88,7 @@ fn only_an_empty_store_is_imported_into() {
 }
 
 #[test]
-fn whoever_has_enough_finds_nothing_half_done() {
+fn interrupted_export_leaves_nothing() {
     let folder = Folder::new("enough");
     let (from, file, to) = (rich(&folder), folder.path().join("file"), folder.path().join("to"));
     let stop = |done: u64, _: u64| if done < 50 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
@@ -101,7 +101,7 @@ fn whoever_has_enough_finds_nothing_half_done() {
 }
 
 #[test]
-fn a_damaged_export_is_refused_whatever_is_wrong_with_it() {
+fn damaged_export_is_refused() {
     let folder = Folder::new("damaged-export");
     let (from, file, to) = (rich(&folder), folder.path().join("file"), folder.path().join("to"));
     export(&from, &file, false, &mut on).unwrap();
@@ -128,7 +128,7 @@ fn a_damaged_export_is_refused_whatever_is_wrong_with_it() {
 }
 
 #[test]
-fn of_a_damaged_store_the_rest_is_salvaged() {
+fn salvage_exports_undamaged_rest() {
     let folder = Folder::new("salvage");
     let (from, file, to) = (rich(&folder), folder.path().join("file"), folder.path().join("to"));
     let damaged = folder.path().join("damaged");
@@ -169,7 +169,7 @@ fn of_a_damaged_store_the_rest_is_salvaged() {
 }
 
 #[test]
-fn a_blob_that_is_damaged_is_found() {
+fn damaged_blob_is_found() {
     let folder = Folder::new("blob");
     let from = rich(&folder);
     let file = std::fs::read_dir(from.join("blobs")).unwrap().next().unwrap().unwrap().path();
@@ -179,7 +179,7 @@ fn a_blob_that_is_damaged_is_found() {
 }
 
 #[test]
-fn beside_a_damaged_header_the_rest_of_its_batch_is_saved() {
+fn damaged_header_spares_its_batch() {
     let folder = Folder::new("header");
     let path = folder.path().join("store");
     let store = Embedded::open(&path, &options()).unwrap();

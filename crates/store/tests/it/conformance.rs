@@ -80,23 +80,23 @@ fn passes(candidate: &dyn Candidate, with_faults: bool) {
 }
 
 #[test]
-fn a_store_in_memory_does_what_it_must() {
+fn memory_store_passes_the_suite() {
     passes(&InMemory { seed: None }, false);
 }
 
 #[test]
-fn whoever_is_stubborn_gets_through_all_faults() {
+fn persistent_writer_survives_all_faults() {
     for seed in 1..=8 {
         passes(&InMemory { seed: Some(seed) }, true);
     }
 }
 
 #[test]
-fn a_store_in_a_folder_does_what_it_must() {
+fn embedded_store_passes_the_suite() {
     passes(&InFolders::new(Options::default().segment_bytes), false);
 }
 
 #[test]
-fn so_does_one_of_many_small_segments() {
+fn small_segments_pass_the_suite() {
     passes(&InFolders::new(128 << 10), false);
 }

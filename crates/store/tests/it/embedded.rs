@@ -38,7 +38,7 @@ fn segments(folder: &Folder) -> usize {
 }
 
 #[test]
-fn a_store_is_one_processs_and_the_other_is_told_whose() {
+fn second_process_is_told_the_holder() {
     let folder = Folder::new("lock");
     let store = open(&folder);
     let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
@@ -48,7 +48,7 @@ fn a_store_is_one_processs_and_the_other_is_told_whose() {
 }
 
 #[test]
-fn the_number_of_partitions_is_fixed() {
+fn partition_count_is_fixed() {
     let folder = Folder::new("partitions");
     let with = |partitions| Embedded::open(folder.path(), &Options { partitions, ..Options::default() });
     assert!(matches!(with(Some(0)), Err(OpenStoreError::PartitionsOutOfRange(0))));
@@ -71,7 +71,7 @@ fn other_folders_are_left_alone() {
 }
 
 #[test]
-fn a_store_of_a_later_layout_is_refused() {
+fn later_layout_is_refused() {
     let folder = Folder::new("layout");
     drop(open(&folder));
     let path = folder.path().join("store");
@@ -85,7 +85,7 @@ fn a_store_of_a_later_layout_is_refused() {
 }
 
 #[test]
-fn forgotten_frames_give_their_space_back() {
+fn trimmed_frames_free_their_space() {
     let folder = Folder::new("trim");
     let store = open(&folder);
     store.open(Partition(0), Epoch(1)).unwrap();
@@ -136,7 +136,7 @@ fn damaged_store_gives_space_back() {
 }
 
 #[test]
-fn unreadable_segment_stays_while_frames_are_missing() {
+fn unreadable_segment_stays_while_frames_miss() {
     let folder = Folder::new("trim-missing");
     let store = open(&folder);
     for partition in 0..2 {
@@ -189,7 +189,7 @@ fn damage_one(folder: &Folder, with_header: bool) -> (std::path::PathBuf, Vec<u8
 }
 
 #[test]
-fn damaged_frame_holds_back_no_segment_behind_it() {
+fn damaged_frame_blocks_no_later_segment() {
     for with_header in [false, true] {
         let folder = Folder::new("pinned-damaged");
         let (segment, bytes) = damage_one(&folder, with_header);
@@ -231,7 +231,7 @@ fn compaction_sets_damaged_segments_aside() {
 }
 
 #[test]
-fn frames_that_stay_hold_no_space_that_is_not_theirs() {
+fn quiet_partition_holds_no_space() {
     let folder = Folder::new("pinned");
     let store = open(&folder);
     for partition in 0..3 {

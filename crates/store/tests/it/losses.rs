@@ -103,7 +103,7 @@ const MENDABLE: &[Loss] = &[
 ];
 
 #[test]
-fn incomplete_store_is_refused_and_repaired() {
+fn incomplete_store_is_repaired() {
     let (folder, counts) = filled("incomplete");
     for (name, lose, said) in MENDABLE {
         let copied = Folder::new("incomplete-copy");
@@ -141,7 +141,7 @@ fn store_without_description_is_found() {
 }
 
 #[test]
-fn lost_frames_are_named_and_never_repaired() {
+fn lost_frames_are_named() {
     let (folder, _) = filled("lost");
     let losses: &[Loss] = &[
         ("last segment", |folder| fs::remove_file(segments(folder).pop().unwrap()).unwrap(), "cannot be read"),
@@ -194,7 +194,7 @@ fn missing_blobs_are_said() {
 }
 
 #[test]
-fn remains_of_a_store_are_never_overwritten() {
+fn remains_are_never_overwritten() {
     let (folder, _) = filled("remains");
     for kept in ["journal", "blobs", "flushed"] {
         let copied = Folder::new("remains-copy");
@@ -239,7 +239,7 @@ fn unfinished_store_is_made_anew() {
 }
 
 #[test]
-fn store_in_use_is_refused_without_its_lock() {
+fn used_store_is_refused_without_lock() {
     let folder = Folder::new("lockless");
     let store = Embedded::open(folder.path(), &options()).unwrap();
     fs::remove_file(folder.path().join("lock")).unwrap();

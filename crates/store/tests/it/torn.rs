@@ -93,7 +93,7 @@ pub fn write(store: &Embedded, seed: u64, calls: u64, mut acknowledged: impl FnM
     }
 }
 
-/// Not a test of its own: the process that `what_a_killed_process_was_told_is_safe_is_there` kills.
+/// Not a test of its own: the process that `killed_process_keeps_acknowledged_frames` kills.
 #[test]
 fn writes_until_killed() {
     let Some(folder) = std::env::var_os(CHILD_FOLDER) else { return };
@@ -115,7 +115,7 @@ fn start(folder: &Folder) -> Child {
 }
 
 #[test]
-fn what_a_killed_process_was_told_is_safe_is_there() {
+fn killed_process_keeps_acknowledged_frames() {
     let rounds = std::env::var("WHIMBREL_ROUNDS").map_or(5, |rounds| rounds.parse().unwrap());
     let folder = Folder::new("killed");
     let mut random = Random::new(7);
@@ -177,7 +177,7 @@ const MARK: &str = "flushed";
 
 /// A power cut: of the last call's bytes, any sectors may be there, and any not.
 #[test]
-fn after_a_power_cut_what_was_flushed_is_there() {
+fn power_cut_keeps_flushed_frames() {
     const SECTOR: usize = 512;
     let mut random = Random::new(11);
     for round in 0..60 {
@@ -236,7 +236,7 @@ fn after_a_power_cut_what_was_flushed_is_there() {
 
 /// Bits that turned, bytes that are gone: said, with their place.
 #[test]
-fn what_is_damaged_is_said_and_never_skipped() {
+fn damage_is_reported_never_skipped() {
     let folder = Folder::new("damage");
     let mut there = [0; PARTITIONS as usize];
     let mut store = Embedded::open(folder.path(), &options()).unwrap();

@@ -52,7 +52,7 @@ fn check_filled(store: &Embedded) {
 }
 
 #[test]
-fn stores_of_earlier_versions_are_read() {
+fn earlier_layouts_are_read() {
     for layout in LAYOUTS {
         let folder = Folder::new("fixture");
         let (to, fixture) = (folder.path().join("store"), fixtures().join(layout));
@@ -70,7 +70,7 @@ fn stores_of_earlier_versions_are_read() {
 /// fixture`.
 #[test]
 #[ignore = "writes into the source tree"]
-fn the_fixture_of_this_version_is_written() {
+fn current_fixture_is_written() {
     let fixture = fixtures().join("layout-1");
     let store = fixture.join("store");
     assert!(!store.exists(), "it is there: fixtures are never written anew");

@@ -8,20 +8,20 @@ use whimbrel_wasm::{Host, HostOptions};
 /// Has the test below run in a process that may have this many KiB of addresses.
 fn with_addresses(kib: u64) {
     let this = std::env::current_exe().unwrap();
-    let script = format!("ulimit -v {kib} && exec \"$0\" --ignored --exact addresses::a_host_where_addresses_are_few");
+    let script = format!("ulimit -v {kib} && exec \"$0\" --ignored --exact addresses::host_runs_with_few_addresses");
     let child = Command::new("sh").arg("-c").arg(script).arg(this).output().unwrap();
     let said = String::from_utf8_lossy(&child.stdout);
     assert!(child.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&child.stderr));
 }
 
 #[test]
-fn a_node_with_few_addresses_has_fewer_places() {
+fn few_addresses_reduce_the_slots() {
     with_addresses(60_000_000);
 }
 
 #[test]
 #[ignore = "run by the test above, with few addresses"]
-fn a_host_where_addresses_are_few() {
+fn host_runs_with_few_addresses() {
     let host = Host::new(HostOptions { slots: Some(12_000), ..HostOptions::default() }).unwrap();
     assert_eq!(host.slots_wanted_in_vain(), Some(12_000));
     assert!((16..1_000).contains(&host.slots()), "{}", host.slots());

@@ -11,12 +11,12 @@ pub const COUNTER: &str = r#"
     (i32.const 0))"#;
 
 #[test]
-fn a_guest_handles_messages_and_keeps_what_it_counts() {
+fn guest_keeps_its_counter() {
     assert_eq!(told(COUNTER, 3), ["inform 1", "inform 2", "inform 3"]);
 }
 
 #[test]
-fn guests_of_one_module_share_no_memory() {
+fn guests_share_no_memory() {
     let (mut sim, probe) = world();
     let host = host();
     sim.spawn("one", agent(&host, COUNTER));
@@ -32,7 +32,7 @@ fn guests_of_one_module_share_no_memory() {
 }
 
 #[test]
-fn its_message_arrives_as_the_sender_wrote_it() {
+fn message_arrives_as_sent() {
     // The frame of `inform` with a whole number from sim@..., as docs/design/wasm-agents.md has it: content at its end.
     let body = r#"
       (func (export "whim_handle") (param $ptr i32) (param $len i32) (result i32)
@@ -42,7 +42,7 @@ fn its_message_arrives_as_the_sender_wrote_it() {
 }
 
 #[test]
-fn timers_call_it_in_their_order_and_once() {
+fn timers_fire_in_order_once() {
     let body = r#"
       (func (export "whim_start") (param i32 i32) (result i32)
         (drop (call $timer (i64.const 300) (i64.const 3)))
@@ -61,7 +61,7 @@ fn timers_call_it_in_their_order_and_once() {
 }
 
 #[test]
-fn it_ends_by_its_own_will() {
+fn guest_can_stop_itself() {
     let body = r#"
       (func (export "whim_handle") (param i32 i32) (result i32)
         (call $tell (i64.const 7)) (call $stop) (i32.const 0))"#;
@@ -74,7 +74,7 @@ fn it_ends_by_its_own_will() {
 }
 
 #[test]
-fn who_ends_goes_nowhere_and_waits_for_nothing() {
+fn stop_overrides_hop_and_wait() {
     let depart = r#"(drop (call $depart (i32.const 3000) (i32.const 2)))"#;
     let wait = r#"(drop (call $receive (i32.const 3000) (i32.const 0) (i64.const -1)))"#;
     let stop = "(call $stop)";
@@ -96,7 +96,7 @@ fn who_ends_goes_nowhere_and_waits_for_nothing() {
 }
 
 #[test]
-fn it_sees_how_long_a_timer_has_left() {
+fn guest_reads_remaining_timer() {
     let body = r#"
       (func (export "whim_start") (param i32 i32) (result i32)
         (drop (call $timer (i64.const 300) (i64.const 3)))
@@ -119,7 +119,7 @@ fn it_sees_how_long_a_timer_has_left() {
 }
 
 #[test]
-fn it_cannot_bound_its_life_where_nobody_has_a_time_to_live() {
+fn lifetime_is_denied_without_ams() {
     let body = r#"
       (func (export "whim_handle") (param i32 i32) (result i32)
         (call $tell (i64.extend_i32_s (call $set_lifetime (i64.const 500))))
@@ -128,7 +128,7 @@ fn it_cannot_bound_its_life_where_nobody_has_a_time_to_live() {
 }
 
 #[test]
-fn it_says_its_last_words_when_it_is_ended() {
+fn ended_guest_runs_stop() {
     let body = r#"
       (func (export "whim_stop") (call $tell (i64.const 99)))
       (func (export "whim_handle") (param i32 i32) (result i32) (i32.const 0))"#;
@@ -141,7 +141,7 @@ fn it_says_its_last_words_when_it_is_ended() {
 }
 
 #[test]
-fn it_takes_from_its_mailbox_what_fits() {
+fn take_finds_matching_message() {
     // A template: performative 18 (request), nothing else.
     let body = r#"
       (data (i32.const 3000) "\12")
@@ -153,7 +153,7 @@ fn it_takes_from_its_mailbox_what_fits() {
 }
 
 #[test]
-fn nothing_is_granted_that_no_rule_grants() {
+fn ungranted_imports_are_denied() {
     let body = r#"
       (func (export "whim_handle") (param i32 i32) (result i32) (call $tell (call $now)) (i32.const 0))"#;
     assert_eq!(told(body, 1), ["inform -1"]);
@@ -166,7 +166,7 @@ fn nothing_is_granted_that_no_rule_grants() {
 }
 
 #[test]
-fn what_is_no_guest_is_told_why() {
+fn refused_module_gets_a_reason() {
     let host = host();
     let why = |text: &str| compile(&host, text).err().map(|error| error.to_string()).unwrap_or_default();
     let handle = r#"(func (export "whim_handle") (param i32 i32) (result i32) (i32.const 0))"#;
@@ -202,7 +202,7 @@ fn a_module_is_compiled_once() {
 }
 
 #[test]
-fn more_guests_than_places_take_turns_in_memory() {
+fn guests_share_limited_slots() {
     let (mut sim, probe) = world();
     let host = crate::harness::host_of(4);
     let names: Vec<String> = (0..40).map(|n| format!("g{n}")).collect();
@@ -237,7 +237,7 @@ fn options_reach_its_first_call() {
 }
 
 #[test]
-fn a_call_ends_in_one_hop() {
+fn call_ends_in_one_hop() {
     let body = r#"(data (i32.const 3000) "n7")
       (func (export "whim_handle") (param i32 i32) (result i32)
         (call $tell (i64.extend_i32_s (call $depart (i32.const 3000) (i32.const 2))))

@@ -82,14 +82,14 @@ fn templates_fit_what_they_say() {
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn invalid_message_is_refused() {
     each("malformed", |name, _, bytes| {
         assert!(read_message(bytes, Aid::local("guest")).is_err(), "{name}");
     });
 }
 
 #[test]
-fn what_guests_cannot_read_is_not_written() {
+fn too_deep_message_is_refused() {
     let nested = |levels: usize| (0..levels).fold(Value::Int(1), |value, _| Value::list([value]));
     let mut out = Vec::new();
     assert_eq!(write_value(&nested(95), &mut out), Ok(()));
@@ -99,7 +99,7 @@ fn what_guests_cannot_read_is_not_written() {
 
 proptest::proptest! {
     #[test]
-    fn any_bytes_are_refused_or_read(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+    fn random_bytes_do_no_harm(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
         let _ = read_message(&bytes, Aid::local("guest"));
         let _ = read_template(&bytes);
         let _ = read_value(&bytes);

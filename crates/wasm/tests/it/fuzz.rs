@@ -10,37 +10,37 @@ use std::path::{Path, PathBuf};
 use replay::{change, replay};
 
 #[test]
-fn modules_are_replayed_and_changed_ones_do_no_harm() {
+fn mutated_modules_do_no_harm() {
     replay("guest_module", guest::guest_module);
     change(&guest::modules(), 300, guest::guest_module);
 }
 
 #[test]
-fn states_are_replayed_and_changed_ones_do_no_harm() {
+fn mutated_states_do_no_harm() {
     replay("guest_state", guest::guest_state);
     change(&guest::states(), 500, guest::guest_state);
 }
 
 #[test]
-fn calls_are_replayed_and_changed_ones_do_no_harm() {
+fn mutated_calls_do_no_harm() {
     replay("guest_calls", guest::guest_calls);
     change(&guest::scripts(), 40, guest::guest_calls);
 }
 
 #[test]
-fn a_script_is_what_the_guest_does() {
+fn script_drives_the_guest() {
     let send = [[0].as_slice(), &3000u32.to_le_bytes(), &25u32.to_le_bytes(), &[0; 8]].concat();
     assert_eq!(guest::sent_by(&send.repeat(3)), 3);
 }
 
 #[test]
-fn frames_are_replayed_and_changed_ones_do_no_harm() {
+fn mutated_frames_do_no_harm() {
     replay("guest_frame", guest::guest_frame);
     change(&guest::frames(), 20_000, guest::guest_frame);
 }
 
 #[test]
-fn states_to_start_from_are_states() {
+fn seed_states_are_valid() {
     for state in guest::states() {
         assert!(guest::is_state(&state), "{state:?}");
         let other_layout = [&[state[0] - 1], &state[1..]].concat();
@@ -66,7 +66,7 @@ fn files(target: &str, seeds: Vec<Vec<u8>>) -> impl Iterator<Item = (PathBuf, Ve
 
 /// A fuzzer that starts from states of a former layout gets no further than their first byte.
 #[test]
-fn the_corpus_is_what_the_fuzzers_start_from_today() {
+fn corpus_matches_the_seeds() {
     for (target, seeds) in seeds() {
         for (file, seed) in files(target, seeds) {
             let found = std::fs::read(&file).unwrap_or_default();

@@ -37,13 +37,13 @@ fn an_endless_loop_is_interrupted() {
 }
 
 #[test]
-fn a_memory_bomb_does_not_go_off() {
+fn memory_bomb_ends_its_guest() {
     let why = fate("(loop $l (drop (memory.grow (i32.const 1))) (br $l)) (i32.const 0)");
     assert_eq!(why, "it wants 16842752 bytes of memory: 16777216 are the most (quota memory_bytes)");
 }
 
 #[test]
-fn lies_about_addresses_and_lengths_end_it() {
+fn false_addresses_end_the_guest() {
     for (ptr, len) in [(0, 65537), (65536, 1), (-1, 1), (-1, -1), (i32::MAX, i32::MAX), (0, -1)] {
         let why = fate(&format!("(drop (call $send (i32.const {ptr}) (i32.const {len}))) (i32.const 0)"));
         assert_eq!(why, "it passed an address outside its memory", "{ptr} {len}");
@@ -70,7 +70,7 @@ fn fate_of(body: &str) -> String {
 }
 
 #[test]
-fn a_trap_in_any_export_ends_it() {
+fn trap_in_any_export_ends_guest() {
     let handle = format!("{HANDLE} (i32.const 0))");
     let start = format!(r#"{handle} (func (export "whim_start") (param i32 i32) (result i32) (unreachable))"#);
     let timer = format!(
@@ -84,7 +84,7 @@ fn a_trap_in_any_export_ends_it() {
 }
 
 #[test]
-fn a_trap_where_it_is_handed_something_ends_it() {
+fn trap_in_inbox_ends_guest() {
     let (mut sim, _) = world();
     let text = crate::harness::guest(&format!("{HANDLE} (i32.const 0))"));
     let text = text.replace("(i32.const 4096)", "(unreachable)");
@@ -96,7 +96,7 @@ fn a_trap_where_it_is_handed_something_ends_it() {
 }
 
 #[test]
-fn a_module_whose_start_function_traps_is_not_admitted() {
+fn trapping_start_function_is_refused() {
     let text = crate::harness::guest(&format!("{HANDLE} (i32.const 0)) (func $begin (unreachable)) (start $begin)"));
     let why = crate::harness::compile(&host(), &text).map(|_| ()).unwrap_err().to_string();
     assert!(why.starts_with("it cannot be instantiated") && why.contains("unreachable"), "{why}");
@@ -104,7 +104,7 @@ fn a_module_whose_start_function_traps_is_not_admitted() {
 
 /// Nobody waits until it has had all the time that a call may take.
 #[test]
-fn who_is_ended_in_an_endless_loop_ends_soon() {
+fn endless_loop_ends_when_killed() {
     let (mut sim, probe) = world();
     sim.set_policy(serde_json::from_str(r#"{"quota": [{"who": "agent:guest", "call_cpu_ms": 10000}]}"#).unwrap());
     let body =
@@ -132,7 +132,7 @@ fn recursion_ends_with_the_stack() {
 }
 
 #[test]
-fn a_flood_of_messages_is_dammed() {
+fn message_flood_is_limited() {
     let flood = "(loop $l (call $tell (i64.const 1)) (br $l)) (i32.const 0)";
     let quota = r#"{"quota": [{"who": "agent:guest", "messages_per_s": 100}]}"#;
     assert_eq!(
@@ -147,7 +147,7 @@ fn a_flood_of_messages_is_dammed() {
 
 /// A process keeps names for ever.
 #[test]
-fn names_that_are_looked_for_are_counted() {
+fn searched_names_are_counted() {
     let search = r#"
         (local $n i32)
         (memory.fill (i32.const 3000) (i32.const 97) (i32.const 1000))
@@ -164,7 +164,7 @@ fn names_that_are_looked_for_are_counted() {
 
 /// Each agent may make up some names, but not all together any number: who makes few goes on.
 #[test]
-fn names_that_all_make_up_are_counted() {
+fn names_of_all_guests_are_counted() {
     let (mut sim, _) = world();
     let host = host();
     // A text of so many bytes with its own name in it.
@@ -194,7 +194,7 @@ fn names_that_all_make_up_are_counted() {
 }
 
 #[test]
-fn a_message_that_is_too_long_ends_it_and_is_not_sent() {
+fn overlong_message_ends_guest_unsent() {
     let body = "(call $send (i32.const 1024) (i32.const 25))";
     for (quota, of) in [("message_bytes", ""), ("owner_message_bytes", "of agents of this node ")] {
         let policy = format!(r#"{{"quota": [{{"who": "agent:guest", "{quota}": 24}}]}}"#);
@@ -210,7 +210,7 @@ fn a_message_that_is_too_long_ends_it_and_is_not_sent() {
 }
 
 #[test]
-fn frames_that_are_none_are_refused() {
+fn invalid_frames_are_refused() {
     // An unknown performative; a field that ends too early.
     for frame in [r"\63", r"\07\02\ff\ff\ff\ff", r"\07", r"\07\02\01\00\00\00\ff", r"\07\63\00\00\00\00"] {
         let (mut sim, probe) = world();
@@ -239,13 +239,13 @@ fn its_room_may_be_nowhere() {
 }
 
 #[test]
-fn its_time_on_a_node_ends() {
+fn lifetime_ends_the_guest() {
     let quota = r#"{"quota": [{"who": "agent:guest", "lifetime_s": 1}]}"#;
     assert_eq!(fate_under(quota, "(i32.const 0)"), "its 1 s on this node are over (quota lifetime_s)");
 }
 
 #[test]
-fn whoever_owns_it_is_told_why_it_failed() {
+fn owner_hears_failure_reason() {
     let (mut sim, probe) = world();
     let new = NewAgent { owner: "probe".into(), ..NewAgent::new("guest", AgentKind::Wasm) };
     sim.introduce(new, agent(&host(), &format!("{HANDLE} (unreachable))")));
@@ -258,7 +258,7 @@ fn whoever_owns_it_is_told_why_it_failed() {
 }
 
 #[test]
-fn a_template_of_a_million_parts_is_refused() {
+fn huge_template_is_refused() {
     // Fields 8 (language) of no bytes, five bytes each, over most of a page.
     let body = format!(
         r#"{HANDLE}
@@ -281,7 +281,7 @@ fn a_template_of_a_million_parts_is_refused() {
 }
 
 #[test]
-fn what_it_used_is_not_forgotten_while_it_is_written_out() {
+fn usage_survives_leaving_memory() {
     let flood = "(call $tell (i64.const 1)) (call $tell (i64.const 2)) (i32.const 0)";
     let (mut sim, _) = world();
     let quota = r#"{"quota": [{"who": "agent:guest", "messages_per_s": 3}]}"#;
@@ -307,7 +307,7 @@ fn refused(functions: &str) -> String {
 
 /// Small modules can take a compiler gigabytes and minutes: they are refused before it sees them.
 #[test]
-fn what_would_take_long_to_compile_is_refused() {
+fn costly_module_is_refused() {
     let locals = |count: usize| format!("(local {})", "i32 ".repeat(count));
     assert_eq!(
         refused(&format!("(func (param i32) {})", locals(1_000))),

@@ -50,7 +50,7 @@ fn who_fails_says_why() {
 }
 
 #[test]
-fn who_is_ended_says_so_and_who_ends_itself_says_nothing() {
+fn last_words_follow_forced_end_only() {
     let (mut sim, probe, ..) = with_last_words();
     assert!(sim.kill("guest"));
     sim.run_until_idle();
@@ -64,7 +64,7 @@ fn who_is_ended_says_so_and_who_ends_itself_says_nothing() {
 }
 
 #[test]
-fn who_moves_stays_who_it_is_and_a_clone_is_somebody_else() {
+fn moves_keep_life_clones_change() {
     let (mut sim, probe, host, life) = with_last_words();
     assert_eq!(tell(&mut sim, &probe, "guest"), life);
     let body = "(call $tell (call $life)) (i32.const 0))";
@@ -88,7 +88,7 @@ fn who_moves_stays_who_it_is_and_a_clone_is_somebody_else() {
 }
 
 #[test]
-fn last_words_are_a_message_to_agents() {
+fn last_words_go_to_agents_only() {
     let answer = |frame: &str, length: usize| {
         let body = format!(
             r#"(data (i32.const 3000) "{frame}") {HANDLE}

@@ -53,7 +53,7 @@ fn swarm(policy: &str, host: &Arc<Host>, body: &str, times: usize) -> Simulation
 }
 
 #[test]
-fn messages_of_all_agents_of_an_owner_add_up() {
+fn owner_message_rate_adds_up() {
     let policy = r#"{"quota": [{"who": "*", "messages_per_s": 20, "owner_messages_per_s": 70}]}"#;
     let sim = swarm(policy, &host(), "(call $tell (i64.const 1)) (i32.const 0))", 10);
     let fates = fates(&sim, "guest", 10);
@@ -65,7 +65,7 @@ fn messages_of_all_agents_of_an_owner_add_up() {
 }
 
 #[test]
-fn processor_time_of_all_agents_of_an_owner_adds_up() {
+fn owner_processor_time_adds_up() {
     let policy = r#"{"quota": [{"who": "agent:guest*", "cpu_ms_per_s": 900, "owner_cpu_ms_per_s": 20},
                                {"who": "agent:other", "owner_cpu_ms_per_s": 900}]}"#;
     let sim = swarm(policy, &host(), SPIN, 4);
@@ -76,7 +76,7 @@ fn processor_time_of_all_agents_of_an_owner_adds_up() {
 }
 
 #[test]
-fn whoever_does_not_come_back_is_stopped_by_what_his_owner_may_take() {
+fn endless_call_meets_owner_quota() {
     for quota in ["cpu_ms_per_s", "owner_cpu_ms_per_s"] {
         let policy = format!(r#"{{"quota": [{{"who": "*", "call_cpu_ms": 10000, "{quota}": 30}}]}}"#);
         let mut sim = world_under(&policy);
@@ -91,7 +91,7 @@ fn whoever_does_not_come_back_is_stopped_by_what_his_owner_may_take() {
 }
 
 #[test]
-fn memories_of_all_agents_of_an_owner_add_up() {
+fn owner_memory_adds_up() {
     let policy = r#"{"quota": [{"who": "*", "memory_bytes": 131072, "owner_memory_bytes": 851968}]}"#;
     let grow = "(if (i32.eq (memory.size) (i32.const 1)) (then (drop (memory.grow (i32.const 1))))) (i32.const 0))";
     // Also if there is room for two at a time: one that is written out wants its memory back.
@@ -105,7 +105,7 @@ fn memories_of_all_agents_of_an_owner_add_up() {
 }
 
 #[test]
-fn who_ends_gives_its_memory_back() {
+fn ended_guest_frees_owner_memory() {
     let policy = r#"{"quota": [{"who": "*", "owner_memory_bytes": 65536}]}"#;
     let (mut sim, host) = (world_under(policy), host());
     for number in 0..3 {
@@ -156,7 +156,7 @@ fn taken_in(
 const TELL_TIME: &str = "(call $tell (i64.extend_i32_s (i64.gt_s (call $now) (i64.const 0)))) (i32.const 0))";
 
 #[test]
-fn a_clone_is_granted_what_its_original_is_whatever_it_calls_itself() {
+fn clone_has_its_originals_grants() {
     let policy = r#"{"grant": [{"who": "agent:seer", "clock": true}]}"#;
     for (original, told) in [("guest", "inform 0"), ("seer", "inform 1")] {
         let (mut sim, probe) = world();
@@ -178,7 +178,7 @@ fn a_clone_is_granted_what_its_original_is_whatever_it_calls_itself() {
 }
 
 #[test]
-fn a_clone_that_moves_before_its_first_call_is_still_a_clone() {
+fn uncalled_clone_moves_as_clone() {
     let (mut sim, probe) = world();
     sim.set_policy(serde_json::from_str(r#"{"grant": [{"who": "agent:seer", "clock": true}]}"#).unwrap());
     let host = host();
@@ -208,7 +208,7 @@ fn made_again(sim: &mut Simulation, host: &Arc<Host>, body: &str) {
 
 /// Whoever hops to and fro would else have a new allowance every millisecond.
 #[test]
-fn who_is_back_soon_goes_on_with_what_he_had_used() {
+fn guest_back_soon_keeps_usage() {
     let three = "(call $tell (i64.const 1)) (call $tell (i64.const 2)) (call $tell (i64.const 3)) (i32.const 0))";
     let fate_with = |most: u32| {
         let mut sim = world_under(&format!(r#"{{"quota": [{{"who": "*", "messages_per_s": {most}}}]}}"#));
@@ -243,14 +243,14 @@ fn with_a_kept_byte() -> (Simulation, Probe, Arc<Host>) {
 }
 
 #[test]
-fn who_is_made_again_from_a_journal_is_who_it_was() {
+fn restored_agent_keeps_provenance() {
     let (mut sim, probe, host) = with_a_kept_byte();
     made_again(&mut sim, &host, KEEP_A_BYTE);
     assert_eq!(probe.take_lines(), ["inform 1"], "it finds what it left");
 }
 
 #[test]
-fn who_was_with_a_client_is_not_whose_its_state_says() {
+fn clients_state_cannot_claim_owner() {
     let (mut sim, probe, host) = with_a_kept_byte();
     let now = sim.now();
     let state = {
@@ -279,7 +279,7 @@ fn who_was_with_a_client_is_not_whose_its_state_says() {
 }
 
 #[test]
-fn a_clone_does_not_take_a_name_that_may_more() {
+fn clone_cannot_take_privileged_name() {
     let policy =
         r#"{"allow": [{"who": "agent:warden", "kill": "*"}], "deny": [{"who": "agent:guest*", "send": "vault"}]}"#;
     let (mut sim, host) = (world_under(policy), host());
@@ -294,7 +294,7 @@ fn a_clone_does_not_take_a_name_that_may_more() {
 }
 
 #[test]
-fn clones_are_counted_for_whoever_owns_the_first() {
+fn clones_count_for_first_owner() {
     let (mut sim, host) = (world_under(r#"{"quota": [{"who": "*", "owner_clones": 3}]}"#), host());
     let idle = "(i32.const 0))";
     introduce(&mut sim, &host, "guest", "boss", idle);
@@ -319,7 +319,7 @@ fn clones_are_counted_for_whoever_owns_the_first() {
 }
 
 #[test]
-fn who_has_more_memory_than_it_may_have_here_is_not_taken_in() {
+fn oversized_arrival_is_refused() {
     let policy = r#"{"quota": [{"who": "agent:big*", "memory_bytes": 131072}]}"#;
     let (mut sim, host) = (world_under(policy), host());
     let grow = "(drop (memory.grow (i32.const 1))) (i32.const 0))";
@@ -341,7 +341,7 @@ fn who_has_more_memory_than_it_may_have_here_is_not_taken_in() {
 }
 
 #[test]
-fn who_is_taken_in_can_have_a_turn() {
+fn accepted_arrival_gets_a_turn() {
     let (mut sim, host) = (world_under(r#"{"quota": [{"who": "*", "call_cpu_ms": 20}]}"#), host());
     // Its state is packed.
     let fill = "(memory.fill (i32.const 8192) (i32.const 7) (i32.const 3000)) (i32.const 0))";
@@ -381,7 +381,7 @@ fn who_is_taken_in_can_have_a_turn() {
 }
 
 #[test]
-fn a_state_that_says_that_it_becomes_more_than_its_memory_is_not_unpacked() {
+fn inflated_state_is_never_unpacked() {
     let (sim, host) = (world_under("{}"), host());
     // A state of layout 4, of an agent that has started, with no further pages, of 48 MiB as LZ4.
     let mut state = vec![4, 1, 0, 0x81, 0x80, 0x80, 0x30];
@@ -396,9 +396,9 @@ fn a_state_that_says_that_it_becomes_more_than_its_memory_is_not_unpacked() {
     assert_eq!(came.err().as_deref(), Some("the bytes are no state of such an agent"));
 }
 
-/// The one node of the simulator is left by nobody: who tries is told so.
+/// No agent leaves the only node of the simulator: an attempt fails, and the agent is told.
 #[test]
-fn traps_on_the_way_end_nobody_else() {
+fn traps_in_hops_end_no_other() {
     let depart = r#"(drop (call $depart (i32.const 1047) (i32.const 2))) (i32.const 0))
         (data (i32.const 1047) "n2")"#;
     let exports = [

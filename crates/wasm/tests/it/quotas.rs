@@ -42,7 +42,7 @@ fn stopped_for(quota: &str, most: u64, body: &str) -> String {
 }
 
 #[test]
-fn each_quota_stops_who_exceeds_it_and_its_owner_hears_why() {
+fn exceeded_quota_is_told_to_owner() {
     let quotas = [
         ("call_cpu_ms", 20, SPIN),
         ("cpu_ms_per_s", 20, SPIN),
@@ -67,7 +67,7 @@ fn each_quota_stops_who_exceeds_it_and_its_owner_hears_why() {
 }
 
 #[test]
-fn the_time_of_an_owner_is_not_longer_for_his_having_more_agents() {
+fn more_agents_extend_no_lifetime() {
     let (mut sim, _) = world();
     sim.set_policy(serde_json::from_str(r#"{"quota": [{"who": "*", "owner_lifetime_s": 10}]}"#).unwrap());
     let host = host();

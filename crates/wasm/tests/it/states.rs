@@ -37,7 +37,7 @@ fn a_state() -> Vec<u8> {
 }
 
 #[test]
-fn a_guest_goes_on_from_its_state() {
+fn guest_continues_from_its_state() {
     let (first, second) = (host(), host());
     let (mut sim, probe) = world();
     sim.spawn("guest", agent(&first, COUNTER));
@@ -54,7 +54,7 @@ fn a_guest_goes_on_from_its_state() {
 }
 
 #[test]
-fn a_state_is_the_same_however_often_it_is_kept() {
+fn repeated_saves_are_equal() {
     let module = compile(&host(), &guest(COUNTER)).unwrap();
     let (mut sim, _) = world();
     sim.spawn("guest", agent(&host(), COUNTER));
@@ -66,7 +66,7 @@ fn a_state_is_the_same_however_often_it_is_kept() {
 }
 
 #[test]
-fn a_clone_goes_its_own_way() {
+fn clone_diverges_from_original() {
     let (mut sim, probe) = world();
     sim.spawn("guest", agent(&host(), COUNTER));
     (0..2).for_each(|_| sim.tell("guest", "go"));
@@ -102,7 +102,7 @@ fn memory_that_grew_comes_back() {
 }
 
 #[test]
-fn what_it_is_to_be_told_first_goes_along() {
+fn unread_options_travel_along() {
     let body = r#"
       (func (export "whim_start") (param $ptr i32) (param $len i32) (result i32)
         (call $tell (i64.load (i32.sub (i32.add (local.get $ptr) (local.get $len)) (i32.const 8))))
@@ -120,7 +120,7 @@ fn what_it_is_to_be_told_first_goes_along() {
 /// Random bytes after the byte of the layout. Half of them begin with empty flags, so that the rest is read as an
 /// image.
 #[test]
-fn hostile_states_end_the_agent_at_worst() {
+fn random_states_do_no_harm() {
     let module = compile(&host(), &guest(COUNTER)).unwrap();
     let layout = a_state()[0];
     let mut runner = TestRunner::new(ProptestConfig::with_cases(128));
@@ -144,7 +144,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn states_that_were_tampered_with_end_the_agent_at_worst(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn altered_states_do_no_harm(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let module = compile(&host(), &guest(COUNTER)).unwrap();
         let mut state = a_state();
         let place = at.index(state.len());

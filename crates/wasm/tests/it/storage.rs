@@ -20,7 +20,7 @@ fn at(ptr: u32, len: u32) -> String {
 }
 
 #[test]
-fn what_is_kept_is_found_again() {
+fn stored_value_is_found_again() {
     let (one, two, other) = (at(3000, 7), at(3007, 7), at(3014, 5));
     let put = |key: &str, len| format!("storage_put {key} {}", at(3100, len));
     let calls = [
@@ -50,7 +50,7 @@ fn what_is_kept_is_found_again() {
 }
 
 #[test]
-fn who_is_ended_can_still_leave_something() {
+fn ended_guest_can_still_store() {
     let put = format!("storage_put {} {}", at(3000, 7), at(3100, 3));
     let body = format!(
         r#"(i32.const 0)) (func (export "whim_stop") (call $tell (i64.extend_i32_s (call ${put}))))
@@ -67,7 +67,7 @@ fn who_is_ended_can_still_leave_something() {
 }
 
 #[test]
-fn nothing_is_kept_that_is_not_granted() {
+fn ungranted_storage_is_denied() {
     let body = telling(&[
         &format!("storage_put {} {}", at(3000, 7), at(3100, 1)),
         &format!("storage_get {}", at(3000, 7)),
@@ -79,7 +79,7 @@ fn nothing_is_kept_that_is_not_granted() {
 }
 
 #[test]
-fn keys_and_values_have_their_limits() {
+fn keys_and_values_are_limited() {
     let body = telling(&[
         &format!("storage_put {} {}", at(3000, 0), at(3100, 1)),
         &format!("storage_put {} {}", at(3000, 257), at(3100, 1)),
@@ -102,7 +102,7 @@ fn keys_and_values_have_their_limits() {
 }
 
 #[test]
-fn what_an_owner_keeps_adds_up() {
+fn owner_storage_adds_up() {
     let body = telling(&[&format!("storage_put {} {}", at(3000, 1), at(3100, 19))]);
     let (mut sim, probe) = world();
     sim.set_policy(serde_json::from_str(GRANT).unwrap());
@@ -119,7 +119,7 @@ fn what_an_owner_keeps_adds_up() {
 }
 
 #[test]
-fn who_comes_back_and_its_clones_find_what_it_kept_and_nobody_else_does() {
+fn only_descendants_find_stored_values() {
     let put = telling(&[&format!("storage_put {} {}", at(3000, 1), at(3100, 5))]);
     let get = telling(&[&format!("storage_get {}", at(3000, 1))]);
     let mut sim = world_under(GRANT);
@@ -151,7 +151,7 @@ fn who_comes_back_and_its_clones_find_what_it_kept_and_nobody_else_does() {
 }
 
 #[test]
-fn a_service_that_is_refused_is_not_offered() {
+fn refused_service_is_not_offered() {
     let body = telling(&["register (i32.const 3000) (i32.const 5) (i32.const 3000) (i32.const 0)"]);
     let handle = r#"(func (export "whim_handle") (param i32 i32) (result i32)"#;
     for (policy, answer) in
@@ -167,7 +167,7 @@ fn a_service_that_is_refused_is_not_offered() {
 }
 
 #[test]
-fn who_takes_back_what_it_does_not_offer_is_told() {
+fn unknown_deregistration_is_reported() {
     let service = "(i32.const 3000) (i32.const 5) (i32.const 3000) (i32.const 0)";
     let other = "(i32.const 3001) (i32.const 5) (i32.const 3000) (i32.const 0)";
     let body = telling(&[

@@ -25,7 +25,7 @@ const WAITER: &str = r#"
     (i32.const 0))"#;
 
 #[test]
-fn a_call_waits_for_a_message_that_fits() {
+fn call_waits_for_matching_message() {
     let (mut sim, probe) = world();
     sim.spawn("guest", agent(&host(), WAITER));
     sim.tell("guest", 1);
@@ -49,7 +49,7 @@ fn a_call_waits_for_a_message_that_fits() {
 }
 
 #[test]
-fn it_is_seen_what_a_call_waits_for() {
+fn inspection_shows_the_wait() {
     let (mut sim, _) = world();
     let host = host();
     sim.spawn("guest", agent(&host, WAITER));
@@ -71,7 +71,7 @@ fn it_is_seen_what_a_call_waits_for() {
 }
 
 #[test]
-fn a_call_waits_no_longer_than_it_says() {
+fn call_waits_until_timeout() {
     let (mut sim, probe) = world();
     sim.spawn("guest", agent(&host(), WAITER));
     sim.tell("guest", 1);
@@ -82,7 +82,7 @@ fn a_call_waits_no_longer_than_it_says() {
 }
 
 #[test]
-fn a_call_that_waits_is_part_of_the_state() {
+fn waiting_call_survives_a_save() {
     let (mut sim, probe) = world();
     sim.spawn("guest", agent(&host(), WAITER));
     sim.tell("guest", 1);
@@ -115,7 +115,7 @@ fn nothing_waits_in_last_words() {
 }
 
 #[test]
-fn it_knows_how_often_it_was_called_home() {
+fn guest_reads_its_recalls() {
     let body = r#"
       (func (export "whim_after_move") (param $ptr i32) (param $len i32) (result i32)
         (call $tell (i64.extend_i32_s (local.get $len)))
@@ -151,7 +151,7 @@ fn it_knows_how_often_it_was_called_home() {
 }
 
 #[test]
-fn who_waits_is_not_called_about_a_hop() {
+fn waiting_guest_gets_no_hop_call() {
     let body = format!(
         r#"{WAITER}
           (func (export "whim_after_move") (param i32 i32) (result i32) (call $tell (i64.const 77)) (i32.const 0))"#

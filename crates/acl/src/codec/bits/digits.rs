@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_take_half_a_byte_a_digit() {
+    fn digits_take_half_a_byte() {
         let written = |digits| {
             let mut out = Vec::new();
             write(&mut out, digits);

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_message_is_four_bytes() {
+    fn smallest_message_is_four_bytes() {
         let nobody = AclMessage {
             receivers: Default::default(),
             ..AclMessage::new(Performative::Cfp, Aid::NOBODY, Aid::NOBODY, Value::Null)
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_once_is_short() {
+    fn repeated_words_are_short() {
         let size = TableSize::from_bits(8).expect("a size");
         let (mut encoder, mut decoder) = (Encoder::new(size), Decoder::new(size));
         let mut lengths = Vec::new();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_makes_room_at_both_ends() {
+    fn full_table_evicts_at_both_ends() {
         let size = TableSize::from_bits(8).expect("a size");
         let (mut encoder, mut decoder) = (Encoder::new(size), Decoder::new(size));
         for n in 0..2_000 {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_needed_where_one_was_used() {
+    fn table_codes_need_a_table() {
         let mut encoder = Encoder::new(TableSize::from_bits(12).expect("a size"));
         let bytes = encoder.encode(&message("x")).expect("can be written");
         let error = decode(&bytes, None).expect_err("no table");

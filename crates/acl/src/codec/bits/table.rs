@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_given_in_order_and_again_after_eviction() {
+    fn evicted_codes_are_given_again() {
         let mut table = CodeTable::new(TableSize::from_bits(8).expect("a size"));
         for n in 0..256 {
             table.insert(entry(&n.to_string()));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_and_words_are_different_entries() {
+    fn bytes_and_words_differ() {
         let mut table = CodeTable::new(TableSize::from_bits(9).expect("a size"));
         table.insert(entry("x"));
         assert_eq!(table.code(&Entry { is_bytes: true, text: b"x"[..].into() }), None);

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_browsers_do() {
+    fn numbers_are_written_as_in_browsers() {
         for (n, text) in [
             (0.0, "0"),
             (-1.5, "-1.5"),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_that_holds_itself_is_refused() {
+    fn circular_container_is_refused() {
         use std::collections::VecDeque;
         use std::sync::Arc;
         let object = Arc::new(crate::Object::new(Contents::Queue(VecDeque::new())));

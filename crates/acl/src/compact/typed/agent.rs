@@ -56,7 +56,7 @@ mod tests {
     use crate::compact::Limits;
 
     #[test]
-    fn agents_come_back_with_all_that_is_known_of_them() {
+    fn agents_keep_addresses_and_resolvers() {
         let resolver = Aid::new("ams", "there")
             .with_contact(Contact { addresses: vec!["tcp://there:1099".to_owned()], ..Contact::default() });
         let known = Aid::new("eve", "there").with_contact(Contact {

@@ -33,7 +33,7 @@ fn append(store: &Nats, partition: u16, epoch: u64, number: u64) -> Result<Lsn, 
 
 /// Two nodes, each with its own connection: the old owner is not told, and finds out by its next append.
 #[test]
-fn an_owner_that_was_deposed_by_another_node_gets_no_acknowledgement() {
+fn deposed_owner_gets_no_acknowledgement() {
     let Some(engine) = Engine::start(3, true) else { return };
     let address = engine.fresh();
     let nodes = [connect(&address), connect(&address)];
@@ -243,14 +243,14 @@ fn nothing_acknowledged_is_lost(faults: &[(&str, Fault)]) {
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_when_leaders_are_killed_and_stopped() {
+fn leader_faults_lose_no_acknowledged_frame() {
     nothing_acknowledged_is_lost(&[("J0", killed), ("COORD", stopped)]);
 }
 
 /// `cargo test -p whimbrel-store --features nats -- --ignored --nocapture rounds`
 #[test]
 #[ignore = "takes four minutes"]
-fn nothing_acknowledged_is_lost_in_twenty_rounds_of_faults() {
+fn twenty_fault_rounds_lose_nothing() {
     let round: [(&str, Fault); 4] = [("J0", killed), ("J1", stopped), ("COORD", killed), ("J1", killed)];
     nothing_acknowledged_is_lost(&round.repeat(5));
 }

@@ -18,7 +18,7 @@ fn refused(address: &str, survives: Survives) -> String {
 }
 
 #[test]
-fn an_engine_that_promises_less_is_refused() {
+fn weaker_engine_is_refused() {
     let Some(engine) = Engine::start(1, false) else { return };
     let url = engine.cluster.url();
     let server = url.split(['?', '/']).nth(2).unwrap();
@@ -49,7 +49,7 @@ fn order(address: &str, order: &str) {
 }
 
 #[test]
-fn lost_stream_is_never_made_anew() {
+fn lost_stream_is_never_recreated() {
     let Some(engine) = Engine::start(1, false) else { return };
     for (stream, said) in [("J1", "J1 is missing"), ("BLOB", "BLOB is missing"), ("COORD", "COORD is missing")] {
         let address = engine.fresh();
@@ -78,7 +78,7 @@ fn lost_stream_is_never_made_anew() {
 }
 
 #[test]
-fn a_store_is_what_it_was_made() {
+fn store_layout_is_fixed() {
     let Some(engine) = Engine::start(1, true) else { return };
     let address = engine.fresh();
     let store = connect(&address);

@@ -48,11 +48,11 @@ fn passes(servers: u8, sync_always: bool) {
 }
 
 #[test]
-fn one_server_does_what_a_store_must() {
+fn one_server_passes_the_suite() {
     passes(1, false);
 }
 
 #[test]
-fn three_servers_do_what_a_store_must() {
+fn three_servers_pass_the_suite() {
     passes(3, true);
 }
