@@ -66,7 +66,7 @@ fmt-check: | rust ## Formatting
 	@$(CARGO) fmt --all --check
 
 .PHONY: tidy
-tidy: | rust ## The project's own rules: crate arrows, purity, long functions, names, links
+tidy: | rust ## The project's own rules: crate arrows, purity, long functions, names, links, and figures that only fall
 	@$(CARGO) xtask tidy
 
 .PHONY: clippy

@@ -10,16 +10,32 @@ mod second_try;
 mod tidy;
 
 use repo::Repo;
+use tidy::ratchets::Ratchets;
 
-const USAGE: &str = "usage: cargo xtask tidy | test
+const USAGE: &str = "usage: cargo xtask tidy [--figures [FIGURE] | --tighten] | test
 
-  test    run all tests; those with real processes that fail are tried once more, one at a time
-  tidy    check the repository against its own rules; exit status 1 if one is broken";
+  test               run all tests; those with real processes that fail are tried once more, one at a time
+  tidy               check the repository against its own rules; exit status 1 if one is broken
+  tidy --figures     print the figures that only fall: now, allowed (xtask/ratchets.toml), and the target
+  tidy --figures F   print all places that the figure F counts, by its name in xtask/ratchets.toml
+  tidy --tighten     lower what is allowed to the present figures";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["tidy"] => run_tidy(),
+        ["tidy"] => in_repo(check),
+        ["tidy", "--figures"] => in_repo(|repo| {
+            print!("{}", Ratchets::of(repo).table());
+            Ok(ExitCode::SUCCESS)
+        }),
+        ["tidy", "--figures", name] => in_repo(|repo| {
+            print!("{}", Ratchets::of(repo).places(name)?);
+            Ok(ExitCode::SUCCESS)
+        }),
+        ["tidy", "--tighten"] => in_repo(|repo| {
+            Ratchets::of(repo).tighten(repo)?;
+            Ok(ExitCode::SUCCESS)
+        }),
         ["test"] => second_try::run().unwrap_or_else(|error| {
             eprintln!("error: cannot run cargo test: {error}");
             ExitCode::from(2)
@@ -35,22 +51,26 @@ fn main() -> ExitCode {
     }
 }
 
-fn run_tidy() -> ExitCode {
-    let repo = match Repo::open() {
-        Ok(repo) => repo,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::from(2);
-        }
-    };
-    let findings = tidy::check(&repo);
+/// Does something with the repository; exit status 2 if that fails.
+fn in_repo(act: impl FnOnce(&Repo) -> Result<ExitCode, String>) -> ExitCode {
+    Repo::open().and_then(|repo| act(&repo)).unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
+}
+
+fn check(repo: &Repo) -> Result<ExitCode, String> {
+    let (findings, notes) = tidy::check(repo);
     for finding in &findings {
         eprintln!("{finding}");
     }
+    for note in notes {
+        println!("note: {note}");
+    }
     if findings.is_empty() {
         println!("tidy: {} files, nothing to say", repo.files().count());
-        return ExitCode::SUCCESS;
+        return Ok(ExitCode::SUCCESS);
     }
     eprintln!("tidy: {} findings", findings.len());
-    ExitCode::FAILURE
+    Ok(ExitCode::FAILURE)
 }

@@ -1,13 +1,24 @@
 //! Rust source with comments and the insides of literals blanked out, so that what is left can be searched for code.
 
-/// The same text, line by line and byte by byte, but spaces where comments, strings and characters were.
+use std::ops::Range;
+
+/// Returns the same text, line by line and byte by byte, but with spaces in place of comments, strings and characters.
 pub fn mask(source: &str) -> String {
-    let mut scan = Scan { rest: source, out: String::with_capacity(source.len()) };
+    scan(source).out
+}
+
+/// Returns the byte ranges of a text's comments, in their order. A line comment ends before its line break.
+pub fn comments(source: &str) -> Vec<Range<usize>> {
+    scan(source).comments
+}
+
+fn scan(source: &str) -> Scan<'_> {
+    let mut scan = Scan { rest: source, out: String::with_capacity(source.len()), comments: Vec::new() };
     while let Some(next) = scan.rest.chars().next() {
         let word_before = scan.out.ends_with(|c: char| c.is_alphanumeric() || c == '_');
         match next {
-            '/' if scan.rest.starts_with("//") => scan.blank(scan.rest.find('\n').unwrap_or(scan.rest.len())),
-            '/' if scan.rest.starts_with("/*") => scan.blank(block_comment(scan.rest)),
+            '/' if scan.rest.starts_with("//") => scan.comment(scan.rest.find('\n').unwrap_or(scan.rest.len())),
+            '/' if scan.rest.starts_with("/*") => scan.comment(block_comment(scan.rest)),
             '"' => scan.blank(1 + string(scan.rest.get(1..).unwrap_or_default())),
             'r' | 'b' | 'c' if !word_before => match prefixed_string(scan.rest) {
                 Some(bytes) => scan.blank(bytes),
@@ -20,18 +31,26 @@ pub fn mask(source: &str) -> String {
             _ => scan.keep(next),
         }
     }
-    scan.out
+    scan
 }
 
+/// Scanner of Rust source.
 struct Scan<'a> {
     rest: &'a str,
     out: String,
+    comments: Vec<Range<usize>>,
 }
 
 impl Scan<'_> {
     fn keep(&mut self, next: char) {
         self.out.push(next);
         self.rest = self.rest.get(next.len_utf8()..).unwrap_or_default();
+    }
+
+    fn comment(&mut self, bytes: usize) {
+        let start = self.out.len();
+        self.blank(bytes);
+        self.comments.push(start..self.out.len());
     }
 
     fn blank(&mut self, bytes: usize) {
@@ -106,9 +125,24 @@ fn character(text: &str) -> Option<usize> {
     inside.get(first.len_utf8()..)?.starts_with('\'').then(|| first.len_utf8() + 2)
 }
 
-/// The line, from 1, that a byte of `text` is in.
+/// Returns the line, from 1, that a byte of `text` is in.
 pub fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// Lines of a text, to look many bytes up.
+pub struct LineTable(Vec<usize>);
+
+impl LineTable {
+    /// Returns the lines of a text.
+    pub fn of(text: &str) -> Self {
+        Self(std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect())
+    }
+
+    /// Returns the line, from 1, that a byte is in.
+    pub fn line(&self, at: usize) -> usize {
+        self.0.partition_point(|start| *start <= at)
+    }
 }
 
 #[cfg(test)]
@@ -128,6 +162,12 @@ mod tests {
         check("a // b\nc", "a c");
         check("a /* b /* c */ d */ e", "a e");
         check("/// doc { \nfn f() {}", "fn f() {}");
+    }
+
+    #[test]
+    fn comments_are_ranges() {
+        let source = "a(\"// no\"); // ä\n/* b */ c";
+        assert_eq!(comments(source).into_iter().map(|at| &source[at]).collect::<Vec<_>>(), ["// ä", "/* b */"]);
     }
 
     #[test]

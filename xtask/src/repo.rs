@@ -1,12 +1,16 @@
 //! The repository's files, as git sees them: tracked ones, and new ones that are not ignored.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use crate::mask::mask;
 
 /// All files by their path from the repository's root.
 #[derive(Default)]
 pub struct Repo {
+    root: PathBuf,
     files: BTreeMap<String, File>,
 }
 
@@ -16,22 +20,23 @@ pub struct File {
     pub bytes: usize,
     /// Text of the file; empty if it is no UTF-8.
     pub text: String,
+    /// Text of a Rust file with comments and literals blanked out, made when it is first asked for.
+    code: OnceCell<String>,
+}
+
+impl File {
+    fn new(bytes: usize, text: String) -> Self {
+        Self { bytes, text, code: OnceCell::new() }
+    }
 }
 
 impl Repo {
     /// Reads the repository this program was built in.
     pub fn open() -> Result<Self, String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(PathBuf::from).unwrap_or_default();
-        let listing = Command::new("git")
-            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-            .current_dir(&root)
-            .output()
-            .map_err(|error| format!("cannot run git: {error}"))?;
-        if !listing.status.success() {
-            return Err(format!("git ls-files failed: {}", String::from_utf8_lossy(&listing.stderr).trim()));
-        }
-        let mut repo = Self::default();
-        for path in String::from_utf8_lossy(&listing.stdout).split('\0').filter(|path| !path.is_empty()) {
+        let mut repo = Self { root: root.clone(), files: BTreeMap::new() };
+        let listing = repo.git(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
+        for path in listing.split('\0').filter(|path| !path.is_empty()) {
             // A file that is tracked but deleted, or a link, has nothing to check.
             let place = root.join(path);
             if place.is_symlink() {
@@ -40,9 +45,45 @@ impl Repo {
             let Ok(content) = std::fs::read(&place) else { continue };
             let bytes = content.len();
             let text = String::from_utf8(content).unwrap_or_default();
-            repo.files.insert(path.to_owned(), File { bytes, text });
+            repo.files.insert(path.to_owned(), File::new(bytes, text));
         }
         Ok(repo)
+    }
+
+    /// Runs git in the repository's root and returns what it printed.
+    fn git(&self, arguments: &[&str]) -> Result<String, String> {
+        let output = Command::new("git")
+            .args(arguments)
+            .current_dir(&self.root)
+            .output()
+            .map_err(|error| format!("cannot run git: {error}"))?;
+        if !output.status.success() {
+            let command = arguments.first().copied().unwrap_or_default();
+            return Err(format!("git {command} failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Returns the files that differ from the last commit that changed `path`; none if git knows of no such commit.
+    pub fn changed_since(&self, path: &str) -> BTreeSet<String> {
+        let changed = || -> Result<BTreeSet<String>, String> {
+            let commit = self.git(&["log", "-1", "--format=%H", "--", path])?;
+            let names = self.git(&["diff", "--name-only", commit.trim(), "--"])?;
+            let others = self.git(&["ls-files", "--others", "--exclude-standard"])?;
+            Ok(names.lines().chain(others.lines()).map(str::to_owned).collect())
+        };
+        if self.root.as_os_str().is_empty() { BTreeSet::new() } else { changed().unwrap_or_default() }
+    }
+
+    /// Writes a file.
+    pub fn write(&self, path: &str, text: &str) -> Result<(), String> {
+        std::fs::write(self.root.join(path), text).map_err(|error| format!("cannot write {path}: {error}"))
+    }
+
+    /// Returns all Rust files: path, text, and the text with comments and literals blanked out.
+    pub fn rust(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        let rust = self.files().filter(|(path, _)| path.ends_with(".rs"));
+        rust.map(|(path, file)| (path, file.text.as_str(), file.code.get_or_init(|| mask(&file.text)).as_str()))
     }
 
     /// All files in order of their paths.
@@ -81,7 +122,8 @@ impl Repo {
     /// A repository with these files.
     #[cfg(test)]
     pub fn of<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let file = |text: &str| File { bytes: text.len(), text: text.to_owned() };
-        Self { files: files.into_iter().map(|(path, text)| (path.to_owned(), file(text))).collect() }
+        let file = |text: &str| File::new(text.len(), text.to_owned());
+        let files = files.into_iter().map(|(path, text)| (path.to_owned(), file(text))).collect();
+        Self { root: PathBuf::new(), files }
     }
 }

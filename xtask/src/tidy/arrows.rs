@@ -4,7 +4,7 @@ use super::Finding;
 use crate::repo::Repo;
 
 /// Each crate's folder, and the crates it may use in code that ships. Tests may use testkit, too.
-const MAY_USE: &[(&str, &[&str])] = &[
+pub(super) const MAY_USE: &[(&str, &[&str])] = &[
     ("acl-derive", &[]),
     ("acl", &["acl-derive"]),
     ("platform", &["acl"]),
@@ -27,7 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("device", &["acl", "platform", "bdi"]),
-    ("testkit", &["acl", "platform", "runtime"]),
+    ("testkit", &["acl", "platform"]),
 ];
 
 pub fn check(repo: &Repo) -> Vec<Finding> {
@@ -53,14 +53,15 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
     findings
 }
 
-struct Dependency<'a> {
-    line: usize,
-    used: &'a str,
-    for_tests: bool,
+/// One of the project's own crates that a manifest names.
+pub(super) struct Dependency<'a> {
+    pub line: usize,
+    pub used: &'a str,
+    pub for_tests: bool,
 }
 
-/// The project's own crates that a manifest depends on.
-fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
+/// Returns the project's own crates that a manifest depends on.
+pub(super) fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
     let mut section = "";
     let mut found = Vec::new();
     for (index, line) in manifest.lines().enumerate() {

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use super::functions::block_length;
-use super::{Finding, ships, words};
+use super::{Finding, ships, word, words};
 use crate::mask::{line_of, mask};
 use crate::repo::Repo;
 
-const METHODS_MAX: usize = 12;
+pub(super) const METHODS_MAX: usize = 12;
 
 pub fn check(repo: &Repo) -> Vec<Finding> {
     let sources: Vec<(&str, String)> =
@@ -56,16 +56,16 @@ fn wide(declared: &Declared<'_>) -> Option<Finding> {
 }
 
 /// Trait with its methods.
-struct Declared<'a> {
-    path: &'a str,
-    line: usize,
-    name: &'a str,
-    methods: Vec<&'a str>,
+pub(super) struct Declared<'a> {
+    pub path: &'a str,
+    pub line: usize,
+    pub name: &'a str,
+    pub methods: Vec<&'a str>,
     /// Traits that the trait returns as `&mut dyn`.
     capabilities: Vec<&'a str>,
 }
 
-fn declared<'a>(path: &'a str, masked: &'a str, at: usize) -> Option<Declared<'a>> {
+pub(super) fn declared<'a>(path: &'a str, masked: &'a str, at: usize) -> Option<Declared<'a>> {
     let rest = masked.get(at..)?;
     let name = word(rest.strip_prefix("trait ")?);
     let block = block(rest)?;
@@ -107,14 +107,14 @@ fn forwarding(masked: &str, at: usize) -> Option<Forwarding<'_>> {
     })
 }
 
-fn block(rest: &str) -> Option<&str> {
+pub(super) fn block(rest: &str) -> Option<&str> {
     let begin = rest.find('{')?;
     let block = rest.get(begin..)?;
     block.get(..block_length(block))
 }
 
 /// Returns the names of a block's methods, without those of nested blocks.
-fn methods(block: &str) -> Vec<&str> {
+pub(super) fn methods(block: &str) -> Vec<&str> {
     words(block, "fn")
         .filter(|at| {
             let before = block.get(..*at).unwrap_or_default();
@@ -122,11 +122,6 @@ fn methods(block: &str) -> Vec<&str> {
         })
         .filter_map(|at| block.get(at + 3..).map(word))
         .collect()
-}
-
-fn word(text: &str) -> &str {
-    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
-    text.get(..end).unwrap_or_default()
 }
 
 #[cfg(test)]

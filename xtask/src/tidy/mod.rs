@@ -3,9 +3,11 @@
 use std::fmt;
 
 use crate::repo::Repo;
+use ratchets::Ratchets;
 
 mod arrows;
 mod documents;
+mod figures;
 mod files;
 mod forwarding;
 mod functions;
@@ -14,6 +16,7 @@ mod numbers;
 mod output;
 mod privacy;
 mod purity;
+pub mod ratchets;
 
 /// A broken rule, and where.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,8 +44,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// All findings, in order of their places.
-pub fn check(repo: &Repo) -> Vec<Finding> {
+/// Returns all findings in order of their places, and notes that break no rule.
+pub fn check(repo: &Repo) -> (Vec<Finding>, Vec<String>) {
     let checks = [
         arrows::check,
         documents::check,
@@ -57,7 +60,9 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(repo)).collect();
     findings.sort();
-    findings
+    let ratchets = Ratchets::of(repo);
+    findings.extend(ratchets.findings(repo));
+    (findings, ratchets.slack())
 }
 
 /// The part of a source file that is no unit test: our files have those at their end.
@@ -81,6 +86,20 @@ fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
         let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
         !before.is_some_and(inside) && !after.is_some_and(inside)
     })
+}
+
+/// Returns the names that a keyword declares, each with the place of the keyword.
+fn declared<'a>(masked: &'a str, keyword: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    words(masked, keyword).filter_map(move |at| {
+        let name = word(masked.get(at + keyword.len()..)?.strip_prefix(' ')?);
+        (!name.is_empty()).then_some((at, name))
+    })
+}
+
+/// Returns the word that `text` begins with; empty if it begins with something else.
+fn word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    text.get(..end).unwrap_or_default()
 }
 
 #[cfg(test)]

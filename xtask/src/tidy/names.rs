@@ -1,6 +1,6 @@
 //! Names that say nothing: `Manager`, `Helper`, `Util`, `common`, `core`, and `get_`, which in Rust is silent.
 
-use super::{Finding, words};
+use super::{Finding, declared};
 use crate::mask::{line_of, mask};
 use crate::repo::Repo;
 
@@ -36,15 +36,6 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
         }
     }
     findings
-}
-
-/// Iterates over the names that a keyword declares.
-fn declared<'a>(masked: &'a str, keyword: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
-    words(masked, keyword).filter_map(move |at| {
-        let rest = masked.get(at + keyword.len()..)?.strip_prefix(' ')?;
-        let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
-        (!name.is_empty()).then_some((at, name))
-    })
 }
 
 #[cfg(test)]
