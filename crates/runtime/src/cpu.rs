@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_does_not_run() {
+    fn waiting_thread_does_not_run() {
         let (tell, told) = channel();
         let (end, ended) = channel::<()>();
         let sleeper = std::thread::spawn(move || {
@@ -118,7 +118,7 @@ mod tests {
 
     /// Waits for the thread's run time to show: other threads see it with a delay of up to ten milliseconds.
     #[test]
-    fn who_computes_runs() {
+    fn computing_thread_runs() {
         let (before, began) = (ran().unwrap(), Instant::now());
         while ran().unwrap() - before < Duration::from_millis(40) {
             assert!(began.elapsed() < Duration::from_secs(10));

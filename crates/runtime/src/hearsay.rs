@@ -449,7 +449,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_too_many_ends_the_oldest_is_forgotten() {
+    fn oldest_end_report_is_forgotten() {
         let (node, name) = (NodeId(1), |at: usize| Symbol::from(format!("a{at}").as_str()));
         let mut hearsay = Hearsay::default();
         (0..LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(node, name(at).into()));
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ended_is_remembered_for_a_moment_and_of_too_many_the_newest() {
+    fn recent_ends_are_remembered() {
         let name = |at: usize| Symbol::from(format!("a{at}").as_str());
         let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
         let mut ended = Ended::default();

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_by_nearest_rank_of_the_last_seconds() {
+    fn percentiles_use_nearest_rank() {
         let latency = Latency::default();
         assert_eq!(latency.percentiles(Time(0)), None);
         latency.note(Time(0), 1_000_000);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gets_shorter_is_packed() {
+    fn compressible_state_is_packed() {
         let text = b"a plan, and another plan, and another plan. ".repeat(100);
         assert!(Packed::of(text.clone(), &origin()).bytes.len() < text.len() / 4);
         let short = text[..HOP_COMPRESSED_FROM_BYTES - 1].to_vec();

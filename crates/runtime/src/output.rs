@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_agents_are_harmless_and_short() {
+    fn agent_lines_are_safe_and_short() {
         let line = line_of(Aid::local("bob\n[amy]"), &printable("a\u{1b}[2J\n[amy] b"));
         assert_eq!(line, "[bob\\n[amy]] a\\u{1b}[2J\n  [amy] b");
         assert!(printable(&"x".repeat(1 << 20)).len() < 100_000);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_that_ran_last_runs_next() {
+    fn last_thread_runs_next() {
         let pool = Arc::new(Pool::of(3));
         let [(first, end_first), (second, end_second)] = [begin(&pool), begin(&pool)];
         for (at_last, ends) in [(first, [end_second, end_first])] {

@@ -39,7 +39,7 @@ mod tests {
 
     #[cfg(all(target_os = "linux", not(miri)))]
     #[test]
-    fn the_system_tells_its_load() {
+    fn system_load_is_read() {
         assert!(load().is_some_and(|load| load >= 0.0));
     }
 }

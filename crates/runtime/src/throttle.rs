@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn family_beyond_its_burst_is_left_out() {
+    fn family_beyond_burst_is_throttled() {
         let (throttle, now) = (Throttle::default(), Time::ZERO + SECOND * 1_000);
         let burst = LOGGED_BURST_S * 1_000 / LINE;
         assert_eq!(written(&throttle, "loud", now), burst);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn loud_family_goes_on_at_its_rate() {
+    fn loud_family_continues_at_its_rate() {
         let (throttle, mut now) = (Throttle::default(), Time::ZERO + SECOND * 1_000);
         written(&throttle, "loud", now);
         for _ in 0..5 {

@@ -189,14 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn who_computes_or_waits_for_long_holds_up_others() {
+    fn long_computation_delays_others() {
         assert_eq!(decisions(&[sight(false, 100), sight(false, 1_500), sight(false, 3_000)]), [false, false, true]);
         assert_eq!(decisions(&[sight(true, 100), sight(true, 100)]), [false, true]);
         assert_eq!(decisions(&[None]), [true]);
     }
 
     #[test]
-    fn who_is_kept_from_running_holds_up_nobody() {
+    fn preempted_thread_delays_no_other() {
         let kept = [sight(false, 100); 1000];
         assert!(!decisions(&kept).contains(&true));
         let waits_at_times = [sight(true, 100), sight(false, 120), sight(true, 140), sight(false, 150)];

@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tour_takes_another_way_if_a_node_is_dead_and_comes_back() {
+    fn tour_avoids_dead_node_and_returns() {
         let mut trial = Trial::of_task(traveller);
         trial.start(Value::Null).expect("starts");
         assert_eq!(trial.printed(), ["1 on n1"]);

@@ -187,7 +187,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(message in any_message()) {
+    fn encoding_round_trips(message in any_message()) {
         prop_assert_eq!(Message::decode(&message.encode()), Ok(message));
     }
 

@@ -84,7 +84,7 @@ fn a_minion_brings_back_what_it_found_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_minion_whose_sender_is_gone_lives_no_longer_than_it_may() {
+fn orphaned_minion_ends_in_time() {
     let clerk = "!go.
         +!go <- .send(scout, request, send([n2], 1500, 100000)); !sent.
         +!sent : .all_names(L) & .length(L, 4) <-

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_are_explained() {
         let share = |options: Value| Share::read(&Value::term("share", [Value::from("ants"), Value::Null, options]));
         check_refused(Share::read(&Value::from("share")), "share(Kind, Part)");
         check_refused(share(list(&[("agreeing", Value::Int(0))])), "agreeing(0): a whole number from 1 to");

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoding_round_trips() {
         let mut timers = Timers::default();
         timers.set("close", Duration::from_secs(60), Time::ZERO, 1_000);
         let bytes = encode(&clerk(9), true, &timers, None).unwrap();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_state_is_refused_with_its_reason() {
+    fn bad_state_is_refused() {
         let good = encode(&clerk(3), true, &Timers::default(), None).unwrap();
         let told = |bytes: &[u8]| decode::<Clerk>(bytes).unwrap_err();
         for end in 0..good.len() {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_is_too_big_or_cannot_be_written_is_refused() {
+    fn oversized_state_is_refused() {
         let big = vec![0_u64; DURABLE_STATE_BYTES_MAX];
         let told = encode(&big, true, &Timers::default(), None).unwrap_err();
         assert_eq!(told, "its state takes 524297 bytes, and 524288 can be kept at most");
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn deltas_make_the_later_state_of_the_earlier_one() {
+    fn deltas_rebuild_the_later_state() {
         let states: Vec<Vec<u8>> =
             [0, 1, 2, 9, 9, 3, 0].map(|open| encode(&clerk(open), true, &Timers::default(), None).unwrap()).into();
         let mut kept = vec![State::Whole(states[0].clone())];

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timers_go_off_in_order_and_go_on_by_the_clock_on_the_wall() {
+    fn timers_continue_by_wall_clock() {
         let at = Time::from_ms;
         let mut timers = Timers::default();
         timers.set("b", Duration::from_millis(500), at(1_000), 90_000);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn timers_that_travel_know_nothing_of_the_clock_on_the_wall() {
+    fn moving_timers_ignore_wall_clock() {
         let at = Time::from_ms;
         let mut timers = Timers::default();
         timers.set("a", Duration::from_millis(400), at(1_000), 90_000);

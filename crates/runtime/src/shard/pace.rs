@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_of_long_turns_are_short_and_of_short_turns_long() {
+    fn round_length_adapts_to_turns() {
         let mut pace = Pace::default();
         for round in 0..20 {
             let round_us = pace_of(&mut pace, round * 1000);

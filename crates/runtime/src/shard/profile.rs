@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn partners_are_bound_to_a_hub_they_wait_for_and_to_no_other() {
+    fn partners_are_bound_to_hub() {
         let peers = |index: u32| Some(if index == 0 { 3 } else { 0 });
         let busy = profile(&[(0, 40), (1, 20), (2, 20), (3, 20)]);
         let mut bound: Vec<_> = busy.bound(peers).into_iter().collect();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn one_disturbance_does_not_count_and_more_disturb() {
+    fn single_disturbance_does_not_count() {
         let long = Duration::from_millis(500);
         let times: Vec<(u32, u64)> = (0..TURNS_MAX as u32 - 2).map(|turn| (turn % 2, 0)).collect();
         let mut disturbed = profile(&times);

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marked_place_is_passed_when_it_was_taken() {
+    fn marked_place_is_passed() {
         let mut queue = Queue::default();
         (0..3).for_each(|place| queue.push(place));
         queue.mark();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_a_queue_whatever_its_room() {
+    fn queue_works_at_any_size() {
         let (mut queue, mut model) = (Queue::default(), VecDeque::new());
         let mut state = 7u64;
         for i in 0..200_000u32 {

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_shard_was_busy_is_divided_as_the_sample_was() {
+    fn busy_time_is_divided_by_sample() {
         let mut samples = Samples { began: Some(Time::ZERO), ..Samples::default() };
         samples.note(Some(Partition(3)), 300_000);
         samples.note(None, 100_000);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_are_left_to_chance() {
+    fn sample_pauses_are_random() {
         let mut samples = Samples::default();
         let pauses: Vec<u64> = (0..1_000).map(|_| samples.next_pause_us()).collect();
         assert!(pauses.iter().all(|pause| (1..2 * PAUSE_US).contains(pause)));

@@ -1,4 +1,4 @@
-//! The parts of the scheduler that several threads touch at once, under stress.
+//! Concurrent parts of the scheduler under stress.
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub, missing_docs)]
 
 #[path = "../../src/handover.rs"]
@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, mpsc};
 
 macro_rules! check_handover {
     ($name:ident, $module:ident) => {
-        /// A worker counts its turns on a plain number, while a watchdog seizes it whenever it can: no count is lost,
-        /// and none is made by two at once.
+        /// Stress test: a worker counts its turns in a plain number, while a watchdog seizes the shard whenever it
+        /// can. No count is lost, and no two threads count at once.
         #[test]
         fn $name() {
             use $module::{Desk, Lease};
@@ -60,9 +60,9 @@ macro_rules! check_handover {
 check_handover!(no_turn_is_lost, handover);
 check_handover!(no_turn_is_lost_by_the_twin, twin);
 
-/// Many put in, one takes out and sleeps in between: all arrives, each sender's in order.
+/// Several threads put in, one takes out and sleeps in between: all parcels arrive, each sender's in order.
 #[test]
-fn an_inbox_keeps_each_senders_order_and_wakes_its_owner() {
+fn inbox_keeps_order_and_wakes_owner() {
     const SENDERS: usize = 4;
     const EACH: usize = 20_000;
     let inbox = inbox::Inbox::<(usize, usize), ()>::new();

@@ -1,4 +1,4 @@
-//! The hand-over of shards with a lock and without `unsafe`: what the real one is compared with.
+//! Handover of shards with a lock and without `unsafe`: the reference for the real one.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Agents are created, talk, and end.
+//! Basics: agents are created, talk, and end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ impl Agent for Greeter {
 }
 
 #[test]
-fn agents_greet_and_are_told_to_stop() {
+fn agents_greet_and_stop() {
     let (platform, lines) = platform(2);
     let greeter = platform.spawn("greeter", Greeter).unwrap();
     let asker =
@@ -46,7 +46,7 @@ fn agents_greet_and_are_told_to_stop() {
 }
 
 #[test]
-fn a_message_to_nobody_comes_back_as_failure() {
+fn unknown_receiver_answers_failure() {
     let (platform, lines) = platform(1);
     platform
         .spawn("amy", does(|ctx, message| ctx.print(&format!("{} {:?}", message.performative, message.sender))))
@@ -59,7 +59,7 @@ fn a_message_to_nobody_comes_back_as_failure() {
 }
 
 #[test]
-fn a_population_has_numbered_names() {
+fn population_has_numbered_names() {
     let (platform, lines) = platform(2);
     let all = platform.spawn_population("p", 1000, |i| does(move |ctx, _| ctx.print(&i.to_string()))).unwrap();
     assert_eq!((all[0].name.as_str(), all[999].name.as_str(), all.len()), ("p1", "p1000", 1000));
@@ -71,7 +71,7 @@ fn a_population_has_numbered_names() {
 }
 
 #[test]
-fn a_panic_ends_one_agent_only() {
+fn panic_ends_one_agent() {
     let (platform, lines) = platform(1);
     let bad = platform.spawn("bad", does(|_, _| panic!("oh no"))).unwrap();
     let good = platform.spawn("good", does(|ctx, _| ctx.print("fine"))).unwrap();
@@ -86,7 +86,7 @@ fn a_panic_ends_one_agent_only() {
 }
 
 #[test]
-fn killed_and_suspended_agents_get_no_turns() {
+fn suspended_agents_get_no_turns() {
     let (platform, lines) = platform(1);
     let amy =
         platform.spawn("amy", does(|ctx, message| ctx.print(&format!("{:?}", message.content.as_f64())))).unwrap();
@@ -107,7 +107,7 @@ fn killed_and_suspended_agents_get_no_turns() {
 }
 
 #[test]
-fn a_stuck_agent_holds_up_nobody() {
+fn stuck_agent_delays_no_other() {
     let (platform, lines) = platform(1);
     let (release, wait) = std::sync::mpsc::channel::<()>();
     let stuck = platform
@@ -134,7 +134,7 @@ fn a_stuck_agent_holds_up_nobody() {
 }
 
 #[test]
-fn an_agent_that_computes_for_long_holds_up_nobody() {
+fn computing_agent_delays_no_other() {
     let (platform, _) = platform(1);
     let free = Arc::new(AtomicBool::new(false));
     let (until_free, frees) = (Arc::clone(&free), Arc::clone(&free));
@@ -156,7 +156,7 @@ fn an_agent_that_computes_for_long_holds_up_nobody() {
 }
 
 #[test]
-fn the_directory_tells_subscribers_of_providers_once() {
+fn df_notifies_subscribers_once() {
     let (platform, lines) = platform(2);
     let amy = platform.spawn("amy", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
     let services = platform.services();
@@ -190,7 +190,7 @@ impl Observer for Trace {
 }
 
 #[test]
-fn an_observer_sees_each_message_on_its_way() {
+fn observer_sees_every_message() {
     let trace = Trace::default();
     let platform = Platform::builder().workers(1).observer(trace.clone()).build();
     let amy = platform.spawn("amy", does(|_, _| ())).unwrap();
@@ -203,7 +203,7 @@ fn an_observer_sees_each_message_on_its_way() {
 }
 
 #[test]
-fn observers_come_and_go_while_a_platform_runs() {
+fn observers_come_and_go() {
     let platform = Platform::builder().workers(2).build();
     let amy = platform.spawn("amy", does(|_, _| ())).unwrap();
     let say = |number: f64| {
@@ -231,7 +231,7 @@ fn observers_come_and_go_while_a_platform_runs() {
 }
 
 #[test]
-fn one_sees_how_agents_are_doing() {
+fn agent_figures_are_reported() {
     let platform = Platform::builder().workers(2).build();
     let amy = platform.spawn("amy", does(|_, _| ())).unwrap();
     let bob = platform.spawn("bob", does(|_, _| ())).unwrap();
@@ -249,7 +249,7 @@ fn one_sees_how_agents_are_doing() {
     assert_eq!(platform.figures_of(&[amy.name]), []);
 }
 
-/// Counts its turns; can be cloned.
+/// Agent that counts its turns, and can be cloned.
 #[derive(Clone)]
 struct Counting(u32);
 
@@ -268,7 +268,7 @@ impl AgentBody for Counting {
 }
 
 #[test]
-fn a_clone_goes_on_from_where_the_original_was() {
+fn clone_continues_from_original_state() {
     let (platform, lines) = platform(2);
     let amy = platform.spawn_body("amy", Box::new(Counting(0))).unwrap();
     platform.send(inform("x", amy, 0.0));
@@ -288,7 +288,7 @@ fn a_clone_goes_on_from_where_the_original_was() {
     assert_balanced(platform.counters());
 }
 
-/// Can be cloned, by the name of `bob` only.
+/// Agent that only `bob` may clone.
 struct Choosy;
 
 impl AgentBody for Choosy {
@@ -316,7 +316,7 @@ impl Owned for Choosy {
 }
 
 #[test]
-fn a_clone_is_asked_whether_it_can_be_here() {
+fn clone_body_must_admit() {
     let (platform, lines) = platform(2);
     let boss = platform.spawn("boss", Greeter).unwrap();
     let source = AgentSource::Body(Box::new(Choosy));
@@ -356,16 +356,16 @@ fn timers_wake_agents_wherever_they_move() {
     wait_for("all wake", || lines.all().len() == 20);
 }
 
-/// A time that an agent waited for before may come while it has a turn that its shard does not wait for.
+/// A time that an agent waited for earlier may come while the agent is in a late turn.
 #[test]
-fn who_waits_again_after_a_long_turn_is_woken() {
+fn late_agent_is_woken_again() {
     let (platform, lines) = platform(2);
     struct Sleeper(u64);
     impl AgentBody for Sleeper {
         fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
             let now = turn.now.as_ms();
             if turn.mailbox.take().is_some() {
-                // Until long after it was to be woken.
+                // Sleeps until long after the wake-up time.
                 std::thread::sleep(Duration::from_millis(500));
                 self.0 = now + 600;
             } else if self.0 == 0 {
@@ -378,14 +378,14 @@ fn who_waits_again_after_a_long_turn_is_woken() {
         }
     }
     let sleepers = platform.spawn_bodies("s", AgentKind::Native, 4, |_| Box::new(Sleeper(0))).unwrap();
-    // They wait for the first time by then.
+    // By then they wait for the first time.
     platform.wait_idle();
     sleepers.iter().for_each(|sleeper| platform.send(inform("x", *sleeper, 0.0)));
     wait_for("all wake", || lines.all().len() == 4);
 }
 
 #[test]
-fn an_agent_ends_the_platform_with_an_exit_code() {
+fn agent_ends_platform_with_code() {
     let (platform, _) = platform(2);
     let amy = platform.spawn("amy", does(|ctx, _| ctx.services().stop(1, 7))).unwrap();
     platform.send(inform("x", amy, 0.0));

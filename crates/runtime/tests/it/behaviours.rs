@@ -1,4 +1,4 @@
-//! Agents that do several things, and wait for what they choose.
+//! Behaviours of agents, and selective receive.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,7 +59,7 @@ fn tickers_tick_and_wakers_wake_once() {
 }
 
 #[test]
-fn selective_receive_leaves_the_rest_for_others() {
+fn selective_receive_leaves_other_messages() {
     let (platform, lines) = platform(1);
     let amy = platform
         .spawn(
@@ -92,7 +92,7 @@ fn selective_receive_leaves_the_rest_for_others() {
     assert_balanced(counters);
 }
 
-/// Handles what no behaviour takes.
+/// Agent that handles the messages that no behaviour takes.
 struct Mixed;
 
 impl Agent for Mixed {
@@ -113,7 +113,7 @@ impl Agent for Mixed {
 }
 
 #[test]
-fn behaviours_have_the_first_choice_of_messages() {
+fn behaviours_choose_messages_first() {
     let (platform, lines) = platform(1);
     let amy = platform.spawn("amy", Mixed).unwrap();
     platform.send(inform("x", amy, 1_i64));
@@ -125,7 +125,7 @@ fn behaviours_have_the_first_choice_of_messages() {
     assert_eq!(said, ["amy: agent 1", "amy: agent 3", "amy: behaviour 2"]);
 }
 
-/// Counts its resets, and is done with the number of them as outcome.
+/// Behaviour that counts its resets, and ends with their number as outcome.
 struct Counts(i32);
 
 impl Behaviour for Counts {
@@ -144,7 +144,7 @@ impl Behaviour for Counts {
 }
 
 #[test]
-fn a_state_machine_follows_outcomes() {
+fn state_machine_follows_outcomes() {
     let (platform, lines) = platform(1);
     platform
         .spawn(
@@ -164,7 +164,7 @@ fn a_state_machine_follows_outcomes() {
 }
 
 #[test]
-fn a_parallel_ends_with_enough_of_its_parts() {
+fn parallel_ends_with_enough_parts() {
     let (platform, lines) = platform(1);
     let bob = platform
         .spawn(
@@ -194,12 +194,12 @@ fn a_parallel_ends_with_enough_of_its_parts() {
 }
 
 #[test]
-fn a_long_task_does_not_keep_messages_waiting() {
+fn long_task_delays_no_message() {
     let (platform, lines) = platform(1);
     let answered = Arc::new(AtomicBool::new(false));
     let amy = platform
         .spawn("amy", {
-            // It has something to do until somebody has its answer.
+            // Agent that is busy until the sender has its answer.
             struct Busy(Arc<AtomicBool>);
             impl Agent for Busy {
                 fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
@@ -226,7 +226,7 @@ fn a_long_task_does_not_keep_messages_waiting() {
 }
 
 #[test]
-fn offloaded_work_comes_back_as_a_message() {
+fn offloaded_work_returns_as_message() {
     let (platform, lines) = platform(1);
     platform
         .spawn(
@@ -256,7 +256,7 @@ fn offloaded_work_comes_back_as_a_message() {
 }
 
 #[test]
-fn asking_nobody_is_an_error() {
+fn asking_unknown_agent_is_error() {
     let (platform, _) = platform(1);
     let error = platform.ask(Aid::local("nobody"), Performative::QueryIf, "there?").unwrap_err();
     assert_eq!(error.to_string(), "there is no agent named nobody");

@@ -1,4 +1,4 @@
-//! Work that is shared out by the agent `devices` among devices that come, go, dawdle and lie.
+//! Work that the agent `devices` distributes among devices that come, go, dawdle and lie.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,10 +17,10 @@ fn devices() -> Aid {
     Aid::local(DEVICES)
 }
 
-/// What a device does with what it is given: says something, says that it cannot, or nothing.
+/// Behaviour of a device with a part: an answer, an error, or silence.
 type Trade = Box<dyn FnMut(i64) -> Option<Result<i64, &'static str>> + Send>;
 
-/// A device that offers to do `squares`.
+/// Device that offers to do `squares`.
 struct Tab {
     units: i64,
     does: Trade,
@@ -51,7 +51,7 @@ fn tab(
     platform.spawn(name, Tab { units: 100, does: Box::new(does) }).expect("the name is free")
 }
 
-/// Wants the squares of so many numbers, and what it heard.
+/// Agent that requests the squares of so many numbers, and records the answers.
 struct Asked {
     heard: Arc<Mutex<Vec<(Performative, String)>>>,
     asker: Aid,
@@ -87,7 +87,7 @@ impl Asked {
         self.heard.lock().unwrap().clone()
     }
 
-    /// Each number's square, once.
+    /// Checks that each number's square arrived once.
     #[track_caller]
     fn check_squares(&self, numbers: i64) {
         wait_for("all squares", || self.heard().len() as i64 >= numbers);
@@ -106,7 +106,7 @@ fn society() -> Platform {
 }
 
 #[test]
-fn whoever_has_the_roll_sees_the_devices() {
+fn roll_lists_devices() {
     let (platform, _) = platform(2);
     let roll = Roll::default();
     platform.spawn_service(DEVICES, Devices::enrolled_in(roll.clone())).expect("the name is free");
@@ -131,7 +131,7 @@ fn whoever_has_the_roll_sees_the_devices() {
 }
 
 #[test]
-fn work_that_nobody_offers_to_do_fails_when_its_time_is_over() {
+fn unoffered_work_times_out() {
     let platform = society();
     let asked = Asked::ask(&platform, 1, "within_ms=20");
     wait_for("a failure", || !asked.heard().is_empty());
@@ -144,14 +144,14 @@ fn work_that_nobody_offers_to_do_fails_when_its_time_is_over() {
 }
 
 #[test]
-fn everything_is_done_though_half_of_the_devices_go() {
+fn work_survives_half_the_devices() {
     let platform = society();
     let tabs: Vec<Aid> = (0..8)
         .map(|at| {
             let mut done = 0;
             tab(&platform, &format!("tab{at}"), move |number| {
                 done += 1;
-                // Every other one falls silent after a while.
+                // Every other device falls silent after a while.
                 (at % 2 == 0 || done < 5).then_some(Ok(number * number))
             })
         })
@@ -165,7 +165,7 @@ fn everything_is_done_though_half_of_the_devices_go() {
 }
 
 #[test]
-fn what_is_not_brought_back_is_lent_again() {
+fn overdue_part_is_lent_again() {
     let platform = society();
     tab(&platform, "silent", |_| None);
     let asked = Asked::ask(&platform, 2, "lease_ms=50");
@@ -175,7 +175,7 @@ fn what_is_not_brought_back_is_lent_again() {
 }
 
 #[test]
-fn who_lies_is_outvoted() {
+fn lying_device_is_outvoted() {
     let platform = society();
     let lies = Arc::new(AtomicU64::new(0));
     let told = Arc::clone(&lies);
@@ -193,7 +193,7 @@ fn who_lies_is_outvoted() {
 }
 
 #[test]
-fn what_nobody_can_do_fails_and_nothing_is_done_for_who_is_gone() {
+fn work_of_gone_askers_is_dropped() {
     let platform = society();
     for at in 0..3 {
         tab(&platform, &format!("tab{at}"), |_| Some(Err("too hard")));
@@ -206,7 +206,7 @@ fn what_nobody_can_do_fails_and_nothing_is_done_for_who_is_gone() {
     assert!(platform.kill(asked.asker));
     platform.wait_idle();
 
-    // Somebody asks and goes, before there is anybody who could do it: who comes then is given nothing.
+    // An agent requests a part and ends before any device could do it. A device that joins later gets nothing.
     let gone = platform.spawn("gone", does(|_, _| {})).expect("the name is free");
     let share = Value::term("share", [Value::from("cubes"), Value::Int(3)]);
     platform.send(AclMessage::new(Performative::Request, gone, devices(), share));
@@ -224,10 +224,11 @@ fn what_nobody_can_do_fails_and_nothing_is_done_for_who_is_gone() {
 }
 
 #[test]
-fn it_is_at_rest_while_a_part_dawdles() {
+fn devices_agent_idles_during_overdue_part() {
     let platform = society();
     let mut held = false;
-    // It has two places: one part is done at once, so that it is known how long parts take; the next one never.
+    // The device has two places. One part is done at once, so that the duration of parts is known; the next one
+    // never.
     tab(&platform, "tab", move |number| {
         let is_first = !std::mem::replace(&mut held, true);
         is_first.then_some(Ok(number * number))
@@ -241,7 +242,7 @@ fn it_is_at_rest_while_a_part_dawdles() {
 }
 
 #[test]
-fn who_did_a_part_is_said_to_those_who_want_to_know() {
+fn named_answers_tell_the_device() {
     let platform = society();
     tab(&platform, "tab", |number| Some(Ok(number * number)));
     let options = Value::list([Value::term("named", [true.into()])]);
@@ -251,7 +252,7 @@ fn who_did_a_part_is_said_to_those_who_want_to_know() {
 }
 
 #[test]
-fn who_takes_part_no_more_still_hears_what_it_asked_for() {
+fn leaving_device_still_gets_answers() {
     let platform = society();
     let asked = Asked::ask(&platform, 1, "");
     platform.send(AclMessage::new(Performative::Disconfirm, asked.asker, devices(), Value::Null));
@@ -261,7 +262,7 @@ fn who_takes_part_no_more_still_hears_what_it_asked_for() {
 }
 
 #[test]
-fn it_says_which_devices_there_are_and_what_is_wrong() {
+fn devices_are_listed_and_errors_explained() {
     let platform = society();
     tab(&platform, "tab", |_| None);
     platform.wait_idle();
@@ -277,7 +278,7 @@ fn it_says_which_devices_there_are_and_what_is_wrong() {
 }
 
 #[test]
-fn nobody_fills_it_with_kinds_of_work_that_nobody_does() {
+fn kinds_of_work_are_limited() {
     let platform = society();
     let request = |kind: usize| {
         let share = Value::term("share", [Value::from(format!("kind {kind}")), Value::Int(1)]);
@@ -294,7 +295,7 @@ fn nobody_fills_it_with_kinds_of_work_that_nobody_does() {
         platform.send(AclMessage { sender: asker, ..request(kind) });
     }
     wait_for("those that are too many", || hears.load(Ordering::Relaxed) == 3);
-    // Who asked for them ends, and they are in nobody's way any more.
+    // The asker ends, and its kinds of work are in nobody's way any more.
     assert!(platform.kill(asker));
     tab(&platform, "tab", |number| Some(Ok(number * number)));
     let share = Value::term("share", [Value::from("squares"), Value::Int(3)]);
@@ -304,7 +305,7 @@ fn nobody_fills_it_with_kinds_of_work_that_nobody_does() {
     });
 }
 
-/// Counts refusals.
+/// Body that counts refusals.
 struct Counting(Arc<AtomicU64>);
 
 impl AgentBody for Counting {
@@ -316,7 +317,7 @@ impl AgentBody for Counting {
     }
 }
 
-/// An agent of whoever is `owner`, which asks for so many parts of these kinds. How many were refused is counted.
+/// Creates an agent of `owner` that requests so many parts of these kinds, and counts refusals.
 fn grasping(
     platform: &Platform,
     (name, owner): (&str, Aid),
@@ -335,7 +336,7 @@ fn grasping(
 }
 
 #[test]
-fn who_pays_for_many_agents_takes_no_more_than_his_part() {
+fn account_quota_covers_all_its_agents() {
     let platform = society();
     let (owner, refused) = (Aid::local("greedy"), Arc::<AtomicU64>::default());
     let kinds = WORK_KINDS_PER_PAYER_MAX / 4 + 1;
@@ -351,7 +352,7 @@ fn who_pays_for_many_agents_takes_no_more_than_his_part() {
     let many: Vec<Aid> = (0..3).map(|n| grasping(&platform, (&format!("many{n}"), owner), 1, each, &refused)).collect();
     let beyond = before + 3 * each - WORK_PARTS_PER_PAYER_MAX;
     wait_for("parts that are too many", || refused.load(Ordering::Relaxed) as usize == beyond);
-    // Others have theirs, and so has he when that is withdrawn.
+    // Others get their share, and so does this one when the earlier requests are withdrawn.
     grasping(&platform, ("other", Aid::local("modest")), 1, 10, &refused);
     assert!(platform.kill(many[0]));
     tab(&platform, "tab", |number| Some(Ok(number * number)));

@@ -1,4 +1,4 @@
-//! Functions that go to another node, and what comes back of them.
+//! Minions that go to another node, and the results that come back.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::kit::inform;
 
 const LONG_MS: i64 = 60_000;
 
-/// Says where it is, fails where it is to, and panics where it is to.
+/// Minion that tells where it is, and fails or panics where it should.
 #[derive(Serialize, Deserialize)]
 struct Where {
     fails_on: String,
@@ -29,7 +29,7 @@ impl Minion for Where {
     }
 }
 
-/// Sends a minion for `send([Node, ...], Ms)`, and prints what comes back; goes where it is told to (`move(Node)`).
+/// Agent that sends a minion for `send([Node, ...], Ms)`, and prints its result; moves on request (`move(Node)`).
 #[derive(Default, Serialize, Deserialize)]
 struct Boss {
     sent: Vec<Symbol>,
@@ -65,7 +65,7 @@ fn send(nodes: &[&str], within_ms: i64) -> Value {
     Value::term("send", [Value::list(nodes), Value::Int(within_ms)])
 }
 
-/// So many nodes, the first of which has an agent that sends minions.
+/// Creates so many nodes, the first of which has an agent that sends minions.
 fn nodes(count: usize) -> (Nodes, Aid) {
     let nodes = Nodes::with(count, 2, |_, builder| builder.kind::<Boss>().minion::<Where>());
     let boss = nodes.at(0).spawn_together([durable("boss", Boss::default())]).unwrap()[0];
@@ -73,18 +73,18 @@ fn nodes(count: usize) -> (Nodes, Aid) {
     (nodes, boss)
 }
 
-/// What was printed on a node, without who printed it.
+/// Returns the lines printed on a node, without the agents' names.
 fn said(nodes: &Nodes, node: usize) -> Vec<String> {
     nodes.lines[node].all().iter().map(|line| line.split_once(": ").unwrap().1.to_owned()).collect()
 }
 
-/// All agents that any node knows to live there.
+/// Returns all agents that any node believes to be alive.
 fn agents(nodes: &Nodes) -> Vec<String> {
     let of = |node: usize| nodes.at(node).search(&AgentQuery::default()).into_iter().map(|it| it.aid.name.to_string());
     (0..nodes.lines.len()).flat_map(of).filter(|name| !["ams", "df"].contains(&name.as_str())).collect()
 }
 
-/// The minion is the second node's, and cannot begin there: the third one does not answer.
+/// Lets the minion reach the second node without beginning there, because the third one does not answer.
 fn let_it_arrive(nodes: &Nodes) {
     let minion = agents(nodes).into_iter().find(|name| name.starts_with("boss_minion_")).unwrap();
     while nodes.homes(&minion) != [1] {
@@ -95,7 +95,7 @@ fn let_it_arrive(nodes: &Nodes) {
 }
 
 #[test]
-fn what_a_minion_finds_or_fails_with_comes_back_and_nothing_stays_behind() {
+fn minion_returns_result_or_error() {
     let (nodes, boss) = nodes(4);
     for (stops, answer) in [
         (&["n1"][..], "\"n1\""),
@@ -119,7 +119,7 @@ fn what_a_minion_finds_or_fails_with_comes_back_and_nothing_stays_behind() {
 }
 
 #[test]
-fn a_minion_whose_node_dies_is_lost_and_nobody_waits_for_it() {
+fn minion_on_lost_node_is_reported() {
     let (mut nodes, boss) = nodes(3);
     nodes.at(0).send(inform("x", boss, send(&["n1"], LONG_MS)));
     nodes.idle();
@@ -131,11 +131,11 @@ fn a_minion_whose_node_dies_is_lost_and_nobody_waits_for_it() {
 }
 
 #[test]
-fn whoever_sent_a_minion_waits_no_longer_than_it_says_and_the_minion_lives_no_longer() {
+fn minion_times_out_and_ends() {
     let (nodes, boss) = nodes(2);
     nodes.at(0).send(inform("x", boss, send(&["n1"], 50)));
     nodes.idle();
-    // Nothing arrives anywhere.
+    // No message arrives anywhere.
     std::thread::sleep(Duration::from_millis(120));
     nodes.idle();
     assert_eq!(said(&nodes, 0), ["0: timeout, the minion did not answer in time"]);
@@ -146,7 +146,7 @@ fn whoever_sent_a_minion_waits_no_longer_than_it_says_and_the_minion_lives_no_lo
 }
 
 #[test]
-fn a_minion_whose_sender_is_gone_lives_no_longer_than_it_may() {
+fn orphaned_minion_ends_in_time() {
     let (nodes, boss) = nodes(3);
     nodes.at(0).send(inform("x", boss, send(&["n1"], 200)));
     nodes.idle();
@@ -161,7 +161,7 @@ fn a_minion_whose_sender_is_gone_lives_no_longer_than_it_may() {
 }
 
 #[test]
-fn what_comes_back_follows_a_sender_that_moves() {
+fn result_follows_moving_sender() {
     let (nodes, boss) = nodes(3);
     nodes.at(0).send(inform("x", boss, send(&["n1"], LONG_MS)));
     nodes.at(0).send(inform("x", boss, Value::term("move", [Value::from("n2")])));

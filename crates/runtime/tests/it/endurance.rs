@@ -1,4 +1,4 @@
-//! Staying power: a society of chatting agents, of which some are killed, suspended, moved and flooded all the time. No
+//! Endurance: a society of chatting agents, of which some are killed, suspended, moved and flooded all the time. No
 //! message is lost, and memory stays flat. Runs for a moment; for as long as you like with
 //! `WHIMBREL_ENDURANCE_SECONDS=600 cargo test --release -p whimbrel-runtime --test it endurance -- --nocapture`.
 
@@ -8,12 +8,12 @@ use whimbrel_acl::{Aid, MessageBody, Performative, Value};
 use whimbrel_runtime::{Agent, Context, Platform};
 
 const AGENTS: usize = 10_000;
-/// Set in the process that has the society.
+/// Variable that is set in the process with the society.
 const OWN_PROCESS: &str = "WHIMBREL_ENDURANCE_ALONE";
-/// With more messages under way nothing is added.
+/// Number of messages in flight above which no new ones are added.
 const QUEUED_MAX: u64 = 20_000;
 
-/// Passes on what it gets, to a neighbour, to a stranger, or to the agent everybody writes to, until it wears out.
+/// Agent that forwards news to a neighbour, a stranger, or a common hub, until the news wears out.
 struct Gossip {
     index: usize,
     state: u64,
@@ -32,7 +32,7 @@ fn name(index: usize) -> Aid {
 
 impl Agent for Gossip {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
-        // What is news wears out as it is passed on; failures are no news.
+        // News wears out as it is forwarded; failures are no news.
         let Value::Int(left) = message.content else { return };
         if left == 0 || message.performative == Performative::Failure {
             return;
@@ -59,20 +59,20 @@ fn resident_mb() -> f64 {
     line.split_whitespace().next().and_then(|kb| kb.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
 }
 
-/// Does something bad to an agent, or undoes it.
+/// Disturbs an agent, or undoes a disturbance.
 fn trouble(platform: &Platform, dice: u64, suspended: &mut Vec<Aid>) {
     let index = (dice >> 8) as usize % AGENTS;
     let victim = name(index);
     match dice % 16 {
         0..4 => {
             platform.kill(victim);
-            // It may be waiting for a turn to end; then it stays away this time.
+            // The name may still wait for a turn to end; then the agent stays away this time.
             let _ = platform.spawn(victim.name, gossip(index));
         }
         4..8 if platform.suspend(victim).is_ok() => suspended.push(victim),
         8..12 => platform.move_to_worker(victim, (dice >> 40) as usize),
         _ => {
-            // Flood one whose mailbox is small.
+            // Floods an agent with a small mailbox.
             for _ in 0..200 {
                 platform.send(crate::kit::inform("outside", victim, Value::Int(0)));
             }
@@ -84,7 +84,7 @@ fn trouble(platform: &Platform, dice: u64, suspended: &mut Vec<Aid>) {
     }
 }
 
-/// Waits until nothing moves any more, for as long as something does: on a busy machine that takes its time.
+/// Waits until the platform is idle, for as long as progress continues: a busy machine takes its time.
 fn come_to_rest(platform: &Platform) {
     let mut handled = None;
     while !platform.wait_idle_for(Duration::from_secs(60)) {
@@ -94,7 +94,7 @@ fn come_to_rest(platform: &Platform) {
     }
 }
 
-/// In a process of its own: the memory of the tests beside it is not the society's.
+/// Runs in a process of its own, so that its memory is not mixed with other tests'.
 #[test]
 fn a_society_outlasts_trouble() {
     if std::env::var_os(OWN_PROCESS).is_none() {
@@ -117,7 +117,7 @@ fn a_society_outlasts_trouble() {
             platform.send(crate::kit::inform("outside", agents[dice as usize % AGENTS], Value::Int(200)));
             trouble(&platform, dice.rotate_left(17), &mut suspended);
         }
-        // News is made no faster than it wears out, also where the workers seldom have a processor.
+        // News is made no faster than it wears out, even where workers seldom have a processor.
         while !platform.wait_idle_for(Duration::from_millis(50)) && platform.counters().queued > QUEUED_MAX {}
         if warm.is_none() && began.elapsed() > duration / 5 {
             warm = Some(resident_mb());

@@ -1,4 +1,4 @@
-//! Where agents are placed does not decide how often they have their turns.
+//! Fairness: the placement of agents does not decide how often they have turns.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Sender, channel};
@@ -19,7 +19,7 @@ fn compute(rounds: u32) {
     std::hint::black_box(x);
 }
 
-/// How many rounds take so long on this machine, while nobody else has the processor.
+/// Returns the number of rounds that take so long on this machine, undisturbed.
 fn rounds(time: Duration) -> u32 {
     let measure = |_| {
         let began = Instant::now();
@@ -30,10 +30,10 @@ fn rounds(time: Duration) -> u32 {
     (time.as_nanos() * 1_000 / fastest) as u32
 }
 
-/// A turn of some microseconds.
+/// Turn of some microseconds.
 const SHORT: Duration = Duration::from_micros(4);
 
-/// Pairs whoever comes first with whoever comes next, until all meetings have taken place.
+/// Broker that pairs creatures in order of arrival, until all meetings have taken place.
 struct Broker {
     left: u64,
     waiting: Option<Box<AclMessage>>,
@@ -58,7 +58,7 @@ impl Agent for Broker {
     }
 }
 
-/// Where each agent had its last turns, by the name of the thread.
+/// Thread of each agent's last turns, by name.
 type Places = Arc<Mutex<HashMap<Aid, String>>>;
 
 struct Creature {
@@ -87,7 +87,7 @@ impl Agent for Creature {
     }
 }
 
-/// How long the threads of this process have waited for a processor that others had; zero where nobody tells.
+/// Returns the time for which this process's threads waited for a processor; zero where the system does not tell.
 fn waited() -> Duration {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let waited_ns = |task: std::fs::DirEntry| -> Option<u64> {
@@ -97,13 +97,13 @@ fn waited() -> Duration {
     Duration::from_nanos(tasks.filter_map(waited_ns).sum())
 }
 
-/// What came of meetings.
+/// Result of meetings.
 struct Met {
-    /// How often each creature met another.
+    /// Number of meetings of each creature.
     counts: Vec<u64>,
-    /// Where each broker's creatures were at the end.
+    /// Thread of each creature at the end.
     places: HashMap<Aid, String>,
-    /// How long threads waited for a processor meanwhile.
+    /// Time for which threads waited for a processor.
     waited: Duration,
 }
 
@@ -124,7 +124,7 @@ fn meet(brokers: usize, creatures: usize, meetings: u64, work: u32) -> Met {
     let count = |_| reports.recv_timeout(deadline.saturating_duration_since(Instant::now())).unwrap();
     let counts = (0..brokers * creatures).map(count).collect();
     let places = places.lock().unwrap().clone();
-    // While the workers are there.
+    // Read while the workers exist.
     Met { counts, places, waited: waited().saturating_sub(before) }
 }
 
@@ -133,7 +133,7 @@ fn deviation(counts: &[u64]) -> f64 {
     (counts.iter().map(|count| (*count as f64 - mean).powi(2)).sum::<f64>() / counts.len() as f64).sqrt()
 }
 
-/// Occupies every core, until dropped.
+/// Load on every core, until dropped.
 struct Noise(Arc<AtomicBool>);
 
 impl Noise {
@@ -157,10 +157,9 @@ impl Drop for Noise {
     }
 }
 
-/// Who waits longer for a processor than so many turns take may have fewer of them than others, whoever placed him: then
-/// that was the operating system's doing.
+/// Wait for a processor from which the operating system, not the placement, may explain an unfair count of turns.
 const DISTURBED: Duration = Duration::from_millis(1);
-/// How often one tries until a run is not disturbed.
+/// Number of attempts to get an undisturbed run.
 const TRIES: usize = 10;
 
 fn assert_fair(work: u32) {
@@ -178,23 +177,23 @@ fn assert_fair(work: u32) {
 }
 
 #[test]
-fn partners_of_a_busy_broker_meet_equally_often() {
+fn busy_brokers_partners_meet_equally() {
     // Turns of a few ten nanoseconds, and of some microseconds.
     assert_fair(0);
     assert_fair(rounds(SHORT));
 }
 
 #[test]
-fn partners_meet_equally_often_on_a_busy_machine() {
+fn partners_meet_equally_under_load() {
     let _noise = Noise::new();
     assert_fair(0);
     assert_fair(rounds(SHORT));
 }
 
-/// What keeps partners together does not keep independent societies from using all cores.
+/// Keeping partners together does not keep independent societies from using all cores.
 #[test]
-fn two_brokers_with_their_partners_use_two_workers() {
-    // Beside other processes the second worker may be without a processor for a while: longer runs give it time.
+fn two_brokers_use_two_workers() {
+    // Beside other processes the second worker may lack a processor for a while: longer runs give it time.
     let apart = (0..6).any(|doubled| {
         let places = meet(2, 50, 20_000 << doubled, rounds(SHORT)).places;
         let places: Vec<&String> = places.values().collect();

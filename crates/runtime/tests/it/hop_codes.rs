@@ -1,4 +1,4 @@
-//! Agents that go to nodes which have not got their code, on wires that the tests hold in their hands.
+//! Moves of agents to nodes without their code, on wires that the tests control.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use whimbrel_runtime::{CodeFound, ProgramLoader};
 
 use crate::hops::{Item, Nodes};
 
-/// Does nothing, wherever it is.
+/// Agent that does nothing.
 struct Idler(CodeHash);
 
 impl AgentBody for Idler {
@@ -34,7 +34,7 @@ impl AgentBody for Idler {
     }
 }
 
-/// Has a state, and a program that every node has.
+/// Agent with a state, and a program that every node has.
 struct Carrier(Vec<u8>);
 
 impl AgentBody for Carrier {
@@ -52,7 +52,7 @@ impl AgentBody for Carrier {
     }
 }
 
-/// A sum, for these tests as good as any.
+/// Returns a checksum that serves as hash in these tests.
 fn hash(code: &[u8]) -> CodeHash {
     let sum = code.iter().fold(code.len() as u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
     let mut hash = [0; 32];
@@ -60,13 +60,13 @@ fn hash(code: &[u8]) -> CodeHash {
     CodeHash(hash)
 }
 
-/// What a node has, and how often it took something in.
+/// Loader of a node that records its code, and counts admissions.
 #[derive(Clone, Default)]
 struct Shelf {
     own: Arc<Mutex<BTreeMap<CodeHash, Arc<[u8]>>>>,
     foreign: Arc<Mutex<BTreeMap<CodeHash, Arc<[u8]>>>>,
     taken: Arc<AtomicUsize>,
-    /// The states of carriers that came.
+    /// States of carriers that arrived.
     restored: Arc<Mutex<Vec<CodeHash>>>,
 }
 
@@ -120,7 +120,7 @@ impl ProgramLoader for Shelf {
     }
 }
 
-/// Nodes, the first of which has this code and the others none.
+/// Creates nodes, the first of which has this code and the others none.
 fn nodes(count: usize, code: &[u8], policy: &str) -> (Nodes, Vec<Shelf>) {
     let shelves: Vec<Shelf> = (0..count).map(|_| Shelf::default()).collect();
     shelves[0].own.lock().unwrap().insert(hash(code), code.into());
@@ -151,7 +151,7 @@ fn go(nodes: &Nodes, from: usize, agents: &[Aid], to: &str) -> Outcomes {
     outcomes
 }
 
-/// Everything arrives, changed by `tamper` before; what was asked for, in order.
+/// Delivers everything, after `tamper`. Returns the requested offsets in order.
 fn settle(nodes: &Nodes, tamper: impl Fn(&mut Part)) -> Vec<u64> {
     let mut asked = Vec::new();
     loop {
@@ -176,7 +176,7 @@ fn settle(nodes: &Nodes, tamper: impl Fn(&mut Part)) -> Vec<u64> {
 }
 
 #[test]
-fn a_thousand_agents_bring_their_code_once() {
+fn thousand_agents_transfer_code_once() {
     let code = vec![3; CODE_PART_BYTES * 2 + 1];
     let (nodes, shelves) = nodes(3, &code, "{}");
     let agents = idlers(&nodes, 1000, &code);
@@ -186,18 +186,18 @@ fn a_thousand_agents_bring_their_code_once() {
     let arrived = outcomes.lock().unwrap().iter().filter(|outcome| outcome.is_ok()).count();
     assert_eq!((arrived, shelves[1].taken.load(Ordering::Relaxed)), (1000, 1));
     assert_eq!((nodes.homes("idler0"), nodes.homes("idler999")), (vec![1], vec![1]));
-    // On to the third, which has it from the second.
+    // On to the third node, which gets the code from the second.
     go(&nodes, 1, &agents[..1], "n2");
     assert_eq!(settle(&nodes, |_| ()), [0, part, part * 2]);
     assert_eq!(nodes.homes("idler0"), [2]);
-    // And home, where it is known.
+    // And home, where the code is known.
     go(&nodes, 2, &agents[..1], "n0");
     assert!(settle(&nodes, |_| ()).is_empty());
     assert_eq!(nodes.homes("idler0"), [0]);
     nodes.counters();
 }
 
-/// Why an agent stays whose code is this, and is changed so on its way.
+/// Returns the reason why an agent with this code stays, after `tamper` on its way.
 fn stays(code: &[u8], policy: &str, tamper: impl Fn(&mut Part)) -> String {
     let (nodes, _) = nodes(2, code, policy);
     let agents = idlers(&nodes, 2, code);
@@ -211,7 +211,7 @@ fn stays(code: &[u8], policy: &str, tamper: impl Fn(&mut Part)) -> String {
 }
 
 #[test]
-fn who_brings_no_good_code_stays() {
+fn agent_with_bad_code_stays() {
     let cannot = |why: &str| format!("node n1 cannot take it: {why}");
     assert_eq!(stays(b"good", "{}", |part| part.bytes[0] ^= 1), cannot("what came as its code is something else"));
     assert_eq!(stays(b"bad", "{}", |_| ()), cannot("its code cannot be run here: it is bad"));
@@ -225,7 +225,7 @@ fn who_brings_no_good_code_stays() {
 }
 
 #[test]
-fn policy_says_whose_code_is_taken() {
+fn policy_decides_on_foreign_code() {
     let object = format!("wasm:{}", hash(b"good"));
     let why = format!(
         "node n1 cannot take it: its program is not there, and the policy there takes none from elsewhere (code = \"{object}\")"
@@ -240,7 +240,7 @@ fn policy_says_whose_code_is_taken() {
         go(&nodes, 0, &agents, "n1");
         settle(&nodes, |_| ());
         assert_eq!((nodes.homes("idler0"), nodes.homes("idler1")), (vec![1], vec![0]), "{rule}");
-        // It is no program of the node's own because somebody brought it.
+        // The code is no program of the node itself because an agent brought it.
         go(&nodes, 0, &agents[1..], "n1");
         settle(&nodes, |_| ());
         assert_eq!((nodes.homes("idler1"), shelves[1].taken.load(Ordering::Relaxed)), (vec![0], 1));
@@ -248,7 +248,7 @@ fn policy_says_whose_code_is_taken() {
 }
 
 #[test]
-fn nobody_gets_the_code_of_an_agent_that_does_not_come() {
+fn code_goes_only_to_destination() {
     let (nodes, _) = nodes(3, b"good", "{}");
     let agents = idlers(&nodes, 1, b"good");
     go(&nodes, 0, &agents, "n1");
@@ -269,7 +269,7 @@ fn nobody_gets_the_code_of_an_agent_that_does_not_come() {
         queues[to].as_ref().unwrap().iter().any(|item| matches!(item, Item::News(News::Hop(HopNews::Code(..)))))
     };
     assert!(!gives(1) && !gives(2));
-    // What was not asked for is not listened to.
+    // Parts that were not requested are ignored.
     let station = nodes.at(2).station();
     let part = Part { at: 0, of: 4, bytes: b"good".to_vec() };
     station.hear(whimbrel_platform::route::NodeId(0), News::Hop(HopNews::Code(hop, part)));
@@ -278,12 +278,12 @@ fn nobody_gets_the_code_of_an_agent_that_does_not_come() {
 }
 
 #[test]
-fn an_agent_that_ends_or_whose_node_is_lost_waits_for_nothing() {
+fn pending_code_ends_with_agent() {
     let (mut nodes, shelves) = nodes(3, b"good", "{}");
     let agents = idlers(&nodes, 3, b"good");
     let outcomes = go(&nodes, 0, &agents, "n1");
     nodes.idle();
-    // The three offers arrive, and one ask is on its way back.
+    // The three offers arrive, and one request is on its way back.
     while nodes.step(0, 1) {}
     nodes.idle();
     assert!(nodes.at(0).kill(agents[0]));
@@ -292,7 +292,7 @@ fn an_agent_that_ends_or_whose_node_is_lost_waits_for_nothing() {
     assert_eq!((nodes.homes("idler0"), nodes.homes("idler1")), (vec![], vec![1]));
     assert_eq!(outcomes.lock().unwrap().iter().filter(|outcome| outcome.is_ok()).count(), 2);
     assert_eq!(shelves[1].taken.load(Ordering::Relaxed), 1);
-    // The second time the node is lost that was asked.
+    // The second time, the node that was asked is lost.
     go(&nodes, 1, &agents[1..], "n2");
     nodes.idle();
     while nodes.step(1, 2) {}
@@ -312,7 +312,7 @@ fn noise(bytes: usize) -> Vec<u8> {
     (0..bytes).map(next).collect()
 }
 
-/// Sends off a carrier of this state; how many pieces followed the offer, and what became of that.
+/// Sends a carrier with this state. Returns the number of pieces after the offer, and the outcome.
 fn carry(state: &[u8], tamper: impl Fn(&mut Part)) -> (usize, Result<(), HopError>) {
     let (nodes, shelves) = nodes(2, b"", "{}");
     let body = Box::new(Carrier(state.to_vec())) as Box<dyn AgentBody>;
@@ -346,7 +346,7 @@ fn carry(state: &[u8], tamper: impl Fn(&mut Part)) -> (usize, Result<(), HopErro
 fn large_states_go_in_pieces() {
     assert_eq!(carry(&noise(HOP_PIECE_BYTES), |_| ()), (0, Ok(())));
     assert_eq!(carry(&noise(HOP_PIECE_BYTES * 3 + 1), |_| ()), (3, Ok(())));
-    // What says the same again and again takes little.
+    // Repetitive states take little room.
     assert_eq!(carry(&b"a belief, ".repeat(100_000), |_| ()), (0, Ok(())));
     assert_eq!(carry(&vec![7; HOP_STATE_BYTES_MAX], |_| ()), (1, Ok(())));
     let too_large = carry(&vec![7; HOP_STATE_BYTES_MAX + 1], |_| ()).1;
@@ -354,7 +354,7 @@ fn large_states_go_in_pieces() {
 }
 
 #[test]
-fn pieces_that_do_not_fit_make_no_agent() {
+fn bad_state_pieces_are_refused() {
     let state = noise(HOP_PIECE_BYTES * 2 + 5);
     let tampers: [fn(&mut Part); 5] = [
         |piece| piece.at += 1,

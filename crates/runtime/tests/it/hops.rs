@@ -1,4 +1,4 @@
-//! Agents that go from node to node, on wires that the tests hold in their hands.
+//! Moves of agents between nodes, on wires that the tests control.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -30,13 +30,13 @@ pub enum Item {
     News(News),
 }
 
-/// What is on its way from one node to each other; `None` where a node is lost.
+/// Items on their way from one node to each other; `None` where a node is lost.
 pub struct Wires {
     me: usize,
     pub queues: Mutex<Vec<Option<VecDeque<Item>>>>,
-    /// What is gathered, and for whom.
+    /// Corked items, with their receivers.
     held: Mutex<Vec<(usize, Item)>>,
-    /// Nodes that are expected and not linked yet: what goes to them waits, as long as it needs no introduction.
+    /// Nodes that are expected and not linked yet: items for them wait, unless they need no introduction first.
     expected: Mutex<Vec<usize>>,
 }
 
@@ -122,7 +122,7 @@ impl Links for Wires {
     }
 }
 
-/// Notes what it is told; goes where it is told to (`move(Node)`), or has a clone there (`clone(Node)`,
+/// Agent that records its messages; moves on request (`move(Node)`), or has a clone there (`clone(Node)`,
 /// `clone(Node, Name)`).
 #[derive(Default, Serialize, Deserialize)]
 pub struct Walker {
@@ -225,7 +225,7 @@ impl Nodes {
         self.platforms.iter().flatten().for_each(Platform::wait_idle);
     }
 
-    /// The next thing on its way from one node to another arrives.
+    /// Delivers the next item from one node to another.
     pub fn step(&self, from: usize, to: usize) -> bool {
         if self.wires[from].expected.lock().unwrap().contains(&to) {
             return false;
@@ -247,7 +247,7 @@ impl Nodes {
         true
     }
 
-    /// Some of what is on its way arrives, over whatever links; those that were to begin late begin at both ends before anything comes over them.
+    /// Delivers some items over random links. Links that begin late begin at both ends before their first item.
     pub fn step_some(&self, dice: &mut Dice, late: &mut Vec<(usize, (usize, usize))>) {
         let pairs = self.pairs();
         for _ in 0..dice.below(8) {
@@ -264,7 +264,7 @@ impl Nodes {
         (0..count).flat_map(|from| (0..count).map(move |to| (from, to))).filter(|(from, to)| from != to).collect()
     }
 
-    /// Everything arrives, and what is done about it.
+    /// Delivers everything, including all consequences.
     pub fn settle(&self) {
         loop {
             self.idle();
@@ -284,7 +284,7 @@ impl Nodes {
         aid
     }
 
-    /// The process of a node ends; the others hear of it.
+    /// Ends the process of a node; the others are told.
     pub fn kill(&mut self, node: usize) {
         drop(self.platforms[node].take());
         for other in (0..self.platforms.len()).filter(|other| *other != node) {
@@ -301,7 +301,7 @@ impl Nodes {
         }
     }
 
-    /// The nodes where an agent of this name lives.
+    /// Returns the nodes on which an agent of this name lives.
     pub fn homes(&self, name: &str) -> Vec<usize> {
         let lives = |platform: &Platform| {
             platform
@@ -331,7 +331,7 @@ impl Nodes {
 }
 
 #[test]
-fn families_are_counted_behind_hops() {
+fn families_count_moved_agents() {
     let policy: Policy = serde_json::from_str(r#"{"quota": [{"who": "agent:root", "owner_agents": 2}]}"#).unwrap();
     let nodes = Nodes::with(2, 1, |_, builder| builder.policy(policy.clone()));
     nodes.walker(0, "root");
@@ -350,7 +350,7 @@ fn families_are_counted_behind_hops() {
         assert!(last.starts_with(who) && last.contains(refused), "{last}");
     };
     is_refused(1, "child: ");
-    // Its clones are of its family, too.
+    // Its clones belong to its family, too.
     tell(0, "root", "clone", "n1");
     is_refused(0, "root: ");
 }
@@ -360,7 +360,7 @@ fn go(node: &str) -> Value {
 }
 
 #[test]
-fn an_agent_goes_on_on_another_node_with_its_messages() {
+fn agent_moves_with_its_messages() {
     for (count, workers) in [(2, 1), (2, 2), (3, 1), (3, 2)] {
         let nodes = Nodes::new(count, workers);
         let walker = nodes.walker(0, "walker");
@@ -385,7 +385,7 @@ fn an_agent_goes_on_on_another_node_with_its_messages() {
 }
 
 #[test]
-fn a_node_that_has_no_link_to_the_source_hears_where_it_is() {
+fn unlinked_node_learns_new_location() {
     let nodes = Nodes::new(3, 1);
     nodes.wires[0].queues.lock().unwrap()[2] = None;
     nodes.wires[2].queues.lock().unwrap()[0] = None;
@@ -404,7 +404,7 @@ fn a_node_that_has_no_link_to_the_source_hears_where_it_is() {
 }
 
 impl Nodes {
-    /// There is a link from one node to another now: it introduces itself there, as the first that goes over it.
+    /// Links one node to another, which gets its introduction first.
     pub fn link(&self, from: usize, to: usize) {
         let wires = &self.wires[from];
         wires.queues.lock().unwrap()[to].get_or_insert_default();
@@ -413,14 +413,14 @@ impl Nodes {
         });
     }
 
-    /// From now on the two nodes have no link yet, and expect one.
+    /// Separates two nodes that expect a link.
     fn expect(&self, a: usize, b: usize) {
         for (from, to) in [(a, b), (b, a)] {
             self.wires[from].expected.lock().unwrap().push(to);
         }
     }
 
-    /// The link that was expected is there: they introduce themselves before all that waited.
+    /// Establishes the expected link: the nodes introduce themselves before all waiting items.
     fn meet(&self, a: usize, b: usize) {
         for (from, to) in [(a, b), (b, a)] {
             let wires = &self.wires[from];
@@ -440,12 +440,12 @@ impl Nodes {
         }
     }
 
-    /// There is none: what is on it is lost. The other end may not know that yet.
+    /// Cuts a link with the items on it. The other end may not know yet.
     pub fn cut(&self, from: usize, to: usize) {
         self.wires[from].queues.lock().unwrap()[to] = None;
     }
 
-    /// What goes over the wires from one node to another, without what follows.
+    /// Delivers the items from one node to another, without their consequences.
     fn pass(&self, from: usize, to: usize) {
         self.idle();
         while self.step(from, to) {
@@ -459,8 +459,9 @@ impl Nodes {
 }
 
 #[test]
-fn who_ended_before_two_nodes_were_linked_is_not_believed_to_live_there() {
-    // It hops from the first node to the second, and ends there, or goes on to the first again, before the second has a link to the third.
+fn late_link_brings_no_ended_agent() {
+    // The agent hops from the first node to the second before that has a link to the third. There it ends, or
+    // returns.
     for (order, lives) in [(Value::Nil, false), (go("n0"), true)] {
         let nodes = Nodes::new(3, 1);
         nodes.link(0, 2);
@@ -491,12 +492,13 @@ fn who_ended_before_two_nodes_were_linked_is_not_believed_to_live_there() {
 }
 
 #[test]
-fn who_is_on_its_way_to_a_node_that_introduces_itself_is_not_forgotten() {
+fn moving_agent_survives_introduction() {
     let nodes = Nodes::new(3, 1);
     nodes.link(0, 2);
     let walker = nodes.walker(0, "walker");
     nodes.cut(1, 2);
-    // The second node introduces itself before it hears of the agent, and is heard after it has left.
+    // The second node introduces itself before it hears of the agent. Its introduction arrives after the agent has
+    // left.
     nodes.link(1, 2);
     nodes.at(0).send(inform("x", walker, go("n1")));
     nodes.idle();
@@ -516,12 +518,13 @@ fn who_is_on_its_way_to_a_node_that_introduces_itself_is_not_forgotten() {
 }
 
 #[test]
-fn word_that_comes_late_of_a_node_that_an_agent_left_is_not_believed() {
+fn late_claim_of_source_is_ignored() {
     let nodes = Nodes::new(3, 1);
     nodes.link(1, 2);
     nodes.pass(1, 2);
     let walker = nodes.walker(0, "walker");
-    // The first node says that it has it; that lies on the wires when the first node gives the third one up.
+    // The first node announces the agent. The announcement is still on the wires when the first node gives the third
+    // one up.
     nodes.link(0, 2);
     let late = nodes.wires[0].queues.lock().unwrap()[2].take();
     nodes.at(0).send(inform("x", walker, go("n1")));
@@ -534,15 +537,16 @@ fn word_that_comes_late_of_a_node_that_an_agent_left_is_not_believed() {
     nodes.settle();
     let heard = nodes.lines[1].all();
     assert_eq!(heard.iter().filter(|line| line.ends_with("other:1")).count(), 1, "{heard:?}");
-    // The link is lost for the third one, too: it knows where the agent is.
+    // The third node loses the link, too, and still knows where the agent is.
     nodes.at(2).station().lose(NodeId(0), Vec::new());
     assert!(nodes.knows(2, walker));
 }
 
 #[test]
-fn who_ended_is_not_believed_to_live_where_it_went_before_that_was_heard() {
-    // The third node hears of what became of the agent from the second one, before it hears from the first that it went there: the
-    // second one did not wait, as it takes the first for lost. It may have begun there before it ended.
+fn early_end_report_holds() {
+    // The third node hears the agent's fate from the second node first, and later from the first that the agent went
+    // there. The second one did not wait, because it takes the first for lost. The agent may have begun there before
+    // it ended.
     for introduced in [false, true] {
         let mut nodes = Nodes::new(3, 1);
         if introduced {
@@ -577,7 +581,8 @@ fn who_ended_is_not_believed_to_live_where_it_went_before_that_was_heard() {
 }
 
 impl Nodes {
-    /// What lies on the wires from one node to another is taken off them: what the agents are that it asks about, and answers.
+    /// Takes the items from one node to another off the wires. Returns the agents asked about, and the number of
+    /// answers.
     fn asked_and_answered(&self, from: usize, to: usize) -> (Vec<Vec<Symbol>>, usize) {
         self.idle();
         let items = std::mem::take(self.wires[from].queues.lock().unwrap()[to].as_mut().unwrap());
@@ -592,7 +597,7 @@ impl Nodes {
         (asked, answers)
     }
 
-    /// A node is made to believe that another one has an agent, by that one's own word.
+    /// Makes a node believe that another one claims an agent itself.
     fn believe(&self, node: usize, agent: Aid, there: usize) {
         let there = NodeId(there as u32);
         self.at(node).station().hear(there, News::Introduced);
@@ -601,7 +606,7 @@ impl Nodes {
 }
 
 #[test]
-fn an_answer_comes_in_the_order_of_what_happens() {
+fn answers_keep_order_with_events() {
     let nodes = Nodes::new(2, 1);
     let station = nodes.at(1).station();
     let over = AtomicBool::new(false);
@@ -611,7 +616,7 @@ fn an_answer_comes_in_the_order_of_what_happens() {
                 station.hear(NodeId(0), News::Asks(vec!["walker".into()]));
             }
         });
-        // However seldom who asks has the processor, it is answered both ways.
+        // The asker is answered both ways, however seldom it has the processor.
         let answered = |lives: bool| {
             let queues = nodes.wires[1].queues.lock().unwrap();
             let is_so =
@@ -650,7 +655,7 @@ fn an_answer_comes_in_the_order_of_what_happens() {
 }
 
 #[test]
-fn who_is_believed_late_is_in_its_groups() {
+fn late_claim_brings_group_memberships() {
     let (crew, guards) = (group("crew").unwrap(), group("guards").unwrap());
     let nodes = Nodes::new(3, 1);
     nodes.cut(1, 2);
@@ -674,7 +679,7 @@ fn who_is_believed_late_is_in_its_groups() {
 }
 
 #[test]
-fn what_an_agent_says_while_it_is_asked_about_arrives_when_that_is_known() {
+fn verified_agents_messages_arrive_afterwards() {
     for seed in 0..20 {
         let nodes = Nodes::new(3, 1);
         nodes.cut(1, 2);
@@ -700,7 +705,7 @@ fn what_an_agent_says_while_it_is_asked_about_arrives_when_that_is_known() {
 }
 
 #[test]
-fn what_an_agent_sent_before_it_was_ended_is_from_it() {
+fn ended_agents_messages_are_genuine() {
     let nodes = Nodes::new(3, 1);
     let walker = nodes.walker(1, "walker");
     nodes.settle();
@@ -717,9 +722,9 @@ fn what_an_agent_sent_before_it_was_ended_is_from_it() {
     assert!(!station.speaks_for(home, walker) && station.speaks_for(other, walker), "another has its name");
 }
 
-/// Whose it is decides what it may, also when only its last words are left of it.
+/// Permissions depend on the agent's kind, even for its last messages.
 #[test]
-fn last_words_are_judged_as_those_of_who_said_them() {
+fn last_messages_keep_senders_permissions() {
     for (denied, kind, arrives) in [
         ("session:*", AgentKind::Session, false),
         ("session:*", AgentKind::Native, true),
@@ -745,7 +750,7 @@ fn last_words_are_judged_as_those_of_who_said_them() {
 }
 
 #[test]
-fn nobody_takes_an_agent_away_from_another_node_by_saying_so() {
+fn false_claim_moves_no_agent() {
     let nodes = Nodes::new(3, 1);
     let walker = nodes.walker(1, "walker");
     nodes.settle();
@@ -769,7 +774,7 @@ fn nobody_takes_an_agent_away_from_another_node_by_saying_so() {
     }
     let dead = nodes.at(0).dead_letters();
     assert!(dead.len() == 3 && dead.iter().all(|letter| letter.reason == DeadReason::Forged), "{dead:?}");
-    // Of messages that wait there are only so many.
+    // The number of waiting messages is limited.
     station.hear(liar, News::Agents(vec![(walker.name.into(), AgentKind::Native)]));
     let forged =
         || Envelope { to: Aid::local("ams"), body: MessageBody::Owned(Box::new(inform("walker", walker, 1.0))) };
@@ -778,7 +783,7 @@ fn nobody_takes_an_agent_away_from_another_node_by_saying_so() {
 }
 
 #[test]
-fn agents_are_asked_about_together_and_not_too_many() {
+fn location_questions_are_batched_and_limited() {
     let nodes = Nodes::new(2, 1);
     let names = |count: usize| (0..count).map(|at| Symbol::from(format!("w{at}").as_str())).collect::<Vec<_>>();
     let named: Vec<_> = names(5).into_iter().map(|name| (name.into(), AgentKind::Native)).collect();
@@ -798,7 +803,7 @@ fn agents_are_asked_about_together_and_not_too_many() {
 }
 
 #[test]
-fn what_is_sent_in_a_last_turn_arrives_before_its_senders_end() {
+fn last_turns_messages_precede_end() {
     for workers in [1, 2] {
         let nodes = Nodes::new(2, workers);
         let walker = nodes.walker(1, "walker");
@@ -809,7 +814,7 @@ fn what_is_sent_in_a_last_turn_arrives_before_its_senders_end() {
         let last = nodes.at(0).spawn("last", last).unwrap();
         nodes.settle();
         nodes.at(0).send(inform("x", last, "go"));
-        // A node would take it for forged if nobody of that name lived there.
+        // A node would take it for forged if no agent of that name lived there.
         nodes.settle();
         assert!(
             nodes.lines[1].all().iter().any(|line| line.ends_with("last:\"farewell\"")),
@@ -821,13 +826,13 @@ fn what_is_sent_in_a_last_turn_arrives_before_its_senders_end() {
 }
 
 #[test]
-fn who_is_killed_before_it_begins_leaves_nothing_behind() {
+fn arriving_agent_killed_leaves_nothing() {
     let nodes = Nodes::new(3, 1);
     let walker = nodes.walker(0, "walker");
     nodes.at(0).services().join(walker, group("crew").unwrap()).unwrap();
     nodes.settle();
     nodes.at(0).send(inform("x", walker, go("n1")));
-    // The third node does not answer: it is the second node's, and waits there.
+    // The third node does not answer. The agent belongs to the second node and waits there.
     while nodes.homes("walker") != [1] {
         nodes.idle();
         nodes.step(0, 1);
@@ -842,16 +847,16 @@ fn who_is_killed_before_it_begins_leaves_nothing_behind() {
     nodes.settle();
     let counters = nodes.counters();
     assert_eq!((counters.queued, counters.came), (0, counters.left), "{counters}");
-    // A new one of that name is in no group.
+    // A new agent of that name is in no group.
     let walker = nodes.walker(1, "walker");
     nodes.at(1).send(inform("x", group("crew").unwrap(), 2));
     nodes.settle();
     assert!(nodes.lines[1].all().is_empty(), "{walker}: {:?}", nodes.lines[1].all());
 }
 
-/// Somebody on each node ends an agent at any step of its way to another one, and on.
+/// A caller on each node ends an agent at any step of its way to another one, and on.
 #[test]
-fn who_is_killed_on_its_way_ends_whoever_does_it_and_when() {
+fn moving_agent_can_be_killed() {
     for killer in 0..3 {
         for steps in 0..40 {
             let nodes = Nodes::new(3, 1);
@@ -868,7 +873,7 @@ fn who_is_killed_on_its_way_ends_whoever_does_it_and_when() {
             assert!(nodes.at(killer).kill(walker), "n{killer} after {steps}");
             nodes.settle();
             assert_eq!(nodes.homes("walker"), [0; 0], "n{killer} after {steps}");
-            // Somebody else may have the name.
+            // Another agent may have the name.
             nodes.walker(1, "walker");
             assert_eq!(nodes.homes("walker"), [1], "n{killer} after {steps}");
         }
@@ -876,7 +881,7 @@ fn who_is_killed_on_its_way_ends_whoever_does_it_and_when() {
 }
 
 #[test]
-fn an_agent_hears_of_a_hop_before_it_moves_on() {
+fn hop_outcome_precedes_next_hop() {
     let nodes = Nodes::new(2, 1);
     let walker = nodes.walker(0, "walker");
     nodes.at(0).suspend(walker).unwrap();
@@ -895,7 +900,7 @@ fn an_agent_hears_of_a_hop_before_it_moves_on() {
 }
 
 #[test]
-fn what_a_source_says_of_others_is_not_believed() {
+fn source_speaks_for_own_agents() {
     let nodes = Nodes::new(2, 1);
     let (bank, walker) = (nodes.walker(1, "bank"), nodes.walker(0, "walker"));
     nodes.at(1).services().df_register(bank, "bank", "honest").unwrap();
@@ -923,7 +928,7 @@ fn what_a_source_says_of_others_is_not_believed() {
 }
 
 #[test]
-fn full_node_takes_no_agents_in() {
+fn full_node_refuses_agents() {
     let full: Policy = serde_json::from_str(r#"{"quota": [{"who": "*", "node_agents": 0}]}"#).unwrap();
     let nodes = Nodes::with(2, 1, |me, builder| if me == 1 { builder.policy(full.clone()) } else { builder });
     let walker = nodes.walker(0, "walker");
@@ -936,7 +941,7 @@ fn full_node_takes_no_agents_in() {
 }
 
 #[test]
-fn who_cannot_go_stays_and_is_told_why() {
+fn refused_hop_tells_the_reason() {
     let forbidden: Policy = serde_json::from_str(r#"{"deny":[{"who":"*","move":"*"}]}"#).unwrap();
     let nodes = Nodes::with(3, 1, |me, builder| if me == 2 { builder.policy(forbidden.clone()) } else { builder });
     let walker = nodes.walker(0, "walker");
@@ -957,8 +962,8 @@ fn who_cannot_go_stays_and_is_told_why() {
     nodes.counters();
 }
 
-/// A rule about `move` is about the agents that it names, where they leave and where they come, and about the names of
-/// their clones and minions.
+/// A rule about `move` concerns the agents that it names, where they leave and where they arrive, and their clones
+/// and minions.
 #[test]
 fn move_rules_hold_at_both_ends() {
     let rule = r#"{"deny": [{"who": "*", "move": ["scout*", "walker_*", "walker_minion*"]}]}"#;
@@ -983,9 +988,9 @@ fn move_rules_hold_at_both_ends() {
     }
 }
 
-/// Whoever calls an agent home needs leave of the node where it is, too.
+/// A recall needs the permission of the node where the agent is, too.
 #[test]
-fn move_rule_keeps_an_agent_from_being_recalled() {
+fn move_rule_forbids_recall() {
     for (name, expected) in [("guest", (Ok(()), vec![0])), ("walker", (Err(HopError::Forbidden("n1".into())), vec![1]))]
     {
         let rule = format!(r#"{{"deny": [{{"who": "node:n2", "move": "{name}"}}]}}"#);
@@ -1002,13 +1007,13 @@ fn move_rule_keeps_an_agent_from_being_recalled() {
 }
 
 #[test]
-fn what_a_lost_node_may_have_passed_on_is_not_sent_again() {
+fn forwarded_message_is_not_repeated() {
     let mut nodes = Nodes::new(2, 1);
     let walker = nodes.walker(0, "walker");
     nodes.at(0).send(inform("x", walker, go("n1")));
     nodes.settle();
     nodes.kill(0);
-    // It was never acknowledged, whatever became of it.
+    // The message was never acknowledged, whatever its fate.
     let envelope = Envelope { to: walker, body: MessageBody::Owned(Box::new(inform("x", walker, 7))) };
     nodes.at(1).station().lose(NodeId(0), vec![envelope]);
     nodes.settle();
@@ -1019,7 +1024,7 @@ fn what_a_lost_node_may_have_passed_on_is_not_sent_again() {
 }
 
 #[test]
-fn a_clone_begins_on_the_other_node() {
+fn clone_begins_on_other_node() {
     let nodes = Nodes::new(2, 2);
     let walker = nodes.walker(0, "walker");
     nodes.at(0).send(inform("x", walker, 1));
@@ -1032,7 +1037,7 @@ fn a_clone_begins_on_the_other_node() {
 }
 
 impl Nodes {
-    /// For how long an agent of this node has lived, and how many messages it has handled.
+    /// Returns an agent's age, and the number of messages that it has handled.
     fn life(&self, node: usize, agent: Aid) -> (Duration, Option<u64>) {
         let platform = self.at(node);
         let known = platform.search(&AgentQuery::named(agent.name.as_str()));
@@ -1042,7 +1047,7 @@ impl Nodes {
 }
 
 #[test]
-fn an_agents_life_is_told_whole_wherever_it_goes_and_a_clones_begins() {
+fn age_moves_with_agent() {
     let nodes = Nodes::new(3, 2);
     let walker = nodes.walker(0, "walker");
     std::thread::sleep(Duration::from_millis(50));
@@ -1066,7 +1071,7 @@ fn an_agents_life_is_told_whole_wherever_it_goes_and_a_clones_begins() {
 }
 
 #[test]
-fn a_clone_does_not_take_a_name_that_may_more() {
+fn clone_name_gains_no_permission() {
     let policy: Policy = serde_json::from_str(r#"{"deny":[{"who":"agent:walker","send":"vault"}]}"#).unwrap();
     let nodes = Nodes::with(2, 1, |me, builder| if me == 1 { builder.policy(policy.clone()) } else { builder });
     let walker = nodes.walker(0, "walker");
@@ -1083,7 +1088,7 @@ fn a_clone_does_not_take_a_name_that_may_more() {
 }
 
 #[test]
-fn suspended_agents_go_and_stay_suspended() {
+fn suspended_agents_move_suspended() {
     let nodes = Nodes::new(2, 2);
     let walker = nodes.walker(0, "walker");
     nodes.at(0).suspend(walker).unwrap();
@@ -1099,13 +1104,13 @@ fn suspended_agents_go_and_stay_suspended() {
 }
 
 impl Nodes {
-    /// Does something on the worker of the first node, outside of turns: whoever asks for one that cannot go is told there.
+    /// Runs `what` on the worker of the first node, between turns, where callers of a failed hop are told.
     fn in_between(&self, what: impl FnOnce() + Send + 'static) {
         let plain = self.at(0).spawn("plain", does(|_, _| ())).unwrap();
         self.at(0).move_agent(plain, "n1", move |_| what());
     }
 
-    /// Has the first node lose the second one, when called, after so much news from there.
+    /// Makes the first node lose the second one, when called, after so many news from there.
     fn loses_after(&self, news: usize) -> impl FnOnce() + Send + use<> {
         let (here, there) = (Arc::clone(&self.wires[0]), Arc::clone(&self.wires[1]));
         let station = self.at(0).station();
@@ -1120,7 +1125,7 @@ impl Nodes {
         }
     }
 
-    /// That an agent is one of the first node, and goes on there.
+    /// Checks that an agent belongs to the first node, and continues there.
     fn goes_on_here(&self, agent: Aid) {
         assert_eq!(self.homes(agent.name.as_str()), [0]);
         self.at(0).send(inform("x", agent, 7));
@@ -1133,7 +1138,7 @@ impl Nodes {
 }
 
 #[test]
-fn who_is_leaving_is_not_sent_off_again() {
+fn leaving_agent_refuses_second_hop() {
     let nodes = Nodes::new(2, 1);
     let walker = nodes.walker(0, "walker");
     let (tell, told) = std::sync::mpsc::channel();
@@ -1153,7 +1158,7 @@ fn who_is_leaving_is_not_sent_off_again() {
 }
 
 #[test]
-fn who_asks_for_one_that_ends_just_then_is_told() {
+fn hop_of_ending_agent_fails() {
     let nodes = Nodes::new(2, 1);
     let walker = nodes.walker(0, "walker");
     let (go_on, gate) = std::sync::mpsc::channel();
@@ -1166,7 +1171,7 @@ fn who_asks_for_one_that_ends_just_then_is_told() {
 }
 
 #[test]
-fn it_stays_if_the_other_node_is_lost_before_it_is_let_go() {
+fn lost_destination_before_commit_keeps_agent() {
     let nodes = Nodes::new(2, 1);
     let walker = nodes.walker(0, "walker");
     nodes.at(0).move_agent(walker, "n1", |outcome| assert!(outcome.is_err()));
@@ -1178,10 +1183,10 @@ fn it_stays_if_the_other_node_is_lost_before_it_is_let_go() {
     nodes.goes_on_here(walker);
 }
 
-/// What happens while a [`Tripping`] is written out.
+/// Action that runs while a [`Tripping`] is serialised.
 static WHILE_WRITTEN: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
-/// What makes that happen.
+/// Value that runs that action.
 #[derive(Default, Deserialize)]
 struct Tripping;
 
@@ -1193,7 +1198,7 @@ impl Serialize for Tripping {
     }
 }
 
-/// A [`Walker`] with such a thing.
+/// A [`Walker`] with such a value.
 #[derive(Default, Serialize, Deserialize)]
 struct Tripper(Tripping, Walker);
 
@@ -1210,7 +1215,7 @@ impl DurableAgent for Tripper {
 }
 
 #[test]
-fn it_stays_if_the_other_node_is_lost_while_it_is_written_out() {
+fn lost_destination_during_encoding_keeps_agent() {
     let nodes = Nodes::with(2, 1, |_, builder| builder.kind::<Tripper>());
     let tripper = nodes.at(0).spawn_together([durable("tripper", Tripper::default())]).unwrap()[0];
     nodes.settle();
@@ -1220,10 +1225,10 @@ fn it_stays_if_the_other_node_is_lost_while_it_is_written_out() {
     nodes.goes_on_here(tripper);
 }
 
-/// Until then a [`Sluggard`]'s turn goes on.
+/// True once the turn of a [`Sluggard`] may end.
 static ENOUGH: AtomicBool = AtomicBool::new(false);
 
-/// Takes long to make up its mind to go.
+/// Agent with a long turn before its hop.
 #[derive(Default, Serialize, Deserialize)]
 struct Sluggard(Walker);
 
@@ -1240,13 +1245,13 @@ impl DurableAgent for Sluggard {
 }
 
 #[test]
-fn who_is_suspended_in_a_long_turn_and_leaves_has_no_more_turns_there() {
+fn suspended_late_agent_leaves_without_turn() {
     let nodes = Nodes::with(2, 1, |_, builder| builder.kind::<Sluggard>());
     let sluggard = nodes.at(0).spawn_together([durable("sluggard", Sluggard::default())]).unwrap()[0];
     let neighbour = nodes.walker(0, "neighbour");
     nodes.at(0).send(inform("x", sluggard, go("n1")));
     nodes.at(0).send(inform("x", neighbour, 0));
-    // Its shard goes on without it.
+    // Its shard continues without it.
     let deadline = Instant::now() + Duration::from_secs(60);
     while nodes.lines[0].all().is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
@@ -1261,7 +1266,7 @@ fn who_is_suspended_in_a_long_turn_and_leaves_has_no_more_turns_there() {
     assert_eq!(nodes.lines[1].all(), ["sluggard: x:1", "sluggard: x:2"]);
 }
 
-/// Wants to go with its first message, and fails when it is about to.
+/// Agent that requests a hop with its first message, and fails just before it.
 struct Stumbler;
 
 impl AgentBody for Stumbler {
@@ -1284,7 +1289,7 @@ impl Mobile for Stumbler {
 }
 
 #[test]
-fn who_fails_when_it_is_about_to_go_fails_as_in_a_turn() {
+fn failure_before_hop_ends_agent() {
     let nodes = Nodes::new(2, 1);
     let stumbler = nodes.at(0).spawn_body("stumbler", Box::new(Stumbler)).unwrap();
     nodes.settle();
@@ -1298,7 +1303,7 @@ fn who_fails_when_it_is_about_to_go_fails_as_in_a_turn() {
     assert_eq!(nodes.homes("walker"), [1], "its neighbours go on");
 }
 
-/// A small generator (splitmix64): what happens next is drawn from it, so that a seed tells most of a run.
+/// Small random number generator (splitmix64): a seed determines most of a run.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -1323,8 +1328,8 @@ pub fn tell(to: &str, what: impl Into<Value>) -> Value {
     Value::term("tell", [Value::from(to), what.into()])
 }
 
-/// Two agents move about among three nodes, asked to by one on each, while all talk with all, and what is on the wires arrives in
-/// any order. Each message arrives once, in the order of its sender.
+/// Two agents move among three nodes, at the request of others, while all talk with all and items arrive in any
+/// order. Each message arrives once, in the order of its sender.
 #[test]
 fn messages_keep_their_order_whoever_moves() {
     for seed in seeds() {
@@ -1376,9 +1381,9 @@ fn messages_keep_their_order_whoever_moves() {
     }
 }
 
-/// What comes over a link just before all have followed is at the door when that is known, but not through it.
+/// A message that arrives just before all nodes have followed is at the entry shard by then, but not forwarded yet.
 #[test]
-fn what_waits_at_the_door_when_all_have_followed_is_passed_on() {
+fn entry_shard_forwards_last_messages() {
     const MESSAGES: i64 = 50;
     let nodes = Nodes::new(3, 2);
     let teller = nodes.walker(2, "teller");
@@ -1388,7 +1393,8 @@ fn what_waits_at_the_door_when_all_have_followed_is_passed_on() {
         let walker = nodes.walker(0, &name);
         nodes.at(0).send(inform("x", walker, go("n1")));
         nodes.idle();
-        // While the first shard there is busy it comes to the second one, and what comes for it goes by way of the first one to the door.
+        // While the first shard there is busy, the agent arrives at the second one. Messages for it take the first
+        // one to the entry shard.
         nodes.at(1).send(inform("x", sleeper, 0));
         std::thread::sleep(Duration::from_millis(1));
         while nodes.step(0, 1) {}
@@ -1405,7 +1411,7 @@ fn what_waits_at_the_door_when_all_have_followed_is_passed_on() {
         nodes.idle();
         while nodes.step(1, 2) {}
         nodes.idle();
-        // Its node follows behind what its agent said, and nothing of that is waited for in between.
+        // Its node follows behind the agent's messages, and nothing in between is waited for.
         while nodes.step(2, 1) {}
         nodes.settle();
         let heard: Vec<String> = nodes.lines[0].all();
@@ -1414,16 +1420,16 @@ fn what_waits_at_the_door_when_all_have_followed_is_passed_on() {
     }
 }
 
-/// Subscribers that move and such that stay, on three nodes; on each somebody publishes, and what is on the wires arrives in any order. Each
-/// message reaches each of them once, in the order of its sender.
+/// Moving and staying subscribers on three nodes. On each node an agent publishes, and items arrive in any order.
+/// Each message reaches each subscriber once, in the order of its sender.
 #[test]
-fn what_is_published_reaches_whoever_moves_once_and_in_order() {
+fn publications_reach_moving_subscribers() {
     seeds().for_each(|seed| publish_to_movers(seed, None));
 }
 
-/// The same while two of the nodes expect each other, and are linked some time later.
+/// Like the last test, with two nodes that expect each other and are linked some time later.
 #[test]
-fn what_is_published_reaches_whoever_moves_between_nodes_that_are_linked_late() {
+fn publications_reach_subscribers_linked_late() {
     for seed in seeds() {
         for late in [(0, 1), (0, 2), (1, 2)] {
             publish_to_movers(seed, Some(late));
@@ -1435,7 +1441,7 @@ fn publish_to_movers(seed: u64, late: Option<(usize, usize)>) {
     let (dice, shared) = (&mut Dice(seed), Lines::default());
     let workers = 1 + dice.below(2);
     let nodes = Nodes::with(3, workers, |_, builder| builder.output(shared.clone()));
-    // Who stays makes the node one that hears the topic anyway.
+    // A subscriber that stays makes its node one that hears the topic anyway.
     let all = [(0, "a"), (1, "b"), (0, "c"), (1, "d")].map(|(node, name)| nodes.walker(node, name));
     let place = ["topic:news", "group:crew"][dice.below(2)];
     let residents = 2 + dice.below(3);
@@ -1483,7 +1489,7 @@ fn publish_to_movers(seed: u64, late: Option<(usize, usize)>) {
     }
     nodes.settle();
     heard_all(subscribers, &shared, sent, &format!("seed {seed}, {place}, {workers} workers"));
-    // And all that was noted of who moves is forgotten.
+    // All records of moving subscribers are gone.
     for node in 0..3 {
         let topics = nodes.at(node).topics();
         let listed: usize = topics.iter().map(|(_, here, _)| here).sum();
@@ -1494,7 +1500,7 @@ fn publish_to_movers(seed: u64, late: Option<(usize, usize)>) {
     assert_eq!((counters.dead, counters.queued), (0, 0), "seed {seed}");
 }
 
-/// Each of them heard all that was published on each node, once and in its order.
+/// Checks that each of them heard all publications of each node, once and in order.
 fn heard_all(subscribers: &[Aid], lines: &Lines, sent: [u32; 3], what: &str) {
     for subscriber in subscribers {
         let heard: Vec<String> =
@@ -1511,9 +1517,9 @@ fn heard_all(subscribers: &[Aid], lines: &Lines, sent: [u32; 3], what: &str) {
     }
 }
 
-/// Somebody subscribes, has an agent publish on a node that is not linked yet, and goes.
+/// An agent subscribes, has another publish on a node that is not linked yet, and goes.
 #[test]
-fn who_goes_before_a_node_is_linked_misses_nothing_of_what_is_published_there() {
+fn subscriber_before_link_misses_nothing() {
     for destination in [1, 2] {
         for met_after in 0..12 {
             let nodes = Nodes::new(3, 1);
@@ -1547,9 +1553,9 @@ fn who_goes_before_a_node_is_linked_misses_nothing_of_what_is_published_there() 
     }
 }
 
-/// One of three nodes ends at any moment of a hop of a subscriber from the first to the second.
+/// One of three nodes ends at any moment of a subscriber's hop from the first to the second.
 #[test]
-fn who_subscribed_and_moved_is_reached_afterwards_whichever_node_ends_and_when() {
+fn moved_subscriber_survives_node_loss() {
     for lost in 0..3 {
         for steps in 0..24 {
             let mut nodes = Nodes::new(3, 1);
@@ -1586,9 +1592,9 @@ fn who_subscribed_and_moved_is_reached_afterwards_whichever_node_ends_and_when()
     }
 }
 
-/// An operator ends an agent at the node that it goes to, at any moment of the hop.
+/// An operator ends an agent at its destination, at any moment of the hop.
 #[test]
-fn who_is_on_its_way_is_never_said_to_be_nobody() {
+fn moving_agent_is_never_unknown() {
     for steps in 0..24 {
         let nodes = Nodes::new(3, 1);
         let walker = nodes.walker(0, "walker");
@@ -1610,7 +1616,7 @@ fn who_is_on_its_way_is_never_said_to_be_nobody() {
 
 /// One of three nodes ends at any moment of a hop from the first to the second.
 #[test]
-fn one_copy_lives_at_most_whichever_node_ends_and_when() {
+fn node_loss_leaves_one_copy() {
     for seed in seeds() {
         let dice = &mut Dice(seed);
         let mut nodes = Nodes::new(3, 1 + dice.below(2));
@@ -1640,16 +1646,16 @@ fn one_copy_lives_at_most_whichever_node_ends_and_when() {
             assert_eq!(known, !homes.is_empty(), "seed {seed}: n{node} of an agent on {homes:?}");
         }
         let mut counters = nodes.counters();
-        // What had left for the node that ended, or came from there, is in no other's books.
+        // Messages to and from the node that ended are in no other node's accounts.
         (counters.came, counters.left) = (0, 0);
         assert_eq!(counters.queued, 0, "seed {seed}");
     }
 }
 
-/// Agents move about, end and begin on three nodes, two of which are linked at some moment only, one way after the other, and what is
-/// on the wires arrives in any order. In the end all know who lives, and what they offer.
+/// Agents move, end and begin on three nodes, two of which are linked at some moment, one way after the other. Items
+/// arrive in any order. In the end all nodes know which agents live, and their services.
 #[test]
-fn all_nodes_know_who_lives_where_however_late_they_are_linked() {
+fn late_links_converge_on_locations() {
     for seed in seeds() {
         let dice = &mut Dice(seed);
         let nodes = Nodes::new(3, 1 + dice.below(2));
@@ -1703,7 +1709,7 @@ fn all_nodes_know_who_lives_where_however_late_they_are_linked() {
 }
 
 #[test]
-fn who_is_asked_about_while_it_hops_is_not_lost() {
+fn agent_questioned_during_hop_survives() {
     let nodes = Nodes::new(2, 2);
     let walker = nodes.walker(0, "walker");
     nodes.at(0).services().join(walker, group("crew").unwrap()).unwrap();
@@ -1713,7 +1719,7 @@ fn who_is_asked_about_while_it_hops_is_not_lost() {
         let (from, to) = (round % 2, (round + 1) % 2);
         assert_eq!(nodes.homes("walker"), [from], "round {round}");
         nodes.at(from).move_agent(walker, format!("n{to}").as_str(), |_| ());
-        // Both are asked before each word between them.
+        // Both nodes are asked before each item between them.
         for _ in 0..20 {
             for (me, other) in [(0, NodeId(1)), (1, NodeId(0))] {
                 nodes.at(me).station().hear(other, News::Asks(vec![walker.name]));

@@ -1,4 +1,4 @@
-//! What travelling agents do again and again: going round, being called home, and living no longer than they may.
+//! Journeys of agents: tours, recalls, and lifetimes.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use whimbrel_runtime::{DurableAgent, DurableContext, Itinerary, Leg, durable};
 use crate::hops::Nodes;
 use crate::kit::{does, inform};
 
-/// Goes on the tour that a message says: `tour([[n1], [n2, n3]])`, and tells where it is. At a stop it goes on when it is told
-/// `next`, or at once if it is `hasty`. If it `dawdles`, it takes its time to see that it did not come to a node.
+/// Agent that goes on the tour of a message, `tour([[n1], [n2, n3]])`, and tells where it is. At a stop it continues
+/// on `next`, or at once if it is `hasty`. If it `dawdles`, it notices late that it did not reach a node.
 #[derive(Default, Serialize, Deserialize)]
 struct Tourist {
     tour: Itinerary<u32>,
@@ -78,14 +78,14 @@ fn tourist(nodes: &Nodes, hasty: bool) -> Aid {
     aid
 }
 
-/// What was printed on all nodes, without who printed it.
+/// Returns the lines printed on all nodes, without the agents' names.
 fn printed(nodes: &Nodes) -> Vec<Vec<String>> {
     let text = |line: String| line.split_once(": ").map_or(line.clone(), |(_, text)| text.to_owned());
     nodes.lines.iter().map(|lines| lines.all().into_iter().map(text).collect()).collect()
 }
 
 #[test]
-fn a_tour_takes_another_way_if_a_node_is_dead_and_comes_back() {
+fn tour_avoids_dead_node_and_returns() {
     let mut nodes = nodes(4);
     let tourist = tourist(&nodes, true);
     nodes.kill(2);
@@ -99,7 +99,7 @@ fn a_tour_takes_another_way_if_a_node_is_dead_and_comes_back() {
 }
 
 #[test]
-fn no_further_stop_is_made_when_the_time_is_over() {
+fn tour_stops_when_time_ends() {
     let nodes = nodes(3);
     let tourist = tourist(&nodes, false);
     nodes.at(0).send(inform("x", tourist, tour(&[&["n1"], &["n2"]], 30)));
@@ -113,7 +113,7 @@ fn no_further_stop_is_made_when_the_time_is_over() {
 }
 
 #[test]
-fn no_other_node_is_tried_when_finding_some_dead_took_all_the_time() {
+fn dead_nodes_use_up_time() {
     let mut nodes = nodes(4);
     let dawdler = Tourist { dawdles: true, ..Tourist::default() };
     let dawdler = nodes.at(0).spawn_together([durable("dawdler", dawdler)]).unwrap()[0];
@@ -129,7 +129,7 @@ fn no_other_node_is_tried_when_finding_some_dead_took_all_the_time() {
 }
 
 #[test]
-fn a_tour_whose_beginning_is_dead_ends_where_it_is() {
+fn tour_with_dead_home_ends() {
     let mut nodes = nodes(3);
     let tourist = tourist(&nodes, false);
     nodes.at(0).send(inform("x", tourist, tour(&[&["n1"]], LONG)));
@@ -144,7 +144,7 @@ fn a_tour_whose_beginning_is_dead_ends_where_it_is() {
 }
 
 #[test]
-fn who_is_called_home_ends_its_tour_there() {
+fn recall_ends_tour_at_home() {
     // By its home, by the node where it is, and by a third one.
     for caller in 0..3 {
         let nodes = nodes(3);
@@ -169,8 +169,8 @@ fn who_is_called_home_ends_its_tour_there() {
 }
 
 #[test]
-fn who_is_called_home_in_the_middle_of_a_hop_comes_home_then() {
-    // After so many things on the wires the call comes, from the node that it leaves, the one it goes to, and home.
+fn recall_during_hop_succeeds() {
+    // The recall comes after so many items on the wires, from the node that it leaves, its destination, and its home.
     for (caller, after) in (0..3).flat_map(|caller| (0..12).map(move |after| (caller, after))) {
         let nodes = nodes(3);
         let tourist = tourist(&nodes, false);
@@ -190,7 +190,7 @@ fn who_is_called_home_in_the_middle_of_a_hop_comes_home_then() {
     }
 }
 
-/// So many times something passes on one of these wires, one after the other and again from the first.
+/// Delivers so many items over these wires, one after the other and again from the first.
 fn step_in_turns(nodes: &Nodes, order: &[(usize, usize)], times: usize) {
     for (from, to) in order.iter().cycle().take(times) {
         nodes.step(*from, *to);
@@ -199,7 +199,7 @@ fn step_in_turns(nodes: &Nodes, order: &[(usize, usize)], times: usize) {
 }
 
 #[test]
-fn who_hops_on_in_every_turn_is_called_home_all_the_same() {
+fn recall_reaches_constantly_hopping_agent() {
     for after in 0..12 {
         let nodes = nodes(3);
         let tourist = tourist(&nodes, true);
@@ -221,7 +221,7 @@ fn who_hops_on_in_every_turn_is_called_home_all_the_same() {
 }
 
 #[test]
-fn who_is_called_to_a_home_that_is_dead_stays_and_its_tour_is_over() {
+fn recall_to_dead_home_ends_tour() {
     let mut nodes = nodes(3);
     let tourist = tourist(&nodes, false);
     nodes.at(0).send(inform("x", tourist, tour(&[&["n1"], &["n2"]], LONG)));
@@ -244,7 +244,7 @@ fn who_is_called_to_a_home_that_is_dead_stays_and_its_tour_is_over() {
 }
 
 #[test]
-fn whoever_asked_a_node_that_is_lost_is_told() {
+fn recall_over_lost_node_fails() {
     let mut nodes = nodes(3);
     let tourist = tourist(&nodes, false);
     nodes.at(0).send(inform("x", tourist, tour(&[&["n1"]], LONG)));
@@ -257,7 +257,7 @@ fn whoever_asked_a_node_that_is_lost_is_told() {
 }
 
 #[test]
-fn an_agent_lives_no_longer_than_it_may_wherever_it_is() {
+fn lifetime_holds_on_every_node() {
     let nodes = nodes(2);
     let lines = nodes.lines[0].clone();
     let owner = nodes

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Common helpers of the tests.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::{Agent, Context, Counters, Output, Platform};
 
-/// Keeps what agents print and what is noted about them.
+/// Output that records agents' lines and log entries.
 #[derive(Clone, Default)]
 pub struct Lines {
     printed: Arc<Mutex<Vec<String>>>,
@@ -34,7 +34,7 @@ impl Output for Lines {
     }
 }
 
-/// An agent that is a function of its messages.
+/// Agent that is a function of its messages.
 pub struct Does<F>(pub F);
 
 impl<F: FnMut(&mut Context<'_, '_>, MessageBody) + Send + 'static> Agent for Does<F> {
@@ -43,7 +43,7 @@ impl<F: FnMut(&mut Context<'_, '_>, MessageBody) + Send + 'static> Agent for Doe
     }
 }
 
-/// A function as an agent.
+/// Makes an agent of a function.
 pub fn does<F: FnMut(&mut Context<'_, '_>, MessageBody) + Send + 'static>(f: F) -> Does<F> {
     Does(f)
 }
@@ -53,7 +53,7 @@ pub fn platform(workers: usize) -> (Platform, Lines) {
     (Platform::builder().name("home").workers(workers).output(lines.clone()).build(), lines)
 }
 
-/// Waits until it is so; however busy the machine is, that is not for ever.
+/// Waits until the condition holds, with a limit that suits a busy machine.
 #[track_caller]
 pub fn wait_for(what: &str, mut so: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! Senders and the links to other nodes, which here are a stand-in.
+//! Senders and a stand-in for the links to other nodes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,22 +16,22 @@ use whimbrel_runtime::{Agent, Context, Platform};
 use crate::kit::{does, inform};
 
 const OTHER: NodeId = NodeId(1);
-/// How many messages the link takes before senders wait.
+/// Number of messages that the link accepts before senders wait.
 const ROOM: usize = 100;
 
-/// A link on which messages wait until a test has them written.
+/// Link on which messages wait until a test has them written.
 #[derive(Default)]
 struct Narrow {
     waiting: AtomicUsize,
     most: AtomicUsize,
     sent: AtomicU64,
-    /// How often something was handed over.
+    /// Number of handovers.
     handed: AtomicU64,
-    /// It takes all there is.
+    /// True if the link accepts everything.
     is_wide: AtomicBool,
     waiters: Mutex<Vec<ShardIndex>>,
     told: Mutex<Vec<News>>,
-    /// How many messages were sent before the end of an agent was told.
+    /// Number of messages that were sent before each report of an agent's end.
     sent_before_ends: Mutex<Vec<u64>>,
 }
 
@@ -81,7 +81,7 @@ impl Links for Narrow {
 }
 
 impl Narrow {
-    /// Writes what waits.
+    /// Writes all waiting messages.
     fn write(&self, platform: &Platform) {
         let mut waiters = self.waiters.lock().unwrap();
         self.waiting.store(0, Ordering::SeqCst);
@@ -92,7 +92,7 @@ impl Narrow {
     }
 }
 
-/// Sends as fast as it may.
+/// Agent that sends as fast as it may.
 struct Flood {
     to: Aid,
     left: u64,
@@ -129,9 +129,9 @@ fn linked(workers: usize) -> (Platform, Arc<Narrow>) {
     (platform, links)
 }
 
-/// A turn in which the platform is stopped may take longer than its shard waits for it.
+/// A turn in which the platform is stopped may be late.
 #[test]
-fn what_is_sent_in_the_last_turn_leaves_before_the_news_of_the_end() {
+fn last_messages_leave_before_end() {
     let (platform, links) = linked(2);
     let leaver = platform.clone();
     let last = does(move |ctx, _| {
@@ -146,10 +146,10 @@ fn what_is_sent_in_the_last_turn_leaves_before_the_news_of_the_end() {
 }
 
 #[test]
-fn what_busy_agents_send_is_handed_over_together_and_all_of_it() {
+fn busy_agents_messages_are_batched() {
     const SENT: u64 = 50_000;
     let mut seldom = false;
-    // On a machine that is busy a turn may take as long as they wait.
+    // On a busy machine a turn may take as long as they wait.
     for _ in 0..10 {
         let (platform, links) = linked(1);
         links.is_wide.store(true, Ordering::SeqCst);
@@ -157,7 +157,7 @@ fn what_busy_agents_send_is_handed_over_together_and_all_of_it() {
         platform.spawn("flood", Flood { to: Aid::local("far"), left: SENT }).unwrap();
         platform.wait_idle();
         assert_eq!(links.sent.load(Ordering::SeqCst), SENT);
-        // Each time 50 us were over, or as many were there as are handed over at once: a round takes a third of that.
+        // A handover happens every 50 us, or when so many messages are there; a round takes a third of that.
         let most = began.elapsed().as_micros() as u64 / 50 + SENT / 1_024 + 10;
         seldom |= links.handed.load(Ordering::SeqCst) <= most;
     }
@@ -165,7 +165,7 @@ fn what_busy_agents_send_is_handed_over_together_and_all_of_it() {
 }
 
 #[test]
-fn senders_go_on_as_soon_as_a_full_link_has_room() {
+fn link_room_releases_senders() {
     for workers in [1, 2] {
         let (platform, links) = linked(workers);
         let (each, floods) = (2_000, 10);
@@ -176,7 +176,7 @@ fn senders_go_on_as_soon_as_a_full_link_has_room() {
             links.write(&platform);
             assert!(begun.elapsed() < Duration::from_secs(60), "senders wait though there is room");
         }
-        // At the beginning each of them has a turn; later they come as there is room.
+        // At the beginning each of them has a turn; later they follow as there is room.
         let most = links.most.load(Ordering::SeqCst);
         assert!(most < 4 * ROOM + 10 * floods, "{most} messages waited");
         platform.wait_idle();
@@ -184,16 +184,16 @@ fn senders_go_on_as_soon_as_a_full_link_has_room() {
 }
 
 #[test]
-fn a_link_that_is_stuck_does_not_hold_its_senders_for_ever() {
+fn stuck_link_releases_senders_eventually() {
     let (platform, links) = linked(1);
     platform.spawn("flood", Flood { to: Aid::local("far"), left: 150 }).unwrap();
     assert!(platform.wait_idle_for(Duration::from_secs(60)), "it waits for ever");
     assert_eq!(links.sent.load(Ordering::SeqCst), 150);
 }
 
-/// Only who writes to a crowded agent hears of it; who writes to it for the first time, then.
+/// Only senders to a crowded agent are told; a new sender is told when it first sends.
 #[test]
-fn nodes_that_send_hear_that_an_agent_is_crowded() {
+fn sending_nodes_hear_of_crowding() {
     let platform = Platform::builder().workers(1).mailbox_limits(10, 1_000).build();
     let links = Arc::new(Narrow::default());
     platform.link_with(Arc::<Narrow>::clone(&links));
@@ -219,7 +219,7 @@ fn nodes_that_send_hear_that_an_agent_is_crowded() {
 
 /// Messages come in rows, which are taken in as one.
 #[test]
-fn what_came_in_rows_is_handled_in_order_and_counted() {
+fn rows_arrive_in_order() {
     for workers in [1, 2] {
         let (platform, _) = linked(workers);
         let heard: Arc<Mutex<Vec<(usize, i64)>>> = Arc::default();
@@ -240,7 +240,7 @@ fn what_came_in_rows_is_handled_in_order_and_counted() {
                 for _ in 0..count {
                     number += 1;
                     let message = inform("far", to, number);
-                    // One that says more than its content is in no row, but keeps its place.
+                    // A message with more than content is in no row, but keeps its place.
                     let message = if number % 5 == 0 { message.in_conversation("c") } else { message };
                     messages.push(Envelope { to, body: MessageBody::Owned(Box::new(message)) });
                 }
@@ -261,9 +261,9 @@ fn what_came_in_rows_is_handled_in_order_and_counted() {
     }
 }
 
-/// What a link found to be a row is as so many messages, wherever their receiver is.
+/// A row is equivalent to as many messages, wherever their receiver is.
 #[test]
-fn a_row_from_a_link_keeps_its_place_and_is_counted() {
+fn row_keeps_its_place() {
     for workers in [1, 2] {
         let (platform, _) = linked(workers);
         let heard: Arc<Mutex<Vec<i64>>> = Arc::default();
@@ -289,9 +289,9 @@ fn a_row_from_a_link_keeps_its_place_and_is_counted() {
     }
 }
 
-/// A mailbox takes in no more of a row than it does of messages one by one.
+/// A mailbox accepts no more of a row than of single messages.
 #[test]
-fn a_full_mailbox_refuses_the_rest_of_what_came_in_rows() {
+fn full_mailbox_refuses_row_rest() {
     for hard in [20, 3_000] {
         let platform = Platform::builder().workers(1).mailbox_limits(10, hard).build();
         platform.link_with(Arc::new(Narrow::default()));
@@ -308,9 +308,9 @@ fn a_full_mailbox_refuses_the_rest_of_what_came_in_rows() {
     }
 }
 
-/// Who was held up by a full mailbox goes on when it is not full any more, however patient it had become.
+/// A sender that waited for a full mailbox continues when there is room, however long its delay had become.
 #[test]
-fn senders_go_on_as_soon_as_a_mailbox_has_room() {
+fn mailbox_room_releases_senders() {
     let waits = |attempt: u32| {
         let platform = Platform::builder().workers(1).mailbox_limits(100, 100_000).build();
         let over = Arc::new(AtomicBool::new(false));
@@ -330,7 +330,7 @@ fn senders_go_on_as_soon_as_a_mailbox_has_room() {
         });
         let flood = platform.spawn("flood", flood).unwrap();
         platform.send(inform("x", flood, Value::Null));
-        // It waits for 512 ms by now, since a moment.
+        // It waits for 512 ms by now, since a moment ago.
         std::thread::sleep(Duration::from_millis(1_100));
         assert!(!over.load(Ordering::SeqCst), "attempt {attempt}: nothing held it up");
         let begun = Instant::now();
@@ -340,14 +340,14 @@ fn senders_go_on_as_soon_as_a_mailbox_has_room() {
         }
         begun.elapsed()
     };
-    // The machine may be busy with something else.
+    // The machine may be busy otherwise.
     let least = (0..3).map(waits).min().unwrap();
     assert!(least < Duration::from_millis(200), "it went on after {least:?}");
 }
 
 /// Each service crosses a link once, and the other node has the same entry.
 #[test]
-fn services_registered_one_by_one_are_told_once() {
+fn each_service_is_announced_once() {
     let ((here, links), (there, _)) = (linked(1), linked(1));
     let bob = here.spawn("bob", does(|_, _| ())).unwrap();
     for number in 0..100 {
@@ -371,7 +371,7 @@ fn services_registered_one_by_one_are_told_once() {
 
 /// A new peer learns this node's directory entries, and only those, in chunks.
 #[test]
-fn new_peer_hears_of_directory_in_pieces() {
+fn new_peer_gets_directory_pieces() {
     let (here, _links) = linked(1);
     let far = ServiceDescription::new("far", "t");
     let entry = DfDescription { agent: Some(Aid::local("far")), services: vec![far], ..DfDescription::default() };

@@ -1,4 +1,4 @@
-//! Mailboxes that fill up: senders slow down, nothing is dropped, nobody waits for ever.
+//! Full mailboxes: senders slow down, nothing is dropped, and no sender waits for ever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ fn small(workers: usize, hard: usize) -> Platform {
     Platform::builder().workers(workers).mailbox_limits(SOFT, hard).build()
 }
 
-/// Sends as fast as it may, `left` messages in all; counts the failures it hears of.
+/// Agent that sends `left` messages as fast as it may, and counts the failures that it gets.
 struct Flood {
     to: Aid,
     left: u64,
@@ -53,7 +53,7 @@ impl Agent for Flood {
 #[test]
 fn senders_wait_for_a_slow_receiver() {
     for workers in [1, 3] {
-        // Between workers the news that a mailbox is crowded takes a moment.
+        // Between workers, the news that a mailbox is crowded takes a moment.
         let platform = small(workers, 9_000);
         let handled = Arc::new(AtomicU64::new(0));
         let h = Arc::clone(&handled);
@@ -82,7 +82,7 @@ fn senders_wait_for_a_slow_receiver() {
 }
 
 #[test]
-fn a_full_mailbox_answers_failure() {
+fn full_mailbox_answers_failure() {
     let platform = small(2, HARD);
     let idle = platform.spawn("idle", does(|_, _| ())).unwrap();
     platform.suspend(idle).unwrap();
@@ -108,7 +108,7 @@ fn a_full_mailbox_answers_failure() {
     assert_balanced(platform.counters());
 }
 
-/// Sends two messages to the next for each it gets, until `left` are sent.
+/// Agent that sends two messages to the next for each it gets, until `left` are sent.
 struct Doubler {
     next: Aid,
     left: u64,
@@ -127,7 +127,7 @@ impl Agent for Doubler {
 }
 
 #[test]
-fn a_cycle_of_crowded_agents_goes_on() {
+fn cycle_of_crowded_agents_continues() {
     for workers in [1, 2] {
         let platform = small(workers, HARD);
         let names: Vec<Aid> = (1..=3).map(|i| Aid::local(format!("ring{i}").as_str())).collect();
@@ -143,7 +143,7 @@ fn a_cycle_of_crowded_agents_goes_on() {
     }
 }
 
-/// Says what somebody else made: `left` messages of 100 kB to `to`, ten a turn. Counts failures.
+/// Agent that forwards `left` messages of 100 kB to `to`, ten a turn, and counts failures.
 struct Relay {
     to: Aid,
     left: u32,
@@ -166,7 +166,7 @@ impl AgentBody for Relay {
 }
 
 #[test]
-fn a_mailbox_is_bounded_by_bytes_too() {
+fn mailbox_bytes_are_limited() {
     for workers in [1, 2] {
         let platform = Platform::builder().workers(workers).mailbox_bytes(1_000_000, 3_050_000).build();
         let (handled, failures) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
@@ -184,13 +184,13 @@ fn a_mailbox_is_bounded_by_bytes_too() {
             std::thread::sleep(Duration::from_millis(1));
         }
         platform.wait_idle();
-        // Three times as much as makes senders slow down, and what crossed the line unnoticed.
+        // Three times the amount that slows senders down, plus what crossed the line unnoticed.
         let waiting = platform.counters().queued;
         assert!((30..=40).contains(&waiting), "{waiting} wait");
         assert_eq!(failures.load(Ordering::Relaxed), 60 - waiting);
         let dead = platform.dead_letters();
         assert!(dead.iter().all(|dead| dead.reason.as_str() == "mailbox_full"));
-        // Whoever says little is not refused for that.
+        // A small message is not refused for that.
         platform.send(inform("x", idle, Value::Null));
         platform.wait_idle();
         assert_eq!(platform.counters().queued, waiting + 1);

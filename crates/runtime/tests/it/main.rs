@@ -1,4 +1,4 @@
-//! What the runtime promises, seen from outside.
+//! Guarantees of the runtime, tested from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod basics;

@@ -1,4 +1,4 @@
-//! Agents move from worker to worker while they talk.
+//! Moves of agents from worker to worker while they talk.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use whimbrel_runtime::{Agent, Context, Platform};
 
 use crate::kit::{assert_balanced, does, inform, platform};
 
-/// Sends numbered messages to all others, one round per message from itself; checks that what it gets is in order.
+/// Agent that sends numbered messages to all others, one round per message from itself, and checks the order of those
+/// that it gets.
 struct Chatter {
     others: Vec<Aid>,
     round: i64,
@@ -63,7 +64,7 @@ fn shuffle(platform: &Platform, agents: &[Aid], done: impl Fn() -> bool) -> usiz
 }
 
 #[test]
-fn messages_arrive_in_order_whoever_moves() {
+fn moving_agents_keep_message_order() {
     const CHATTERS: usize = 12;
     const ROUNDS: i64 = 3_000;
     let (platform, _) = platform(4);
@@ -88,7 +89,7 @@ fn messages_arrive_in_order_whoever_moves() {
 }
 
 #[test]
-fn messages_from_outside_arrive_in_order_too() {
+fn outside_messages_keep_order() {
     let (platform, _) = platform(3);
     let (disorder, heard) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (d, h) = (Arc::clone(&disorder), Arc::clone(&heard));
@@ -115,7 +116,7 @@ fn messages_from_outside_arrive_in_order_too() {
 }
 
 #[test]
-fn agents_killed_on_their_way_end_and_their_messages_are_answered() {
+fn killed_moving_agents_answer_messages() {
     let (platform, _) = platform(3);
     let (failures, handled) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let f = Arc::clone(&failures);

@@ -1,4 +1,4 @@
-//! Names of agents of other nodes: told, spoken of, forgotten, and their numbers given to others.
+//! Names of other nodes' agents: announced, used, forgotten, and their numbers given to others.
 
 use whimbrel_acl::{Aid, Name, Symbol};
 use whimbrel_platform::EndReason;
@@ -15,10 +15,10 @@ fn text(number: u64) -> String {
     format!("told-{number}")
 }
 
-/// Agents of two nodes begin and end in any order. Some of them are spoken of here, others are not: who is spoken of is
-/// there exactly if his node says so, though the numbers of those who ended are given to others all the time.
+/// Agents of two nodes begin and end in any order, and some of their names are used here. A used name exists exactly
+/// if its node says so, though the numbers of ended names are reused all the time.
 #[test]
-fn who_is_there_is_told_whatever_number_has() {
+fn reused_numbers_keep_names_apart() {
     const TEXTS: u64 = 200;
     let platform = Platform::builder().workers(1).build();
     let services = platform.services();
@@ -43,11 +43,11 @@ fn who_is_there_is_told_whatever_number_has() {
                 *place = Some(node);
             }
         }
-        // Strangers, whose numbers are those of names that ended, have no way.
+        // Strangers, whose numbers belonged to names that ended, have no route.
         let stranger = Name::new(&format!("stranger-{step}"));
         assert!(stranger.known().is_none());
         if step.is_multiple_of(40) {
-            // One in ten of the told is ever spoken of, and each stranger once: he is nowhere.
+            // One name in ten is ever used, and each stranger once, who lives on no node.
             assert!(!services.exists(Aid::local(stranger.symbol())), "step {step}: {stranger}");
             let asked = draw(TEXTS / 10);
             let is_there = there[asked as usize].is_some();
@@ -57,7 +57,7 @@ fn who_is_there_is_told_whatever_number_has() {
 }
 
 #[test]
-fn agent_here_has_its_name_first() {
+fn local_agent_keeps_its_name() {
     let platform = Platform::builder().workers(1).build();
     let taken = || vec![("told-then-taken".into(), AgentKind::Native)];
     platform.station().hear(NodeId(1), News::Agents(taken()));

@@ -1,4 +1,4 @@
-//! Two nodes each have an agent of one name: which one keeps it, and that nobody who is on its way is taken for a second one.
+//! Name conflicts between two nodes: which agent keeps the name, and that no moving agent conflicts with itself.
 
 use whimbrel_acl::Aid;
 use whimbrel_platform::policy::Policy;
@@ -7,7 +7,7 @@ use whimbrel_runtime::{Platform, durable};
 use crate::hops::{Dice, Nodes, Walker, seeds, tell};
 use crate::kit::inform;
 
-/// Nodes without any links, with an agent `d0`, `d1` or `d2` each, that says to others what it is told to.
+/// Creates nodes without links, each with an agent `d0`, `d1` or `d2` that tells others what it is asked to.
 fn apart(
     count: usize,
     workers: usize,
@@ -21,7 +21,7 @@ fn apart(
     nodes
 }
 
-/// Somebody at this node says something to that agent.
+/// Makes an agent of this node tell something to that agent.
 fn say(nodes: &Nodes, node: usize, to: &str) {
     nodes.at(node).send(inform("x", Aid::local(format!("d{node}").as_str()), tell(to, 7)));
 }
@@ -34,18 +34,18 @@ fn create(node: &Platform, name: &str) -> bool {
     node.spawn_together([durable(name, Walker::default())]).is_ok()
 }
 
-/// Two of them, the one at `first` sooner.
+/// Creates two of them, the one at `first` sooner.
 fn bobs(nodes: &Nodes, first: usize, second: usize) {
     assert!(create(nodes.at(first), "bob"));
     nodes.idle();
-    // Ages are told in milliseconds.
+    // Ages are announced in milliseconds.
     std::thread::sleep(std::time::Duration::from_millis(20));
     assert!(create(nodes.at(second), "bob"));
     nodes.idle();
 }
 
 #[test]
-fn of_two_agents_of_one_name_the_one_that_was_there_first_keeps_it() {
+fn older_agent_keeps_its_name() {
     for (first, second) in [(0, 1), (1, 0)] {
         let nodes = apart(2, 1, |_, builder| builder);
         bobs(&nodes, first, second);
@@ -68,7 +68,7 @@ fn of_two_agents_of_one_name_the_one_that_was_there_first_keeps_it() {
 }
 
 #[test]
-fn what_the_one_that_ends_has_not_handled_goes_back_to_its_senders() {
+fn losing_agents_messages_return() {
     let nodes = apart(2, 1, |_, builder| builder);
     bobs(&nodes, 0, 1);
     nodes.at(1).suspend(Aid::local("bob")).unwrap();
@@ -83,7 +83,7 @@ fn what_the_one_that_ends_has_not_handled_goes_back_to_its_senders() {
 }
 
 #[test]
-fn a_third_node_knows_the_one_that_stays_and_what_it_offers() {
+fn third_node_knows_the_winner() {
     for (first, second) in [(0, 1), (1, 0)] {
         for third_meets in [0, 1] {
             let nodes = apart(3, 1, |_, builder| builder);
@@ -113,7 +113,7 @@ fn a_third_node_knows_the_one_that_stays_and_what_it_offers() {
 }
 
 #[test]
-fn nobody_takes_a_name_who_may_not_end_its_agent() {
+fn name_loss_needs_kill_permission() {
     for (second, homes) in [(1, vec![0, 1]), (0, vec![0])] {
         let policy: Policy = serde_json::from_str(r#"{"deny": [{"who": "node:*", "kill": "*"}]}"#).unwrap();
         let nodes = apart(2, 1, |node, builder| if node == second { builder.policy(policy.clone()) } else { builder });
@@ -127,10 +127,10 @@ fn nobody_takes_a_name_who_may_not_end_its_agent() {
     }
 }
 
-/// Agents of a few names begin, move and end on three nodes that are linked at some moment, and what is on the wires arrives in any order. In
-/// the end each name is one agent's, whom all know.
+/// Agents of a few names begin, move and end on three nodes that are linked at some moment, and items arrive in any
+/// order. In the end each name belongs to one agent, which all nodes know.
 #[test]
-fn each_name_is_one_agents_in_the_end_whoever_begins_moves_and_is_linked_late() {
+fn name_conflicts_converge_on_one_agent() {
     for seed in seeds() {
         let dice = &mut Dice(seed);
         let nodes = apart(3, 1 + dice.below(2), |_, builder| builder);
@@ -171,9 +171,9 @@ fn each_name_is_one_agents_in_the_end_whoever_begins_moves_and_is_linked_late() 
     }
 }
 
-/// An agent is told of late by nodes that it has left, while it goes on: it is never taken for a second one.
+/// Nodes that an agent has left mention it late, while it goes on: it never conflicts with itself.
 #[test]
-fn who_moves_between_nodes_that_are_linked_late_never_ends_for_its_name() {
+fn moving_agent_never_conflicts_with_itself() {
     for seed in seeds() {
         let dice = &mut Dice(seed);
         let nodes = Nodes::with(3, 1 + dice.below(2), |_, builder| builder);

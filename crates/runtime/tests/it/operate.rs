@@ -1,4 +1,4 @@
-//! Looking into agents and steering them, as their shards see it.
+//! Inspection and control of agents by their shards.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -14,15 +14,15 @@ use whimbrel_runtime::{Ended, OperateError, Platform};
 
 use crate::kit::{assert_balanced, does, inform, platform, wait_for};
 
-/// Counts its turns and takes no messages; what it is told is noted.
+/// Agent that counts its turns, takes no messages, and records instructions.
 #[derive(Default)]
 struct Patient {
     turns: Arc<AtomicU32>,
     told: Arc<AtomicU32>,
-    /// It has left memory until it had so many turns.
+    /// Number of turns until which the agent is out of memory.
     later: u32,
     panics: bool,
-    /// It stays in its turn as long as this is set.
+    /// While set, the agent stays in its turn.
     stuck: Arc<AtomicBool>,
 }
 
@@ -67,7 +67,7 @@ fn spawn(platform: &Platform, name: &str, body: Patient) -> (Aid, Arc<AtomicU32>
 }
 
 #[test]
-fn an_agent_is_looked_into_with_its_mailbox_and_has_no_turn_for_that() {
+fn inspection_needs_no_turn() {
     let (platform, _) = platform(2);
     let (bob, turns, _) = spawn(&platform, "patient-bob", Patient::default());
     for n in 0..70 {
@@ -85,7 +85,7 @@ fn an_agent_is_looked_into_with_its_mailbox_and_has_no_turn_for_that() {
 }
 
 #[test]
-fn who_is_told_something_has_a_turn_but_not_who_is_suspended() {
+fn instruction_gives_a_turn() {
     let (platform, _) = platform(2);
     let (bob, turns, told) = spawn(&platform, "told-bob", Patient::default());
     let before = turns.load(Ordering::SeqCst);
@@ -102,7 +102,7 @@ fn who_is_told_something_has_a_turn_but_not_who_is_suspended() {
 }
 
 #[test]
-fn who_left_memory_is_told_when_he_is_back() {
+fn passive_agent_is_instructed_later() {
     let (platform, _) = platform(1);
     let (bob, turns, told) = spawn(&platform, "later-bob", Patient { later: 3, ..Patient::default() });
     platform.instruct(bob, PAUSE).unwrap();
@@ -114,7 +114,7 @@ fn who_left_memory_is_told_when_he_is_back() {
 }
 
 #[test]
-fn whoever_cannot_be_asked_is_said_to() {
+fn inspection_errors_name_the_reason() {
     let (platform, _) = platform(2);
     let nobody = Aid::local("patient-nobody");
     let here = |agent: &str| OperateError::NotHere(Symbol::new(agent));
@@ -130,7 +130,7 @@ fn whoever_cannot_be_asked_is_said_to() {
 }
 
 #[test]
-fn who_is_in_a_turn_that_does_not_end_is_busy_and_holds_nobody_up() {
+fn endless_turn_answers_busy() {
     let (platform, _) = platform(1);
     let stuck = Arc::new(AtomicBool::new(true));
     let body = Patient { stuck: Arc::clone(&stuck), ..Patient::default() };
@@ -143,7 +143,7 @@ fn who_is_in_a_turn_that_does_not_end_is_busy_and_holds_nobody_up() {
 }
 
 #[test]
-fn agents_are_found_while_they_move_between_shards() {
+fn moving_agents_can_be_inspected() {
     let (platform, _) = platform(4);
     let agents: Vec<Aid> = (0..64).map(|n| spawn(&platform, &format!("wanders-{n}"), Patient::default()).0).collect();
     let begin = std::time::Instant::now();
@@ -172,7 +172,7 @@ impl whimbrel_runtime::DurableAgent for Till {
 }
 
 #[test]
-fn agents_in_rust_tell_what_they_are_and_wait_for() {
+fn rust_agents_describe_their_state() {
     use whimbrel_runtime::behaviour::{Cyclic, OneShot, Step, Ticker};
     let platform = Platform::builder().name("home").workers(1).kind::<Till>().build();
     let native = platform.spawn(
@@ -202,7 +202,7 @@ fn agents_in_rust_tell_what_they_are_and_wait_for() {
 }
 
 #[test]
-fn turn_without_end_is_told() {
+fn endless_turn_is_in_health() {
     let (platform, _) = platform(1);
     let stuck = Arc::new(AtomicBool::new(true));
     let body = Patient { stuck: Arc::clone(&stuck), ..Patient::default() };
@@ -214,7 +214,7 @@ fn turn_without_end_is_told() {
 }
 
 #[test]
-fn wait_for_turns_is_told() {
+fn turn_waits_are_in_health() {
     let (platform, _) = platform(1);
     // All are always in the queue: each waits for the turns of the others, which are short.
     let busy = || {

@@ -1,4 +1,4 @@
-//! What a policy forbids is refused where it is done, told to whoever wanted it, counted and recorded.
+//! Policy: forbidden acts are refused where they happen, reported to the actor, counted and recorded.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use whimbrel_runtime::{Platform, Supervisor};
 
 use crate::kit::{Lines, does, inform, wait_for};
 
-/// Keeps what was refused, in words.
+/// Auditor that records refusals as text.
 #[derive(Default)]
 struct Record(Mutex<Vec<String>>);
 
@@ -34,7 +34,7 @@ impl Auditor for Record {
     }
 }
 
-/// A link to the node `n2` that keeps what is sent there.
+/// Link to the node `n2` that retains the messages sent there.
 #[derive(Default)]
 struct OneLink(Mutex<Vec<Envelope>>);
 
@@ -65,7 +65,7 @@ impl Links for OneLink {
     }
 }
 
-/// A node `n1` with this policy, linked with `n2`, where the agents `guest` and `spy` live, and a program has the agent
+/// Node `n1` with this policy, linked with `n2`, where the agents `guest` and `spy` live, and a program has the agent
 /// `pump`.
 struct Guarded {
     platform: Platform,
@@ -92,7 +92,7 @@ impl Guarded {
         all.into_iter().filter(|line| !line.starts_with("allowed")).collect()
     }
 
-    /// A message comes over the link.
+    /// Delivers a message over the link.
     fn arrives(&self, message: AclMessage) {
         let to = message.receivers[0];
         let envelope = Envelope { to, body: MessageBody::Owned(Box::new(message)) };
@@ -100,7 +100,7 @@ impl Guarded {
         self.platform.wait_idle();
     }
 
-    /// What went over the link since this was asked last, as `receiver performative content`.
+    /// Returns the messages that went over the link since the last call, as `receiver performative content`.
     fn left(&self) -> Vec<String> {
         let line = |Envelope { to, body }: Envelope| format!("{to} {} {}", body.performative, body.content);
         self.link.0.lock().unwrap().drain(..).map(line).collect()
@@ -117,7 +117,7 @@ fn entry(name: &str, fields: &[(&str, Value)]) -> Value {
 }
 
 #[test]
-fn a_message_of_another_node_that_is_forbidden_is_answered_failure() {
+fn forbidden_remote_message_answers_failure() {
     let guarded = Guarded::by(r#"{"deny": [{"who": "agent:spy", "send": "vault*"}]}"#);
     let vault = guarded.platform.spawn("vault1", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
     guarded.arrives(inform("spy", vault, "secret?"));
@@ -133,7 +133,7 @@ fn a_message_of_another_node_that_is_forbidden_is_answered_failure() {
 }
 
 #[test]
-fn messages_in_a_row_are_forbidden_one_by_one() {
+fn row_messages_are_checked_individually() {
     let guarded = Guarded::by(r#"{"deny": [{"who": "agent:spy", "send": "vault*"}]}"#);
     let vault = guarded.platform.spawn("vault1", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
     for sender in ["spy", "guest"] {
@@ -147,7 +147,7 @@ fn messages_in_a_row_are_forbidden_one_by_one() {
 }
 
 #[test]
-fn agents_of_this_node_are_restricted_if_a_rule_says_so() {
+fn rule_restricts_local_agents() {
     let guarded = Guarded::by(r#"{"deny": [{"who": "node:n1", "send": ["vault", "guest"], "create": "x*"}]}"#);
     let platform = &guarded.platform;
     let vault = platform.spawn("vault", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
@@ -185,7 +185,7 @@ impl LastItem for Value {
 }
 
 #[test]
-fn the_ams_and_the_df_refuse_what_the_policy_forbids() {
+fn ams_and_df_enforce_policy() {
     let policy = r#"{"deny": [{"who": "agent:spy", "kill": "*", "register": "bank"}],
                      "allow": [{"who": "agent:guest", "kill": "victim"}]}"#;
     let guarded = Guarded::by(policy);
@@ -209,14 +209,14 @@ fn the_ams_and_the_df_refuse_what_the_policy_forbids() {
     let recorded = ["forbidden: agent:spy of node:n2 kill victim", "forbidden: agent:spy of node:n2 register bank"];
     assert_eq!(guarded.recorded(), recorded);
     assert!(guarded.platform.services().exists(Aid::local("victim")));
-    // A rule lets one do what is its own and its owner's only by default.
+    // A rule limits an agent to what belongs to it and its owner only by default.
     guarded.arrives(request("guest", "ams", end()));
     assert!(guarded.left().iter().any(|answer| answer.contains("done(action")));
     assert!(!guarded.platform.services().exists(Aid::local("victim")));
 }
 
 #[test]
-fn a_node_may_be_kept_from_ending_agents_and_the_platform() {
+fn rule_forbids_nodes_to_kill() {
     let guarded = Guarded::by(r#"{"deny": [{"who": "node:n2", "kill": ["ams", "king"]}]}"#);
     for name in ["king", "pawn"] {
         guarded.platform.spawn(name, does(|_, _| ())).unwrap();
@@ -244,7 +244,7 @@ fn agents_of_other_platforms_are_strangers() {
     assert_eq!(guarded.recorded(), ["forbidden: stranger send vault"]);
 }
 
-/// That `name`, which lives at `n2`, has the service `service`.
+/// Returns the announcement that `name`, which lives at `n2`, has the service `service`.
 fn service_of(name: &str, service: &str) -> News {
     let service = ServiceDescription { name: service.into(), ..ServiceDescription::default() };
     let agent = Some(Aid::local(name));
@@ -252,7 +252,7 @@ fn service_of(name: &str, service: &str) -> News {
 }
 
 #[test]
-fn a_node_answers_for_the_programs_that_are_connected_to_it() {
+fn node_vouches_for_its_programs() {
     let guarded = Guarded::by(r#"{"deny": [{"who": "node:n2", "register": "*", "send": "vault", "kill": "ams"}]}"#);
     let platform = &guarded.platform;
     let vault = platform.spawn("vault", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
@@ -270,7 +270,7 @@ fn a_node_answers_for_the_programs_that_are_connected_to_it() {
 }
 
 #[test]
-fn programs_at_other_nodes_are_asked_about_as_such() {
+fn remote_programs_are_session_principals() {
     let guarded = Guarded::by(r#"{"deny": [{"who": "session:*", "send": "vault", "register": "bank"}]}"#);
     let platform = &guarded.platform;
     let vault = platform.spawn("vault", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
@@ -286,7 +286,7 @@ fn programs_at_other_nodes_are_asked_about_as_such() {
     assert_eq!(guarded.recorded(), [format!("{pump} send vault"), format!("{pump} register bank")]);
 }
 
-/// Writes to the agent `vault` and ends.
+/// Body that writes to the agent `vault` and ends.
 struct Writer;
 
 impl AgentBody for Writer {
@@ -297,7 +297,7 @@ impl AgentBody for Writer {
 }
 
 #[test]
-fn a_rule_about_agents_is_not_about_programs_of_this_node() {
+fn agent_rule_spares_local_programs() {
     let policy = r#"{"deny": [{"who": "agent:*", "send": "vault"}, {"who": "session:spy*", "send": "vault"}]}"#;
     let guarded = Guarded::by(policy);
     let platform = &guarded.platform;
@@ -316,9 +316,9 @@ fn a_rule_about_agents_is_not_about_programs_of_this_node() {
     assert_eq!(recorded, who.map(|who| format!("forbidden: {who} of node:n1 send vault")));
 }
 
-/// Who gives an agent plans has it do whatever it may: what is in a sandbox would not be.
+/// An agent that gives plans to another has it act with its permissions, which would defeat the sandbox.
 #[test]
-fn modules_and_programs_outside_give_nobody_plans_without_a_rule() {
+fn teaching_from_outside_needs_rule() {
     let may_teach = |guarded: &Guarded, teacher: &str| {
         let agents = vec![("module".into(), AgentKind::Wasm)];
         guarded.platform.station().hear(N2, News::Agents(agents));
@@ -404,7 +404,7 @@ impl AgentBody for Insister {
 }
 
 #[test]
-fn condemned_agent_is_not_begun_anew() {
+fn condemned_agent_is_not_restarted() {
     let guarded = Guarded::by(r#"{"quota": [{"who": "*", "owner_agents": 5}]}"#);
     let boss = Supervisor::one_for_one().intensity(1_000, Duration::from_secs(60));
     let boss = boss.child_body(Restart::Always, "amy", || Box::new(Insister));
@@ -457,7 +457,7 @@ fn killed_agent_creates_none_more() {
     assert_eq!(guarded.platform.search(&AgentQuery::named("breeder*")), []);
 }
 
-/// Creates one that multiplies, and ends.
+/// Body that creates an agent that multiplies, and ends.
 struct Founder;
 
 impl AgentBody for Founder {
@@ -470,7 +470,7 @@ impl AgentBody for Founder {
 }
 
 #[test]
-fn orphans_are_a_family_still() {
+fn orphans_remain_a_family() {
     let guarded = Guarded::by(r#"{"quota": [{"who": "agent:founder", "owner_agents": 20}]}"#);
     guarded.platform.spawn_body("founder", Box::new(Founder)).unwrap();
     guarded.platform.wait_idle();
@@ -480,7 +480,7 @@ fn orphans_are_a_family_still() {
 }
 
 #[test]
-fn loud_agent_is_left_out_beyond_its_quota() {
+fn loud_agents_output_is_throttled() {
     let policy: Policy = serde_json::from_str(
         r#"{"quota": [{"who": "agent:loud", "printed_bytes_per_s": 1, "logged_bytes_per_s": 1}]}"#,
     )
@@ -512,7 +512,7 @@ fn loud_agent_is_left_out_beyond_its_quota() {
     assert!(lines.all().iter().any(|line| line.contains("still heard")));
 }
 
-/// The number in `... and 12 more lines`.
+/// Returns the number in `... and 12 more lines`.
 fn count_in(line: &str) -> usize {
     line.split("and ").nth(1).and_then(|rest| rest.split(' ').next()).and_then(|count| count.parse().ok()).unwrap()
 }

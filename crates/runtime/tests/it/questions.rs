@@ -1,4 +1,4 @@
-//! What operators ask of other nodes, and what becomes of it if those cannot answer.
+//! Questions of operators to other nodes, also to nodes that cannot answer.
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use crate::hops::Nodes;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What comes of questions that are asked of n1 at once, each on a thread of its own; all that is said arrives meanwhile, until
-/// `enough` of them are answered. Then `after` is done, and the others are waited for, too.
+/// Asks n1 several questions at once, each on a thread of its own, while messages are delivered until `enough` of
+/// them are answered. Then calls `after`, and waits for the others, too.
 fn ask(
     nodes: &Nodes,
     questions: &[&str],
@@ -41,7 +41,7 @@ fn ask(
 }
 
 #[test]
-fn a_question_that_cannot_be_answered_costs_nothing_for_good() {
+fn unanswered_question_is_forgotten() {
     let nodes = Nodes::with(2, 1, |_, builder| builder);
     let answerer = |_, question: &[u8]| {
         assert_ne!(question, b"odd", "nobody can answer that");
@@ -56,12 +56,12 @@ fn a_question_that_cannot_be_answered_costs_nothing_for_good() {
 }
 
 #[test]
-fn who_has_too_many_questions_to_answer_says_so() {
+fn overloaded_node_answers_busy() {
     let nodes = Nodes::with(2, 1, |_, builder| builder);
     let (go, wait) = mpsc::channel::<()>();
     let wait = Mutex::new(wait);
     let answerer = move |_, question: &[u8]| {
-        // Each waits until nobody says any more that it should.
+        // Each waits until the test releases it.
         let _ = wait.lock().unwrap().recv();
         question.to_vec()
     };
@@ -74,7 +74,7 @@ fn who_has_too_many_questions_to_answer_says_so() {
 }
 
 #[test]
-fn who_is_not_linked_is_not_waited_for() {
+fn unlinked_node_fails_at_once() {
     let mut nodes = Nodes::with(2, 1, |_, builder| builder);
     nodes.kill(1);
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! Agents that a client gives back: what their states say of whose they are.
+//! Agents that a client gives back: ownership claims in their states are discarded.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::{AgentBody, Arrival, Next, Time, Turn};
 use whimbrel_runtime::{Platform, ProgramLoader};
 
-/// Owners that bodies named when they were admitted, if any.
+/// Owners that bodies claimed when they were admitted, if any.
 type Claims = Arc<Mutex<Vec<Option<String>>>>;
 
 /// Body whose state is the name of its owner.
@@ -38,7 +38,7 @@ impl Owned for Claimant {
     }
 }
 
-/// Loader that makes claimants, each in as many further boxes as its path says.
+/// Loader that makes claimants, each in as many nested boxes as its path says.
 struct Claimants(Claims);
 
 impl ProgramLoader for Claimants {

@@ -1,4 +1,4 @@
-//! Agents that fail are begun anew; those who watch are told of ends.
+//! Supervision: failed agents are restarted, and watchers are notified of ends.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use whimbrel_runtime::{Agent, Context, Supervisor};
 
 use crate::kit::{Lines, assert_balanced, does, inform, platform};
 
-/// Prints what it gets with its number, which is new each time it begins; falls over `die`.
+/// Agent that prints its messages with its number, which is new at each start, and fails on `die`.
 struct Clerk {
     number: u64,
 }
@@ -55,7 +55,7 @@ fn run(supervisor: Supervisor, messages: &[(&str, &str)]) -> (whimbrel_runtime::
 }
 
 #[test]
-fn one_for_one_restarts_the_fallen_and_keeps_its_messages() {
+fn one_for_one_keeps_messages() {
     let boss = Supervisor::one_for_one().child("amy", clerk()).child("bob", clerk());
     let (platform, lines) = run(boss, &[("amy", "a"), ("amy", "die"), ("amy", "b"), ("bob", "c")]);
     assert_eq!(of(&lines.all(), "amy"), ["begin 0", "\"a\" 0", "begin 1", "\"b\" 1"]);
@@ -74,7 +74,7 @@ fn one_for_all_restarts_all() {
 }
 
 #[test]
-fn rest_for_one_restarts_those_after_it() {
+fn rest_for_one_restarts_later_agents() {
     let boss = Supervisor::rest_for_one().child("amy", clerk()).child("bob", clerk()).child("eve", clerk());
     let (_platform, lines) = run(boss, &[("bob", "die")]);
     assert_eq!(of(&lines.all(), "amy"), ["begin 0"]);
@@ -94,7 +94,7 @@ fn too_many_restarts_end_them_all() {
 }
 
 #[test]
-fn who_may_end_ends() {
+fn temporary_agent_may_end() {
     let boss = Supervisor::one_for_one()
         .child_if(Restart::OnFailure, "amy", clerk())
         .child_if(Restart::Never, "bob", clerk())
@@ -106,7 +106,7 @@ fn who_may_end_ends() {
 }
 
 #[test]
-fn monitors_are_told_why_an_agent_ended() {
+fn monitors_hear_end_reasons() {
     let (platform, lines) = platform(2);
     let victims: Vec<Aid> = ["a", "b", "c"].map(|name| platform.spawn(name, Clerk { number: 0 }).unwrap()).to_vec();
     let watched = victims.clone();
@@ -141,7 +141,7 @@ fn monitors_are_told_why_an_agent_ended() {
 }
 
 #[test]
-fn a_stuck_child_is_restarted_when_its_turn_ends() {
+fn stuck_child_restarts_after_turn() {
     let boss = Supervisor::one_for_all()
         .child("amy", || {
             does(|_, message| {

@@ -9,7 +9,7 @@ use whimbrel_runtime::{Agent, Context, Platform};
 
 use super::kit::{assert_balanced, does, inform, platform, wait_for};
 
-/// Who got what: `name<receiver:content`.
+/// Record of messages: `name<receiver:content`.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<String>>>);
 
@@ -34,7 +34,7 @@ impl Heard {
     }
 }
 
-/// Subscribes to topics and joins groups when it starts, and notes what it gets.
+/// Agent that subscribes to topics and joins groups when it starts, and records its messages.
 struct Listener {
     topics: Vec<&'static str>,
     groups: Vec<&'static str>,
@@ -74,7 +74,7 @@ fn publish(platform: &Platform, to: Aid, content: &str) {
 }
 
 #[test]
-fn every_subscriber_gets_the_message_as_it_was_sent() {
+fn subscribers_get_the_same_message() {
     for workers in [1, 3] {
         let (platform, _) = platform(workers);
         let heard = Heard::default();
@@ -93,7 +93,7 @@ fn every_subscriber_gets_the_message_as_it_was_sent() {
 }
 
 #[test]
-fn a_topic_without_subscribers_takes_what_it_gets() {
+fn topic_without_subscribers_accepts_messages() {
     let (platform, _) = platform(1);
     publish(&platform, topic("weather").unwrap(), "rain");
     let counters = platform.counters();
@@ -103,7 +103,7 @@ fn a_topic_without_subscribers_takes_what_it_gets() {
 }
 
 #[test]
-fn whoever_leaves_or_ends_gets_no_more() {
+fn former_subscribers_get_nothing() {
     let (platform, _) = platform(2);
     let heard = Heard::default();
     let [a, b, c] = ["a", "b", "c"].map(|name| listen(&platform, name, &heard, &["weather"], &[]));
@@ -124,7 +124,7 @@ fn whoever_leaves_or_ends_gets_no_more() {
 }
 
 #[test]
-fn one_of_a_group_gets_it_each_in_its_turn_and_all_if_it_is_for_all() {
+fn anycast_rotates_multicast_reaches_all() {
     let (platform, _) = platform(2);
     let heard = Heard::default();
     for name in ["a", "b", "c"] {
@@ -144,7 +144,7 @@ fn one_of_a_group_gets_it_each_in_its_turn_and_all_if_it_is_for_all() {
 }
 
 #[test]
-fn who_writes_to_a_group_without_members_hears_failure() {
+fn empty_group_answers_failure() {
     let (platform, _) = platform(1);
     for to in [any_member("crew").unwrap(), group("crew").unwrap()] {
         let answer = platform.ask_within(Duration::from_secs(5), inform("test", to, "job"));
@@ -173,7 +173,7 @@ fn who_writes_to_a_group_without_members_hears_failure() {
 
 /// A member that ends with jobs in its mailbox leaves them to the others.
 #[test]
-fn jobs_of_a_member_that_ends_go_to_others() {
+fn ended_members_jobs_are_reassigned() {
     let (platform, _) = platform(1);
     let heard = Heard::default();
     let lazy = listen(&platform, "lazy", &heard, &[], &["crew"]);
@@ -192,7 +192,7 @@ fn jobs_of_a_member_that_ends_go_to_others() {
 }
 
 #[test]
-fn a_crowded_member_is_passed_over_while_another_is_there() {
+fn crowded_member_is_skipped() {
     let lines = super::kit::Lines::default();
     let platform = Platform::builder().workers(1).output(lines).mailbox_limits(5, 100).build();
     let heard = Heard::default();
@@ -208,7 +208,7 @@ fn a_crowded_member_is_passed_over_while_another_is_there() {
 }
 
 #[test]
-fn a_crowded_subscriber_slows_its_publisher() {
+fn crowded_subscriber_slows_publisher() {
     let platform = Platform::builder().workers(2).mailbox_limits(100, 1_000_000).build();
     let heard = Heard::default();
     let lazy = listen(&platform, "lazy", &heard, &["weather"], &[]);
@@ -237,9 +237,9 @@ fn a_crowded_subscriber_slows_its_publisher() {
     platform.kill(publisher);
 }
 
-/// What one agent sends to another directly and by way of a topic arrives in order, also while both move.
+/// One agent's direct messages and publications to another arrive in order, also while both move.
 #[test]
-fn direct_messages_and_publications_keep_their_order() {
+fn direct_and_published_keep_order() {
     let (platform, _) = platform(3);
     let heard = Heard::default();
     let listeners = ["a", "b", "c"].map(|name| listen(&platform, name, &heard, &["weather"], &[]));
@@ -273,7 +273,7 @@ fn direct_messages_and_publications_keep_their_order() {
 }
 
 #[test]
-fn names_of_topics_are_nobodys() {
+fn topic_names_belong_to_nobody() {
     let (platform, _) = platform(1);
     for name in ["topic:weather", "group:crew", "any:crew"] {
         assert!(platform.spawn(name, does(|_, _| ())).is_err(), "{name}");

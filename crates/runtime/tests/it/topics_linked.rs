@@ -1,4 +1,4 @@
-//! Topics and groups of several nodes, on wires that the tests hold in their hands.
+//! Topics and groups of several nodes, on wires that the tests control.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ enum Item {
     News(News),
 }
 
-/// What is on its way from one node to each other.
+/// Items on their way from one node to each other.
 #[derive(Default)]
 struct Wires {
     me: usize,
@@ -76,12 +76,12 @@ impl Links for Wires {
 struct Nodes {
     platforms: Vec<Platform>,
     wires: Vec<Arc<Wires>>,
-    /// Messages that crossed, by sender and receiver.
+    /// Number of messages that crossed, by sender and receiver.
     crossed: Vec<Vec<usize>>,
     heard: Heard,
 }
 
-/// Who got what: `name<receiver:content`.
+/// Record of messages: `name<receiver:content`.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<String>>>);
 
@@ -95,7 +95,7 @@ impl Heard {
     }
 }
 
-/// Is in a topic, a group, or both, and notes what it gets; `end` ends it, `leave` makes it leave the topic.
+/// Agent in a topic, a group, or both, that records its messages; `end` ends it, `leave` makes it leave the topic.
 struct Listener {
     topic: Option<&'static str>,
     group: Option<&'static str>,
@@ -142,7 +142,7 @@ impl Nodes {
         self.platforms.iter().for_each(Platform::wait_idle);
     }
 
-    /// All that is on its way from one node to another arrives.
+    /// Delivers all items from one node to another.
     fn carry(&mut self, from: usize, to: usize) -> bool {
         self.idle();
         let items = std::mem::take(&mut self.wires[from].queues.lock().unwrap()[to]);
@@ -160,7 +160,7 @@ impl Nodes {
         any
     }
 
-    /// Everything arrives, and what is done about it.
+    /// Delivers everything, including all consequences.
     fn settle(&mut self) {
         let count = self.platforms.len();
         loop {
@@ -180,7 +180,7 @@ impl Nodes {
         aid
     }
 
-    /// An agent that sends on what it is told, to whom it is told (`[to, content]`), and notes failures.
+    /// Creates an agent that forwards content to a receiver (`[to, content]`), and records failures.
     fn speaker(&mut self, node: usize, name: &str) -> Aid {
         let heard = self.heard.clone();
         let speak = does(move |ctx, message| {
@@ -218,7 +218,7 @@ fn names(numbers: std::ops::Range<usize>) -> impl Iterator<Item = String> {
 }
 
 #[test]
-fn a_publication_crosses_each_link_once() {
+fn publication_crosses_each_link_once() {
     let mut nodes = Nodes::new(3);
     for (number, name) in names(0..9).enumerate() {
         nodes.listen(number % 3, &name, Some("weather"), None);
@@ -235,13 +235,13 @@ fn a_publication_crosses_each_link_once() {
     assert_eq!((nodes.crossed[1][2], nodes.crossed[2][1]), (crossed[1][2], crossed[2][1]), "nothing is sent on");
     nodes.check();
     let after = nodes.counters();
-    // What the speaker was told, and nine messages for each publication.
+    // The messages to the speaker, and nine for each publication.
     assert_eq!(after.sent - before.sent, 5 + 9 * 5);
     assert_eq!((after.dead, after.queued), (0, 0));
 }
 
 #[test]
-fn a_subscription_begins_here_at_once_and_elsewhere_with_the_news() {
+fn subscription_reaches_other_nodes_later() {
     let mut nodes = Nodes::new(2);
     let (near, far) = (nodes.speaker(0, "near"), nodes.speaker(1, "far"));
     nodes.listen(0, "other", None, None);
@@ -251,7 +251,7 @@ fn a_subscription_begins_here_at_once_and_elsewhere_with_the_news() {
     nodes.say(1, far, topic("weather").unwrap(), "too early");
     nodes.say(0, near, topic("weather").unwrap(), "in time");
     assert_eq!(nodes.heard.lines(), ["listener<topic:weather:\"in time\""]);
-    // What the node says after the subscription comes after its news.
+    // A later message of the node comes after the news of the subscription.
     nodes.say(0, near, far, Value::list([Value::from("topic:weather"), Value::from("at last")]));
     nodes.settle();
     assert_eq!(nodes.heard.lines()[1..], ["listener<topic:weather:\"at last\""]);
@@ -259,12 +259,12 @@ fn a_subscription_begins_here_at_once_and_elsewhere_with_the_news() {
 }
 
 #[test]
-fn a_publication_that_meets_nobody_is_no_fault() {
+fn publication_without_subscriber_is_fine() {
     let mut nodes = Nodes::new(2);
     let (speaker, listener) = (nodes.speaker(0, "speaker"), nodes.listen(1, "listener", Some("weather"), None));
     nodes.say(0, speaker, topic("weather").unwrap(), Value::atom("leave"));
     nodes.carry(0, 1);
-    // It left, and the news is on its way.
+    // The agent left, and the news is on its way.
     nodes.say(0, speaker, topic("weather").unwrap(), "rain");
     assert_eq!(nodes.wires[0].messages(1), 1);
     nodes.settle();
@@ -277,7 +277,7 @@ fn a_publication_that_meets_nobody_is_no_fault() {
 }
 
 #[test]
-fn order_is_kept_between_nodes_too() {
+fn nodes_keep_publication_order() {
     let mut nodes = Nodes::new(2);
     let listeners = ["a", "b"].map(|name| nodes.listen(1, name, Some("weather"), None));
     let publisher = nodes.platforms[0]
@@ -310,7 +310,7 @@ fn order_is_kept_between_nodes_too() {
 }
 
 #[test]
-fn one_of_a_group_is_one_of_all_nodes() {
+fn anycast_covers_all_nodes() {
     let mut nodes = Nodes::new(3);
     for (number, name) in names(0..6).enumerate() {
         nodes.listen(number % 3, &name, None, Some("crew"));
@@ -333,7 +333,7 @@ fn one_of_a_group_is_one_of_all_nodes() {
 }
 
 #[test]
-fn a_job_for_a_member_that_ended_meanwhile_goes_to_another_of_its_node() {
+fn remote_job_finds_another_member() {
     let mut nodes = Nodes::new(2);
     let speaker = nodes.speaker(0, "speaker");
     let first = nodes.listen(1, "first", None, Some("crew"));
@@ -344,7 +344,7 @@ fn a_job_for_a_member_that_ended_meanwhile_goes_to_another_of_its_node() {
     let second = nodes.platforms[1].spawn("second", second).unwrap();
     nodes.settle();
     assert_eq!(nodes.heard.lines(), ["second<any:crew:\"job 1\""]);
-    // With nobody left there, the sender hears of it.
+    // Without members there, the sender gets a failure.
     nodes.say(0, speaker, any_member("crew").unwrap(), "job 2");
     nodes.platforms[1].kill(second);
     nodes.settle();
@@ -354,7 +354,7 @@ fn a_job_for_a_member_that_ended_meanwhile_goes_to_another_of_its_node() {
 }
 
 #[test]
-fn a_lost_node_takes_its_subscribers_and_members_along() {
+fn lost_node_loses_its_members() {
     let mut nodes = Nodes::new(3);
     let speaker = nodes.speaker(0, "speaker");
     nodes.listen(1, "lost", Some("weather"), Some("crew"));
@@ -367,7 +367,7 @@ fn a_lost_node_takes_its_subscribers_and_members_along() {
     nodes.platforms[0].station().lose(NodeId(1), on_their_way.into_iter().filter_map(message).collect());
     nodes.settle();
     let lines = nodes.heard.lines();
-    // Of the one job it is not known whether it was done; of publications nobody is told.
+    // The fate of the one job is unknown; publications cause no failures.
     assert_eq!(lines.iter().filter(|line| line.starts_with("speaker!")).count(), 1, "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("undelivered(lost,unreachable)")), "{lines:?}");
     assert_eq!(nodes.heard.count("there<topic:weather:"), 1);
@@ -383,7 +383,7 @@ fn a_lost_node_takes_its_subscribers_and_members_along() {
 }
 
 #[test]
-fn who_is_crowded_elsewhere_slows_publishers_and_is_passed_over() {
+fn remote_crowding_slows_publishers() {
     let mut nodes = Nodes::with(2, |builder| builder.mailbox_limits(10, 100_000));
     let lazy = nodes.listen(1, "lazy", Some("weather"), Some("crew"));
     nodes.listen(1, "keen", None, Some("crew"));
@@ -422,7 +422,7 @@ fn who_is_crowded_elsewhere_slows_publishers_and_is_passed_over() {
 }
 
 #[test]
-fn a_new_peer_hears_of_all_that_is_there() {
+fn new_peer_hears_all_memberships() {
     let mut nodes = Nodes::with(2, |builder| builder.mailbox_limits(5, 100));
     nodes.listen(0, "a", Some("weather"), Some("crew"));
     let b = nodes.listen(0, "b", Some("news"), Some("crew"));
@@ -448,7 +448,7 @@ fn a_new_peer_hears_of_all_that_is_there() {
 }
 
 #[test]
-fn what_a_peer_says_of_names_that_are_not_its_own_is_ignored() {
+fn foreign_names_in_news_are_ignored() {
     let mut nodes = Nodes::new(2);
     let speaker = nodes.speaker(0, "speaker");
     nodes.listen(0, "member", Some("weather"), Some("crew"));
@@ -466,7 +466,7 @@ fn what_a_peer_says_of_names_that_are_not_its_own_is_ignored() {
     }
     assert_eq!(nodes.wires[0].messages(1), 0);
     assert_eq!(nodes.heard.count("member<"), 3);
-    // What comes from there to one of a group stays here.
+    // A message from there to one of a group stays here.
     let message = inform("x", any_member("crew").unwrap(), "job");
     let envelope = Envelope { to: message.receivers[0], body: MessageBody::Owned(Box::new(message)) };
     station.arrive(NodeId(1), &mut vec![envelope]);
@@ -476,7 +476,7 @@ fn what_a_peer_says_of_names_that_are_not_its_own_is_ignored() {
 }
 
 #[test]
-fn a_policy_is_asked_about_publications_and_subscriptions() {
+fn policy_restricts_topics() {
     let policy =
         r#"{"deny": [{"who": "agent:spy*", "publish": "vault*", "send": "group:guards", "subscribe": "weather"}]}"#;
     let policy: Policy = serde_json::from_str(policy).unwrap();
@@ -501,9 +501,9 @@ fn a_policy_is_asked_about_publications_and_subscriptions() {
     nodes.check();
 }
 
-/// Only the first node has a policy: what it does not let others subscribe to, it does not tell them.
+/// Only the first node has a policy. It does not announce subscriptions to nodes that may not subscribe.
 #[test]
-fn a_policy_is_asked_about_subscriptions_at_other_nodes() {
+fn policy_restricts_remote_subscriptions() {
     let policy =
         r#"{"deny": [{"who": ["node:n2", "agent:spy"], "subscribe": ["vault/*", "group:guards", "group:lodge"]}]}"#;
     let policy: Policy = serde_json::from_str(policy).unwrap();
@@ -537,7 +537,7 @@ fn a_policy_is_asked_about_subscriptions_at_other_nodes() {
     nodes.check();
 }
 
-/// Takes four messages a turn, and then waits for more.
+/// Agent that takes four messages a turn, and then waits for more.
 struct Sipper;
 
 impl AgentBody for Sipper {
@@ -547,13 +547,13 @@ impl AgentBody for Sipper {
     }
 }
 
-/// An agent that is less crowded when it moved to another worker is not taken for crowded for ever.
+/// An agent that is no longer crowded after it moved to another worker does not count as crowded for ever.
 #[test]
-fn others_hear_when_a_crowded_agent_is_so_no_more_after_it_moved() {
+fn moved_agents_relief_is_announced() {
     let mut nodes = Nodes::with(2, |builder| builder.mailbox_limits(10, 1_000));
     let sipper = nodes.platforms[0].spawn_body("sipper", Box::new(Sipper)).unwrap();
     nodes.settle();
-    // Only who sends to it has to know.
+    // Only senders to the agent have to know.
     nodes.platforms[1].send(inform("test", sipper, "hello"));
     nodes.settle();
     let platform = &nodes.platforms[0];
@@ -575,7 +575,7 @@ fn others_hear_when_a_crowded_agent_is_so_no_more_after_it_moved() {
 }
 
 #[test]
-fn subscribers_may_come_and_go_and_take_each_others_names() {
+fn subscribers_may_reuse_names() {
     let mut nodes = Nodes::new(2);
     let speaker = nodes.speaker(0, "speaker");
     let (mut listeners, mut expected) = (Vec::new(), 0);

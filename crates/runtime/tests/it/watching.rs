@@ -1,4 +1,4 @@
-//! Watching a platform that has much to do: by observers who have enough now and then, and by a clock for some messages.
+//! Observation of a busy platform: by observers that have enough at times, and by latency samples.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use whimbrel_runtime::Platform;
 
 use crate::kit::{does, inform};
 
-/// Has enough after so many messages.
+/// Observer that has enough after so many messages.
 #[derive(Default)]
 struct Modest {
     enough: u64,
@@ -34,7 +34,7 @@ impl Observer for Modest {
 }
 
 #[test]
-fn who_has_enough_is_told_how_much_more_there_was() {
+fn sated_observer_hears_the_rest() {
     let platform = Platform::builder().workers(2).build();
     let modest = Arc::new(Modest { enough: 500, ..Modest::default() });
     let watching = platform.observe(Arc::clone(&modest) as Arc<dyn Observer>);
@@ -56,7 +56,7 @@ fn who_has_enough_is_told_how_much_more_there_was() {
 }
 
 #[test]
-fn it_is_measured_how_long_messages_wait() {
+fn message_latency_is_measured() {
     let platform = Platform::builder().workers(1).build();
     let amy = platform.spawn("amy", does(|_, _| ())).unwrap();
     let watch = platform.measure_latency();
@@ -71,7 +71,7 @@ fn it_is_measured_how_long_messages_wait() {
         assert!(Instant::now() < until, "nothing is measured");
         say();
     }
-    // What is sent now waits for as long as its receiver is held.
+    // Messages sent now wait for as long as their receiver is suspended.
     platform.suspend(amy).unwrap();
     for _ in 0..40 {
         platform.send(inform("bob", amy, 1.0));

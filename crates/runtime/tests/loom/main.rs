@@ -1,4 +1,4 @@
-//! The parts of the scheduler that several threads touch at once, in all interleavings (loom).
+//! Concurrent parts of the scheduler, in all interleavings (loom).
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub, missing_docs)]
 
 #[path = "../../src/activity.rs"]
@@ -18,20 +18,20 @@ use crate::activity::Activity;
 use crate::handover::Lease;
 use crate::inbox::{Inbox, Waits};
 
-/// All interleavings in which threads are interrupted three times at most: nearly all faults show with two.
+/// Checks all interleavings in which threads are interrupted three times at most: nearly all faults show with two.
 fn all_interleavings(check: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(check);
 }
 
-/// A number that loom watches for two touching it at once.
+/// Number in which loom detects simultaneous access.
 struct Counter(UnsafeCell<u32>);
 
 impl Counter {
     fn add(&mut self) -> u32 {
         self.0.with_mut(|number| {
-            // SAFETY: `&mut self`; loom checks that it is true.
+            // SAFETY: `&mut self`; loom checks that this is true.
             let number = unsafe { &mut *number };
             *number += 1;
             *number
@@ -39,7 +39,7 @@ impl Counter {
     }
 }
 
-/// Takes so many turns, unless the shard is seized; the shard if not.
+/// Takes so many turns, unless the shard is seized. Returns the shard if it is not.
 fn work(mut lease: Lease<Counter>, turns: u32) -> Option<Box<Counter>> {
     for _ in 0..turns {
         lease.add();
@@ -50,9 +50,10 @@ fn work(mut lease: Lease<Counter>, turns: u32) -> Option<Box<Counter>> {
     Some(lease.release())
 }
 
-/// However a seizure falls between and into a worker's turns, one of the two has the shard afterwards, and never both.
+/// However a seizure falls between and into a worker's turns, one of the two has the shard afterwards, and never
+/// both.
 #[test]
-fn a_shard_has_one_holder() {
+fn shard_has_one_holder() {
     all_interleavings(|| {
         let lease = Lease::new(Box::new(Counter(UnsafeCell::new(0))));
         let desk = Arc::clone(lease.desk());
@@ -68,7 +69,7 @@ fn a_shard_has_one_holder() {
 
 /// Two seizures, and a third holder that makes a new desk.
 #[test]
-fn a_seized_shard_can_be_seized_again() {
+fn seized_shard_can_be_seized_again() {
     all_interleavings(|| {
         let lease = Lease::new(Box::new(Counter(UnsafeCell::new(0))));
         let desk = Arc::clone(lease.desk());
@@ -82,7 +83,7 @@ fn a_seized_shard_can_be_seized_again() {
     });
 }
 
-/// An owner that sleeps whenever it finds nothing gets all that is put in, by whomever: no wake-up is lost.
+/// An owner that sleeps whenever it finds nothing gets everything that is put in: no wake-up is lost.
 #[test]
 fn no_wake_up_is_lost() {
     all_interleavings(|| {
@@ -105,7 +106,7 @@ fn no_wake_up_is_lost() {
     });
 }
 
-/// A call that is not missed, though nobody waits for it yet.
+/// Call that is not missed, though no thread waits for it yet.
 struct Bell {
     rung: sync::Mutex<bool>,
     rings: sync::Condvar,
@@ -125,9 +126,9 @@ impl Bell {
     }
 }
 
-/// An owner that waits elsewhere is called for all that is put in, by whomever, and once each time.
+/// An owner that waits at another place is called for everything that is put in, once each time.
 #[test]
-fn who_waits_elsewhere_is_called() {
+fn owner_waiting_elsewhere_is_called() {
     all_interleavings(|| {
         let inbox = Arc::new(Inbox::<u32, ()>::new());
         let bell = Arc::new(Bell { rung: sync::Mutex::new(false), rings: sync::Condvar::new() });
@@ -154,10 +155,10 @@ fn who_waits_elsewhere_is_called() {
     });
 }
 
-/// A shard that passes work on to a sleeping one and falls asleep itself: who waits for stillness sees it only when the
-/// work is done.
+/// A shard passes work on to a sleeping one and falls asleep itself: a thread that waits for idleness sees it only
+/// when the work is done.
 #[test]
-fn stillness_is_seen_only_when_all_is_done() {
+fn idleness_comes_after_all_work() {
     all_interleavings(|| {
         let activity = Arc::new(Activity::new());
         let inbox = Arc::new(Inbox::<(), ()>::new());
