@@ -14,7 +14,7 @@ use whimbrel_runtime::{DEVICES, Devices, Platform, Roll};
 
 use crate::arguments::AgentPortOptions;
 use crate::credentials::{Watched, alone};
-use crate::gateway::{Prepared, door_at};
+use crate::http_port::{HttpPort, door_at};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::stopping::Farewell;
 
@@ -104,9 +104,9 @@ fn doors_of(platform: &Platform) -> AskDoors {
 ///
 /// # Errors
 /// The system does not say where it listens.
-pub fn doors(http: Option<&Prepared>, port: Option<&Arc<AgentPort>>) -> anyhow::Result<DoorsInfo> {
+pub fn doors(http: Option<&HttpPort>, port: Option<&Arc<AgentPort>>) -> anyhow::Result<DoorsInfo> {
     let at = |port: &Arc<AgentPort>| Some(door_at(port.address().parse().ok()?));
-    Ok(DoorsInfo { http: http.map(Prepared::door).transpose()?, agent_port: port.and_then(at) })
+    Ok(DoorsInfo { http: http.map(HttpPort::door).transpose()?, agent_port: port.and_then(at) })
 }
 
 /// Has there be the agent that shares out work among devices, if programs outside can have agents here. When the society has begun: an agent

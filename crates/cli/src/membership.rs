@@ -11,8 +11,8 @@ use whimbrel_runtime::Platform;
 
 use crate::arguments::{Join, Run};
 use crate::credentials::{self, Watched, alone};
-use crate::guarding::Guards;
-use crate::keeping::Keeping;
+use crate::durability::Durability;
+use crate::policy_setup::Guards;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::options::SecurityLevel;
 use whimbrel_terminal::stopping::{Farewell, Stopping};
@@ -50,7 +50,7 @@ impl Membership {
     /// Becomes a node of a cluster, with the name and the secret that it was let in with.
     pub fn of_cluster(
         arguments: &Run,
-        keeping: &Keeping,
+        keeping: &Durability,
         address: &str,
         platform: &Platform,
         guards: &Guards,

@@ -22,24 +22,24 @@
 //! A society written in AgentSpeak is a [`Society`]: [open](Society::open) its project, [start](Society::start) it on a
 //! [`Platform`].
 
+pub mod agent_storage;
 pub mod cluster;
 pub mod code_cache;
 pub mod control;
 pub mod documents;
+mod durable_folder;
 pub mod duration;
 pub mod environment;
 pub mod figures;
 pub mod files;
-mod foreign;
+mod foreign_programs;
 pub mod guests;
-mod kept;
 pub mod node_secrets;
 pub mod open_files;
 pub mod policy;
 pub mod programs;
 pub mod projects;
 pub mod refusals;
-pub mod shelving;
 pub mod society;
 mod web_sessions;
 
@@ -52,7 +52,7 @@ pub use whimbrel_runtime as runtime;
 pub use whimbrel_store as store;
 
 pub use code_cache::CodeCache;
-pub use kept::{KeepError, kept_in};
+pub use durable_folder::{KeepError, kept_in};
 pub use society::Society;
 pub use web_sessions::WebSessions;
 pub use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Template, Value};

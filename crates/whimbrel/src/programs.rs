@@ -20,7 +20,7 @@ use whimbrel_runtime::{CodeFound, ProgramLoader};
 
 use crate::code_cache::{CodeCache, Form};
 use crate::files::{ReadError, Sources};
-use crate::foreign::{Foreign, Made};
+use crate::foreign_programs::{Foreign, Made};
 use crate::guests::{GuestCode, Guests, is_module};
 
 /// Why a program cannot be run.

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::societies::{Ran, Trial};
-use self::stores::{Opened, Stores};
+use self::stores::{BrowserConsole, Stores};
 use super::{Metrics, percentile, report};
 use crate::arguments::{Durability, DurableLevel, DurableSociety};
 use whimbrel_terminal as terminal;
@@ -144,14 +144,14 @@ fn measure(
     name: &str,
 ) -> anyhow::Result<Metrics> {
     let store = locked(stores).open(level, name)?;
-    let kept = store.as_ref().map(Opened::kept).transpose()?;
+    let kept = store.as_ref().map(BrowserConsole::kept).transpose()?;
     let ran = what.trial(society, level).run(what, kept)?;
     let metrics = figures(ran, store.as_ref());
-    store.map_or(Ok(()), Opened::remove)?;
+    store.map_or(Ok(()), BrowserConsole::remove)?;
     Ok(metrics)
 }
 
-fn figures(mut ran: Ran, store: Option<&Opened>) -> Metrics {
+fn figures(mut ran: Ran, store: Option<&BrowserConsole>) -> Metrics {
     let messages = ran.messages;
     let written = store.map(|store| {
         let journal = &store.journal;

@@ -77,42 +77,42 @@ impl Stores {
     }
 
     /// A store with nothing in it; `None` if nothing is kept. `name` is unlike any other.
-    pub fn open(&self, level: DurableLevel, name: &str) -> anyhow::Result<Option<Opened>> {
+    pub fn open(&self, level: DurableLevel, name: &str) -> anyhow::Result<Option<BrowserConsole>> {
         match level {
             DurableLevel::Volatile => Ok(None),
             DurableLevel::Local => {
                 let journal = Arc::new(Embedded::open(self.folder.join(name), &Options::default())?);
-                Ok(Some(Opened { journal: Arc::new(Counted::new(journal)), remove: Box::new(|| Ok(())) }))
+                Ok(Some(BrowserConsole { journal: Arc::new(Counted::new(journal)), remove: Box::new(|| Ok(())) }))
             }
             DurableLevel::Replicated => self.open_on_servers(name),
         }
     }
 
     #[cfg(feature = "nats")]
-    fn open_on_servers(&self, name: &str) -> anyhow::Result<Option<Opened>> {
+    fn open_on_servers(&self, name: &str) -> anyhow::Result<Option<BrowserConsole>> {
         use whimbrel_store::nats::{Nats, Options};
         let Some(cluster) = &self.cluster else { return Ok(None) };
         let options =
             Options { name: name.to_owned(), partitions: whimbrel::cluster::ENGINE_PARTITIONS, ..Options::default() };
         let nats = Arc::new(Nats::connect(&cluster.url(), options)?);
         let journal = Arc::new(Counted::new(Arc::clone(&nats) as _));
-        Ok(Some(Opened { journal, remove: Box::new(move || Ok(nats.erase()?)) }))
+        Ok(Some(BrowserConsole { journal, remove: Box::new(move || Ok(nats.erase()?)) }))
     }
 
     #[cfg(not(feature = "nats"))]
     #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "as with NATS")]
-    fn open_on_servers(&self, _name: &str) -> anyhow::Result<Option<Opened>> {
+    fn open_on_servers(&self, _name: &str) -> anyhow::Result<Option<BrowserConsole>> {
         Ok(None)
     }
 }
 
 /// A store for one run.
-pub struct Opened {
+pub struct BrowserConsole {
     pub journal: Arc<Counted>,
     remove: Box<dyn FnOnce() -> anyhow::Result<()>>,
 }
 
-impl Opened {
+impl BrowserConsole {
     /// What a platform needs to keep its society there.
     pub fn kept(&self) -> anyhow::Result<Kept> {
         Ok(recover(Arc::clone(&self.journal) as _, EPOCH)?)

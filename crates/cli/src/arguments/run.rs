@@ -12,7 +12,7 @@ use super::http::HttpOptions;
 use super::session::AgentPortOptions;
 
 /// Under what options stand in the help, of which there are many.
-pub const KEEPING: &str = "Keeping the society";
+pub const KEEPING: &str = "Durability the society";
 pub const LOOKING: &str = "Looking at it";
 pub const NODES: &str = "Several nodes";
 pub const GUARDING: &str = "Who may do what";

@@ -8,7 +8,7 @@ use serde::Serialize;
 use whimbrel_operator::{Answer, Event, Request};
 
 use crate::arguments::DeadLetters;
-use crate::sequence::{Clock, Lines};
+use crate::sequence_diagram::{Clock, Lines};
 use whimbrel::control::choose;
 use whimbrel_terminal::screen::{Room, show};
 

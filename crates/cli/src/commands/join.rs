@@ -6,20 +6,20 @@ use std::sync::{Arc, mpsc};
 
 use anyhow::bail;
 use whimbrel::Society;
-use whimbrel::shelving::Shelving;
+use whimbrel::agent_storage::StorageFolder;
 use whimbrel_runtime::{Platform, Roll};
 
 use super::{close_ports, code_cache, last_line, open, open_control, society_name};
 use crate::agent_port;
 use crate::arguments::Join;
+use crate::conversation_recorder::ConversationRecorder;
 use crate::credentials::Watched;
-use crate::gateway::{self, Prepared, Site};
-use crate::guarding::Guards;
-use crate::logging::Logging;
+use crate::document_offers;
+use crate::http_port::{self, HttpPort, Site};
 use crate::membership::{Membership, security_at};
-use crate::offering;
-use crate::watch::Watch;
-use whimbrel::control::Panel;
+use crate::policy_setup::Guards;
+use crate::trace::Watch;
+use whimbrel::control::OperatorService;
 use whimbrel::projects::project_in;
 use whimbrel_terminal::stopping::{Farewell, INTERRUPTED, SOCIETY, Stopping};
 use whimbrel_terminal::{Lines, note};
@@ -48,20 +48,20 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         builder = builder.observer(watch);
     }
     let (guards, builder) = Guards::set(&arguments.guarding, None, builder)?;
-    let offered = offering::environments(&arguments.offering, society.offers(), None)?;
+    let offered = document_offers::environments(&arguments.offering, society.offers(), None)?;
     // Until the agents are gone.
-    let shelving = offering::storage(&arguments.offering, None)?;
-    let builder = builder.storage(shelving.as_ref().map(Shelving::shelves).unwrap_or_default());
+    let shelving = document_offers::storage(&arguments.offering, None)?;
+    let builder = builder.storage(shelving.as_ref().map(StorageFolder::shelves).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
     if !arguments.quiet {
-        offering::note_ungranted(&offered, &platform);
+        document_offers::note_ungranted(&offered, &platform);
     }
     let Some(membership) = Membership::join(arguments, &platform, &guards, &stopping)? else {
         note(&format!("ended before the platform at {} was joined", arguments.address));
         return Ok(ExitCode::from(INTERRUPTED as u8));
     };
     check_names(&society, &platform)?;
-    let logging = Logging::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform)?;
+    let logging = ConversationRecorder::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform)?;
     let farewell = Farewell::new(logging.is_none() && !guards.record(), last_line);
     // Before the agents are there: creating many takes long.
     stopping.watch(Some(SOCIETY), leave_by(&platform, &farewell));
@@ -73,7 +73,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         level,
         guards.auditor(),
         Some(membership.view()),
-        http.as_ref().map(Prepared::token),
+        http.as_ref().map(HttpPort::token),
         arguments.quiet,
         &platform,
     )?;
@@ -83,16 +83,16 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &arguments.credentials {
         agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder));
     }
-    let log = logging.as_ref().map(Logging::log);
-    let panel = Panel::new(&platform, society_name(&file), Some(membership.view())).with_log(log);
+    let log = logging.as_ref().map(ConversationRecorder::log);
+    let panel = OperatorService::new(&platform, society_name(&file), Some(membership.view())).with_log(log);
     let panel = panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll).with_programs(programs);
     let panel = Arc::new(panel.with_doors(doors));
     let control = open_control(&panel, arguments.quiet);
-    let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
+    let gateway = http_port::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let code = wait_until_alone(&platform, &membership);
     farewell.stop(&platform);
     close_ports(gateway, agents_elsewhere, control, &farewell);
-    logging.into_iter().for_each(Logging::end);
+    logging.into_iter().for_each(ConversationRecorder::end);
     membership.end(&farewell);
     guards.end();
     Ok(farewell.end(code))

@@ -11,7 +11,7 @@ use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::Target;
 use crate::arguments::{Move, Stop, Whom};
-use whimbrel::control::{ANYWHERE, Found, KILL_PATIENCE, MOVE_PATIENCE, choose, natural};
+use whimbrel::control::{ANYWHERE, Found, KILL_PATIENCE, MOVE_PATIENCE, choose, name_order};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
 
@@ -93,7 +93,7 @@ fn order_all(nodes: &[Found], pattern: &str, request: &Request) -> BulkOutcome {
     if all == BulkOutcome::default() {
         return failed(format!("no agent's name fits {pattern}"));
     }
-    all.agents.sort_by(|one, other| natural::compare(one, other));
+    all.agents.sort_by(|one, other| name_order::compare(one, other));
     all
 }
 
@@ -184,7 +184,7 @@ fn agents(whom: &[String], nodes: &[Found]) -> anyhow::Result<Vec<(String, Optio
             }
         }
         if let Some(found) = all.get_mut(before..) {
-            found.sort_by(|(one, _), (other, _)| natural::compare(one, other));
+            found.sort_by(|(one, _), (other, _)| name_order::compare(one, other));
         }
         if all.len() == before {
             bail!("no agent's name fits {name}");

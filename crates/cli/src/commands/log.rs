@@ -12,8 +12,8 @@ use whimbrel_platform::conversations::Wanted;
 use whimbrel_store::ConversationLog;
 
 use crate::arguments::Log;
-use crate::logging;
-use crate::sequence::{Clock, Lines};
+use crate::conversation_recorder;
+use crate::sequence_diagram::{Clock, Lines};
 use whimbrel::control::{Cursor, Found, Merge, choose, history};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::{is_closed, print, terminal_size};
@@ -92,7 +92,7 @@ fn ask_nodes(arguments: &Log, tell: &SyncSender<News>) -> anyhow::Result<Vec<Str
 /// Has the logs in a folder tell; their nodes' names.
 fn read_folder(arguments: &Log, folder: &std::path::Path, tell: &SyncSender<News>) -> anyhow::Result<Vec<String>> {
     let mut names = Vec::new();
-    for (number, (name, log)) in logging::read(folder)?.into_iter().enumerate() {
+    for (number, (name, log)) in conversation_recorder::read(folder)?.into_iter().enumerate() {
         let (wanted, tell) = (wanted(arguments, &name), tell.clone());
         names.push(name.clone());
         let telling = move || {

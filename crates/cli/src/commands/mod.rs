@@ -10,8 +10,8 @@ use whimbrel::{CodeCache, Society};
 use whimbrel_gateway::Gateway;
 use whimbrel_net::agent_port::AgentPort;
 
-use crate::{agent_port, gateway, terminal};
-use whimbrel::control::{Control, Panel, listen};
+use crate::{agent_port, http_port, terminal};
+use whimbrel::control::{Control, OperatorService, listen};
 use whimbrel_terminal::stopping::Farewell;
 
 pub mod advise;
@@ -51,7 +51,7 @@ const LEFT_OUT_SHOWN: usize = 10;
 
 /// Opens the node's control socket, and has what operators of other nodes ask answered. A node without a socket runs as well; it is only not
 /// seen.
-fn open_control(panel: &Arc<Panel>, quiet: bool) -> Option<Control> {
+fn open_control(panel: &Arc<OperatorService>, quiet: bool) -> Option<Control> {
     listen(panel);
     match Control::open(Arc::clone(panel)) {
         Ok(control) => Some(control),
@@ -72,7 +72,7 @@ fn close_ports(
     farewell: &Farewell,
 ) {
     agent_port::end_sessions(agents.as_ref());
-    gateway::close(gateway, farewell);
+    http_port::close(gateway, farewell);
     agent_port::close(agents, farewell);
     drop(control);
 }

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use anyhow::bail;
 use whimbrel::Society;
+use whimbrel::agent_storage::StorageFolder;
 use whimbrel::cluster::View;
-use whimbrel::shelving::Shelving;
 use whimbrel_gateway::Gateway;
 use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
@@ -19,17 +19,17 @@ use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 use super::{close_ports, code_cache, last_line, open, open_control, society_name};
 use crate::agent_port;
 use crate::arguments::Run;
+use crate::browser_console::BrowserConsole;
+use crate::conversation_recorder::ConversationRecorder;
 use crate::credentials::Watched;
-use crate::gateway::{self, ConsoleAt, Prepared, Site};
-use crate::guarding::Guards;
-use crate::keeping::{Begun, Keeping, hand_over};
-use crate::logging::Logging;
+use crate::document_offers;
+use crate::durability::{Begun, Durability, hand_over};
+use crate::http_port::{self, ConsoleAt, HttpPort, Site};
+use crate::local_nodes::{Nodes, name_of};
 use crate::membership::{Membership, security_at};
-use crate::nodes::{Nodes, name_of};
-use crate::offering;
-use crate::opening::Opened;
-use crate::watch::Watch;
-use whimbrel::control::Panel;
+use crate::policy_setup::Guards;
+use crate::trace::Watch;
+use whimbrel::control::OperatorService;
 use whimbrel::projects::project_in;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::Lines;
@@ -47,27 +47,27 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
     let number = arguments.node.map(name_of);
     let (guards, builder) = Guards::set(&arguments.guarding, number.as_deref(), builder)?;
-    let (keeping, builder) = match Keeping::begin(arguments, &file, &society, builder, &stopping)? {
+    let (keeping, builder) = match Durability::begin(arguments, &file, &society, builder, &stopping)? {
         Begun::No(builder) => (None, builder),
         Begun::Yes(keeping, builder) => (Some(keeping), builder),
         Begun::Over(code) => return Ok(code),
     };
     let node = lives_at(arguments, keeping.as_ref());
-    let offered = offering::environments(&arguments.offering, society.offers(), node.as_deref())?;
+    let offered = document_offers::environments(&arguments.offering, society.offers(), node.as_deref())?;
     // Until the agents are gone.
-    let shelving = offering::storage(&arguments.offering, node.as_deref())?;
+    let shelving = document_offers::storage(&arguments.offering, node.as_deref())?;
     let began = Instant::now();
-    let builder = builder.storage(shelving.as_ref().map(Shelving::shelves).unwrap_or_default());
+    let builder = builder.storage(shelving.as_ref().map(StorageFolder::shelves).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
-    (!arguments.quiet).then(|| offering::note_ungranted(&offered, &platform));
+    (!arguments.quiet).then(|| document_offers::note_ungranted(&offered, &platform));
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
     let membership = become_member(arguments, keeping.as_ref(), &platform, &guards)?;
     let (http, agents_elsewhere, doors) =
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
-    let console = http.as_ref().map(Prepared::console).transpose()?;
+    let console = http.as_ref().map(HttpPort::console).transpose()?;
     let farewell = Farewell::new(is_forced(keeping.as_ref(), logging.as_ref(), &guards), last_line);
-    let cluster = keeping.as_ref().map(Keeping::view);
+    let cluster = keeping.as_ref().map(Durability::view);
     // Before the agents are there: creating many takes long.
     let reasons = stopping.watch(arguments.node.is_none().then_some(SOCIETY), end_by(&platform, &cluster, &farewell));
     let roll = Roll::default();
@@ -79,13 +79,14 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let (at_once, later) = if arguments.open { (None, Some(society)) } else { (Some(society), None) };
     let nodes = at_once.map(begin).transpose()?.flatten();
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
-    let panel = Panel::new(&platform, society_name(&file), links).with_cluster(cluster.clone());
-    let panel = panel.with_log(logging.as_ref().map(Logging::log)).with_refusals(Arc::clone(&guards.refusals));
+    let panel = OperatorService::new(&platform, society_name(&file), links).with_cluster(cluster.clone());
+    let panel =
+        panel.with_log(logging.as_ref().map(ConversationRecorder::log)).with_refusals(Arc::clone(&guards.refusals));
     let panel = Arc::new(panel.with_devices(roll.clone()).with_programs(programs).with_doors(doors));
     let control = open_control(&panel, arguments.quiet);
-    let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
+    let gateway = http_port::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let opened = open_console(arguments, gateway.as_ref().zip(console.as_ref()), reasons)?;
-    let later = later.filter(|_| opened.as_ref().is_none_or(Opened::wait));
+    let later = later.filter(|_| opened.as_ref().is_none_or(BrowserConsole::wait));
     let failed = later.and_then(|society| begin(society).err());
     if failed.is_some() {
         platform.stop_with(1);
@@ -99,7 +100,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         opened.stay();
     }
     close_ports(gateway, agents_elsewhere, control, &farewell);
-    logging.into_iter().for_each(Logging::end);
+    logging.into_iter().for_each(ConversationRecorder::end);
     nodes.into_iter().for_each(|nodes| nodes.end(&farewell));
     membership.into_iter().for_each(|membership| membership.end(&farewell));
     guards.end();
@@ -148,10 +149,10 @@ fn open_console(
     arguments: &Run,
     console: Option<(&Arc<Gateway>, &ConsoleAt)>,
     reasons: Receiver<()>,
-) -> anyhow::Result<Option<Opened>> {
+) -> anyhow::Result<Option<BrowserConsole>> {
     match console {
         _ if !arguments.open => Ok(None),
-        Some((gateway, console)) => Ok(Opened::open(gateway, console, reasons)),
+        Some((gateway, console)) => Ok(BrowserConsole::open(gateway, console, reasons)),
         None => bail!("there is no console to open: the node has no HTTP port (--http)"),
     }
 }
@@ -160,7 +161,7 @@ fn open_console(
 fn begin(
     arguments: &Run,
     society: Society,
-    keeping: Option<&Keeping>,
+    keeping: Option<&Durability>,
     membership: Option<&Membership>,
     platform: &Platform,
     guards: &Guards,
@@ -183,15 +184,15 @@ fn begin(
 }
 
 /// The name of the node that this process is, if the society has several.
-fn lives_at(arguments: &Run, keeping: Option<&Keeping>) -> Option<String> {
+fn lives_at(arguments: &Run, keeping: Option<&Durability>) -> Option<String> {
     let of_cluster = keeping.filter(|keeping| keeping.listen().is_some()).map(|keeping| keeping.node().to_owned());
     of_cluster.or(arguments.nodes.map(|_| name_of(arguments.node.unwrap_or(1))))
 }
 
 /// Returns whether the end of this process may be forced. Where other nodes wait until this one hands over, or something is
 /// recorded that people read later, the end takes as long as it takes.
-fn is_forced(keeping: Option<&Keeping>, logging: Option<&Logging>, guards: &Guards) -> bool {
-    keeping.is_none_or(Keeping::is_alone) && logging.is_none() && !guards.record()
+fn is_forced(keeping: Option<&Durability>, logging: Option<&ConversationRecorder>, guards: &Guards) -> bool {
+    keeping.is_none_or(Durability::is_alone) && logging.is_none() && !guards.record()
 }
 
 /// Returns what ends this process before the society ends itself. In a cluster, other nodes continue the society.
@@ -213,7 +214,7 @@ fn end_by(platform: &Platform, cluster: &Option<View>, farewell: &Farewell) -> i
 /// The links to other nodes, if there may be any.
 fn become_member(
     arguments: &Run,
-    keeping: Option<&Keeping>,
+    keeping: Option<&Durability>,
     platform: &Platform,
     guards: &Guards,
 ) -> anyhow::Result<Option<Membership>> {
@@ -249,10 +250,10 @@ fn begin_log(
     file: &Path,
     membership: Option<&Membership>,
     platform: &Platform,
-) -> anyhow::Result<Option<Logging>> {
+) -> anyhow::Result<Option<ConversationRecorder>> {
     let name = membership.map(|membership| membership.view().node().to_owned());
     let name = name.unwrap_or_else(|| name_of(arguments.node.unwrap_or(1)));
-    match Logging::begin(arguments.log.as_ref(), file, &name, platform) {
+    match ConversationRecorder::begin(arguments.log.as_ref(), file, &name, platform) {
         // A process that hangs may have the folder: that must not keep anybody from going on with the society.
         Err(error) if arguments.standby => {
             terminal::note(&format!("{error:#}: nothing is kept of what is said"));
@@ -269,7 +270,7 @@ fn open_ports(
     guards: &Guards,
     links: Option<HubView>,
     platform: &Platform,
-) -> anyhow::Result<(Option<Prepared>, Option<Arc<AgentPort>>, DoorsInfo)> {
+) -> anyhow::Result<(Option<HttpPort>, Option<Arc<AgentPort>>, DoorsInfo)> {
     if arguments.node.is_some() {
         return Ok((None, None, DoorsInfo::default()));
     }
@@ -286,7 +287,7 @@ fn open_ports(
     let http = site.prepare()?;
     let level = |address: &str| security_at(asked, address, folder);
     let is_member = links.is_some();
-    let (options, token) = (&arguments.agents_elsewhere, http.as_ref().map(Prepared::token));
+    let (options, token) = (&arguments.agents_elsewhere, http.as_ref().map(HttpPort::token));
     let port = agent_port::open(options, level, guards.auditor(), links, token, arguments.quiet, platform)?;
     if let Some(folder) = folder {
         let is_looked_after = is_member;

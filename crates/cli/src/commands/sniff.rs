@@ -8,7 +8,7 @@ use anyhow::Context;
 use whimbrel_operator::{Event, Happening, Request, SniffWanted};
 
 use crate::arguments::Sniff;
-use crate::sequence::{Clock, Diagram, Lines};
+use crate::sequence_diagram::{Clock, Diagram, Lines};
 use whimbrel::control::{Found, Merge, choose};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::{is_closed, print, terminal_size};

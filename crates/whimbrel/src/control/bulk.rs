@@ -11,9 +11,9 @@ use whimbrel_platform::limits::{BULK_NAMED_MAX, KILL_PATIENCE_MS};
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_runtime::Ended;
 
-use super::afar::ask_each;
 use super::killing;
-use super::panel::Panel;
+use super::operator_service::OperatorService;
+use super::remote_query::ask_each;
 
 /// Operation on each of the agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +44,17 @@ pub(super) fn bulk_of(request: &Request) -> Option<(&str, BulkOperation)> {
 }
 
 /// Carries out the operation on agents of this node.
-pub(super) fn here(panel: &Panel, pattern: &str, operation: BulkOperation) -> Answer {
+pub(super) fn here(panel: &OperatorService, pattern: &str, operation: BulkOperation) -> Answer {
     answer(pattern, carry_out(panel, matching(panel, pattern), operation))
 }
 
 /// Carries out the operation on agents of all nodes, for a client that cannot ask each node.
-pub(super) fn everywhere(panel: &Panel, pattern: &str, operation: BulkOperation, request: &Request) -> Answer {
+pub(super) fn everywhere(
+    panel: &OperatorService,
+    pattern: &str,
+    operation: BulkOperation,
+    request: &Request,
+) -> Answer {
     let mut all = carry_out(panel, matching(panel, pattern), operation);
     let failed = |text| BulkOutcome { failed: 1, errors: vec![text], ..BulkOutcome::default() };
     let told = ask_each(panel, &panel.other_nodes(), request, |answer| match answer {
@@ -67,7 +72,7 @@ pub(super) fn everywhere(panel: &Panel, pattern: &str, operation: BulkOperation,
 
 /// Carries out the operation for another node, on agents for which the policy allows it. The audit log gets one entry
 /// for all that was allowed, and one for all that was refused.
-pub(super) fn for_node(panel: &Panel, from: Symbol, pattern: &str, operation: BulkOperation) -> Answer {
+pub(super) fn for_node(panel: &OperatorService, from: Symbol, pattern: &str, operation: BulkOperation) -> Answer {
     let may = |name: &Symbol| panel.platform().allows_node(from, Action::Kill, name.as_str());
     let (allowed, refused): (Vec<Symbol>, Vec<Symbol>) = matching(panel, pattern).into_iter().partition(may);
     let who = Principal::Node(from).to_string();
@@ -99,13 +104,13 @@ fn answer(pattern: &str, outcome: BulkOutcome) -> Answer {
 }
 
 /// Returns the agents of this node whose names match, the platform's own excepted.
-fn matching(panel: &Panel, pattern: &str) -> Vec<Symbol> {
+fn matching(panel: &OperatorService, pattern: &str) -> Vec<Symbol> {
     let found = panel.platform().search(&AgentQuery::named(pattern));
     let counts = found.into_iter().filter(|agent| agent.kind != AgentKind::Service && !agent.ending);
     counts.map(|agent| agent.aid.name).collect()
 }
 
-fn carry_out(panel: &Panel, agents: Vec<Symbol>, operation: BulkOperation) -> BulkOutcome {
+fn carry_out(panel: &OperatorService, agents: Vec<Symbol>, operation: BulkOperation) -> BulkOutcome {
     let failed: FxHashMap<Symbol, String> = match operation {
         BulkOperation::Kill => kill(panel, &agents),
         BulkOperation::Step(step) => {
@@ -123,7 +128,7 @@ fn carry_out(panel: &Panel, agents: Vec<Symbol>, operation: BulkOperation) -> Bu
 }
 
 /// Kills agents of this node. Returns those of which it is not known that they ended, and why.
-fn kill(panel: &Panel, agents: &[Symbol]) -> FxHashMap<Symbol, String> {
+fn kill(panel: &OperatorService, agents: &[Symbol]) -> FxHashMap<Symbol, String> {
     let missed = panel.platform().end_agents(agents, Duration::from_millis(KILL_PATIENCE_MS));
     let failed = missed.into_iter().filter_map(|(name, ended)| match ended {
         Ended::Yes | Ended::NoSuchAgent => None,

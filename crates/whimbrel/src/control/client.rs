@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow, bail};
 use serde::de::DeserializeOwned;
 use whimbrel_operator::{Answer, Call, NodeInfo, Refusal, Request, VERSION};
 
-use super::folder;
+use super::socket_folder;
 
 /// How long a node may take to say who it is.
 const GREETING_PATIENCE: Duration = Duration::from_secs(2);
@@ -36,7 +36,7 @@ pub struct Survey {
 
 /// Asks all nodes of this user on this machine who they are.
 pub fn survey() -> Survey {
-    let (sockets, problems) = folder::sockets();
+    let (sockets, problems) = socket_folder::sockets();
     let asking = sockets.into_iter().map(|socket| std::thread::spawn(move || greet(socket)));
     // All at once.
     let asking: Vec<_> = asking.collect();
@@ -54,7 +54,7 @@ pub fn survey() -> Survey {
 /// Asks a node who it is; `None` if it is no more.
 fn greet(socket: PathBuf) -> anyhow::Result<Option<Found>> {
     let cannot = || format!("the node at {} cannot be asked", socket.display());
-    let Some(stream) = folder::connect(&socket).with_context(cannot)? else { return Ok(None) };
+    let Some(stream) = socket_folder::connect(&socket).with_context(cannot)? else { return Ok(None) };
     match call(&stream, &Request::Node, GREETING_PATIENCE).and_then(|mut lines| read_answer(&mut lines)) {
         Ok(Answer::Node(info)) => Ok(Some(Found { info: *info, socket })),
         Ok(Answer::Error(refusal)) => {
@@ -94,7 +94,7 @@ impl Found {
 
     fn stream(&self) -> anyhow::Result<UnixStream> {
         let gone = || format!("node {} (process {}) is gone", self.info.node, self.info.pid);
-        folder::connect(&self.socket).with_context(gone)?.with_context(gone)
+        socket_folder::connect(&self.socket).with_context(gone)?.with_context(gone)
     }
 
     /// Where its socket is.

@@ -5,15 +5,15 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::devices::Device;
 use whimbrel_runtime::DeviceSeen;
 
-use super::panel::Panel;
+use super::operator_service::OperatorService;
 
 /// The first so many devices by name.
-pub fn look(panel: &Panel, limit: usize) -> DevicesFound {
+pub fn look(panel: &OperatorService, limit: usize) -> DevicesFound {
     let (devices, total) = panel.roll.devices(limit);
     DevicesFound { devices: devices.iter().map(|seen| describe(panel, seen)).collect(), total: total as u64 }
 }
 
-fn describe(panel: &Panel, seen: &DeviceSeen) -> DeviceInfo {
+fn describe(panel: &OperatorService, seen: &DeviceSeen) -> DeviceInfo {
     let DeviceSeen { device: Device { agent, units, condition, .. }, taken, is_shunned, kinds, agents } = seen;
     // It may say what it likes: only agents that are outside of nodes can be there.
     let is_outside = |kind| kind == AgentKind::Session;

@@ -9,7 +9,7 @@ use whimbrel_operator::{ConversationsFound, Event, Happening, LogLine, LogWanted
 use whimbrel_platform::conversations::{Logged, Said, What};
 use whimbrel_store::{ConversationLog, LogError, Told};
 
-use super::tap::{message_info, wall_us};
+use super::sniffer::{message_info, wall_us};
 
 /// How long whoever listens hears nothing at most.
 const TICK: Duration = Duration::from_millis(100);

@@ -9,14 +9,14 @@ use whimbrel_operator::{Answer, Reason, Refusal, Request};
 use whimbrel_platform::limits::{KILL_PATIENCE_MS, QUESTION_PATIENCE_MS};
 use whimbrel_runtime::Ended;
 
-use super::afar;
-use super::panel::Panel;
+use super::operator_service::OperatorService;
+use super::remote_query;
 
 /// How long to wait before it is looked again for who has the agent.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Ends an agent, wherever it is. If its node dies before the end is written, whoever goes on with the agent is asked.
-pub(super) fn kill(panel: &Panel, agent: &str) -> Result<(), Refusal> {
+pub(super) fn kill(panel: &OperatorService, agent: &str) -> Result<(), Refusal> {
     panel.not_ours(agent)?;
     let known = panel.known(agent)?;
     let until = Instant::now() + Duration::from_millis(KILL_PATIENCE_MS);
@@ -50,9 +50,9 @@ pub(super) fn kill(panel: &Panel, agent: &str) -> Result<(), Refusal> {
 }
 
 /// Has the node that serves an agent end it; false if it is not known what came of that.
-fn ask(panel: &Panel, node: &Symbol, agent: &str, asked: bool) -> Result<bool, Refusal> {
+fn ask(panel: &OperatorService, node: &Symbol, agent: &str, asked: bool) -> Result<bool, Refusal> {
     let patience = Duration::from_millis(QUESTION_PATIENCE_MS);
-    match afar::ask_within(panel, node.as_str(), &Request::Kill { agent: agent.to_owned() }, patience) {
+    match remote_query::ask_within(panel, node.as_str(), &Request::Kill { agent: agent.to_owned() }, patience) {
         Answer::Done => Ok(true),
         Answer::Error(Refusal { reason: Reason::NoSuchAgent, .. }) => Ok(asked),
         Answer::Error(refusal) => match refusal.reason {
@@ -64,7 +64,7 @@ fn ask(panel: &Panel, node: &Symbol, agent: &str, asked: bool) -> Result<bool, R
 }
 
 /// Ends an agent of this node for another one, which looks further itself if it is not here.
-pub(super) fn kill_here(panel: &Panel, agent: &str) -> Result<(), Refusal> {
+pub(super) fn kill_here(panel: &OperatorService, agent: &str) -> Result<(), Refusal> {
     panel.not_ours(agent)?;
     let known = Symbol::known(agent).map(Aid::local).ok_or_else(|| panel.nobody(agent))?;
     let at_most = Duration::from_millis(QUESTION_PATIENCE_MS * 3 / 4);

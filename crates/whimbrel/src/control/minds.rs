@@ -7,7 +7,7 @@ use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::inspection::{DebugOrder, Inspection, Instruction, Look};
 use whimbrel_runtime::OperateError;
 
-use super::panel::Panel;
+use super::operator_service::OperatorService;
 
 /// How long a step is waited for: whoever asks wants to see what it did.
 const STEP_PATIENCE: Duration = Duration::from_secs(1);
@@ -15,7 +15,7 @@ const STEP_PATIENCE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(2);
 
 /// What is in an agent of this node.
-pub(super) fn look(panel: &Panel, agent: &str, follow: bool) -> Result<MindInfo, Refusal> {
+pub(super) fn look(panel: &OperatorService, agent: &str, follow: bool) -> Result<MindInfo, Refusal> {
     panel.is_here(agent)?;
     let platform = panel.platform();
     let known = platform.search(&AgentQuery::named(agent));
@@ -33,7 +33,7 @@ pub(super) fn look(panel: &Panel, agent: &str, follow: bool) -> Result<MindInfo,
 }
 
 /// Has an agent pause or go on; a step is waited for.
-pub(super) fn debug(panel: &Panel, agent: &str, order: DebugOrder) -> Result<(), Refusal> {
+pub(super) fn debug(panel: &OperatorService, agent: &str, order: DebugOrder) -> Result<(), Refusal> {
     instruct(panel, agent, Instruction::Debug(order))?;
     if order == DebugOrder::Step {
         let until = Instant::now() + STEP_PATIENCE;
@@ -45,7 +45,7 @@ pub(super) fn debug(panel: &Panel, agent: &str, order: DebugOrder) -> Result<(),
 }
 
 /// Has an agent do something.
-pub(super) fn instruct(panel: &Panel, agent: &str, instruction: Instruction) -> Result<(), Refusal> {
+pub(super) fn instruct(panel: &OperatorService, agent: &str, instruction: Instruction) -> Result<(), Refusal> {
     panel.not_ours(agent)?;
     panel.is_here(agent)?;
     // What somebody wrote may be wrong; whether an agent is paused is a matter of its state.
@@ -54,12 +54,12 @@ pub(super) fn instruct(panel: &Panel, agent: &str, instruction: Instruction) -> 
     panel.platform().instruct(known, instruction).map_err(|error| refusal(panel, agent, error, reason))
 }
 
-fn inspect(panel: &Panel, agent: &str, look: Look) -> Result<Inspection, Refusal> {
+fn inspect(panel: &OperatorService, agent: &str, look: Look) -> Result<Inspection, Refusal> {
     let seen = panel.platform().inspect(panel.known(agent)?, look);
     seen.map_err(|error| refusal(panel, agent, error, Reason::BadState))
 }
 
-fn refusal(panel: &Panel, agent: &str, error: OperateError, refused: Reason) -> Refusal {
+fn refusal(panel: &OperatorService, agent: &str, error: OperateError, refused: Reason) -> Refusal {
     let reason = match error {
         OperateError::NotHere(_) => return panel.nobody(agent),
         OperateError::Refused(..) => refused,

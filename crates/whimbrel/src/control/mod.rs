@@ -1,48 +1,48 @@
 //! Running nodes and who looks at them: each node has a control socket, which the other commands talk to.
 
-mod afar;
 mod bulk;
-mod choice;
 mod client;
 mod content;
 mod cursor;
 mod devices;
-mod entries;
-mod first;
-mod folder;
+mod df_entries;
+mod gateway_port;
 mod health;
 pub mod history;
+mod keep_first;
 mod killing;
-mod mail;
 mod merge;
 mod minds;
-pub mod natural;
-mod operator;
-mod panel;
+pub mod name_order;
+mod operator_mail;
+mod operator_service;
+mod platform_choice;
+mod remote_query;
 mod security;
 mod server;
 mod services;
+mod socket_folder;
 
+mod code_and_quotas;
+mod sniffer;
 mod society;
 mod spawning;
-mod tap;
 mod traffic;
-mod upkeep;
 
 use std::time::Duration;
 
 use whimbrel_platform::limits::{KILL_PATIENCE_MS, LINK_GIVE_UP_MS};
 
-pub use self::afar::listen;
-pub use self::choice::{Target, choose, platforms};
 pub use self::client::{Found, Survey, survey};
 pub use self::content::content_of;
 pub use self::cursor::Cursor;
 pub use self::merge::Merge;
-pub use self::panel::Panel;
-pub use self::panel::merge;
+pub use self::operator_service::OperatorService;
+pub use self::operator_service::merge;
+pub use self::platform_choice::{Target, choose, platforms};
+pub use self::remote_query::listen;
 pub use self::server::Control;
-pub use self::tap::{began_us, happening, wall_us};
+pub use self::sniffer::{began_us, happening, wall_us};
 
 /// How long a node waits for another one to which it offered an agent.
 pub const MOVE_PATIENCE: Duration = Duration::from_millis(LINK_GIVE_UP_MS + 5_000);

@@ -8,10 +8,10 @@ use whimbrel_operator::{
 use whimbrel_platform::audit::Outcome;
 use whimbrel_platform::limits::{AUDIT_PAGE_MAX, CERTIFICATES_TOLD_MAX};
 
-use super::panel::Panel;
+use super::operator_service::OperatorService;
 
 /// How the node is secured.
-pub fn look(panel: &Panel) -> SecurityInfo {
+pub fn look(panel: &OperatorService) -> SecurityInfo {
     let Certified { certificates, revoked } =
         panel.hub().map(|hub| hub.certified(CERTIFICATES_TOLD_MAX)).unwrap_or_default();
     let counts = panel.refusals.counts().into_iter().filter(|(_, count)| *count > 0);
@@ -30,7 +30,7 @@ fn certificate(seen: CertificateSeen) -> CertificateInfo {
 }
 
 /// What it refused lately.
-pub fn refusals(panel: &Panel, limit: usize) -> RefusalsFound {
+pub fn refusals(panel: &OperatorService, limit: usize) -> RefusalsFound {
     let total = panel.refusals.counts().into_iter().map(|(_, count)| count).sum();
     RefusalsFound { refusals: panel.refusals.newest(panel.node(), limit), total }
 }
@@ -39,7 +39,7 @@ pub fn refusals(panel: &Panel, limit: usize) -> RefusalsFound {
 ///
 /// # Errors
 /// It keeps none, or it cannot be read there.
-pub fn audit(panel: &Panel, before: Option<&str>, limit: usize) -> Result<AuditFound, Refusal> {
+pub fn audit(panel: &OperatorService, before: Option<&str>, limit: usize) -> Result<AuditFound, Refusal> {
     let none = || Refusal::new(Reason::NoLog, "this node keeps no audit log: run it with --audit FILE");
     let path = panel.refusals.file().ok_or_else(none)?;
     let page = read_back(path, before, limit.clamp(1, AUDIT_PAGE_MAX)).map_err(|error| {

@@ -13,8 +13,8 @@ use whimbrel_operator::{Answer, Reason, Refusal, Request, read_call};
 use whimbrel_platform::audit::{Act, Auditor, Party};
 use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_MAX};
 
-use super::panel::Panel;
-use super::{folder, history};
+use super::operator_service::OperatorService;
+use super::{history, socket_folder};
 
 /// How long a client may take to say what it wants, and to take in each piece of the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -29,8 +29,8 @@ impl Control {
     ///
     /// # Errors
     /// There is no folder where it can be, or no thread to listen.
-    pub fn open(panel: Arc<Panel>) -> anyhow::Result<Self> {
-        let (listener, path) = folder::listen(panel.random())?;
+    pub fn open(panel: Arc<OperatorService>) -> anyhow::Result<Self> {
+        let (listener, path) = socket_folder::listen(panel.random())?;
         let control = Self { path };
         let listening = move || listen(&listener, &panel);
         let thread = std::thread::Builder::new().name("whimbrel-control".to_owned());
@@ -45,7 +45,7 @@ impl Drop for Control {
     }
 }
 
-fn listen(listener: &UnixListener, panel: &Arc<Panel>) {
+fn listen(listener: &UnixListener, panel: &Arc<OperatorService>) {
     let open = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
@@ -71,7 +71,7 @@ fn listen(listener: &UnixListener, panel: &Arc<Panel>) {
     }
 }
 
-fn serve(stream: &UnixStream, panel: &Panel) -> io::Result<()> {
+fn serve(stream: &UnixStream, panel: &OperatorService) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = Vec::new();
@@ -114,7 +114,7 @@ fn user_of(stream: &UnixStream) -> (String, String) {
 }
 
 /// Records an act of a user of this machine.
-fn record(panel: &Panel, stream: &UnixStream, (action, object): (&str, String), outcome: &str) {
+fn record(panel: &OperatorService, stream: &UnixStream, (action, object): (&str, String), outcome: &str) {
     let (user, process) = user_of(stream);
     let said = [process.as_str(), outcome];
     let detail = said.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ");

@@ -8,9 +8,9 @@ use whimbrel_platform::ams::name_fits;
 use whimbrel_platform::df::{DfDescription, DfQuery, NoticeForm, ServiceDescription, Subscription};
 use whimbrel_platform::route::NodeId;
 
-use super::panel::Panel;
+use super::operator_service::OperatorService;
 
-impl Panel {
+impl OperatorService {
     /// The entries that fit, in order of registration.
     pub(super) fn services(&self, wanted: &ServicesWanted) -> Vec<EntryInfo> {
         let now = self.now();

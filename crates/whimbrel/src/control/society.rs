@@ -9,13 +9,13 @@ use whimbrel_operator::{Answer, Counted, NodeInfo, PairInfo, Request, TotalsFoun
 use whimbrel_platform::limits::{LIVE_PAIRS_MAX, TRAFFIC_KEPT_MS, TRAFFIC_PAIRS_MAX};
 use whimbrel_runtime::Platform;
 
-use super::afar::ask_each;
-use super::first::keep_first;
-use super::panel::Panel;
+use super::keep_first::keep_first;
+use super::operator_service::OperatorService;
+use super::remote_query::ask_each;
 use super::traffic::TrafficCount;
 
 /// How all nodes are doing.
-pub fn totals(panel: &Panel) -> TotalsFound {
+pub fn totals(panel: &OperatorService) -> TotalsFound {
     let (others, silent) = told(ask_each(panel, &panel.other_nodes(), &Request::Node, |answer| match answer {
         Answer::Node(node) => Some(*node),
         _ => None,
@@ -25,7 +25,7 @@ pub fn totals(panel: &Panel) -> TotalsFound {
 }
 
 /// Who wrote to whom: on this node, or on all.
-pub fn traffic(panel: &Panel, limit: usize, elsewhere: bool) -> TrafficFound {
+pub fn traffic(panel: &OperatorService, limit: usize, elsewhere: bool) -> TrafficFound {
     let limit = limit.min(LIVE_PAIRS_MAX);
     let own = panel.tally.busiest(&panel.platform, limit);
     if !elsewhere {

@@ -8,10 +8,10 @@ use whimbrel_platform::ams::CloneError;
 use whimbrel_platform::limits::SPAWNED_AT_ONCE_MAX;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 
-use super::panel::Panel;
+use super::operator_service::OperatorService;
 
 /// Makes agents, all or none: their names.
-pub(super) fn spawn(panel: &Panel, spawning: Spawning) -> Result<Vec<String>, Refusal> {
+pub(super) fn spawn(panel: &OperatorService, spawning: Spawning) -> Result<Vec<String>, Refusal> {
     let Spawning { name, program, count, beliefs, goals } = spawning;
     check_path(&program)?;
     check_file(panel, &program)?;
@@ -46,7 +46,7 @@ pub(super) fn spawn(panel: &Panel, spawning: Spawning) -> Result<Vec<String>, Re
 }
 
 /// Makes an agent that goes on as another one does.
-pub(super) fn clone(panel: &Panel, agent: &str, name: &str) -> Result<(), Refusal> {
+pub(super) fn clone(panel: &OperatorService, agent: &str, name: &str) -> Result<(), Refusal> {
     panel.not_ours(agent)?;
     panel.is_here(agent)?;
     let original = panel.known(agent)?;
@@ -79,7 +79,7 @@ fn check_path(program: &str) -> Result<(), Refusal> {
 }
 
 /// A symbolic link may lead to any file of the machine.
-fn check_file(panel: &Panel, program: &str) -> Result<(), Refusal> {
+fn check_file(panel: &OperatorService, program: &str) -> Result<(), Refusal> {
     if panel.programs.as_ref().is_none_or(|programs| programs.has_inside(program)) {
         return Ok(());
     }

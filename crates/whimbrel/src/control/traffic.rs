@@ -11,7 +11,7 @@ use whimbrel_platform::limits::TRAFFIC_PAIRS_MAX;
 use whimbrel_platform::{Event, Observer, Time};
 use whimbrel_runtime::{Observation, Platform};
 
-use super::first::keep_first;
+use super::keep_first::keep_first;
 
 /// Counts that threads share: more than there are threads, most likely, so that none waits for another.
 const STRIPES: usize = 64;

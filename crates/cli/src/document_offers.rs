@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use whimbrel::agent_storage::StorageFolder;
 use whimbrel::documents::Documents;
-use whimbrel::shelving::Shelving;
 use whimbrel::society::Offer;
 use whimbrel_platform::environment::Environments;
 use whimbrel_runtime::Platform;
@@ -44,9 +44,9 @@ fn documents(name: &str, folder: &Path) -> anyhow::Result<Arc<Documents>> {
 ///
 /// # Errors
 /// The folder cannot be used.
-pub fn storage(arguments: &Offering, node: Option<&str>) -> anyhow::Result<Option<Shelving>> {
+pub fn storage(arguments: &Offering, node: Option<&str>) -> anyhow::Result<Option<StorageFolder>> {
     let folder = arguments.storage.as_ref().map(|folder| node.map_or_else(|| folder.clone(), |node| folder.join(node)));
-    Ok(folder.map(|folder| Shelving::open(&folder, terminal::note)).transpose()?)
+    Ok(folder.map(|folder| StorageFolder::open(&folder, terminal::note)).transpose()?)
 }
 
 /// Says so if something is offered that nobody is granted.

@@ -19,13 +19,13 @@ const EPOCH: &str = "epoch";
 const SEGMENT_BYTES: u64 = 16 << 20;
 
 /// A log that is being written.
-pub struct Logging {
+pub struct ConversationRecorder {
     log: ConversationLog,
     keeper: ConversationKeeper,
     observation: Observation,
 }
 
-impl Logging {
+impl ConversationRecorder {
     /// Begins to write down what is said on this node, if that is wanted: in this folder, or in one beside the society's file.
     /// Nobody may have said anything yet.
     ///

@@ -1,4 +1,4 @@
-//! Keeping a platform's durable agents in a folder.
+//! Durability a platform's durable agents in a folder.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -42,7 +42,7 @@ trait Store: Journal + Coord {}
 impl<S: Journal + Coord> Store for S {}
 
 /// A store, and this process's part in what goes on there.
-pub struct Keeping {
+pub struct Durability {
     cluster: Cluster,
     place: String,
     /// Where others reach this node, if it is one of several.
@@ -56,12 +56,12 @@ pub enum Begun {
     /// It is not kept.
     No(PlatformBuilder),
     /// It is.
-    Yes(Keeping, PlatformBuilder),
+    Yes(Durability, PlatformBuilder),
     /// This process is not needed.
     Over(ExitCode),
 }
 
-impl Keeping {
+impl Durability {
     /// Opens the society's store, if it is to be kept, asks to be let in, and gives the platform to be what is in the store.
     pub fn begin(
         arguments: &Run,

@@ -34,7 +34,7 @@ const LOCK: &str = "lock";
 /// Why a folder is not used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ShelvingError {
+pub enum StorageFolderError {
     /// It cannot be made, read, or written to.
     #[error("cannot keep what agents leave in {}: {error}", folder.display())]
     Unusable {
@@ -60,7 +60,7 @@ pub enum ShelvingError {
 }
 
 /// See the module.
-pub struct Shelving {
+pub struct StorageFolder {
     shelves: Arc<Shelves>,
     writer: Option<(Sender<()>, JoinHandle<()>)>,
 }
@@ -76,28 +76,28 @@ struct Writer {
     _lock: File,
 }
 
-impl Shelving {
+impl StorageFolder {
     /// What is kept in this folder, which is made if there is none. What cannot be written later is told to `report`, and tried again.
     ///
     /// # Errors
     /// The folder cannot be used, or something in it cannot be read.
-    pub fn open(folder: &Path, report: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, ShelvingError> {
-        let unusable = |error| ShelvingError::Unusable { folder: folder.to_owned(), error };
+    pub fn open(folder: &Path, report: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, StorageFolderError> {
+        let unusable = |error| StorageFolderError::Unusable { folder: folder.to_owned(), error };
         whimbrel_files::create_folder(folder).map_err(unusable)?;
         if !is_private(&fs::metadata(folder).map_err(unusable)?) {
-            return Err(ShelvingError::NotPrivate(folder.to_owned()));
+            return Err(StorageFolderError::NotPrivate(folder.to_owned()));
         }
         let lock = whimbrel_files::append(&folder.join(LOCK)).map_err(unusable)?;
         match lock.try_lock() {
             Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => return Err(ShelvingError::InUse(folder.to_owned())),
+            Err(fs::TryLockError::WouldBlock) => return Err(StorageFolderError::InUse(folder.to_owned())),
             Err(fs::TryLockError::Error(error)) => return Err(unusable(error)),
         }
         let shelves = Arc::new(Shelves::default());
         for entry in fs::read_dir(folder).map_err(unusable)? {
             let file = entry.map_err(unusable)?.path();
             if file.extension().is_some_and(|extension| extension == ENDING) {
-                read(&file, &shelves).map_err(|why| ShelvingError::Damaged { file, why })?;
+                read(&file, &shelves).map_err(|why| StorageFolderError::Damaged { file, why })?;
             }
         }
         let (folder, report) = (folder.to_owned(), Box::new(report));
@@ -112,7 +112,7 @@ impl Shelving {
             }
             writer.write_changed();
         });
-        let thread = thread.map_err(|error| ShelvingError::Unusable { folder: PathBuf::new(), error })?;
+        let thread = thread.map_err(|error| StorageFolderError::Unusable { folder: PathBuf::new(), error })?;
         Ok(Self { shelves, writer: Some((stop, thread)) })
     }
 
@@ -122,7 +122,7 @@ impl Shelving {
     }
 }
 
-impl Drop for Shelving {
+impl Drop for StorageFolder {
     /// Writes what changed.
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.writer.take() {
@@ -222,8 +222,8 @@ mod tests {
             Self(folder)
         }
 
-        fn open(&self) -> Result<Shelving, ShelvingError> {
-            Shelving::open(&self.0, |_| {})
+        fn open(&self) -> Result<StorageFolder, StorageFolderError> {
+            StorageFolder::open(&self.0, |_| {})
         }
 
         fn files(&self) -> Vec<PathBuf> {
@@ -246,7 +246,7 @@ mod tests {
     fn what_is_kept_outlives_the_process() {
         let scratch = Scratch::new("outlives");
         let shelving = scratch.open().unwrap();
-        assert!(matches!(scratch.open(), Err(ShelvingError::InUse(_))));
+        assert!(matches!(scratch.open(), Err(StorageFolderError::InUse(_))));
         for agent in ["amy", "bob"] {
             shelving.shelves().put(&holder(agent), "k", agent.as_bytes(), ROOM).unwrap();
         }
@@ -294,7 +294,7 @@ mod tests {
             let mut bad = good.clone();
             bad[at] ^= 1;
             fs::write(&file, &bad).unwrap();
-            assert!(matches!(scratch.open(), Err(ShelvingError::Damaged { .. })), "byte {at}");
+            assert!(matches!(scratch.open(), Err(StorageFolderError::Damaged { .. })), "byte {at}");
             assert_eq!(fs::read(&file).unwrap(), bad);
         }
         fs::write(&file, &good[..20]).unwrap();
@@ -310,6 +310,6 @@ mod tests {
         let scratch = Scratch::new("private");
         fs::create_dir(&scratch.0).unwrap();
         fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(matches!(scratch.open(), Err(ShelvingError::NotPrivate(_))));
+        assert!(matches!(scratch.open(), Err(StorageFolderError::NotPrivate(_))));
     }
 }

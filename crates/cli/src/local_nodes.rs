@@ -16,7 +16,7 @@ use whimbrel_platform::link::News;
 use whimbrel_runtime::Platform;
 
 use crate::arguments::Run;
-use crate::guarding::Guards;
+use crate::policy_setup::Guards;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::stopping::Farewell;
 

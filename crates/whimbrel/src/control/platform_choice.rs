@@ -8,7 +8,7 @@ use anyhow::{anyhow, bail};
 use whimbrel_operator::NodeInfo;
 
 use super::client::{Found, Survey, survey};
-use super::natural;
+use super::name_order;
 
 /// Choice of a platform and of its nodes.
 #[derive(Clone, Debug, Default)]
@@ -92,7 +92,7 @@ pub fn platforms(nodes: Vec<Found>) -> Vec<Vec<Found>> {
         platforms.push((members, names));
     }
     let mut platforms: Vec<Vec<Found>> = platforms.into_iter().map(|(nodes, _)| nodes).collect();
-    let by_name = |a: &Found, b: &Found| natural::compare(&a.info.node, &b.info.node).then(age(a, b));
+    let by_name = |a: &Found, b: &Found| name_order::compare(&a.info.node, &b.info.node).then(age(a, b));
     platforms.iter_mut().for_each(|nodes| nodes.sort_by(by_name));
     platforms.sort_by(|a, b| a.first().zip(b.first()).map_or(Ordering::Equal, |(a, b)| age(a, b)));
     platforms

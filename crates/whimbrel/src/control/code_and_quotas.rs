@@ -10,11 +10,11 @@ use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::inspection::{QuotaSeen, Upkeep};
 use whimbrel_platform::mobility::CodeHash;
 
-use super::first::keep_first;
-use super::panel::Panel;
+use super::keep_first::keep_first;
+use super::operator_service::OperatorService;
 
 /// All code that the node has.
-pub fn codes(panel: &Panel) -> CodesFound {
+pub fn codes(panel: &OperatorService) -> CodesFound {
     let Some(programs) = &panel.programs else {
         return CodesFound { codes: Vec::new(), kept_bytes: None, kept_bytes_max: None };
     };
@@ -40,7 +40,7 @@ pub fn codes(panel: &Panel) -> CodesFound {
 }
 
 /// What the agents of these kinds run and use; those, too, that came from clients, and run here since.
-fn upkeep(panel: &Panel, wanted: impl Fn(AgentKind) -> bool) -> Vec<(Symbol, Upkeep)> {
+fn upkeep(panel: &OperatorService, wanted: impl Fn(AgentKind) -> bool) -> Vec<(Symbol, Upkeep)> {
     let may_run = |kind| kind == AgentKind::Session || wanted(kind);
     let all = panel.platform().search(&AgentQuery::named(""));
     let names: Vec<Symbol> = all.iter().filter(|agent| may_run(agent.kind)).map(|agent| agent.aid.name).collect();
@@ -50,7 +50,7 @@ fn upkeep(panel: &Panel, wanted: impl Fn(AgentKind) -> bool) -> Vec<(Symbol, Upk
 }
 
 /// What agents and their owners use; of agents so many at most, those nearest to a limit first.
-pub fn quotas(panel: &Panel, limit: usize) -> QuotasFound {
+pub fn quotas(panel: &OperatorService, limit: usize) -> QuotasFound {
     let (storage, mut stored) = (panel.platform().storage(), BTreeMap::new());
     let mut agents: Vec<UsageInfo> = Vec::new();
     for (name, Upkeep { owner, mut quotas, storage: kept, .. }) in upkeep(panel, |kind| kind == AgentKind::Wasm) {
@@ -66,12 +66,12 @@ pub fn quotas(panel: &Panel, limit: usize) -> QuotasFound {
     }
     let total = agents.len() as u64;
     keep_first(&mut agents, limit, |a, b| {
-        fullness(b).total_cmp(&fullness(a)).then_with(|| super::natural::compare(&a.name, &b.name))
+        fullness(b).total_cmp(&fullness(a)).then_with(|| super::name_order::compare(&a.name, &b.name))
     });
     QuotasFound { agents, total, owners: owners(panel, stored) }
 }
 
-fn owners(panel: &Panel, mut stored: BTreeMap<String, QuotaSeen>) -> Vec<UsageInfo> {
+fn owners(panel: &OperatorService, mut stored: BTreeMap<String, QuotaSeen>) -> Vec<UsageInfo> {
     let mut all: BTreeMap<String, Vec<QuotaSeen>> =
         panel.programs.as_ref().map(|programs| programs.owners(panel.now())).into_iter().flatten().collect();
     while let Some((owner, quota)) = stored.pop_first() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use whimbrel_gateway::Gateway;
 
-use crate::gateway::ConsoleAt;
+use crate::http_port::ConsoleAt;
 use whimbrel_terminal as terminal;
 
 /// How long a browser may take until the console is there; then the society begins without.
@@ -18,13 +18,13 @@ const AWAY_AT_MOST: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A console that somebody looks at, or is about to.
-pub struct Opened {
+pub struct BrowserConsole {
     gateway: Arc<Gateway>,
     /// Told when the society is to end, as by Ctrl-C.
     reasons: Receiver<()>,
 }
 
-impl Opened {
+impl BrowserConsole {
     /// Opens the console in a browser, and waits until it is there, so that it shows everything from the first message. `None` if there is
     /// no browser: the society does without.
     pub fn open(gateway: &Arc<Gateway>, console: &ConsoleAt, reasons: Receiver<()>) -> Option<Self> {

@@ -27,13 +27,16 @@ use whimbrel_platform::{Directory, Time};
 use whimbrel_runtime::{Platform, Roll};
 use whimbrel_store::ConversationLog;
 
-use super::afar::Denials;
-use super::first::keep_first;
-use super::mail::Mail;
+use super::keep_first::keep_first;
+use super::operator_mail::Mail;
+use super::remote_query::Denials;
+use super::sniffer;
 use super::society::{self, Tally};
-use super::tap;
 use super::{ANYWHERE, MOVE_PATIENCE};
-use super::{afar, bulk, devices, entries, health, history, killing, minds, natural, security, spawning, upkeep};
+use super::{
+    bulk, code_and_quotas, devices, df_entries, health, history, killing, minds, name_order, remote_query, security,
+    spawning,
+};
 use crate::refusals::Refusals;
 
 /// How much alike a name must be to be proposed instead of one that is not there, from 0 to 1.
@@ -42,7 +45,7 @@ const ALIKE: f64 = 0.8;
 const NEAR_NAMES_MAX: usize = 10_000;
 
 /// See the module.
-pub struct Panel {
+pub struct OperatorService {
     pub(super) platform: Platform,
     society: String,
     hub: Option<HubView>,
@@ -66,7 +69,7 @@ fn names_of(ams: &Ams) -> Vec<Name> {
     ams.reachable().map(|(name, _)| name.into()).chain(elsewhere).collect()
 }
 
-impl Panel {
+impl OperatorService {
     /// For the node that runs this project or program, and has these links.
     pub fn new(platform: &Platform, society: String, hub: Option<HubView>) -> Self {
         Self {
@@ -139,7 +142,7 @@ impl Panel {
 
     /// Tells all that happens, until the client goes.
     pub(super) fn sniff(&self, wanted: &SniffWanted, stream: &UnixStream) -> std::io::Result<()> {
-        tap::sniff(&self.platform, self.node(), wanted, stream)
+        sniffer::sniff(&self.platform, self.node(), wanted, stream)
     }
 
     /// Tells what the node's log of conversations holds.
@@ -170,8 +173,8 @@ impl Panel {
             Request::Node => Answer::Node(Box::new(self.info())),
             Request::Agents(wanted) => Answer::Agents(self.agents(&wanted)),
             Request::Devices { limit } => Answer::Devices(devices::look(self, limit)),
-            Request::Codes => Answer::Codes(upkeep::codes(self)),
-            Request::Quotas { limit } => Answer::Quotas(upkeep::quotas(self, limit)),
+            Request::Codes => Answer::Codes(code_and_quotas::codes(self)),
+            Request::Quotas { limit } => Answer::Quotas(code_and_quotas::quotas(self, limit)),
             Request::Security => Answer::Security(security::look(self)),
             Request::Refusals { limit } => Answer::Refusals(security::refusals(self, limit)),
             Request::Audit { before, limit } => {
@@ -182,13 +185,13 @@ impl Panel {
                 found.map_or_else(Answer::Error, Answer::Conversations)
             }
             Request::Services(wanted) => Answer::Services(ServicesFound { entries: self.services(&wanted) }),
-            Request::Register(entry) => done(entries::register(self, &entry)),
-            Request::Modify(entry) => done(entries::modify(self, &entry)),
-            Request::Deregister { agent } => done(entries::deregister(self, &agent)),
+            Request::Register(entry) => done(df_entries::register(self, &entry)),
+            Request::Modify(entry) => done(df_entries::modify(self, &entry)),
+            Request::Deregister { agent } => done(df_entries::deregister(self, &agent)),
             Request::Subscriptions { limit } => Answer::Subscriptions(self.subscriptions(limit)),
             Request::Topics => Answer::Topics { topics: self.topics() },
             Request::DeadLetters { agents, limit } => {
-                Answer::DeadLetters(tap::dead_letters(&self.platform, self.node(), agents, limit))
+                Answer::DeadLetters(sniffer::dead_letters(&self.platform, self.node(), agents, limit))
             }
             Request::Links => Answer::Links { links: self.links() },
             Request::Doors => Answer::Doors(self.doors.clone()),
@@ -223,7 +226,7 @@ impl Panel {
                 let advice = self.advise(&to, agent.as_deref(), &job);
                 advice.map_or_else(Answer::Error, |advice| Answer::Advice(Box::new(advice)))
             }
-            Request::At { node, ask } => afar::ask(self, &node, &ask),
+            Request::At { node, ask } => remote_query::ask(self, &node, &ask),
             Request::Sniff(_) | Request::Log(_) | Request::Stop { .. } => {
                 let text = "this is answered elsewhere".to_owned();
                 Answer::Error(Refusal { reason: Reason::BadRequest, text, node: None })
@@ -315,7 +318,7 @@ impl Panel {
         let total = (here.len() + elsewhere.len()) as u64;
         // Only those that are shown are described: there may be very many.
         self.keep_first_here(&mut here, wanted);
-        keep_first(&mut elsewhere, wanted.limit, |a, b| natural::compare(a.name.as_str(), b.name.as_str()));
+        keep_first(&mut elsewhere, wanted.limit, |a, b| name_order::compare(a.name.as_str(), b.name.as_str()));
         let (places, nodes) = (self.roll.places(), self.node_names());
         let mut agents: Vec<AgentInfo> = here.iter().map(|agent| self.describe(agent, &places)).collect();
         agents.extend(elsewhere.into_iter().map(|agent| agent.info(&nodes)));
@@ -343,7 +346,7 @@ impl Panel {
         };
         keep_first(agents, wanted.limit, |a, b| {
             let by_number = number(b).cmp(&number(a));
-            by_number.then_with(|| natural::compare(a.aid.name.as_str(), b.aid.name.as_str()))
+            by_number.then_with(|| name_order::compare(a.aid.name.as_str(), b.aid.name.as_str()))
         });
     }
 
@@ -622,7 +625,7 @@ fn compare(a: &AgentInfo, b: &AgentInfo, order: AgentOrder) -> Ordering {
         AgentOrder::Handled => b.handled.cmp(&a.handled),
         AgentOrder::Age => b.age_ms.cmp(&a.age_ms),
     };
-    by_number.then_with(|| natural::compare(&a.name, &b.name))
+    by_number.then_with(|| name_order::compare(&a.name, &b.name))
 }
 
 /// Puts what several nodes told of their agents together.
@@ -671,7 +674,7 @@ mod tests {
     #[test]
     fn whoever_asks_for_names_that_nobody_has_leaves_nothing_behind() {
         let platform = Platform::builder().build();
-        let panel = Panel::new(&platform, "garden".to_owned(), None);
+        let panel = OperatorService::new(&platform, "garden".to_owned(), None);
         let agent = || "a name that nobody has but who asks".to_owned();
         let requests = [
             Request::Mind { agent: agent(), follow: true },
@@ -716,7 +719,7 @@ mod tests {
         for number in 0..40 {
             platform.spawn(format!("a{number}").as_str(), whimbrel_runtime::behaving(|_| {})).unwrap();
         }
-        let panel = Panel::new(&platform, "garden".to_owned(), None);
+        let panel = OperatorService::new(&platform, "garden".to_owned(), None);
         let shown = |sort, limit| {
             let name = String::new();
             let wanted =

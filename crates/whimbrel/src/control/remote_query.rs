@@ -11,14 +11,14 @@ use whimbrel_platform::limits::{DENIALS_KEPT_MS, QUESTION_ANSWER_BYTES_MAX, QUES
 use whimbrel_platform::policy::Action;
 use whimbrel_runtime::QuestionError;
 
-use super::panel::{Panel, merge};
+use super::operator_service::{OperatorService, merge};
 use super::{MOVE_PATIENCE, bulk, killing};
 
 /// How long another node may take for a look.
 const PATIENCE: Duration = Duration::from_millis(QUESTION_PATIENCE_MS);
 
 /// What another node answers.
-pub fn ask(panel: &Panel, node: &str, request: &Request) -> Answer {
+pub fn ask(panel: &OperatorService, node: &str, request: &Request) -> Answer {
     if node == panel.node() {
         // It would be this one's own turn to answer, and that is no news to whoever asks.
         return panel.answer(request.clone(), &|| false);
@@ -31,7 +31,7 @@ pub fn ask(panel: &Panel, node: &str, request: &Request) -> Answer {
 }
 
 /// What another node answers that may take so long for it.
-pub(super) fn ask_within(panel: &Panel, node: &str, request: &Request, patience: Duration) -> Answer {
+pub(super) fn ask_within(panel: &OperatorService, node: &str, request: &Request, patience: Duration) -> Answer {
     let question = match serde_json::to_vec(request) {
         Ok(question) => question,
         Err(error) => return refused(Reason::BadRequest, &error.to_string()),
@@ -94,7 +94,7 @@ impl Denials {
 }
 
 /// The agents of all nodes, each as its own node tells of it; of nodes that do not answer only names.
-pub fn agents(panel: &Panel, wanted: &AgentsWanted) -> AgentsFound {
+pub fn agents(panel: &OperatorService, wanted: &AgentsWanted) -> AgentsFound {
     let but = wanted.elsewhere_but.clone().unwrap_or_default();
     let others: Vec<(String, bool)> = panel.other_nodes().into_iter().filter(|(node, _)| !but.contains(node)).collect();
     let there = Request::Agents(AgentsWanted { elsewhere_but: None, ..wanted.clone() });
@@ -119,7 +119,7 @@ pub fn agents(panel: &Panel, wanted: &AgentsWanted) -> AgentsFound {
 
 /// What each of these nodes answers, all asked at once: what `take` makes of that, or who did not answer. Those that are not up are not asked.
 pub fn ask_each<T: Send>(
-    panel: &Panel,
+    panel: &OperatorService,
     nodes: &[(String, bool)],
     request: &Request,
     take: impl Fn(Answer) -> Option<T> + Sync,
@@ -146,8 +146,8 @@ fn distinct(parts: &mut [AgentsFound]) {
 }
 
 /// Has the panel answer what other nodes ask.
-pub fn listen(panel: &Arc<Panel>) {
-    let weak: Weak<Panel> = Arc::downgrade(panel);
+pub fn listen(panel: &Arc<OperatorService>) {
+    let weak: Weak<OperatorService> = Arc::downgrade(panel);
     let answerer = move |from: Symbol, question: &[u8]| {
         let answer = weak.upgrade().map(|panel| answer(&panel, from, question));
         let answer = answer.unwrap_or_else(|| refused(Reason::NoAnswer, "the node ends"));
@@ -161,7 +161,7 @@ pub fn listen(panel: &Arc<Panel>) {
     panel.platform().answer_with(Arc::new(answerer));
 }
 
-fn answer(panel: &Panel, from: Symbol, question: &[u8]) -> Answer {
+fn answer(panel: &OperatorService, from: Symbol, question: &[u8]) -> Answer {
     let request = match serde_json::from_slice::<Request>(question) {
         Ok(request) => request,
         Err(error) => {
@@ -183,7 +183,7 @@ fn answer(panel: &Panel, from: Symbol, question: &[u8]) -> Answer {
 
 /// Whether another node may have that answered: who may end an agent by the policy may look into it, and steer it; and who may end the platform may
 /// read what its agents said to each other.
-fn permit(panel: &Panel, from: Symbol, request: &Request) -> Result<(), Refusal> {
+fn permit(panel: &OperatorService, from: Symbol, request: &Request) -> Result<(), Refusal> {
     let (action, object) = match request {
         // That is whole messages, to and from whomever.
         Request::DeadLetters { .. } | Request::Conversations { .. } => (Action::Kill, sym::AMS.as_str()),
@@ -208,12 +208,12 @@ fn permit(panel: &Panel, from: Symbol, request: &Request) -> Result<(), Refusal>
 }
 
 /// Whether another node may have an agent registered so: who may end the agent, and register each of the services.
-fn permit_entry(panel: &Panel, from: Symbol, entry: &EntryWanted) -> Result<(), Refusal> {
+fn permit_entry(panel: &OperatorService, from: Symbol, entry: &EntryWanted) -> Result<(), Refusal> {
     require(panel, from, Action::Kill, &entry.agent)?;
     entry.services.iter().try_for_each(|service| require(panel, from, Action::Register, &service.name))
 }
 
-fn require(panel: &Panel, from: Symbol, action: Action, object: &str) -> Result<(), Refusal> {
+fn require(panel: &OperatorService, from: Symbol, action: Action, object: &str) -> Result<(), Refusal> {
     if panel.platform().permits_node(from, action, object) {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use whimbrel_operator::Event as Happened;
 use whimbrel_platform::{Counters, Event, Observer, Time};
 use whimbrel_runtime::DEVICES;
 
-use crate::sequence::{Clock, Lines};
+use crate::sequence_diagram::{Clock, Lines};
 use whimbrel::control::happening;
 use whimbrel::duration::readable;
 use whimbrel_terminal as terminal;

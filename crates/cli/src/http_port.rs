@@ -103,7 +103,7 @@ impl Site<'_> {
     ///
     /// # Errors
     /// The address is not to be had, or there is nothing to encrypt connections with that are to be.
-    pub fn prepare(&self) -> anyhow::Result<Option<Prepared>> {
+    pub fn prepare(&self) -> anyhow::Result<Option<HttpPort>> {
         // Each of those who connect is an open file.
         open_files::raise();
         let Some(listener) = self.listener()? else { return Ok(None) };
@@ -124,7 +124,7 @@ impl Site<'_> {
             (None, access)
         };
         let (public, quiet) = (self.options.http_public.clone(), self.quiet);
-        Ok(Some(Prepared { listener, own, public, tls, access, token, pages, credentials, quiet }))
+        Ok(Some(HttpPort { listener, own, public, tls, access, token, pages, credentials, quiet }))
     }
 }
 
@@ -191,7 +191,7 @@ impl std::fmt::Display for ConsoleAt {
 }
 
 /// An HTTP port to be.
-pub struct Prepared {
+pub struct HttpPort {
     listener: TcpListener,
     /// Where it is this process that answers, if others share the listener's port.
     own: Option<TcpListener>,
@@ -206,7 +206,7 @@ pub struct Prepared {
     quiet: bool,
 }
 
-impl Prepared {
+impl HttpPort {
     /// The token that lets one do everything.
     pub fn token(&self) -> &str {
         &self.token
@@ -256,7 +256,7 @@ impl Prepared {
 /// # Errors
 /// The socket is of no use.
 pub fn open(
-    prepared: Option<Prepared>,
+    prepared: Option<HttpPort>,
     operator: Arc<dyn Operator>,
     sessions: Option<&Arc<AgentPort>>,
     auditor: Option<Arc<dyn Auditor>>,

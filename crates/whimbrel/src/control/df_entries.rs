@@ -4,18 +4,18 @@ use whimbrel_acl::{Aid, Symbol, Value};
 use whimbrel_operator::{EntryWanted, Reason, Refusal, ServiceInfo};
 use whimbrel_platform::df::{Df, DfDescription, ModifyError, RegisterError, ServiceDescription};
 
-use super::panel::Panel;
+use super::operator_service::OperatorService;
 use super::services::plain;
 
 /// Registers an agent of this node.
-pub(super) fn register(panel: &Panel, entry: &EntryWanted) -> Result<(), Refusal> {
+pub(super) fn register(panel: &OperatorService, entry: &EntryWanted) -> Result<(), Refusal> {
     let agent = here(panel, &entry.agent)?;
     let registered = panel.platform().with_df(agent, |df, now| df.register(description(df, agent, entry), now));
     registered.map_err(|error| refusal(&error))
 }
 
 /// Puts a description in the place of what the entry of an agent of this node says.
-pub(super) fn modify(panel: &Panel, entry: &EntryWanted) -> Result<(), Refusal> {
+pub(super) fn modify(panel: &OperatorService, entry: &EntryWanted) -> Result<(), Refusal> {
     let agent = here(panel, &entry.agent)?;
     let modified = panel.platform().with_df(agent, |df, now| df.modify(description(df, agent, entry), now));
     modified.map_err(|error| match error {
@@ -25,13 +25,13 @@ pub(super) fn modify(panel: &Panel, entry: &EntryWanted) -> Result<(), Refusal> 
 }
 
 /// Takes the entry of an agent of this node out.
-pub(super) fn deregister(panel: &Panel, agent: &str) -> Result<(), Refusal> {
+pub(super) fn deregister(panel: &OperatorService, agent: &str) -> Result<(), Refusal> {
     let agent = here(panel, agent)?;
     let removed = panel.platform().with_df(agent, |df, now| df.deregister(agent, now));
     removed.map_err(|error| Refusal::new(Reason::BadState, error.to_string()))
 }
 
-fn here(panel: &Panel, agent: &str) -> Result<Aid, Refusal> {
+fn here(panel: &OperatorService, agent: &str) -> Result<Aid, Refusal> {
     panel.is_here(agent)?;
     panel.known(agent)
 }

@@ -9,18 +9,18 @@ use whimbrel_operator::{
 };
 use whimbrel_runtime::{DEVICES, LatencyWatch};
 
-use super::panel::Panel;
-use super::tap::EventFeed;
+use super::operator_service::OperatorService;
+use super::sniffer::EventFeed;
 use super::traffic::TrafficCount;
-use super::{afar, bulk, history};
+use super::{bulk, history, remote_query};
 
-impl Operator for Panel {
+impl Operator for OperatorService {
     fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer {
         if let Request::Agents(wanted @ AgentsWanted { elsewhere_but: Some(_), .. }) = &request {
-            return Answer::Agents(afar::agents(self, wanted));
+            return Answer::Agents(remote_query::agents(self, wanted));
         }
         if let Some(node) = self.elsewhere(DEVICES).filter(|_| matches!(request, Request::Devices { .. })) {
-            return afar::ask(self, &node, &request);
+            return remote_query::ask(self, &node, &request);
         }
         if let Some((pattern, operation)) = bulk::bulk_of(&request) {
             return bulk::everywhere(self, pattern, operation, &request);
@@ -29,7 +29,7 @@ impl Operator for Panel {
         match Self::answer(self, request, gone) {
             // Whoever looks through a browser cannot ask that node himself.
             Answer::Error(Refusal { reason: Reason::Elsewhere, node: Some(node), .. }) => {
-                afar::ask(self, &node, &there)
+                remote_query::ask(self, &node, &there)
             }
             answer => answer,
         }
