@@ -1,13 +1,15 @@
-//! Advice, asked of the agent `ams`: `query-ref advise(Node, Job)` (in KQML's words, `askOne`). So whoever can send a message can ask for it, in whatever language it
-//! is written. The function is not FIPA's: see docs/guide/mobility.md.
+//! Placement advice from the agent `ams`: `query-ref advise(Node, Job)`, or `askOne` in KQML. So any agent that can
+//! send a message can ask for it, in whatever language it is written. The function is not FIPA's: see
+//! docs/guide/mobility.md.
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sym};
 
 use crate::advice::{Advice, AdviseError, Job};
 use crate::{Outbox, Services};
 
-/// Whether the message asks for advice; then it will be answered, by an `inform` whose content is
-/// [`advice(Choice, Go_ms, Ask_ms, Why)`](crate::advice::Advice::to_value), or a `failure` whose content is `no_advice(Error, Why)`.
+/// Answers a message that asks for advice; returns false for all others. The answer is an `inform` whose content is
+/// [`advice(Choice, Go_ms, Ask_ms, Why)`](crate::advice::Advice::to_value), or a `failure` whose content is
+/// `no_advice(Error, Why)`.
 pub(super) fn answer(message: &AclMessage, me: Aid, services: &dyn Services, outbox: &mut Outbox) -> bool {
     let is_advise = |content: &Value| content.functor().is_some_and(|name| name.as_str() == "advise");
     let is_question = matches!(message.performative, Performative::QueryRef | Performative::Other(sym::ASK_ONE));

@@ -1,4 +1,4 @@
-//! The agent `ams`.
+//! Agent `ams`.
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 
@@ -14,25 +14,26 @@ use crate::policy::{Action, Principal, Verdict};
 use crate::topics::TopicError;
 use crate::{AgentBody, Next, Outbox, Services, Time, Turn};
 
-/// The body of the agent `ams`: answers requests to register, deregister, modify, search and get-description, has those who ask for
-/// advice answered, and ends agents whose time to live is over; it is to be woken when one is given to an agent. It needs [`crate::Services::directory`].
+/// Body of the agent `ams`. It answers requests to register, deregister, modify, search and get-description, has
+/// questions for advice answered, and ends agents whose lifetime is over. It must be woken when an agent gets a
+/// lifetime. It needs [`crate::Services::directory`].
 //= fipa00023 4.2.2
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AmsAgent;
 
-/// What the AMS is asked to do.
+/// Request to the AMS.
 enum AmsRequest {
-    /// Already done for every agent of the platform.
+    /// Registration, which every agent of the platform has already.
     Register,
     Deregister(Aid),
     Modify(Aid, AgentModification),
-    /// `None`: of another platform, so nothing is found.
+    /// Search; `None` if it is for agents of another platform, so nothing is found.
     Search(Option<AgentQuery>),
     Describe,
 }
 
-/// What an agent asks about its being in a topic or group: no concern of the AMS itself, and not to be carried out while
-/// that is held. The functions are not FIPA's: see docs/guide/topics-and-groups.md.
+/// Request of an agent to join or leave a topic or group. It does not concern the AMS itself, and must not be carried
+/// out while the AMS is borrowed. The functions are not FIPA's: see docs/guide/topics-and-groups.md.
 struct Membership {
     asked: Asked,
     joins: bool,
@@ -40,7 +41,7 @@ struct Membership {
 }
 
 impl Membership {
-    /// What is joined or left, if that is asked for.
+    /// Reads a request to join or leave, if it is one.
     fn read(asked: &Asked) -> Option<Result<(bool, Aid), Refusal>> {
         let joins = match asked.function_name().as_str() {
             "join" => true,
@@ -99,7 +100,7 @@ impl AgentBody for AmsAgent {
     }
 }
 
-/// The time to live of an agent is over: whoever owns it is told as if it had watched it.
+/// Tells the owner of an agent whose lifetime is over, as if the owner had watched it.
 fn tell_owner(agent: Aid, owner: Symbol, turn: &mut Turn<'_>) {
     if owner != Symbol::default() {
         let content = Value::term("ended", [Value::atom(agent.name), Value::atom("expired")]);
@@ -107,7 +108,7 @@ fn tell_owner(agent: Aid, owner: Symbol, turn: &mut Turn<'_>) {
     }
 }
 
-/// Who asks, and what the policy says to it.
+/// Principal that asks, and the policy that it is checked against.
 struct Asker<'a> {
     who: Principal,
     services: &'a dyn Services,
@@ -170,8 +171,8 @@ fn query(ams: &mut Ams, asker: &Asker<'_>, answers: &mut Answers<'_>) -> Result<
     Ok(())
 }
 
-/// What is asked for, if `sender` may ask for it: an agent, or its owner, changes or ends it, and whoever a rule of the
-/// policy permits to do so, unless one forbids it.
+/// Reads a request that `sender` may make: an agent or its owner may change or end it, and so may a principal that a
+/// rule of the policy permits, unless another rule forbids it.
 //= fipa00023 4.2.1
 fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Result<AmsRequest, Refusal> {
     let may = |agent: Aid| {
@@ -218,7 +219,7 @@ fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Res
     }
 }
 
-/// The entries of all agents of the platform that fit: this node's, and behind them those of others.
+/// Returns the entries of all agents of the platform that fit: first this node's, then those of others.
 fn search(ams: &Ams, query: AgentQuery) -> Vec<Value> {
     let here = ams.search(&query);
     let left = query.results_max.min(SEARCH_RESULTS_MAX).saturating_sub(here.len());

@@ -1,4 +1,4 @@
-//! One request to a service agent, from its message to the last answer (FIPA00026).
+//! Conversation of one request to a service agent, from its message to the last answer (FIPA00026).
 
 use std::borrow::Cow;
 
@@ -9,24 +9,24 @@ use super::exceptions::{FailureReason, Misunderstanding, Refusal};
 use crate::Outbox;
 use crate::dead_letters::sending;
 
-/// What an agent is asked to do.
+/// Request to a service agent.
 pub(super) struct Asked {
-    /// The whole expression `action(Actor, Function)`, as it is quoted in answers.
+    /// Whole expression `action(Actor, Function)`, as it is quoted in answers.
     pub action: Value,
     /// Name of the function, as it was written.
     pub function: Symbol,
-    /// Its arguments.
+    /// Arguments of the function.
     pub args: Vec<Value>,
     /// Identifying expression around the action, if there is one: `iota(X, result(Action, X))`. The answer is an
     /// equation with it.
     pub question: Option<Value>,
 }
 
-/// What came of what was asked.
+/// Outcome of a request.
 pub(super) enum Outcome {
-    /// It is done.
+    /// Action that is done.
     Done,
-    /// It gave this.
+    /// Result of a search.
     Result(Value),
 }
 
@@ -47,8 +47,8 @@ impl Asked {
         Ok(Self { action, function: name, args, question: None })
     }
 
-    /// Reads a standing search or a question: `[action(df, search(...))]` or
-    /// `[iota(X, result(action(df, search(...)), X))]`.
+    /// Reads a subscription or a question: `[action(df, search(...))]` or `[iota(X, result(action(df, search(...)),
+    /// X))]`.
     //= fipa00023 4.1.4
     pub fn read_question(content: &Value, actor: &Value) -> Result<Self, Misunderstanding> {
         let expression = the_only_expression(content).ok_or(Misunderstanding::UnrecognisedValue("content"))?;
@@ -82,7 +82,7 @@ fn is_named(expression: &Value, name: &str) -> bool {
     expression.functor().is_some_and(|functor| functor.as_str().eq_ignore_ascii_case(name))
 }
 
-/// True if an expression asks for the objects that match a description.
+/// Returns true if an expression asks for the objects that match a description.
 //= fipa00008 2.1 IdentifyingExpression
 fn is_identifying(expression: &Value) -> bool {
     ["iota", "any", "all"].iter().any(|operator| is_named(expression, operator))
@@ -122,8 +122,8 @@ fn language_of(message: &AclMessage) -> Option<sl::Profile> {
     }
 }
 
-/// A message's content as a value: text in SL is read, whichever profile its language names; anything else is taken as
-/// it is.
+/// Returns a message's content as a value: text in SL is parsed, whichever profile its language names; other content is
+/// taken as it is.
 pub(super) fn content_of(message: &AclMessage) -> Result<Cow<'_, Value>, Misunderstanding> {
     match (&message.content, language_of(message)) {
         (Value::Str(text), Some(_)) => match sl::text_to_value(text, sl::Profile::Sl) {
@@ -144,7 +144,7 @@ fn the_only_expression(content: &Value) -> Option<&Value> {
     expressions.next().is_none().then_some(first)
 }
 
-/// The content of the `failure` that stands for a search's results, which cannot be handed over: `[action,
+/// Returns the content of the `failure` in place of a search's results, which cannot be handed over: `[action,
 /// internal-error(...)]`, in SL if the results are. `None` if the message has no results of a search.
 //= fipa00023 6.3.5
 pub(crate) fn too_many_results(answer: &AclMessage, why: &str) -> Option<Value> {
@@ -162,7 +162,7 @@ pub(crate) fn too_many_results(answer: &AclMessage, why: &str) -> Option<Value> 
     })
 }
 
-/// Whether `message` is one that no agent answers, lest two agents answer each other for ever.
+/// Returns true if `message` must not be answered, because two agents could answer each other for ever.
 pub(super) fn is_answer(message: &AclMessage) -> bool {
     matches!(
         message.performative,
@@ -174,7 +174,7 @@ pub(super) fn is_answer(message: &AclMessage) -> bool {
     )
 }
 
-/// The answers to one message, sent as they are made.
+/// Answers to one message, sent as they are made.
 pub(super) struct Answers<'a> {
     pub message: &'a AclMessage,
     pub me: Aid,
@@ -182,7 +182,7 @@ pub(super) struct Answers<'a> {
 }
 
 impl Answers<'_> {
-    /// The message names this ontology or none.
+    /// Checks that the message names this ontology or none.
     pub fn check_ontology(&self) -> Result<(), Misunderstanding> {
         match self.message.extras().ontology {
             Some(ontology) if !ontology.as_str().eq_ignore_ascii_case(ONTOLOGY) => {
@@ -229,7 +229,7 @@ impl Answers<'_> {
         }
     }
 
-    /// Text is answered with text.
+    /// Sends an answer; text is answered with text.
     fn send<const N: usize>(&mut self, performative: Performative, expressions: [Value; N]) {
         let mut answer = self.message.make_reply(self.me, performative);
         answer.content = Value::list(expressions);

@@ -1,4 +1,4 @@
-//! The agent `df`.
+//! Agent `df`.
 
 use whimbrel_acl::{Aid, MessageBody, Performative, Symbol, sym};
 
@@ -9,13 +9,13 @@ use crate::df::{Df, DfDescription, DfQuery, ModifyError, NoticeForm, RegisterErr
 use crate::policy::{Action, Principal};
 use crate::{AgentBody, Mailbox, Next, Outbox, Services, Time, Turn};
 
-/// The body of the agent `df`: answers requests to register, deregister, modify and search, and subscriptions. It needs
-/// [`crate::Services::directory`]; its turns also end the leases that ran out.
+/// Body of the agent `df`. It answers requests to register, deregister, modify and search, and subscriptions. Its turns
+/// also end the leases that ran out. It needs [`crate::Services::directory`].
 //= fipa00023 4.1.2
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DfAgent;
 
-/// What the DF is asked to do.
+/// Request to the DF.
 enum DfRequest {
     Register(DfDescription),
     Deregister(Aid),
@@ -47,14 +47,14 @@ impl AgentBody for DfAgent {
     }
 }
 
-/// A message to the DF, who sent it, and what the policy says to that.
+/// Message to the DF, its sender, and the policy that the sender is checked against.
 struct Question<'a> {
     message: MessageBody,
     who: Principal,
     services: &'a dyn Services,
 }
 
-/// The next messages. Who sent them is asked before the DF is lent.
+/// Takes the next messages. Their senders are looked up before the DF is borrowed.
 fn questions<'a>(mailbox: &mut Mailbox, budget: u32, services: &'a dyn Services) -> Vec<Question<'a>> {
     let question = |message: MessageBody| Question { who: services.principal(message.sender), message, services };
     std::iter::from_fn(|| mailbox.take()).take(budget as usize).map(question).collect()
@@ -71,7 +71,7 @@ fn answer(df: &mut Df, question: &Question<'_>, turn: &mut Turn<'_>, wall_ms: u6
     if is_answer(message) {
         return;
     }
-    // What others did to the DF is told before what this message does to it.
+    // Earlier changes to the DF are told before the effects of this message.
     send_notices(df, turn.outbox);
     let mut answers = Answers { message, me: turn.aid, outbox: turn.outbox };
     let understood = answers.check_ontology().and_then(|()| match message.performative {
@@ -109,7 +109,7 @@ fn request(
     Ok(())
 }
 
-/// What is asked for, if `sender` may ask for it: each agent registers, changes and removes its own entry only.
+/// Reads a request that `sender` may make: each agent registers, changes and removes its own entry only.
 fn read_request(asked: &Asked, question: &Question<'_>, platform: Symbol, wall_ms: u64) -> Result<DfRequest, Refusal> {
     let sender = question.message.sender;
     let permitted = |description: DfDescription| {
@@ -137,7 +137,7 @@ fn read_request(asked: &Asked, question: &Question<'_>, platform: Symbol, wall_m
     }
 }
 
-/// Whether two names mean the same agent, on the platform of this name.
+/// Returns true if two names mean the same agent, on the platform of this name.
 pub(super) fn is_same(one: Aid, other: Aid, platform: Symbol) -> bool {
     let home = |agent: Aid| if agent.platform == platform { sym::EMPTY } else { agent.platform };
     one.name == other.name && home(one) == home(other)

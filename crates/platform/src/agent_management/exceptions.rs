@@ -1,24 +1,24 @@
-//! Why a request is not understood, refused, or failed (FIPA00023 6.3).
+//! Reasons why a request is not understood, refused, or failed (FIPA00023 6.3).
 
 use whimbrel_acl::{Symbol, Value};
 
-/// Why a message was not understood.
+/// Reason why a message was not understood.
 //= fipa00023 6.3.3
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misunderstanding {
-    /// The receiver does not support this communicative act.
+    /// Communicative act that the receiver does not support.
     UnsupportedAct(Symbol),
-    /// The receiver supports the act, but not now.
+    /// Communicative act that the receiver supports, but not now.
     UnexpectedAct(Symbol),
-    /// The receiver does not support the value of this message parameter.
+    /// Message parameter whose value the receiver does not support.
     UnsupportedValue(&'static str),
-    /// The receiver cannot read the value of this message parameter.
+    /// Message parameter whose value the receiver cannot read.
     UnrecognisedValue(&'static str),
 }
 
 impl Misunderstanding {
-    /// The proposition, as content.
+    /// Returns the proposition, as content.
     pub fn to_value(&self) -> Value {
         match self {
             Self::UnsupportedAct(act) => proposition("unsupported-act", [act.as_str()]),
@@ -29,46 +29,46 @@ impl Misunderstanding {
     }
 }
 
-/// Why a request was refused.
+/// Reason why a request was refused.
 //= fipa00023 6.3.4
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The sender may not ask for this.
+    /// Sender that may not ask for this.
     Unauthorised,
-    /// There is no such function here.
+    /// Unknown function.
     UnsupportedFunction(Symbol),
-    /// The function's argument of this type is missing.
+    /// Missing argument of this type.
     MissingArgument(&'static str),
-    /// The function takes no argument of this type.
+    /// Argument of this type that the function does not take.
     UnexpectedArgument(Symbol),
-    /// The function takes another number of arguments.
+    /// Wrong number of arguments.
     UnexpectedArgumentCount,
-    /// An object lacks a parameter.
+    /// Missing parameter of an object.
     MissingParameter {
-        /// The object's type.
+        /// Type of the object.
         object: &'static str,
-        /// The parameter.
+        /// Parameter.
         parameter: &'static str,
     },
-    /// An object of this type has no such parameter.
+    /// Parameter that an object of this type does not have.
     UnexpectedParameter {
-        /// The object's type.
+        /// Type of the object.
         object: &'static str,
-        /// The parameter.
+        /// Parameter.
         parameter: Symbol,
     },
-    /// A parameter's value cannot be read.
+    /// Parameter whose value cannot be read.
     UnrecognisedParameterValue {
-        /// The object's type.
+        /// Type of the object.
         object: &'static str,
-        /// The parameter.
+        /// Parameter.
         parameter: &'static str,
     },
 }
 
 impl Refusal {
-    /// The proposition, as content.
+    /// Returns the proposition, as content.
     pub fn to_value(&self) -> Value {
         match self {
             Self::Unauthorised => Value::atom("unauthorised"),
@@ -87,21 +87,21 @@ impl Refusal {
     }
 }
 
-/// Why a request that was agreed to failed.
+/// Reason why a request failed that was agreed to.
 //= fipa00023 6.3.5
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FailureReason {
-    /// What was to be registered is registered.
+    /// Entry that is registered already.
     AlreadyRegistered,
-    /// What was to be changed or removed is not registered.
+    /// Entry that is not registered, and so cannot be changed or removed.
     NotRegistered,
-    /// Anything else, in words.
+    /// Other reason, in words.
     InternalError(String),
 }
 
 impl FailureReason {
-    /// The proposition, as content.
+    /// Returns the proposition, as content.
     pub fn to_value(&self) -> Value {
         match self {
             Self::AlreadyRegistered => Value::atom("already-registered"),

@@ -1,11 +1,11 @@
-//! The objects of FIPA-Agent-Management (FIPA00023 6.1) as content values: records named by their frame.
+//! Objects of FIPA-Agent-Management (FIPA00023 6.1) as content values: records named by their frame.
 
 use whimbrel_acl::{Aid, Symbol, Value, sym};
 
 use crate::ams::AgentDescription;
 use crate::df::{DfDescription, ServiceDescription};
 
-/// An agent identifier; `platform` completes the name of an agent that is said to be local.
+/// Returns an agent identifier; `platform` completes the name of a local agent.
 //= fipa00023 6.1.1
 pub fn agent_identifier(agent: Aid, platform: Symbol) -> Value {
     let full = if agent.platform == sym::EMPTY { agent.at(platform) } else { agent };
@@ -20,7 +20,7 @@ pub fn agent_identifier(agent: Aid, platform: Symbol) -> Value {
     record("agent-identifier", fields)
 }
 
-/// A DF entry or template; `lease_ends_ms` in milliseconds since 1970-01-01 UTC, if it is known.
+/// Returns a DF entry or template; `lease_ends_ms` in milliseconds since 1970-01-01 UTC, if known.
 //= fipa00023 6.1.2
 pub fn df_agent_description(description: &DfDescription, lease_ends_ms: Option<u64>, platform: Symbol) -> Value {
     let lease_time = lease_ends_ms.map(|ms| Value::term("datetime", [integer(ms)]));
@@ -35,7 +35,7 @@ pub fn df_agent_description(description: &DfDescription, lease_ends_ms: Option<u
     record("df-agent-description", fields)
 }
 
-/// A service of a DF entry or template.
+/// Returns a service of a DF entry or template.
 //= fipa00023 6.1.3
 pub fn service_description(service: &ServiceDescription) -> Value {
     let property = |(name, value): &(Symbol, Value)| {
@@ -53,7 +53,7 @@ pub fn service_description(service: &ServiceDescription) -> Value {
     record("service-description", fields)
 }
 
-/// An AMS entry.
+/// Returns an AMS entry.
 //= fipa00023 6.1.5
 pub fn ams_agent_description(description: &AgentDescription, platform: Symbol) -> Value {
     let fields = [
@@ -64,19 +64,19 @@ pub fn ams_agent_description(description: &AgentDescription, platform: Symbol) -
     record("ams-agent-description", fields)
 }
 
-/// The AMS entry of an agent of another node, which alone knows more of it.
+/// Returns the AMS entry of an agent of another node; only that node knows more.
 //= fipa00023 6.1.5
 pub fn ams_agent_named(agent: Aid, platform: Symbol) -> Value {
     record("ams-agent-description", [("name", Some(agent_identifier(agent, platform)))])
 }
 
-/// The platform.
+/// Returns the description of the platform.
 //= fipa00023 6.1.6
 pub fn ap_description(platform: Symbol) -> Value {
     record("ap-description", [("name", Some(Value::atom(platform)))])
 }
 
-/// A set, as the term `set(...)`; the atom `set` if it is empty.
+/// Returns a set, as the term `set(...)`; the atom `set` if it is empty.
 pub fn set(items: Vec<Value>) -> Value {
     Value::term("set", items)
 }

@@ -1,7 +1,7 @@
-//! The platform's service agents, `ams` and `df`: FIPA-Agent-Management (FIPA00023 6) over ACL messages.
+//! Service agents of the platform, `ams` and `df`: FIPA-Agent-Management (FIPA00023 6) over ACL messages.
 //!
 //! Requests come as content values, not as text: `docs/reference/fipa-agent-management.md` says how SL0 expressions map
-//! onto them. Each agent reads a request into what it is to do (or refuses), agrees, does it, and informs of the outcome.
+//! onto them. Each agent reads a request (or refuses it), agrees, carries it out, and informs of the outcome.
 
 mod advice;
 mod ams_agent;
@@ -16,5 +16,5 @@ pub(crate) use conversation::{finding, too_many_results};
 pub use df_agent::DfAgent;
 pub use exceptions::{FailureReason, Misunderstanding, Refusal};
 
-/// The ontology's name (FIPA00023 6.1).
+/// Name of the ontology (FIPA00023 6.1).
 pub const ONTOLOGY: &str = "fipa-agent-management";

@@ -1,4 +1,4 @@
-//! Reads the objects of FIPA-Agent-Management from content values: as records, or as maps (which name no type).
+//! Readers of the objects of FIPA-Agent-Management from content values: as records, or as maps (which name no type).
 
 use whimbrel_acl::{Aid, Contact, Symbol, Value};
 
@@ -11,7 +11,7 @@ use crate::limits::SEARCH_RESULTS_MAX;
 const OLDER_NAMES: [(&str, &str); 3] =
     [("protocol", "protocols"), ("ontology", "ontologies"), ("language", "languages")];
 
-/// True if two words are equal in any case: JADE writes and reads words so.
+/// Returns true if two words are equal in any case: JADE writes and reads words so.
 fn is_same_word(word: Symbol, other: &str) -> bool {
     word.as_str().eq_ignore_ascii_case(other)
 }
@@ -27,15 +27,15 @@ fn in_present_words(name: Symbol) -> Symbol {
     }
 }
 
-/// An object's parameters, by name.
+/// Parameters of an object, by name.
 struct Frame<'a> {
-    /// The type it was expected to be of.
+    /// Expected type of the object.
     object: &'static str,
     parameters: Vec<(Symbol, &'a Value)>,
 }
 
 impl<'a> Frame<'a> {
-    /// `value` as an object of type `object` with none but these parameters; `X-` parameters are let pass.
+    /// Reads `value` as an object of type `object` with these parameters only; `X-` parameters are ignored.
     fn read(value: &'a Value, object: &'static str, allowed: &[&str]) -> Result<Self, Refusal> {
         let parameters: Vec<(Symbol, &Value)> = match value {
             Value::Record(record) if is_same_word(record.name, object) => {
@@ -62,7 +62,7 @@ impl<'a> Frame<'a> {
         given.map(|(_, value)| *value).filter(|value| !matches!(value, Value::Null))
     }
 
-    /// The parameter as `read` understands it; `None` if it is not given.
+    /// Reads an optional parameter; `None` if it is not given.
     fn optional<T>(
         &self,
         parameter: &'static str,
@@ -82,7 +82,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Text, from a string or an atom.
+/// Returns the text of a string or an atom.
 fn text(value: &Value) -> Option<std::borrow::Cow<'_, str>> {
     match value {
         Value::Str(text) => Some(text.as_str().into()),
@@ -95,7 +95,7 @@ fn symbol(value: &Value) -> Option<Symbol> {
     text(value).map(|text| Symbol::new(&text))
 }
 
-/// The elements of a set or sequence; a value that is neither stands for a set of itself.
+/// Returns the elements of a set or sequence; any other value stands for a set of itself.
 fn elements(value: &Value) -> Vec<&Value> {
     let collection = value.functor().is_some_and(|name| is_same_word(name, "set") || is_same_word(name, "sequence"));
     match value {
@@ -105,7 +105,7 @@ fn elements(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// An agent identifier, from its frame or from the name alone.
+/// Reads an agent identifier, from its frame or from the name alone.
 //= fipa00023 6.1.1
 pub(super) fn agent(value: &Value) -> Option<Aid> {
     if let Some(name) = text(value) {
@@ -120,7 +120,7 @@ pub(super) fn agent(value: &Value) -> Option<Aid> {
     Some(aid.with_contact(Contact { addresses: addresses?, resolvers: resolvers?, ..Contact::default() }))
 }
 
-/// A DF entry or template. A lease that is a moment counts from `wall_ms`, the present one.
+/// Reads a DF entry or template. A lease that ends at a moment counts from `wall_ms`, the present one.
 //= fipa00023 6.1.2
 pub(super) fn df_agent_description(value: &Value, wall_ms: u64) -> Result<DfDescription, Refusal> {
     let allowed = ["name", "services", "protocols", "ontologies", "languages", "lease-time", "scope"];
@@ -160,7 +160,8 @@ fn property(value: &Value) -> Result<(Symbol, Value), Refusal> {
     Ok((name.ok_or(missing)?, frame.find("value").cloned().unwrap_or_default()))
 }
 
-/// A lease in milliseconds: `duration(Ms)`, a plain number of milliseconds, or `datetime(Ms)` since 1970-01-01 UTC.
+/// Reads a lease in milliseconds: `duration(Ms)`, a plain number of milliseconds, or `datetime(Ms)` since 1970-01-01
+/// UTC.
 //= fipa00023 5.2.1
 fn lease_ms(value: &Value, wall_ms: u64) -> Option<u64> {
     let number = |value: &Value| value.as_f64().filter(|ms| *ms >= 0.0).map(|ms| ms as u64);
@@ -171,7 +172,7 @@ fn lease_ms(value: &Value, wall_ms: u64) -> Option<u64> {
     }
 }
 
-/// A DF search: a template, and constraints if there is a second argument.
+/// Reads a DF search: a template, and constraints if there is a second argument.
 //= fipa00023 6.2.4
 pub(super) fn df_query(args: &[Value], wall_ms: u64) -> Result<DfQuery, Refusal> {
     let (template, results_max) = match args {
@@ -183,7 +184,8 @@ pub(super) fn df_query(args: &[Value], wall_ms: u64) -> Result<DfQuery, Refusal>
     Ok(DfQuery { template: df_agent_description(template, wall_ms)?, results_max })
 }
 
-/// How many results search constraints allow; the search's depth is of no account until directories are federated.
+/// Returns the number of results that search constraints allow. The search's depth is ignored until directories are
+/// federated.
 //= fipa00023 6.1.4
 fn results_max(constraints: &Value) -> Result<usize, Refusal> {
     let frame = Frame::read(constraints, "search-constraints", &["max-depth", "max-results", "search-id", "timeout"])?;
@@ -191,7 +193,7 @@ fn results_max(constraints: &Value) -> Result<usize, Refusal> {
     Ok(wanted.filter(|wanted| *wanted >= 0.0).map_or(SEARCH_RESULTS_MAX, |wanted| wanted as usize))
 }
 
-/// What an `ams-agent-description` says.
+/// Content of an `ams-agent-description`.
 //= fipa00023 6.1.5
 pub(super) struct AmsDescription {
     pub agent: Option<Aid>,
@@ -209,7 +211,7 @@ impl AmsDescription {
         })
     }
 
-    /// The agent it must name.
+    /// Returns the agent, which it must name.
     pub fn named(&self) -> Result<Aid, Refusal> {
         self.agent.ok_or(Refusal::MissingParameter { object: "ams-agent-description", parameter: "name" })
     }
@@ -220,8 +222,8 @@ impl AmsDescription {
     }
 }
 
-/// An AMS search: a template, and constraints if there is a second argument. `None` if it asks for an agent of another
-/// platform than `platform`.
+/// Reads an AMS search: a template, and constraints if there is a second argument. `None` if it asks for an agent of
+/// another platform than `platform`.
 //= fipa00023 6.2.4
 pub(super) fn ams_query(args: &[Value], platform: Symbol) -> Result<Option<AgentQuery>, Refusal> {
     let (template, results_max) = match args {

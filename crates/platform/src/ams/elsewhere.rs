@@ -1,5 +1,5 @@
-//! What the AMS knows of the agents of other nodes, which push it: their names, so that none is given twice, and where
-//! they are. An agent that ends is forgotten together with its name, unless an agent here spoke of it.
+//! Agents of other nodes, as the AMS knows them from those nodes: their names, so that none is given twice, and their
+//! nodes. An agent that ends is forgotten together with its name, unless an agent here named it.
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Name;
@@ -8,20 +8,20 @@ use super::{AgentKind, name_fits};
 use crate::limits::AGENTS_ELSEWHERE_BYTES_MAX;
 use crate::route::NodeId;
 
-/// Agents of other nodes by name.
+/// Agents of other nodes, by name.
 #[derive(Debug)]
 pub(super) struct Elsewhere {
     agents: FxHashMap<Name, (NodeId, AgentKind)>,
-    /// Bytes that each node's agents take, roughly.
+    /// Bytes of each node's agents, roughly.
     bytes: FxHashMap<NodeId, u64>,
-    /// Bytes that the agents of one node may take.
+    /// Most bytes of the agents of one node.
     bytes_max: u64,
 }
 
-/// Bytes that an agent of another node takes beyond its name's text, roughly.
+/// Bytes of another node's agent beyond its name's text, roughly.
 const AGENT_BYTES: u64 = 192;
 
-/// Places that a nearly empty table keeps for agents to come. It gives back the rest.
+/// Places that a nearly empty table keeps for new agents. It releases the rest.
 const SPARE_PLACES: usize = 4_096;
 
 impl Default for Elsewhere {
@@ -47,7 +47,7 @@ impl Elsewhere {
         self.agents.get(name).map(|(_, kind)| *kind)
     }
 
-    /// Adds an agent of this node. False, and nothing changes, if that node has too many.
+    /// Adds an agent of this node. Returns false, and changes nothing, if that node has too many.
     pub fn add(&mut self, name: Name, node: NodeId, kind: AgentKind) -> bool {
         let (cost, before) = (cost(&name), self.node_of(&name));
         if before != Some(node) {
@@ -62,7 +62,7 @@ impl Elsewhere {
         true
     }
 
-    /// Forgets an agent of this node; false if that node has no such agent.
+    /// Forgets an agent of this node. Returns false if that node has no such agent.
     pub fn remove(&mut self, name: &Name, node: NodeId) -> bool {
         let there = self.node_of(name) == Some(node);
         if there {
@@ -88,13 +88,14 @@ impl Elsewhere {
         }
     }
 
-    /// The agents of a node, in no order.
+    /// Returns the agents of a node, in no order.
     pub fn agents_on(&self, node: NodeId) -> Vec<Name> {
         let of_node = |(name, (other, _)): (&Name, &(NodeId, AgentKind))| (*other == node).then(|| name.clone());
         self.agents.iter().filter_map(of_node).collect()
     }
 
-    /// The first so many names, as they are sorted, of agents of a kind, if one is given, that fit a pattern; an empty one fits all.
+    /// Returns the first `most` names, sorted, of agents of this kind, if one is given, that fit a pattern; an empty
+    /// one fits all.
     pub fn first_fitting(&self, most: usize, pattern: &str, kind: Option<AgentKind>) -> Vec<&Name> {
         if most == 0 {
             return Vec::new();
@@ -104,7 +105,7 @@ impl Elsewhere {
         let found = self.agents.iter().filter(|(name, (_, kind))| of_kind(*kind) && fits(name));
         let mut names: Vec<&Name> = found.map(|(name, _)| name).collect();
         let by_name = |one: &&Name, other: &&Name| one.as_str().cmp(other.as_str());
-        // There may be a million, and whoever asks may want one.
+        // There may be a million, and the caller may want one.
         if most < names.len() {
             names.select_nth_unstable_by(most, by_name);
             names.truncate(most);
@@ -113,7 +114,7 @@ impl Elsewhere {
         names
     }
 
-    /// Forgets all agents of a node; returns their names, sorted.
+    /// Forgets all agents of a node. Returns their names, sorted.
     pub fn remove_node(&mut self, node: NodeId) -> Vec<Name> {
         let mut names = self.agents_on(node);
         names.sort_unstable_by(|one, other| one.as_str().cmp(other.as_str()));
@@ -125,7 +126,7 @@ impl Elsewhere {
         names
     }
 
-    /// All of them by name.
+    /// Returns all agents, by name.
     pub fn iter(&self) -> Vec<(Name, NodeId, AgentKind)> {
         let mut all: Vec<_> = self.agents.iter().map(|(name, (node, kind))| (name.clone(), *node, *kind)).collect();
         all.sort_unstable_by(|(one, ..), (other, ..)| one.as_str().cmp(other.as_str()));
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agents_of_each_node_have_so_much_room() {
+    fn agents_of_each_node_are_bounded() {
         let (one, other, name) = (NodeId(1), NodeId(2), |number: u64| Name::new(&format!("roomy-{number}")));
         let mut elsewhere = Elsewhere { bytes_max: 2 * cost(&name(1)), ..Elsewhere::default() };
         let mut add = |number, node| elsewhere.add(name(number), node, AgentKind::Native);

@@ -53,12 +53,12 @@ impl Family {
         }
     }
 
-    /// Returns the price of so many creations, as time.
+    /// Returns the price of this number of creations, as time.
     fn price(&self, count: u32) -> Duration {
         Duration::from_secs(1) * count / self.creations_per_s
     }
 
-    /// Returns why the family may not have one more agent now, if it may not.
+    /// Returns the reason why the family may not have one more agent now, if it may not.
     fn objection(&self, root: Symbol, now: Time) -> Option<CreateError> {
         if self.living >= self.agents_max || self.is_condemned {
             return Some(CreateError::TooManyOfOwner { owner: root, agents_max: self.agents_max });
@@ -73,7 +73,7 @@ impl Family {
         self.paid = self.paid.max(Time(now.0.saturating_sub(burst.as_micros() as u64))) + self.price(1);
     }
 
-    /// Counts a refusal; true if it was one too many.
+    /// Counts a refusal. Returns true if it was one too many.
     fn refuse(&mut self, now: Time) -> bool {
         let (since, count) = &mut self.refused;
         if now > *since + Duration::from_secs(1) {
@@ -118,8 +118,8 @@ impl Families {
         Ok(())
     }
 
-    /// Adds an agent whatever its family owes: it existed before, or another node promised it to its creator. An agent
-    /// is counted once, also if it was promised on this node before it came.
+    /// Takes in an agent whatever its family owes: it existed before, or another node promised it to its creator. An
+    /// agent is counted once, even if it was promised on this node before it came.
     pub fn take_in(
         &mut self,
         name: Symbol,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn first_one_creates_at_no_price() {
+    fn root_agent_creates_for_free() {
         let (mut families, now) = (Families::default(), Time::ZERO + SECOND * 100);
         let terms = |_| OwnerTerms::default();
         for number in 1..=50_000 {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_there_is_taken_in() {
+    fn existing_agent_is_taken_in() {
         let (mut families, terms) = (Families::default(), terms(2, 1));
         (1..=5).for_each(|number| families.take_in(name(number), name(number - 1), &terms, |_| true));
         let refused = families.join(name(6), name(0), Time::ZERO, &terms);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn debts_outlive_all_but_the_first() {
+    fn debts_last_until_root_ends() {
         let (mut families, terms) = (Families::default(), terms(10, 1));
         let now = Time::ZERO + SECOND * 100;
         for number in [1, 2] {

@@ -1,9 +1,9 @@
-//! The agent management system (FIPA00023 4.2): which agents exist, and where each is in its life.
+//! Agent management system (FIPA00023 4.2): the agents of the platform and their states.
 //!
 //! [`Ams`] is a state machine without I/O. Its inputs are requests ([`Ams::create`], [`Ams::step`], [`Ams::kill`],
-//! [`Ams::clone_agent`], [`Ams::modify`]) and what the scheduler observed ([`Ams::handle_ended`]); its outputs are
-//! commands to the scheduler ([`Ams::poll_command`]) and, if someone observes it, changes ([`Ams::poll_change`]).
-//! After each input, take commands until there are none and carry them out in order:
+//! [`Ams::clone_agent`], [`Ams::modify`]) and what the scheduler observed ([`Ams::handle_ended`]). Its outputs are
+//! commands to the scheduler ([`Ams::poll_command`]) and, if someone observes it, changes ([`Ams::poll_change`]). After
+//! each input, take commands until there are none and carry them out in order:
 //!
 //! ```
 //! use whimbrel_platform::Time;
@@ -48,45 +48,45 @@ use crate::route::NodeId;
 use crate::services::CreateError;
 use crate::{EndReason, Time, growth};
 
-/// The node of agents that are on their way from one node to another.
+/// Node of agents that are on their way from one node to another.
 const NOWHERE: NodeId = NodeId(u32::MAX);
 
-/// What runs an agent.
+/// Kind of an agent's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum AgentKind {
     /// Rust code.
     Native,
-    /// An AgentSpeak program.
+    /// AgentSpeak program.
     AgentSpeak,
-    /// A WebAssembly module.
+    /// WebAssembly module.
     Wasm,
-    /// A connected browser or program.
+    /// Connected browser or program.
     Session,
-    /// The platform itself: `ams`, `df`, the door to other platforms. Not counted among a society's agents.
+    /// Agent of the platform itself: `ams`, `df`, the gateway to other platforms. Not counted among a society's agents.
     Service,
 }
 
-/// An agent to be.
+/// Agent to be created.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewAgent {
-    /// Its local name.
+    /// Local name.
     pub name: Symbol,
-    /// Whether a number is added to the name if it is taken: `bob`, `bob_1`, `bob_2`, the lowest that is free.
+    /// True if a number is added to a taken name: `bob`, `bob_1`, `bob_2`, the lowest that is free.
     pub unique: bool,
-    /// What runs it.
+    /// Kind of body.
     pub kind: AgentKind,
-    /// Who owns it; empty if nobody does.
+    /// Owner; empty if there is none.
     pub owner: Symbol,
-    /// Root agent of its family, where that is known; empty if its owner tells.
+    /// Root agent of its family, if known; empty if its owner tells it.
     pub root: Symbol,
-    /// Whether its creator runs it at once: it is active from the first, and no command says so.
+    /// True if its creator runs it at once: it is active from the first, without a command.
     pub started: bool,
 }
 
 impl NewAgent {
-    /// An agent of this name, that nobody owns and that waits to be started.
+    /// Returns an agent of this name without an owner, which waits to be started.
     pub fn new(name: impl Into<Symbol>, kind: AgentKind) -> Self {
         Self { name: name.into(), unique: false, kind, owner: sym::EMPTY, root: sym::EMPTY, started: false }
     }
@@ -97,7 +97,7 @@ impl NewAgent {
     }
 }
 
-/// What the scheduler is to do. Whatever is done to an agent that ended meanwhile is nothing.
+/// Command to the scheduler. Commands about an agent that has ended meanwhile have no effect.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AmsCommand {
@@ -107,28 +107,28 @@ pub enum AmsCommand {
     Hold(Aid),
     /// End the agent when its current turn is over, if it has one now, and report with [`Ams::handle_ended`].
     End(Aid),
-    /// The same, for its time to live is over.
+    /// End the agent likewise, because its lifetime is over.
     Expire(Aid),
     /// Make `copy` with the code and state of `original` between two of its turns; then
     /// [`step`](Ams::step)`(copy, Start)`, or [`Ams::handle_ended`] if it cannot be copied.
     Copy {
-        /// The agent to copy: it goes on as if nothing happened.
+        /// Agent to copy: it continues undisturbed.
         original: Aid,
-        /// The new agent, initiated.
+        /// New agent, initiated.
         copy: Aid,
     },
 }
 
-/// One agent's change of state.
+/// Change of an agent's state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AmsChange {
-    /// The agent.
+    /// Agent that changed.
     pub agent: Aid,
-    /// Its state before; `None` if it was created.
+    /// State before; `None` if the agent was created.
     pub from: Option<AgentState>,
-    /// Its state now; `None` if it ended.
+    /// State now; `None` if the agent ended.
     pub to: Option<AgentState>,
-    /// Why it ended, if it did.
+    /// Reason of its end, if it ended.
     pub reason: Option<EndReason>,
 }
 
@@ -145,74 +145,74 @@ impl fmt::Display for AmsChange {
     }
 }
 
-/// Why an agent's life cannot take this step.
+/// Reason why an agent cannot take a step of its life cycle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LifecycleError {
-    /// There is no such agent on this platform.
+    /// Agent that is not on this platform.
     #[error("there is no agent named {0}")]
     NoSuchAgent(Aid),
-    /// The step does not lead from the agent's state.
+    /// Step that does not lead from the agent's state.
     #[error("cannot {step} agent {agent}: it is {state}")]
     IllegalStep {
-        /// The agent.
+        /// Agent.
         agent: Aid,
-        /// Its state.
+        /// State of the agent.
         state: AgentState,
-        /// The step asked for.
+        /// Step that was asked for.
         step: LifecycleStep,
     },
-    /// No one step leads from the agent's state to the state asked for.
+    /// State that no single step leads to.
     #[error("cannot make agent {agent} {to}: it is {state}")]
     NoStepTo {
-        /// The agent.
+        /// Agent.
         agent: Aid,
-        /// Its state.
+        /// State of the agent.
         state: AgentState,
-        /// The state asked for.
+        /// State that was asked for.
         to: AgentState,
     },
-    /// The agent was told to end.
+    /// Agent that was told to end.
     #[error("agent {0} is ending")]
     Ending(Aid),
 }
 
-/// Why an agent was not cloned.
+/// Reason why an agent was not cloned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CloneError {
-    /// There is no original, or it is ending.
+    /// Original that does not exist, or is ending.
     #[error(transparent)]
     Original(#[from] LifecycleError),
-    /// Only agents that are active, suspended or waiting can be cloned.
+    /// Original that is not active, suspended or waiting.
     #[error("cannot clone agent {agent}: it is {state}")]
     BadState {
-        /// The original.
+        /// Original.
         agent: Aid,
-        /// Its state.
+        /// State of the original.
         state: AgentState,
     },
-    /// It runs at a client, which has no way to copy it.
+    /// Original that runs at a client, which cannot copy it.
     #[error("cannot clone agent {0}: it runs at a client")]
     AtClient(Aid),
-    /// The copy cannot be created.
+    /// Copy that cannot be created.
     #[error(transparent)]
     Copy(#[from] CreateError),
 }
 
-/// What to change in an agent's record (FIPA00023 6.2.3). What is not set stays.
+/// Modification of an agent's record (FIPA00023 6.2.3). Unset fields stay.
 //= fipa00023 6.2.3
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentModification {
-    /// Who owns it from now on.
+    /// New owner.
     pub owner: Option<Symbol>,
-    /// How to reach it from now on.
+    /// New addresses.
     pub contact: Option<Contact>,
-    /// The state it is to take.
+    /// State that the agent is to take.
     pub state: Option<AgentState>,
 }
 
-/// The agent management system of one platform; see the [module](self).
+/// Agent management system of one platform; see the [module](self).
 #[derive(Debug)]
 pub struct Ams {
     platform: Symbol,
@@ -222,9 +222,9 @@ pub struct Ams {
     families: Families,
     /// Policy with the quotas of families, and this node's name in it.
     policy: (Policy, Symbol),
-    /// How long those had lived that came from other nodes, when they came.
+    /// Ages of agents from other nodes when they arrived.
     before: FxHashMap<Symbol, Duration>,
-    /// By base name, a number below which no numbered name is free: where the search for one starts.
+    /// Number, by base name, below which no numbered name is free: where the search for one starts.
     next_number: FxHashMap<Symbol, u32>,
     commands: VecDeque<AmsCommand>,
     changes: VecDeque<AmsChange>,
@@ -233,7 +233,7 @@ pub struct Ams {
 }
 
 impl Ams {
-    /// An AMS without agents, for the platform of this name.
+    /// Returns an AMS without agents, for the platform of this name.
     pub fn new(platform: impl Into<Symbol>) -> Self {
         Self {
             platform: platform.into(),
@@ -251,12 +251,12 @@ impl Ams {
         }
     }
 
-    /// The platform's name.
+    /// Returns the platform's name.
     pub fn platform(&self) -> Symbol {
         self.platform
     }
 
-    /// Whether changes are kept for [`Ams::poll_change`] from now on. At first they are not.
+    /// Sets if changes are kept for [`Ams::poll_change`]. At first they are not.
     pub fn observe(&mut self, observed: bool) {
         self.observed = observed;
         if !observed {
@@ -264,12 +264,12 @@ impl Ams {
         }
     }
 
-    /// The next thing the scheduler is to do.
+    /// Returns the next command for the scheduler.
     pub fn poll_command(&mut self) -> Option<AmsCommand> {
         self.commands.pop_front()
     }
 
-    /// The next change that happened, if it is observed.
+    /// Returns the next change, if changes are observed.
     pub fn poll_change(&mut self) -> Option<AmsChange> {
         self.changes.pop_front()
     }
@@ -295,7 +295,7 @@ impl Ams {
         self.families.join(new.name, parent, now, |root| policy.owner_terms(root, *node))
     }
 
-    /// Counts an agent for its family whatever the family's quotas say.
+    /// Counts an agent for its family, whatever the family's quotas say.
     fn count_for_family(&mut self, new: NewAgent) {
         let Some(parent) = new.parent() else { return };
         let Self { families, policy: (policy, node), records, elsewhere, .. } = self;
@@ -309,7 +309,7 @@ impl Ams {
         families.leave(name, |root| records.contains(root) || elsewhere.contains(&Name::from(root)));
     }
 
-    /// Checks that the node has room for so many more agents: named `who`, or created by an agent of that name.
+    /// Checks that the node has room for this many more agents: named `who`, or created by an agent of that name.
     ///
     /// # Errors
     /// The node has as many agents, or as much memory, as it may.
@@ -328,7 +328,7 @@ impl Ams {
         Ok(())
     }
 
-    /// Returns how many agents the node has, the platform's own not counted, and how many it may have.
+    /// Returns the number of agents on the node, without the platform's own, and the number that it may have.
     pub fn occupancy(&self) -> (usize, usize) {
         let (policy, node) = &self.policy;
         (self.records.agents(), policy.node_agents(Symbol::default(), *node))
@@ -345,7 +345,8 @@ impl Ams {
         Ok(self.add(name, new, now))
     }
 
-    /// Has the families of agents heed this policy, of the node that is called so: each from its first agent on.
+    /// Sets the policy for the families of agents, and the name of this node in it. Each family keeps the terms of its
+    /// first agent.
     pub fn govern(&mut self, policy: Policy, node: Symbol) {
         self.policy = (policy, node);
     }
@@ -397,7 +398,7 @@ impl Ams {
         Ok(names.into_iter().map(|name| self.add(name, new, now)).collect())
     }
 
-    /// Takes `agent` one step through its life.
+    /// Takes `agent` one step through its life cycle.
     ///
     /// # Errors
     /// There is no such agent, it is ending, or the step does not lead from its state.
@@ -428,12 +429,12 @@ impl Ams {
         Ok(())
     }
 
-    /// What binds an agent of this node.
+    /// Returns the ties of an agent of this node.
     pub fn ties(&self, agent: Aid) -> Ties {
         self.ties.of(agent.name)
     }
 
-    /// Binds an agent anew. Whoever has [`Ams::expire`] called is to look at [`Ams::next_end`] then.
+    /// Sets the ties of an agent. The caller of [`Ams::expire`] must look at [`Ams::next_end`] then.
     ///
     /// # Errors
     /// There is no such agent on this node, or it is ending.
@@ -443,12 +444,12 @@ impl Ams {
         Ok(())
     }
 
-    /// When the time to live of the first agent is over.
+    /// Returns the time when the first agent's lifetime is over.
     pub fn next_end(&self) -> Time {
         self.ties.next_end()
     }
 
-    /// Ends the agents whose time to live is over: each with its owner, which is empty if it has none.
+    /// Ends the agents whose lifetime is over. Returns each with its owner, which is empty if it has none.
     pub fn expire(&mut self, now: Time) -> Vec<(Aid, Symbol)> {
         let mut expired = Vec::new();
         while let Some(name) = self.ties.take_due(now) {
@@ -506,7 +507,8 @@ impl Ams {
         Ok(())
     }
 
-    /// The scheduler reports that `agent` ended: its record is removed and its name is free. False if there was none.
+    /// Removes the record of an agent that ended, as the scheduler reports; its name is free then. Returns false if
+    /// there was none.
     pub fn handle_ended(&mut self, agent: Aid, reason: EndReason) -> bool {
         let removed = self.local_name(agent).and_then(|name| self.records.remove(name));
         if let Some(record) = removed {
@@ -528,26 +530,26 @@ impl Ams {
         }
     }
 
-    /// Whether `agent` is an agent of this platform, ending or not, on whatever node.
+    /// Returns true if `agent` is an agent of this platform, ending or not, on any node.
     pub fn exists(&self, agent: Aid) -> bool {
         self.local_name(agent).is_some_and(|name| self.is_taken(name))
     }
 
-    /// The agent's state; `None` (FIPA's `unknown`) if it is not on this platform.
+    /// Returns the agent's state; `None` (FIPA's `unknown`) if it is not on this platform.
     pub fn state(&self, agent: Aid) -> Option<AgentState> {
         self.record(agent).map(|record| record.state)
     }
 
-    /// What is known of one agent.
+    /// Returns the description of one agent.
     pub fn describe(&self, agent: Aid) -> Option<AgentDescription> {
         self.record(agent).map(|record| self.description(record))
     }
 
-    /// The agents that fit, in order of creation. Those ending are told of too.
+    /// Returns the agents that fit, in order of creation, those that are ending included.
     //= fipa00023 6.2.4
     pub fn search(&self, query: &AgentQuery) -> Vec<AgentDescription> {
         let candidates: Box<dyn Iterator<Item = &Record>> = if query.is_exact() {
-            // What somebody looks for in vain is not to be kept as a name.
+            // A name that is searched in vain must not be kept.
             Box::new(Symbol::known(&query.name).and_then(|name| self.records.find(name)).into_iter())
         } else {
             Box::new(self.records.iter())
@@ -562,8 +564,8 @@ impl Ams {
         page.map(|record| self.description(record)).collect()
     }
 
-    /// The agents of other nodes that fit, by name, `results_max` at most. Their states and owners are not known here: nobody fits a query for
-    /// one of these, nor is anybody skipped.
+    /// Returns the agents of other nodes that fit, by name, `results_max` at most. Their states and owners are unknown
+    /// here: no agent fits a query for one of these, and none is skipped.
     //= fipa00023 6.2.4
     pub fn search_elsewhere(&self, query: &AgentQuery) -> Vec<Aid> {
         if query.state.is_some() || query.owner.is_some() {
@@ -581,35 +583,36 @@ impl Ams {
         names.into_iter().map(|name| Aid::new(name, self.platform)).collect()
     }
 
-    /// The society's agents in order of creation: neither the platform's own nor those that are ending.
+    /// Returns the society's agents in order of creation, without the platform's own and those that are ending.
     pub fn agents(&self) -> impl Iterator<Item = Aid> + '_ {
         let counts = |record: &&Record| record.kind != AgentKind::Service && !record.ending;
         self.records.iter().filter(counts).map(|record| record.aid)
     }
 
-    /// How many agents there are, the platform's own and those ending included.
+    /// Returns the number of agents, the platform's own and those that are ending included.
     pub fn agent_count(&self) -> usize {
         self.records.len()
     }
 
-    /// The bytes the records take, index included, names (which all share) not.
+    /// Returns the bytes of the records with their index, without the names, which are shared.
     pub fn bytes(&self) -> usize {
         self.records.bytes()
     }
 
-    /// The whole state between two inputs, once all commands are carried out.
+    /// Returns the whole state between two inputs, once all commands are carried out.
     pub fn snapshot(&self) -> AmsSnapshot {
         AmsSnapshot { platform: self.platform, records: self.records.iter().copied().collect() }
     }
 
-    /// The AMS that a snapshot was taken of.
+    /// Restores an AMS from its snapshot.
     pub fn restore(snapshot: AmsSnapshot) -> Self {
         let mut ams = Self::new(snapshot.platform);
         ams.records = snapshot.records.into_iter().collect();
         ams
     }
 
-    /// An agent of this node goes on on another one, which will say so ([`Ams::handle_elsewhere`]). Its name stays taken.
+    /// Notes that an agent of this node continues on another one, which will say so ([`Ams::handle_elsewhere`]). Its
+    /// name stays taken.
     pub fn handle_left(&mut self, name: Symbol) {
         if let Some(record) = self.records.remove(name) {
             self.ties.remove(name);
@@ -619,7 +622,8 @@ impl Ams {
         }
     }
 
-    /// An agent of another node, which has lived for so long, goes on on this one, in this state: nobody hears of an agent that is new.
+    /// Notes that an agent of another node continues on this one, in this state, with its age. Observers hear of no new
+    /// agent.
     pub fn handle_arrived(&mut self, new: NewAgent, from: NodeId, state: AgentState, now: Time, lived: Duration) {
         self.elsewhere.remove(&new.name.into(), from);
         if !self.records.contains(new.name) {
@@ -630,8 +634,8 @@ impl Ams {
         }
     }
 
-    /// An agent of this node, which is called `here`, is a session's from now on. False if it was before, or is not here. Unlike
-    /// those that sessions make it may be called home from there: its home is told.
+    /// Notes that an agent of this node, named `here`, belongs to a session from now on. Returns false if it did
+    /// before, or is not here. Unlike agents that sessions create, it may be recalled home, so its home is set.
     pub fn handle_lodged(&mut self, agent: Aid, here: Symbol) -> bool {
         let Some(record) = self.records.find_mut(agent.name) else { return false };
         let left = std::mem::replace(&mut record.kind, AgentKind::Session) != AgentKind::Session;
@@ -642,8 +646,8 @@ impl Ams {
         left
     }
 
-    /// The name that an agent would have if it were created now: this one, or if it is to be `unique` and this one is taken,
-    /// the next that is free.
+    /// Returns the name that an agent would have if it were created now: this one or, if it is to be `unique` and this
+    /// one is taken, the next that is free.
     ///
     /// # Errors
     /// As those of [`Ams::create`].
@@ -657,8 +661,8 @@ impl Ams {
         }
     }
 
-    /// Another node, this one if it is known, is to make an agent of this name: its family on this node counts it from
-    /// now on. It `is_paid` for if that was decided before.
+    /// Notes that another node, `there` if known, is to make an agent of this name: its family on this node counts it
+    /// from now on. `is_paid` is true if the creation was charged before.
     ///
     /// # Errors
     /// The name is taken, or the family may not have one more agent now.
@@ -683,16 +687,16 @@ impl Ams {
         Ok(())
     }
 
-    /// Another node has an agent of this name. False, and nothing changes, if this node has one, or that node has more than
-    /// can be known here.
+    /// Notes that another node has an agent of this name. Returns false, and changes nothing, if this node has one, or
+    /// that node has more than can be known here.
     pub fn handle_elsewhere(&mut self, name: impl Into<Name>, node: NodeId, kind: AgentKind) -> bool {
         let name = name.into();
-        // No agent here has a name that is no symbol.
+        // Names of agents here are all symbols.
         let free = !name.known().is_some_and(|name| self.records.contains(name));
         free && self.elsewhere.add(name, node, kind)
     }
 
-    /// An agent of another node ended; false if that node had none of this name.
+    /// Notes that an agent of another node ended. Returns false if that node had none of this name.
     pub fn handle_ended_elsewhere(&mut self, name: &Name, node: NodeId) -> bool {
         let removed = self.elsewhere.remove(name, node);
         if let Some(name) = name.known().filter(|_| removed) {
@@ -701,44 +705,45 @@ impl Ams {
         removed
     }
 
-    /// A node is gone; returns the names that its agents had.
+    /// Notes that a node is lost. Returns the names of its agents.
     pub fn handle_node_lost(&mut self, node: NodeId) -> Vec<Name> {
         let lost = self.elsewhere.remove_node(node);
         lost.iter().filter_map(Name::known).for_each(|name| self.leave_family(name));
         lost
     }
 
-    /// The agents of other nodes, by name.
+    /// Returns the agents of other nodes, by name.
     pub fn agents_elsewhere(&self) -> Vec<(Name, NodeId, AgentKind)> {
         self.elsewhere.iter()
     }
 
-    /// The agents of another node, in no order.
+    /// Returns the agents of another node, in no order.
     pub fn agents_on(&self, node: NodeId) -> Vec<Name> {
         self.elsewhere.agents_on(node)
     }
 
-    /// The other node where an agent of this name lives.
+    /// Returns the other node on which an agent of this name lives.
     pub fn node_of(&self, name: impl Into<Name>) -> Option<NodeId> {
         self.elsewhere.node_of(&name.into())
     }
 
-    /// Where an agent of another node lives, and what runs it.
+    /// Returns the other node on which an agent lives, and its kind of body.
     pub fn elsewhere(&self, name: &Name) -> Option<(NodeId, AgentKind)> {
         self.elsewhere.node_of(name).zip(self.elsewhere.kind_of(name))
     }
 
-    /// What runs an agent of this node.
+    /// Returns the kind of an agent of this node.
     pub fn kind(&self, agent: Aid) -> Option<AgentKind> {
         self.record(agent).map(|record| record.kind)
     }
 
-    /// What runs an agent of this or another node.
+    /// Returns the kind of an agent of this or another node.
     pub fn kind_anywhere(&self, agent: Aid) -> Option<AgentKind> {
         self.kind(agent).or_else(|| self.elsewhere.kind_of(&agent.name.into()))
     }
 
-    /// This node's agents that others can write to, and what runs them: all but `ams` and `df`, which each node has.
+    /// Returns this node's agents that others can write to, with their kinds: all but `ams` and `df`, which each node
+    /// has.
     pub fn reachable(&self) -> impl Iterator<Item = (Symbol, AgentKind)> + '_ {
         let known = self.records.iter().map(|record| (record.aid.name, record.kind));
         known.filter(|(name, _)| !is_everywhere(*name))
@@ -748,7 +753,7 @@ impl Ams {
         self.records.contains(name) || self.elsewhere.contains(&name.into())
     }
 
-    /// The local name, if `aid` is of this platform.
+    /// Returns the local name, if `aid` is of this platform.
     fn local_name(&self, aid: Aid) -> Option<Symbol> {
         (aid.platform == sym::EMPTY || aid.platform == self.platform).then_some(aid.name)
     }
@@ -823,19 +828,19 @@ impl Ams {
     }
 }
 
-/// An AMS's state as data.
+/// State of an AMS, as data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AmsSnapshot {
     platform: Symbol,
     records: Vec<Record>,
 }
 
-/// Whether every node has an agent of this name, its own.
+/// Returns true if every node has its own agent of this name.
 pub fn is_everywhere(name: Symbol) -> bool {
     name == sym::AMS || name == sym::DF
 }
 
-/// Refuses a name that a new agent cannot have. Only the platform itself uses reserved names.
+/// Checks the name of a new agent. Only the platform itself uses reserved names.
 fn check_name(name: Symbol, kind: AgentKind) -> Result<(), CreateError> {
     match name_fault(name.as_str()) {
         Some(NameFault::Reserved(_)) if kind == AgentKind::Service && is_reserved(name.as_str()) => Ok(()),

@@ -1,4 +1,4 @@
-//! Local names of agents: which a new agent can have.
+//! Local names of agents: the rules for names of new agents.
 
 use std::fmt;
 
@@ -12,21 +12,21 @@ const RESERVED: [&str; 3] = ["ams", "df", "cli"];
 /// Bytes of the longest reserved name.
 const RESERVED_BYTES_MAX: usize = 3;
 
-/// Why a text is no name for a new agent.
+/// Reason why a text is no name for a new agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameFault {
-    /// The name is empty.
+    /// Empty name.
     Empty,
-    /// The name has too many bytes.
+    /// Name with too many bytes.
     TooLong,
-    /// The name has a character that no name has: `@`, a control character, or an invisible one.
+    /// Name with a character that no name has: `@`, a control character, or an invisible one.
     Character(char),
-    /// The name has `*` or `?`, which are wildcards where agents are chosen.
+    /// Name with `*` or `?`, which are wildcards in patterns of names.
     Pattern(char),
-    /// The name begins as the names of topics and groups do.
+    /// Name that begins as those of topics and groups do.
     Cast,
-    /// The name is, or looks like, one of the platform's own.
+    /// Name that is, or looks like, one of the platform's own.
     Reserved(&'static str),
 }
 
@@ -52,7 +52,7 @@ pub fn name_fault(name: &str) -> Option<NameFault> {
         c if is_harmful(c) || is_unseen(c) => Some(NameFault::Character(c)),
         _ => None,
     };
-    // Most names are seen to be good at a glance.
+    // Most names pass at a glance.
     if name.len() > RESERVED_BYTES_MAX && name.len() <= AGENT_NAME_BYTES_MAX && name.bytes().all(is_plain) {
         return None;
     }
@@ -71,24 +71,24 @@ pub fn name_fault(name: &str) -> Option<NameFault> {
     RESERVED.into_iter().find(|reserved| looks_like(name, reserved)).map(NameFault::Reserved)
 }
 
-/// True for bytes that names may have in every place, and that no reserved name or address of topics can be made of if
-/// there are many.
+/// Returns true for bytes that names may have in every place. No long run of them makes a reserved name or an address
+/// of topics.
 const fn is_plain(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'-' | b'.')
 }
 
-/// True if a name is reserved for the platform's own agents.
+/// Returns true if a name is reserved for the platform's own agents.
 pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 
-/// True for further characters that nobody sees: soft hyphens, and separators and joiners of scripts.
+/// Returns true for further invisible characters: soft hyphens, and separators and joiners of scripts.
 const fn is_unseen(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{180e}' | '\u{200c}' | '\u{200d}')
 }
 
-/// True if people may mistake a name for this reserved one, which is in lower case. A name that ends in a digit is one of
-/// several numbered agents, as `c11`, and is mistaken for none.
+/// Returns true if people may mistake a name for this reserved one, which is in lower case. A name that ends in a digit
+/// is one of several numbered agents, such as `c11`, and is not mistaken.
 fn looks_like(name: &str, reserved: &str) -> bool {
     if name.ends_with(|c: char| c.is_ascii_digit()) {
         return false;

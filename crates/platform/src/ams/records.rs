@@ -1,4 +1,4 @@
-//! The AMS's table: a record per agent, found by name, kept in order of creation.
+//! Table of the AMS: a record per agent, found by name, kept in order of creation.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -7,28 +7,28 @@ use whimbrel_acl::{Aid, Symbol};
 use super::{AgentKind, AgentState};
 use crate::Time;
 
-/// What the AMS keeps of one agent. A million of them are in memory at once: keep it small.
+/// Record of one agent in the AMS. A million of them are in memory at once: keep it small.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// Name and addresses; of this platform, the platform's name left out.
+    /// Name and addresses, without the name of this platform.
     pub aid: Aid,
-    /// Who owns it; empty if nobody does.
+    /// Owner; empty if there is none.
     pub owner: Symbol,
-    /// When it was created.
+    /// Time of creation.
     pub created: Time,
-    /// What runs it.
+    /// Kind of body.
     pub kind: AgentKind,
-    /// Where it is in its life.
+    /// State in the life cycle.
     pub state: AgentState,
-    /// Whether it was told to end and has not ended yet.
+    /// True if the agent was told to end and has not ended yet.
     pub ending: bool,
 }
 
-/// Records by name and in order of creation. A removed record leaves a hole; holes are closed when they outnumber the
-/// records, so that every operation takes constant time on average.
+/// Records by name and in order of creation. A removed record leaves a hole. Holes are closed when they outnumber the
+/// records, so every operation takes constant time on average.
 #[derive(Debug, Default)]
 pub(super) struct Records {
-    /// Where each agent's record is; keyed by the local name.
+    /// Index of each agent's record, by its local name.
     places: FxHashMap<Symbol, u32>,
     in_order: Vec<Option<Record>>,
     /// Records of the platform's own agents.
@@ -40,7 +40,7 @@ impl Records {
         self.places.len()
     }
 
-    /// Returns how many records there are, the platform's own agents not counted.
+    /// Returns the number of records, without the platform's own agents.
     pub fn agents(&self) -> usize {
         self.places.len() - self.services
     }
@@ -59,7 +59,7 @@ impl Records {
         self.in_order.get_mut(place as usize)?.as_mut()
     }
 
-    /// Makes room for so many more records.
+    /// Reserves room for this many more records.
     pub fn reserve(&mut self, count: usize) {
         self.places.reserve(count);
         self.in_order.reserve_exact(count);
@@ -84,12 +84,12 @@ impl Records {
         record
     }
 
-    /// All records, in order of creation.
+    /// Returns all records, in order of creation.
     pub fn iter(&self) -> impl Iterator<Item = &Record> {
         self.in_order.iter().flatten()
     }
 
-    /// The bytes the table takes, its index included.
+    /// Returns the bytes of the table, index included.
     pub fn bytes(&self) -> usize {
         let entry = size_of::<(Symbol, u32)>() + 1;
         // The index keeps one entry in eight free and has a power of two of them.

@@ -1,4 +1,4 @@
-//! Which agents are asked for: by name pattern, state, kind and owner.
+//! Queries for agents: by name pattern, state, kind and owner.
 
 use std::time::Duration;
 
@@ -9,34 +9,34 @@ use super::{AgentKind, AgentState};
 use crate::Time;
 use crate::limits::SEARCH_RESULTS_MAX;
 
-/// What the AMS tells of an agent (FIPA00023 6.1.5, and what an operator wants beyond it).
+/// Description of an agent (FIPA00023 6.1.5), with further fields for operators.
 //= fipa00023 6.1.5
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentDescription {
-    /// Its identifier, with its home platform's name.
+    /// Identifier, with its home platform's name.
     pub aid: Aid,
-    /// Who owns it (FIPA's `ownership`); empty if nobody does.
+    /// Owner (FIPA's `ownership`); empty if there is none.
     pub owner: Symbol,
-    /// Where it is in its life.
+    /// State in the life cycle.
     pub state: AgentState,
-    /// What runs it.
+    /// Kind of body.
     pub kind: AgentKind,
-    /// When it was created, or came from another node.
+    /// Time of its creation, or of its arrival from another node.
     pub created: Time,
-    /// How long it had lived on other nodes by then.
+    /// Age when it arrived from another node.
     pub before: Duration,
-    /// Whether it was told to end and has not ended yet.
+    /// True if the agent was told to end and has not ended yet.
     pub ending: bool,
 }
 
 impl AgentDescription {
-    /// How long it has lived, on whichever nodes.
+    /// Returns the agent's age, on all nodes together.
     pub fn age(&self, now: Time) -> Duration {
         self.before + (now - self.created)
     }
 }
 
-/// Which agents to find. What is not set matches any.
+/// Query for agents. Unset fields match any agent.
 ///
 /// ```
 /// use whimbrel_platform::ams::{AgentQuery, AgentState};
@@ -44,17 +44,17 @@ impl AgentDescription {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentQuery {
-    /// The local name; `*` stands for any text, `?` for any one character. Empty matches any.
+    /// Pattern of the local name; `*` stands for any text, `?` for any one character. Empty matches any.
     pub name: String,
-    /// The state.
+    /// State.
     pub state: Option<AgentState>,
-    /// The kind.
+    /// Kind.
     pub kind: Option<AgentKind>,
-    /// The owner.
+    /// Owner.
     pub owner: Option<Symbol>,
-    /// How many to skip of those that match: for reading a long list page by page.
+    /// Number of matching agents to skip, for reading a long list page by page.
     pub skip: usize,
-    /// How many to return at most, [`SEARCH_RESULTS_MAX`] at most.
+    /// Number of agents to return, [`SEARCH_RESULTS_MAX`] at most.
     pub results_max: usize,
 }
 
@@ -65,27 +65,27 @@ impl Default for AgentQuery {
 }
 
 impl AgentQuery {
-    /// Agents whose local name fits this pattern.
+    /// Returns a query for agents whose local name fits this pattern.
     pub fn named(pattern: impl Into<String>) -> Self {
         Self { name: pattern.into(), ..Self::default() }
     }
 
-    /// Agents in this state.
+    /// Returns a query for agents in this state.
     pub fn in_state(state: AgentState) -> Self {
         Self { state: Some(state), ..Self::default() }
     }
 
-    /// Whether at most one name can match.
+    /// Returns true if at most one name can match.
     pub(super) fn is_exact(&self) -> bool {
         !self.name.is_empty() && !self.name.contains(['*', '?'])
     }
 }
 
-/// Whether `text` fits `pattern`, in which `*` stands for any text and `?` for any one character. Takes time in
-/// proportion to the product of their lengths at worst, whatever the pattern.
+/// Returns true if `text` fits `pattern`, in which `*` stands for any text and `?` for any one character. At worst it
+/// takes time in proportion to the product of their lengths, whatever the pattern.
 pub fn name_fits(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());
-    // Where to go on if what follows the last star does not fit here: one character further.
+    // Place to continue if the text after the last star does not fit here: one character further.
     let mut star: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
     loop {
         let there = text.clone();

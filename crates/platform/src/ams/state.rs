@@ -1,4 +1,4 @@
-//! The agent life cycle (FIPA00023 5.1): states, and which step leads from which to which.
+//! Life cycle of agents (FIPA00023 5.1): states, and the steps between them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,14 +6,14 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::compact::{Decode, Encode};
 
-/// Where an agent is in its life. An agent that ended has no record and so no state (FIPA's `unknown`).
+/// State of an agent in its life cycle. An agent that ended has no record and so no state (FIPA's `unknown`).
 //= fipa00023 5.1
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentState {
     /// Created, not running yet. Its messages wait.
     Initiated,
-    /// It gets turns.
+    /// Getting turns.
     Active,
     /// Held by the AMS or by itself until the AMS resumes it. Its messages wait.
     Suspended,
@@ -27,7 +27,7 @@ impl AgentState {
     /// All states, in the order of FIPA00023 6.1.5.
     pub const ALL: [Self; 5] = [Self::Initiated, Self::Active, Self::Suspended, Self::Waiting, Self::Transit];
 
-    /// The state's name as FIPA00023 6.1.5 writes it.
+    /// Returns the state's name as FIPA00023 6.1.5 writes it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Initiated => "initiated",
@@ -38,7 +38,7 @@ impl AgentState {
         }
     }
 
-    /// The state after `step`; `None` if the step does not lead from this state.
+    /// Returns the state after `step`; `None` if the step does not lead from this state.
     ///
     /// ```
     /// use whimbrel_platform::ams::{AgentState, LifecycleStep};
@@ -57,7 +57,7 @@ impl fmt::Display for AgentState {
     }
 }
 
-/// The text names no state of FIPA00023 5.1.
+/// Error of a text that names no state of FIPA00023 5.1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no agent state: expected initiated, active, suspended, waiting or transit")]
 pub struct UnknownAgentState(pub String);
@@ -71,7 +71,7 @@ impl FromStr for AgentState {
     }
 }
 
-/// A step of the life cycle from one state to another. Creation and end are no steps: they make and remove the record.
+/// Step of the life cycle from one state to another. Creation and end are no steps: they make and remove the record.
 //= fipa00023 5.1
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -97,7 +97,7 @@ impl LifecycleStep {
     pub const ALL: [Self; 7] =
         [Self::Start, Self::Suspend, Self::Resume, Self::Wait, Self::Wake, Self::Depart, Self::Arrive];
 
-    /// The state it leads from and the state it leads to.
+    /// Returns the state that the step leads from, and the one that it leads to.
     pub const fn ends(self) -> (AgentState, AgentState) {
         match self {
             Self::Start => (AgentState::Initiated, AgentState::Active),
@@ -110,12 +110,12 @@ impl LifecycleStep {
         }
     }
 
-    /// The step from one state to another; `None` if no single step leads there.
+    /// Returns the step from one state to another; `None` if no single step leads there.
     pub fn between(from: AgentState, to: AgentState) -> Option<Self> {
         Self::ALL.into_iter().find(|step| step.ends() == (from, to))
     }
 
-    /// The step's name, as an operator types it.
+    /// Returns the step's name, as an operator types it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_joins_active_to_another_state() {
+    fn every_step_involves_active_state() {
         for step in LifecycleStep::ALL {
             let (from, to) = step.ends();
             assert_ne!(from, to);

@@ -1,5 +1,4 @@
-//! What binds an agent: the node it was created on, and how long it may live. Few agents are bound, so it is kept beside the
-//! records.
+//! Ties of an agent: its home node, and its lifetime. Few agents have any, so they are kept beside the records.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +7,12 @@ use whimbrel_acl::Symbol;
 
 use crate::Time;
 
-/// What binds one agent.
+/// Ties of one agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ties {
-    /// The node it was created on; empty if that is this one.
+    /// Node on which it was created; empty if that is this one.
     pub home: Symbol,
-    /// When its time to live is over; [`Time::NEVER`] if it has none.
+    /// End of its lifetime; [`Time::NEVER`] if it is not bounded.
     pub until: Time,
 }
 
@@ -23,11 +22,11 @@ impl Default for Ties {
     }
 }
 
-/// The ties of all agents that have any.
+/// Ties of all agents that have any.
 #[derive(Debug, Default)]
 pub(super) struct AllTies {
     by_name: FxHashMap<Symbol, Ties>,
-    /// When those end whose time is bounded, the first one first.
+    /// Ends of bounded lifetimes, the first one first.
     ends: BTreeSet<(Time, Symbol)>,
 }
 
@@ -52,12 +51,12 @@ impl AllTies {
         }
     }
 
-    /// When the first one ends.
+    /// Returns the first end.
     pub fn next_end(&self) -> Time {
         self.ends.first().map_or(Time::NEVER, |(until, _)| *until)
     }
 
-    /// Takes out the end that is due first, if one is.
+    /// Takes out the first end, if it is due.
     pub fn take_due(&mut self, now: Time) -> Option<Symbol> {
         let (until, name) = *self.ends.first()?;
         (until <= now).then(|| {
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_come_in_their_order_and_are_forgotten_with_the_agent() {
+    fn lifetimes_end_in_order() {
         let mut ties = AllTies::default();
         let until = |at| Ties { until: Time(at), ..Ties::default() };
         ties.set("amy".into(), until(30));

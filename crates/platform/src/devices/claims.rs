@@ -1,16 +1,16 @@
-//! What devices say that they can do, and how much of that may count.
+//! Claims of devices about their compute units, and the limit up to which claims count.
 
 use std::collections::BTreeMap;
 
 use crate::limits::{DEVICE_UNITS_MAX, DEVICE_UNITS_OVER_MEDIAN_MAX};
 
-/// How many classes double the units: each is nine percent wide.
+/// Classes per doubling of the units: each is nine percent wide.
 const CLASSES_PER_DOUBLING: f64 = 8.0;
 
-/// See the module. Claims are counted by classes, so that there are few of these, however many devices there are.
+/// Claims of devices; see the module. They are counted by classes, which are few, however many devices there are.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
-    /// How many there are in each class that has any, the least first.
+    /// Number of devices in each class that has any, the lowest class first.
     classes: BTreeMap<u16, usize>,
     count: usize,
 }
@@ -19,7 +19,7 @@ fn class_of(units: u32) -> u16 {
     (f64::from(units.max(1)).log2() * CLASSES_PER_DOUBLING) as u16
 }
 
-/// The least units that are in no lower class.
+/// Returns the fewest units that are in no lower class.
 fn least_of(class: u16) -> f64 {
     (f64::from(class) / CLASSES_PER_DOUBLING).exp2()
 }
@@ -41,7 +41,7 @@ impl Claims {
         }
     }
 
-    /// The class of the lower median of all, one that is in this class left out.
+    /// Returns the class of the lower median of all, without one device of this class.
     fn median(&self, without: Option<u16>) -> Option<u16> {
         let count = self.count.checked_sub(usize::from(without.is_some()))?;
         let mut behind = count.checked_sub(1)? / 2;
@@ -59,12 +59,13 @@ impl Claims {
         most.min(f64::from(DEVICE_UNITS_MAX)) as u32
     }
 
-    /// How much one that says so much may count for: so many times what the others say.
+    /// Returns the most units for which a device with this claim may count: a multiple of the others' median.
     pub fn most_beside(&self, units: u32) -> u32 {
         Self::bound(self.median(Some(class_of(units))))
     }
 
-    /// The same of one that says the most of all. It changes when that of others may.
+    /// Returns the most units for which the device with the highest claim may count. It changes whenever that of others
+    /// may.
     pub fn most(&self) -> u32 {
         Self::bound(self.classes.keys().next_back().and_then(|class| self.median(Some(*class))))
     }
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_of_the_others_bounds_a_claim() {
+    fn others_median_bounds_claim() {
         let mut claims = Claims::default();
         claims.add(1_000_000_000);
         assert_eq!(claims.most_beside(1_000_000_000), DEVICE_UNITS_MAX, "alone it does all, whatever it says");

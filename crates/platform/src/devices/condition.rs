@@ -1,27 +1,27 @@
-//! What a device says of itself beside what it can do.
+//! Condition of a device, as it reports it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{DEVICE_BATTERY_LOW_PERCENT, DEVICE_HIDDEN_PART, DEVICE_PLACES_MAX};
 
-/// A device's battery.
+/// Battery of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Battery {
-    /// How full it is, 0 to 100.
+    /// Charge, 0 to 100.
     pub percent: u8,
-    /// Whether it is being charged.
+    /// True while it is being charged.
     pub charging: bool,
 }
 
-/// How a device is doing, and what its user allows.
+/// Condition of a device, and the limits set by its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Condition {
-    /// Somebody can see its page. Browsers give hidden ones little time.
+    /// True if its page is visible. Browsers give hidden pages little time.
     pub visible: bool,
-    /// Its battery, if it has one and tells.
+    /// Battery, if it has one and tells.
     pub battery: Option<Battery>,
-    /// How much it may be doing at a time: the workers that its user allows.
+    /// Places: the number of parts of work at a time, which is that of the workers that its user allows.
     pub places: u32,
 }
 
@@ -32,7 +32,7 @@ impl Default for Condition {
 }
 
 impl Condition {
-    /// What can be counted on of so many compute units now.
+    /// Returns how many of these compute units count now.
     pub fn units_of(&self, units: u32) -> u32 {
         let is_low = |battery: &Battery| !battery.charging && battery.percent < DEVICE_BATTERY_LOW_PERCENT;
         match self {
@@ -43,7 +43,7 @@ impl Condition {
         }
     }
 
-    /// How much it may be doing at a time.
+    /// Returns the number of parts of work at a time.
     pub fn places(&self) -> u32 {
         self.places.min(DEVICE_PLACES_MAX)
     }
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_device_can_do_depends_on_how_it_is_doing() {
+    fn units_depend_on_condition() {
         let well = Condition::default();
         let battery = |percent, charging| Condition { battery: Some(Battery { percent, charging }), ..well };
         check(well, 80);

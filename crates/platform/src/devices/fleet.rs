@@ -1,7 +1,8 @@
-//! The devices that there are, and which one is next.
+//! Fleet of devices, and the choice of the next one.
 //!
-//! What a device can do it says itself. So it counts for no more than so many times what the median of the others says
-//! ([`DEVICE_UNITS_OVER_MEDIAN_MAX`](crate::limits::DEVICE_UNITS_OVER_MEDIAN_MAX)), and for less if it has shown less ([`Fleet::note_shown`]).
+//! A device states its own compute units. So they count up to a multiple of what the median of the others states
+//! ([`DEVICE_UNITS_OVER_MEDIAN_MAX`](crate::limits::DEVICE_UNITS_OVER_MEDIAN_MAX)), and for less if the device has
+//! shown less ([`Fleet::note_shown`]).
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
@@ -14,28 +15,28 @@ use crate::limits::{
     DEVICES_MAX, DEVICES_REMEMBERED_MAX,
 };
 
-/// How often a device is drawn that does not suit, before they are gone through one by one.
+/// Number of draws of unsuitable devices before all are searched one by one.
 const DRAWS_MAX: usize = 8;
 
-/// A device.
+/// Device of a fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// The agent that speaks for it.
+    /// Agent that speaks for it.
     pub agent: Symbol,
-    /// What it can do, in compute units, as it measured when it joined or later: 1 to [`DEVICE_UNITS_MAX`].
+    /// Compute units, as it measured when it joined or later: 1 to [`DEVICE_UNITS_MAX`].
     pub units: u32,
-    /// How it is doing.
+    /// Condition of the device.
     pub condition: Condition,
 }
 
-/// Why a device is not taken.
+/// Reason why a device is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FleetError {
-    /// There are as many as there may be.
+    /// Too many devices.
     #[error("{DEVICES_MAX} devices are the most")]
     TooMany,
-    /// It says that it can do nothing, or more than can be.
+    /// Compute units that cannot be.
     #[error("{0} compute units: 1 to {DEVICE_UNITS_MAX} are expected")]
     Units(u32),
 }
@@ -43,21 +44,21 @@ pub enum FleetError {
 #[derive(Debug)]
 struct Place {
     device: Device,
-    /// How much it is doing.
+    /// Number of places that are taken.
     taken: u32,
-    /// How it did so far.
+    /// Record of its past work.
     record: Record,
     shown: Shown,
 }
 
-/// How a device did so far.
+/// Record of a device's past work.
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
     wrong: u32,
     overdue_in_a_row: u32,
 }
 
-/// How many times more than others a device takes for what it has done, if what it says it can do were so; of late.
+/// Observed slowness of a device: the factor by which it takes longer than others for the same units, recently.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
     times: f64,
@@ -73,12 +74,12 @@ impl Default for Shown {
 impl Shown {
     fn note(&mut self, times: f64) {
         self.answers = self.answers.saturating_add(1);
-        // The newest count most; the first ones are not lost in what was assumed before.
+        // The newest answers count most; the first ones replace the assumption.
         let share = (1.0 / f64::from(self.answers)).max(0.2);
         self.times += (times - self.times) * share;
     }
 
-    /// What of these compute units it has shown.
+    /// Returns the part of these compute units that it has shown.
     fn of(self, units: u32) -> u32 {
         if self.answers < DEVICE_SHOWN_ANSWERS_MIN || self.times <= DEVICE_SHOWN_TOLERANCE {
             return units;
@@ -88,14 +89,14 @@ impl Shown {
 }
 
 impl Record {
-    /// Whether it is given nothing any more.
+    /// Returns true if it gets no work any more.
     fn is_shunned(&self) -> bool {
         self.wrong >= DEVICE_WRONG_MAX || self.overdue_in_a_row >= DEVICE_OVERDUE_MAX
     }
 }
 
 impl Place {
-    /// What its compute units count for, if those of others let it have no more than `most`.
+    /// Returns the compute units that count, if those of others allow `most`.
     fn units(&self, most: u32) -> u32 {
         self.shown.of(self.device.units).min(most)
     }
@@ -106,42 +107,44 @@ impl Place {
     }
 }
 
-/// See the module. Devices are known by the agents that speak for them.
+/// Fleet of devices, known by the agents that speak for them; see the module.
 ///
-/// Of devices that have room, each is chosen as often as its share of all their compute units says.
+/// Inputs: devices that join, change or leave ([`Fleet::join`], [`Fleet::leave`]), and parts of work that are finished
+/// ([`Fleet::release`]). Output: the next device ([`Fleet::choose`]). Of the devices with room, each is chosen in
+/// proportion to its compute units.
 #[derive(Debug, Default)]
 pub struct Fleet {
     places: Vec<Option<Place>>,
     weights: Weights,
-    /// What they say they can do, and the most that counted when the weights of those that say more were made.
+    /// Claims of the devices, and the bound that applied when the weights of the highest claims were set.
     claims: Claims,
     most: u32,
     by_agent: FxHashMap<Symbol, usize>,
     empty: Vec<usize>,
-    /// Of devices that were wrong, as long as they are away: they do not come back as if nothing had been.
+    /// Records of absent devices that were wrong: they do not return with a clean record.
     remembered: FxHashMap<Symbol, Record>,
 }
 
 impl Fleet {
-    /// How many devices there are.
+    /// Returns the number of devices.
     pub fn len(&self) -> usize {
         self.by_agent.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no devices.
     pub fn is_empty(&self) -> bool {
         self.by_agent.is_empty()
     }
 
-    /// The compute units of those that have room.
+    /// Returns the compute units of the devices with room.
     pub fn units_free(&self) -> u64 {
         self.weights.total()
     }
 
-    /// Takes a device, or hears that one is doing otherwise than before. What it is doing it goes on with.
+    /// Adds a device, or updates one whose condition changed. Its present work continues.
     ///
     /// # Errors
-    /// There are too many, or what it says it can do cannot be.
+    /// There are too many devices, or its compute units cannot be.
     pub fn join(&mut self, device: Device) -> Result<(), FleetError> {
         if !(1..=DEVICE_UNITS_MAX).contains(&device.units) {
             return Err(FleetError::Units(device.units));
@@ -175,7 +178,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Gives those that say much the weight that they may have now, if that is another one than before.
+    /// Sets the weights of the highest claims, if their bound has changed.
     fn bound(&mut self) {
         let most = self.claims.most();
         let before = std::mem::replace(&mut self.most, most);
@@ -191,19 +194,19 @@ impl Fleet {
         }
     }
 
-    /// What a device's compute units count for, its condition aside.
+    /// Returns the compute units of a device that count, apart from its condition.
     pub fn units(&self, agent: Symbol) -> Option<u32> {
         self.place(agent).map(|place| place.units(self.claims.most_beside(place.device.units)))
     }
 
-    /// A device took so many times what others take for the same, if all can do what they say.
+    /// Notes the factor by which a device took longer than others, if all claims were true.
     pub(super) fn note_shown(&mut self, agent: Symbol, times: f64) {
         if let Some(&at) = self.by_agent.get(&agent) {
             self.change(at, |place| place.shown.note(times));
         }
     }
 
-    /// It is gone, with all that it was doing. Whether it was there.
+    /// Removes a device with all its work. Returns false if it was not there.
     pub fn leave(&mut self, agent: Symbol) -> bool {
         let Some(at) = self.by_agent.remove(&agent) else { return false };
         let left = self.places.get_mut(at).and_then(Option::take);
@@ -222,27 +225,27 @@ impl Fleet {
         true
     }
 
-    /// A device.
+    /// Returns a device.
     pub fn device(&self, agent: Symbol) -> Option<&Device> {
         self.place(agent).map(|place| &place.device)
     }
 
-    /// How much a device is doing.
+    /// Returns the number of places of a device that are taken.
     pub fn taken(&self, agent: Symbol) -> u32 {
         self.place(agent).map_or(0, |place| place.taken)
     }
 
-    /// Whether a device is given nothing any more, for what it did so far.
+    /// Returns true if a device gets no work any more, because of its record.
     pub fn is_shunned(&self, agent: Symbol) -> bool {
         self.place(agent).is_some_and(|place| place.record.is_shunned())
     }
 
-    /// All of them, in no particular order.
+    /// Returns all devices, in no particular order.
     pub fn devices(&self) -> impl Iterator<Item = &Device> {
         self.places.iter().flatten().map(|place| &place.device)
     }
 
-    /// It said something that others, who are believed, did not.
+    /// Notes that a device gave another answer than the others that are believed.
     pub(super) fn note_wrong(&mut self, agent: Symbol) {
         match self.by_agent.get(&agent) {
             Some(&at) => self.change(at, |place| place.record.wrong += 1),
@@ -254,28 +257,28 @@ impl Fleet {
         }
     }
 
-    /// It did not bring something back in time.
+    /// Notes that a device did not bring back a part in time.
     pub(super) fn note_overdue(&mut self, agent: Symbol) {
         if let Some(&at) = self.by_agent.get(&agent) {
             self.change(at, |place| place.record.overdue_in_a_row += 1);
         }
     }
 
-    /// It brought something back.
+    /// Notes that a device brought back a part in time.
     pub(super) fn note_in_time(&mut self, agent: Symbol) {
         if let Some(&at) = self.by_agent.get(&agent) {
             self.change(at, |place| place.record.overdue_in_a_row = 0);
         }
     }
 
-    /// One that has room and suits, and has one place less now. `random` gives any numbers, all alike.
+    /// Chooses a suitable device with room, and takes one of its places. `random` returns uniform numbers.
     pub fn choose(&mut self, random: &mut dyn FnMut() -> u64, suits: &dyn Fn(Symbol) -> bool) -> Option<Symbol> {
         let at = self.draw(random, suits)?;
         self.change(at, |place| place.taken += 1);
         self.places.get(at)?.as_ref().map(|place| place.device.agent)
     }
 
-    /// It has finished something, well or not, and has room again.
+    /// Releases a place of a device that finished a part, well or not.
     pub fn release(&mut self, agent: Symbol) {
         if let Some(&at) = self.by_agent.get(&agent) {
             self.change(at, |place| place.taken = place.taken.saturating_sub(1));
@@ -304,7 +307,7 @@ impl Fleet {
         drawn.or_else(|| self.draw_among(random, &suits_at))
     }
 
-    /// When most do not suit: among those that do, by a walk along all.
+    /// Draws among the suitable devices by a walk along all, when most do not suit.
     fn draw_among(&self, random: &mut dyn FnMut() -> u64, suits_at: &dyn Fn(&usize) -> bool) -> Option<usize> {
         let suiting = || (0..self.places.len()).filter(|at| self.weights.weight(*at) > 0 && suits_at(at));
         let total: u64 = suiting().map(|at| self.weights.weight(at)).sum();
@@ -318,7 +321,7 @@ impl Fleet {
     }
 }
 
-/// A number below this one, made of any.
+/// Returns a number below this bound, made of any number.
 fn below(bound: u64, random: u64) -> u64 {
     ((u128::from(random) * u128::from(bound)) >> 64) as u64
 }

@@ -1,10 +1,10 @@
-//! Weights by place, of which one is drawn: each as often as its weight says. A tree of sums, so that both to draw and to change a weight
+//! Weighted draws: each place is drawn in proportion to its weight. A tree of sums, so drawing and changing a weight
 //! take as many steps as the number of places has bits.
 
-/// See the module.
+/// Weights by place; see the module.
 #[derive(Debug, Default)]
 pub(super) struct Weights {
-    /// The root at 1, the children of `n` at `2n` and `2n + 1`, and the weights themselves in the second half.
+    /// Sums: the root at 1, the children of `n` at `2n` and `2n + 1`, and the weights themselves in the second half.
     sums: Vec<u64>,
 }
 
@@ -17,17 +17,17 @@ impl Weights {
         self.sums.get(node).copied().unwrap_or_default()
     }
 
-    /// All of them.
+    /// Returns the sum of all weights.
     pub fn total(&self) -> u64 {
         self.at(1)
     }
 
-    /// The weight at this place.
+    /// Returns the weight at this place.
     pub fn weight(&self, place: usize) -> u64 {
         if place < self.places() { self.at(self.places() + place) } else { 0 }
     }
 
-    /// Changes the weight at a place; there are as many places as it takes.
+    /// Sets the weight at a place; the tree grows as needed.
     pub fn set(&mut self, place: usize, weight: u32) {
         if place >= self.places() {
             self.grow(place + 1);
@@ -57,7 +57,7 @@ impl Weights {
         }
     }
 
-    /// The place that this number means: any number below the total, all alike.
+    /// Returns the place for a uniform number below the total.
     pub fn find(&self, mut number: u64) -> Option<usize> {
         if number >= self.total() {
             return None;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_weight_is_never_drawn() {
+    fn zero_weight_is_never_drawn() {
         let mut weights = Weights::default();
         assert_eq!((weights.total(), weights.find(0), weights.weight(3)), (0, None, 0));
         weights.set(0, 0);
@@ -91,7 +91,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_number_means_the_place_that_a_walk_along_the_weights_finds(changes in prop::collection::vec((0usize..40, 0u32..5), 1..80)) {
+        fn find_agrees_with_linear_walk(changes in prop::collection::vec((0usize..40, 0u32..5), 1..80)) {
             let (mut weights, mut plain) = (Weights::default(), [0u32; 40]);
             for (place, weight) in changes {
                 weights.set(place, weight);

@@ -1,4 +1,4 @@
-//! A job's parts, shared out among devices that may go, dawdle or lie.
+//! Work: a job's parts, shared out among devices that may go, dawdle or lie.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -13,21 +13,22 @@ use crate::limits::{
     WORK_TIMES_KEPT,
 };
 
-/// A part, by its number: 0, 1, 2 ... as they were added.
+/// Part of work, by its number: 0, 1, 2 ... in the order in which parts were added.
 pub type Part = u64;
 
-/// How work is shared out.
+/// Terms on which work is shared out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// How long a device has for a part, before it is lent to another one.
+    /// Time that a device has for a part before it is lent to another one.
     pub lease: Duration,
-    /// How many devices must have said the same, each asked apart, before it is believed.
+    /// Number of devices that must give the same answer, each asked independently, before it is believed.
     pub agreeing: u32,
-    /// How often a part is lent at most.
+    /// Number of times that a part is lent at most.
     pub attempts_max: u32,
-    /// When nothing else is left to do, a part that has been out for so many times what parts take is lent once more: who is first, counts.
+    /// Factor by which a part must take longer than usual before it is lent once more, when nothing else is left to do.
+    /// The first answer counts.
     pub dawdling: u32,
-    /// How long whoever asked waits, at most; `None`: as long as it takes, though nobody may ever offer to do it.
+    /// Time that the customer waits at most; `None` for as long as it takes, even if no device ever offers to do it.
     pub within: Option<Duration>,
 }
 
@@ -43,51 +44,51 @@ impl Terms {
     }
 }
 
-/// A part that a device is to do.
+/// Part lent to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The part.
+    /// Part.
     pub part: Part,
-    /// Who is to do it.
+    /// Device that is to do it.
     pub device: Symbol,
-    /// Until when it is not lent again.
+    /// Time before which it is not lent again.
     pub until: Time,
 }
 
-/// What became of an answer.
+/// Verdict on an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It counts; others are still asked.
+    /// Answer that counts; other devices are still asked.
     Taken,
-    /// With it the part is done.
+    /// Answer that completes the part.
     Done,
-    /// The part was done already, or given up.
+    /// Late answer: the part was done already, or given up.
     Late,
-    /// This device was not asked that, or said something already.
+    /// Answer of a device that was not asked, or has answered already.
     Unasked,
 }
 
-/// Why a part has no answer.
+/// Reason why a part has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfinished {
-    /// It was lent as often as may be.
+    /// Part that was lent as often as allowed.
     #[error("it was lent {0} times, and not enough answers agree")]
     Attempts(u32),
-    /// [`Terms::within`] is over.
+    /// Part whose [`Terms::within`] is over.
     #[error("nobody did it in time: it was lent {0} times")]
     Time(u32),
 }
 
-/// What a part's answer is.
+/// Answer to a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered<A> {
-    /// The answer.
+    /// Answer.
     pub answer: A,
-    /// Who said so, the first of them first.
+    /// Devices that gave it, the first of them first.
     pub by: Vec<Symbol>,
 }
 
-/// What became of a part.
+/// Outcome of a part.
 pub type Outcome<A> = (Part, Result<Answered<A>, Unfinished>);
 
 #[derive(Debug)]
@@ -100,13 +101,14 @@ struct Loan {
 #[derive(Debug)]
 struct Open<A> {
     terms: Terms,
-    /// When whoever asked waits no longer.
+    /// Time at which the customer stops waiting.
     by: Time,
     loans: Vec<Loan>,
     answers: Vec<(Symbol, A)>,
-    /// Who had it and did not bring it back in time: their answers still count, and they are asked again if nobody else has room.
+    /// Devices that had it and did not bring it back in time. Their answers still count, and they are asked again if no
+    /// other device has room.
     overdue: Vec<Symbol>,
-    /// Who said that they cannot do it: they are asked again when everybody has said so.
+    /// Devices that said that they cannot do it: they are asked again when all have said so.
     failed: Vec<Symbol>,
     attempts: u32,
     waits: bool,
@@ -128,7 +130,7 @@ impl<A: PartialEq> Open<A> {
         }
     }
 
-    /// Whether one more may have it than are needed.
+    /// Returns true if one more device may have it than needed.
     fn may_be_doubled(&self) -> bool {
         self.loans.len() <= self.terms.agreeing as usize && self.attempts < self.terms.attempts_max
     }
@@ -149,7 +151,7 @@ impl<A: PartialEq> Open<A> {
         self.may_be_lent_to(device) && !self.failed.contains(&device)
     }
 
-    /// Who is to do it, of those whom it suits: rather one that did not have it before.
+    /// Chooses a suitable device for it, preferably one that did not have it before.
     fn choose(
         &self,
         fleet: &mut Fleet,
@@ -168,7 +170,7 @@ impl<A: PartialEq> Open<A> {
         fleet.choose(random, &|device| self.may_be_lent_to(device) && suits(device))
     }
 
-    /// Remembers somebody who had it.
+    /// Remembers a device that had it.
     fn remember(names: &mut Vec<Symbol>, device: Symbol) {
         if !names.contains(&device) {
             names.push(device);
@@ -181,35 +183,41 @@ impl<A: PartialEq> Open<A> {
         self.answers.iter().filter(|(_, other)| other == answer).count()
     }
 
-    /// How many more devices are to be asked, if those that are being asked say what most say.
+    /// Returns how many more devices must be asked, if those being asked give the most frequent answer.
     fn lacking(&self) -> usize {
         let most = self.answers.iter().map(|(_, answer)| self.agreeing(answer)).max().unwrap_or_default();
         (self.terms.agreeing as usize).saturating_sub(most + self.loans.len())
     }
 }
 
-/// See the module. A state machine: time comes in, the [`Fleet`] has the devices, and who sends what to whom is the caller's affair.
+/// Work that is shared out among the devices of a [`Fleet`], as a state machine; see the module. The caller sends parts
+/// and answers.
 ///
-/// Inputs: [`Work::add`], [`Work::handle_answer`], [`Work::handle_failure`], [`Work::handle_gone`], [`Work::handle_timeout`] (at
-/// [`Work::poll_timeout`]). Outputs, to be asked for after each: [`Work::poll_lease`] until there is none, [`Work::poll_outcome`] until there
-/// is none.
+/// Inputs: [`Work::add`], [`Work::withdraw`], [`Work::handle_answer`], [`Work::handle_failure`], [`Work::handle_gone`],
+/// and [`Work::handle_timeout`] when [`Work::poll_timeout`] is due.
+///
+/// Outputs: [`Work::poll_lease`] and [`Work::poll_outcome`].
+///
+/// Order: after each input, take leases until there are none, then outcomes until there are none, then the timeout.
+/// Call [`Fleet::leave`] before [`Work::handle_gone`].
 #[derive(Debug)]
 pub struct Work<A> {
     open: FxHashMap<Part, Open<A>>,
     added: Part,
     /// Parts to be lent.
     waiting: VecDeque<Part>,
-    /// When loans end.
+    /// Ends of loans.
     ends: BTreeSet<(Time, Part, Symbol)>,
-    /// When parts are given up.
+    /// Deadlines of parts.
     deadlines: BTreeSet<(Time, Part)>,
-    /// Loans by when they began, for those that dawdle.
+    /// Starts of loans, to find those that dawdle.
     begun: BTreeSet<(Time, Part, Symbol)>,
-    /// When parts are to be looked at that were not, for there were too many.
+    /// Time to look at parts that could not all be looked at before.
     looks_at: Option<Time>,
-    /// How long the newest answers took.
+    /// Times of the newest answers.
     times: VecDeque<Duration>,
-    /// What the newest answers of devices took, in compute units for so long: alike for all, if they can do what they say.
+    /// Costs of the newest answers, by device: time multiplied by compute units. They are alike for all, if the claims
+    /// are true.
     costs: VecDeque<(Symbol, f64)>,
     outcomes: VecDeque<Outcome<A>>,
 }
@@ -232,7 +240,7 @@ impl<A> Default for Work<A> {
 }
 
 impl<A: PartialEq> Work<A> {
-    /// One more part, to be shared out like this. Its number.
+    /// Adds a part on these terms. Returns its number.
     pub fn add(&mut self, now: Time, terms: Terms) -> Part {
         let part = self.added;
         self.added += 1;
@@ -245,22 +253,22 @@ impl<A: PartialEq> Work<A> {
         part
     }
 
-    /// Parts that have no outcome yet.
+    /// Returns the number of parts without an outcome.
     pub fn unfinished(&self) -> usize {
         self.open.len()
     }
 
-    /// Parts that are lent now, each as often as it is.
+    /// Returns the number of loans.
     pub fn lent(&self) -> usize {
         self.begun.len()
     }
 
-    /// Nobody wants to know any more.
+    /// Withdraws a part that its customer does not want any more.
     pub fn withdraw(&mut self, part: Part, fleet: &mut Fleet) {
         self.close(part, fleet);
     }
 
-    /// Nobody is to do a part any more.
+    /// Closes a part: no device is to do it any more.
     fn close(&mut self, part: Part, fleet: &mut Fleet) -> Option<Open<A>> {
         let mut open = self.open.remove(&part)?;
         self.deadlines.remove(&(open.by, part));
@@ -271,7 +279,7 @@ impl<A: PartialEq> Work<A> {
         Some(open)
     }
 
-    /// The next part to be given to a device, of those whom it suits. `random` gives any numbers, all alike.
+    /// Returns the next part to give to a device that suits. `random` returns uniform numbers.
     pub fn poll_lease(
         &mut self,
         now: Time,
@@ -283,7 +291,7 @@ impl<A: PartialEq> Work<A> {
         while at < self.waiting.len().min(WORK_LOOKAHEAD) && fleet.units_free() > 0 {
             let Some(part) = self.waiting.get(at).copied() else { break };
             let Some(open) = self.open.get(&part) else {
-                // It was withdrawn, or its answer came late.
+                // The part was withdrawn, or its answer came late.
                 self.waiting.remove(at);
                 continue;
             };
@@ -293,14 +301,14 @@ impl<A: PartialEq> Work<A> {
             }
             at += 1;
         }
-        // Those that suit nobody who has room must not keep others from being lent.
+        // Parts that suit no device with room must not delay others.
         let has_more = at < self.waiting.len() && fleet.units_free() > 0;
         self.waiting.rotate_left(at);
         self.looks_at = has_more.then(|| now + Duration::from_millis(WORK_LOOKS_MS));
         self.lend_again(now, fleet, random, suits)
     }
 
-    /// One that dawdles, given to somebody else as well.
+    /// Lends a part that dawdles to one more device.
     fn lend_again(
         &mut self,
         now: Time,
@@ -325,7 +333,7 @@ impl<A: PartialEq> Work<A> {
         None
     }
 
-    /// How long a part takes, once that is known.
+    /// Returns the median time of a part, once known.
     fn median(&self) -> Option<Duration> {
         let mut times: Vec<Duration> = self.times.iter().copied().collect();
         times.sort_unstable();
@@ -346,7 +354,7 @@ impl<A: PartialEq> Work<A> {
         Lease { part, device, until }
     }
 
-    /// Has the part be lent as often as is lacking; gives it up if it was lent too often.
+    /// Queues the part if more devices are needed for it; gives it up if it was lent too often.
     fn queue(&mut self, part: Part) {
         let Some(open) = self.open.get_mut(&part) else { return };
         if open.waits || open.lacking() == 0 {
@@ -354,7 +362,7 @@ impl<A: PartialEq> Work<A> {
         }
         if open.attempts < open.terms.attempts_max {
             open.waits = true;
-            // What is begun is finished first: so those who asked wait less, and who lies is found out soon.
+            // Parts that are begun are finished first: their customers wait less, and liars are found out soon.
             self.waiting.push_front(part);
         } else if open.loans.is_empty() {
             let (attempts, by) = (open.attempts, open.by);
@@ -364,7 +372,7 @@ impl<A: PartialEq> Work<A> {
         }
     }
 
-    /// A device says what the part's answer is.
+    /// Takes in a device's answer to a part.
     pub fn handle_answer(&mut self, now: Time, device: Symbol, part: Part, answer: A, fleet: &mut Fleet) -> Verdict {
         let Some(open) = self.open.get(&part) else {
             return if part < self.added { Verdict::Late } else { Verdict::Unasked };
@@ -390,7 +398,7 @@ impl<A: PartialEq> Work<A> {
         Verdict::Taken
     }
 
-    /// A device took so long for a part: what that tells of what it can do, beside others that did parts.
+    /// Notes how long a device took for a part, which tells its speed in comparison to other devices.
     fn note_cost(&mut self, device: Symbol, took: Duration, fleet: &mut Fleet) {
         let Some(known) = fleet.device(device).filter(|_| took >= Duration::from_millis(WORK_TELLING_MS_MIN)) else {
             return;
@@ -399,7 +407,7 @@ impl<A: PartialEq> Work<A> {
         self.costs.retain(|(who, _)| *who != device);
         let mut others: Vec<f64> = self.costs.iter().map(|(_, cost)| *cost).collect();
         others.sort_unstable_by(f64::total_cmp);
-        // The lower one of two: who says too much makes it higher.
+        // The lower one of two: devices that claim too much raise the median.
         if let Some(median) = others.get(others.len().saturating_sub(1) / 2) {
             fleet.note_shown(device, cost / median);
         }
@@ -408,7 +416,7 @@ impl<A: PartialEq> Work<A> {
         self.costs.drain(..extra);
     }
 
-    /// The newest answer is the right one.
+    /// Finishes a part: its newest answer is the right one.
     fn finish(&mut self, part: Part, fleet: &mut Fleet) {
         let Some(mut open) = self.close(part, fleet) else { return };
         let Some((last, right)) = open.answers.pop() else { return };
@@ -420,7 +428,7 @@ impl<A: PartialEq> Work<A> {
         self.outcomes.push_back((part, Ok(Answered { answer: right, by })));
     }
 
-    /// A device cannot do the part.
+    /// Takes in that a device cannot do the part.
     pub fn handle_failure(&mut self, device: Symbol, part: Part, fleet: &mut Fleet) {
         if self.take_back(part, device, fleet).is_some() {
             if let Some(open) = self.open.get_mut(&part) {
@@ -430,20 +438,20 @@ impl<A: PartialEq> Work<A> {
         }
     }
 
-    /// A device is gone, and out of the fleet: what it had is lent again.
+    /// Takes in that a device is gone, and out of the fleet: its parts are lent again.
     pub fn handle_gone(&mut self, device: Symbol, fleet: &mut Fleet) {
         let had: Vec<Part> = self.begun.iter().filter(|(_, _, who)| *who == device).map(|(_, part, _)| *part).collect();
         for part in had {
             self.take_back(part, device, fleet);
             if let Some(open) = self.open.get_mut(&part) {
-                // Nobody tried: who comes and goes must not have parts given up.
+                // A device that leaves did not try: leaving must not use up attempts.
                 open.attempts -= 1;
             }
             self.queue(part);
         }
     }
 
-    /// Gives up what nobody waits for any longer, and lends again what was not brought back in time.
+    /// Gives up parts whose customers no longer wait, and lends parts again that were not brought back in time.
     pub fn handle_timeout(&mut self, now: Time, fleet: &mut Fleet) {
         while let Some(&(_, part)) = self.deadlines.first().filter(|(by, _)| *by <= now) {
             let attempts = self.close(part, fleet).map_or(0, |open| open.attempts);
@@ -460,16 +468,16 @@ impl<A: PartialEq> Work<A> {
         }
     }
 
-    /// When something is to be looked at again: the time of a loan or of whoever asked is over, or parts were not looked at;
-    /// [`Time::NEVER`] if nothing is.
+    /// Returns when [`Work::handle_timeout`] is due: at the end of a loan or of a customer's wait, or to look at
+    /// further parts. [`Time::NEVER`] if it is not.
     pub fn poll_timeout(&self) -> Time {
         let end = self.ends.first().map_or(Time::NEVER, |(until, ..)| *until);
         let end = self.deadlines.first().map_or(end, |(by, _)| end.min(*by));
         self.looks_at.map_or(end, |looks_at| end.min(looks_at))
     }
 
-    /// When the next part dawdles that could be lent once more then, if devices have nothing else to do. Those that dawdle already are looked
-    /// at whenever anything happens.
+    /// Returns when the next part begins to dawdle, so that it could be lent once more if devices are idle. Parts that
+    /// dawdle already are looked at whenever anything happens.
     pub fn poll_dawdling(&self, now: Time) -> Option<Time> {
         let median = self.median()?;
         let dawdles_at = |(since, part, _): &(Time, Part, Symbol)| {
@@ -479,12 +487,12 @@ impl<A: PartialEq> Work<A> {
         self.begun.iter().take(WORK_LOOKAHEAD).filter_map(dawdles_at).min()
     }
 
-    /// What became of a part.
+    /// Returns the next outcome.
     pub fn poll_outcome(&mut self) -> Option<Outcome<A>> {
         self.outcomes.pop_front()
     }
 
-    /// Ends a loan. When it began.
+    /// Ends a loan. Returns when it began.
     fn take_back(&mut self, part: Part, device: Symbol, fleet: &mut Fleet) -> Option<Time> {
         let open = self.open.get_mut(&part)?;
         let at = open.loans.iter().position(|loan| loan.device == device)?;

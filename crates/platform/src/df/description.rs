@@ -1,48 +1,48 @@
-//! What agents say of themselves to the DF, and what others ask for: the same shape, an entry or a template.
+//! Descriptions in the DF: entries of agents, and templates of searches, which have the same shape.
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{Aid, Symbol, Value, sym};
 
-/// A service of an agent (FIPA00023 6.1.3), or what is asked of one. An empty name, empty list or null value says
-/// nothing: as a template, it matches anything.
+/// Service of an agent (FIPA00023 6.1.3), or template of one. An empty name, empty list or null value says nothing: as
+/// a template, it matches anything.
 //= fipa00023 6.1.3
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Encode, Decode)]
 #[serde(default)]
 pub struct ServiceDescription {
-    /// The service's name.
+    /// Name of the service.
     pub name: Symbol,
-    /// Its type.
+    /// Type of the service.
     pub kind: Symbol,
-    /// Who owns it.
+    /// Owner of the service.
     pub owner: Symbol,
-    /// Interaction protocols it speaks.
+    /// Interaction protocols of the service.
     pub protocols: Vec<Symbol>,
-    /// Ontologies it knows.
+    /// Ontologies of the service.
     pub ontologies: Vec<Symbol>,
-    /// Content languages it speaks.
+    /// Content languages of the service.
     pub languages: Vec<Symbol>,
-    /// What else tells it from others, by name. A null value matches any.
+    /// Further properties, by name. A null value matches any.
     pub properties: Vec<(Symbol, Value)>,
 }
 
-/// An agent's entry (FIPA00023 6.1.2), or what is asked of one.
+/// Entry of an agent (FIPA00023 6.1.2), or template of one.
 //= fipa00023 6.1.2
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Encode, Decode)]
 #[serde(default)]
 pub struct DfDescription {
-    /// The agent; `None` in a template for any agent.
+    /// Agent; `None` in a template for any agent.
     pub agent: Option<Aid>,
-    /// Its services.
+    /// Services of the agent.
     pub services: Vec<ServiceDescription>,
-    /// Interaction protocols it speaks.
+    /// Interaction protocols of the agent.
     pub protocols: Vec<Symbol>,
-    /// Ontologies it knows.
+    /// Ontologies of the agent.
     pub ontologies: Vec<Symbol>,
-    /// Content languages it speaks.
+    /// Content languages of the agent.
     pub languages: Vec<Symbol>,
-    /// How long the entry lasts from its registration or last modification, in milliseconds; `None` for as long as the
-    /// agent lives. Of no account in a template.
+    /// Lease in milliseconds, from its registration or last modification; `None` for as long as the agent lives.
+    /// Ignored in a template.
     pub lease_ms: Option<u64>,
 }
 
@@ -61,12 +61,12 @@ impl DfDescription {
 }
 
 impl ServiceDescription {
-    /// A service of this name and type; either may be empty.
+    /// Returns a service of this name and type; either may be empty.
     pub fn new(name: impl Into<Symbol>, kind: impl Into<Symbol>) -> Self {
         Self { name: name.into(), kind: kind.into(), ..Self::default() }
     }
 
-    /// Whether `service` is all that this template asks for.
+    /// Returns true if `service` has all that this template asks for.
     //= fipa00023 6.2.4.1
     pub fn matches(&self, service: &Self) -> bool {
         (self.name == sym::EMPTY || self.name == service.name)
@@ -85,32 +85,32 @@ impl ServiceDescription {
 }
 
 impl DfDescription {
-    /// An entry of `agent` without services.
+    /// Returns an entry of `agent` without services.
     pub fn of(agent: Aid) -> Self {
         Self { agent: Some(agent), ..Self::default() }
     }
 
-    /// A template for the agents that offer a service; an empty name or type matches any.
+    /// Returns a template for the agents that offer a service; an empty name or type matches any.
     pub fn offering(name: impl Into<Symbol>, kind: impl Into<Symbol>) -> Self {
         Self { services: vec![ServiceDescription::new(name, kind)], ..Self::default() }
     }
 
-    /// The same with one service more.
+    /// Adds a service.
     #[must_use]
     pub fn with(mut self, service: ServiceDescription) -> Self {
         self.services.push(service);
         self
     }
 
-    /// The same with a lease of so many milliseconds.
+    /// Sets a lease of this many milliseconds.
     #[must_use]
     pub fn leased(mut self, lease_ms: u64) -> Self {
         self.lease_ms = Some(lease_ms);
         self
     }
 
-    /// Whether `entry` is all that this template asks for: each parameter it gives is in the entry, and of lists and
-    /// services each element is (FIPA00023 6.2.4.1).
+    /// Returns true if `entry` has all that this template asks for: each parameter of the template is in the entry, and
+    /// so is each element of its lists and services (FIPA00023 6.2.4.1).
     //= fipa00023 6.2.4.1
     pub fn matches(&self, entry: &Self) -> bool {
         (self.agent.is_none() || self.agent == entry.agent)
@@ -120,7 +120,7 @@ impl DfDescription {
             && self.services.iter().all(|wanted| entry.services.iter().any(|service| wanted.matches(service)))
     }
 
-    /// Whether it says nothing beyond whose it is.
+    /// Returns true if it says nothing beyond the agent's name.
     pub fn is_bare(&self) -> bool {
         self.services.is_empty() && self.protocols.is_empty() && self.ontologies.is_empty() && self.languages.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Which entries have what a template asks for, without looking at the others.
+//! Index of entries by what templates ask for, so that a search need not look at the others.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use whimbrel_acl::{Symbol, sym};
 
 use super::DfDescription;
 
-/// The number of an entry or a subscription, in order of registration.
+/// Number of an entry or a subscription, in order of registration.
 pub(super) type Number = u64;
 
-/// Something a template can ask for and an entry can have.
+/// Key that a template can ask for and an entry can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     ServiceName(Symbol),
@@ -20,7 +20,7 @@ pub(super) enum Key {
     Language(Symbol),
 }
 
-/// What `description` has, or asks for: a template matches only entries that have all of its keys.
+/// Returns the keys of `description`: a template matches only entries that have all of its keys.
 pub(super) fn keys(description: &DfDescription) -> impl Iterator<Item = Key> + '_ {
     let kinds = description.services.iter().map(|service| Key::ServiceKind(service.kind));
     let names = description.services.iter().map(|service| Key::ServiceName(service.name));
@@ -52,12 +52,12 @@ impl Index {
         }
     }
 
-    /// What has this key.
+    /// Returns the numbers that have this key.
     pub fn with(&self, key: Key) -> impl Iterator<Item = Number> + '_ {
         self.postings.get(&key).into_iter().flatten().copied()
     }
 
-    /// The fewest numbers that hold all that have every key of `template`; `None` if it has no key.
+    /// Returns a small set of numbers that includes all with every key of `template`; `None` if it has no key.
     pub fn candidates<'a>(&'a self, template: &DfDescription) -> Option<impl Iterator<Item = Number> + use<'a>> {
         let rarest = keys(template).min_by_key(|key| self.postings.get(key).map_or(0, BTreeSet::len))?;
         Some(self.with(rarest))

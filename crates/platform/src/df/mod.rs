@@ -1,7 +1,7 @@
-//! The directory facilitator (FIPA00023 4.1): who offers what.
+//! Directory facilitator (FIPA00023 4.1): the services that agents offer.
 //!
 //! [`Df`] is a state machine without I/O. Its inputs are requests ([`Df::register`], [`Df::modify`], ...), the end of
-//! agents ([`Df::handle_agent_ended`]) and time ([`Df::handle_timeout`], due at [`Df::poll_timeout`]); its outputs are
+//! agents ([`Df::handle_agent_ended`]) and time ([`Df::handle_timeout`], due at [`Df::poll_timeout`]). Its outputs are
 //! messages to subscribers ([`Df::poll_message`], to be routed as any other, sent by `df`) and, if someone observes it,
 //! changes ([`Df::poll_change`]). After each input, take messages until there are none:
 //!
@@ -40,90 +40,90 @@ use crate::Time;
 use crate::agent_management::{finding, frames};
 use crate::limits::{DF_NOTICE_BYTES, DF_SERVICES_PER_AGENT_MAX, DF_SUBSCRIPTIONS_PER_AGENT_MAX, SEARCH_RESULTS_MAX};
 
-/// A search and how much of an answer is wanted.
+/// Search in the DF, with the number of results that are wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DfQuery {
-    /// What is looked for.
+    /// Template of the entries.
     pub template: DfDescription,
-    /// How many entries to return at most, [`SEARCH_RESULTS_MAX`] at most.
+    /// Number of entries to return, [`SEARCH_RESULTS_MAX`] at most.
     pub results_max: usize,
 }
 
 impl DfQuery {
-    /// All that match.
+    /// Returns a search for all entries that match.
     pub fn all(template: DfDescription) -> Self {
         Self { template, results_max: SEARCH_RESULTS_MAX }
     }
 }
 
-/// Why an agent was not registered.
+/// Reason why an agent was not registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// The description does not say whose it is.
+    /// Description without an agent.
     #[error("the description names no agent")]
     NoAgent,
-    /// The agent has an entry: modify that.
+    /// Agent that has an entry, which it can modify.
     #[error("agent {0} is registered already")]
     AlreadyRegistered(Aid),
-    /// The description has too many services.
+    /// Description with too many services.
     #[error("agent {agent} describes {services} services: an entry has {DF_SERVICES_PER_AGENT_MAX} at most")]
     TooManyServices {
-        /// The agent.
+        /// Agent.
         agent: Aid,
-        /// How many services it describes.
+        /// Number of services in the description.
         services: usize,
     },
 }
 
-/// Why an entry was not modified.
+/// Reason why an entry was not modified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModifyError {
-    /// The agent has no entry.
+    /// Agent without an entry.
     #[error(transparent)]
     NotRegistered(#[from] NotRegistered),
-    /// The new description would not be registered either.
+    /// Description that could not be registered either.
     #[error(transparent)]
     Description(#[from] RegisterError),
 }
 
-/// The agent has no entry.
+/// Error of an agent without an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("agent {0} is not registered")]
 pub struct NotRegistered(pub Aid);
 
-/// Why a subscription was not accepted.
+/// Reason why a subscription was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubscribeError {
-    /// The subscriber has as many subscriptions as it may.
+    /// Subscriber with as many subscriptions as it may have.
     #[error("agent {0} has {DF_SUBSCRIPTIONS_PER_AGENT_MAX} subscriptions, the most it may have")]
     TooMany(Aid),
 }
 
-/// What became of an entry.
+/// Kinds of changes to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DfChangeKind {
-    /// It is new.
+    /// New entry.
     Registered,
-    /// It says something else now.
+    /// Modified description.
     Modified,
-    /// Its agent, or one who may, removed it.
+    /// Removal by its agent, or one that may.
     Deregistered,
-    /// Its lease ended.
+    /// End of its lease.
     Expired,
-    /// Its agent ended.
+    /// End of its agent.
     AgentEnded,
 }
 
-/// One entry's change.
+/// Change of one entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DfChange {
-    /// Whose entry.
+    /// Agent of the entry.
     pub agent: Aid,
-    /// What became of it.
+    /// Kind of change.
     pub kind: DfChangeKind,
     /// Number of services before the change, if it only added further ones behind them.
     pub added_after: Option<usize>,
@@ -147,11 +147,11 @@ impl fmt::Display for DfChange {
 struct Entry {
     agent: Aid,
     description: DfDescription,
-    /// [`Time::NEVER`] without a lease.
+    /// End of the lease; [`Time::NEVER`] without one.
     expires: Time,
 }
 
-/// The directory facilitator of one platform; see the [module](self).
+/// Directory facilitator of one platform; see the [module](self).
 #[derive(Debug)]
 pub struct Df {
     platform: Symbol,
@@ -164,12 +164,12 @@ pub struct Df {
     messages: VecDeque<AclMessage>,
     changes: VecDeque<DfChange>,
     observed: bool,
-    /// The wall clock at the platform's start, if known.
+    /// Wall clock at the platform's start, if known.
     start_wall_ms: Option<u64>,
 }
 
 impl Df {
-    /// A DF without entries, for the platform of this name.
+    /// Returns a DF without entries, for the platform of this name.
     pub fn new(platform: impl Into<Symbol>) -> Self {
         Self {
             platform: platform.into(),
@@ -186,12 +186,12 @@ impl Df {
         }
     }
 
-    /// The platform's name.
+    /// Returns the platform's name.
     pub fn platform(&self) -> Symbol {
         self.platform
     }
 
-    /// Whether changes are kept for [`Df::poll_change`] from now on. At first they are not.
+    /// Sets if changes are kept for [`Df::poll_change`]. At first they are not.
     pub fn observe(&mut self, observed: bool) {
         self.observed = observed;
         if !observed {
@@ -199,22 +199,22 @@ impl Df {
         }
     }
 
-    /// The next message to a subscriber.
+    /// Returns the next message to a subscriber.
     pub fn poll_message(&mut self) -> Option<AclMessage> {
         self.messages.pop_front()
     }
 
-    /// Whether messages wait to be taken: the agent `df` should have a turn, or whoever sends them for it.
+    /// Returns true if messages wait: the agent `df`, or the code that sends for it, should have a turn.
     pub fn has_messages(&self) -> bool {
         !self.messages.is_empty()
     }
 
-    /// The next change that happened, if it is observed.
+    /// Returns the next change, if changes are observed.
     pub fn poll_change(&mut self) -> Option<DfChange> {
         self.changes.pop_front()
     }
 
-    /// When [`Df::handle_timeout`] is due, if ever. May come sooner after each input.
+    /// Returns when [`Df::handle_timeout`] is due, if ever. May come sooner after each input.
     pub fn poll_timeout(&self) -> Option<Time> {
         self.leases.first().map(|(expires, _)| *expires)
     }
@@ -244,12 +244,13 @@ impl Df {
         }
     }
 
-    /// All standing searches, the oldest first.
+    /// Returns all subscriptions, the oldest first.
     pub fn subscriptions(&self) -> impl ExactSizeIterator<Item = &Subscription> {
         self.subscriptions.iter()
     }
 
-    /// An agent goes on on another node, where it will subscribe once more: its subscriptions here end, its entry stays.
+    /// Ends the subscriptions of an agent that continues on another node, where it will subscribe once more. Its entry
+    /// stays.
     pub fn handle_left(&mut self, agent: Aid) {
         self.subscriptions.remove(self.local(agent), |_| true);
     }
@@ -273,7 +274,7 @@ impl Df {
         Ok(())
     }
 
-    /// Puts a description in the place of the agent's present one; its lease starts anew.
+    /// Replaces the agent's description; its lease starts anew.
     ///
     /// # Errors
     /// The description names no agent or has too many services, or the agent is not registered.
@@ -295,7 +296,7 @@ impl Df {
     /// Removes the agent's entry.
     ///
     /// # Errors
-    /// It has none.
+    /// The agent has none.
     //= fipa00023 6.2.2
     pub fn deregister(&mut self, agent: Aid, now: Time) -> Result<(), NotRegistered> {
         self.handle_timeout(now);
@@ -305,7 +306,7 @@ impl Df {
         Ok(())
     }
 
-    /// The entries that match, in order of registration.
+    /// Returns the entries that match, in order of registration.
     //= fipa00023 6.2.4
     pub fn search<'a>(&'a self, query: &DfQuery, now: Time) -> Vec<&'a DfDescription> {
         let template = self.localized(&query.template);
@@ -314,11 +315,11 @@ impl Df {
         found.take(query.results_max.min(SEARCH_RESULTS_MAX)).map(|entry| &entry.description).collect()
     }
 
-    /// Has `subscriber` told, in this form, of the entries that match now, and of each that comes to match or (except in
-    /// [`NoticeForm::Provider`]) changes or ceases to.
+    /// Subscribes `subscriber`, in this form, to the entries that match now, and to each that comes to match or (except
+    /// in [`NoticeForm::Provider`]) changes or ceases to.
     ///
     /// # Errors
-    /// It has too many subscriptions.
+    /// The subscriber has too many subscriptions.
     //= fipa00023 4.1.4
     pub fn subscribe(
         &mut self,
@@ -342,10 +343,10 @@ impl Df {
         Ok(())
     }
 
-    /// As [`Df::subscribe`], for one that was told before of what there is now.
+    /// Subscribes as [`Df::subscribe`] does, for a subscriber that was told of the present entries before.
     ///
     /// # Errors
-    /// It has too many subscriptions.
+    /// The subscriber has too many subscriptions.
     pub fn resume(
         &mut self,
         subscriber: Aid,
@@ -373,13 +374,13 @@ impl Df {
         Ok(Subscription { subscriber, template: self.localized(&template).into_owned(), form })
     }
 
-    /// Ends the subscription that `subscriber` made in this conversation; false if there is none.
+    /// Ends the subscription that `subscriber` made in this conversation. Returns false if there is none.
     pub fn unsubscribe(&mut self, subscriber: Aid, conversation: Option<&Text>) -> bool {
         let subscriber = self.local(subscriber);
         self.subscriptions.remove_conversation(subscriber, conversation) > 0
     }
 
-    /// Adds a service to the agent's entry, which is made if there is none. As `.df_register` does it.
+    /// Adds a service to the agent's entry, which is made if there is none, as `.df_register` does.
     ///
     /// # Errors
     /// The entry has too many services.
@@ -400,10 +401,11 @@ impl Df {
         }
     }
 
-    /// Adds services behind as many as the agent's entry has. Of no account if it has another number, or there is none.
+    /// Adds services behind the `count` services of the agent's entry. Does nothing if it has another number, or there
+    /// is no entry.
     ///
     /// # Errors
-    /// There are too many.
+    /// There are too many services.
     pub fn add_after(
         &mut self,
         agent: Aid,
@@ -417,8 +419,8 @@ impl Df {
         self.modify(description, now)
     }
 
-    /// Removes services from the agent's entry; an empty name or type stands for any. An entry that says nothing more is
-    /// removed. As `.df_deregister` does it. False if it offered no such service.
+    /// Removes services from the agent's entry, as `.df_deregister` does; an empty name or type stands for any. An
+    /// entry that says nothing more is removed. Returns false if it offered no such service.
     pub fn remove_service(&mut self, agent: Aid, service: &str, kind: &str, now: Time) -> bool {
         self.handle_timeout(now);
         let agent = self.local(agent);
@@ -435,17 +437,17 @@ impl Df {
         offered
     }
 
-    /// The agents that offer a service, in order of registration; an empty name or type matches any. As `.df_search`
-    /// does it.
+    /// Returns the agents that offer a service, in order of registration, as `.df_search` does; an empty name or type
+    /// matches any.
     pub fn providers(&self, service: &str, kind: &str, now: Time) -> Vec<Aid> {
         let found = self.search(&DfQuery::all(DfDescription::offering(service, kind)), now);
         found.into_iter().filter_map(|description| description.agent).collect()
     }
 
-    /// Has `subscriber` told of each agent that offers a service, now or later. As `.df_subscribe` does it.
+    /// Subscribes `subscriber` to each agent that offers a service, now or later, as `.df_subscribe` does.
     ///
     /// # Errors
-    /// It has too many subscriptions.
+    /// The subscriber has too many subscriptions.
     pub fn subscribe_providers(
         &mut self,
         subscriber: Aid,
@@ -456,12 +458,12 @@ impl Df {
         self.subscribe(subscriber, DfDescription::offering(service, kind), NoticeForm::Provider, now)
     }
 
-    /// What the agent wants to be told of, the oldest first.
+    /// Returns the agent's subscriptions, the oldest first.
     pub fn subscriptions_of(&self, subscriber: Aid) -> impl Iterator<Item = &Subscription> {
         self.subscriptions.of(self.local(subscriber))
     }
 
-    /// The agent's entry.
+    /// Returns the agent's entry.
     pub fn description_of(&self, agent: Aid) -> Option<&DfDescription> {
         self.entry(self.local(agent)).map(|entry| &entry.description)
     }
@@ -473,17 +475,17 @@ impl Df {
         valid.map(|(number, entry)| (*number, &entry.description))
     }
 
-    /// When the agent's entry ends by itself; `None` if it has none, or one that lasts as long as the agent.
+    /// Returns when the agent's entry expires; `None` if it has none, or one that lasts as long as the agent.
     pub fn expires(&self, agent: Aid) -> Option<Time> {
         self.entry(self.local(agent)).map(|entry| entry.expires).filter(|expires| *expires < Time::NEVER)
     }
 
-    /// How many agents are registered.
+    /// Returns the number of registered agents.
     pub fn entry_count(&self) -> usize {
         self.entries.len()
     }
 
-    /// The entry's description as a FIPA frame, with the moment its lease ends if that can be told.
+    /// Returns the entry's description as a FIPA frame, with the end of its lease if that can be told.
     pub fn frame_of(&self, description: &DfDescription) -> Value {
         match description.agent.and_then(|agent| self.entry(agent)) {
             Some(entry) => self.describe(entry),
@@ -491,7 +493,7 @@ impl Df {
         }
     }
 
-    /// The whole state between two inputs, once all messages are taken.
+    /// Returns the whole state between two inputs, once all messages are taken.
     pub fn snapshot(&self) -> DfSnapshot {
         DfSnapshot {
             platform: self.platform,
@@ -500,7 +502,7 @@ impl Df {
         }
     }
 
-    /// The DF that a snapshot was taken of.
+    /// Restores a DF from its snapshot.
     pub fn restore(snapshot: DfSnapshot) -> Self {
         let mut df = Self::new(snapshot.platform);
         for entry in snapshot.entries {
@@ -511,12 +513,12 @@ impl Df {
         df
     }
 
-    /// The same agent, its platform left out if it is this one.
+    /// Returns the agent without its platform, if that is this one.
     fn local(&self, agent: Aid) -> Aid {
         if agent.platform == self.platform { agent.at(sym::EMPTY) } else { agent }
     }
 
-    /// The same template, its agent named without this platform.
+    /// Returns the template, its agent without this platform.
     fn localized<'t>(&self, template: &'t DfDescription) -> Cow<'t, DfDescription> {
         match template.agent {
             Some(agent) if agent.platform == self.platform => {
@@ -618,7 +620,7 @@ impl Df {
     }
 }
 
-/// A DF's state as data.
+/// State of a DF, as data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DfSnapshot {
     platform: Symbol,
@@ -648,7 +650,7 @@ fn fipa_notice(inform: &AclMessage, action: &Value, descriptions: Vec<Value>) ->
     AclMessage { content, ..inform.clone() }
 }
 
-/// A message for each service of `new` that the subscription asks for and `old` lacked.
+/// Returns a message for each service of `new` that the subscription asks for and `old` lacked.
 fn provider_notices(subscription: &Subscription, old: Option<&Entry>, new: &Entry) -> Vec<AclMessage> {
     let known = |service: &ServiceDescription| old.is_some_and(|old| old.description.services.contains(service));
     let wanted =

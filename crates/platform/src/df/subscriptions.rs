@@ -1,4 +1,4 @@
-//! Who wants to be told of which entries.
+//! Subscriptions to entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,32 +9,32 @@ use whimbrel_acl::{AclMessage, Aid, Symbol, Text, Value};
 use super::DfDescription;
 use super::index::{Index, Number, keys};
 
-/// How a subscriber is told.
+/// Form of a subscriber's notices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NoticeForm {
     /// Notices as in FIPA00023 4.1.4: an `inform` in the subscription's conversation, whose content is `[result(Action,
     /// set(Description, ...))]`, or `[Question = set(Description, ...)]` if the subscriber asked with an identifying
     /// expression. An entry that no longer matches comes with its name only.
     Fipa {
-        /// The `inform` to send, its content left out.
+        /// `inform` to send, without its content.
         inform: Box<AclMessage>,
         /// Search action, or identifying expression, of the subscription. It is text in SL if the subscriber wrote it
         /// so, and is answered in SL.
         action: Value,
     },
-    /// As AgentSpeak programs know it: an `inform` for each matching service of each agent, whose content is
+    /// Notices for AgentSpeak programs: an `inform` for each matching service of each agent, whose content is
     /// `provider(Agent, "Service")`. Departures are not told.
     Provider,
 }
 
-/// A standing search.
+/// Subscription: a search that stands until it is cancelled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subscription {
-    /// Who is told.
+    /// Agent that is told.
     pub subscriber: Aid,
-    /// Of which entries.
+    /// Template of the entries.
     pub template: DfDescription,
-    /// And how.
+    /// Form of the notices.
     pub form: NoticeForm,
 }
 
@@ -47,14 +47,14 @@ impl Subscription {
     }
 }
 
-/// All standing searches, found by what an entry has and by subscriber.
+/// Subscriptions, found by the keys of an entry and by subscriber.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     all: BTreeMap<Number, Subscription>,
     next: Number,
-    /// Those whose template has a key, under the first one.
+    /// Subscriptions whose template has a key, under the first one.
     by_key: Index,
-    /// Those whose template has none.
+    /// Subscriptions whose template has no key.
     unkeyed: BTreeSet<Number>,
     by_subscriber: FxHashMap<Aid, Vec<Number>>,
 }
@@ -71,17 +71,17 @@ impl Subscriptions {
         self.all.insert(number, subscription);
     }
 
-    /// How many `subscriber` has.
+    /// Returns the number of the subscriptions of `subscriber`.
     pub fn count_of(&self, subscriber: Aid) -> usize {
         self.by_subscriber.get(&subscriber).map_or(0, Vec::len)
     }
 
-    /// Those of `subscriber`, oldest first.
+    /// Returns the subscriptions of `subscriber`, the oldest first.
     pub fn of(&self, subscriber: Aid) -> impl Iterator<Item = &Subscription> {
         self.by_subscriber.get(&subscriber).into_iter().flatten().filter_map(|number| self.all.get(number))
     }
 
-    /// Removes those of `subscriber` that fit; tells how many.
+    /// Removes the subscriptions of `subscriber` that fit. Returns their number.
     pub fn remove(&mut self, subscriber: Aid, fits: impl Fn(&Subscription) -> bool) -> usize {
         let Some(numbers) = self.by_subscriber.remove(&subscriber) else { return 0 };
         let (gone, kept): (Vec<_>, Vec<_>) =
@@ -100,13 +100,13 @@ impl Subscriptions {
         gone.len()
     }
 
-    /// Removes that of this conversation.
+    /// Removes the subscription of this conversation.
     pub fn remove_conversation(&mut self, subscriber: Aid, conversation: Option<&Text>) -> usize {
         let fipa = |subscription: &Subscription| matches!(subscription.form, NoticeForm::Fipa { .. });
         self.remove(subscriber, |subscription| fipa(subscription) && subscription.conversation() == conversation)
     }
 
-    /// Those that may match one of these descriptions, oldest first.
+    /// Returns the subscriptions that may match one of these descriptions, the oldest first.
     pub fn concerned<'a>(&'a self, descriptions: [Option<&'a DfDescription>; 2]) -> Vec<&'a Subscription> {
         let keyed = descriptions.into_iter().flatten().flat_map(keys).flat_map(|key| self.by_key.with(key));
         let numbers: BTreeSet<Number> = keyed.chain(self.unkeyed.iter().copied()).collect();
@@ -118,7 +118,7 @@ impl Subscriptions {
     }
 }
 
-/// The content of a provider notice.
+/// Returns the content of a provider notice.
 pub(super) fn provider(agent: Aid, service: Symbol) -> Value {
     Value::term("provider", [crate::dead_letters::agent_atom(agent), Value::from(service.as_str())])
 }

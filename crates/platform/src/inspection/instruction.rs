@@ -1,57 +1,57 @@
-//! What an operator has an agent do.
+//! Instructions of an operator to an agent.
 
 use serde::{Deserialize, Serialize};
 
-/// What an operator has an agent do, between two of its turns.
+/// Instruction of an operator to an agent, carried out between two of its turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Instruction {
-    /// It is to pause, or go on.
+    /// Pause or continue.
     Debug(DebugOrder),
-    /// It is to pause when this plan is chosen, or no more.
+    /// Set or clear a breakpoint on a plan.
     Breakpoint {
-        /// The plan's label.
+        /// Label of the plan.
         plan: String,
-        /// Whether it is to pause then.
+        /// True to set it.
         on: bool,
     },
-    /// It is to believe this, or no more.
+    /// Add or remove a belief.
     Believe {
-        /// A literal. As in a plan, it is from `self` if it names no other source; if it is to go and names none, all beliefs that
-        /// match go whoever their sources are.
+        /// Literal. As in a plan, its source is `self` if it names no other. If it is removed and names none, all
+        /// matching beliefs go, whatever their sources.
         belief: String,
-        /// Whether it is added.
+        /// True to add it.
         add: bool,
     },
-    /// It is to achieve this, as if it had written `!!goal`.
+    /// Pursue a goal, as if the agent had written `!!goal`.
     Pursue {
-        /// A literal, with or without `!`.
+        /// Literal, with or without `!`.
         goal: String,
     },
 }
 
-/// Pausing and going on.
+/// Order to pause or continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum DebugOrder {
-    /// No cycles from now on; messages wait.
+    /// Pause: no cycles from now on; messages wait.
     Pause,
-    /// Goes on, until a plan with a breakpoint is chosen.
+    /// Continue until a plan with a breakpoint is chosen.
     Continue,
-    /// One cycle, or what is left of one; then it pauses.
+    /// Take one cycle, or the rest of one, then pause.
     Step,
-    /// Goes on, and forgets all breakpoints: nobody debugs it any more.
+    /// Continue, and forget all breakpoints: the debugging ends.
     End,
 }
 
-/// What became of an instruction.
+/// Outcome of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instructed {
-    /// It is done, or will be in the agent's next turn, which is to follow.
+    /// Done, or to be done in the agent's next turn, which must follow.
     Done,
-    /// It cannot be done: why, for whoever wanted it.
+    /// Refused, with the reason for the operator.
     Refused(String),
-    /// The agent has left memory: it is to have a turn, and to be asked again then.
+    /// Postponed: the agent has left memory, and must have a turn and be asked again then.
     Later,
 }

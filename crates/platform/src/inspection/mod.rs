@@ -1,5 +1,5 @@
-//! Looking into an agent, and steering it: what an operator asks of a body between two of its turns
-//! ([`Inspectable::inspect`](crate::capabilities::Inspectable::inspect)), and what he has it do
+//! Inspection of an agent, and instructions to it. An operator asks a body between two of its turns
+//! ([`Inspectable::inspect`](crate::capabilities::Inspectable::inspect)), and instructs it
 //! ([`Inspectable::instruct`](crate::capabilities::Inspectable::instruct)). Plain data, bounded by the `INSPECTION_`
 //! limits.
 
@@ -16,53 +16,53 @@ pub use upkeep::{QuotaSeen, Upkeep};
 use crate::Mailbox;
 use crate::limits::INSPECTION_MESSAGES_MAX;
 
-/// How somebody looks into an agent.
+/// Options of an inspection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// He will look again before long: the agent is to remember its cycles until then
-    /// ([`Inspection::recent`]), at most [`INSPECTION_FOLLOWED_MS`](crate::limits::INSPECTION_FOLLOWED_MS) long.
+    /// True if more inspections follow soon: the agent is to remember its cycles until then ([`Inspection::recent`]),
+    /// for [`INSPECTION_FOLLOWED_MS`](crate::limits::INSPECTION_FOLLOWED_MS) at most.
     pub follow: bool,
 }
 
-/// What is in an agent, as its body tells it. What a kind of agent does not have is left out.
+/// Inspection of an agent, made by its body. Fields that a kind of agent does not have are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Inspection {
-    /// Reasoning cycles since somebody followed or debugged it; nobody counts them before.
+    /// Number of reasoning cycles since the agent was first followed or debugged; not counted before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<u64>,
-    /// Whether it was paused: it has no cycles, and its messages wait.
+    /// True if the agent is paused: it has no cycles, and its messages wait.
     pub paused: bool,
-    /// Why it stands: it was told to, or the plan with a breakpoint that was chosen.
+    /// Reason of the pause: an order, or the plan with a breakpoint that was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_by: Option<String>,
-    /// Whether a step that it was told to take is not over.
+    /// True while a step that was ordered is not over.
     #[serde(skip_serializing_if = "is_false")]
     pub stepping: bool,
-    /// The file of its program, as the project names it.
+    /// File of its program, as the project names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_file: Option<String>,
-    /// What it believes, and its rules.
+    /// Beliefs and rules.
     pub beliefs: Vec<BeliefSeen>,
-    /// What it wants.
+    /// Goals.
     pub goals: Vec<GoalSeen>,
-    /// What it does, the oldest intention first.
+    /// Intentions, the oldest first.
     pub intentions: Vec<IntentionSeen>,
-    /// The plans it knows, in the order they are tried; without those that every agent has.
+    /// Plans of the agent, in the order in which they are tried, without those that every agent has.
     pub plans: Vec<PlanSeen>,
-    /// The oldest of the messages that wait.
+    /// Oldest waiting messages.
     pub mailbox: Vec<MessageSeen>,
-    /// How many wait.
+    /// Number of waiting messages.
     pub mailbox_total: u64,
-    /// What happened and was not handled yet, in the order it will be.
+    /// Events that are not handled yet, in the order in which they will be.
     pub events: Vec<EventSeen>,
-    /// What its last cycles did, the newest last: only while somebody follows or debugs it.
+    /// Recent cycles, the newest last: only while the agent is followed or debugged.
     pub recent: Vec<CycleSeen>,
-    /// What else there is to say of this kind of agent, in the order it is to be read.
+    /// Further details of this kind of agent, in reading order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<Detail>,
-    /// How many were left out, because there are too many.
+    /// Numbers of omitted items, where there are too many.
     pub cut: Cut,
 }
 
@@ -70,152 +70,152 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// A belief or a rule.
+/// Belief or rule.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BeliefSeen {
-    /// The literal without its annotations; of a rule all of it.
+    /// Literal without its annotations; for a rule, all of it.
     pub text: String,
-    /// Its namespace.
+    /// Namespace.
     pub namespace: String,
-    /// Whom it is from: `self`, `percept`, agents.
+    /// Sources of the belief: `self`, `percept`, agents.
     pub sources: Vec<String>,
-    /// Its other annotations.
+    /// Other annotations.
     pub annotations: Vec<String>,
-    /// Whether it is a rule.
+    /// True for a rule.
     pub rule: bool,
 }
 
-/// A goal.
+/// Goal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct GoalSeen {
-    /// `!serve(amy)`
+    /// Text, as `!serve(amy)`.
     pub text: String,
-    /// `pending` before a plan is chosen, then that of its intention.
+    /// State: `pending` before a plan is chosen, then that of its intention.
     pub state: String,
-    /// The intention that pursues it, by number.
+    /// Number of the intention that pursues it.
     pub intention: Option<u64>,
-    /// Why it does not go on.
+    /// Reason why it makes no progress.
     pub reason: Option<String>,
 }
 
-/// A stack of plans in progress.
+/// Intention: a stack of plans in progress.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct IntentionSeen {
-    /// Its number: 1, 2, ... in the order they were begun.
+    /// Number: 1, 2, ... in the order in which intentions began.
     pub id: u64,
-    /// `running`, `atomic` (no other runs), `waiting`, `suspended`.
+    /// State: `running`, `atomic` (no other runs), `waiting`, `suspended`.
     pub state: String,
-    /// For what.
+    /// Event that it waits for.
     pub waits_for: Option<String>,
-    /// The plans in progress, the innermost first.
+    /// Plans in progress, the innermost first.
     pub frames: Vec<FrameSeen>,
 }
 
-/// A plan in progress.
+/// Plan in progress.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct FrameSeen {
-    /// The event it is for, with the values that are known by now.
+    /// Event that it handles, with the values that are known by now.
     pub trigger: String,
-    /// Its label.
+    /// Label of the plan.
     pub plan: String,
-    /// The file that its plan is from.
+    /// File of the plan.
     pub file: String,
-    /// The line where that begins; 0 if it was no text.
+    /// Line where the plan begins; 0 if it was no text.
     pub line: u32,
-    /// The step it is at, as it is written; `None` at its end.
+    /// Present step, as it is written; `None` at the end.
     pub step: Option<String>,
-    /// The step's line.
+    /// Line of the step.
     pub step_line: Option<u32>,
-    /// Its variables that have values, each with its value.
+    /// Variables that have values, each with its value.
     pub unifier: Vec<(String, String)>,
 }
 
-/// A plan.
+/// Plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PlanSeen {
-    /// Its label: by this it is known to breakpoints.
+    /// Label, which names it in breakpoints.
     pub label: String,
-    /// What it is for.
+    /// Triggering event.
     pub trigger: String,
-    /// When it is applicable; empty if always.
+    /// Context; empty if it always holds.
     pub context: String,
-    /// What it does; empty if nothing.
+    /// Body; empty if there is none.
     pub body: String,
-    /// The source it was acquired from, if it is not the program's: `self`, an agent.
+    /// Source from which it was acquired, if not the program: `self`, an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The file that it is from.
+    /// File of the plan.
     pub file: String,
-    /// The line where it begins; 0 if it was no text.
+    /// Line where it begins; 0 if it was no text.
     pub line: u32,
-    /// Whether the agent pauses when it is chosen.
+    /// True if the agent pauses when it is chosen.
     pub breakpoint: bool,
 }
 
-/// A message that waits.
+/// Message that waits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MessageSeen {
-    /// Its sender.
+    /// Sender.
     pub from: String,
-    /// What it wants, in FIPA's words.
+    /// Performative, in FIPA's words.
     pub performative: String,
-    /// What it says.
+    /// Content.
     pub content: String,
 }
 
-/// Something that happened.
+/// Event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EventSeen {
-    /// `+!serve(amy)[source(bob)]`
+    /// Text, as `+!serve(amy)[source(bob)]`.
     pub text: String,
-    /// The intention that waits for it to be handled, by number.
+    /// Number of the intention that waits for it to be handled.
     pub intention: Option<u64>,
 }
 
-/// Something a cycle did.
+/// Deed of a cycle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CycleSeen {
-    /// Which cycle.
+    /// Number of the cycle.
     pub cycle: u64,
-    /// What it did.
+    /// Deed in words.
     pub text: String,
 }
 
-/// Something to say of an agent.
+/// Detail of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Detail {
-    /// What it is about, a few words.
+    /// Name of the detail, a few words.
     pub name: String,
-    /// What is to be said about it.
+    /// Value of the detail.
     pub value: String,
 }
 
 impl Detail {
-    /// That this is so.
+    /// Returns a detail.
     pub fn new(name: &str, value: impl Into<String>) -> Self {
         Self { name: name.to_owned(), value: value.into() }
     }
 }
 
-/// How many of each were left out.
+/// Numbers of omitted items, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -237,7 +237,7 @@ pub struct Cut {
 }
 
 impl Inspection {
-    /// Adds the messages that wait.
+    /// Adds the waiting messages.
     pub fn look_at(&mut self, mailbox: &Mailbox, texts: &mut Texts) {
         for message in mailbox.iter().take(INSPECTION_MESSAGES_MAX) {
             if texts.is_full() {

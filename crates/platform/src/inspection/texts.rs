@@ -1,15 +1,15 @@
-//! Texts for people, none of them too long, nor all of them together.
+//! Texts for people, bounded each and all together.
 
 use std::fmt::{self, Display, Write};
 
 use crate::limits::{INSPECTION_BYTES_MAX, INSPECTION_TEXT_BYTES_MAX};
 
-/// What ends a text that was cut.
+/// Mark at the end of a text that was cut.
 const CUT: &str = "...";
-/// What each text costs besides its bytes.
+/// Bytes that each text counts besides its own.
 const EACH_BYTES: usize = 16;
 
-/// Makes texts as long as there is room for them.
+/// Writer of texts as long as there is room for them.
 #[derive(Debug)]
 pub struct Texts {
     left: usize,
@@ -22,12 +22,12 @@ impl Default for Texts {
 }
 
 impl Texts {
-    /// Whether there is no room for more.
+    /// Returns true if there is no room for more.
     pub fn is_full(&self) -> bool {
         self.left == 0
     }
 
-    /// As a text, cut if it is too long: no longer is written than is shown.
+    /// Writes a text, cut if it is too long: no more is written than shown.
     pub fn of(&mut self, what: impl Display) -> String {
         let mut bounded = Bounded { text: String::new(), bytes_max: INSPECTION_TEXT_BYTES_MAX.min(self.left) };
         if write!(bounded, "{what}").is_err() {
@@ -38,7 +38,7 @@ impl Texts {
     }
 }
 
-/// Takes so many bytes, and then no more.
+/// Writer that takes this number of bytes, and then no more.
 struct Bounded {
     text: String,
     bytes_max: usize,
@@ -61,7 +61,7 @@ impl Write for Bounded {
 mod tests {
     use super::*;
 
-    /// Says so often "ä" that nobody could wait for the end of it.
+    /// Value that writes "ä" too often to wait for its end.
     struct Endless;
 
     impl Display for Endless {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_is_too_long_nor_all_of_them_together() {
+    fn texts_are_bounded_together() {
         let mut texts = Texts::default();
         assert_eq!(texts.of("short"), "short");
         let first = texts.of(Endless);

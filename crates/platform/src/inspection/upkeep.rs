@@ -1,49 +1,49 @@
-//! What agents run and use: asked of many at once, so it is little.
+//! Upkeep of agents: their code and usage. Small, because it is asked of many agents at once.
 
 use crate::ams::AgentKind;
 use crate::durable::Origin;
 use crate::mobility::CodeHash;
 use crate::storage::{Holder, Room};
 
-/// What an agent runs, and what it uses of what it may use.
+/// Upkeep of an agent: its code, and its usage of its quotas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Upkeep {
-    /// Its code, if that is known by a hash.
+    /// Hash of its code, if it has one.
     pub code: Option<CodeHash>,
-    /// What runs it on this node, if its code says so.
+    /// Kind of body that runs it on this node, if its code tells.
     pub kind: Option<AgentKind>,
-    /// Who owns it where quotas are counted, for people; empty if nobody counts.
+    /// Owner for whom quotas are counted, for people; empty if they are not counted.
     pub owner: String,
-    /// What is limited, or counted.
+    /// Quotas that are limited, or counted.
     pub quotas: Vec<QuotaSeen>,
-    /// Under whose name it keeps something on the node, and how much it may, if it may.
+    /// Holder under which it stores data on the node, and the room that it has, if it may store any.
     pub storage: Option<(Holder, Room)>,
 }
 
 impl Upkeep {
-    /// Of an agent that was made of this, and of which nothing is counted.
+    /// Returns the upkeep of an agent with this origin, of which nothing is counted.
     pub fn of(origin: &Origin) -> Self {
         match origin {
-            // How it came here is of no account.
+            // The way by which it came here does not matter.
             Origin::GoneOn { code, .. } => Self::of(code),
             _ => Self { code: origin.code(), kind: origin.kind(), ..Self::default() },
         }
     }
 }
 
-/// Something that an agent, or all of an owner, may use so much of.
+/// Quota of an agent, or of all agents of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotaSeen {
-    /// As policies call it: `memory_bytes`, `cpu_ms_per_s`.
+    /// Name of the quota in policies: `memory_bytes`, `cpu_ms_per_s`.
     pub name: &'static str,
-    /// What is used, if that is counted; of what is for a second, in this one.
+    /// Usage, if it is counted; for a quota per second, in the present one.
     pub used: Option<u64>,
-    /// The most, if there is one.
+    /// Limit, if there is one.
     pub max: Option<u64>,
 }
 
 impl QuotaSeen {
-    /// So much is used of so much.
+    /// Returns a quota with this usage and limit.
     pub fn of(name: &'static str, used: u64, max: Option<impl Into<u64>>) -> Self {
         Self { name, used: Some(used), max: max.map(Into::into) }
     }
@@ -55,7 +55,7 @@ mod tests {
     use crate::session::OnLeave;
 
     #[test]
-    fn who_went_on_here_from_a_client_runs_what_anybody_made_of_its_code_runs() {
+    fn continued_agent_has_its_codes_kind() {
         let module = Origin::Module { path: "scout.wasm".to_owned(), hash: [7; 32] };
         let made = Upkeep::of(&module);
         assert_eq!((made.code, made.kind), (Some(CodeHash([7; 32])), Some(AgentKind::Wasm)));

@@ -86,11 +86,11 @@ struct Coming {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Its body is being made.
+    /// Offered: the body is being made.
     Offered,
-    /// Its body is made, and the source may commit.
+    /// Made: the source may commit.
     Made,
-    /// It belongs to this node, and begins when these nodes have followed, the source among them.
+    /// Committed to this node: the agent begins when these nodes have followed, the source among them.
     Committed(Vec<Symbol>),
 }
 

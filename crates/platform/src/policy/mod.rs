@@ -1,8 +1,8 @@
-//! Who may do what on a platform: a list of rules, and what holds where no rule says anything.
+//! Policy: the rules of who may do what on a platform, and the defaults where no rule applies.
 //!
-//! A policy is data. Whoever carries something out asks it: the AMS and the DF before they do what a message requests,
-//! links and sessions before they take a message in, topics before they take a publication or a subscription. What an
-//! agent does on its own node by default is never asked about: see [`Policy::restricts_agents`].
+//! A policy is data. The code that carries something out asks it: the AMS and the DF before they do what a message
+//! requests, links and sessions before they take a message in, topics before they take a publication or a subscription.
+//! What an agent does on its own node by default is never checked: see [`Policy::restricts_agents`].
 //!
 //! `docs/design/security.md` describes the file.
 
@@ -22,13 +22,13 @@ pub use read::RuleError;
 use serde::Deserialize;
 pub use terms::{Grant, OutputTerms, OwnerTerms, Quota, Terms};
 
-/// What can be permitted or forbidden. Each act has an object: the name of an agent, a service or a topic.
+/// Action that can be permitted or forbidden. Each has an object: the name of an agent, a service or a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Action {
     /// Creating an agent of this name.
     Create,
-    /// Ending the agent of this name, or taking it through its life otherwise. To end `ams` is to stop the platform.
+    /// Ending the agent of this name, or changing its state. Ending `ams` stops the platform.
     Kill,
     /// Moving the agent of this name to another node.
     Move,
@@ -40,14 +40,15 @@ pub enum Action {
     Publish,
     /// Subscribing to the topic of this name.
     Subscribe,
-    /// Bringing along code that the node has not got: `asl:HASH` or `wasm:HASH`, by the SHA-256 of what travels.
+    /// Bringing along code that the node does not have: `asl:HASH` or `wasm:HASH`, by the SHA-256 of the bytes that
+    /// travel.
     Code,
     /// Giving the agent of this name plans, or taking them from it.
     Teach,
 }
 
 impl Action {
-    /// All of them, in the order of their numbers.
+    /// All actions, in the order of their numbers.
     pub const ALL: [Self; 9] = [
         Self::Create,
         Self::Kill,
@@ -60,13 +61,14 @@ impl Action {
         Self::Teach,
     ];
 
-    /// True if the audit log also records such acts when they are allowed: those that change agents, their places and
-    /// their code, and publications.
+    /// Returns true if the audit log also records such acts when they are allowed: those that change agents, their
+    /// places and their code, and publications.
     pub const fn is_recorded(self) -> bool {
         matches!(self, Self::Create | Self::Kill | Self::Move | Self::Publish | Self::Code | Self::Teach)
     }
 
-    /// The key in a policy file: `create`, `kill`, `move`, `register`, `send`, `publish`, `subscribe`, `code`, `teach`.
+    /// Returns the key in a policy file: `create`, `kill`, `move`, `register`, `send`, `publish`, `subscribe`, `code`,
+    /// `teach`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -82,8 +84,8 @@ impl Action {
     }
 }
 
-/// What sending a message to this local name is to a policy: [`Action::Send`] to an agent, or to `group:NAME`, all members
-/// of it as one of them; [`Action::Publish`] on a topic.
+/// Returns the act of sending a message to this local name: [`Action::Send`] to an agent, or to `group:NAME` for all
+/// members or one of them; [`Action::Publish`] on a topic.
 pub fn act_of_sending(to: Symbol) -> (Action, Cow<'static, str>) {
     match Cast::split(to) {
         None => (Action::Send, to.as_str().into()),
@@ -98,26 +100,26 @@ impl fmt::Display for Action {
     }
 }
 
-/// Who wants to do something, as far as that is known for certain.
+/// Principal: the party that wants to do something, as far as known for certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Principal {
-    /// An agent of one of the platform's nodes.
+    /// Agent of one of the platform's nodes.
     Agent {
-        /// Its local name.
+        /// Local name of the agent.
         name: Symbol,
-        /// The node that it lives on, `n1` if that is the only one; empty where places have no names.
+        /// Node of the agent, `n1` if that is the only one; empty where places have no names.
         node: Symbol,
     },
-    /// A node of the platform, on its own account.
+    /// Node of the platform, on its own account.
     Node(Symbol),
-    /// A program that is no node, connected and known by this name (a browser, an external agent).
+    /// Connected program that is no node (a browser, an external agent).
     Session {
-        /// Its agent's local name.
+        /// Local name of its agent.
         name: Symbol,
-        /// The node that it is connected to, as for agents.
+        /// Node that it is connected to, as for agents.
         node: Symbol,
     },
-    /// Anybody else: an agent of another platform, or somebody who has not proven a name.
+    /// Any other party: an agent of another platform, or one that has not proven a name.
     Stranger,
 }
 
@@ -134,10 +136,10 @@ impl fmt::Display for Principal {
     }
 }
 
-/// Whom a rule is about.
+/// Parties that a rule is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// `*`: everybody.
+    /// `*`: all parties.
     Everybody,
     /// `agent:PATTERN`: agents of the platform's nodes.
     Agent(Pattern),
@@ -145,7 +147,7 @@ pub enum Who {
     Node(Pattern),
     /// `session:PATTERN`: connected programs.
     Session(Pattern),
-    /// `stranger`: anybody else.
+    /// `stranger`: any other party.
     Stranger,
 }
 
@@ -168,12 +170,12 @@ impl Who {
     }
 }
 
-/// One rule: these may (or may not) do this to those.
+/// Rule of a policy: these parties may (or may not) do this to those objects.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "read::RawRule")]
 pub struct Rule {
     who: Vec<Who>,
-    /// By the actions' numbers.
+    /// Patterns of objects, by the actions' numbers.
     objects: [Vec<Pattern>; Action::ALL.len()],
 }
 
@@ -187,28 +189,28 @@ impl Rule {
     }
 }
 
-/// What the rules say.
+/// Verdict of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A rule permits it, and none forbids it.
+    /// Permitted by a rule, and forbidden by none.
     Allowed,
-    /// A rule forbids it.
+    /// Forbidden by a rule.
     Denied,
-    /// No rule is about it.
+    /// Mentioned by no rule.
     Unsaid,
 }
 
-/// See the module. The default has no rules.
+/// Policy of a platform; see the module. The default has no rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
-    /// What is permitted beyond the default.
+    /// Rules that permit.
     allow: Vec<Rule>,
-    /// What is forbidden, whatever else says that it is permitted.
+    /// Rules that forbid; they override those that permit.
     deny: Vec<Rule>,
-    /// What code that the node does not know is granted.
+    /// Grants for code that the node does not know.
     grant: Vec<Grant>,
-    /// How much it may use.
+    /// Quotas for agents.
     quota: Vec<Quota>,
 }
 
@@ -216,7 +218,7 @@ impl Policy {
     /// The policy without rules.
     pub const DEFAULT: Self = Self { allow: Vec::new(), deny: Vec::new(), grant: Vec::new(), quota: Vec::new() };
 
-    /// What the rules say: one that forbids counts more than any that permits; their order does not matter.
+    /// Returns the verdict of the rules: one that forbids overrides any that permit; their order does not matter.
     pub fn verdict(&self, who: Principal, action: Action, object: &str) -> Verdict {
         let says = |rules: &[Rule]| rules.iter().any(|rule| rule.is_about(who, action, object));
         if says(&self.deny) {
@@ -228,9 +230,9 @@ impl Policy {
         }
     }
 
-    /// Whether `who` may do this: what the rules say, or else the default. By default agents and nodes of the platform
-    /// may do anything, sessions may send, register, publish and subscribe, and strangers may write to `ams` and `df`. But where
-    /// there is any rule, nobody brings code along unless one permits it.
+    /// Returns true if `who` may do this, by the rules, or else by default. By default agents and nodes of the platform
+    /// may do anything, sessions may send, register, publish and subscribe, and strangers may write to `ams` and `df`.
+    /// But if there is any rule, code may be brought along only if a rule permits it.
     pub fn allows(&self, who: Principal, action: Action, object: &str) -> bool {
         match self.verdict(who, action, object) {
             Verdict::Allowed => true,
@@ -240,13 +242,13 @@ impl Policy {
         }
     }
 
-    /// Whether there is a rule that may keep an agent or a node of this platform from doing this: if there is none,
-    /// nobody has to ask.
+    /// Returns true if a rule may keep an agent or a node of this platform from doing this. If there is none, no check
+    /// is needed.
     pub fn restricts_agents(&self, action: Action) -> bool {
         self.restricts(action, Who::is_of_the_platform)
     }
 
-    /// The same of agents, nodes and connected programs: of whoever may be behind what comes from another node.
+    /// Returns the same for agents, nodes and connected programs: for any party behind a message from another node.
     pub fn restricts_nodes(&self, action: Action) -> bool {
         self.restricts(action, |who| who.is_of_the_platform() || matches!(who, Who::Session(_)))
     }
@@ -256,8 +258,8 @@ impl Policy {
         self.deny.iter().any(restricts)
     }
 
-    /// Whether an agent of this node may more as `name` than as `original`: a rule permits something to the one and not to the
-    /// other, or forbids it to the other one only.
+    /// Returns true if an agent of this node may do more as `name` than as `original`: a rule permits something to the
+    /// one and not to the other, or forbids something to the other only.
     pub fn favours(&self, name: Symbol, original: Symbol, node: Symbol) -> bool {
         let [new, old] = [name, original].map(|name| Principal::Agent { name, node });
         let is_of = |rule: &Rule, who: Principal| rule.who.iter().any(|one| one.is(who));
@@ -265,7 +267,7 @@ impl Policy {
             || self.deny.iter().any(|rule| is_of(rule, old) && !is_of(rule, new))
     }
 
-    /// How many rules there are.
+    /// Returns the number of rules.
     pub fn rules(&self) -> usize {
         self.allow.len() + self.deny.len() + self.grant.len() + self.quota.len()
     }
@@ -277,7 +279,7 @@ fn by_default(who: Principal, action: Action, object: &str) -> bool {
         Principal::Session { .. } => {
             !matches!(action, Action::Create | Action::Kill | Action::Move | Action::Code | Action::Teach)
         }
-        // Whoever comes to a platform may ask who is there (FIPA00023 3), and no more.
+        // A stranger may ask which agents there are (FIPA00023 3), and no more.
         Principal::Stranger => action == Action::Send && (object == sym::AMS.as_str() || object == sym::DF.as_str()),
     }
 }
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_lets_agents_do_all_and_strangers_ask_only() {
+    fn default_policy_limits_strangers() {
         let policy = Policy::DEFAULT;
         let session = session("pump", "n1");
         for action in Action::ALL {
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forbidden_stays_forbidden() {
+    fn forbidden_stays_forbidden() {
         let policy = policy(
             r#"{"allow": [{"who": "*", "send": "*"}],
                 "deny": [{"who": ["node:n3", "agent:spy*"], "send": ["vault", "bank-*"]}]}"#,
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_about_others_do_not_concern_agents() {
+    fn rules_about_others_skip_agents() {
         let policy = policy(r#"{"deny": [{"who": ["stranger", "session:*"], "send": "*", "subscribe": "a/*"}]}"#);
         assert!(Action::ALL.iter().all(|action| !policy.restricts_agents(*action)));
         assert!(policy.restricts_nodes(Action::Send) && !policy.restricts_nodes(Action::Publish));
@@ -342,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_are_rules_code_needs_one() {
+    fn code_needs_rule_among_rules() {
         let strict = policy(r#"{"quota": [{"who": "*", "messages_per_s": 10}]}"#);
         assert!(!strict.allows(agent("amy", "n1"), Action::Code, "wasm:00"));
         assert!(strict.allows(agent("amy", "n1"), Action::Move, "amy"));
@@ -353,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn another_name_may_be_one_that_may_more() {
+    fn favoured_name_is_noticed() {
         let policy = policy(
             r#"{"allow": [{"who": "agent:warden", "kill": "*"}, {"who": "node:n1", "code": "*"}],
                 "deny": [{"who": "agent:scout", "send": "vault"}], "grant": [{"who": "agent:seer", "clock": true}]}"#,
@@ -366,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn to_publish_is_no_sending() {
+    fn publish_is_not_send() {
         let act = |to: &str| {
             let (action, object) = act_of_sending(to.into());
             format!("{action} {object}")
@@ -377,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn principals_are_told_by_their_kind() {
+    fn principals_show_their_kind() {
         assert_eq!(agent("amy", "n1").to_string(), "agent:amy of node:n1");
         assert_eq!(agent("amy", "").to_string(), "agent:amy");
         assert_eq!(session("pump", "").to_string(), "session:pump");

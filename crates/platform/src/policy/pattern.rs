@@ -4,18 +4,18 @@ use std::fmt;
 
 use crate::limits::POLICY_PATTERN_BYTES_MAX;
 
-/// A pattern of names: `*` stands for any text, nothing included; everything else for itself.
+/// Pattern of names: `*` stands for any text, the empty one included; everything else for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(Box<str>);
 
-/// Why a text is no pattern.
+/// Reason why a text is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatternError {
-    /// There is nothing in it.
+    /// Empty text.
     #[error("an empty pattern fits nothing: write `*` for anything")]
     Empty,
-    /// It is longer than [`POLICY_PATTERN_BYTES_MAX`].
+    /// Text longer than [`POLICY_PATTERN_BYTES_MAX`].
     #[error("a pattern of {0} bytes: {POLICY_PATTERN_BYTES_MAX} are the most")]
     TooLong(usize),
 }
@@ -24,7 +24,7 @@ impl Pattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// It is empty, or too long.
+    /// The text is empty, or too long.
     pub fn new(text: &str) -> Result<Self, PatternError> {
         match text.len() {
             0 => Err(PatternError::Empty),
@@ -33,12 +33,12 @@ impl Pattern {
         }
     }
 
-    /// The pattern as it was written.
+    /// Returns the pattern as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// True if the pattern matches any name that begins so.
+    /// Returns true if the pattern matches any name that begins so.
     pub fn may_begin(&self, beginning: &str) -> bool {
         match self.0.split_once('*') {
             Some((fixed, _)) => beginning.starts_with(fixed) || fixed.starts_with(beginning),
@@ -46,14 +46,14 @@ impl Pattern {
         }
     }
 
-    /// Whether a name fits.
+    /// Returns true if a name fits.
     ///
-    /// Takes time proportional to the product of both lengths at worst, never more: a star is given back one character
-    /// at a time, and only the last one.
+    /// At worst this takes time proportional to the product of both lengths: a star gives back one character at a time,
+    /// and only the last star does.
     pub fn matches(&self, name: &str) -> bool {
         let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
         let (mut p, mut n) = (0, 0);
-        // Where the last star was, and how far into the name it reaches.
+        // Place of the last star, and how far into the name it reaches.
         let mut star: Option<(usize, usize)> = None;
         while n < name.len() {
             match pattern.get(p) {
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(Pattern::new(&"a".repeat(POLICY_PATTERN_BYTES_MAX + 1)), Err(PatternError::TooLong(256)));
     }
 
-    /// What a pattern means, said another way.
+    /// Returns the meaning of a pattern, computed in another way.
     fn model(pattern: &[u8], name: &[u8]) -> bool {
         match pattern.split_first() {
             None => name.is_empty(),

@@ -1,5 +1,4 @@
-//! Rules as they are written: every text or list of texts checked as it is read, so that whoever parses the file can
-//! tell the place.
+//! Reader of rules: every text or list of texts is checked as it is read, so that the file's parser can tell the place.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,40 +11,40 @@ use crate::ams::{NameFault, name_fault};
 use crate::links::is_node_name;
 use crate::topics::Cast;
 
-/// Why something in a policy is no rule.
+/// Reason why a text in a policy is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
-    /// It names somebody in no known way.
+    /// Party that is named in no known way.
     #[error("{0:?} names nobody: expected `*`, `agent:NAME`, `node:NAME`, `session:NAME` or `stranger`")]
     Who(String),
-    /// The name in it is no pattern.
+    /// Name that is no pattern.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// The pattern fits nothing that this act is ever done to.
+    /// Pattern that matches nothing that this act is ever done to.
     #[error("`{key} = {pattern:?}` has no effect: {why}")]
     NoEffect {
         /// Act or grant of the rule.
         key: &'static str,
-        /// The pattern.
+        /// Pattern.
         pattern: String,
         /// Reason why the rule can match nothing.
         why: String,
     },
-    /// The rule's `who` matches nobody.
+    /// Party that the rule's `who` cannot match.
     #[error("`who = {0:?}` has no effect: no {1} is called so")]
     NobodyCalledSo(String, &'static str),
-    /// It is about nobody.
+    /// Rule about no party.
     #[error("a rule about nobody: `who` is an empty list")]
     Nobody,
-    /// It says nothing.
+    /// Rule without an act.
     #[error(
         "a rule that says nothing: expected `create`, `kill`, `move`, `register`, `send`, `publish`, `subscribe`, `code` or `teach`"
     )]
     Nothing,
 }
 
-/// A text or a list of texts, each read as a `T`.
+/// Text or list of texts, each read as a `T`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OneOrMore<T>(Vec<T>);
 
@@ -61,7 +60,7 @@ impl<T> Default for OneOrMore<T> {
     }
 }
 
-/// What is written as a text.
+/// Value that is written as a text.
 trait FromText: Sized {
     fn from_text(text: &str) -> Result<Self, RuleError>;
 }
@@ -85,7 +84,7 @@ impl FromText for Who {
     }
 }
 
-/// A pattern of names that agents, nodes or sessions can have.
+/// Reads a pattern of names that agents, nodes or sessions can have.
 fn named(whole: &str, name: &str, what: &'static str) -> Result<Pattern, RuleError> {
     let pattern = Pattern::new(name)?;
     let is_odd = name.contains(['@', '?']) || name.contains(char::is_control);
@@ -96,7 +95,7 @@ fn named(whole: &str, name: &str, what: &'static str) -> Result<Pattern, RuleErr
     Ok(pattern)
 }
 
-/// Checks that there may be something that an act is done to and that the pattern fits.
+/// Checks that the pattern can match something that an act is done to.
 pub(super) fn check_effect(action: Action, pattern: &Pattern) -> Result<(), RuleError> {
     let text = pattern.as_str();
     let cast = Cast::split_text(text);
@@ -179,7 +178,7 @@ impl<'de, T: FromText> Deserialize<'de> for OneOrMore<T> {
     }
 }
 
-/// A rule as it stands in a file.
+/// Rule as it stands in a file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawRule {
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_fit_nothing_are_told() {
+    fn ineffective_rules_are_refused() {
         for (says, why) in [
             (r#""publish": "topic:weather""#, "say \"weather\""),
             (r#""subscribe": "topic:*""#, "say \"*\""),
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_is_told() {
+    fn malformed_rules_are_refused() {
         refused(r#"{"alow": []}"#, "unknown field `alow`");
         refused(r#"{"allow": [{"send": "*"}]}"#, "missing field `who`");
         refused(r#"{"allow": [{"who": "*"}]}"#, "a rule that says nothing");

@@ -1,5 +1,5 @@
-//! On what terms a node runs code that it does not know (WebAssembly agents): what it grants, and how much of each thing such an
-//! agent may use. Nothing is granted that no rule grants.
+//! Terms on which a node runs agents: grants for code that it does not know (WebAssembly agents), and quotas. Nothing
+//! is granted that no rule grants.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::limits::{
 };
 use crate::storage::Room;
 
-/// What a rule grants, and to whom: a table `[[grant]]` of a policy.
+/// Grant of a policy, a table `[[grant]]`: the permissions, and the parties that have them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
@@ -34,7 +34,7 @@ pub struct Grant {
     topics: OneOrMore<Pattern>,
 }
 
-/// How much somebody may use: a table `[[quota]]` of a policy. What it does not name is as without it.
+/// Quota of a policy, a table `[[quota]]`. Limits that it does not name stay as without it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quota {

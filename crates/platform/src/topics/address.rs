@@ -1,4 +1,4 @@
-//! Names that are not one agent's: `topic:NAME`, `group:NAME`, `any:NAME`.
+//! Addresses of several agents: `topic:NAME`, `group:NAME`, `any:NAME`.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol};
 
 use crate::limits::TOPIC_NAME_BYTES_MAX;
 
-/// How a message to such a name is delivered. No agent can have a name that begins with one of the prefixes.
+/// Kinds of delivery to such an address. No agent can have a name that begins with one of the prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cast {
-    /// To a topic (`topic:NAME`): every subscriber gets it, and nobody if there is none.
+    /// Delivery to every subscriber of a topic (`topic:NAME`), and to none if there are none.
     Broadcast,
-    /// To a group (`group:NAME`): every member gets it.
+    /// Delivery to every member of a group (`group:NAME`).
     Multicast,
-    /// To a group (`any:NAME`): one member gets it.
+    /// Delivery to one member of a group (`any:NAME`).
     Anycast,
 }
 
 impl Cast {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Broadcast, Self::Multicast, Self::Anycast];
 
-    /// What the names begin with.
+    /// Returns the prefix of the names.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::Broadcast => "topic:",
@@ -30,7 +30,7 @@ impl Cast {
         }
     }
 
-    /// How a message to this local name is delivered; `None` if it can only be an agent's.
+    /// Returns the kind of delivery to this local name; `None` if it can only be an agent's.
     ///
     /// ```
     /// use whimbrel_platform::topics::Cast;
@@ -41,23 +41,23 @@ impl Cast {
         Self::split(name).map(|(cast, _)| cast)
     }
 
-    /// The same, with the name of the topic or group.
+    /// Returns the kind of delivery, and the name of the topic or group.
     pub fn split(name: Symbol) -> Option<(Self, &'static str)> {
         Self::split_text(name.as_str())
     }
 
-    /// As [`Self::split`], of a text that is no [`Symbol`] yet.
+    /// Splits a name as [`Self::split`] does, from a text that is no [`Symbol`] yet.
     pub fn split_text(name: &str) -> Option<(Self, &str)> {
         Self::ALL.into_iter().find_map(|cast| Some((cast, name.strip_prefix(cast.prefix())?)))
     }
 
-    /// By which of its receivers, and how, this copy of a message came to go to whom it goes; `None` if it goes to a
-    /// receiver itself.
+    /// Returns the topic or group by which this copy of a message goes to its receiver, and the kind of delivery.
+    /// `None` if the copy's receiver is named in the message itself.
     pub fn behind(copy: &Envelope) -> Option<(Self, Aid)> {
         Self::behind_copy(&copy.body, copy.to)
     }
 
-    /// The same of a copy of this message for `to`.
+    /// Returns the same for a copy of this message for `to`.
     pub fn behind_copy(message: &AclMessage, to: Aid) -> Option<(Self, Aid)> {
         if message.receivers.contains(&to) {
             return Self::of(to.name).map(|cast| (cast, to));
@@ -83,77 +83,77 @@ impl fmt::Display for Cast {
     }
 }
 
-/// The topic of this name, as a receiver of messages: `topic:NAME`.
+/// Returns the topic of this name, as a receiver of messages: `topic:NAME`.
 ///
 /// # Errors
-/// It is no name.
+/// The text is no name.
 pub fn topic(name: &str) -> Result<Aid, TopicError> {
     Cast::Broadcast.address(name)
 }
 
-/// All members of the group of this name, as a receiver of messages: `group:NAME`.
+/// Returns the group of this name, all its members, as a receiver of messages: `group:NAME`.
 ///
 /// # Errors
-/// It is no name.
+/// The text is no name.
 pub fn group(name: &str) -> Result<Aid, TopicError> {
     Cast::Multicast.address(name)
 }
 
-/// One member of the group of this name, as a receiver of messages: `any:NAME`.
+/// Returns one member of the group of this name, as a receiver of messages: `any:NAME`.
 ///
 /// # Errors
-/// It is no name.
+/// The text is no name.
 pub fn any_member(name: &str) -> Result<Aid, TopicError> {
     Cast::Anycast.address(name)
 }
 
-/// The group behind `any:NAME`: the name `group:NAME`.
+/// Returns the group behind `any:NAME`: the name `group:NAME`.
 pub(super) fn group_of(any: Symbol) -> Symbol {
     let name = Cast::split(any).map_or("", |(_, name)| name);
     Symbol::new(&format!("{}{name}", Cast::Multicast.prefix()))
 }
 
-/// Why an agent did not subscribe to a topic or join a group, or cannot write to one.
+/// Reason why an agent did not subscribe to a topic or join a group, or cannot write to one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TopicError {
-    /// The name is empty, too long, or has an `@` in it.
+    /// Name that is empty, too long, or has an `@` in it.
     #[error("{0:?} cannot name a topic or a group: expected 1 to {TOPIC_NAME_BYTES_MAX} bytes without `@`")]
     BadName(String),
-    /// What is to be joined is neither `topic:NAME` nor `group:NAME` of this platform.
+    /// Name that is neither `topic:NAME` nor `group:NAME` of this platform.
     #[error("{0} is no topic and no group: expected `topic:NAME` or `group:NAME`")]
     NotJoinable(Aid),
-    /// There is no such agent on this node: it may have ended.
+    /// Agent that is not on this node: it may have ended.
     #[error("there is no agent named {0}")]
     NoSuchAgent(Aid),
-    /// The agent is in as many topics and groups as it may be.
+    /// Agent in as many topics and groups as it may be.
     #[error("agent {agent} is in {most} topics and groups already")]
     TooManyOfAgent {
-        /// The agent.
+        /// Agent.
         agent: Symbol,
-        /// How many it may be in.
+        /// Number of topics and groups that it may be in.
         most: usize,
     },
-    /// There are as many topics and groups as there may be.
+    /// Too many topics and groups.
     #[error("there are {0} topics and groups already")]
     TooMany(usize),
-    /// It has as many subscribers or members of this node as it may have.
+    /// Topic or group with as many subscribers or members of this node as it may have.
     #[error("{name} has {most} subscribers or members already")]
     Full {
-        /// The topic or group.
+        /// Topic or group.
         name: Symbol,
-        /// How many it may have.
+        /// Number that it may have.
         most: usize,
     },
-    /// The platform's policy does not let the agent do that.
+    /// Policy that does not let the agent subscribe.
     #[error("the policy forbids {agent} to subscribe to {to}")]
     Forbidden {
-        /// The agent.
+        /// Agent.
         agent: Aid,
-        /// The topic or group.
+        /// Topic or group.
         to: Aid,
     },
-    /// This platform has no topics and no groups.
+    /// Platform without topics and groups.
     #[error("this platform has no topics and no groups")]
     Unsupported,
 }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_tells_what_it_came_by() {
+    fn copy_tells_its_topic() {
         let (amy, bob, weather) = (Aid::local("amy"), Aid::local("bob"), topic("weather").unwrap());
         let copy = |to: Aid, receiver: Aid| {
             let message = AclMessage::new(Performative::Inform, amy, receiver, "rain");

@@ -1,4 +1,4 @@
-//! Who gets the messages sent to a topic or a group.
+//! Audiences of topics and groups.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,43 +7,45 @@ use whimbrel_acl::Symbol;
 
 use crate::route::{NodeId, Route};
 
-/// Who gets the messages sent to a topic or a group, as of some moment. Somebody is in it.
+/// Audience of a topic or a group at some moment. It is not empty.
 #[derive(Debug)]
 pub struct Audience {
-    /// Subscribers or members of this node, in the order in which they came.
+    /// Subscribers or members of this node, in the order in which they joined.
     pub local: Box<[Symbol]>,
-    /// Other nodes that have subscribers or members.
+    /// Other nodes with subscribers or members.
     pub nodes: Box<[Listener]>,
-    /// Members of other nodes. Empty for topics: only their own node knows subscribers one by one.
+    /// Members on other nodes. Empty for topics: only their own node knows subscribers one by one.
     pub elsewhere: Box<[Symbol]>,
-    /// Some of its subscribers are on their way: who gets a message depends on where it comes from ([`Topics::audience_for`](super::Topics::audience_for)).
+    /// True if some of its subscribers are on their way: the audience of a message depends on where it comes from
+    /// ([`Topics::audience_for`](super::Topics::audience_for)).
     pub roaming: bool,
-    /// Whose turn it is: counts on, also when members come and go.
+    /// Turn of the next member: counts on when members join and leave.
     pub(super) turn: Arc<AtomicU32>,
 }
 
-/// Another node that has subscribers or members.
+/// Other node with subscribers or members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listener {
-    /// The node.
+    /// Number of the node.
     pub node: NodeId,
-    /// Whether one of them has too much to do.
+    /// True if one of them has too much to do.
     pub crowded: bool,
 }
 
 impl Audience {
-    /// Copies that a message to all is sent in from this node: one to each agent of this node, one to each other node.
+    /// Returns the number of copies in which this node sends a message to all: one to each agent of this node, one to
+    /// each other node.
     pub fn copies(&self) -> usize {
         self.local.len() + self.nodes.len()
     }
 
-    /// The member that gets the next message to one of them: each in its turn, but none that is gone, and none that has
-    /// too much to do while another has not. The route to it comes along; `None` if all are gone.
+    /// Chooses the member that gets the next message to one of them. Each has its turn, but none that is gone, and none
+    /// with too much to do while another one has not. Returns it with the route to it; `None` if all are gone.
     pub fn choose(&self, route_of: impl Fn(Symbol) -> Route) -> Option<(Symbol, Route)> {
         self.choose_among(self.local.len() + self.elsewhere.len(), route_of)
     }
 
-    /// The same among the agents of this node.
+    /// Chooses in the same way among the agents of this node.
     pub fn choose_local(&self, route_of: impl Fn(Symbol) -> Route) -> Option<(Symbol, Route)> {
         self.choose_among(self.local.len(), route_of)
     }

@@ -1,4 +1,4 @@
-//! What other nodes say of their subscribers and members.
+//! Subscribers and members on other nodes, as those nodes tell of them.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::limits::{TOPIC_SUBSCRIBERS_MAX, TOPICS_MAX, TOPICS_PER_AGENT_MAX};
 use crate::link::News;
 use crate::route::NodeId;
 
-/// What is known of another node's part of a topic or group.
+/// Part of a topic or group on another node.
 #[derive(Debug, Default)]
 pub(super) struct Remote {
-    /// Its members, in the order in which they came; none for topics.
+    /// Members there, in the order in which they joined; none for topics.
     pub members: BTreeMap<u64, Symbol>,
-    /// Whether one of its subscribers or members has too much to do.
+    /// True if one of its subscribers or members has too much to do.
     pub crowded: bool,
 }
 
 impl Topics {
-    /// Another node has news of topics and groups, or of an agent that ended. False if some of it is of no use, or there
-    /// is no room for it: that part is as if it had not been told. Whether members are agents of that node is for the
-    /// caller to see to.
+    /// Takes in another node's news of topics and groups, or of an agent that ended. Returns false if some of it is
+    /// useless, or there is no room for it: that part is ignored. The caller must check that members are agents of that
+    /// node.
     pub fn handle_news(&mut self, from: NodeId, news: &News) -> bool {
         match news {
             News::Topics(names) => names.iter().filter(|name| !self.topic_elsewhere(from, **name)).count() == 0,
@@ -46,7 +46,7 @@ impl Topics {
                 true
             }
             News::AgentEnded(agent, _) => {
-                // Members are told of as symbols.
+                // News names members as symbols.
                 let Some(agent) = agent.known() else { return true };
                 let groups = self.members_elsewhere.get(&(from, agent)).cloned().unwrap_or_default();
                 groups.into_keys().for_each(|group| self.member_left(from, group, agent));
@@ -57,7 +57,7 @@ impl Topics {
         }
     }
 
-    /// Another node is gone, with all that was known of it.
+    /// Forgets another node that is gone, with all that was known of it.
     pub fn handle_node_lost(&mut self, node: NodeId) {
         self.lose_roaming(node);
         let there = |entry: &super::Entry| entry.remote.contains_key(&node);
@@ -110,7 +110,7 @@ impl Topics {
         self.note_change(group);
     }
 
-    /// Nobody of that node is in it any more.
+    /// Forgets a node's part of a topic or group, which no agent there is in any more.
     fn forget_part(&mut self, from: NodeId, name: Symbol) {
         let Some(remote) = self.entries.get_mut(&name).and_then(|entry| entry.remote.remove(&from)) else { return };
         for member in remote.members.into_values() {

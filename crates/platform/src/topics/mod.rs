@@ -1,16 +1,16 @@
-//! Publish/subscribe topics and groups: who gets a message that is not sent to one agent.
+//! Publish/subscribe topics and groups: receivers that stand for several agents.
 //!
-//! A topic or group is a receiver like any other, by a reserved name: `topic:weather` (every subscriber), `group:workers`
-//! (every member), `any:workers` (one member). So whoever can send can publish, in any language, and nothing on the way of a
-//! message to one agent knows of it: the router comes here with a name that is no agent's. What arrives is the message as it was
-//! sent, its `:receiver` the topic or group. (JADE's topics are AIDs as well; groups are Erlang's `pg`, anycast is what a
-//! NATS queue group does.)
+//! A topic or group is a receiver like any other, by a reserved name: `topic:weather` (every subscriber),
+//! `group:workers` (every member), `any:workers` (one member). So any agent that can send can publish, in any language.
+//! The path of a message to one agent is not affected: the router comes here only with a name that is no agent's. The
+//! delivered message is the one that was sent, with the topic or group as its `:receiver`. (JADE's topics are AIDs as
+//! well; groups are Erlang's `pg`, and anycast is what a NATS queue group does.)
 //!
 //! [`Topics`] is one node's knowledge, without I/O. Inputs: [`Topics::join`], [`Topics::leave`], and what the node
-//! observes (`handle_*`); outputs: [`Topics::audience`] for the router and [`Topics::poll_news`] for the other nodes.
-//! Each node knows its own subscribers and members by name. Of another node it knows which topics have subscribers there,
-//! which is all that a broadcast needs to cross the link once, and which agents are members of groups, so that it can
-//! choose one of them. A topic or group exists as long as somebody is in it; an agent leaves when it ends.
+//! observes (`handle_*`). Outputs: [`Topics::audience`] for the router and [`Topics::poll_news`] for the other nodes.
+//! Each node knows its own subscribers and members by name. Of another node it knows which topics have subscribers
+//! there, so that a broadcast crosses the link once. It also knows which agents there are members of groups, so that it
+//! can choose one of them. A topic or group exists as long as an agent is in it; an agent leaves when it ends.
 //!
 //! ```
 //! use whimbrel_platform::topics::{Topics, topic};
@@ -44,46 +44,46 @@ use crate::limits::{TOPIC_NEWS_NAMES_MAX, TOPIC_SUBSCRIBERS_MAX, TOPICS_MAX, TOP
 use crate::link::News;
 use crate::route::NodeId;
 
-/// What one node knows of topics and groups; see the [module](self).
+/// Topics and groups, as one node knows them; see the [module](self). After each input, take news until there are none.
 #[derive(Debug, Default)]
 pub struct Topics {
-    /// By whole name: `topic:NAME` or `group:NAME`.
+    /// Entries by whole name: `topic:NAME` or `group:NAME`.
     entries: FxHashMap<Symbol, Entry>,
-    /// This node's agents that are in one.
+    /// Agents of this node that are in a topic or group.
     agents: FxHashMap<Symbol, Agent>,
-    /// Members of groups on other nodes: what they are in, and since when.
+    /// Groups of members on other nodes, each with its place in the order of joining.
     members_elsewhere: FxHashMap<(NodeId, Symbol), FxHashMap<Symbol, u64>>,
-    /// Who came when: counts on.
+    /// Number of joins so far.
     joined: u64,
     version: u64,
     news: VecDeque<News>,
-    /// Subscribers that go from node to node.
+    /// Subscribers that move from node to node.
     roaming: Roaming,
 }
 
-/// A topic or group.
+/// Topic or group.
 #[derive(Debug, Default)]
 struct Entry {
-    /// Agents of this node, in the order in which they came.
+    /// Agents of this node, in the order in which they joined.
     local: BTreeMap<u64, Symbol>,
-    /// How many of them have too much to do.
+    /// Number of them that have too much to do.
     crowded: usize,
     remote: BTreeMap<NodeId, Remote>,
     turn: Arc<AtomicU32>,
-    /// Made when it is asked for; forgotten when somebody comes or goes.
+    /// Audience, made on demand and dropped when an agent joins or leaves.
     audience: Option<Arc<Audience>>,
 }
 
-/// An agent of this node.
+/// Agent of this node.
 #[derive(Debug, Default)]
 struct Agent {
-    /// What it is in, and since when.
+    /// Topics and groups of the agent, each with its place in the order of joining.
     places: FxHashMap<Symbol, u64>,
     crowded: bool,
 }
 
 impl Agent {
-    /// What it is in, the oldest first: what is told of it does not depend on how names are hashed.
+    /// Returns its topics and groups, the oldest first, so that news does not depend on how names are hashed.
     fn places_in_order(&self) -> Vec<(u64, Symbol)> {
         let mut places: Vec<(u64, Symbol)> = self.places.iter().map(|(name, place)| (*place, *name)).collect();
         places.sort_unstable_by_key(|(place, _)| *place);
@@ -113,16 +113,16 @@ impl Entry {
 }
 
 impl Topics {
-    /// No topic, no group.
+    /// Returns topics without any entry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes an agent of this node a subscriber of `topic:NAME` or a member of `group:NAME`. It may be so already: false
-    /// then. `crowded` tells whether it has too much to do at the moment.
+    /// Makes an agent of this node a subscriber of `topic:NAME` or a member of `group:NAME`. Returns false if it is one
+    /// already. `crowded` tells if it has too much to do at the moment.
     ///
     /// # Errors
-    /// That is no name of a topic or group, or there are too many of something.
+    /// The name is not one of a topic or group, or a limit is reached.
     pub fn join(&mut self, agent: Symbol, to: Symbol, crowded: bool) -> Result<bool, TopicError> {
         let is_topic = match Cast::of(to) {
             Some(Cast::Broadcast) => true,
@@ -165,13 +165,13 @@ impl Topics {
         }
     }
 
-    /// What an agent of this node is in, in the order in which it came.
+    /// Returns the topics and groups of an agent of this node, in the order in which it joined them.
     pub fn places_of(&self, agent: Symbol) -> Vec<Symbol> {
         let known = self.agents.get(&agent).map(Agent::places_in_order).unwrap_or_default();
         self.roaming.places_of(agent).iter().copied().chain(known.into_iter().map(|(_, name)| name)).collect()
     }
 
-    /// An agent of this node is no subscriber or member any more; false if it was none.
+    /// Takes an agent of this node out of a topic or group. Returns false if it was not in it.
     pub fn leave(&mut self, agent: Symbol, from: Symbol) -> bool {
         if self.roaming.leave(agent, from) {
             self.note_unheard(from);
@@ -187,7 +187,7 @@ impl Topics {
         true
     }
 
-    /// An agent of this node ended, and leaves all that it is in.
+    /// Takes an agent of this node that ended out of all its topics and groups.
     pub fn handle_agent_ended(&mut self, agent: Symbol) {
         self.forget_roaming(agent);
         self.handle_agent_left(agent);
@@ -214,7 +214,7 @@ impl Topics {
         self.note_change(from);
     }
 
-    /// An agent of this node has too much to do, or has not any more.
+    /// Notes that an agent of this node has too much to do, or has not any more.
     pub fn handle_crowded(&mut self, agent: Symbol, crowded: bool) {
         let Some(known) = self.agents.get_mut(&agent) else { return };
         if std::mem::replace(&mut known.crowded, crowded) == crowded {
@@ -225,7 +225,8 @@ impl Topics {
         }
     }
 
-    /// So many more agents of this node have too much to do, and so many less. Other nodes hear of the first and the last.
+    /// Counts agents of this node that have too much to do, more and less. Other nodes hear of the first and the last
+    /// one.
     fn note_crowded(&mut self, name: Symbol, more: usize, less: usize) {
         let Some(entry) = self.entries.get_mut(&name) else { return };
         let was = entry.crowded > 0;
@@ -236,7 +237,7 @@ impl Topics {
         }
     }
 
-    /// Somebody came or went.
+    /// Notes that an agent joined or left.
     fn note_change(&mut self, name: Symbol) {
         self.version += 1;
         let Some(entry) = self.entries.get_mut(&name) else { return };
@@ -246,12 +247,13 @@ impl Topics {
         }
     }
 
-    /// Counts changes of audiences: as long as it stays, [`Topics::audience`] answers the same.
+    /// Returns a number that counts changes of audiences: while it stays, [`Topics::audience`] gives the same answers.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Who gets messages to this name: a topic's or a group's, also as `any:NAME`. `None` if nobody does.
+    /// Returns the audience of messages to this name: a topic's or a group's, also as `any:NAME`. `None` if it is
+    /// empty.
     pub fn audience(&mut self, name: Symbol) -> Option<Arc<Audience>> {
         let name = if Cast::of(name) == Some(Cast::Anycast) { group_of(name) } else { name };
         if self.roaming.is_about(name) {
@@ -260,7 +262,8 @@ impl Topics {
         self.entries.get_mut(&name).map(Entry::audience)
     }
 
-    /// Who gets a message on a topic some of whose subscribers are on their way: one that comes from that node, or is published here.
+    /// Returns the audience of a message on a topic with subscribers on their way. The message comes from this node's
+    /// peer `from`, or is published here.
     pub fn audience_for(&mut self, name: Symbol, from: Option<NodeId>) -> Arc<Audience> {
         let known = self.entries.get_mut(&name).map(Entry::audience);
         let known = known.as_deref();
@@ -283,15 +286,16 @@ impl Topics {
         })
     }
 
-    /// The members of `group:NAME`, those of this node first. For `topic:NAME`, its subscribers of this node.
+    /// Returns the members of `group:NAME`, those of this node first. For `topic:NAME`, returns its subscribers on this
+    /// node.
     pub fn members(&mut self, name: Symbol) -> Vec<Symbol> {
         let Some(known) = self.audience(name) else { return Vec::new() };
-        // Who is on its way may be known of two nodes.
+        // A member on its way may be known of two nodes.
         let mut seen = FxHashSet::default();
         known.local.iter().chain(&known.elsewhere).copied().filter(|member| seen.insert(*member)).collect()
     }
 
-    /// Everything that is joined by somebody, with how many of this node and how many other nodes, by name.
+    /// Returns all topics and groups by name, with the number of agents of this node and of other nodes in each.
     pub fn list(&self) -> Vec<(Symbol, usize, usize)> {
         let row = |(name, entry): (&Symbol, &Entry)| (*name, entry.local.len(), entry.remote.len());
         let mut all: Vec<_> = self.entries.iter().map(row).collect();
@@ -299,12 +303,13 @@ impl Topics {
         all
     }
 
-    /// The next thing that the other nodes are to hear.
+    /// Returns the next news for the other nodes.
     pub fn poll_news(&mut self) -> Option<News> {
         self.news.pop_front()
     }
 
-    /// What a peer has to hear of the groups of these agents: that they are in them, and which of them have too much to do.
+    /// Returns the news for a peer about the groups of these agents: their members, and which of them have too much to
+    /// do.
     pub fn introduction_of(&self, agents: &FxHashSet<Symbol>) -> Vec<News> {
         let mut groups: BTreeMap<&str, (Symbol, Vec<Symbol>)> = BTreeMap::new();
         for agent in agents {
@@ -324,7 +329,7 @@ impl Topics {
         news
     }
 
-    /// All that a new peer has to hear. A topic of somebody who is on its way is heard here, too.
+    /// Returns the news for a new peer. A topic of a subscriber on its way is heard here, too.
     pub fn introduction(&self) -> Vec<News> {
         let mut ours: Vec<(Symbol, &Entry)> = self
             .entries

@@ -1,11 +1,14 @@
-//! Subscribers and members on their way from one node to another: each message on their topics and to their groups reaches them once, in the
-//! order of its sender.
+//! Moving subscribers and members: each message on their topics and to their groups reaches them once, in the order of
+//! its sender, while they move from one node to another.
 //!
-//! Who publishes does not know who subscribed on other nodes, so while a subscriber moves three kinds of nodes have to agree, message by
-//! message, by which way it gets a copy. For each node there is one moment at which it changes from the one way to the other: what it publishes
-//! before goes to the source, which passes it on, and what it publishes after goes to the destination, where it waits. A node says so to
-//! both of them, on the links on which its messages come, behind the last message before: so both know for each message that comes over
-//! that link whether the agent gets a copy from them. That no message is published while a node says so is its scheduler's affair.
+//! A node that publishes does not know the subscribers on other nodes. So while a subscriber moves, three kinds of
+//! nodes have to agree, message by message, by which way it gets a copy. For each node there is one moment at which it
+//! changes from the old way to the new one. Messages that it publishes before go to the source, which passes them on.
+//! Messages that it publishes after go to the destination, where they wait.
+//!
+//! A node tells both of them, on the links on which its messages come, behind the last message of the old way. So both
+//! know for each message over that link if the agent gets a copy from them. The node's scheduler must publish no
+//! message while the node tells it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::Symbol;
@@ -16,23 +19,23 @@ use crate::link::News;
 use crate::mobility::HopId;
 use crate::route::NodeId;
 
-/// See the module.
+/// Moving subscribers and members, as one node knows them; see the module.
 #[derive(Debug, Default)]
 pub(super) struct Roaming {
     leaving: FxHashMap<Symbol, Leaving>,
     arriving: FxHashMap<Symbol, Arriving>,
-    /// Hops of which this node has still to say that it publishes for their agents by the new way.
+    /// Hops for whose agents this node has still to say that it publishes by the new way.
     following: FxHashMap<HopId, Following>,
-    /// Nodes that hear these topics for the sake of an agent which went there, until they say that it is one of their subscribers. What
-    /// they say of others meanwhile may have been said before it came.
+    /// Nodes that get these topics for an agent that moved there, until they say that it is one of their subscribers.
+    /// Their news of other agents meanwhile may be older than its arrival.
     held: FxHashMap<HopId, (NodeId, Vec<Symbol>)>,
-    /// Nodes, by name, that would hear these topics for the sake of an agent which went there, if this one knew a way to them.
+    /// Nodes, by name, that would get these topics for an agent that moved there, if this node had a link to them.
     unlinked: FxHashMap<HopId, (Symbol, Vec<Symbol>)>,
-    /// Hops whose agents are subscribers here like any other, or no more: to be told.
+    /// Hops whose agents have become ordinary subscribers here, or none: to be told.
     settled: Vec<HopId>,
 }
 
-/// From which node to which, and the topics and groups.
+/// Source and destination of a move, with the topics and groups.
 #[derive(Debug)]
 struct Following {
     source: NodeId,
@@ -40,31 +43,31 @@ struct Following {
     places: Vec<Symbol>,
 }
 
-/// An agent that this node let go: it still passes on what comes by the old way.
+/// Agent that this node let go: the node still passes on messages by the old way.
 #[derive(Debug)]
 struct Leaving {
     hop: HopId,
     to: NodeId,
     places: Vec<Symbol>,
-    /// This node itself publishes by the old way.
+    /// True while this node itself publishes by the old way.
     own: bool,
-    /// These nodes may still.
+    /// Nodes that may still publish by the old way.
     links: FxHashSet<NodeId>,
-    /// The hop by which it came: for what these nodes say that is not over yet.
+    /// Hop by which it came, with the nodes whose change to this node is not over yet.
     earlier: Option<(HopId, FxHashSet<NodeId>)>,
 }
 
-/// An agent that came, or comes.
+/// Agent that arrived, or is arriving.
 #[derive(Debug)]
 struct Arriving {
     hop: HopId,
     source: NodeId,
     places: Vec<Symbol>,
-    /// This node itself publishes by the new way.
+    /// True once this node itself publishes by the new way.
     own: bool,
-    /// These nodes do.
+    /// Nodes that publish by the new way.
     links: FxHashSet<NodeId>,
-    /// It is this node's, and these do not yet.
+    /// Nodes that do not yet, once the agent belongs to this node.
     missing: Option<FxHashSet<NodeId>>,
 }
 
@@ -90,7 +93,7 @@ impl Arriving {
 }
 
 impl Roaming {
-    /// Whether it depends on where a message comes from who gets it.
+    /// Returns true if the audience of a message depends on where it comes from.
     pub fn is_about(&self, name: Symbol) -> bool {
         let Self { leaving, arriving, following, held, .. } = self;
         let nobody = leaving.is_empty() && arriving.is_empty() && following.is_empty() && held.is_empty();
@@ -101,18 +104,18 @@ impl Roaming {
                 || held.values().any(|(_, places)| is_in(places)))
     }
 
-    /// Nodes that hear this topic for the sake of such agents.
+    /// Returns the nodes that get this topic for agents that moved there.
     pub fn nodes(&self, name: Symbol) -> impl Iterator<Item = NodeId> {
         self.held.values().filter(move |(_, places)| places.contains(&name)).map(|(node, _)| *node)
     }
 
-    /// Members of this group that went to such nodes: they are not known there yet.
+    /// Returns members of this group that moved to such nodes and are not known there yet.
     pub fn held_members(&self, name: Symbol) -> impl Iterator<Item = Symbol> {
         let is_group = Cast::of(name) == Some(Cast::Multicast);
         self.held.iter().filter(move |(_, (_, places))| is_group && places.contains(&name)).map(|(hop, _)| hop.agent)
     }
 
-    /// What is published for this agent goes to that node from now on, and nowhere else for its sake.
+    /// Sends messages for this agent to that node from now on, and nowhere else for its sake.
     fn hold(&mut self, hop: HopId, to: Option<NodeId>, places: Vec<Symbol>) {
         self.held.retain(|held, _| held.agent != hop.agent);
         self.unlinked.retain(|unlinked, _| unlinked.agent != hop.agent);
@@ -121,23 +124,23 @@ impl Roaming {
         }
     }
 
-    /// Whether what is sent to a group is still passed on to this agent.
+    /// Returns true if messages to a group are still passed on to this agent.
     pub fn passes_on(&self, agent: Symbol, group: Symbol) -> bool {
         self.leaving.get(&agent).is_some_and(|one| one.places.contains(&group))
     }
 
-    /// The topics and groups whose messages are to come here because of such an agent.
+    /// Returns the topics and groups whose messages must come here because of moving agents.
     pub fn kept(&self) -> impl Iterator<Item = Symbol> {
         let leaving = self.leaving.values().flat_map(|one| &one.places);
         leaving.chain(self.arriving.values().flat_map(|one| &one.places)).copied()
     }
 
-    /// Whether messages to this topic are among them.
+    /// Returns true if messages to this topic are among them.
     pub fn keeps(&self, name: Symbol) -> bool {
         self.kept().any(|kept| kept == name)
     }
 
-    /// The agents to whom this node gives a message that comes from there, or is published here.
+    /// Returns the agents to which this node gives a message that comes from there, or is published here.
     pub fn subscribers(&self, name: Symbol, from: Option<NodeId>) -> Vec<Symbol> {
         let leaving = self.leaving.iter().filter(|(_, one)| one.places.contains(&name) && one.gets(from));
         let arriving = self.arriving.iter().filter(|(_, one)| one.places.contains(&name) && one.gets(from));
@@ -150,7 +153,7 @@ impl Roaming {
         self.arriving.get(&agent).map_or(&[], |one| one.places.as_slice())
     }
 
-    /// It subscribes no longer; false if it did not.
+    /// Takes an arriving agent out of a topic. Returns false if it was not in it.
     pub fn leave(&mut self, agent: Symbol, topic: Symbol) -> bool {
         let Some(one) = self.arriving.get_mut(&agent) else { return false };
         let before = one.places.len();
@@ -159,9 +162,10 @@ impl Roaming {
     }
 }
 
-/// The source's part.
+/// Part of the source.
 impl Topics {
-    /// An agent of this node is about to be another's. What these nodes publish still comes here, and this node's own agents' does.
+    /// Notes that an agent of this node is about to be another's. Messages that these nodes, and this node's own
+    /// agents, publish still come here.
     pub fn handle_leaving(&mut self, hop: HopId, to: NodeId, links: impl IntoIterator<Item = NodeId>) {
         let agent = hop.agent;
         let places = self.places_of(agent);
@@ -170,19 +174,20 @@ impl Topics {
             let (places, links) = (places.clone(), links.into_iter().collect());
             self.roaming.leaving.insert(agent, Leaving { hop, to, places, own: true, links, earlier });
         }
-        // What is in them is heard as before: nobody is told.
+        // Messages on them still come here: other nodes are not told.
         self.handle_agent_left(agent);
         places.into_iter().for_each(|name| self.note_change(name));
     }
 
-    /// That node publishes by the new way from now on.
+    /// Notes that a node publishes by the new way from now on.
     pub fn handle_followed(&mut self, hop: HopId, node: NodeId) {
         self.change_leaving(hop, |leaving| {
             leaving.links.remove(&node);
         });
     }
 
-    /// This node itself does: what of its agents' messages goes to the destination goes there directly. The topics.
+    /// Notes that this node itself publishes by the new way: its agents' messages go to the destination directly.
+    /// Returns the topics and groups.
     pub fn handle_own_followed(&mut self, hop: HopId) -> Vec<Symbol> {
         let leaving = self.roaming.leaving.get(&hop.agent).filter(|leaving| leaving.hop == hop);
         let Some((to, places)) = leaving.map(|leaving| (leaving.to, leaving.places.clone())) else { return Vec::new() };
@@ -191,7 +196,7 @@ impl Topics {
         places
     }
 
-    /// Whether this node passes on what is published for an agent that it let go by this hop.
+    /// Returns true if this node passes on messages for an agent that it let go by this hop.
     pub fn is_leaving(&self, hop: HopId) -> bool {
         self.roaming.leaving.get(&hop.agent).is_some_and(|leaving| leaving.hop == hop)
     }
@@ -211,10 +216,10 @@ impl Topics {
     }
 }
 
-/// Any other node's part, and the destination's.
+/// Part of any other node, and of the destination.
 impl Topics {
-    /// An agent that subscribes to these topics leaves that node: from now on this node's agents publish on them with care, until
-    /// [`Topics::handle_switched`].
+    /// Notes that an agent in these topics and groups leaves that node. This node's agents publish on them with care,
+    /// until [`Topics::handle_switched`].
     pub fn handle_roams(&mut self, hop: HopId, source: NodeId, to: Symbol, mut places: Vec<Symbol>) {
         if self.roaming.following.len() >= TOPICS_MAX {
             return;
@@ -228,13 +233,14 @@ impl Topics {
         places.into_iter().for_each(|name| self.note_change(name));
     }
 
-    /// Where an agent goes, of which this node has still to say that it publishes by the new way.
+    /// Returns the destination of an agent, if this node has still to say that it publishes by the new way.
     pub fn destination_of(&self, hop: HopId) -> Option<Symbol> {
         self.roaming.following.get(&hop).map(|one| one.to)
     }
 
-    /// What is published here from now on goes to the node where the agent is, if there is one that may hear these topics; if this one knows no way
-    /// to it, from [`Topics::handle_introduced`] on. They are returned, and the errors of one that is an agent of this node.
+    /// Switches to the new way: messages that are published here from now on go to the agent's node, if there is one
+    /// that may hear these topics. Without a link to it, they go there from [`Topics::handle_introduced`] on. Returns
+    /// the topics and groups, and the errors of an agent of this node.
     pub fn handle_switched(
         &mut self,
         hop: HopId,
@@ -254,7 +260,7 @@ impl Topics {
         (places, errors)
     }
 
-    /// That node publishes by the new way for an agent that comes here from `source`.
+    /// Notes that a node publishes by the new way for an agent that arrives here from `source`.
     pub fn handle_cleared(&mut self, hop: HopId, source: NodeId, node: NodeId, places: Vec<Symbol>) -> Vec<TopicError> {
         if self.roaming.arriving.get(&hop.agent).is_none_or(|arriving| arriving.hop != hop) {
             let links = FxHashSet::default();
@@ -264,20 +270,20 @@ impl Topics {
         self.handle_cleared_late(hop, node)
     }
 
-    /// The same of one that is here already, has left again, or has ended.
+    /// Notes the same for an agent that is here already, has left again, or has ended.
     pub fn handle_cleared_late(&mut self, hop: HopId, node: NodeId) -> Vec<TopicError> {
         if let Some(leaving) = self.roaming.leaving.get_mut(&hop.agent)
             && let Some((earlier, missing)) = &mut leaving.earlier
             && *earlier == hop
         {
             if !missing.remove(&node) {
-                // It did so late, and nobody waits for it.
+                // That node is late, and nothing waits for it.
                 self.roaming.settled.push(hop);
             }
             let places = leaving.places.clone();
             places.into_iter().for_each(|name| self.note_change(name));
         } else if !self.roaming.arriving.contains_key(&hop.agent) {
-            // It has ended since.
+            // The agent has ended since.
             self.roaming.settled.push(hop);
         }
         self.change_arriving(hop, |arriving| {
@@ -288,8 +294,8 @@ impl Topics {
         })
     }
 
-    /// There is a link to the node of this name: what is published here goes there from now on for agents that went there when there was none.
-    /// These hops and their topics.
+    /// Notes a link to the node of this name. Messages that are published here go there from now on, for agents that
+    /// moved there when there was no link. Returns these hops with their topics and groups.
     pub fn handle_introduced(
         &mut self,
         node: NodeId,
@@ -307,13 +313,13 @@ impl Topics {
         cleared
     }
 
-    /// Hops whose agents are subscribers of this node like any other, or subscribe no more: what other nodes are to hear, behind what
-    /// [`Topics::poll_news`] has.
+    /// Returns the next hop whose agent has become an ordinary subscriber of this node, or none. Other nodes are to
+    /// hear of it, after the news of [`Topics::poll_news`].
     pub fn poll_settled(&mut self) -> Option<HopId> {
         self.roaming.settled.pop()
     }
 
-    /// A node says that of an agent that went there.
+    /// Notes that an agent that moved to a node has become an ordinary subscriber there, or none.
     pub fn handle_settled(&mut self, hop: HopId, node: NodeId) {
         let is_there = self.roaming.held.get(&hop).is_some_and(|(to, _)| *to == node);
         if let Some((_, places)) = is_there.then(|| self.roaming.held.remove(&hop)).flatten() {
@@ -321,8 +327,8 @@ impl Topics {
         }
     }
 
-    /// The agent is this node's, `me`, from now on, and subscribes to these topics; these nodes publish by the old way until they say
-    /// otherwise, and so does this one until [`Topics::handle_switched`].
+    /// Notes that the agent belongs to this node, `me`, from now on, and is in these topics and groups. These nodes
+    /// publish by the old way until they say otherwise, and so does this one until [`Topics::handle_switched`].
     pub fn handle_owned(
         &mut self,
         hop: HopId,
@@ -349,7 +355,7 @@ impl Topics {
         }
         let mut errors = Vec::new();
         for name in places {
-            // It is a subscriber like any other now.
+            // It is an ordinary subscriber now.
             errors.extend(is_settled.then(|| self.join(hop.agent, name, false).err()).flatten());
             self.note_unheard(name);
         }
@@ -357,9 +363,9 @@ impl Topics {
     }
 }
 
-/// What becomes of others.
+/// End of agents, and loss of nodes.
 impl Topics {
-    /// An agent is no more, or does not come after all.
+    /// Forgets an agent that has ended, or does not arrive after all.
     pub(super) fn forget_roaming(&mut self, agent: Symbol) {
         let leaving = self.roaming.leaving.remove(&agent).map(|one| one.places).unwrap_or_default();
         leaving.into_iter().for_each(|name| self.note_left(agent, name));
@@ -368,14 +374,14 @@ impl Topics {
         arriving.into_iter().flat_map(|one| one.places).for_each(|name| self.note_unheard(name));
     }
 
-    /// An agent is no more that went there.
+    /// Forgets an agent that ended after it moved to that node.
     pub(super) fn forget_gone(&mut self, agent: Symbol, node: NodeId) {
         if self.roaming.leaving.get(&agent).is_some_and(|leaving| leaving.to == node) {
             self.forget_roaming(agent);
         }
     }
 
-    /// A node is lost: it says nothing more, and who went there is gone.
+    /// Forgets a node that is lost: it sends nothing more, and agents that moved there are gone.
     pub(super) fn lose_roaming(&mut self, node: NodeId) {
         let Roaming { following, arriving, .. } = &mut self.roaming;
         let stays = |hop: &HopId| arriving.get(&hop.agent).is_some_and(|one| one.hop == *hop);
@@ -398,11 +404,11 @@ impl Topics {
         }
         let came: Vec<HopId> = self.roaming.arriving.values().map(|one| one.hop).collect();
         for hop in came {
-            // Whoever cannot be a subscriber any more is told by the next that it does with topics.
+            // An agent that cannot be a subscriber any more is told when it next uses topics.
             self.change_arriving(hop, |arriving| {
                 let Some(missing) = &mut arriving.missing else { return };
                 missing.remove(&node);
-                // Who had not heard of it from its source never will.
+                // Nodes that had not heard of the move from its source never will.
                 if arriving.source == node {
                     missing.clear();
                 }
@@ -410,19 +416,20 @@ impl Topics {
         }
     }
 
-    /// Nothing comes here any more for the sake of an agent that left: other nodes hear of that.
+    /// Notes that messages no longer come here for an agent that left: other nodes hear of that.
     fn note_left(&mut self, agent: Symbol, name: Symbol) {
         if Cast::of(name) != Some(Cast::Multicast) {
             return self.note_unheard(name);
         }
-        // It may have come back since.
+        // The agent may have come back since.
         if !self.places_of(agent).contains(&name) {
             self.news.push_back(News::Left(name, agent));
         }
         self.note_change(name);
     }
 
-    /// Somebody is no subscriber any more for whose sake messages on a topic came here: other nodes hear of that if he was the last.
+    /// Notes that a subscriber is gone for which messages on a topic came here. Other nodes hear of it if it was the
+    /// last one.
     pub(super) fn note_unheard(&mut self, name: Symbol) {
         let is_heard = self.entries.get(&name).is_some_and(|entry| !entry.local.is_empty()) || self.roaming.keeps(name);
         if !is_heard && Cast::of(name) == Some(Cast::Broadcast) {
@@ -458,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn the_source_passes_on_what_was_published_before_each_node_followed() {
+    fn source_passes_on_until_nodes_follow() {
         let mut topics = Topics::new();
         topics.join("amy".into(), news(), false).unwrap();
         told(&mut topics);
@@ -475,7 +482,7 @@ mod tests {
         assert_eq!(told(&mut topics), [], "others still send what they published here");
         topics.handle_followed(hop(), D);
         assert_eq!(told(&mut topics), [News::NoTopic(news())]);
-        // Word that was under way before the agent came there.
+        // News that was under way before the agent arrived there.
         assert!(topics.handle_news(D, &News::NoTopic(news())));
         assert_eq!(topics.audience(news()).unwrap().nodes.len(), 1);
         topics.handle_settled(hop(), D);
@@ -483,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn the_destination_gives_it_what_is_published_after_each_node_followed() {
+    fn destination_delivers_after_nodes_follow() {
         let mut topics = Topics::new();
         topics.join("bob".into(), news(), false).unwrap();
         told(&mut topics);
@@ -506,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_lost_is_not_waited_for() {
+    fn lost_node_is_not_awaited() {
         let mut topics = Topics::new();
         topics.handle_owned(hop(), O, "d".into(), vec![news()], [O, Z]);
         topics.handle_switched(hop(), None, |_| true);
@@ -525,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_on_takes_along_what_has_not_settled() {
+    fn moving_on_keeps_unsettled_hops() {
         let mut topics = Topics::new();
         topics.handle_owned(hop(), O, "d".into(), vec![news()], [O, Z]);
         topics.handle_switched(hop(), None, |_| true);
@@ -540,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn who_went_where_no_way_was_known_is_published_for_as_soon_as_there_is_one() {
+    fn unlinked_destination_gets_topics_once_linked() {
         let mut third = Topics::new();
         third.handle_roams(hop(), O, "d".into(), vec![news()]);
         assert_eq!(third.handle_switched(hop(), None, |_| true), (vec![news()], vec![]));
@@ -553,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_on_its_way_is_one_of_those_of_whom_one_is_chosen() {
+    fn moving_member_can_be_chosen() {
         let crew = crate::topics::group("crew").unwrap().name;
         let mut topics = Topics::new();
         topics.join("amy".into(), crew, false).unwrap();
@@ -569,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_introduced_hears_of_topics_of_those_on_their_way() {
+    fn introduction_names_moving_subscribers_topics() {
         let mut topics = Topics::new();
         topics.join("amy".into(), news(), false).unwrap();
         topics.handle_leaving(hop(), D, [D, Z]);
@@ -581,7 +588,7 @@ mod tests {
     }
 
     #[test]
-    fn who_unsubscribes_on_the_way_is_told_nothing() {
+    fn unsubscribed_while_moving_gets_nothing() {
         let mut topics = Topics::new();
         topics.handle_owned(hop(), O, "d".into(), vec![news()], [O]);
         assert_eq!(topics.join("amy".into(), news(), false), Ok(false));
