@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Symbol, Value, sym};
 
-/// An agent identifier: a globally unique name `local@platform`, and how to reach it. Two identifiers are equal if
-/// their names are, whatever their addresses (FIPA00023 3.1). Copying one costs nothing.
+/// Agent identifier: a globally unique name `local@platform`, and addresses. Two identifiers are equal if their names
+/// are, whatever their addresses (FIPA00023 3.1). Copying one costs nothing.
 #[derive(Clone, Copy)]
 pub struct Aid {
     /// The part of the name before `@`.
@@ -41,7 +41,8 @@ struct Contacts {
     ids: Mutex<FxHashMap<ContactKey, ContactId>>,
 }
 
-/// All that a contact says. Agents are equal if their names are, and 1 equals 1.0, but neither makes contacts the same.
+/// Key of an interned contact. Agents are equal if their names are, and 1 equals 1.0; contacts must differ in both
+/// cases.
 #[derive(PartialEq, Eq, Hash)]
 struct ContactKey {
     addresses: Vec<String>,
@@ -91,7 +92,7 @@ fn intern_contact(contact: Contact) -> Option<ContactId> {
 pub struct AidParseError(pub String);
 
 impl Aid {
-    /// No agent: the sender of a message that does not say who sent it.
+    /// No agent: the sender of a message without a sender.
     pub const NOBODY: Self = Self { name: sym::EMPTY, platform: sym::EMPTY, contact: None };
 
     /// The agent `name` of the platform `platform`.
@@ -104,13 +105,13 @@ impl Aid {
         Self { name: name.into(), platform: sym::EMPTY, contact: None }
     }
 
-    /// The same agent with these addresses and resolvers.
+    /// Returns the same agent with these addresses and resolvers.
     #[must_use]
     pub fn with_contact(self, contact: Contact) -> Self {
         Self { contact: intern_contact(contact), ..self }
     }
 
-    /// The same agent, said to be of this platform: how an agent's name is written where it must be globally unique.
+    /// Returns the same agent with this platform in its name, for places where the name must be globally unique.
     #[must_use]
     pub fn at(self, platform: impl Into<Symbol>) -> Self {
         Self { platform: platform.into(), ..self }
@@ -197,7 +198,7 @@ impl Default for Symbol {
     }
 }
 
-/// Readable formats leave out what is not known; compact ones always have the three parts.
+/// Readable formats omit unknown parts; compact ones always have the three parts.
 impl Serialize for Aid {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let contact = self.contact.map(|_| self.contact().clone());

@@ -1,4 +1,4 @@
-//! Limits of the codecs. They hold both ways: what is beyond them is neither read nor written.
+//! Limits of the codecs. They hold both ways: values beyond them are neither read nor written.
 
 /// Bytes of one encoded message.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;

@@ -13,7 +13,7 @@ use crate::{Aid, Performative, Symbol, Text, Value, sym};
 /// that a plain message is small.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AclMessage {
-    /// The communicative act.
+    /// Communicative act.
     pub performative: Performative,
     /// Agent that sends the message.
     pub sender: Aid,
@@ -40,7 +40,7 @@ pub struct Extras {
     pub protocol: Option<Symbol>,
     /// `:conversation-id`.
     pub conversation_id: Option<Text>,
-    /// `:reply-with`: what an answer is to quote.
+    /// `:reply-with`: the identifier that an answer has to quote.
     pub reply_with: Option<Text>,
     /// `:in-reply-to`: the quoted `:reply-with`.
     pub in_reply_to: Option<Text>,
@@ -140,56 +140,56 @@ impl AclMessage {
         (count > MESSAGE_RECEIVERS_MAX).then_some(count)
     }
 
-    /// The same to one receiver more.
+    /// Adds a receiver.
     #[must_use]
     pub fn to(mut self, receiver: Aid) -> Self {
         self.receivers.push(receiver);
         self
     }
 
-    /// The same in this conversation.
+    /// Sets the conversation.
     #[must_use]
     pub fn in_conversation(mut self, id: impl Into<Text>) -> Self {
         self.extras_mut().conversation_id = Some(id.into());
         self
     }
 
-    /// The same in this interaction protocol.
+    /// Sets the interaction protocol.
     #[must_use]
     pub fn with_protocol(mut self, name: impl Into<Symbol>) -> Self {
         self.extras_mut().protocol = Some(name.into());
         self
     }
 
-    /// The same in this ontology.
+    /// Sets the ontology.
     #[must_use]
     pub fn with_ontology(mut self, name: impl Into<Symbol>) -> Self {
         self.extras_mut().ontology = Some(name.into());
         self
     }
 
-    /// The same in this content language.
+    /// Sets the content language.
     #[must_use]
     pub fn with_language(mut self, name: impl Into<Symbol>) -> Self {
         self.extras_mut().language = Some(name.into());
         self
     }
 
-    /// The same with a `:reply-with` that answers are to quote.
+    /// Sets the `:reply-with` that answers have to quote.
     #[must_use]
     pub fn with_reply_with(mut self, id: impl Into<Text>) -> Self {
         self.extras_mut().reply_with = Some(id.into());
         self
     }
 
-    /// The same, to be answered by this moment: milliseconds since 1970-01-01 UTC.
+    /// Sets the time by which to answer: milliseconds since 1970-01-01 UTC.
     #[must_use]
     pub fn with_reply_by_ms(mut self, reply_by_ms: u64) -> Self {
         self.extras_mut().reply_by_ms = Some(reply_by_ms);
         self
     }
 
-    /// The same with this content.
+    /// Sets the content.
     #[must_use]
     pub fn with_content(mut self, content: impl Into<Value>) -> Self {
         self.content = content.into();
@@ -233,7 +233,7 @@ impl AclMessage {
 pub struct Envelope {
     /// The receiver of this copy (FIPA00067 `intended-receiver`).
     pub to: Aid,
-    /// The message.
+    /// Message of the envelope.
     pub body: MessageBody,
 }
 
@@ -245,9 +245,9 @@ pub enum MessageBody {
     Owned(Box<AclMessage>),
     /// Shared by the envelopes of one message to many.
     Shared(Arc<AclMessage>),
-    /// Numbered by its sender, who keeps it until its receiver has written down that it was handled.
+    /// Message numbered by its sender, which keeps it until the receiver has journalled it as handled.
     Numbered(Box<Numbered>),
-    /// As [`MessageBody::Shared`], of a message that was [weighed](MessageBody::weighed) and takes much memory.
+    /// As [`MessageBody::Shared`], for a message that was [weighed](MessageBody::weighed) and takes much memory.
     Bulky(Box<Bulky>),
 }
 
@@ -280,9 +280,9 @@ pub struct Numbered {
 }
 
 impl Numbered {
-    /// The telling of a message that is of account, whatever was said again.
+    /// Replay round of a message that counts, whatever is sent again.
     pub const LATEST: u64 = u64::MAX;
-    /// The telling of a message that its receiver took and put back: it takes it again, whatever its number.
+    /// Replay round of a message that its receiver took and put back: it is taken again, whatever its number.
     pub const AGAIN: u64 = u64::MAX - 1;
 }
 
@@ -308,7 +308,7 @@ impl MessageBody {
         }
     }
 
-    /// The same, to be cloned for each of many: what is copied is not the message.
+    /// Prepares the body for cloning to many receivers, without copying the message.
     #[must_use]
     pub fn for_many(self) -> Self {
         match self {

@@ -58,7 +58,7 @@ impl Name {
         }
     }
 
-    /// The name itself.
+    /// Returns the text of the name.
     pub fn as_str(&self) -> &str {
         match &self.counted {
             Some(counted) => counted.text(),

@@ -18,7 +18,7 @@ macro_rules! performatives {
         }
 
         impl Performative {
-            /// All 22 of FIPA00037, in its order.
+            /// All 22 performatives of FIPA00037, in its order.
             pub const FIPA: [Performative; 22] = [$(Performative::$name),*];
 
             /// The name as FIPA00037 writes it.
@@ -65,7 +65,7 @@ performatives! {
     Subscribe = "subscribe": "Asks to be told the value of a reference, and again whenever it changes.",
 }
 
-/// The name is none of the 22 performatives of FIPA00037.
+/// Error: the name is none of the 22 performatives of FIPA00037.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no performative of FIPA00037")]
 pub struct UnknownPerformative(pub String);

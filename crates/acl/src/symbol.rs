@@ -67,7 +67,7 @@ pub struct NameAllowance {
 }
 
 impl NameAllowance {
-    /// Allows this thread so many bytes of new names, or fewer if another allowance of the thread ends before.
+    /// Allows this thread this number of bytes of new names, or fewer if another allowance of the thread ends before.
     pub fn new(bytes: u64) -> Self {
         // The names that every process has are no stranger's.
         LazyLock::force(&NAMES);
@@ -96,12 +96,12 @@ struct Names {
     shards: [Mutex<Shard>; SHARDS],
 }
 
-/// The names whose hash falls to one shard.
+/// Names whose hash belongs to one shard.
 #[derive(Default)]
 struct Shard {
     ids: HashTable<Entry>,
     counted: CountedNames,
-    /// Room for more texts.
+    /// Free room for texts.
     free: &'static mut [u8],
 }
 
@@ -165,7 +165,7 @@ impl Names {
 }
 
 impl Shard {
-    /// The same text for as long as the process lives.
+    /// Copies a text for as long as the process lives.
     fn keep(&mut self, text: &str) -> &'static str {
         if text.len() > CHUNK_BYTES / 8 {
             return Box::leak(text.into());
@@ -180,7 +180,7 @@ impl Shard {
     }
 }
 
-/// A hash all of whose bits can be used: a table takes its place from the low ones, its tag from the high ones.
+/// Spreads a hash over 64 bits: a table takes its position from the low ones, its tag from the high ones.
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
@@ -204,7 +204,7 @@ impl Symbol {
         is_counted.then(|| Self::new(text)).filter(|symbol| *symbol != sym::EMPTY)
     }
 
-    /// The name itself.
+    /// Returns the text of the name.
     pub fn as_str(self) -> &'static str {
         NAMES.text(self.0)
     }
@@ -220,8 +220,8 @@ impl Symbol {
         Self(index)
     }
 
-    /// Bytes, roughly, that this thread has added so far to what stays as long as the process: names, and addresses of
-    /// agents. Whoever reads what strangers write looks at it before and after, to know what they cost.
+    /// Returns the bytes, roughly, that this thread has added to the permanent memory of the process: names, and
+    /// addresses of agents. A reader of strangers' bytes compares it before and after, to know their cost.
     pub fn bytes_made_here() -> u64 {
         MADE.get()
     }
@@ -231,7 +231,8 @@ impl Symbol {
         KEPT.load(Ordering::Relaxed)
     }
 
-    /// Count of numbers that this process has given to names. Those of counted names that ended are given again.
+    /// Returns the count of numbers that this process has given to names. Numbers of counted names that ended are
+    /// reused.
     pub fn count() -> usize {
         NAMES.texts.count()
     }
@@ -313,7 +314,7 @@ pub mod sym {
         // Code as data: functors that no program can write.
         CODE_PLAN = "$plan", CODE_RULE = "$rule", CODE_TRIGGER = "$trigger", CODE_BODY = "$body", CODE_STEP = "$step",
         CODE_VAR = "$var", NO_LABEL = "nolabel", UNDEFINED = "undefined",
-        // What plans of the library ask of each other.
+        // Requests between plans of the library.
         WHIMBREL = "whimbrel", KQML_BELIEVE = "kqml_believe", KQML_PURSUE = "kqml_pursue",
     }
 }

@@ -30,11 +30,11 @@ pub enum Template {
     Sender(Aid),
     /// This agent, topic or group is among the `:receiver`s.
     Receiver(Aid),
-    /// Both.
+    /// Both match.
     And(Box<Template>, Box<Template>),
-    /// Either.
+    /// Either matches.
     Or(Box<Template>, Box<Template>),
-    /// Not.
+    /// The other does not match.
     Not(Box<Template>),
 }
 

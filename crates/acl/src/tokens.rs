@@ -19,7 +19,7 @@ pub(crate) enum Kind<'a> {
     Open,
     /// `)`
     Close,
-    /// `"..."`, what is escaped in it put right.
+    /// `"..."`, with its escapes resolved.
     Literal(Cow<'a, str>),
     /// `#n"...`: n bytes, which need not be text.
     Bytes(&'a [u8]),
@@ -50,7 +50,7 @@ pub(crate) struct Tokens<'a> {
     at: usize,
 }
 
-/// White space is what is not above the blank.
+/// Checks for white space: everything up to the blank.
 fn is_space(byte: u8) -> bool {
     byte <= b' '
 }
@@ -155,7 +155,7 @@ fn byte_length(rest: &[u8]) -> Option<(usize, usize)> {
         return None;
     }
     let text = std::str::from_utf8(rest.get(..digits)?).ok()?;
-    // More than 64 bits can say is more than there is.
+    // A count beyond 64 bits exceeds any input.
     Some((digits, text.parse().unwrap_or(usize::MAX)))
 }
 

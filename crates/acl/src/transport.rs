@@ -10,9 +10,9 @@ use crate::{AclMessage, Aid, Symbol, Text, Value};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TransportEnvelope {
-    /// `:to`: whom the message is for.
+    /// `:to`: receivers of the message.
     pub to: Vec<Aid>,
-    /// `:from`: who sent it.
+    /// `:from`: sender of the message.
     pub from: Option<Aid>,
     /// `:comments`, for people.
     pub comments: Option<Text>,
@@ -24,11 +24,11 @@ pub struct TransportEnvelope {
     pub payload_encoding: Option<Symbol>,
     /// `:date`: when the sender handed it over, in milliseconds since 1970-01-01 UTC.
     pub date_ms: Option<u64>,
-    /// `:intended-receiver`: whom this copy is for, if it was split off from one to many.
+    /// `:intended-receiver`: receivers of this copy, if the message to many was split.
     pub intended_receivers: Vec<Aid>,
     /// `:received`: the stations it passed, oldest first.
     pub received: Vec<Received>,
-    /// `:transport-behaviour`: what the sender asks of the way it travels.
+    /// `:transport-behaviour`: requests of the sender for the transport.
     pub transport_behaviour: Option<Value>,
     /// `X-` parameters, kept in their order from end to end.
     pub user: Vec<(Symbol, Value)>,

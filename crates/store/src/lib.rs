@@ -4,10 +4,10 @@
 //! | type | where data are kept | an acknowledgement survives |
 //! |---|---|---|
 //! | [`Embedded`] | in a directory, no server | a power cut of the machine |
-//! | [`Memory`] | in this process, with faults at chosen points | nothing: for tests and the simulator |
+//! | [`Memory`] | in this process, with injected faults | nothing: for tests and the simulator |
 //! | `nats::Nats` (feature `nats`) | in a cluster of NATS servers | the loss of any one machine, as its settings say |
 //!
-//! [`ConversationLog`] keeps in any of these what agents say to each other.
+//! [`ConversationLog`] keeps messages between agents in a journal of any of these.
 //!
 //! [`Journal`]: whimbrel_platform::store::Journal
 //! [`Coord`]: whimbrel_platform::store::Coord

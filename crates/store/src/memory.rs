@@ -18,40 +18,40 @@ use crate::watchers::Watchers;
 /// Call of a store at which a fault can be injected.
 #[derive(Clone, Copy, Debug)]
 pub enum Point<'a> {
-    /// To open a partition.
+    /// Opening a partition.
     Open(Partition),
-    /// To append frames.
+    /// Appending frames.
     Append(&'a [Append<'a>]),
-    /// To read a partition.
+    /// Reading a partition.
     Read(Partition),
-    /// To trim a partition.
+    /// Trimming a partition.
     Trim(Partition),
-    /// To read a key.
+    /// Reading a key.
     ReadKey(&'a str),
-    /// To write or to remove a key.
+    /// Writing or removing a key.
     WriteKey(&'a str),
-    /// To keep, fetch or forget a blob.
+    /// Storing, fetching or removing a blob.
     Blob,
 }
 
 /// Fault of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
     /// The call fails without effect, and says so.
     Fails,
-    /// So many of the frames are appended, or of other things it is done if this is not 0; nobody is told which.
+    /// The call has a partial effect, and reports an unknown outcome. This number of frames is appended; any other
+    /// call is done unless the number is 0.
     Unknown(usize),
-    /// As [`Fault::Unknown`], and from then on the store is away until [`Memory::recover`].
+    /// As [`Fault::Unknown`]; from then on the store is away until [`Memory::recover`].
     Crash(usize),
 }
 
-/// Says what goes wrong. It is asked before anything is done, and may take its time: nothing is held up by that but the
-/// call that it is about.
+/// Source of faults. It is asked before each call, and may take its time: it delays no other call.
 pub type Faults = Box<dyn FnMut(Point<'_>) -> Fault + Send>;
 
-/// A store in memory.
+/// Store in memory.
 pub struct Memory {
     partitions: u16,
     kept: Mutex<Kept>,
@@ -87,12 +87,12 @@ struct Course {
 }
 
 impl Memory {
-    /// An empty store with so many partitions.
+    /// Creates an empty store with this number of partitions.
     pub fn new(partitions: u16) -> Self {
         Self { partitions, kept: Mutex::default(), faults: Mutex::new(None) }
     }
 
-    /// From now on this says what goes wrong.
+    /// Sets the source of faults.
     pub fn set_faults(&self, faults: impl FnMut(Point<'_>) -> Fault + Send + 'static) {
         *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(faults));
     }
@@ -126,14 +126,14 @@ impl Memory {
             Fault::Fails => None,
             Fault::Unknown(done) => Some(Course { done, unknown: true }),
             Fault::Crash(done) => {
-                // What is done of this call is done before the store is away, as far as anybody can tell.
+                // The effect of this call precedes the crash, as far as any caller can tell.
                 kept.away = true;
                 Some(Course { done, unknown: true })
             }
         }
     }
 
-    /// Does what only can be done or not; to the caller, what is unknown is a failure.
+    /// Runs a call that is done or not; an unknown outcome is reported as a failure.
     fn run<T>(&self, point: Point<'_>, work: impl FnOnce(&mut Kept) -> T) -> Result<T, StoreError> {
         let course = self.course(point).ok_or_else(away)?;
         let mut kept = self.kept();
@@ -228,7 +228,7 @@ impl Journal for Memory {
         self.run(Point::Read(partition), |_| ())?;
         let mut next = from.0;
         loop {
-            // Whoever is told may append, or trim: nothing is locked meanwhile.
+            // No lock is held, because the callback may append or trim.
             let found = self
                 .kept()
                 .journal

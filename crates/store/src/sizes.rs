@@ -3,7 +3,7 @@
 use whimbrel_platform::limits::{STORE_KEY_BYTES_MAX, STORE_VALUE_BYTES_MAX};
 use whimbrel_platform::store::{BlobHash, WriteError};
 
-/// The SHA-256 of bytes.
+/// Computes the SHA-256 of bytes.
 pub fn hash_of(bytes: &[u8]) -> BlobHash {
     let mut hash = [0; 32];
     hash.copy_from_slice(ring::digest::digest(&ring::digest::SHA256, bytes).as_ref());

@@ -11,7 +11,7 @@ use whimbrel_platform::store::{Revision, StoreError, Watch, Watched};
 type Value = Option<(Revision, Vec<u8>)>;
 type Tell = Box<dyn FnMut(Watched) + Send>;
 
-/// Everybody who watches a store.
+/// Watchers of a store.
 #[derive(Default)]
 pub struct Watchers(Vec<Weak<Watcher>>);
 
@@ -34,10 +34,11 @@ enum Next {
 }
 
 impl Watchers {
-    /// Begins to tell somebody of `there`, and then of what [`Watchers::changed`].
+    /// Starts a watcher: it reports the existing keys in `there`, and then the changes given to
+    /// [`Watchers::changed`].
     ///
     /// # Errors
-    /// There can be no more threads.
+    /// No thread can be started.
     pub fn watch<'a>(
         &mut self,
         prefix: &str,
@@ -61,7 +62,7 @@ impl Watchers {
         Ok(Box::new(Watching { watcher, thread: Some(thread) }))
     }
 
-    /// A key changed.
+    /// Reports a change of a key to its watchers.
     pub fn changed(&self, key: &str, value: Option<(Revision, &[u8])>) {
         for watcher in self.0.iter().filter_map(Weak::upgrade).filter(|watcher| key.starts_with(&watcher.prefix)) {
             let mut untold = watcher.untold();
@@ -105,7 +106,7 @@ impl Watcher {
     }
 }
 
-/// As long as it lives, its watcher is told.
+/// Handle of a watch; the watcher runs as long as it lives.
 struct Watching {
     watcher: Arc<Watcher>,
     thread: Option<JoinHandle<()>>,
@@ -117,7 +118,7 @@ impl Drop for Watching {
     fn drop(&mut self) {
         self.watcher.untold().ended = true;
         self.watcher.more.notify_one();
-        // Nothing is told afterwards; unless it is what is told that ends it.
+        // No report follows the drop. A callback that drops its own watch does not wait for its thread.
         if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id()) {
             let _ = thread.join();
         }

@@ -17,7 +17,7 @@ pub(crate) enum Time {
     Absolute(u64),
     /// Milliseconds after the message's arrival.
     After(u64),
-    /// Milliseconds before it.
+    /// Milliseconds before 1970-01-01 UTC.
     Before(u64),
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn is_time(text: &str) -> bool {
     split(text).is_some()
 }
 
-/// Reads a time. Without a designator it is taken for UTC; the designators of other zones are those of ISO 8601.
+/// Reads a time. A time without a designator is UTC; the designators of other zones are those of ISO 8601.
 pub(crate) fn read(text: &str, at: usize) -> Result<Time, DecodeError> {
     let wrong = || DecodeError::new(at, DecodeErrorKind::Time(text.chars().take(40).collect()));
     let (sign, fields, zone) = split(text).ok_or_else(wrong)?;

@@ -63,7 +63,7 @@ pub enum DecodeErrorKind {
     /// No moment of FIPA's notation.
     #[error("{0} is no time, which is written as 20261231T235959999Z")]
     Time(String),
-    /// A time that counts from now, when it is not known what now is.
+    /// A relative time, while the time of arrival is unknown.
     #[error("a time that counts from the message's arrival, which is not known here")]
     RelativeTime,
     /// A version of the encoding that is not known.
@@ -86,7 +86,7 @@ pub enum DecodeErrorKind {
         /// The profile's name, as in `:language`.
         profile: &'static str,
     },
-    /// The content is not what the message says it is, or its further parameters are not; why.
+    /// The content or a further parameter does not have the form that the message announces, for this reason.
     #[error("what it carries cannot be read: {0}")]
     Carried(String),
     /// No message of the compact encoding.
@@ -95,7 +95,7 @@ pub enum DecodeErrorKind {
 }
 
 impl DecodeError {
-    /// This is wrong here.
+    /// Creates an error.
     pub fn new(offset: usize, kind: DecodeErrorKind) -> Self {
         Self { offset, kind }
     }
@@ -113,7 +113,7 @@ impl DecodeError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// Deeper than what is read at the other end.
+    /// The part nests deeper than the other end reads.
     #[error("{what} nested deeper than {max} levels")]
     TooDeep {
         /// Name of the part that nests too deeply.
@@ -121,7 +121,7 @@ pub enum EncodeError {
         /// The limit.
         max: usize,
     },
-    /// Longer than what is read at the other end.
+    /// The message is longer than the other end reads.
     #[error("a message of {bytes} bytes; {max} are the most there may be")]
     TooLong {
         /// The message's length.
@@ -132,7 +132,7 @@ pub enum EncodeError {
     /// An agent's name that would be read as another's.
     #[error("{0:?} cannot be written as an agent's name")]
     AgentName(String),
-    /// An agent identifier's parameter whose name cannot be written.
+    /// The name of an agent identifier's parameter cannot be written.
     #[error("{0:?} cannot be written as the name of an agent identifier's parameter")]
     ParameterName(String),
     /// A moment beyond the year 9999.

@@ -129,7 +129,7 @@ pub(super) fn write(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<()
     Ok(())
 }
 
-/// Writes `value` as JSON in an expression, whatever it is.
+/// Writes any `value` as JSON in an expression.
 pub(super) fn write_as_json(out: &mut Vec<u8>, value: &Value) -> Result<(), EncodeError> {
     write_json(out, &json::value_to_string(value)?);
     Ok(())

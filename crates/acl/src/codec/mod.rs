@@ -39,7 +39,7 @@ pub enum Encoding {
     BitEfficient,
     /// JSON, canonical: equal messages are equal bytes. For people and browsers.
     Json,
-    /// Few bytes, quickly: [`crate::compact`], here without what a link remembers.
+    /// Few bytes, quickly: [`crate::compact`], here without the memory of a link.
     Compact,
 }
 
@@ -49,7 +49,7 @@ pub enum Encoding {
 pub struct UnknownEncoding(pub String);
 
 impl Encoding {
-    /// All of them.
+    /// All encodings.
     pub const ALL: [Self; 5] = [Self::String, Self::Xml, Self::BitEfficient, Self::Json, Self::Compact];
 
     /// The name in settings and on the command line.
@@ -63,7 +63,8 @@ impl Encoding {
         }
     }
 
-    /// The name in an envelope's `:acl-representation`. Those of JSON and the compact encoding are no standard's.
+    /// Returns the name in an envelope's `:acl-representation`. The names of JSON and the compact encoding are our
+    /// own.
     //= fipa00067 2.4.2
     pub fn representation(self) -> &'static str {
         match self {

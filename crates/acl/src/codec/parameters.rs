@@ -19,10 +19,10 @@ use crate::{AclMessage, Aid, Extras, Performative, Symbol, Text, Value, sl};
 
 /// Parameter by which JADE marks content that is bytes in Base64.
 pub(super) const JADE_ENCODING: &str = "X-JADE-Encoding";
-/// Says that the content is a value, and written how: [`SL_FORM`], [`SL_EXPRESSION_FORM`] or [`JSON_FORM`].
+/// Parameter that marks content as a value, in one of the forms [`SL_FORM`], [`SL_EXPRESSION_FORM`] or [`JSON_FORM`].
 const CONTENT_FORM: &str = "X-whimbrel-content";
 const SL_FORM: &str = "sl";
-/// One expression of SL, where [`SL_FORM`] is a list of them.
+/// Form of one expression of SL; [`SL_FORM`] is a list of them.
 const SL_EXPRESSION_FORM: &str = "sl-expression";
 const JSON_FORM: &str = "json";
 /// A list of pairs, as JSON: all further parameters, if the name of one cannot be written.
@@ -55,7 +55,7 @@ pub(super) enum Parameter {
 }
 
 impl Parameter {
-    /// All, in the order of their codes.
+    /// All parameters, in the order of their codes.
     pub const ALL: [Self; 12] = [
         Self::Sender,
         Self::Receiver,
@@ -102,9 +102,9 @@ impl Parameter {
 /// Kinds of content that an encoding can write by itself.
 #[derive(Clone, Copy)]
 pub(super) struct Natively {
-    /// Bytes.
+    /// True if the encoding has bytes.
     pub bytes: bool,
-    /// This text.
+    /// Predicate of the texts that the encoding can write.
     pub text: fn(&str) -> bool,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Outgoing<'a> {
         symbols.chain(texts.into_iter().filter_map(|(parameter, text)| Some((parameter, text.as_deref()?))))
     }
 
-    /// `:reply-by` in FIPA's notation.
+    /// Returns `:reply-by` in FIPA's notation.
     pub fn reply_by(&self) -> Result<Option<String>, EncodeError> {
         let write = |ms| date::write(ms).ok_or(EncodeError::Time(ms));
         self.message.extras().reply_by_ms.map(write).transpose()
@@ -299,7 +299,7 @@ impl Incoming {
         }
     }
 
-    /// Adds agents to those given before, in encodings that name them one by one.
+    /// Adds agents to those before, for encodings that name them one by one.
     pub fn more_agents(&mut self, parameter: Parameter, agents: Vec<Aid>) {
         match parameter {
             Parameter::ReplyTo => self.extras.reply_to.extend(agents),
@@ -334,7 +334,7 @@ impl Incoming {
         self.extras.user.push((Symbol::new(name), value));
     }
 
-    /// The message, its content and parameters taken out of what they travelled in.
+    /// Builds the message: decodes content and parameters from their carried forms.
     pub fn finish(mut self) -> Result<AclMessage, DecodeError> {
         if let Some(form) = self.take_mark(CONTENT_FORM) {
             self.message.content = self.read_value(&form)?;

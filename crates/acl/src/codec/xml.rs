@@ -21,7 +21,7 @@ use crate::{AclMessage, Aid, Contact, Symbol, Value};
 
 const NATIVELY: Natively = Natively { bytes: false, text: |text| text.chars().all(is_xml) };
 
-/// Attributes of one element.
+/// Most attributes of one element.
 const ATTRIBUTES_MAX: usize = 16;
 /// The type of a parameter that is plain text; that of any other is an expression of FIPA's string encoding.
 const STRING_TYPE: &str = "string";
@@ -73,7 +73,7 @@ pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
 }
 
 impl Writer {
-    /// Text with what is markup escaped, and white space that a reader would change.
+    /// Writes text. Markup is escaped, and also white space that a reader would change.
     fn text(&mut self, what: &'static str, text: &str, in_attribute: bool) -> Result<(), EncodeError> {
         for character in text.chars() {
             match character {
@@ -105,7 +105,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes an element whose text is read without the white space around it.
+    /// Writes an element whose surrounding white space readers ignore.
     fn word(&mut self, name: &'static str, text: &str) -> Result<(), EncodeError> {
         if text.trim() == text {
             return self.element(name, text);

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::writer::{Dictionary, Writer, dictionary_tag};
 use super::{EncodeError, VALUE_MARK, in_place, tags};
 
-/// Bytes of room that a thread keeps from one body for the next; and if that was a long one, of which more may follow.
+/// Bytes of buffers that a thread keeps for the next body; and after a long body, which another may follow.
 const ROOM_BYTES_KEPT: usize = 64 << 10;
 const ROOM_BYTES_KEPT_MAX: usize = 4 << 20;
 
@@ -20,7 +20,7 @@ struct Desk {
 }
 
 thread_local! {
-    /// This thread's, unless a body is being written: what is encoded meanwhile has a desk of its own.
+    /// Buffers of this thread. A body that is written inside another one gets buffers of its own.
     static DESK: Cell<Option<Box<Desk>>> = const { Cell::new(None) };
 }
 

@@ -1,6 +1,6 @@
 //! Numbers of few bits, one after another without gaps, the lowest bit first.
 
-/// Bytes that so many numbers of so many bits take.
+/// Returns the bytes for `count` numbers of `width` bits.
 #[inline]
 pub(super) fn packed_bytes(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(8)
@@ -10,7 +10,7 @@ pub(super) fn packed_bytes(count: usize, width: u32) -> usize {
 /// specialized for each width: all its shifts are constants.
 type Eight = [u32; 8];
 
-/// Numbers on the stack, between the bytes and what they are to become.
+/// Numbers on the stack, between their packed and their final form.
 pub(super) type Block = [Eight; 16];
 
 /// Numbers in a block.
@@ -31,7 +31,7 @@ macro_rules! by_width {
     ($function:ident: $($width:literal)*) => { [$($function::<$width>),*] };
 }
 
-/// Appends what `distance` makes of each value, in `width` bits.
+/// Appends `distance` of each value, in `width` bits.
 pub(super) fn pack<T: Copy>(out: &mut Vec<u8>, values: &[T], width: u32, distance: impl Fn(T) -> u64) {
     const BY_WIDTH: [Pack; NARROW as usize + 1] = by_width!(pack_eights);
     let Some(pack_block) = BY_WIDTH.get(width as usize) else { return pack_wide(out, values, width, distance) };
@@ -70,7 +70,7 @@ fn pack_eights<const WIDTH: usize>(eights: &[Eight], out: &mut [u8]) {
 fn pack_wide<T: Copy>(out: &mut Vec<u8>, values: &[T], width: u32, distance: impl Fn(T) -> u64) {
     let start = out.len();
     let bytes = packed_bytes(values.len(), width);
-    // Whole words are written; what is beyond the last byte goes again.
+    // Whole words are written, and the excess bytes are removed.
     out.resize(start + bytes.next_multiple_of(8) + 8, 0);
     let words = out.get_mut(start..).unwrap_or_default().as_chunks_mut::<8>().0;
     if width == 64 {
@@ -88,7 +88,7 @@ fn pack_wide<T: Copy>(out: &mut Vec<u8>, values: &[T], width: u32, distance: imp
                 *place = word.to_le_bytes();
             }
             filled -= 64;
-            // What did not fit; nothing if the bits ended with the word.
+            // The bits that did not fit; zero if the bits ended with the word.
             word = bits.checked_shr(width - filled).unwrap_or(0);
         }
     }
@@ -115,7 +115,7 @@ pub(super) fn unpack(packed: &[u8], width: u32, base: i64, out: &mut [i64]) {
     }
 }
 
-/// Appends what `make` makes of each of `count` numbers of `width` bits.
+/// Appends `make` of each of `count` numbers of `width` bits.
 pub(super) fn unpack_to<T>(packed: &[u8], count: usize, width: u32, out: &mut Vec<T>, make: impl Fn(u64) -> T) {
     out.reserve(count);
     match width {
@@ -141,7 +141,7 @@ pub(super) fn unpack_block<'b>(rest: &mut &[u8], count: usize, width: u32, block
     block.as_flattened().get(..count).unwrap_or_default()
 }
 
-/// Bytes in which eight numbers are looked at: those of the widest, and what the last load goes beyond them.
+/// Bytes that hold eight numbers: those of the widest, and the excess of the last load.
 const WINDOW: usize = NARROW as usize + 8;
 
 fn unpack_eights<const WIDTH: usize>(packed: &[u8], eights: &mut [Eight]) {
@@ -207,7 +207,7 @@ pub(super) fn pack_bools(out: &mut Vec<u8>, values: impl Iterator<Item = bool>) 
     }
 }
 
-/// The same, of values that lie side by side.
+/// As [`pack_bools`], for values that lie side by side.
 pub(super) fn pack_bool_slice(out: &mut Vec<u8>, values: &[bool]) {
     let (groups, rest) = values.as_chunks::<8>();
     out.extend(groups.iter().map(|group| {
@@ -232,7 +232,7 @@ const fn truths() -> [[bool; 8]; 256] {
     all
 }
 
-/// Appends so many of the bits of `packed`, the lowest of each byte first.
+/// Appends `count` bits of `packed`, the lowest of each byte first.
 pub(super) fn unpack_bools(out: &mut Vec<bool>, packed: &[u8], count: usize) {
     let start = out.len();
     out.resize(start + packed.len() * 8, false);

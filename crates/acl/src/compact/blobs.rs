@@ -13,7 +13,7 @@ use super::writer::Writer;
 
 /// Fewer bytes are never packed.
 const PACKED_BYTES_MIN: usize = 64;
-/// Bytes whose differences have one width, and of two such blocks.
+/// Bytes of a block, whose differences have one width; and of two such blocks.
 const BLOCK: usize = 16;
 const PAIR: usize = 2 * BLOCK;
 /// Distances to the byte that is subtracted.
@@ -107,7 +107,7 @@ fn unfold(n: u8) -> u8 {
     (n >> 1) ^ (n & 1).wrapping_neg()
 }
 
-/// Reads bytes whose tag was read; `None` if it is no tag of bytes.
+/// Reads bytes after their tag; `None` if it is no tag of bytes.
 pub(super) fn read(r: &mut Reader<'_>, tag: u8) -> Result<Option<Vec<u8>>, DecodeError> {
     match tag {
         tags::BYTES => read_run(r).map(|bytes| Some(bytes.to_vec())),
@@ -116,7 +116,7 @@ pub(super) fn read(r: &mut Reader<'_>, tag: u8) -> Result<Option<Vec<u8>>, Decod
     }
 }
 
-/// Reads bytes as they are, whose tag was read.
+/// Reads plain bytes after their tag.
 pub(super) fn read_run<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
     let length = r.count_of_bytes(1)?;
     r.charge(length)?;

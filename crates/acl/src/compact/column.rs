@@ -28,7 +28,7 @@ enum Kind {
     /// A map with few keys, all texts.
     Shaped,
     Map,
-    /// A plain term, with so many arguments.
+    /// Plain terms of this name and number of arguments.
     Term(Symbol, usize),
     Other,
 }
@@ -251,7 +251,7 @@ fn identical_terms(a: &Structure, b: &Structure) -> bool {
 /// Reads the count of a list's or map's rows, and charges the memory they take.
 pub(super) fn row_count(r: &mut Reader<'_>) -> Result<usize> {
     let count = usize::try_from(r.number()?).unwrap_or(usize::MAX);
-    // Columns take two bytes at least, whatever their rows.
+    // A column takes at least two bytes, whatever its rows.
     if count.div_ceil(ROWS) > r.remaining() {
         return Err(DecodeError::Truncated { at: r.at() });
     }
@@ -268,7 +268,7 @@ pub(super) fn array_in(r: &mut Reader<'_>) -> Result<Value> {
     values_in(r, count).map(Value::list)
 }
 
-/// Reads so many values, written as columns; their memory is charged already.
+/// Reads `count` values, written as columns; their memory is charged already.
 pub(super) fn values_in(r: &mut Reader<'_>, count: usize) -> Result<Vec<Value>> {
     let mut values = Vec::with_capacity(count);
     while values.len() < count {
@@ -278,7 +278,7 @@ pub(super) fn values_in(r: &mut Reader<'_>, count: usize) -> Result<Vec<Value>> 
     Ok(values)
 }
 
-/// Reads one column of so many rows.
+/// Reads one column of `count` rows.
 pub(super) fn column_in(r: &mut Reader<'_>, count: usize, out: &mut Vec<Value>) -> Result<()> {
     if r.peek()? != column::NULLS {
         return dense_in(r, count, out);

@@ -5,7 +5,7 @@ pub(super) fn numeric(text: &str) -> Option<i64> {
     numeric_inlined(text)
 }
 
-/// The same, for loops: it is half as long where its many constants are at hand.
+/// As [`numeric`], inlined for loops: there the many constants stay in registers, which halves the time.
 #[inline(always)]
 fn numeric_inlined(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
@@ -155,13 +155,13 @@ fn are_digits(beyond: u64) -> bool {
 /// The number that eight digits of these values are, all put together at once.
 #[inline(always)]
 fn number_of_eight(values: u64) -> u64 {
-    // Each product has in the upper half of its places what two neighbours are together.
+    // The upper half of each place of the product has the combined neighbours.
     let pairs = values.wrapping_mul(10 << 8 | 1) >> 8 & 0x00FF_00FF_00FF_00FF;
     let fours = pairs.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_FFFF_0000_FFFF;
     fours.wrapping_mul(10_000 << 32 | 1) >> 32
 }
 
-/// So many numbers are written at once, group by group: a processor divides several small numbers at a time.
+/// Numbers that are written at once, group by group: a processor divides several small numbers at a time.
 pub(super) const AT_ONCE: usize = 32;
 
 /// Room for a number of 64 bits: 19 digits and a sign.

@@ -4,24 +4,24 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// They end before the value does.
+    /// The bytes end before the value does.
     #[error("byte {at}: the bytes end too early")]
     Truncated {
         /// Byte offset.
         at: usize,
     },
-    /// They break the format's rules.
+    /// The bytes break a rule of the format.
     #[error("byte {at}: {what}")]
     Malformed {
         /// Byte offset.
         at: usize,
-        /// Which rule.
+        /// Rule that is broken.
         what: &'static str,
     },
-    /// They begin with another format's mark, or that of a version this reader does not know.
+    /// The bytes begin with another format's mark, or that of an unknown version.
     #[error("not what was expected, or of a newer version: it begins with {found:02x}, not {expected:02x}")]
     Version {
-        /// The first byte.
+        /// First byte.
         found: u8,
         /// Version that this reader expects.
         expected: u8,
@@ -94,7 +94,7 @@ pub enum EncodeError {
     /// The encoding takes more bytes than its reader allows.
     #[error("it takes {bytes} bytes, and {bytes_max} are allowed")]
     TooLong {
-        /// Bytes that it takes.
+        /// Bytes that the encoding takes.
         bytes: usize,
         /// The limit.
         bytes_max: usize,

@@ -13,7 +13,7 @@ pub(super) const POWERS: [f64; 10] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e
 /// Whole numbers up to this size are the same as a double and as an integer.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// The whole number a double is; `None` for -0 and what is beyond 53 bits.
+/// Converts a double to a whole number; `None` for -0 and numbers beyond 53 bits.
 #[inline]
 pub(super) fn whole(n: f64) -> Option<i64> {
     let whole = n as i64;
@@ -80,7 +80,7 @@ pub(super) fn power(r: &mut Reader<'_>) -> Result<f64, DecodeError> {
     POWERS.get(power).copied().ok_or_else(|| r.malformed("a power of ten beyond nine"))
 }
 
-/// So many bytes.
+/// Reads `N` bytes.
 pub(super) fn fixed<const N: usize>(r: &mut Reader<'_>) -> Result<[u8; N], DecodeError> {
     let bytes = r.take(N)?;
     bytes.try_into().map_err(|_| DecodeError::Truncated { at: r.at() })
@@ -117,7 +117,7 @@ pub(super) fn write(w: &mut Writer<'_>, values: &[f64]) {
     }
 }
 
-/// The least power of ten that makes all of them whole, and what they become.
+/// Returns the least power of ten that makes all values whole, and the whole numbers.
 fn as_whole_numbers(values: &[f64]) -> Option<(u8, Vec<i64>)> {
     let mut power = 0_u8;
     // Most columns that are no decimals show it early: the power only grows.
@@ -142,7 +142,7 @@ fn scale(n: f64, power: u8) -> Option<i64> {
     }
 }
 
-/// Appends the `count` doubles of the column whose tag was read; a constant one is left to the caller.
+/// Appends the `count` doubles of a column after its tag; the caller handles constant columns.
 pub(super) fn read_tagged(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut Vec<f64>) -> Result<(), DecodeError> {
     match tag {
         column::WHOLE | column::DECIMALS => {

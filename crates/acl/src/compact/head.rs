@@ -1,4 +1,4 @@
-//! The head of a message: who tells whom, and every ACL parameter but the content.
+//! Head of a message: sender, receivers, and every ACL parameter but the content.
 //!
 //! ```text
 //! +--------+---------+-----------------+-----------------------+------------+-------------------+
@@ -110,7 +110,7 @@ fn write_extras(out: &mut Vec<u8>, extras: &Extras, said: &mut SaidOnLink) {
     }
 }
 
-/// A length and a body of its own: who forwards a message need not read it.
+/// Writes a length and a body of its own, so that a node can forward the message without reading the value.
 fn write_user_value(out: &mut Vec<u8>, value: &Value) {
     let mut body = Vec::new();
     if super::encode_body(value, &mut body).is_err() {
@@ -211,7 +211,7 @@ pub(super) fn agent_bytes(agent: Aid) -> usize {
     own + addresses + contact.resolvers.len() * AGENT_BYTES + parameters.len()
 }
 
-/// Writes an agent without regard to what was said before.
+/// Writes an agent in full, without the memory of the link.
 pub(super) fn agent_in_full(out: &mut Vec<u8>, agent: Aid) {
     let (name, platform) = (agent.name.as_str(), agent.platform.as_str());
     let contact = agent.contact();
@@ -235,7 +235,7 @@ fn agent_parts(out: &mut Vec<u8>, agent: Aid, level: u32) {
     part(out, agent.platform.as_str());
     varint::write(out, contact.addresses.len() as u64);
     contact.addresses.iter().for_each(|address| part(out, address));
-    // Nobody looks for resolvers' resolvers' resolvers.
+    // Resolvers nested more deeply are of no use, and are left out.
     let resolvers: &[Aid] = if level < RESOLVER_LEVELS { &contact.resolvers } else { &[] };
     varint::write(out, resolvers.len() as u64);
     resolvers.iter().for_each(|resolver| agent_parts(out, *resolver, level + 1));

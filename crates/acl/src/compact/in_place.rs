@@ -1,5 +1,5 @@
-//! Documents that stand alone: what only one place refers to is written there, and leaves the dictionary. (Bodies of
-//! messages keep all of it there, since a link remembers what is in dictionaries.)
+//! Documents that stand alone: an item with one reference is written in place, and leaves the dictionary. (Bodies of
+//! messages keep all items in the dictionary, because a link remembers dictionaries.)
 
 use super::tags::{self, item, shape};
 use super::varint;

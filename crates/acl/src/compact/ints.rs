@@ -17,12 +17,12 @@ pub(super) struct Plan {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// From the least, in so many bits.
+    /// Distances from the least number, in this number of bits.
     Packed {
         least: i64,
         width: u32,
     },
-    /// The first, then what each is more than the one before, from the least such step, in so many bits.
+    /// The first number, then the steps between neighbours as distances from the least step, in this number of bits.
     Steps {
         first: i64,
         least: i64,
@@ -63,10 +63,10 @@ impl Whole for i32 {
     }
 }
 
-/// So many numbers are looked at before it is asked whether they are small.
+/// Numbers that are tried before the check whether all are small.
 const NARROW_TRIED: usize = 256;
 
-/// The best way to write these numbers, of which there is at least one.
+/// Returns the best plan for these numbers, at least one.
 pub(super) fn plan<T: Whole>(values: &[T]) -> Plan {
     let (lowest, highest) = T::range(values).unwrap_or_default();
     let (least, most): (i64, i64) = (lowest.into(), highest.into());
@@ -91,7 +91,7 @@ pub(super) fn plan<T: Whole>(values: &[T]) -> Plan {
 /// Returns the size of a column of varints if it is below `limit`, the size at about `width` bits for each number.
 /// For most columns the sum exceeds it soon.
 fn varint_bytes<T: Whole>(values: &[T], (least, most): (T, T), width: u32, limit: usize) -> Option<usize> {
-    // Numbers near enough to zero are shorter as varints; each of the others takes so many bytes at least.
+    // Numbers near zero are shorter as varints; each of the others takes at least `others_bytes`.
     let others_bytes = width as usize / 8 + 1;
     let near = 1_i64 << (7 * (others_bytes - 1)) >> 1;
     let (near_least, near_most) = (T::try_from(-near).unwrap_or(least), T::try_from(near - 1).unwrap_or(most));
@@ -110,10 +110,10 @@ fn varint_bytes<T: Whole>(values: &[T], (least, most): (T, T), width: u32, limit
     (bytes < limit).then_some(bytes)
 }
 
-/// So many numbers are looked at before it is asked whether varints may still be shorter.
+/// Numbers that are tried before each check whether varints may still be shorter.
 const VARINTS_TRIED: usize = 64;
 
-/// So many steps show whether the others are worth a look.
+/// Steps that are tried before the check whether the others are worth a look.
 const STEPS_TRIED: usize = 16;
 
 /// Iterates over the differences between neighbours. A difference that does not fit 64 bits wraps, and wraps back
@@ -128,7 +128,7 @@ fn plan_steps<T: Whole>(values: &[T], packed_width: u32, best_bytes: usize) -> O
         steps(values).fold((i64::MAX, i64::MIN), |(least, most), step| (least.min(step), most.max(step)))
     };
     let width = |(least, most): (i64, i64)| width_of(most.wrapping_sub(least) as u64);
-    // All of them differ at least as much as the first of them; if the first need as many bits, so will all.
+    // The range of all steps is at least that of the first ones. If the first need as many bits, so will all.
     if width(range(values.get(..=STEPS_TRIED).unwrap_or(values))) >= packed_width {
         return None;
     }
@@ -216,7 +216,7 @@ pub(super) struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    /// Takes the column of `count` numbers whose tag was read.
+    /// Takes the column of `count` numbers after its tag.
     pub(super) fn take(r: &mut Reader<'a>, tag: u8, count: usize) -> Result<Self, DecodeError> {
         let (form, bytes) = match tag {
             column::VARINTS => {
@@ -310,7 +310,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// Appends the `count` numbers of the column whose tag was read.
+/// Appends the `count` numbers of a column after its tag.
 pub(super) fn read_tagged(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut Vec<i64>) -> Result<(), DecodeError> {
     match tag {
         column::PACKED..column::STEPS => read_packed(r, tag, count, out, |n| n),
@@ -330,7 +330,7 @@ pub(super) fn read_tagged(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut V
     }
 }
 
-/// Appends what `make` makes of the `count` numbers of a column of distances whose tag was read.
+/// Appends `make` of each of the `count` numbers of a column of distances after its tag.
 pub(super) fn read_packed<T>(
     r: &mut Reader<'_>,
     tag: u8,
@@ -345,7 +345,7 @@ pub(super) fn read_packed<T>(
     Ok(())
 }
 
-/// The least and the most that a column whose tag was read may hold, if its first bytes tell.
+/// Returns the bounds of the numbers in a column after its tag, if its first bytes tell.
 pub(super) fn bounds(r: &Reader<'_>, tag: u8) -> Option<(i64, i64)> {
     let width = u32::from(tag.checked_sub(column::PACKED).filter(|width| *width < 63)?);
     let least = r.peek_signed()?;
@@ -371,7 +371,7 @@ pub(super) fn write_lengths(w: &mut Writer<'_>, mut lengths: impl Iterator<Item 
     let rest = lengths.clone();
     let Some(first) = lengths.next() else { return };
     if lengths.all(|length| length == first) {
-        // So many of one number are written like one of it.
+        // Any number of equal numbers is written like one.
         return write(w, &[first as i64]);
     }
     write(w, &rest.map(|length| length as i64).collect::<Vec<_>>());

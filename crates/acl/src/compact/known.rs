@@ -53,7 +53,7 @@ pub(super) const TEXTS: &[&str] = &[
     "content",
 ];
 
-/// A shape both ends know: its name and its fields, of which an object may have any.
+/// Shape that both ends know: its name and its fields, of which an object may have any.
 pub(super) struct KnownShape {
     pub(super) name: &'static str,
     pub(super) fields: &'static [&'static str],

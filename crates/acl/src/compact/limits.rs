@@ -14,13 +14,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For what is stored, or comes from where one trusts: 64 MiB.
+    /// Limits for stored bytes, and for bytes of a trusted source: 64 MiB.
     pub const DEFAULT: Self = Self { budget_bytes: 64 << 20, levels: super::writer::LEVELS, circles: true };
 
     /// For messages: the same, without circles.
     pub const MESSAGE: Self = Self { circles: false, ..Self::DEFAULT };
 
-    /// The same with another budget.
+    /// Returns the same limits with another budget.
     #[must_use]
     pub const fn with_budget_bytes(self, budget_bytes: usize) -> Self {
         Self { budget_bytes, ..self }

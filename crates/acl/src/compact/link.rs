@@ -1,6 +1,6 @@
-//! The two ends of one direction of a connection. What was said once is said by number from then on: agents, names, and
-//! the dictionaries in front of bodies. A body's value part is never looked into, so that a message crosses any number
-//! of links without being decoded; a receiver gets back, bit for bit, the self-contained body the sender had.
+//! Encoder and decoder: the two ends of one direction of a connection. Repeated agents, names and dictionaries are
+//! sent as numbers. The value part of a body is never parsed, so a message crosses any number of links without being
+//! decoded. The receiver gets the sender's self-contained body, bit for bit.
 
 use std::sync::Arc;
 
@@ -148,7 +148,7 @@ impl Encoder {
         Self { packs_bytes: true, ..Self::new(LinkLimits::NONE) }
     }
 
-    /// Forgets what was said: for a new connection, whose other end starts anew, too.
+    /// Forgets all items: for a new connection, whose other end starts anew, too.
     pub fn reset(&mut self) {
         self.said = SaidOnLink::new(self.said.items.limits());
     }
@@ -237,7 +237,7 @@ impl Encoder {
         written
     }
 
-    /// Appends a value whose dictionary was just made, that first; remembered if it has no more than so many items.
+    /// Appends a value after its dictionary; the dictionary is remembered if it has at most `items_max` items.
     fn body(&mut self, value: &[u8], items_max: u32, out: &mut Vec<u8>) {
         let (count, items) = self.dictionary.items();
         if count > 0 {
@@ -266,7 +266,7 @@ impl Encoder {
     }
 }
 
-/// A dictionary's count, its items, and what follows.
+/// Count of a dictionary, its items, and the bytes after it.
 type SplitBody<'a> = (u32, &'a [u8], &'a [u8]);
 
 /// The count and the items of a self-contained body's dictionary, and its value; `None` if it has no dictionary.
@@ -421,16 +421,15 @@ impl Decoder {
         Self { limits, link_limits, heard: HeardOnLink::new(link_limits) }
     }
 
-    /// Forgets what was heard: for a new connection, whose other end starts anew, too.
+    /// Forgets all items: for a new connection, whose other end starts anew, too.
     pub fn reset(&mut self) {
         self.heard = HeardOnLink::new(self.link_limits);
     }
 
-    /// Decodes a message that an [`Encoder`] made, all of it.
+    /// Decodes a whole message of an [`Encoder`].
     ///
     /// # Errors
-    /// The bytes are not what the other end can have made. The two ends may then disagree about what was said: end the
-    /// connection.
+    /// The other end cannot have made these bytes. The memories of the two ends may then differ: end the connection.
     pub fn decode_message(&mut self, bytes: &[u8]) -> Result<AclMessage, DecodeError> {
         let mut r = Reader::bare(bytes, self.limits);
         let mut message = head::read(&mut r, &mut self.heard)?;
@@ -438,7 +437,7 @@ impl Decoder {
         Ok(message)
     }
 
-    /// Decodes what [`Encoder::encode_content`] made, all of it.
+    /// Decodes the whole output of [`Encoder::encode_content`].
     ///
     /// # Errors
     /// As [`Decoder::decode_message`].
@@ -451,7 +450,7 @@ impl Decoder {
 
     /// Reads a content, which is the rest.
     fn content(&mut self, r: Reader<'_>) -> Result<Value, DecodeError> {
-        // A reader of what is gone sooner than the bytes.
+        // The copy may refer to items that do not live as long as the bytes.
         let mut r = r;
         let items = self.heard.dictionary(&mut r)?;
         refer_to(&items, &mut r)?;
@@ -460,10 +459,10 @@ impl Decoder {
         Ok(content)
     }
 
-    /// Decodes what [`Encoder::encode_body_of`] wrote, all of it.
+    /// Decodes the whole output of [`Encoder::encode_body_of`].
     ///
     /// # Errors
-    /// As [`Decoder::decode_message`], and if it is nothing of this type.
+    /// As [`Decoder::decode_message`], or the value is not of this type.
     pub fn decode_body_as<T: Decode>(&mut self, bytes: &[u8]) -> Result<T, DecodeError> {
         let mut r = Reader::bare(bytes, self.limits);
         let items = self.heard.dictionary(&mut r)?;
@@ -476,7 +475,7 @@ impl Decoder {
     /// Decodes a message's head and leaves its content encoded, as the sender had it.
     ///
     /// # Errors
-    /// As [`Decoder::decode_message`], but what is wrong within the content shows only when that is decoded.
+    /// As [`Decoder::decode_message`], but faults within the content show only when it is decoded.
     pub fn decode_sealed(&mut self, bytes: &[u8]) -> Result<EncodedMessage, DecodeError> {
         let mut r = Reader::bare(bytes, self.limits);
         let head = head::read(&mut r, &mut self.heard)?;
@@ -494,7 +493,7 @@ impl Decoder {
     }
 }
 
-/// Lets what follows refer to a dictionary's items.
+/// Adds the items of a dictionary to the reader, for references.
 fn refer_to<'a>(items: &'a [HeardItem], r: &mut Reader<'a>) -> Result<(), DecodeError> {
     items.iter().try_for_each(|item| match item {
         HeardItem::Text(text, symbol) => r.add_told(text, *symbol),
@@ -512,7 +511,7 @@ impl HeardItem {
         }
     }
 
-    /// As it stands in a self-contained body.
+    /// Writes the item as in a self-contained body.
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Text(text, _) => item_in_full(out, false, text.as_bytes()),

@@ -9,7 +9,7 @@ use rustc_hash::FxBuildHasher;
 use super::DecodeError;
 use super::limits::LinkLimits;
 
-/// The sender's half. When it is full, what was not used for longest makes room (second chance).
+/// Sender's half. A full memory replaces the item that was not used for longest (second chance).
 pub(super) struct Said<K> {
     limits: LinkLimits,
     by_hash: HashTable<(u32, u32)>,
@@ -136,7 +136,7 @@ impl<T> Heard<T> {
         place.ok_or(DecodeError::Malformed { at, what: "a number this link never gave" })
     }
 
-    /// Keeps a thing of so many bytes by this number.
+    /// Keeps an item of `bytes` bytes by this number.
     pub(super) fn remember(&mut self, number: u64, thing: T, bytes: usize, at: usize) -> Result<(), DecodeError> {
         let number = usize::try_from(number).ok().filter(|number| *number < self.limits.items as usize);
         let number = number.ok_or(DecodeError::Malformed { at, what: "a number beyond what a link remembers" })?;

@@ -1,9 +1,9 @@
-//! The compact codec: messages and content values as few bytes, quickly; see `docs/design/compact-codec.md`.
+//! Compact codec: messages and content values in few bytes, quickly; see `docs/design/compact-codec.md`.
 //!
 //! A message is a *head* (agents, performative, conversation, protocol...) and a *body* (the content). On a link,
-//! [`Encoder`] and [`Decoder`] remember agents, names, texts and shapes, so that what was said once takes a byte or two
-//! afterwards. A body is self-contained everywhere else: a node passes it on with [`Decoder::decode_sealed`] and
-//! [`Encoder::encode_sealed`] without decoding it, and the receiver gets the same bytes the sender made.
+//! [`Encoder`] and [`Decoder`] remember agents, names, texts and shapes, so that a repeated item takes a byte or two.
+//! A body is self-contained everywhere else. A node passes it on with [`Decoder::decode_sealed`] and
+//! [`Encoder::encode_sealed`] without decoding it, and the receiver gets the sender's bytes.
 //!
 //! ```
 //! use whimbrel_acl::{AclMessage, Aid, Performative, compact};
@@ -71,10 +71,10 @@ pub const VALUE_MARK: u8 = 0xB6;
 /// The first byte of a document that holds a message, in version 1.
 pub const MESSAGE_MARK: u8 = 0xB7;
 
-/// A message whose content is still encoded: what a node holds that only passes it on, or that sends it to many.
+/// Message whose content is still encoded, for a node that only passes it on, or sends it to many.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EncodedMessage {
-    /// All of the message but its content, which is null here.
+    /// Message without its content, which is null here.
     pub head: AclMessage,
     /// The content: a self-contained body, the same bytes on every node.
     pub body: Arc<[u8]>,
@@ -102,10 +102,10 @@ impl EncodedMessage {
     }
 }
 
-/// Appends `value` as a self-contained body: what [`EncodedMessage::body`] holds.
+/// Appends `value` as a self-contained body, for [`EncodedMessage::body`].
 ///
 /// # Errors
-/// The value is nested too deeply; nothing was written then.
+/// The value nests too deeply; then nothing was written.
 pub fn encode_body(value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     alone::write_body(out, |w| value_out::value(w, value))
 }

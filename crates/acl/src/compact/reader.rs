@@ -33,7 +33,7 @@ pub(super) enum ShapeKind {
     Record,
     /// Maps with texts as keys.
     Map,
-    /// Terms with so many arguments, which have no names.
+    /// Terms of this number of arguments, which have no names.
     Term(usize),
 }
 
@@ -67,7 +67,7 @@ pub struct Reader<'a> {
     limits: Limits,
     /// Containers by label.
     pub(super) labelled: Vec<Labelled>,
-    /// Which of a Rust type's fields a shape's fields are, by the type's description and the shape's number.
+    /// Fields of Rust types by the fields of shapes; the key is the type's description and the shape's number.
     pub(super) places: Vec<(usize, u64, Rc<[u8]>)>,
     pub(super) texts: Vec<DictionaryText<'a>>,
     pub(super) shapes: Vec<Rc<Shape<'a>>>,
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the shape of an object whose tag was read, and gives its number; `None` if it is no object's tag.
+    /// Reads the number of an object's shape after the tag; `None` if it is no object's tag.
     pub(super) fn object_shape(&mut self, tag: u8) -> Result<Option<u64>, DecodeError> {
         let head = match tag {
             tags::OBJECT..tags::ATOM_REF => return Ok(Some(u64::from(tag - tags::OBJECT))),
@@ -249,7 +249,7 @@ impl<'a> Reader<'a> {
         self.bytes.len().saturating_sub(self.at)
     }
 
-    /// Nothing may follow.
+    /// Checks that the input has ended.
     pub(super) fn end(&self) -> Result<(), DecodeError> {
         if self.remaining() == 0 { Ok(()) } else { Err(DecodeError::Trailing { at: self.at }) }
     }
@@ -262,7 +262,7 @@ impl<'a> Reader<'a> {
         DecodeError::Mismatch { at: self.at, expected }
     }
 
-    /// Takes so many bytes of memory out of the budget, before they are allocated.
+    /// Takes bytes of memory out of the budget, before they are allocated.
     #[inline]
     pub(super) fn charge(&mut self, bytes: usize) -> Result<(), DecodeError> {
         self.spent_bytes = self.spent_bytes.saturating_add(bytes);
@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads something nested.
+    /// Reads a nested value.
     #[inline]
     pub(super) fn nested<T>(
         &mut self,
@@ -322,7 +322,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// A count of things that each take at least so many bytes.
+    /// Reads a count of items that each take at least `least_bytes`.
     pub(super) fn count_of_bytes(&mut self, least_bytes: usize) -> Result<usize, DecodeError> {
         let at = self.at;
         let count = self.number()?;
@@ -336,7 +336,7 @@ impl<'a> Reader<'a> {
             .map_err(|_| DecodeError::Malformed { at, what: "text that is not UTF-8" })
     }
 
-    /// A length and so many bytes of text.
+    /// Reads a length, and as many bytes of text.
     pub(super) fn plain_text(&mut self) -> Result<&'a str, DecodeError> {
         let length = self.count_of_bytes(1)?;
         self.text_of(length)
@@ -349,7 +349,7 @@ impl<'a> Reader<'a> {
         entry.ok_or(DecodeError::Malformed { at, what: "a text the dictionary does not have" })
     }
 
-    /// The same, to be shared.
+    /// Reads a text of the dictionary, to be shared.
     pub(super) fn shared_text(&mut self, number: u64) -> Result<Text, DecodeError> {
         let entry = self.dictionary_text(number)?;
         if let Some(shared) = &entry.shared {
@@ -362,7 +362,7 @@ impl<'a> Reader<'a> {
         Ok(shared)
     }
 
-    /// The same, shared as the standard library does.
+    /// Reads a text of the dictionary, shared by the standard library's counter.
     pub(super) fn counted_text(&mut self, number: u64) -> Result<Arc<str>, DecodeError> {
         let entry = self.dictionary_text(number)?;
         if let Some(counted) = &entry.counted {
@@ -374,7 +374,7 @@ impl<'a> Reader<'a> {
         Ok(counted)
     }
 
-    /// The same, as a name.
+    /// Reads a text of the dictionary as a symbol.
     pub(super) fn symbol(&mut self, number: u64) -> Result<Symbol, DecodeError> {
         let entry = self.dictionary_text(number)?;
         Ok(*entry.symbol.get_or_insert_with(|| Symbol::new(entry.text)))
@@ -390,7 +390,7 @@ impl<'a> Reader<'a> {
         Ok(Symbol::new(self.text_of(length)?))
     }
 
-    /// The same, as text.
+    /// Reads a name as text.
     pub(super) fn name_text(&mut self) -> Result<&'a str, DecodeError> {
         let head = self.number()?;
         if head & 1 == 0 {
@@ -399,7 +399,7 @@ impl<'a> Reader<'a> {
         self.text_of(usize::try_from(head >> 1).unwrap_or(usize::MAX))
     }
 
-    /// Reads a whole number whose tag was read; `None` if it is no whole number's tag.
+    /// Reads a whole number after its tag; `None` if it is no whole number's tag.
     #[inline]
     pub(super) fn int(&mut self, tag: u8) -> Result<Option<i64>, DecodeError> {
         if tag < tags::SHORT_TEXT {
@@ -431,14 +431,14 @@ impl<'a> Reader<'a> {
         self.at = at;
     }
 
-    /// Takes the next label, for what is to be read now.
+    /// Takes the next label, for the container that is read now.
     pub(super) fn open_label(&mut self) -> Result<usize, DecodeError> {
         self.charge(size_of::<Labelled>())?;
         self.labelled.push(Labelled::Open);
         Ok(self.labelled.len() - 1)
     }
 
-    /// Says what the label stands for.
+    /// Sets the container that a label stands for.
     pub(super) fn close_label(&mut self, label: usize, what: Labelled) {
         if let Some(place) = self.labelled.get_mut(label) {
             *place = what;

@@ -8,7 +8,7 @@ use crate::{Structure, Symbol, Value};
 
 /// Objects with more fields than this, taken together, are no table.
 const FIELDS_MAX: usize = 256;
-/// Nor those that have, on average, fewer than one in so many of them.
+/// Least average density of fields for a table, as a fraction: one field in this many.
 const SPARSE_MAX: usize = 16;
 
 /// The fields of an object, in its order; terms' have no names.
@@ -72,7 +72,8 @@ fn write_with_gaps(w: &mut Writer<'_>, first: &Value, rows: &[&Value]) -> bool {
     true
 }
 
-/// All fields of the rows, in an order that agrees with each row's; `None` if there is none or they are too many.
+/// Returns all fields of the rows, in an order that agrees with each row's; `None` if there is none or they are too
+/// many.
 fn union<'a>(rows: &[&'a Value]) -> Option<Vec<&'a str>> {
     if let [Value::Map(_), ..] = rows {
         // Maps are in the order of their keys.
@@ -100,7 +101,7 @@ fn union<'a>(rows: &[&'a Value]) -> Option<Vec<&'a str>> {
     Some(names)
 }
 
-/// Reads a table of so many rows.
+/// Reads a table of `count` rows.
 pub(super) fn read(r: &mut Reader<'_>, count: usize, out: &mut Vec<Value>) -> Result<(), DecodeError> {
     let number = r.number()?;
     let shape = r.shape_numbered(number)?;

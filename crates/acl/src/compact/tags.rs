@@ -23,8 +23,8 @@ pub(super) const ATOM_REFS: u32 = 16;
 pub(super) const SMALL_NUM: u8 = 0xB0;
 pub(super) const SMALL_NUMS: i64 = 8;
 pub(super) const SMALL_NUM_LAST: u8 = 0xB7;
-/// Whole numbers above the small ones: what they are more than 56, in one byte; then from the end of those on, in two
-/// bytes; three; four.
+/// Whole numbers above the small ones, as the distance above 56. The four tags have one to four bytes; each begins at
+/// the end of the one before.
 pub(super) const MORE: [u8; 4] = [0xD9, 0xDA, 0xDB, 0xDC];
 /// Whole numbers below the small ones, as the distance below -9. The four tags have one to four bytes; each begins at
 /// the end of the one before.
@@ -43,19 +43,19 @@ pub(super) const F32: u8 = 0xC5;
 pub(super) const WHOLE_NUM: u8 = 0xC6;
 /// A double that is a whole number by a power of ten: the power, then a zigzag varint.
 pub(super) const DECIMAL_NUM: u8 = 0xC7;
-/// A length, and so many bytes of text.
+/// Text: its length, then its bytes.
 pub(super) const TEXT: u8 = 0xC8;
 /// A number in the dictionary of texts.
 pub(super) const LONG_TEXT_REF: u8 = 0xC9;
 /// A 64-bit number as text, without leading zeros: a zigzag varint.
 pub(super) const NUMERIC_TEXT: u8 = 0xCA;
-/// A length, and so many bytes.
+/// Bytes: their length, then the bytes.
 pub(super) const BYTES: u8 = 0xCB;
-/// A count, and so many values.
+/// List: a count, then as many values.
 pub(super) const LIST: u8 = 0xCC;
-/// A count, so many values, and a value that ends the list.
+/// Open list: a count, as many values, and a value that ends the list.
 pub(super) const OPEN_LIST: u8 = 0xCD;
-/// A count, and a column of so many values.
+/// Array: a count, and a column of as many values.
 pub(super) const ARRAY: u8 = 0xCE;
 /// A number in the dictionary of shapes, and the fields.
 pub(super) const LONG_OBJECT: u8 = 0xCF;
@@ -65,7 +65,7 @@ pub(super) const MAP: u8 = 0xD0;
 pub(super) const TERM: u8 = 0xD1;
 /// A number in the dictionary of texts, as an atom.
 pub(super) const LONG_ATOM_REF: u8 = 0xD2;
-/// A length, and so many bytes of an atom's name.
+/// Atom: the length of its name, then the name.
 pub(super) const ATOM: u8 = 0xD3;
 /// A slot and a name.
 pub(super) const VARIABLE: u8 = 0xD4;
@@ -75,7 +75,7 @@ pub(super) const CONTAINER: u8 = 0xD5;
 pub(super) const REFERENCE: u8 = 0xD6;
 /// The next value is labelled with the next number.
 pub(super) const LABEL: u8 = 0xD7;
-/// An object whose shape follows, and then the fields.
+/// Object whose shape precedes the fields, in place.
 pub(super) const OBJECT_IN_PLACE: u8 = 0xBF;
 /// A map of 1 to 6 entries with text as keys: the keys, then the values.
 pub(super) const SHORT_MAP: u8 = 0xB8;
@@ -87,7 +87,7 @@ pub(super) const PACKED_BYTES: u8 = 0xBE;
 pub(super) const DICTIONARY: u8 = 0xE0;
 pub(super) const FIRST_DICTIONARY: u8 = 0xE1;
 pub(super) const DICTIONARIES: u32 = 15;
-/// The same, with a count of 15 or more.
+/// Dictionary with a count of 15 or more.
 pub(super) const LONG_DICTIONARY: u8 = 0xEF;
 /// A term with up to 15 arguments and nothing special: its name, its arguments.
 pub(super) const PLAIN_TERM: u8 = 0xF0;
@@ -143,9 +143,9 @@ pub(super) mod column {
     pub(in crate::compact) const ANY: u8 = 0;
     /// One value for all rows.
     pub(in crate::compact) const CONSTANT: u8 = 1;
-    /// A bit per row whether it is not null, and a column of those that are not.
+    /// A bit per row, set if it is not null, and a column of the other rows' values.
     pub(in crate::compact) const NULLS: u8 = 2;
-    /// The same for whether the row has the field at all.
+    /// A bit per row, set if it has the field, and a column of those rows' values.
     pub(in crate::compact) const ABSENT: u8 = 3;
     /// A bit per row.
     pub(in crate::compact) const BOOLS: u8 = 4;
@@ -163,7 +163,7 @@ pub(super) mod column {
     pub(in crate::compact) const TEXT_REFS: u8 = 10;
     /// Texts that are numbers: a column of whole numbers.
     pub(in crate::compact) const NUMERIC_TEXTS: u8 = 11;
-    /// Texts that differ in a number: digits, what stands before and after, a column of whole numbers.
+    /// Texts that differ in a number: digits, the text before and after, a column of whole numbers.
     pub(in crate::compact) const SERIES: u8 = 12;
     /// Atoms, as [`TEXTS`].
     pub(in crate::compact) const ATOMS: u8 = 13;

@@ -11,7 +11,7 @@ use super::tags::{self, column};
 use super::varint;
 use super::writer::Writer;
 
-/// Which of the two.
+/// Kind of a column of texts: texts or atoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -58,7 +58,7 @@ fn write_texts(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {
 /// The different texts of a column.
 struct Distinct<'a> {
     texts: Vec<&'a str>,
-    /// Which of them each row has.
+    /// Index of each row's text.
     rows: Vec<u32>,
     /// About how many bytes the column takes if the dictionary has its texts.
     bytes_as_refs: usize,
@@ -146,11 +146,11 @@ pub(super) enum Rows<'a> {
     Refs(Vec<i64>),
     /// Lengths, and all texts as one.
     Plain(Vec<i64>, &'a str),
-    /// Made of numbers.
+    /// Texts made of numbers.
     Made(Maker<'a>),
 }
 
-/// Makes texts of numbers.
+/// Maker of texts from numbers.
 pub(super) struct Maker<'a> {
     before: &'a str,
     after: &'a str,
@@ -186,7 +186,7 @@ impl Maker<'_> {
     }
 }
 
-/// Reads a column of texts or atoms; constant columns and those of any values are left to the caller.
+/// Reads a column of texts or atoms; the caller handles constant columns and those of any values.
 pub(super) fn read<'a>(r: &mut Reader<'a>, tag: u8, count: usize, kind: Kind) -> Result<Rows<'a>, DecodeError> {
     let (refs, texts) = match kind {
         Kind::Text => (column::TEXT_REFS, column::TEXTS),

@@ -98,7 +98,7 @@ fn list(r: &mut Reader<'_>, count: usize) -> Result<Value> {
     Ok(Value::list(items))
 }
 
-/// So many values, each of which takes a byte at least.
+/// Reads `count` values, each of which takes at least a byte.
 fn values(r: &mut Reader<'_>, count: usize) -> Result<Vec<Value>> {
     if count == 0 {
         return Ok(Vec::new());

@@ -10,7 +10,8 @@ use super::writer::Writer;
 use crate::value::{Annot, Contents};
 use crate::{Object, Record, Structure, Symbol, Value, Var, sym};
 
-/// Maps of at most so many entries, all keys text, are objects: their keys are a shape, which is sent once.
+/// Most entries of a map that is written as an object, if all keys are text: the keys are a shape, which is sent
+/// once.
 const SHAPED_MAP_ENTRIES_MAX: usize = 64;
 /// But not if they have more entries than this, all values of one kind: they are no object, but a table from keys to
 /// values.

@@ -43,7 +43,7 @@ pub enum Node<'a> {
     Object(Object<'a>),
     /// A map that is no object: its keys, and its values in their order.
     Map(Box<(Array<'a>, Array<'a>)>),
-    /// Anything else, decoded: terms, variables, containers, what is shared.
+    /// Any other value, decoded: terms, variables, containers, shared values.
     Value(Value),
 }
 
@@ -70,7 +70,7 @@ impl<'a> Object<'a> {
         self.fields.get(self.shape.fields.iter().position(|field| *field == name)?)
     }
 
-    /// All fields, by name.
+    /// Returns all fields, by name.
     pub fn fields(&self) -> impl Iterator<Item = (&'a str, &Node<'a>)> {
         self.shape.fields.iter().copied().zip(&self.fields)
     }
@@ -133,7 +133,7 @@ pub enum Cells<'a> {
     Atoms(Ints<'a>, &'a str),
     /// Texts that are numbers.
     NumericTexts(Ints<'a>),
-    /// Texts that are numbers between two texts, in so many digits (0: as many as they need).
+    /// Texts of a number between two texts, in this number of digits (0: as many as needed).
     Series(Box<(&'a str, &'a str, usize)>, Ints<'a>),
     /// Runs of bytes: lengths, and all of them as one.
     Bytes(Ints<'a>, &'a [u8]),
@@ -143,9 +143,9 @@ pub enum Cells<'a> {
     Maps(Ints<'a>, Box<(Array<'a>, Array<'a>)>),
     /// Objects.
     Table(Table<'a>),
-    /// A bit per row whether it is not null, and the values of those that are not.
+    /// A bit per row, set if it is not null, and the values of those rows.
     Nulls(&'a [u8], Box<Column<'a>>),
-    /// A bit per row whether it has the field at all, and the values of those that do.
+    /// A bit per row, set if it has the field, and the values of those rows.
     Absent(&'a [u8], Box<Column<'a>>),
 }
 
@@ -172,7 +172,7 @@ impl<'a> Table<'a> {
         self.columns.get(self.shape.fields.iter().position(|field| *field == name)?)
     }
 
-    /// All columns, in the order of the fields.
+    /// Returns all columns, in the order of the fields.
     pub fn columns(&self) -> &[Column<'a>] {
         &self.columns
     }
@@ -211,7 +211,7 @@ impl Ints<'_> {
         self.0.for_each(give);
     }
 
-    /// All of them.
+    /// Returns all numbers.
     pub fn to_vec(&self) -> Vec<i64> {
         let mut all = Vec::with_capacity(self.rows());
         self.for_each(|n| all.push(n));
@@ -246,7 +246,7 @@ impl<'a> View<'a> {
         Ok(Self { texts: r.texts.iter().map(|entry| entry.text).collect(), root })
     }
 
-    /// The value.
+    /// Returns the root value.
     pub fn root(&self) -> &Node<'a> {
         &self.root
     }
@@ -351,7 +351,7 @@ fn array<'a>(r: &mut Reader<'a>, count: usize) -> Result<Array<'a>> {
     Ok(Array { count, columns: found })
 }
 
-/// A column that may have gaps; fields that are absent have nulls among those that are not, never the other way round.
+/// Reads a column that may have gaps. Bits for absent fields come first, bits for nulls among the present ones are nested.
 fn column<'a>(r: &mut Reader<'a>, tag: u8, rows: usize, is_field: bool) -> Result<Column<'a>> {
     if tag != column::NULLS && (tag != column::ABSENT || !is_field) {
         return dense(r, rows);

@@ -44,7 +44,7 @@ pub(super) struct Dictionary {
     scratch: Vec<u8>,
 }
 
-/// Of so many shapes of Rust types it is kept how they are written down.
+/// Most shapes of Rust types whose definitions are kept.
 const DEFINITIONS_MAX: usize = 64;
 
 /// Finds a stretch of the items again.
@@ -105,14 +105,14 @@ impl Dictionary {
         self.references.clear();
     }
 
-    /// Gives its room back if it has more than so many bytes. What is in it is forgotten then.
+    /// Frees the buffers if they have more than `bytes` bytes. Their content is forgotten then.
     pub(super) fn keep_room(&mut self, bytes: usize) {
         if self.room() > bytes {
             *self = Self::default();
         }
     }
 
-    /// Bytes that it has room for, without what dynamic values' shapes take.
+    /// Returns the bytes of the buffers, without those of dynamic values' shapes.
     pub(super) fn room(&self) -> usize {
         let index = |index: &Index| (index.by_hash.capacity() + index.places.capacity()) * size_of::<(u32, u32)>();
         self.items.capacity() + self.scratch.capacity() + index(&self.texts) + index(&self.shapes)
@@ -201,7 +201,7 @@ impl Dictionary {
         number
     }
 
-    /// The shape of terms `name` with so many arguments.
+    /// Returns the shape of terms `name` with this number of arguments.
     pub(super) fn term_shape(&mut self, name: &str, args: usize) -> u32 {
         let mut definition = std::mem::take(&mut self.scratch);
         definition.clear();
@@ -244,7 +244,7 @@ impl Dictionary {
     }
 }
 
-/// Writes down a shape.
+/// Writes the definition of a shape.
 pub(super) fn define<'a>(
     out: &mut Vec<u8>,
     kind: u8,
@@ -271,7 +271,7 @@ fn name_bytes(out: &mut Vec<u8>, name: &str) {
 }
 
 /// Writes one body. Only types with an [`super::Encode`] of their own need to know it.
-// What is written goes to the end of `out`; whoever has it written puts the dictionary before it.
+// Values go to the end of `out`; the caller puts the dictionary before them.
 pub struct Writer<'a> {
     pub(super) out: &'a mut Vec<u8>,
     pub(super) dictionary: &'a mut Dictionary,
@@ -280,9 +280,9 @@ pub struct Writer<'a> {
     too_deep: bool,
     /// Recording of references to the dictionary, so that these may be rewritten.
     notes_references: bool,
-    /// Labels by the address of what has them.
+    /// Labels by the address of the shared value.
     labels: FxHashMap<usize, u32>,
-    /// Bytes whose neighbours are alike are packed.
+    /// True to pack bytes whose neighbours are alike.
     pub(super) packs_bytes: bool,
 }
 
@@ -294,12 +294,12 @@ impl<'a> Writer<'a> {
         Self { out, dictionary, start, depth: 0, too_deep: false, notes_references, labels, packs_bytes: true }
     }
 
-    /// The same, of a message: a link takes less time for a byte than packing it does.
+    /// Creates a writer for a message: on a link, to pack a byte takes longer than to send it.
     pub(super) fn of_message(out: &'a mut Vec<u8>, dictionary: &'a mut Dictionary, packs_bytes: bool) -> Self {
         Self { packs_bytes, ..Self::new(out, dictionary) }
     }
 
-    /// The same, of a document that stands alone: what only one place refers to is written there.
+    /// Creates a writer for a document that stands alone: an item with one reference is written in place.
     pub(super) fn of_document(out: &'a mut Vec<u8>, dictionary: &'a mut Dictionary) -> Self {
         Self { notes_references: true, ..Self::new(out, dictionary) }
     }
@@ -323,12 +323,12 @@ impl<'a> Writer<'a> {
         if self.too_deep { Err(EncodeError::TooDeep { levels: LEVELS }) } else { Ok(self.notes_references) }
     }
 
-    /// Bytes that were written, and those of the dictionary.
+    /// Returns the bytes that were written, with those of the dictionary.
     pub(super) fn bytes(&self) -> usize {
         self.out.len() - self.start + self.dictionary.items().1.len()
     }
 
-    /// The label of what is at this address; if it has none, it takes the next one.
+    /// Returns the label of the value at this address; a new value takes the next label.
     pub(super) fn label(&mut self, address: usize) -> Option<u32> {
         let next = self.labels.len() as u32;
         match self.labels.entry(address) {
@@ -348,7 +348,7 @@ impl<'a> Writer<'a> {
         varint::write(self.out, number);
     }
 
-    /// A whole number.
+    /// Writes a whole number.
     #[inline]
     pub(super) fn int(&mut self, n: i64) {
         let small = n.wrapping_sub(tags::SMALL_INT_LEAST);
@@ -419,7 +419,7 @@ impl<'a> Writer<'a> {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    /// An atom.
+    /// Writes an atom.
     pub(super) fn atom(&mut self, name: &str) {
         if name.len() < SHARED_TEXT_BYTES_MIN || self.is_alone() {
             self.atom_in_place(name);
@@ -452,7 +452,7 @@ impl<'a> Writer<'a> {
         self.reference(Place::Object, shape);
     }
 
-    /// The beginning of a list of so many values.
+    /// Begins a list of `count` values.
     pub(super) fn list(&mut self, count: usize) {
         if count < tags::SHORT_LISTS {
             self.out.push(tags::SHORT_LIST + count as u8);
@@ -497,7 +497,7 @@ fn beyond_small(n: i64) -> (u64, [u8; 4]) {
     }
 }
 
-/// The first number beyond those that so many bytes and fewer hold.
+/// First numbers beyond those that 0, 1, 2, 3 and 4 bytes hold.
 pub(super) const FIXED_STARTS: [u64; 5] = [0, 0x100, 0x1_0100, 0x101_0100, 0x1_0101_0100];
 
 /// Returns the number of bytes for a number beyond the small ones, and their content; `None` if four do not suffice.
@@ -541,7 +541,7 @@ pub(super) fn reference(out: &mut Vec<u8>, place: Place, number: u32) {
     }
 }
 
-/// The beginning of a dictionary of so many items.
+/// Begins a dictionary of `count` items.
 pub(super) fn dictionary_tag(out: &mut Vec<u8>, count: u32) {
     if count < tags::DICTIONARIES {
         out.push(tags::DICTIONARY + count as u8);

@@ -27,11 +27,11 @@ mod values;
 use crate::codec::{DecodeError, EncodeError};
 use crate::{Symbol, Text, Value};
 
-/// The language, or one of its subsets. Each has what those before it have.
+/// Profile of the language: all of it, or one of its subsets. Each includes those before it.
 //= fipa00008 4
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Profile {
-    /// Actions, that they are done and what came of them, and predicates.
+    /// Actions, whether they are done, their results, and predicates.
     //= fipa00008 4.1
     Sl0,
     /// With `not`, `and` and `or`.
@@ -41,7 +41,7 @@ pub enum Profile {
     /// whether a formula follows from others.
     //= fipa00008 4.3
     Sl2,
-    /// All of it.
+    /// The whole language.
     //= fipa00008 2
     Sl,
 }
@@ -78,7 +78,7 @@ pub struct Content {
 pub enum ContentExpression {
     /// An object that fits a description.
     Identifying(Identifying),
-    /// Something to do.
+    /// Action to take.
     Action(ActionExpression),
     /// Something that is true or not.
     Proposition(Wff),
@@ -98,7 +98,7 @@ pub enum Wff {
     Predicate(Symbol, Vec<Term>),
     /// `(= a b)`: both are the same object.
     Equal(Term, Term),
-    /// `(result a b)`: what came of `a` is `b`.
+    /// `(result a b)`: the result of `a` is `b`.
     Result(Term, Term),
     /// `(not p)`
     Not(Box<Self>),
@@ -163,7 +163,7 @@ pub enum Term {
     Variable(Symbol),
     /// A whole number.
     Integer(i64),
-    /// Another number. Those too large for 64 bits become the nearest double.
+    /// Any other number. Those too large for 64 bits become the nearest double.
     Float(f64),
     /// A string written as a word.
     Word(Symbol),
@@ -187,11 +187,11 @@ pub enum Term {
     Identifying(Box<Identifying>),
 }
 
-/// `(iota ?x p)`, `(any ?x p)`, `(all ?x p)`: the object, any object, all objects of which `p` is true.
+/// `(iota ?x p)`, `(any ?x p)`, `(all ?x p)`: the object, any object, all objects for which `p` is true.
 //= fipa00008 2.1 IdentifyingExpression
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identifying {
-    /// Which objects.
+    /// Operator that selects among the objects.
     pub operator: ReferentialOp,
     /// Term to return for each match.
     pub term: Term,
@@ -199,7 +199,7 @@ pub struct Identifying {
     pub description: Wff,
 }
 
-/// Which of the objects that fit a description.
+/// Operator that selects among the objects of a description.
 //= fipa00008 2.1 ReferentialOperator
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "their names say it")]
@@ -209,7 +209,7 @@ pub enum ReferentialOp {
     All,
 }
 
-/// Something to do.
+/// Action.
 //= fipa00008 2.1 ActionExpression
 #[derive(Clone, Debug, PartialEq)]
 pub enum ActionExpression {
@@ -222,16 +222,17 @@ pub enum ActionExpression {
 }
 
 impl Content {
-    /// Reads content of this profile.
+    /// Parses content of this profile.
     ///
     /// # Errors
-    /// If it is none: what was expected, or which construct the profile does not have, and where.
+    /// The text is no such content: the error names what was expected, or the construct that the profile lacks, and
+    /// the place.
     pub fn parse(text: &str, profile: Profile) -> Result<Self, DecodeError> {
         parse::content(text.as_bytes(), profile)
     }
 }
 
-/// The content value that SL text says; a list of its expressions.
+/// Converts SL text to a content value: a list of its expressions.
 ///
 /// # Errors
 /// Those of [`Content::parse`].

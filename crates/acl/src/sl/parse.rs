@@ -9,7 +9,7 @@ use crate::limits::SL_DEPTH_MAX;
 use crate::tokens::{Kind, Token, Tokens, is_float, is_integer};
 use crate::{Symbol, Text};
 
-/// Which quantifiers may stand in front of a formula. In SL2 they stand before all else, universal ones first.
+/// Quantifiers that may stand in front of a formula. In SL2 they stand before all else, universal ones first.
 //= fipa00008 4.3 PrenexExpression
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Prenex {
@@ -27,7 +27,7 @@ struct Parser<'a> {
 /// First token after an opening bracket.
 struct Head<'a> {
     at: usize,
-    /// The operator or symbol.
+    /// Operator or symbol.
     name: String,
     /// The operator, if it is not quoted, which would make it a symbol like others.
     operator: &'a str,
@@ -99,7 +99,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Refuses what the profile does not have.
+    /// Refuses a construct that the profile lacks.
     fn require(&self, profile: Profile, at: usize, construct: &'static str) -> Result<(), DecodeError> {
         if self.profile >= profile {
             return Ok(());
@@ -347,7 +347,7 @@ fn number(text: &str) -> Option<Term> {
     if let (true, Ok(n)) = (is_integer(text), text.parse()) {
         return Some(Term::Integer(n));
     }
-    // One that no double reaches is no number.
+    // A number beyond the range of doubles is refused.
     let nearest = text.parse().ok().filter(|n: &f64| n.is_finite());
     nearest.filter(|_| is_integer(text) || is_float(text)).map(Term::Float)
 }

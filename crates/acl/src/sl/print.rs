@@ -83,7 +83,7 @@ impl Display for Term {
             Self::Float(n) => write!(f, "{n:?}"),
             Self::Word(name) => symbol(f, name.as_str(), |_| false),
             Self::Literal(text) => Quoted(text).fmt(f),
-            // Bytes that are no text cannot stand in text; they are written as what they are nearest to.
+            // Bytes that are no text cannot be written as text; the nearest text stands for them.
             Self::Bytes(bytes) => Quoted(&String::from_utf8_lossy(bytes)).fmt(f),
             Self::Time(text) => f.write_str(text),
             Self::Function(name, arguments) => {

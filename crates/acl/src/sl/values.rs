@@ -87,7 +87,7 @@ impl Reader {
             Term::Literal(text) => Value::Str(text.clone()),
             Term::Bytes(bytes) => Value::from(bytes.clone()),
             Term::Time(text) => time_value(text),
-            // A record, so that it is told from a word.
+            // A record, so that it differs from a word.
             Term::Function(name, arguments) if arguments.is_empty() => Value::record(*name, []),
             Term::Function(name, arguments) => Value::term(*name, self.terms(arguments)),
             Term::Frame(name, parameters) => Value::record(

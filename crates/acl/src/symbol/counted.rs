@@ -114,7 +114,7 @@ impl CountedNames {
         Some(entry.name.id)
     }
 
-    /// Forgets a name whose last holder is gone, unless it was found, forgotten or kept since.
+    /// Forgets a name whose last holder is gone, unless it was found again, forgotten or made permanent since.
     fn forget(&mut self, counted: &Arc<Counted>) {
         if counted.holders.load(Ordering::Acquire) > 0 {
             return;

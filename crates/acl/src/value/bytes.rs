@@ -20,7 +20,7 @@ impl Deref for Bytes {
     }
 }
 
-/// Copies them.
+/// Copies the bytes.
 impl From<&[u8]> for Bytes {
     #[inline]
     fn from(bytes: &[u8]) -> Self {
@@ -41,7 +41,7 @@ impl fmt::Debug for Bytes {
     }
 }
 
-/// As a vector of bytes.
+/// Serializes as a vector of bytes.
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (**self).serialize(serializer)

@@ -1,5 +1,5 @@
-//! AgentSpeak code as values, as text. What the values mean is said where they are made, in the language's crate; here
-//! is only their notation.
+//! AgentSpeak code as values, in text. The language's crate makes these values and explains them; this module has
+//! only their notation.
 
 use std::fmt::{self, Display, Write};
 
@@ -26,7 +26,7 @@ pub(super) fn first_bare_argument(functor: Symbol) -> usize {
     }
 }
 
-/// A value whose outermost braces are left out if it is code: `+!g <- a` instead of `{ +!g <- a }`.
+/// Value that is printed without its outermost braces if it is code: `+!g <- a` instead of `{ +!g <- a }`.
 #[derive(Clone, Copy, Debug)]
 pub struct Bare<'a>(pub &'a Value);
 

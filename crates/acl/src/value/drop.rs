@@ -9,7 +9,7 @@ use super::{Annot, Contents, Structure, Value};
 /// Values still to be freed.
 pub(super) type Pile = SmallVec<[Value; 4]>;
 
-/// Puts the value on the pile if it may hold others of its kind; what it was is then `Null`.
+/// Moves a nested value to the pile, and leaves `Null`.
 pub(super) fn take_nested(value: &mut Value, pile: &mut Pile) {
     if matches!(value, Value::Term(_) | Value::List(_) | Value::Object(_)) {
         pile.push(std::mem::take(value));
@@ -28,7 +28,7 @@ pub(super) fn take_parts(term: &mut Structure, pile: &mut Pile) {
     }
 }
 
-/// Frees all on the pile, and what only they hold.
+/// Frees all values on the pile, and the values that only they hold.
 pub(super) fn free(mut pile: Pile) {
     while let Some(value) = pile.pop() {
         match value {
@@ -55,7 +55,7 @@ pub(super) fn free(mut pile: Pile) {
     }
 }
 
-/// Puts what a container held on the pile.
+/// Moves the content of a container to the pile.
 pub(super) fn take_contents(contents: Contents, pile: &mut Pile) {
     let mut take = |mut value: Value| take_nested(&mut value, pile);
     match contents {

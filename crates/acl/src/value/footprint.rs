@@ -11,8 +11,8 @@ use crate::limits::BULKY_BYTES;
 const ALLOCATION_BYTES: usize = 32;
 
 impl Value {
-    /// Bytes of memory that it takes, roughly and from above: what is shared counts wherever it stands. Counting ends
-    /// soon after `enough` is reached: values that share their parts are small and look enormous.
+    /// Returns the memory of the value in bytes, as an upper estimate: a shared part counts each time. Counting ends
+    /// soon after `enough` is reached, because values that share their parts are small and look enormous.
     pub fn footprint(&self, enough: usize) -> usize {
         let mut bytes = size_of::<Self>();
         // Not by recursion: they may be nested deeper than the stack is.
@@ -100,7 +100,7 @@ impl Scale {
         Self { bytes: 0, enough, seen: FxHashSet::default() }
     }
 
-    /// Bytes so far.
+    /// Returns the bytes so far.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -12,7 +12,7 @@ thread_local! {
     static LEVELS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// One level further down, until it is dropped.
+/// Guard for one nesting level, until it is dropped.
 struct Level;
 
 impl Level {

@@ -6,10 +6,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::Value;
 use super::drop::{Pile, free, take_nested};
 
-/// One cell of a list: an element and the rest.
+/// Cell of a list: an element and the rest.
 #[derive(Clone, Debug)]
 pub struct Cons {
-    /// The element.
+    /// Element.
     pub head: Value,
     /// The rest: a list, or a variable.
     pub tail: Value,

@@ -1,4 +1,4 @@
-//! Content values: what messages carry, and what AgentSpeak agents think with.
+//! Content values: the content of messages, and the terms of AgentSpeak agents.
 //!
 //! One type serves AgentSpeak terms, SL expressions and SDK objects alike: numbers, text, atoms and structures with
 //! annotations, lists (as cons cells with any tail), maps, records, bytes, variables. Values are immutable and compound
@@ -33,7 +33,7 @@ pub use text::write_number;
 
 use crate::{Symbol, Text, sym};
 
-/// A variable: a slot in whatever binds it (a plan's frame, a rule's proof, the message that carries it), and its name.
+/// Variable: a slot of its binding (a plan's frame, a rule's proof, the message that carries it), and its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Var {
     /// The slot; its meaning is its holder's.
@@ -133,7 +133,7 @@ impl Value {
         Self::Record(Arc::new(Record { name: name.into(), fields: fields.into_iter().collect() }))
     }
 
-    /// The field of a record, or the value of a map's key that is this text or atom; `None` if there is none.
+    /// Returns a record's field, or the value of a map's key that is this text or atom; `None` if there is none.
     pub fn field(&self, name: Symbol) -> Option<&Self> {
         match self {
             Self::Record(record) => record.fields.iter().find(|(other, _)| *other == name).map(|(_, value)| value),
@@ -216,7 +216,7 @@ impl Value {
         }
     }
 
-    /// The elements of a list (none if it is no list); [`Items::tail`] tells what ends it.
+    /// Iterates over the elements of a list; none for any other value. [`Items::tail`] returns the end of the list.
     pub fn items(&self) -> Items<'_> {
         Items::new(self)
     }
@@ -334,14 +334,14 @@ impl From<Text> for Value {
     }
 }
 
-/// Copies them.
+/// Copies the bytes.
 impl From<&[u8]> for Value {
     fn from(bytes: &[u8]) -> Self {
         Self::Bytes(bytes.into())
     }
 }
 
-/// Copies them.
+/// Copies the bytes.
 impl From<Vec<u8>> for Value {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Bytes(bytes.into())

@@ -22,7 +22,7 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
-/// A literal's parts, whatever its form.
+/// Parts of a literal, whatever its form.
 struct Parts<'a> {
     functor: Symbol,
     namespace: Symbol,
@@ -54,7 +54,7 @@ fn compare_names(a: Symbol, b: Symbol) -> Ordering {
     if a == b { Ordering::Equal } else { a.as_str().cmp(b.as_str()) }
 }
 
-/// As Jason compares texts: with the quotes around them, so that what goes on with a blank or `!` comes first.
+/// Compares texts as Jason does: with their quotes, so that a text that continues with a blank or `!` comes first.
 fn compare_texts(a: &str, b: &str) -> Ordering {
     let common = a.bytes().zip(b.bytes()).find(|(a, b)| a != b);
     let after = |longer: &str, shorter: &str| longer.as_bytes().get(shorter.len()).copied().map(|next| next.cmp(&b'"'));

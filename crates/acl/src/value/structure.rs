@@ -106,7 +106,7 @@ pub struct Structure {
     pub annots: Annots,
 }
 
-/// A structure as it is written out. What follows from its arguments is not believed.
+/// Serialized form of a structure. Facts that follow from the arguments are not read but computed.
 #[derive(Deserialize)]
 struct Parts {
     functor: Symbol,
@@ -137,7 +137,7 @@ struct Shape {
     levels: u32,
 }
 
-/// The shape of arguments.
+/// Computes the shape of arguments.
 #[inline]
 fn shape(args: &[Value]) -> Shape {
     if args.iter().all(Value::is_flat) {
@@ -147,7 +147,7 @@ fn shape(args: &[Value]) -> Shape {
     }
 }
 
-/// The shape of arguments of which one is not flat.
+/// Computes the shape of arguments of which one is not flat.
 #[inline(never)]
 fn shape_of_nested(args: &[Value]) -> Shape {
     Shape {
@@ -158,7 +158,7 @@ fn shape_of_nested(args: &[Value]) -> Shape {
     }
 }
 
-/// The same of arguments and annotations.
+/// Computes the shape of arguments and annotations.
 #[inline(never)]
 fn shape_of_both(args: &[Value], annots: &[Annot]) -> Shape {
     let Shape { ground, foreign, flat, levels } = shape(args);
@@ -176,22 +176,22 @@ impl Structure {
         Self::bare(sym::DEFAULT, false, functor, args)
     }
 
-    /// Without annotations.
+    /// Creates a structure without annotations.
     #[inline]
     pub fn bare(namespace: Symbol, negated: bool, functor: Symbol, args: Args) -> Self {
         let Shape { ground, foreign, flat, levels } = shape(&args);
         Self { functor, namespace, negated, ground, foreign, flat, levels, args, annots: Annots::new() }
     }
 
-    /// All parts; annotations are sorted, doubles removed.
+    /// Creates a structure of all parts; annotations are sorted and duplicates removed.
     pub fn full(namespace: Symbol, negated: bool, functor: Symbol, args: Args, mut annots: Annots) -> Self {
         normalize(&mut annots);
         let Shape { ground, foreign, flat, levels } = shape_of_both(&args, &annots);
         Self { functor, namespace, negated, ground, foreign, flat, levels, args, annots }
     }
 
-    /// Becomes another structure without annotations, in the same memory.
-    /// The arguments are taken: what is left there is nothing's.
+    /// Turns this into another structure without annotations, in the same memory. The arguments are taken out of
+    /// `args`; its content is undefined afterwards.
     #[inline]
     pub fn refill(&mut self, namespace: Symbol, negated: bool, functor: Symbol, args: &mut [Value]) {
         self.annots.clear();
@@ -205,7 +205,7 @@ impl Structure {
         (self.namespace, self.negated, self.functor) = (namespace, negated, functor);
     }
 
-    /// The same with other annotations.
+    /// Returns the same structure with other annotations.
     #[must_use]
     pub fn with_annots(&self, annots: Annots) -> Self {
         Self::full(self.namespace, self.negated, self.functor, self.args.clone(), annots)
@@ -223,7 +223,7 @@ impl Structure {
         place_of(annot, &self.annots).is_ok()
     }
 
-    /// Adds annotations to those that are there, in time that grows with the number of new ones.
+    /// Adds annotations to the existing ones, in time proportional to the number of new ones.
     pub fn add_annots(&mut self, new: impl IntoIterator<Item = Annot>) {
         for annot in new {
             let Err(place) = place_of(&annot, &self.annots) else { continue };

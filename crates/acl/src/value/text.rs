@@ -6,7 +6,7 @@ use super::code::{self, Bare};
 use super::{Annot, Structure, Value};
 use crate::{Symbol, sym};
 
-/// Whole numbers of at most this size are written without a fraction: those that a 64-bit integer holds.
+/// Bound of whole numbers that are written without a fraction: those that a 64-bit integer holds.
 const WHOLE_MAX: f64 = 9_223_372_036_854_775_808.0;
 
 /// Writes a number as Jason does. Whole numbers have no fraction; others are written as by Java's `Double.toString`:
@@ -104,7 +104,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// As Jason prints them: `{k->v}`, `{a,b}`, and queues as Java does, `[a, b]`.
+/// Prints as Jason does: `{k->v}`, `{a,b}`, and queues as Java does, `[a, b]`.
 impl fmt::Display for super::Contents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

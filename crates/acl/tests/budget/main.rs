@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most bytes held at once during `work`, beyond those held before.
+/// Returns the most bytes held at once during `work`, beyond those held before.
 fn most_held(work: impl FnOnce()) -> isize {
     let before = HELD.get();
     MOST.set(before);
@@ -100,7 +100,7 @@ fn bombs() -> Vec<Vec<u8>> {
 
 fn decoded_within_budget(bytes: &[u8]) {
     let limits = Limits::DEFAULT.with_budget_bytes(BUDGET);
-    // Estimates need not be exact: twice the budget, and what a few small vectors take.
+    // Estimates need not be exact: twice the budget, and a few small vectors.
     let bound = (2 * BUDGET + 64 * 1024) as isize;
     let dynamic = most_held(|| drop(decode_body(bytes, limits)));
     let typed = most_held(|| drop(compact::decode_body_as::<Vec<Row>>(bytes, limits)));

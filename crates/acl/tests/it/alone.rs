@@ -1,4 +1,4 @@
-//! Bodies by themselves: what a thread keeps from one for the next is not to be seen in that.
+//! Bodies by themselves: the buffers that a thread keeps do not show in the next body.
 
 use whimbrel_acl::compact::{Decode, Encode, Limits, Writer, decode, encode, encode_value};
 use whimbrel_acl::{Text, Value};

@@ -1,4 +1,4 @@
-//! The compact codec: what is written comes back, in as few bytes as said, and bytes nobody wrote do no harm.
+//! Compact codec: values survive a round trip in as few bytes as promised, and random bytes do no harm.
 
 use proptest::prelude::*;
 use whimbrel_acl::compact::{
@@ -73,7 +73,7 @@ proptest! {
         }
     }
 
-    /// Signatures are over documents: whoever verifies one writes the document anew from what came over a link.
+    /// Signatures cover documents: a verifier encodes the document again from the message of a link.
     #[test]
     fn link_message_equals_its_document(messages in prop::collection::vec(message(), 1..20)) {
         let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());

@@ -1,5 +1,5 @@
-//! Replays `conformance/acl/compact.json`: values and messages, and the bytes they are.
-//! `UPDATE_VECTORS=1 cargo test -p whimbrel-acl` writes the bytes anew: for a new version of the format only.
+//! Replays `conformance/acl/compact.json`: values and messages, and their bytes. `UPDATE_VECTORS=1 cargo test -p
+//! whimbrel-acl` writes the bytes again: for a new version of the format only.
 
 use serde_json::{Value as Json, json};
 use whimbrel_acl::compact::{

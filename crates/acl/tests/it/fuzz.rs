@@ -1,4 +1,4 @@
-//! Replays what the fuzzers start from and what they once found.
+//! Replays the seeds of the fuzzers, and the inputs that once failed.
 
 #[path = "../../../../fuzz/src/compact.rs"]
 mod compact;

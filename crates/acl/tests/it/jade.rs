@@ -1,4 +1,4 @@
-//! Beside JADE: what its codecs write is read as JADE means it, and JADE reads what we write.
+//! Comparison with JADE: messages of its codecs are read with their meaning, and JADE reads ours.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -178,7 +178,7 @@ fn jars_in(folder: &Path) -> Vec<PathBuf> {
     jars.into_iter().collect()
 }
 
-/// Messages of which JADE can hold every part: FIPA's acts, full names, no empty texts.
+/// Returns messages of which JADE can hold every part: FIPA's acts, full names, no empty texts.
 fn messages_for_jade() -> Vec<AclMessage> {
     let mut all: Vec<AclMessage> =
         items(&vectors("jade-messages.json")).map(|case| read_json(&case["message"])).collect();

@@ -8,7 +8,7 @@ use whimbrel_acl::compact::{self, Limits};
 use whimbrel_acl::value::Contents;
 use whimbrel_acl::{Object, Value};
 
-/// The same numbers in every run.
+/// Random numbers that are the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -44,7 +44,7 @@ fn list(items: impl Iterator<Item = Value>) -> Value {
     Value::list(items.collect::<Vec<_>>())
 }
 
-/// MessagePack, objects as maps with their fields' names; what types are called is lost.
+/// Writes MessagePack: objects are maps with their fields' names, and names of types are lost.
 fn to_msgpack(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Null => msgpack::write_nil(out).unwrap(),
@@ -343,7 +343,7 @@ fn objects_never_exceed_messagepack() {
 fn graphs_with_cycles() {
     let rooms: Vec<Arc<Object>> = (0..30).map(|_| Arc::new(Object::new(Contents::Map(BTreeMap::new())))).collect();
     let mut random = Random(3);
-    // As MessagePack would have to say it: by number.
+    // MessagePack could refer to repeated items only by number.
     let mut numbered = Vec::new();
     for (n, room) in rooms.iter().enumerate() {
         let doors: Vec<usize> = (0..3).map(|_| random.below(30) as usize).collect();

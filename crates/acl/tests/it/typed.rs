@@ -1,4 +1,4 @@
-//! Rust types in the compact codec: what is derived, what changes between versions, what is shared.
+//! Rust types in the compact codec: derived codecs, changes between versions, shared values.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;

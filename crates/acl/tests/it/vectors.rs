@@ -88,7 +88,7 @@ fn bytes_of(encoding: Encoding, written: &Json) -> Vec<u8> {
 
 #[test]
 fn messages_in_each_encoding() {
-    // As text: the order of members counts.
+    // Compared as text: the order of members counts.
     let path = format!("{}/../../conformance/acl/messages.json", env!("CARGO_MANIFEST_DIR"));
     let file = std::fs::read_to_string(path).unwrap();
     for case in items(&vectors("messages.json")) {

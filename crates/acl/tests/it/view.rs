@@ -1,4 +1,4 @@
-//! Documents looked at where they lie say what decoding them says.
+//! A view of a document agrees with the decoded document.
 
 use proptest::prelude::*;
 use whimbrel_acl::compact::view::{Array, Cells, Column, Node, View};

@@ -7,7 +7,7 @@ use whimbrel_platform::store::Lsn;
 /// Overhead of a frame: its header in the journal's files, and its entry in memory.
 const FRAME_COST_BYTES: u64 = 256;
 
-/// A frame with entries.
+/// Frame with entries.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     /// The number of its first entry.
@@ -22,12 +22,12 @@ pub(super) struct Index {
     places: VecDeque<Place>,
     bytes: u64,
     last: u64,
-    /// Whoever wrote last did not end in order.
+    /// True if the last writer did not end the log in order.
     pub cut_short: bool,
 }
 
 impl Index {
-    /// A frame was written whose entries have these numbers.
+    /// Adds a frame whose entries have these numbers.
     pub fn push(&mut self, (first, count): (u64, u32), bytes: usize, lsn: Lsn) {
         let bytes = bytes as u64 + FRAME_COST_BYTES;
         self.places.push_back(Place { first, lsn, bytes });
@@ -40,7 +40,7 @@ impl Index {
         self.last
     }
 
-    /// The frame in which to look for what comes after number `after`; `None` if there is nothing.
+    /// Returns the frame in which entries after number `after` begin; `None` if there are none.
     pub fn find(&self, after: u64) -> Option<Lsn> {
         if after >= self.last {
             return None;

@@ -1,4 +1,4 @@
-//! Writing what is said.
+//! Writer of a log of conversations.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -78,11 +78,11 @@ impl Drop for ConversationKeeper {
     }
 }
 
-/// Hears what is said.
+/// Observer of the platform that queues messages for the log.
 struct Ear {
     /// Start of the platform, in microseconds since 1970.
     began_us: u64,
-    /// Of what waits to be written.
+    /// Bytes of the entries that wait.
     bytes: AtomicUsize,
     waiting: Mutex<Waiting>,
     wakes: Condvar,
@@ -92,7 +92,7 @@ struct Ear {
 struct Waiting {
     entries: Vec<Logged>,
     left_out: u64,
-    /// Nothing is there to be written: who brings something is to wake the writer.
+    /// True if the writer sleeps because there are no entries: the next one wakes it.
     asleep: bool,
     ending: bool,
 }
@@ -160,7 +160,7 @@ impl Ear {
     }
 }
 
-/// Writes.
+/// Writer of the log's frames.
 struct Pen {
     shared: Arc<Shared>,
     ear: Arc<Ear>,
@@ -178,7 +178,8 @@ impl Pen {
         loop {
             let (entries, is_all) = self.ear.take();
             if self.write_all(entries).is_err() {
-                // From now on nobody listens: what is said is not even counted, for nobody will ever ask.
+                // The log has ended: entries are not even counted from now on, because no reader will ever ask for
+                // them.
                 self.ear.bytes.store(usize::MAX / 2, Ordering::Relaxed);
                 return;
             }
@@ -235,7 +236,7 @@ impl Pen {
                 (self.complain)(&format!("the log of conversations waits: {why}"));
             }
             if self.ear.waiting().ending {
-                // The society does not wait for a disk. Whoever goes on with the log finds that it was cut short.
+                // The society does not wait for a disk. The next writer of the log finds that it was cut short.
                 return Err(Deposed);
             }
             std::thread::sleep(wait);

@@ -30,10 +30,10 @@ pub enum LogError {
     /// The journal cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A frame of it is none of this release's.
+    /// A frame of the log has another release's format.
     #[error("frame {}: {error}", .lsn.0)]
     Frame {
-        /// The frame.
+        /// Place of the frame.
         lsn: Lsn,
         /// Fault of the frame.
         error: PassageError,
@@ -41,7 +41,7 @@ pub enum LogError {
     /// Something after a number was asked for that was never given: it is of another log, most likely.
     #[error("nothing was logged up to {after}: the last entry is number {last}")]
     NotYet {
-        /// The number.
+        /// Number that was asked for.
         after: u64,
         /// The last one that was given.
         last: u64,
@@ -53,7 +53,7 @@ pub enum LogError {
 pub enum Told {
     /// An entry and its number.
     Entry(u64, Logged),
-    /// So many entries, up to this number, were dropped: the log holds so many bytes at most.
+    /// Entries up to this number were dropped, because the log has a limit of bytes.
     Dropped {
         /// Number of dropped entries.
         count: u64,
@@ -96,7 +96,7 @@ impl ConversationLog {
         Self::of_size(journal, CONVERSATION_LOG_BYTES_MAX)
     }
 
-    /// The same; its oldest entries are dropped when it has more bytes than this.
+    /// Opens the log, and drops its oldest entries when it has more bytes than `bytes_max`.
     ///
     /// # Errors
     /// As those of [`ConversationLog::open`].
@@ -170,7 +170,7 @@ impl ConversationLog {
     }
 }
 
-/// Tells what of a passage comes after number `told`, up to number `last`.
+/// Passes the entries of a passage after number `told`, up to number `last`.
 fn tell_passage(
     passage: Passage,
     told: &mut u64,

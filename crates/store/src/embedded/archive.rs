@@ -66,7 +66,7 @@ pub enum ArchiveError {
         /// Cause.
         error: io::Error,
     },
-    /// Whoever asked for it had enough. Nothing was made.
+    /// The caller interrupted the operation. Nothing was made.
     #[error("interrupted: nothing was made")]
     Interrupted,
 }
@@ -74,13 +74,13 @@ pub enum ArchiveError {
 /// Summary of an export or import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Archived {
-    /// Frames.
+    /// Number of frames.
     pub frames: u64,
-    /// Their bytes.
+    /// Bytes of the frames.
     pub frame_bytes: u64,
-    /// Keys.
+    /// Number of keys.
     pub keys: u64,
-    /// Blobs.
+    /// Number of blobs.
     pub blobs: u64,
     /// Damaged parts, which are missing in the export.
     pub damage: Vec<Damage>,
@@ -127,7 +127,8 @@ fn plain(kind: Kind, lsn: u64) -> Record {
     Record { kind, partition: 0, epoch: 0, number: 0, lsn }
 }
 
-/// Writes all of a store that nobody has open into one file. With `salvage`, also of one that is damaged: what is left.
+/// Writes a whole store that no process has open into one file. With `salvage`, writes what is left of a damaged
+/// store.
 ///
 /// # Errors
 /// The store cannot be read or is damaged, or the file cannot be written: then it is not made.
@@ -406,7 +407,7 @@ impl Embedded {
                 }
                 let owned = Ownership { epoch, number, last: lsn, trimmed };
                 let outcome = queue.push(&record, payload, |_| Effect::Owned { partition, owned });
-                // Its frames are put into their places.
+                // Settling puts the frames into their places.
                 self.settle(queue, &outcome).1?;
                 return Ok(Ok(()));
             }

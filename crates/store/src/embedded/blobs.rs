@@ -60,14 +60,14 @@ impl BlobFiles {
         self.folder.join(hex(hash))
     }
 
-    /// Keeps bytes.
+    /// Stores bytes as a blob.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobHash, StoreError> {
         if bytes.len() > STORE_BLOB_BYTES_MAX {
             return Err(StoreError::TooBig { bytes: bytes.len(), bytes_max: STORE_BLOB_BYTES_MAX });
         }
         let hash = hash_of(bytes);
         let path = self.path(hash);
-        // What is there under this name may have been damaged since: then this heals it.
+        // An existing file may have been damaged since: then this repairs it.
         if std::fs::read(&path).is_ok_and(|found| found == bytes) {
             return Ok(hash);
         }
@@ -95,7 +95,7 @@ impl BlobFiles {
         }
     }
 
-    /// Forgets bytes.
+    /// Removes a blob.
     pub fn remove(&self, hash: BlobHash) -> Result<(), StoreError> {
         let path = self.path(hash);
         match std::fs::remove_file(&path) {
@@ -105,7 +105,7 @@ impl BlobFiles {
         }
     }
 
-    /// All that are kept, in the order of their names.
+    /// Lists all blobs, in the order of their names.
     pub fn list(&self) -> Result<Vec<BlobHash>, StoreError> {
         let entries = std::fs::read_dir(&self.folder).map_err(|error| away(&self.folder, &error))?;
         let mut hashes: Vec<BlobHash> =

@@ -1,4 +1,4 @@
-//! Reads all of a store, and says what is in it and what is damaged.
+//! Check of a store: reads all of it, and reports its content and damage.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -18,17 +18,17 @@ pub struct Report {
     pub partitions: u16,
     /// Partitions that were ever opened.
     pub opened: Vec<PartitionReport>,
-    /// Files of the journal.
+    /// Number of the journal's files.
     pub segments: usize,
-    /// Their bytes.
+    /// Bytes of the journal's files.
     pub journal_bytes: u64,
-    /// Keys.
+    /// Number of keys.
     pub keys: usize,
-    /// Blobs.
+    /// Number of blobs.
     pub blobs: usize,
-    /// Their bytes.
+    /// Bytes of the blobs.
     pub blob_bytes: u64,
-    /// Bytes of what was being written when the store was last left. They were never acknowledged.
+    /// Bytes of the batch that was being written when the store was last left. It was never acknowledged.
     pub torn_bytes: usize,
     /// Acknowledged records that are damaged.
     pub damage: Vec<Damage>,
@@ -39,7 +39,7 @@ pub struct Report {
 /// Report on a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionReport {
-    /// Which.
+    /// Number of the partition.
     pub partition: Partition,
     /// The epoch it was last opened in.
     pub epoch: Epoch,
@@ -49,14 +49,14 @@ pub struct PartitionReport {
     pub last: Lsn,
     /// Number of frames that are kept.
     pub frames: u64,
-    /// Their bytes.
+    /// Bytes of the frames.
     pub bytes: u64,
 }
 
-/// Reads every byte of a store that nobody has open, and changes nothing.
+/// Reads every byte of a store that no process has open, and changes nothing.
 ///
 /// # Errors
-/// There is no store, somebody has it open, or it cannot be read. Damage is no error: the report says it.
+/// There is no store, a process has it open, or it cannot be read. Damage is no error: it is in the report.
 pub fn check(folder: &Path, progress: &mut Progress<'_>) -> Result<Report, OpenStoreError> {
     let files = Files::lock(folder, &Options { create: false, ..Options::default() })?;
     let mut recovered = files.recover(true, progress)?;

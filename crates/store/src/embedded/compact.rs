@@ -22,7 +22,7 @@ const FULL_PERCENT: u64 = 90;
 pub struct Compacted {
     /// Bytes of the journal before.
     pub before_bytes: u64,
-    /// And after.
+    /// Bytes of the journal after.
     pub after_bytes: u64,
     /// Frames that were written again.
     pub moved: u64,
@@ -63,7 +63,7 @@ impl Embedded {
             return;
         }
         let oldest = self.queue().segments.keys().next().copied();
-        // What cannot be moved stays where it is, and is tried again: nothing is lost by that but space.
+        // Frames that cannot be moved stay, and are tried again: nothing is lost by that but space.
         if oldest.is_some_and(|oldest| self.move_frames(oldest).is_ok()) {
             self.sweep();
         }
@@ -74,7 +74,7 @@ impl Embedded {
         sizes(&self.queue())
     }
 
-    /// The oldest segments, up to the last of those that are less full than this.
+    /// Returns the oldest segments, up to the last of those that are less full than this.
     fn wasteful(&self, full_percent: u64) -> Vec<u32> {
         let queue = self.queue();
         let wasted = |kept: &super::queue::Kept| {

@@ -16,9 +16,9 @@ use super::segment::{Segment, file_name, list};
 use super::tail::Tail;
 use crate::watchers::Watchers;
 
-/// A store's directory, locked.
+/// Directory of a store, locked.
 pub struct Files {
-    /// The directory.
+    /// Path of the directory.
     pub folder: PathBuf,
     /// Description of the store, from its file.
     pub description: Description,
@@ -170,7 +170,8 @@ impl Files {
     }
 }
 
-/// Ends the last segment where what can be read ends; what was being written ends with its last whole record.
+/// Ends the last segment after its last readable batch; a batch that was being written ends with its last whole
+/// record.
 fn take_up(last: &Segment, recovered: &Recovered, store: u64) -> io::Result<()> {
     last.cut(recovered.end as u64)?;
     if let Some((torn, kept)) = recovered.torn.and_then(|torn| Some((torn, torn.kept?))) {

@@ -1,4 +1,4 @@
-//! A store's directory: its description, its lock, and whether its disk keeps what it is given.
+//! Directory of a store: its description, its lock, and a test of its disk.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -75,7 +75,7 @@ pub enum OpenStoreError {
         /// Fault of the file system.
         why: String,
     },
-    /// Something that was acknowledged cannot be read, and it is not known what it was.
+    /// An acknowledged record cannot be read, and it is unknown which.
     #[error(
         "{} is damaged: {what}. `whimbrel store check` says what is left, `whimbrel store export --salvage` saves it", .folder.display()
     )]
@@ -103,7 +103,7 @@ pub enum OpenStoreError {
     },
 }
 
-/// Gives an error its file.
+/// Adds the file's path to an error.
 pub fn at<T>(path: &Path, outcome: std::io::Result<T>) -> Result<T, OpenStoreError> {
     outcome.map_err(|error| OpenStoreError::Io { path: path.to_owned(), error })
 }
@@ -147,7 +147,7 @@ impl Drop for Lock {
 /// Locks a directory for this process.
 pub fn lock(folder: &Path) -> Result<Lock, OpenStoreError> {
     let path = folder.join(LOCK);
-    // The folder is locked, too: somebody may remove the lock file while a process has it. Not all file systems lock
+    // The folder is locked, too: the lock file may be removed while a process has it. Not all file systems lock
     // folders.
     let whole = File::open(folder).ok();
     let is_taken = whole.as_ref().is_some_and(|whole| matches!(whole.try_lock(), Err(TryLockError::WouldBlock)));
@@ -166,7 +166,7 @@ pub fn lock(folder: &Path) -> Result<Lock, OpenStoreError> {
         }
     }
     let told = file.set_len(0).and_then(|()| file.write_all(format!("{}\n", std::process::id()).as_bytes()));
-    // Who has it is told for people's sake: on a full disk the lock is held as well.
+    // The holder's name is for people only: on a full disk the lock is held without it.
     let _ = told;
     Ok(Lock([Some(file), whole]))
 }
@@ -193,7 +193,7 @@ pub fn store_in(folder: &Path) -> Result<PathBuf, OpenStoreError> {
     let mut stores: Vec<PathBuf> = below.filter(|path| is_store(path)).collect();
     stores.sort();
     match stores.len() {
-        // Whoever opens it finds out what there is instead.
+        // Opening the folder reports the fault.
         0 => Ok(folder.to_owned()),
         1 => Ok(stores.swap_remove(0)),
         _ => Err(OpenStoreError::Several { folder: folder.to_owned(), stores }),
@@ -265,7 +265,7 @@ pub fn create(folder: &Path, partitions: Option<u16>) -> Result<Description, Ope
         at(&path, whimbrel_files::create_folder(&path))?;
     }
     let description = Description { partitions, store: chance(folder)?, marked: true };
-    // It is never without a segment, so that one whose segments were lost is not taken for a new one.
+    // A store is never without a segment, so a store that lost its segments is not taken for a new one.
     let journal = folder.join(JOURNAL);
     let mut batch = checkpoint(description.store, std::iter::empty(), &BTreeMap::new(), 0);
     let header = SegmentHeader { store: description.store, segment: 1, first_batch: 1, partitions };
@@ -334,7 +334,7 @@ fn begin_of(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Segments with frames that cannot be read, which the journal goes on without.
+/// Folder of segments with unreadable frames, without which the journal continues.
 pub const DAMAGED: &str = "damaged";
 
 /// Withdraws others' access to a store's folders and files. Returns one for which that failed.
@@ -343,12 +343,12 @@ pub fn narrow(folder: &Path) -> Option<PathBuf> {
     let entries =
         |folder: &PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let files = inner.iter().flat_map(entries).filter(|path| path.is_file());
-    // A missing path is open to nobody.
+    // A missing path exposes nothing.
     let failed = |path: &PathBuf| whimbrel_files::narrow(path).is_err() && path.exists();
     files.chain(inner.clone()).find(failed)
 }
 
-/// A directory in which nothing is but what a store that was not finished left.
+/// Checks that a directory has only the remains of an unfinished store.
 fn empty(folder: &Path) -> Result<(), OpenStoreError> {
     for entry in at(folder, std::fs::read_dir(folder))? {
         let name = at(folder, entry)?.file_name();
@@ -366,7 +366,7 @@ fn chance(folder: &Path) -> Result<u64, OpenStoreError> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Writes a little, flushes it, and reads it. What is there outlives what is returned.
+/// Writes a little, flushes it, and reads it. The bytes outlive the returned guarantee.
 pub fn try_flush(folder: &Path) -> Result<Survives, OpenStoreError> {
     let path = folder.join(PROBE);
     let tried = || -> std::io::Result<bool> {

@@ -88,20 +88,20 @@ impl SegmentHeader {
 /// Position of a batch: a part of its checksum.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// The store's own number.
+    /// Number of the store.
     pub store: u64,
-    /// The segment.
+    /// Number of the segment.
     pub segment: u32,
-    /// The byte.
+    /// Offset in bytes.
     pub offset: u64,
 }
 
 /// Header of a batch: the records that became durable with one flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchHeader {
-    /// Counts the store's batches.
+    /// Number of the batch, counted within the store.
     pub batch: u64,
-    /// Bytes of its records.
+    /// Bytes of the records.
     pub bytes: u32,
     /// Number of records.
     pub records: u32,
@@ -157,7 +157,7 @@ pub enum Kind {
     Written,
     /// A key was removed.
     Removed,
-    /// All that was known when a segment began follows, this many records; the place is the last revision.
+    /// State at the beginning of a segment: this many records follow; the place is the last revision.
     Checkpoint,
     /// A partition's epoch, last number and last place; its bytes are the place up to which it is trimmed.
     Owned,
@@ -168,7 +168,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 10] = [
         Self::Frame,
         Self::Moved,
@@ -192,13 +192,13 @@ impl Kind {
 pub struct Record {
     /// Kind.
     pub kind: Kind,
-    /// Of which partition.
+    /// Partition.
     pub partition: u16,
-    /// In which epoch.
+    /// Epoch.
     pub epoch: u64,
-    /// A frame's number.
+    /// Number of a frame.
     pub number: u64,
-    /// A frame's place, or a key's revision.
+    /// Place of a frame, or revision of a key.
     pub lsn: u64,
 }
 

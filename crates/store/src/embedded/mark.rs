@@ -20,7 +20,7 @@ const SLOT: usize = 32;
 const SLOT_OFFSETS: [u64; 2] = [0, 4_096];
 /// Offset of the second slot in files that were written before this.
 const FORMER_OFFSET: u64 = 512;
-/// After so many batches the file is flushed.
+/// Number of batches after which the file is flushed.
 const SYNC_BATCHES: u64 = 256;
 
 /// Last batch that was acknowledged.
@@ -76,7 +76,7 @@ fn checksum(body: &[u8], store: u64) -> u32 {
 /// Content of the flush mark in a store's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flushed {
-    /// Up to this batch.
+    /// The journal is flushed up to this batch.
     Upto(Mark),
     /// The file is missing.
     Missing,
@@ -117,7 +117,7 @@ impl MarkFile {
         this.file.write_all_at(&mark.write(store), second)?;
         this.sync(mark.batch)?;
         this.file.write_all_at(&mark.write(store), first)?;
-        // What was left there would be taken for the newer slot once the journal is repaired.
+        // A remaining second slot would be taken for the newer one once the journal is repaired.
         this.file.write_all_at(&[0; SLOT], FORMER_OFFSET)?;
         this.sync(mark.batch)?;
         if made {

@@ -52,7 +52,7 @@ use self::tail::{Failure, Tail};
 use crate::sizes::key_fits;
 use whimbrel_files::sync_folder;
 
-/// A batch takes no more frames when it has so many bytes.
+/// Bytes from which on a batch takes no more frames.
 const BATCH_BYTES: usize = 8 << 20;
 /// Frames that a reader looks up at once.
 const READ_FRAMES: usize = 256;
@@ -66,7 +66,7 @@ pub struct Options {
     pub partitions: Option<u16>,
     /// Bytes after which a new segment of the journal begins.
     pub segment_bytes: u64,
-    /// Make a store where there is none.
+    /// True to make a store where there is none.
     pub create: bool,
 }
 
@@ -79,15 +79,15 @@ impl Default for Options {
 /// Findings when a store was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Frames.
+    /// Number of frames.
     pub frames: u64,
-    /// Their bytes.
+    /// Bytes of the frames.
     pub bytes: u64,
-    /// Bytes of what was being written when it was last left; they were never acknowledged.
+    /// Bytes of the batch that was being written when the store was last left; it was never acknowledged.
     pub torn_bytes: u64,
     /// Acknowledged records that can no longer be read. Reading them reports the damage again.
     pub damage: Vec<Damage>,
-    /// A file or folder of the store that others can read, and whose permissions could not be narrowed.
+    /// File or folder of the store that others can read, and whose permissions could not be narrowed.
     pub exposed: Option<PathBuf>,
 }
 
@@ -116,7 +116,7 @@ impl Embedded {
     /// Opens the store in a directory; makes one if there is none.
     ///
     /// # Errors
-    /// Another process has it, it is damaged in a way that leaves its state in doubt, or it cannot be read or written.
+    /// Another process has the store open, its damage leaves its state in doubt, or it cannot be read or written.
     pub fn open(folder: impl AsRef<Path>, options: &Options) -> Result<Self, OpenStoreError> {
         let files = Files::lock(folder.as_ref(), options)?;
         let exposed = folder::narrow(&files.folder);
@@ -177,7 +177,7 @@ impl Embedded {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until it is known what became of a batch. Whoever comes when nobody writes, writes all that waits.
+    /// Waits for the result of a batch. If no other thread writes, writes all pending batches.
     fn settle<'a>(
         &'a self,
         mut queue: MutexGuard<'a, Queue>,
@@ -194,7 +194,7 @@ impl Embedded {
         }
     }
 
-    /// Writes all that waits.
+    /// Writes the pending batch.
     fn flush<'a>(&'a self, mut queue: MutexGuard<'a, Queue>, mut tail: Tail) -> MutexGuard<'a, Queue> {
         let Pending { mut batch, effects, outcome } = std::mem::take(&mut queue.pending);
         let begin = std::mem::take(&mut queue.begin_segment) || !tail.fits(&batch);
@@ -217,7 +217,7 @@ impl Embedded {
         };
         queue.flying = None;
         queue.tail = Some(tail);
-        // Nobody else sets it.
+        // No other thread sets the result.
         let _ = outcome.set(done);
         if queue.pending.batch.bytes.capacity() < batch.bytes.capacity() && queue.pending.batch.records == 0 {
             batch.bytes.truncate(layout::BATCH_HEADER);
@@ -239,8 +239,8 @@ impl Embedded {
         let _one_at_a_time = self.sweeping.lock().unwrap_or_else(PoisonError::into_inner);
         let dead = self.queue().take_dead();
         for segment in dead {
-            // Each is gone for good before the next goes: what is left has no hole. One that cannot be removed does no
-            // harm: it is found again, and is as dead, when the store is opened.
+            // Each file is removed for good before the next one, so that no hole remains. A segment that cannot be
+            // removed does no harm: it is found again, without live frames, when the store is opened.
             let gone = std::fs::remove_file(&segment.path);
             if gone.and_then(|()| sync_folder(segment.path.parent().unwrap_or(&self.folder))).is_err() {
                 return;
@@ -325,7 +325,7 @@ impl Journal for Embedded {
             let log = queue.log(partition).ok_or(OpenError::NoSuchPartition { partition, partitions })?;
             let (durable, coming) = (log.frames.owned, log.coming);
             if durable.epoch != coming.epoch {
-                // Somebody else is at it.
+                // Another thread writes the same frame.
                 let newest = queue.newest();
                 queue = self.settle(queue, &newest).0;
                 continue;

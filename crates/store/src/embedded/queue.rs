@@ -16,7 +16,7 @@ use crate::watchers::Watchers;
 /// Result of a batch; not set until the batch is written.
 pub type Outcome = Arc<OnceLock<Result<(), Failure>>>;
 
-/// A partition: what is on the disk, and what it will be once all that waits is.
+/// Partition: its state on the disk, and its state once the queue is written.
 #[derive(Debug)]
 pub struct Log {
     /// State on the disk.
@@ -28,11 +28,11 @@ pub struct Log {
 /// A segment that is there.
 #[derive(Debug)]
 pub struct Kept {
-    /// The file.
+    /// File of the segment.
     pub segment: Arc<Segment>,
     /// Number of frames in the segment that are not forgotten.
     pub frames: u64,
-    /// Their bytes.
+    /// Bytes of the frames.
     pub frame_bytes: u64,
 }
 
@@ -51,7 +51,7 @@ pub enum Effect {
     Owned { partition: u16, owned: Ownership },
     /// A key has a value.
     Written { key: String, revision: Revision, value: Vec<u8> },
-    /// A key has none.
+    /// A key was removed.
     Removed { key: String },
 }
 
@@ -78,7 +78,7 @@ pub enum Queued {
 
 /// State of an open store.
 pub struct Queue {
-    /// The store's own number.
+    /// Number of the store.
     pub store: u64,
     /// All partitions.
     pub logs: Vec<Log>,
@@ -88,7 +88,7 @@ pub struct Queue {
     pub keys_bytes: usize,
     /// Keys that are being written.
     pub busy: BTreeSet<String>,
-    /// The last revision given.
+    /// Last revision that was given.
     pub revision: u64,
     /// Watchers of keys.
     pub watchers: Watchers,
@@ -110,7 +110,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Adds a record to what waits: the byte of the batch it begins at.
+    /// Adds a record to the pending batch, and returns the offset at which it begins.
     pub fn push(&mut self, record: &Record, payload: &[u8], effect: impl FnOnce(u32) -> Effect) -> Outcome {
         let at = self.pending.batch.bytes.len() as u32;
         record.write(payload, self.store, &mut self.pending.batch.bytes);
@@ -121,7 +121,7 @@ impl Queue {
         self.pending.outcome.clone()
     }
 
-    /// Adds a frame to what waits, if it may be appended.
+    /// Adds a frame to the pending batch, if it may be appended.
     pub fn push_frame(&mut self, append: &Append<'_>) -> Queued {
         let Append { partition, epoch, number, frame } = *append;
         let newest = self.newest();
@@ -152,7 +152,7 @@ impl Queue {
         }
     }
 
-    /// All that is known, as the first batch of a segment.
+    /// Returns the whole state as the first batch of a segment.
     pub fn checkpoint(&self) -> Batch {
         checkpoint(self.store, self.logs.iter().map(|log| log.frames.owned), &self.keys, self.revision)
     }
@@ -177,7 +177,7 @@ impl Queue {
                 }
                 Effect::Moved { partition, lsn, from, at, bytes } => {
                     let Some(log) = self.logs.get_mut(usize::from(partition)) else { continue };
-                    // It may have been forgotten meanwhile.
+                    // The frame may have been trimmed meanwhile.
                     let Some(old) = log.frames.slot(lsn).filter(|slot| slot.segment == from) else { continue };
                     log.frames.put(lsn, place(at, bytes));
                     count(&mut self.segments, old, false);
@@ -219,7 +219,7 @@ impl Queue {
         }
     }
 
-    /// A batch was not written: nor is what waits behind it.
+    /// Undoes a batch that was not written; nor will the pending batch be.
     pub fn revert(&mut self, failure: &Failure) {
         let behind = std::mem::take(&mut self.pending);
         let why = match failure {
@@ -271,7 +271,7 @@ pub fn count(segments: &mut BTreeMap<u32, Kept>, slot: Slot, more: bool) {
     }
 }
 
-/// All that is known, as the first batch of a segment.
+/// Builds the whole state as the first batch of a segment.
 pub fn checkpoint(
     store: u64,
     owned: impl Iterator<Item = Ownership>,

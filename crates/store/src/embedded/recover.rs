@@ -11,7 +11,7 @@ use crate::fence::Ownership;
 
 /// Frames of one partition that are kept at once: each takes a slot in memory, also one that is missing.
 pub const FRAMES_MOST: u64 = 1 << 26;
-/// A place that no journal reaches: whatever says it is damaged, although its checksum fits.
+/// Bound on places, which no journal reaches: a record with a higher place is damaged, although its checksum fits.
 const PLACE_MOST: u64 = 1 << 60;
 
 /// Position of a frame's record. Segment 0 means that the frame is lost.
@@ -25,7 +25,7 @@ pub struct Slot {
     pub bytes: u32,
 }
 
-/// A partition's frames.
+/// Frames of a partition.
 #[derive(Clone, Debug, Default)]
 pub struct Frames {
     /// Ownership, and the place up to which the partition is trimmed.
@@ -46,7 +46,7 @@ impl Frames {
         self.owned.trimmed + 1 + index as u64
     }
 
-    /// The same frame elsewhere; false if it is not kept any more.
+    /// Notes the new position of a frame; false if the frame is no longer kept.
     pub fn put(&mut self, lsn: u64, slot: Slot) -> bool {
         let index = lsn.checked_sub(self.owned.trimmed + 1).and_then(|index| usize::try_from(index).ok());
         let Some(found) = index.and_then(|index| self.slots.get_mut(index)) else { return false };
@@ -85,7 +85,7 @@ pub struct Damage {
     pub partition: Option<Partition>,
     /// First damaged frame.
     pub first: Lsn,
-    /// Up to here.
+    /// Last damaged frame.
     pub last: Lsn,
     /// File, offset and kind of the damage.
     pub what: String,
@@ -112,14 +112,13 @@ pub struct Recovered {
     pub partitions: Vec<Frames>,
     /// All keys.
     pub keys: BTreeMap<String, (Revision, Vec<u8>)>,
-    /// The last revision given.
+    /// Last revision that was given.
     pub revision: u64,
     /// Damage.
     pub damage: Vec<Damage>,
-    /// Segments of which something cannot be read, and it is not known what.
+    /// Segments with unreadable parts of unknown content.
     pub unreadable: BTreeSet<u32>,
-    /// Something is damaged of which it is not known what it was: acknowledged frames may be missing at the end of any
-    /// partition.
+    /// True if damage has unknown content: acknowledged frames may be missing at the end of any partition.
     pub in_doubt: bool,
     /// Offset at which the last segment ends.
     pub end: usize,
@@ -127,7 +126,7 @@ pub struct Recovered {
     pub torn: Option<Torn>,
     /// The number of the next batch.
     pub next_batch: u64,
-    /// Bytes of what was being written.
+    /// Bytes of the batch that was being written.
     pub torn_bytes: usize,
     /// The last segment that was read.
     last_segment: u32,
@@ -136,7 +135,7 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// Nothing yet, of a store with so many partitions and this mark.
+    /// Creates an empty state of a store with this number of partitions and this mark.
     pub fn new(partitions: u16, mark: Option<Mark>) -> Self {
         Self {
             partitions: vec![Frames::default(); usize::from(partitions)],
@@ -148,7 +147,8 @@ impl Recovered {
         }
     }
 
-    /// Adds what a segment says. They come in the order of their numbers; `sealed`: there are later ones.
+    /// Adds the content of a segment. Segments come in the order of their numbers; `sealed` means that later ones
+    /// exist.
     pub fn add(&mut self, bytes: &[u8], header: SegmentHeader, name: &str, sealed: bool, verify: bool) {
         let first = self.last_segment == 0;
         if !first && header.segment != self.last_segment.saturating_add(1) {
@@ -292,7 +292,7 @@ impl Recovered {
         self.doubt(format!("{batches} acknowledged and cannot be read: {end}; {frames} at the end of partitions"));
     }
 
-    /// All has been added: says which frames are missing.
+    /// Ends the recovery, and reports the frames that are missing.
     pub fn finish(&mut self) {
         self.compare_with_mark();
         let mut missing = Vec::new();

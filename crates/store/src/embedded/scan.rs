@@ -25,7 +25,7 @@ pub struct End {
     pub offset: usize,
     /// The number of the batch after the last.
     pub next_batch: u64,
-    /// Of the batch that was being written, what can be kept.
+    /// Batch that was being written, as far as it can be kept.
     pub torn: Option<Torn>,
 }
 
@@ -38,9 +38,9 @@ pub struct Torn {
     pub kept: Option<BatchHeader>,
 }
 
-/// A segment's bytes, and what is known of them.
+/// Bytes of a segment, and the facts known about them.
 pub struct Scan<'a> {
-    /// All of them.
+    /// All bytes of the segment.
     pub bytes: &'a [u8],
     /// Header of the segment.
     pub header: SegmentHeader,
@@ -53,7 +53,7 @@ pub struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// Tells of all that is in it.
+    /// Passes each item of the segment to `each`.
     pub fn run(&self, each: &mut dyn FnMut(Found<'_>)) -> End {
         let mut at = SEGMENT_HEADER;
         let mut next = self.header.first_batch;
@@ -88,7 +88,7 @@ impl Scan<'_> {
         BatchHeader::read(self.bytes.get(at..)?, place)
     }
 
-    /// The next batch after this byte whose number is higher.
+    /// Returns the next batch after this byte whose number is higher.
     fn later(&self, at: usize, number: u64) -> Option<(usize, u64)> {
         (at + ALIGN..self.bytes.len())
             .step_by(ALIGN)

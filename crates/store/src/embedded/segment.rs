@@ -133,7 +133,10 @@ impl Segment {
         is_read && RecordHeader::read(buffer, store).is_none_or(|header| !header.is_of(payload))
     }
 
-    /// Reads a frame into `buffer`: its header is there, too. What is wrong with it, if something is.
+    /// Reads a frame into `buffer`, after its header.
+    ///
+    /// # Errors
+    /// The frame is damaged; the text says how.
     pub fn read<'a>(
         &self,
         slot: Slot,

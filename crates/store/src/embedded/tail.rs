@@ -23,7 +23,7 @@ pub enum Failure {
 /// Records, with room for the header of their batch before them.
 #[derive(Debug)]
 pub struct Batch {
-    /// The bytes.
+    /// Encoded records.
     pub bytes: Vec<u8>,
     /// Number of records.
     pub records: u32,
@@ -44,9 +44,9 @@ impl Default for Batch {
 pub struct Tail {
     /// Folder of the segments.
     pub folder: PathBuf,
-    /// The store's own number.
+    /// Number of the store.
     pub store: u64,
-    /// The last segment.
+    /// Last segment.
     pub segment: Arc<Segment>,
     /// Offset of the next batch.
     pub at: u64,
@@ -109,8 +109,8 @@ impl Tail {
         Mark { segment: self.segment.number, batch: self.next_batch - 1, end: self.at, frames: self.frames }
     }
 
-    /// A flush that failed says nothing about what is on the disk, and must not be tried again: the kernel may have
-    /// forgotten what it could not write. So the file is cut where it was last known to be safe.
+    /// Handles a failed flush. The state of the disk is unknown then, and the flush must not be repeated: the kernel
+    /// may have discarded data that it could not write. So the file is cut where it was last known to be safe.
     fn failed(&mut self, error: &io::Error) -> Failure {
         self.broken = true;
         match self.mend() {
@@ -147,7 +147,7 @@ impl Tail {
         Ok(())
     }
 
-    /// The journal is left: says so in it, and gives back what was allocated.
+    /// Closes the journal: marks its end, and frees the space that was allocated in advance.
     pub fn close(&mut self) {
         if !self.broken && self.put(&mut Batch::default(), None).is_ok() {
             let _ = self.segment.cut(self.at);

@@ -98,7 +98,7 @@ fn process_end_after_flush_failure_loses_nothing() {
     fail(&store, FLUSHES | CUTS);
     assert!(matches!(append(&store, 2), Err(AppendError::Unknown(_))));
     drop(store);
-    // It was perhaps written, and here it was. With the same number it is not written twice.
+    // The batch may have been written, and here it was. An append of the same number does not write it twice.
     let store = open(&folder);
     assert_eq!(append(&store, 2), Ok(Lsn(2)));
     assert_eq!(frames(&store), [1, 2]);

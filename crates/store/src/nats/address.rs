@@ -58,7 +58,7 @@ impl Default for Options {
     }
 }
 
-/// An address, taken apart.
+/// Parsed address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     /// `HOST:PORT`, with the scheme that says whether it is to be TLS.
@@ -69,7 +69,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Reads an address; `options` hold for what it does not say.
+    /// Parses an address; `options` are the defaults.
     pub(crate) fn parse(text: &str, options: Options) -> Result<Self, ConnectError> {
         let wrong = |why: String| ConnectError::Address { address: without_password(text), why };
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it begins with nats:// or tls://".into()))?;
@@ -180,7 +180,7 @@ fn credentials(text: &str) -> Result<(String, String), String> {
     Ok((decoded(user)?, decoded(password)?))
 }
 
-/// Undoes %XX.
+/// Decodes %XX.
 fn decoded(text: &str) -> Result<String, String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

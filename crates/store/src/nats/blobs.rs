@@ -13,7 +13,7 @@ use super::journal::{away, persist};
 use super::patience;
 use crate::sizes;
 
-/// The blobs.
+/// Blobs of a store.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     pub stream: String,
@@ -103,7 +103,7 @@ impl Chunks {
     }
 
     pub(crate) async fn remove(&self, engine: &Engine, hash: BlobHash) -> Result<(), StoreError> {
-        // First what says that it is there: half a blob is none.
+        // The head is removed first: a blob without its head does not exist.
         for part in ["head", "*"] {
             let subject = self.subject(hash, part);
             let deadline = Instant::now() + patience();

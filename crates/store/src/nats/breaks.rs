@@ -34,7 +34,7 @@ impl Unbroken {
     /// Returns when it broke, also if there has been another one since.
     pub(crate) async fn broke(&mut self) {
         if self.0.changed().await.is_err() {
-            // Nobody counts any more: the client is gone with all who could answer.
+            // The client is gone, and with it the counter and any answer.
             std::future::pending().await
         }
     }

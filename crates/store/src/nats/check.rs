@@ -11,7 +11,7 @@ use super::engine::{Engine, NO_STREAM, Pause, Post, Server, Trouble, WRONG_LAST_
 use super::journal::persist;
 use super::{ConnectError, patience};
 
-/// The oldest engine that keeps what is needed here.
+/// Oldest engine with the needed features.
 const VERSION_MIN: (u32, u32) = (2, 12);
 /// There are fewer servers than copies asked for, at the moment; there is no cluster at all.
 const NO_PEERS_NOW: u32 = 10_005;
@@ -26,12 +26,12 @@ pub struct Standing {
     pub cluster: String,
     /// Bytes of a message at most.
     pub payload_bytes_max: usize,
-    /// All servers; empty if they do not let themselves be asked.
+    /// All servers; empty if the account may not ask for them.
     pub servers: Vec<Server>,
 }
 
 impl Standing {
-    /// Asks.
+    /// Asks the engine for its state.
     pub(crate) async fn of(engine: &Engine) -> Self {
         let info = engine.client.server_info();
         Self {
@@ -117,7 +117,7 @@ impl Layout {
     }
 }
 
-/// The version of what is stored.
+/// Version of the stored format.
 const FORMAT: u32 = 1;
 
 /// Makes the store's streams where they are missing, and checks those that are there.
@@ -140,7 +140,7 @@ pub(crate) async fn prepare(engine: &Engine, options: &Options) -> Result<Layout
     Ok(layout)
 }
 
-/// True if the store was ever written to. Then a missing stream was lost, and is not made anew.
+/// Checks whether the store was ever written to. Then a missing stream was lost, and must not be made again.
 async fn is_used(engine: &Engine, options: &Options) -> Result<bool, ConnectError> {
     let Options { name, .. } = options;
     let (coordination, first) = (format!("{name}-COORD"), format!("{name}-J0"));
@@ -220,7 +220,7 @@ pub(crate) fn name_of(settings: &Value) -> &str {
     settings.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Removes a store's streams: first what says that it is there.
+/// Removes a store's streams, the one with the layout first.
 pub(crate) async fn erase(engine: &Engine, options: &Options, layout: Layout) -> Result<(), ConnectError> {
     for settings in wanted(options, layout) {
         let order = format!("STREAM.DELETE.{}", name_of(&settings));

@@ -11,7 +11,7 @@ use whimbrel_platform::limits;
 use super::breaks::Unbroken;
 use super::engine::{Engine, Trouble};
 
-/// Whoever has it makes another one when it cannot be sure that nothing was missed.
+/// Consumer of a stream. Its owner makes another one when it may have missed a message.
 pub(crate) struct Consumer {
     messages: Subscriber,
     /// Number of messages that were delivered.
@@ -33,13 +33,13 @@ pub(crate) enum Came {
 }
 
 impl Consumer {
-    /// Makes one: `which` says where it begins, and what it leaves out.
+    /// Makes a consumer: `which` sets its beginning, and its filter.
     pub(crate) async fn begin(engine: &Engine, stream: &str, which: Value) -> Result<Self, Trouble> {
         let connection = engine.connection();
         let inbox = engine.client.new_inbox();
         let gone = |error: async_nats::SubscribeError| Trouble::NotTaken(error.to_string());
         let messages = engine.client.subscribe(inbox.clone()).await.map_err(gone)?;
-        // Who has little patience with requests is to know as soon that this one is gone with its server.
+        // A short timeout of requests asks for as quick a notice when this consumer's server is gone.
         let beat = Duration::from_millis(limits::STORE_NATS_BEAT_MS).min(engine.timeout / 2);
         let beat_ns = beat.as_nanos() as u64;
         let mut config = json!({
@@ -78,7 +78,7 @@ impl Consumer {
         (delivered == self.delivered).then_some(Came::Message(sequence, message))
     }
 
-    /// Ends it; what is dropped without that, the engine ends after a while.
+    /// Removes the consumer. The engine removes a dropped one after a while.
     pub(crate) async fn end(self, engine: &Engine) {
         let _ = engine.ask(&format!("CONSUMER.DELETE.{}.{}", self.stream, self.name), &Value::Null).await;
     }

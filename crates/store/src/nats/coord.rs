@@ -15,7 +15,7 @@ use crate::sizes;
 const REMOVED: &str = "Whimbrel-Removed";
 const LIFETIME: &str = "Nats-TTL";
 
-/// The keys.
+/// Keys of a store.
 #[derive(Debug)]
 pub(crate) struct Keys {
     pub stream: String,
@@ -92,7 +92,7 @@ impl Keys {
                 }
                 Some(last) if !is_removal(&last) => return Err(WriteError::Conflict(Revision(last.sequence))),
                 _ if expected.0 > 0 => return Err(WriteError::Conflict(Revision(0))),
-                // What was in the way is forgotten by now; or a leader who is new does not have it yet.
+                // The conflicting message is forgotten by now, or a new leader does not have it yet.
                 _ if Instant::now() < deadline => sequence = 0,
                 _ => return Err(WriteError::Retry(trouble.to_string())),
             }

@@ -1,4 +1,4 @@
-//! Requests to the engine, and what became of them.
+//! Requests to the engine, and their outcomes.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -22,7 +22,7 @@ use super::breaks::{Breaks, Unbroken};
 pub(crate) const WRONG_LAST_SEQUENCE: u32 = 10_071;
 /// The subject's last message is unknown for now: another message that expects one is on its way.
 pub(crate) const IN_PROCESS: u32 = 10_164;
-/// The servers are about to choose who leads them.
+/// The servers have no leader yet.
 pub(crate) const NO_LEADER: u32 = 10_008;
 /// There is no such message.
 const NO_MESSAGE: u32 = 10_037;
@@ -37,7 +37,7 @@ const ROLL_UP: &str = "Nats-Rollup";
 /// Error of a request to the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// Nobody took the request.
+    /// No server took the request.
     NotTaken(String),
     /// No answer came: the request may have been carried out.
     NoAnswer(String),
@@ -91,7 +91,7 @@ impl Post {
         Self { headers: HeaderMap::new(), payload: payload.into() }
     }
 
-    /// Only if this is the last message of `subject` (0: there is none).
+    /// Requires that this is the last message of `subject` (0: there is none).
     pub(crate) fn expecting(mut self, sequence: u64, subject: &str) -> Self {
         self.headers.insert(EXPECTED, sequence.to_string());
         self.headers.insert(EXPECTED_SUBJECT, subject);
@@ -244,7 +244,7 @@ impl Engine {
         }
     }
 
-    /// As `publish`, and again as long as it cannot be told whether the expectation holds, until `deadline`.
+    /// As `publish`, repeated until `deadline` while the expectation cannot be checked.
     pub(crate) async fn publish_settled(&self, subject: &str, post: &Post, deadline: Instant) -> Result<u64, Trouble> {
         let mut pause = Pause::default();
         loop {
@@ -255,7 +255,7 @@ impl Engine {
         }
     }
 
-    /// Asks the engine's administration.
+    /// Sends a request to the engine's administration.
     pub(crate) async fn ask(&self, what: &str, request: &Value) -> Result<Value, Trouble> {
         let payload = if request.is_null() { Vec::new() } else { request.to_string().into_bytes() };
         let subject = format!("$JS.API.{what}");
@@ -298,8 +298,8 @@ impl Engine {
         }))
     }
 
-    /// The last message of a subject, certainly: one that a leader shows who does not know yet that he is none any more
-    /// may be old. So a mark is stored, which the stream takes only if that message is the last.
+    /// Returns the last message of a subject with certainty. A deposed leader may not know yet that it is deposed,
+    /// and return an old one. So a mark is stored, which the stream takes only if that message is the last.
     pub(crate) async fn last_proven(
         &self,
         stream: &str,
@@ -380,7 +380,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Waits between tries: longer each time, and never as long as others who try the same.
+/// Pause between tries: longer each time, and never the same for two nodes that try the same.
 #[derive(Debug)]
 pub(crate) struct Pause {
     ms: u64,
@@ -421,7 +421,7 @@ pub struct Server {
     pub uptime: String,
 }
 
-/// Asks all servers of what they are; none if this account may not ask.
+/// Asks all servers for their descriptions; none if this account may not ask.
 pub(crate) async fn servers(client: &Client) -> Vec<Server> {
     use futures_util::StreamExt;
     let inbox = client.new_inbox();

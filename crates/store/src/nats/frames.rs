@@ -13,7 +13,7 @@ const HEAD_BYTES: usize = 1 + 8 + 8 + 8 + 4;
 const CRC_BYTES: usize = 4;
 const LENGTH_BYTES: usize = 4;
 
-/// Bytes of a message beside those of its frames, when it has one frame.
+/// Bytes of a message with one frame, without the frame's own.
 pub(crate) const OVERHEAD_BYTES: usize = HEAD_BYTES + LENGTH_BYTES + CRC_BYTES;
 
 /// Bytes that one more frame takes.
@@ -21,7 +21,7 @@ pub(crate) fn bytes_of(frame: &[u8]) -> usize {
     LENGTH_BYTES + frame.len()
 }
 
-/// Which frames a message holds. Their numbers and places have no gaps.
+/// Range of frames in a message. Their numbers and places have no gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub epoch: u64,
@@ -44,7 +44,7 @@ impl Head {
     }
 }
 
-/// Writes a message.
+/// Encodes a message.
 pub(crate) fn pack<'a>(head: &Head, frames: impl Iterator<Item = &'a [u8]> + Clone) -> Bytes {
     let bytes = HEAD_BYTES + CRC_BYTES + frames.clone().map(bytes_of).sum::<usize>();
     let mut message = BytesMut::with_capacity(bytes);
@@ -63,7 +63,10 @@ pub(crate) fn pack<'a>(head: &Head, frames: impl Iterator<Item = &'a [u8]> + Clo
     message.freeze()
 }
 
-/// Reads a message; what is wrong with it if it is not one that was packed.
+/// Decodes a message.
+///
+/// # Errors
+/// The bytes are no encoded message; the text says why.
 pub(crate) fn unpack(message: &[u8]) -> Result<(Head, Frames<'_>), &'static str> {
     let (body, crc) = message.split_last_chunk::<CRC_BYTES>().ok_or("a message is cut off")?;
     if crc32c::crc32c(body) != u32::from_le_bytes(*crc) {

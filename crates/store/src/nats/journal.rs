@@ -1,10 +1,10 @@
-//! The journal: per partition a subject for who owns it and one for its frames, both in one stream.
+//! Journal: one subject per partition for its owner and one for its frames, both in one stream.
 //!
-//! | subject | what |
+//! | subject | content |
 //! |---|---|
-//! | `NAME.j.STREAM.PARTITION.own` | the epoch. Its sequence is what appends expect, so that a new owner's ends them |
+//! | `NAME.j.STREAM.PARTITION.own` | the epoch. Appends expect its sequence, so a new owner's message ends them |
 //! | `….log` | messages of frames |
-//! | `….mark` | what readers store: once they read their own mark, they read all that was before |
+//! | `….mark` | marks of readers: a reader that reaches its own mark has read everything before |
 //! | `….trim` | the place before which frames are forgotten |
 
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ enum Standing {
     Closed,
     /// Owned: the sequence of the ownership record.
     Open(u64),
-    /// Another took it over.
+    /// Another owner took the partition over.
     Lost(Epoch),
 }
 
@@ -107,7 +107,7 @@ impl Journals {
         self.take(engine, &self.subjects(partition), &mut slot, partition, epoch).await
     }
 
-    /// Takes a partition over.
+    /// Takes over a partition.
     async fn take(
         &self,
         engine: &Engine,
@@ -125,7 +125,7 @@ impl Journals {
         if held == Some(token) {
             return Ok(Lsn(slot.ownership.last));
         }
-        // Nobody can append any more, so what is last stays last.
+        // No other owner can append now, so the last message stays the last.
         let last = persist(deadline, || engine.last_proven(&on.stream, &on.log, &on.mark, deadline));
         let last = match last.await.map_err(away)? {
             Some(last) => Some((frames::unpack(&last.payload).map_err(damaged)?.0, last.sequence)),
@@ -207,7 +207,7 @@ impl Journals {
         }
     }
 
-    /// As many of the first frames as make one message, if any do.
+    /// Packs as many of the first frames as make one message, if any do.
     fn gather(&self, slot: &Slot, on: &Subjects, appends: &[&Append<'_>]) -> Option<(Head, Post)> {
         let Standing::Open(token) = slot.standing else { return None };
         let Ownership { epoch, number, last, .. } = slot.ownership;
@@ -230,7 +230,7 @@ impl Journals {
         Some((head, Post::new(payload).expecting(token, &on.own).once(&id)))
     }
 
-    /// Begins to read what is there by now.
+    /// Begins to read the frames that exist by now.
     pub(crate) async fn begin(&self, engine: &Engine, partition: Partition, from: Lsn) -> Result<Reading, StoreError> {
         self.slot(partition).map_err(|error| StoreError::Away(error.to_string()))?;
         let subjects = self.subjects(partition);
@@ -257,7 +257,7 @@ impl Journals {
                 continue;
             }
             let (Head { place, .. }, _) = frames::unpack(&message.payload).map_err(damaged)?;
-            // Who reads slowly may find that frames were forgotten in the meantime.
+            // A slow reader may find that frames were trimmed in the meantime.
             let missing = reading.told.is_some_and(|told| place > told + 1);
             if missing && trimmed(engine, &reading.subjects, Instant::now() + patience()).await? + 1 < place {
                 let log = &reading.subjects.log;
@@ -297,7 +297,7 @@ impl Journals {
         self.next_until(engine, &reading.subjects, reading.sequence, reading.end).await
     }
 
-    /// The next message; there is one, the mark at the latest, but a leader who is new may not have it yet.
+    /// Returns the next message. One exists, the mark at the latest, but a new leader may not have it yet.
     async fn next_until(&self, engine: &Engine, on: &Subjects, from: u64, end: u64) -> Result<Stored, StoreError> {
         let deadline = Instant::now() + patience();
         let mut pause = Pause::default();
@@ -318,7 +318,7 @@ impl Journals {
         let last = persist(deadline, || engine.last(&subjects.stream, &subjects.log)).await.map_err(away)?;
         let Some(last) = last else { return Ok(()) };
         let last = frames::unpack(&last.payload).map_err(damaged)?.0.last_place();
-        // Places go on from the last frame, so its message stays, and only its frames are forgotten.
+        // Places continue from the last frame, so its message stays, and only its frames are forgotten.
         let trim = before.0.saturating_sub(1).min(last);
         if trim <= trimmed(engine, &subjects, deadline).await? {
             return Ok(());
@@ -357,7 +357,7 @@ impl Journals {
         if frames::unpack(&last.payload).map_err(damaged)?.0.place <= place {
             return Ok(last.sequence);
         }
-        // What is left is read from its beginning on mostly.
+        // The remaining messages are mostly read from the beginning.
         let first = persist(deadline, || engine.next(&on.stream, &on.log, 1)).await.map_err(away)?;
         let Some(first) = first else { return Ok(1) };
         if frames::unpack(&first.payload).map_err(damaged)?.0.last_place() >= place {
@@ -383,7 +383,7 @@ impl Slot {
         let not_open = || AppendError::NotOpen { partition: append.partition, epoch: append.epoch };
         match self.standing {
             Standing::Open(_) => self.ownership.admit(append),
-            // Another of this very epoch is no other than who goes on in it elsewhere.
+            // Another owner of this very epoch is the same node's successor.
             Standing::Lost(by) if append.epoch <= by || append.epoch.0 == self.ownership.epoch => {
                 Admission::Refused(AppendError::Fenced { by })
             }
@@ -458,7 +458,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Tells of a message's frames.
+    /// Passes the frames of a message to `each`.
     pub(crate) fn tell(&mut self, message: &[u8], each: &mut ReadFrame<'_>) -> Result<ControlFlow<()>, StoreError> {
         let (head, frames) = frames::unpack(message).map_err(damaged)?;
         for (place, frame) in (head.place..).zip(frames) {
@@ -501,7 +501,7 @@ async fn take_over(
         let post = Post::new(epoch.0.to_le_bytes().to_vec()).expecting(sequence, &on.own).instead();
         match engine.publish(&on.own, &post).await {
             Ok(sequence) => return Ok(sequence),
-            // Whatever became of it: the record tells. An owner that is at work has an append in process nearly always.
+            // The record shows the outcome. An active owner almost always has an append in progress.
             Err(trouble) if trouble.may_pass() && Instant::now() < deadline => pause.wait().await,
             Err(trouble) => return Err(away(trouble).into()),
         }
@@ -537,7 +537,7 @@ fn refuse_all(appends: &[&Append<'_>]) -> Results {
     appends.iter().map(|append| Err(first(append))).collect()
 }
 
-/// Does something that may be done twice until it is done, or `deadline` is over.
+/// Repeats a request that may be done twice, until it succeeds or `deadline` is over.
 pub(crate) async fn persist<T, F: Future<Output = Result<T, Trouble>>>(
     deadline: Instant,
     mut what: impl FnMut() -> F,

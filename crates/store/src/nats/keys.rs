@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-/// The subject of a key, without what all of them begin with.
+/// Returns the subject of a key, without the common prefix.
 pub(crate) fn subject_of(key: &str) -> String {
     let mut subject = String::with_capacity(key.len() + 8);
     for (index, part) in key.split('/').enumerate() {
@@ -26,7 +26,7 @@ pub(crate) fn subject_of(key: &str) -> String {
     subject
 }
 
-/// The key of a subject; `None` if it is none's.
+/// Returns the key of a subject; `None` if the subject is none of a key.
 pub(crate) fn key_of(subject: &str) -> Option<String> {
     let mut key = Vec::with_capacity(subject.len());
     for (index, token) in subject.split('.').enumerate() {
@@ -50,7 +50,7 @@ pub(crate) fn key_of(subject: &str) -> Option<String> {
     String::from_utf8(key).ok()
 }
 
-/// The subjects, in the engine's notation, among which are those of all keys that begin with this.
+/// Returns a filter, in the engine's notation, that includes all keys with this prefix.
 pub(crate) fn filter_of(prefix: &str) -> String {
     match prefix.rsplit_once('/') {
         Some((whole, _)) => format!("{}.>", subject_of(whole)),

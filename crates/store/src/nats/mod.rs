@@ -56,7 +56,7 @@ pub struct Nats {
     runtime: Client,
 }
 
-/// The client's own thread.
+/// Runtime thread of the client.
 struct Client {
     handle: Handle,
     runtime: Option<Runtime>,
@@ -87,7 +87,7 @@ impl Client {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The address is none.
+    /// The address is invalid.
     #[error("{address} is not an engine's address: {why}")]
     Address {
         /// Address as given, without a password.
@@ -103,16 +103,16 @@ pub enum ConnectError {
         /// Cause.
         why: String,
     },
-    /// The engine lacks what is needed.
+    /// The engine is too old.
     #[error("NATS {version} is too old: 2.12 or later is needed, and 2.15 for speed")]
     TooOld {
         /// Version of the server.
         version: String,
     },
-    /// The servers keep nothing.
+    /// The servers store nothing.
     #[error("JetStream is not enabled for this account: add a `jetstream` block to the servers' configuration")]
     NoJetStream,
-    /// Fewer servers than copies.
+    /// There are fewer servers than copies.
     #[error(
         "{replicas} copies need {replicas} servers that keep streams, and there are fewer ({why}): \
          start more, or ask for one copy (?replicas=1)"
@@ -152,7 +152,7 @@ pub enum ConnectError {
         /// Streams of the store that still exist.
         others: String,
     },
-    /// Something else went wrong.
+    /// Another request failed.
     #[error("{what}: {why}")]
     Failed {
         /// Action that failed.
@@ -263,7 +263,7 @@ impl Journal for Nats {
 
     fn read(&self, partition: Partition, from: Lsn, each: &mut ReadFrame<'_>) -> Result<(), StoreError> {
         let mut reading = self.runtime.block_on(self.journals.begin(&self.engine, partition, from))?;
-        // Who is told may use the store in turn.
+        // No lock is held, because the callback may use the store.
         while let Some(message) = self.runtime.block_on(self.journals.next(&self.engine, &mut reading))? {
             if reading.tell(&message, each)?.is_break() {
                 return Ok(());

@@ -10,7 +10,7 @@ use super::{Client, ConnectError, check};
 /// Status of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// The engine.
+    /// State and guarantees of the engine.
     pub standing: Standing,
     /// The name of the store.
     pub store: String,
@@ -18,7 +18,7 @@ pub struct Status {
     pub options: Options,
     /// Partitions; `None` if the store was not made yet.
     pub partitions: Option<u16>,
-    /// The store's streams.
+    /// Streams of the store.
     pub streams: Vec<StreamStatus>,
     /// Reason for which a node would refuse this engine, if it would.
     pub refused: Option<String>,
@@ -33,9 +33,9 @@ pub struct StreamStatus {
     pub leader: String,
     /// The other servers that have it, and how many messages each is behind.
     pub followers: Vec<(String, u64)>,
-    /// Messages in it.
+    /// Number of messages.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of the messages.
     pub bytes: u64,
     /// Settings that differ from the wanted ones.
     pub differences: Vec<String>,

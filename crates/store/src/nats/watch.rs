@@ -24,7 +24,7 @@ use super::{keys, patience};
 
 type Tell = Box<dyn FnMut(Watched) + Send>;
 
-/// Begins to watch; returns when what is there is about to be told.
+/// Starts a watch; returns when the existing keys are about to be reported.
 pub(crate) fn watch(
     handle: &Handle,
     engine: Arc<Engine>,
@@ -127,7 +127,7 @@ impl Round {
                     Err(_) => pause.wait().await,
                 }
             };
-            // `Back` is told with what is there: until then nothing is known.
+            // `Back` is reported together with the existing keys: until then nothing is known.
             while !self.settle(&mut looking, true).await {
                 match self.begin().await {
                     Ok(anew) => looking = anew,
@@ -137,7 +137,7 @@ impl Round {
         }
     }
 
-    /// Gathers what is there and tells it; false if the consumer failed before.
+    /// Collects the existing keys and reports them; false if the consumer failed before.
     async fn settle(&self, looking: &mut Looking, back: bool) -> bool {
         loop {
             match self.hear(looking).await {
@@ -159,7 +159,7 @@ impl Round {
         true
     }
 
-    /// Tells of changes, until the consumer may have missed one.
+    /// Reports changes, until the consumer may have missed one.
     async fn follow(&self, looking: &mut Looking) {
         if looking.mark > 0 && !self.settle(looking, false).await {
             return;

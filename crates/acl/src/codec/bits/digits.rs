@@ -1,7 +1,7 @@
 //! Numbers and times in four bits a character.
 //= fipa00069 2.4.5
 
-/// The characters of codes 1 to 15. Code 11 is none.
+/// Characters of codes 1 to 15. Code 11 is unused.
 const CHARACTERS: &[u8; 15] = b"0123456789?+e-.";
 
 fn code(character: u8) -> Option<u8> {

@@ -107,7 +107,7 @@ impl Encoder {
     /// # Errors
     /// See [`EncodeError`]; the table is then as it was.
     pub fn encode(&mut self, message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
-        // What cannot be written is to be known before anything enters the table, and how much could enter it.
+        // Errors, and the size of the entries, must be known before anything enters the table.
         let plain = encode(message)?;
         let fits = self.table.bytes() + plain.len() <= CODE_TABLE_BYTES_MAX;
         write::message(message, if fits { id::TABLE } else { id::FIXED_TABLE }, Some(&mut self.table))

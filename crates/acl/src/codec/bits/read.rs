@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
     fn known(&mut self) -> Result<Entry, DecodeError> {
         let at = self.at;
         let short = self.table.as_ref().is_none_or(|table| table.has_short_codes());
-        // Two bytes at most.
+        // At most two bytes.
         let code = self.integer(if short { 1 } else { 2 }, "a code")? as u16;
         let Some(table) = &mut self.table else {
             return Err(DecodeError::new(at, DecodeErrorKind::NeedsCodeTable));

@@ -137,7 +137,7 @@ impl<'de> Visitor<'de> for FieldsSeed {
     }
 }
 
-/// The members of an object, of which some make a value.
+/// Members of an object that make a value.
 #[derive(Default)]
 struct Parts {
     kind: Option<Kind>,
@@ -152,7 +152,7 @@ struct Parts {
     items: Option<Vec<Value>>,
 }
 
-/// The member that says what the object is.
+/// Member that tells the kind of the object.
 enum Kind {
     Value(Value),
     Term(Symbol),

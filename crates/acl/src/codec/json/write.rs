@@ -157,7 +157,7 @@ fn container(out: &mut String, contents: &Contents, depth: usize) -> Result<(), 
     Ok(())
 }
 
-/// A number with a fraction stands for itself; a whole one is told from an integer.
+/// Writes a double. A whole one gets a form of its own, because a bare whole number is an integer.
 fn number(out: &mut String, n: f64) {
     if n.is_finite() && n.fract() != 0.0 {
         out.push_str(&ecmascript(n));

@@ -126,7 +126,7 @@ impl<T: Decode> Decode for Vec<T> {
         T::repeat_list(self, count, out)
     }
 
-    /// One value is a list of one: a field may become a list.
+    /// A single value is decoded as a list of one, so that a field may become a list.
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
         let tag = r.peek()?;
         let is_list = (tags::SHORT_LIST..tags::OBJECT).contains(&tag);
@@ -222,7 +222,7 @@ impl<T: Decode> Decode for Box<T> {
 
 /// A map's key, as a field's name if it is text.
 pub trait Key: Ord {
-    /// The text it is.
+    /// Returns the text of the key, if it is text.
     fn as_text(&self) -> Option<&str> {
         None
     }
@@ -243,7 +243,7 @@ impl Key for crate::Text {
 macro_rules! plain_keys { ($($type:ty)*) => { $(impl Key for $type {})* } }
 plain_keys! { i8 i16 i32 i64 u8 u16 u32 u64 usize bool }
 
-/// As for dynamic values: few entries, their keys text, are an object.
+/// Most entries of a map that is written as an object, as for dynamic values.
 const SHAPED_ENTRIES_MAX: usize = super::super::value_out::ENTRIES_OF_AN_OBJECT;
 
 fn encode_map<'a, K: Encode + Key + 'a, V: Encode + 'a>(

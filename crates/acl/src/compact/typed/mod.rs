@@ -1,4 +1,4 @@
-//! Rust types to bytes and back, without a [`crate::Value`] between: what `#[derive(Encode, Decode)]` writes out.
+//! Rust types to bytes and back, without a [`crate::Value`] between: the target of `#[derive(Encode, Decode)]`.
 
 mod agent;
 mod containers;
@@ -80,10 +80,10 @@ pub trait Encode: Sized {
     }
 }
 
-/// A type that can be read. Derive it.
+/// Type that can be decoded. Derive it.
 ///
-/// An object's fields are found by name: those the type does not know are skipped, those the object lacks take their
-/// default, if they have one.
+/// Fields of an object are found by name. Unknown fields are skipped; missing ones take their default, if they have
+/// one.
 pub trait Decode: Sized {
     /// Reads a value.
     ///
@@ -96,13 +96,13 @@ pub trait Decode: Sized {
         None
     }
 
-    /// Appends so many more alike, if that is cheaper than to read them again; all or none.
+    /// Appends `count` more values like this one, if that is cheaper than to read them again; all or none.
     fn repeat(&self, count: usize, out: &mut Vec<Self>) -> bool {
         let _ = (count, out);
         false
     }
 
-    /// Appends so many lists alike, if that is cheaper than to read them again; all or none.
+    /// Appends `count` lists like this one, if that is cheaper than to read them again; all or none.
     fn repeat_list(list: &[Self], count: usize, out: &mut Vec<Vec<Self>>) -> bool {
         if list.is_empty() {
             out.extend((0..count).map(|_| Vec::new()));
@@ -120,7 +120,7 @@ pub trait Decode: Sized {
         true
     }
 
-    /// Appends so many rows of a column; their own memory is charged already.
+    /// Appends `count` rows of a column; their own memory is charged already.
     ///
     /// # Errors
     /// As for [`Decode::decode`].
@@ -148,7 +148,7 @@ pub trait Decode: Sized {
         r.nested(|r| (0..count).map(|_| Self::decode(r)).collect())
     }
 
-    /// Appends so many lists of these, read from a column.
+    /// Appends `count` lists of these values, read from a column.
     ///
     /// # Errors
     /// As for [`Decode::decode`].
@@ -159,7 +159,7 @@ pub trait Decode: Sized {
         Ok(())
     }
 
-    /// Reads so many elements, written as columns.
+    /// Reads `count` elements, written as columns.
     ///
     /// # Errors
     /// As for [`Decode::decode`].
@@ -197,7 +197,7 @@ pub(super) fn any<T: Encode>(rows: &[&T], w: &mut Writer<'_>) {
     rows.iter().for_each(|row| row.encode(w));
 }
 
-/// Reads a column whose tag was read, in the forms that every type's columns may have.
+/// Reads a column after its tag, in the forms that columns of every type may have.
 pub(super) fn any_tagged<T: Decode>(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut Vec<T>) -> Result<()> {
     match tag {
         column::ANY => {
@@ -216,7 +216,7 @@ fn repeated<T: Decode>(r: &mut Reader<'_>, count: usize, out: &mut Vec<T>) -> Re
     let (at, labels, spent) = (r.at(), r.labelled.len(), r.spent_bytes());
     let first = T::decode(r)?;
     let others = count.saturating_sub(1);
-    // What is read again is charged as it is read: some of the first one's bytes are taken only once.
+    // Repeated values are charged as when they are read: the first one may have shared some of its bytes.
     if first.repeat(0, out) {
         r.charge((r.spent_bytes() - spent).saturating_mul(others))?;
         first.repeat(others, out);
@@ -231,13 +231,13 @@ fn repeated<T: Decode>(r: &mut Reader<'_>, count: usize, out: &mut Vec<T>) -> Re
     Ok(())
 }
 
-/// Appends so many clones of a thing; whether it did, which it does.
+/// Appends `count` clones of a value; always returns true.
 fn repeat_clones<T: Clone>(thing: &T, count: usize, out: &mut Vec<T>) -> bool {
     out.extend(std::iter::repeat_n(thing, count).cloned());
     true
 }
 
-/// The same, of a list of what is cheaply copied.
+/// Appends `count` copies of a list of cheaply copied values.
 fn repeat_copies<T: Copy>(list: &[T], count: usize, out: &mut Vec<Vec<T>>) -> bool {
     out.extend(std::iter::repeat_n(list, count).map(<[T]>::to_vec));
     true
@@ -251,10 +251,10 @@ pub fn encode<T: Encode>(thing: &T, out: &mut Vec<u8>) -> std::result::Result<()
     super::alone::write_document(out, |w| thing.encode(w))
 }
 
-/// Writes `thing` as a self-contained body: what [`super::EncodedMessage::body`] holds.
+/// Writes `thing` as a self-contained body, for [`super::EncodedMessage::body`].
 ///
 /// # Errors
-/// Values are nested too deeply; nothing was written then.
+/// Values nest too deeply; then nothing was written.
 pub fn encode_body<T: Encode>(thing: &T, out: &mut Vec<u8>) -> std::result::Result<(), super::EncodeError> {
     super::alone::write_body(out, |w| thing.encode(w))
 }

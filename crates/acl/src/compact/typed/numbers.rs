@@ -92,7 +92,7 @@ macro_rules! whole_numbers {
 
 whole_numbers! { i8 i16 i32 u16 u32 }
 
-/// All elements of these lists.
+/// Returns all elements of these lists.
 fn together<'a, T: Copy>(rows: &[&'a [T]]) -> Cow<'a, [T]> {
     if let [one] = rows { Cow::Borrowed(one) } else { Cow::Owned(rows.concat()) }
 }
@@ -156,7 +156,7 @@ impl Decode for i64 {
     }
 }
 
-/// Numbers of up to 64 bits without sign: those that 63 bits do not hold are written as text of digits.
+/// Implements the codec for unsigned numbers of up to 64 bits; those beyond 63 bits are written as digits.
 macro_rules! large_numbers {
     ($($type:ty)*) => {$(
         impl Encode for $type {

@@ -38,7 +38,7 @@ impl Description {
         number
     }
 
-    /// Which of the type's fields is called so: most likely the one that stands where it does.
+    /// Returns the index of the type's field of this name: most likely the one at the same place.
     fn place(&self, at: usize, name: &str) -> u8 {
         if self.fields.get(at) == Some(&name) {
             return at as u8;
@@ -47,7 +47,7 @@ impl Description {
         own.or_else(|| self.aliases.iter().find(|(alias, _)| *alias == name).map(|(_, at)| *at)).unwrap_or(UNKNOWN)
     }
 
-    /// Which of the type's fields each field of the shape is; worked out once for each shape.
+    /// Returns the indices of the type's fields for the shape's fields; computed once for each shape.
     fn places(&'static self, r: &mut Reader<'_>, number: u64) -> Result<Rc<[u8]>> {
         let address = std::ptr::from_ref(self) as usize;
         if let Some(known) = r.places.iter().find(|known| known.0 == address && known.1 == number) {
@@ -81,7 +81,7 @@ pub fn begin_table(w: &mut Writer<'_>, of: &'static Description, present: u64) {
     w.table(shape);
 }
 
-/// Writes what is nested.
+/// Writes a nested value.
 pub fn nested(w: &mut Writer<'_>, write: impl FnOnce(&mut Writer<'_>)) {
     w.nested(write);
 }
@@ -134,10 +134,10 @@ pub fn open_table<T: Decode>(
     of.places(r, number).map(Some)
 }
 
-/// Reads what is nested.
+/// Reads a nested value.
 ///
 /// # Errors
-/// Those of `read`, and that it is too deep.
+/// Those of `read`, or the value nests too deeply.
 pub fn inside<'a, T>(r: &mut Reader<'a>, read: impl FnOnce(&mut Reader<'a>) -> Result<T>) -> Result<T> {
     r.nested(read)
 }
@@ -236,7 +236,7 @@ pub fn atom(w: &mut Writer<'_>, name: &str) {
     w.atom(name);
 }
 
-/// Begins a variant with so many fields without names, at most 15.
+/// Begins a variant with this number of fields without names, at most 15.
 pub fn term(w: &mut Writer<'_>, name: &str, fields: usize) {
     w.tag(tags::PLAIN_TERM + fields as u8);
     w.name(name);
@@ -255,7 +255,7 @@ pub fn variants<T: Encode>(rows: &[&T], w: &mut Writer<'_>, name: impl Fn(&T) ->
 pub enum Variant<'a> {
     /// Variant without fields.
     Atom(&'a str),
-    /// So many fields without names follow.
+    /// Variant with this number of fields without names.
     Term(&'a str, usize),
     /// An object of this name follows.
     Object(&'a str),

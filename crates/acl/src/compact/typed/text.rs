@@ -270,6 +270,6 @@ macro_rules! atomic {
 atomic! {
     /// A name is an atom.
     Symbol
-    /// As a symbol is, but nothing is kept of it.
+    /// As a symbol, but without a permanent entry.
     Name
 }
