@@ -7,7 +7,7 @@ import { WebSocketServer, type WebSocket } from "ws";
 import type { Answer, Event, LogLine, LogWanted, MemberInfo, Request, SniffWanted, SubscriptionInfo, Watch } from "../src/live/vocabulary.js";
 import { compareNames } from "../src/model/agents.js";
 import { patternFits } from "../src/model/pattern.js";
-import { EVERYTHING, takes } from "../src/model/talk.js";
+import { EVERYTHING, takes } from "../src/model/recording.js";
 import { MockSociety, SMALL, type SocietyOptions } from "./society.js";
 
 export const TYPES: Readonly<Record<string, string>> = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2" };

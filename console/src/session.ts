@@ -1,19 +1,19 @@
 /** The console of this page: its connection and its data. */
 import { signal } from "@preact/signals";
-import { keep, kept } from "./keep.js";
+import { keep, kept } from "./storage.js";
 import { LiveClient, LiveError } from "./live/client.js";
 import { browserClock, dialOrigin } from "./live/socket.js";
 import type { Answer, Request } from "./live/vocabulary.js";
 import { Agents } from "./model/agents.js";
 import { Devices } from "./model/devices.js";
 import { Health } from "./model/health.js";
-import { Journeys } from "./model/journeys.js";
+import { Journeys } from "./model/moves.js";
 import { Keys } from "./model/keys.js";
 import { Mind } from "./model/mind.js";
 import { HOME, readRoute, tokenIn, writeRoute, type Route, type View } from "./model/route.js";
 import { Society } from "./model/society.js";
-import { Talk } from "./model/talk.js";
-import { Whole } from "./model/whole.js";
+import { Talk } from "./model/recording.js";
+import { Whole } from "./model/totals.js";
 
 const TOKEN_KEY = "whimbrel.token";
 

@@ -1,6 +1,6 @@
 /** Light or dark theme, from the system or chosen, and the colours for canvases. */
 import { signal } from "@preact/signals";
-import { keep, kept } from "./keep.js";
+import { keep, kept } from "./storage.js";
 
 export type Theme = "auto" | "light" | "dark";
 const KEY = "whimbrel.theme";

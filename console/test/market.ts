@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Door } from "./door.js";
+import { Door } from "./console-proxy.js";
 import { dist, WHIMBREL } from "./page.js";
 
 export const TOKEN = "a-token-for-tests";

@@ -9,9 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { Door } from "./door.js";
+import { Door } from "./console-proxy.js";
 import { addressOf, console_, dist, launch, PATIENCE_MS, Visit as Look, WHIMBREL, withoutNode } from "./page.js";
-import { Wire } from "./wire.js";
+import { Wire } from "./breakable-network.js";
 
 const TOKEN = "a token for tests";
 const ADMIN = "a-token-for-the-console";

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import type { Event } from "../src/live/vocabulary.js";
 import { escapeXml, toJson, toMermaid, toSvg } from "../src/model/export.js";
 import { bytes, clock, count, duration, micros, short, visible, visibleLines } from "../src/model/format.js";
-import { BLANK, fault, letterOf, messageOf, readTerm, writeTerm, type Json } from "../src/model/letter.js";
+import { BLANK, fault, letterOf, messageOf, readTerm, writeTerm, type Json } from "../src/model/draft.js";
 import { family, FIPA_PERFORMATIVES, KQML_PERFORMATIVES } from "../src/model/performative.js";
 import { entryOf, registrationOf } from "../src/model/registration.js";
 import { pretty } from "../src/model/term.js";

@@ -2,7 +2,7 @@
 import type { Event } from "../live/vocabulary.js";
 import { clock, visible } from "./format.js";
 import { family, type Family } from "./performative.js";
-import { isMessage } from "./talk.js";
+import { isMessage } from "./recording.js";
 
 /** Maximum events of a picture. */
 export const PICTURE_EVENTS_MAX = 2_000;

@@ -1,7 +1,7 @@
 /** History of nodes' figures, of each and of all, in columns for charts. */
 import { signal } from "@preact/signals";
 import type { HealthFrame } from "../live/vocabulary.js";
-import type { Told } from "./whole.js";
+import type { Told } from "./totals.js";
 
 /** Ten minutes, one row a second. */
 const ROWS_MAX = 600;

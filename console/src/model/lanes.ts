@@ -1,7 +1,7 @@
 /** Assignment of agents to life lines. Agents keep their lanes as long as possible. */
 import type { Event } from "../live/vocabulary.js";
 import { plainNames } from "./pattern.js";
-import { isMessage } from "./talk.js";
+import { isMessage } from "./recording.js";
 
 /** Factor of the number of lanes: an agent keeps its lane while it is among that many busiest. */
 const PATIENCE = 2;

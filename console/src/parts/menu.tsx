@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { placeBeside } from "../model/beside.js";
+import { placeBeside } from "../model/menu-position.js";
 
 export interface Choice {
   readonly label: string;

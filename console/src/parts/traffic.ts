@@ -1,7 +1,7 @@
 /** Traffic between agents on all nodes, at a steady rate for charts. */
 import { useEffect } from "preact/hooks";
 import type { TrafficFrame } from "../live/vocabulary.js";
-import { Pairs } from "../model/whole.js";
+import { Pairs } from "../model/totals.js";
 import { live } from "../session.js";
 
 const EVERY_MS = 1_000;

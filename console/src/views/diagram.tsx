@@ -5,12 +5,12 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Event, MessageEvent } from "../live/vocabulary.js";
-import { aside } from "../model/aside.js";
+import { aside } from "../model/event-text.js";
 import { clock, visible } from "../model/format.js";
 import { hashOf } from "../model/layout.js";
 import type { Lanes } from "../model/lanes.js";
 import { family } from "../model/performative.js";
-import { isMessage, type TalkFilter } from "../model/talk.js";
+import { isMessage, type TalkFilter } from "../model/recording.js";
 import { prepare, useSize, type Size } from "../parts/hooks.js";
 import { Name } from "../parts/text.js";
 import { palette, type Palette } from "../theme.js";

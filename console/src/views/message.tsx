@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Event, MessageEvent, MoreInfo } from "../live/vocabulary.js";
 import { quote } from "../model/pattern.js";
 import { clock, count, date, micros, visible, visibleLines } from "../model/format.js";
-import { related } from "../model/talk.js";
+import { related } from "../model/recording.js";
 import { pretty } from "../model/term.js";
 import { Icon } from "../parts/icons.js";
 import { Facts, Pane } from "../parts/pane.js";

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Event } from "../live/vocabulary.js";
-import { aside } from "../model/aside.js";
+import { aside } from "../model/event-text.js";
 import { clock, count, date, visible } from "../model/format.js";
 import { useKeys } from "../parts/hooks.js";
 import { Facts, Pane } from "../parts/pane.js";

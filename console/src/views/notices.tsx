@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Event } from "../live/vocabulary.js";
 import { placeOf } from "../model/agents.js";
-import { useElsewhere, WhoIsSilent } from "../parts/everywhere.js";
+import { useElsewhere, WhoIsSilent } from "../parts/all-nodes.js";
 import { useKeys, useWatch } from "../parts/hooks.js";
 import { Search } from "../parts/search.js";
 import { Tabs } from "../parts/tabs.js";

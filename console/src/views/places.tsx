@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { EVERYBODY, placeOf, type AgentFilter } from "../model/agents.js";
 import { hindrance } from "../model/devices.js";
 import { clock, count, short, visible } from "../model/format.js";
-import { inWords } from "../model/journeys.js";
+import { inWords } from "../model/moves.js";
 import { ask } from "../parts/dialog.js";
 import type { Option } from "../parts/choice-line.js";
 import type { Choice } from "../parts/menu.js";

@@ -4,7 +4,7 @@ import type { CertificateInfo } from "../live/vocabulary.js";
 import { byConcern, standing, standingInWords } from "../model/certificate.js";
 import { count, date, visible } from "../model/format.js";
 import { searchFits } from "../model/pattern.js";
-import { useEverywhere, WhoIsSilent } from "../parts/everywhere.js";
+import { useEverywhere, WhoIsSilent } from "../parts/all-nodes.js";
 import { useKeys } from "../parts/hooks.js";
 import { Facts, Pane } from "../parts/pane.js";
 import { Empty, Name } from "../parts/text.js";

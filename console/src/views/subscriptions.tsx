@@ -2,7 +2,7 @@
 import type { SubscriptionInfo } from "../live/vocabulary.js";
 import { searchFits } from "../model/pattern.js";
 import { count, visible } from "../model/format.js";
-import { useEverywhere, WhoIsSilent } from "../parts/everywhere.js";
+import { useEverywhere, WhoIsSilent } from "../parts/all-nodes.js";
 import { Empty, Name } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { go } from "../session.js";

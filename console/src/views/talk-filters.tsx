@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { short, visible } from "../model/format.js";
 import { family, FAMILY_ORDER } from "../model/performative.js";
-import { EVERYTHING, type TalkFilter } from "../model/talk.js";
-import { AgentsKnown } from "../parts/known.js";
+import { EVERYTHING, type TalkFilter } from "../model/recording.js";
+import { AgentsKnown } from "../parts/agent-suggestions.js";
 import { Icon } from "../parts/icons.js";
 import { talk } from "../session.js";
 

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import type { Event } from "../live/vocabulary.js";
 import { clock } from "../model/format.js";
-import { density } from "../model/talk.js";
+import { density } from "../model/recording.js";
 import { prepare, useSize } from "../parts/hooks.js";
 import { talk } from "../session.js";
 import { palette } from "../theme.js";

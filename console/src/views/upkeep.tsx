@@ -3,7 +3,7 @@ import type { CodeInfo, UsageInfo } from "../live/vocabulary.js";
 import { searchFits } from "../model/pattern.js";
 import { bytes, count, visible } from "../model/format.js";
 import { gaugeOf } from "../model/quota.js";
-import { useEverywhere, WhoIsSilent } from "../parts/everywhere.js";
+import { useEverywhere, WhoIsSilent } from "../parts/all-nodes.js";
 import { Empty, Name } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { go } from "../session.js";

@@ -14,5 +14,5 @@ export type { Mind } from "./agentspeak/engine.js";
 export { DeviceAgent } from "./device/agent.js";
 export { StayedError } from "./agents/errors.js";
 export { weigh } from "./device/weigh.js";
-export type { AgentModule, WorkModule } from "./device/work-bench.js";
-export type { WorkerLike } from "./device/worker-line.js";
+export type { AgentModule, WorkModule } from "./device/worker-host.js";
+export type { WorkerLike } from "./device/worker-channel.js";

@@ -38,7 +38,7 @@ export { Df, type Change, type Description, type Entry, type Service } from "./a
 export type { SearchOptions } from "./agents/directory.js";
 export { AnswerError, DeadlineError, EndedError, FailureError, NotUnderstoodError, RefusedError, RefuseError, StayedError } from "./agents/errors.js";
 export { createKeys, createSigningRequest, importKey } from "./agents/identity.js";
-export type { Keep, Restored } from "./agents/keeper.js";
+export type { Keep, Restored } from "./agents/saver.js";
 export { Inbox, type Matcher, type Waiting } from "./agents/mailbox.js";
 export { Platform, type ConnectionListener, type Offer } from "./agents/platform.js";
 export {

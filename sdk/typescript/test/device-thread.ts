@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import WebSocket from "ws";
-import { WorkBench } from "../src/device/work-bench.js";
+import { WorkBench } from "../src/device/worker-host.js";
 import type { WorkerLike } from "../src/device.js";
 
 type Listener = (event: { readonly data: unknown; readonly message?: string }) => void;

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { Aid } from "../src/acl/aid.js";
 import type { Message } from "../src/acl/message.js";
 import { GuestAgent, GuestModule, Shelf } from "../src/guest.js";
-import { readState } from "../src/guest/affairs.js";
+import { readState } from "../src/guest/call-state.js";
 import { messageFrame, readMessage } from "../src/guest/frame.js";
 import { Guest } from "../src/guest/guest.js";
 import { connect, FailureError, isTerm, term, type Value } from "../src/node.js";

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { after, before, test } from "node:test";
 import { Society } from "../src/agentspeak.js";
 import { clock } from "../src/agentspeak/clock.js";
-import { seat, type Seats } from "../src/agentspeak/seats.js";
+import { seat, type Seats } from "../src/agentspeak/slots.js";
 import { atom, connect, term, type Agent, type Keep, type Message, type Platform, type Value } from "../src/node.js";
 import { GuestAgent } from "../src/guest.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Society } from "../src/agentspeak.js";
-import { seat, type Seats } from "../src/agentspeak/seats.js";
+import { seat, type Seats } from "../src/agentspeak/slots.js";
 import { GuestAgent, GuestModule } from "../src/guest.js";
 import { connect, isTerm, StayedError, term, textOf, type Agent, type Keep, type Message, type Platform, type Value } from "../src/node.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { EndedError, StayedError, type Agent, type Keep, type Platform } from "../src/index.js";
 import { readFileSync } from "node:fs";
 import { Society } from "../src/agentspeak.js";
-import { seat, type Seats } from "../src/agentspeak/seats.js";
+import { seat, type Seats } from "../src/agentspeak/slots.js";
 import { GuestAgent, GuestModule } from "../src/guest.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
 import { guestModule, WITHOUT_GUESTS } from "./guests.js";

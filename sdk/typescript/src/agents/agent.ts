@@ -7,7 +7,7 @@ import { whenAborted } from "./aborts.js";
 import { Ams } from "./ams.js";
 import { Df } from "./df.js";
 import { AnswerError, EndedError, errorOf, lateFrom, RefusedError, StayedError } from "./errors.js";
-import { Progress, type Keeper, type Restored } from "./keeper.js";
+import { Progress, type Keeper, type Restored } from "./saver.js";
 import { ANSWER_MS, TIMER_MS_MAX } from "./limits.js";
 import { Inbox, Mailbox, type Matcher, type Waiting } from "./mailbox.js";
 

@@ -8,7 +8,7 @@ import type { Beginning, SessionError, SessionEvent, SessionOptions } from "../s
 import type { Connect } from "../session/transport.js";
 import { Agent, type Seat, type Setup } from "./agent.js";
 import { RefusedError, StayedError } from "./errors.js";
-import { Keeper, SAVES, type Keep } from "./keeper.js";
+import { Keeper, SAVES, type Keep } from "./saver.js";
 import { CODE_BYTES_MAX, CREATE_AGAIN_MS, CREATE_NOT_YET_MS_MAX } from "./limits.js";
 
 /** A request that waits for the node's answer. */

@@ -1,5 +1,5 @@
 import type { Mind } from "../agentspeak/engine.js";
-import type { Question, WorkerLine } from "./worker-line.js";
+import type { Question, WorkerLine } from "./worker-channel.js";
 
 /** An agent in a Worker of this device. */
 export class DeviceAgent {

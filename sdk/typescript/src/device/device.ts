@@ -4,17 +4,17 @@ import { isTerm, map, textOf } from "../acl/value.js";
 import type { Agent, Setup } from "../agents/agent.js";
 import { connect } from "../agents/connect.js";
 import { RefusedError } from "../agents/errors.js";
-import type { Keep } from "../agents/keeper.js";
+import type { Keep } from "../agents/saver.js";
 import { WORKERS_MAX } from "../agents/limits.js";
 import type { Offer, Platform } from "../agents/platform.js";
 import type { Code } from "../session/frames.js";
 import { SessionError } from "../session/session.js";
 import type { DeviceAgent } from "./agent.js";
-import { Crews, isFinal, LEFT } from "./crews.js";
+import { Crews, isFinal, LEFT } from "./worker-pool.js";
 import { Pace } from "./pace.js";
 import { credentials } from "./protocol.js";
 import { again, battery, isHidden, within, type BatteryManager } from "./page.js";
-import type { WorkerLike } from "./worker-line.js";
+import type { WorkerLike } from "./worker-channel.js";
 
 /** Options of a device. */
 export interface DeviceOptions {

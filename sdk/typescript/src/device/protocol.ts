@@ -1,7 +1,7 @@
 /** Messages between a page and its Workers. */
 import type { Value } from "../acl/value.js";
 import type { ConnectOptions } from "../agents/connect.js";
-import type { Keep } from "../agents/keeper.js";
+import type { Keep } from "../agents/saver.js";
 
 /** Order that begins a Worker's session. */
 export interface JoinOrder {

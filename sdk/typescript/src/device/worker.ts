@@ -5,7 +5,7 @@
  * @packageDocumentation
  */
 import type { News, Order, Port } from "./protocol.js";
-import { WorkBench } from "./work-bench.js";
+import { WorkBench } from "./worker-host.js";
 
 const bench = new WorkBench(globalThis as unknown as Port<News, Order>);
 

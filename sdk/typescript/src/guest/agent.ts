@@ -1,6 +1,6 @@
 /** WebAssembly agents of a platform. */
 import { Agent } from "../agents/agent.js";
-import { Progress } from "../agents/keeper.js";
+import { Progress } from "../agents/saver.js";
 import { DeadlineError, EndedError, NotUnderstoodError, RefuseError, StayedError } from "../agents/errors.js";
 import type { Service } from "../agents/df.js";
 import { clock } from "../agentspeak/clock.js";
@@ -8,11 +8,11 @@ import type { Aid } from "../acl/aid.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
-import { DENIED, FULL, TIMEOUT, UNKNOWN, type Answer, type Hop, type LogLevel, type Question, type Surroundings } from "./desk.js";
+import { DENIED, FULL, TIMEOUT, UNKNOWN, type Answer, type Hop, type LogLevel, type Question, type Surroundings } from "./call-context.js";
 import { agentNamed } from "./frame.js";
 import { Guest, type News, type Outcome } from "./guest.js";
 import type { GuestModule } from "./module.js";
-import type { Shelf } from "./shelf.js";
+import type { Shelf } from "./storage.js";
 
 /** Options of a WebAssembly agent. */
 export interface GuestOptions {

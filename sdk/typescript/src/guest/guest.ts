@@ -2,9 +2,9 @@
 import { Aid } from "../acl/aid.js";
 import type { Message } from "../acl/message.js";
 import { map, type Value } from "../acl/value.js";
-import { newAffairs, readState, writeState, dueAt, type Affairs, type Call, type Image } from "./affairs.js";
+import { newAffairs, readState, writeState, dueAt, type Affairs, type Call, type Image } from "./call-state.js";
 import { badState, Input, Output } from "./bytes.js";
-import { Asked, Desk, GuestError, Heard, Requests, STAYED, TIMEOUT, type Hop, type Surroundings, type Waiting } from "./desk.js";
+import { Asked, Desk, GuestError, Heard, Requests, STAYED, TIMEOUT, type Hop, type Surroundings, type Waiting } from "./call-context.js";
 import { readMessage, readTemplate } from "./frame.js";
 import { applyChanges } from "./image.js";
 import { importsOf, type Suspendable } from "./imports.js";

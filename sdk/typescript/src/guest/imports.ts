@@ -1,11 +1,11 @@
 /** Imports of guests: the functions of module `whim` (docs/design/wasm-agents.md). */
 import type { Value } from "../acl/value.js";
 import { Aid } from "../acl/aid.js";
-import { TIME_END, timeAt, withTimer, type Wait } from "./affairs.js";
-import { DENIED, FULL, GuestError, MALFORMED, UNKNOWN, type Desk, type Hop, type LogLevel, type Question } from "./desk.js";
+import { TIME_END, timeAt, withTimer, type Wait } from "./call-state.js";
+import { DENIED, FULL, GuestError, MALFORMED, UNKNOWN, type Desk, type Hop, type LogLevel, type Question } from "./call-context.js";
 import { agentNamed, readMessage, readTemplate, type Fits } from "./frame.js";
 import { CALL_BYTES_MAX, CALL_MESSAGES_MAX, DISCARDED_MAX, LAST_WORDS_BYTES_MAX, MESSAGE_BYTES, PAGE, RANDOM_BYTES_MAX, TIMERS_MAX, UNWOUND_BYTES } from "./limits.js";
-import type { Shelf, ShelfRefusal } from "./shelf.js";
+import type { Shelf, ShelfRefusal } from "./storage.js";
 
 type Function = (...args: never[]) => number | bigint | void;
 type Functions = Readonly<Record<string, Function>>;

@@ -6,7 +6,7 @@ import { checkTexts, KQML_PERFORMATIVES, PERFORMATIVES, type Message } from "../
 import type { Value } from "../value.js";
 import { Bytes, keyOf, keyOfText, utf8Length } from "./bytes.js";
 import { knownText } from "./known.js";
-import { Heard, Said } from "./memory.js";
+import { Heard, Said } from "./dictionary.js";
 import { readValue } from "./read-value.js";
 import { Reader } from "./reader.js";
 import { ITEM } from "./tags.js";

@@ -2,12 +2,12 @@
 import { Agent } from "../agents/agent.js";
 import { connect } from "../agents/connect.js";
 import { StayedError } from "../agents/errors.js";
-import type { Keep } from "../agents/keeper.js";
+import type { Keep } from "../agents/saver.js";
 import type { Platform } from "../agents/platform.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Value } from "../acl/value.js";
 import type { Mind } from "../agentspeak/engine.js";
-import type { Seats } from "../agentspeak/seats.js";
+import type { Seats } from "../agentspeak/slots.js";
 import type { Society } from "../agentspeak/society.js";
 import type { GuestAgent, GuestModule, Shelf } from "../guest.js";
 import { credentials, faultOf, type JoinOrder, type News, type Order, type Port } from "./protocol.js";
@@ -352,7 +352,7 @@ export class WorkBench {
   readonly #seats = new Map<string, { resolve(name: string): void; reject(error: unknown): void }>();
 
   async #openSociety(): Promise<Seated> {
-    const [{ Society }, { seat }] = await Promise.all([import("../agentspeak/society.js"), import("../agentspeak/seats.js")]);
+    const [{ Society }, { seat }] = await Promise.all([import("../agentspeak/society.js"), import("../agentspeak/slots.js")]);
     const platform = this.#here;
     const source = this.#joined?.engine ?? new URL("../agentspeak.wasm", import.meta.url);
     const fetchFile = async (path: string): Promise<string | undefined> => {

@@ -1,10 +1,10 @@
 /** Messages of agents on other nodes. The logs of those nodes are polled for new lines. */
 import { signal } from "@preact/signals";
 import type { LiveError } from "./live/client.js";
-import { askInTurns } from "./live/rounds.js";
+import { askInTurns } from "./live/polling.js";
 import { browserClock } from "./live/socket.js";
 import type { LogLine, LogWanted } from "./live/vocabulary.js";
-import { silence, turns } from "./parts/everywhere.js";
+import { silence, turns } from "./parts/all-nodes.js";
 import { live, society, talk } from "./session.js";
 
 const EVERY_MS = 1_000;

@@ -2,9 +2,9 @@ import type { Agent } from "../agents/agent.js";
 import type { Service } from "../agents/df.js";
 import type { Platform } from "../agents/platform.js";
 import { message as messageOf, type Message } from "../acl/message.js";
-import type { Keep } from "../agents/keeper.js";
+import type { Keep } from "../agents/saver.js";
 import { WhimbrelError } from "../acl/errors.js";
-import { MindSeat } from "./mind-seat.js";
+import { MindSeat } from "./mind-agent.js";
 import type { Society } from "./society.js";
 
 /** Options for attaching a society to a platform. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Clock } from "../src/live/client.js";
-import { askInTurns, Turns } from "../src/live/rounds.js";
+import { askInTurns, Turns } from "../src/live/polling.js";
 
 /** Clock that the test advances. */
 class Time implements Clock {

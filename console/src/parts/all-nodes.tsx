@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { LiveError } from "../live/client.js";
-import { askInTurns, Turns } from "../live/rounds.js";
+import { askInTurns, Turns } from "../live/polling.js";
 import { browserClock } from "../live/socket.js";
 import type { Answer, Refusal, Request } from "../live/vocabulary.js";
 import { visible } from "../model/format.js";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EndedError } from "../src/agents/errors.js";
-import { Keeper, Progress, type Keep, type Written } from "../src/agents/keeper.js";
+import { Keeper, Progress, type Keep, type Written } from "../src/agents/saver.js";
 import { HELD_BYTES_DUE, HELD_MESSAGES_DUE, HELD_MESSAGES_MAX, STATE_BYTES_MAX } from "../src/agents/limits.js";
 
 /** Waits until all pending work is done. */

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Device } from "../src/device/device.js";
-import { Crews, type Employer } from "../src/device/crews.js";
+import { Crews, type Employer } from "../src/device/worker-pool.js";
 import { Pace } from "../src/device/pace.js";
 import { again } from "../src/device/page.js";
 import type { JoinOrder, News, Order } from "../src/device/protocol.js";
-import type { WorkerLike } from "../src/device/worker-line.js";
+import type { WorkerLike } from "../src/device/worker-channel.js";
 
 const ORDER: JoinOrder = { type: "join", url: "ws://node.example", token: undefined, certificate: undefined, key: undefined, leaseMs: undefined, compact: false, engine: undefined, place: "tab", storage: false, yields: true };
 

@@ -2,11 +2,11 @@
 import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
-import type { Affairs, Wait } from "./affairs.js";
+import type { Affairs, Wait } from "./call-state.js";
 import type { Fits } from "./frame.js";
 import { messageFrame } from "./frame.js";
 import { CALL_BYTES_MAX, CALL_QUESTIONS_MAX } from "./limits.js";
-import type { Shelf } from "./shelf.js";
+import type { Shelf } from "./storage.js";
 import { valueBytes } from "./value.js";
 
 /** Error codes of imports. */

@@ -9,7 +9,7 @@ import { DeviceAgent } from "./agent.js";
 import { again, isHidden, within } from "./page.js";
 import type { Fault, JoinOrder } from "./protocol.js";
 import type { Weight } from "./weigh.js";
-import { errorOf, WorkerLine, type Question, type WorkerLike } from "./worker-line.js";
+import { errorOf, WorkerLine, type Question, type WorkerLike } from "./worker-channel.js";
 
 /** Interval of checks on the Workers. */
 const LOOK_MS = 2000;
